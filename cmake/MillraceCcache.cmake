@@ -1,0 +1,10 @@
+# Compilations are cached when ccache is there, unless the caller chose a launcher.
+find_program(MILLRACE_CCACHE ccache)
+mark_as_advanced(MILLRACE_CCACHE)
+if(MILLRACE_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  foreach(language CXX CUDA)
+    if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${MILLRACE_CCACHE})
+    endif()
+  endforeach()
+endif()

@@ -1,0 +1,27 @@
+# Finds the CUDA toolkit as MILLRACE_CUDA asks; sets MILLRACE_WITH_CUDA.
+#
+# CMake 3.25 drops C++20 for CUDA without a word, so the standard is given as a flag and CMAKE_CUDA_STANDARD stays unset.
+set(MILLRACE_WITH_CUDA OFF)
+if(MILLRACE_CUDA STREQUAL "OFF")
+  return()
+endif()
+
+if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+  set(CMAKE_CUDA_ARCHITECTURES 90)
+endif()
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER)
+  enable_language(CUDA)
+  find_package(CUDAToolkit 12.4)
+  find_path(MILLRACE_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+endif()
+if(CMAKE_CUDA_COMPILER AND CUDAToolkit_FOUND)
+  set(MILLRACE_WITH_CUDA ON)
+  string(APPEND CMAKE_CUDA_FLAGS " -std=c++20")
+  message(STATUS "CUDA ${CUDAToolkit_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
+elseif(MILLRACE_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "MILLRACE_CUDA=ON, but no CUDA toolkit >= 12.4 was found (is nvcc on the PATH?)")
+else()
+  message(STATUS "No CUDA toolkit found: building for the CPU only")
+endif()

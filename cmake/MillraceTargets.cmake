@@ -1,0 +1,86 @@
+# One object target a folder, joined into one library millrace::millrace.
+
+# "millrace/core/tensor.h" is core/tensor.h: links in the build tree give the prefix.
+set(MILLRACE_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${MILLRACE_INCLUDE_DIR}/millrace)
+foreach(folder core layers input trainer)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${MILLRACE_INCLUDE_DIR}/millrace/${folder} SYMBOLIC)
+endforeach()
+
+# Warnings, sanitizers and floating-point rules of our own code.
+function(millrace_options target)
+  set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+  if(MILLRACE_WERROR)
+    list(APPEND warnings -Werror)
+  endif()
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off>)
+  if(MILLRACE_WITH_CUDA)
+    # nvcc's own host code is full of pedantic warnings; its device code is checked by nvcc itself.
+    target_compile_options(${target} PRIVATE
+      "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off --expt-relaxed-constexpr -Wno-deprecated-gpu-targets>")
+    if(MILLRACE_WERROR)
+      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror=all-warnings -Xcompiler=-Werror>")
+    endif()
+  endif()
+  if(MILLRACE_SANITIZE STREQUAL "address")
+    set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  elseif(MILLRACE_SANITIZE STREQUAL "thread")
+    set(sanitize -fsanitize=thread -fno-omit-frame-pointer)
+    target_compile_definitions(${target} PRIVATE MILLRACE_TSAN)
+  endif()
+  target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${sanitize}>")
+  target_link_options(${target} PRIVATE ${sanitize})
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+                                             POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# millrace_folder(NAME [PRIVATE_LIBRARIES lib...] [INCLUDES dir...] [EXCLUDE subfolder...])
+# Sources are found by name. With CUDA, *.cu are compiled too and layers/ is compiled as CUDA.
+function(millrace_folder name)
+  cmake_parse_arguments(arg "" "" "PRIVATE_LIBRARIES;INCLUDES;EXCLUDE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
+  file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cu)
+  list(FILTER sources EXCLUDE REGEX "/${name}/main\\.cpp$")
+  foreach(folder ${arg_EXCLUDE})
+    list(FILTER sources EXCLUDE REGEX "/${name}/${folder}/")
+  endforeach()
+  millrace_require_tests(${sources})
+
+  if(MILLRACE_WITH_CUDA)
+    list(FILTER sources EXCLUDE REGEX "/stub\\.cpp$")
+    if(name STREQUAL "layers")
+      set(as_cuda ${sources})
+      list(FILTER as_cuda EXCLUDE REGEX "/layers/model/")
+      set_source_files_properties(${as_cuda} PROPERTIES LANGUAGE CUDA)
+    endif()
+    list(APPEND sources ${cuda_sources})
+  endif()
+
+  add_library(millrace_${name} OBJECT ${sources} ${MILLRACE_TABLE_${name}})
+  target_include_directories(millrace_${name} PUBLIC ${MILLRACE_INCLUDE_DIR} PRIVATE ${arg_INCLUDES})
+  target_link_libraries(millrace_${name} PRIVATE ${arg_PRIVATE_LIBRARIES} Threads::Threads)
+  if(MILLRACE_WITH_CUDA)
+    target_link_libraries(millrace_${name} PRIVATE CUDA::cudart_static)
+  endif()
+  millrace_options(millrace_${name})
+  set_property(GLOBAL APPEND PROPERTY MILLRACE_LINK_LIBRARIES ${arg_PRIVATE_LIBRARIES})
+endfunction()
+
+function(millrace_library)
+  get_property(libraries GLOBAL PROPERTY MILLRACE_LINK_LIBRARIES)
+  add_library(millrace $<TARGET_OBJECTS:millrace_core> $<TARGET_OBJECTS:millrace_layers> $<TARGET_OBJECTS:millrace_input>
+                       $<TARGET_OBJECTS:millrace_trainer>)
+  add_library(millrace::millrace ALIAS millrace)
+  target_include_directories(millrace PUBLIC $<BUILD_INTERFACE:${MILLRACE_INCLUDE_DIR}>)
+  target_link_libraries(millrace PRIVATE ${libraries} PUBLIC Threads::Threads)
+  target_link_libraries(millrace PRIVATE gomp ${CMAKE_DL_LIBS})
+  if(MILLRACE_WITH_CUDA)
+    target_link_libraries(millrace PRIVATE CUDA::cudart_static)
+  endif()
+  set_target_properties(millrace PROPERTIES LINKER_LANGUAGE CXX)
+  millrace_options(millrace)
+  # OpenMP's pragmas are not used; core/executor.cpp only asks its runtime to stay at one thread.
+  # The executor is invisible to ThreadSanitizer, which does not know oneTBB; it announces its joins itself.
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/core/executor.cpp TARGET_DIRECTORY millrace_core
+    PROPERTIES COMPILE_OPTIONS $<$<STREQUAL:${MILLRACE_SANITIZE},thread>:-fno-sanitize=thread>)
+endfunction()

@@ -1,0 +1,60 @@
+// Context: where work runs: a device, its stream, the executor and the library handles. Passed to everything that computes.
+//
+// One thread uses a Context at a time. Work on a CUDA device is asynchronous until synchronize(); on the CPU every call
+// has finished when it returns. A Context refers to its Executor, which must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "millrace/core/cuda/backend.h"
+#include "millrace/core/device.h"
+#include "millrace/core/executor.h"
+
+namespace millrace {
+
+class Context {
+ public:
+  // Throws DeviceError when the device cannot be used.
+  Context(Device device, Executor& executor);
+
+  Device device() const { return device_; }
+  Executor& executor() const { return executor_; }
+  // The CUDA stream and handles. REQUIRES: device() is a CUDA device.
+  cuda::State& cuda() const { return *cuda_; }
+
+  // Copies between any two of host and this device, in stream order. Host memory that is not pinned may be
+  // reused at return; pinned memory only after synchronize().
+  void copy(void* destination, const void* source, size_t bytes);
+  void fill_zero(void* destination, size_t bytes);
+  // Waits for the work given to this context.
+  void synchronize();
+
+  // The layer or op that computes now, for error messages and traces; see ScopeName.
+  std::string_view scope() const { return scope_; }
+
+ private:
+  friend class ScopeName;
+
+  Device device_;
+  Executor& executor_;
+  cuda::StatePointer cuda_;
+  std::string_view scope_;
+};
+
+// Names the layer or op that computes, until the end of the block. `name` must outlive it.
+class ScopeName {
+ public:
+  ScopeName(Context& context, std::string_view name) : context_(context), before_(context.scope_) {
+    context.scope_ = name;
+  }
+  ~ScopeName() { context_.scope_ = before_; }
+  ScopeName(const ScopeName&) = delete;
+  ScopeName& operator=(const ScopeName&) = delete;
+
+ private:
+  Context& context_;
+  std::string_view before_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+// The seam between host code and CUDA. This header names no CUDA type, so any file of core may include it.
+// Two files implement it: cuda_backend.cu with a toolkit, stub.cpp without one (no devices, and every call throws).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "millrace/core/device.h"
+
+namespace millrace {
+class Context;
+class Executor;
+}  // namespace millrace
+
+namespace millrace::cuda {
+
+// Whether this library was built with CUDA, and the toolkit's version ("13.0"), for --version.
+struct BuildInfo {
+  bool built = false;
+  const char* toolkit = "";
+};
+BuildInfo build_info();
+
+// The usable devices; never throws and opens no library but the driver.
+CudaStatus status();
+
+// Zero-filled device memory. Throws DeviceError.
+void* allocate(Device device, size_t bytes);
+void free(Device device, void* data) noexcept;
+void* allocate_pinned(size_t bytes);
+void free_pinned(void* data) noexcept;
+
+// A stream and the library handles made on it (cuBLASLt is opened when the first product is planned).
+class State;
+struct StateDeleter {
+  void operator()(State* state) const noexcept;
+};
+using StatePointer = std::unique_ptr<State, StateDeleter>;
+StatePointer make_state(Device device);
+
+// All on the state's stream. `copy` takes host or device pointers of either side.
+void copy(State& state, void* destination, const void* source, size_t bytes);
+void fill_zero(State& state, void* destination, size_t bytes);
+void synchronize(State& state);
+
+}  // namespace millrace::cuda

@@ -1,0 +1,27 @@
+// The CUDA seam of a build without CUDA: no devices, and a clear error for whoever asks for one.
+#include "millrace/core/cuda/backend.h"
+#include "millrace/core/errors.h"
+
+namespace millrace::cuda {
+
+namespace {
+constexpr char kReason[] = "this build has no CUDA support";
+
+[[noreturn]] void refuse() { throw DeviceError(kReason, {}, "configure with -DMILLRACE_CUDA=ON and a CUDA toolkit"); }
+}  // namespace
+
+class State {};
+
+BuildInfo build_info() { return {}; }
+CudaStatus status() { return {0, kReason}; }
+void* allocate(Device, size_t) { refuse(); }
+void free(Device, void*) noexcept {}
+void* allocate_pinned(size_t) { refuse(); }
+void free_pinned(void*) noexcept {}
+void StateDeleter::operator()(State* state) const noexcept { delete state; }
+StatePointer make_state(Device) { refuse(); }
+void copy(State&, void*, const void*, size_t) { refuse(); }
+void fill_zero(State&, void*, size_t) { refuse(); }
+void synchronize(State&) { refuse(); }
+
+}  // namespace millrace::cuda

@@ -1,0 +1,90 @@
+#include "millrace/core/device.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "millrace/core/cuda/backend.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/tensor.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+std::string Device::text() const { return is_cpu() ? "cpu" : cat("cuda:", index); }
+
+CudaStatus cuda_status() { return cuda::status(); }
+
+Device parse_device(std::string_view text) {
+  if (text == "cpu") return Device::cpu();
+  if (text == "auto") return cuda::status().devices > 0 ? Device::cuda(0) : Device::cpu();
+  int index = 0;
+  const std::string_view digits = text == "cuda" ? "0" : text.substr(0, 5) == "cuda:" ? text.substr(5) : "";
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (digits.empty() || failure != std::errc() || end != digits.data() + digits.size()) {
+    throw ConfigError(cat("unknown device ", quote(text)), {}, "use auto, cpu or cuda:0");
+  }
+  const CudaStatus status = cuda::status();
+  if (index >= status.devices) {
+    throw DeviceError(cat("there is no device ", quote(text), ": ",
+                          status.devices == 0 ? status.reason : cat("only ", count_of(status.devices, "device"))),
+                      {}, "use device: auto or cpu");
+  }
+  return Device::cuda(index);
+}
+
+Memory::Memory(Device device, size_t bytes) : bytes_(bytes), device_(device) {
+  if (bytes == 0) return;
+  if (device.is_cpu()) {
+    data_ = std::aligned_alloc(kRowAlignment, aligned_bytes(bytes));
+    if (data_ == nullptr) throw DeviceError(cat("out of memory: ", bytes, " bytes on cpu"));
+    std::memset(data_, 0, bytes);
+  } else {
+    data_ = cuda::allocate(device, bytes);
+  }
+}
+
+Memory Memory::pinned(size_t bytes) {
+  if (cuda::status().devices == 0) return Memory(Device::cpu(), bytes);
+  Memory memory;
+  memory.bytes_ = bytes;
+  memory.pinned_ = true;
+  if (bytes > 0) {
+    memory.data_ = cuda::allocate_pinned(bytes);
+    std::memset(memory.data_, 0, bytes);
+  }
+  return memory;
+}
+
+Memory::Memory(Memory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      device_(other.device_),
+      pinned_(other.pinned_) {}
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+  if (this != &other) {
+    release();
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+    device_ = other.device_;
+    pinned_ = other.pinned_;
+  }
+  return *this;
+}
+
+Memory::~Memory() { release(); }
+
+void Memory::release() noexcept {
+  if (data_ == nullptr) return;
+  if (pinned_) {
+    cuda::free_pinned(data_);
+  } else if (device_.is_cpu()) {
+    std::free(data_);
+  } else {
+    cuda::free(device_, data_);
+  }
+  data_ = nullptr;
+}
+
+}  // namespace millrace

@@ -1,0 +1,63 @@
+// Devices and their memory: Device names one, Memory owns a block on it.
+//
+// Memory is move-only, 64-byte aligned (256 on CUDA) and zero-filled when made. Pinned memory lies on the host, where
+// a CUDA device can copy from it while other work runs; without CUDA it is ordinary host memory.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+enum class DeviceType { cpu, cuda };
+
+struct Device {
+  DeviceType type = DeviceType::cpu;
+  int index = 0;
+
+  static Device cpu() { return {}; }
+  static Device cuda(int index) { return {DeviceType::cuda, index}; }
+  bool is_cpu() const { return type == DeviceType::cpu; }
+  // "cpu", "cuda:0".
+  std::string text() const;
+  bool operator==(const Device&) const = default;
+};
+
+// The CUDA devices that can be used now, and, when there is none, why ("built without CUDA", "no driver", ...).
+struct CudaStatus {
+  int devices = 0;
+  std::string reason;
+};
+CudaStatus cuda_status();
+
+// "auto" (the first CUDA device, else the CPU), "cpu" or "cuda:N". Throws ConfigError for other text,
+// DeviceError for a device that is not there.
+Device parse_device(std::string_view text);
+
+class Memory {
+ public:
+  Memory() = default;
+  // Zero-filled. Throws DeviceError, with the size, when there is none.
+  Memory(Device device, size_t bytes);
+  // Host memory that CUDA devices can copy from and to without staging.
+  static Memory pinned(size_t bytes);
+  Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&& other) noexcept;
+  ~Memory();
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  void release() noexcept;
+
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  Device device_;
+  bool pinned_ = false;
+};
+
+}  // namespace millrace

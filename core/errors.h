@@ -1,0 +1,100 @@
+// Errors: every failure that leaves the library is an Error with a place, a message and a hint.
+//
+// An Error is a value: copying it is cheap enough for the failure path, and add_context() extends the
+// message on the way up without losing the type. End of data and closed queues are return values, never errors.
+// Thread-safety: an Error is an ordinary value; share it only by copy.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "millrace/core/export.h"
+
+namespace millrace {
+
+// A position in a text file. Lines and columns are 1-based bytes; 0 means unknown.
+struct Place {
+  std::string file;
+  int64_t line = 0;
+  int64_t column = 0;
+
+  // "file:line:column", leaving out what is unknown; empty when nothing is known.
+  std::string text() const;
+  bool known() const { return !file.empty(); }
+  bool operator==(const Place&) const = default;
+};
+
+// What a failure is about; decides the process's exit code and the "kind" of the JSON event.
+enum class ErrorKind { config, data, missing, io, device, internal };
+
+std::string_view to_string(ErrorKind kind);
+
+class MILLRACE_EXPORT Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string message, Place place = {}, std::string hint = {});
+  ~Error() override;
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+
+  // "place: message; hint", one line.
+  const char* what() const noexcept override { return text_.c_str(); }
+
+  ErrorKind kind() const { return kind_; }
+  const std::string& message() const { return message_; }
+  const Place& place() const { return place_; }
+  const std::string& hint() const { return hint_; }
+
+  // Puts "context: " before the message. Use while rethrowing: `catch (Error& e) { e.add_context(..); throw; }`.
+  Error& add_context(std::string_view context);
+  // Gives a place to an error that has none yet; a known place stays.
+  Error& set_place(const Place& place);
+  // Gives a hint to an error that has none yet.
+  Error& set_hint(std::string hint);
+
+  // Throws a copy of this error with its own dynamic type.
+  [[noreturn]] virtual void raise() const { throw *this; }
+
+ private:
+  void compose();
+
+  ErrorKind kind_;
+  std::string message_;
+  Place place_;
+  std::string hint_;
+  std::string text_;
+};
+
+// Declares an Error subclass of a fixed kind that keeps its type through raise().
+#define MILLRACE_DECLARE_ERROR(Name, Base, Kind)                                                   \
+  class MILLRACE_EXPORT Name : public Base {                                                       \
+   public:                                                                                         \
+    explicit Name(std::string message, Place place = {}, std::string hint = {})                    \
+        : Name(ErrorKind::Kind, std::move(message), std::move(place), std::move(hint)) {}          \
+    ~Name() override;                                                                              \
+    Name(const Name&) = default;                                                                   \
+    Name& operator=(const Name&) = default;                                                        \
+    [[noreturn]] void raise() const override { throw *this; }                                      \
+                                                                                                   \
+   protected:                                                                                      \
+    Name(ErrorKind kind, std::string message, Place place, std::string hint)                       \
+        : Base(kind, std::move(message), std::move(place), std::move(hint)) {}                     \
+  }
+
+// The configuration is wrong: unknown key, bad value, ops that do not fit.
+MILLRACE_DECLARE_ERROR(ConfigError, Error, config);
+// Shapes or dtypes that do not fit, of a model or of a call.
+MILLRACE_DECLARE_ERROR(ShapeError, ConfigError, config);
+// The data is wrong: a bad number, a ragged row.
+MILLRACE_DECLARE_ERROR(DataError, Error, data);
+// Reading or writing failed.
+MILLRACE_DECLARE_ERROR(IoError, Error, io);
+// An input was not there (or not readable) before the run began.
+MILLRACE_DECLARE_ERROR(MissingError, IoError, missing);
+// A device, its driver or one of its libraries failed.
+MILLRACE_DECLARE_ERROR(DeviceError, Error, device);
+// A promise of this library was broken: a bug here, or memory that ran out.
+MILLRACE_DECLARE_ERROR(InternalError, Error, internal);
+
+}  // namespace millrace

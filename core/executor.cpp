@@ -1,0 +1,264 @@
+#include "millrace/core/executor.h"
+
+#include <omp.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cfenv>
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+// This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself.
+#if defined(MILLRACE_TSAN)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#define MILLRACE_ACQUIRE(address) __tsan_acquire(address)
+#define MILLRACE_RELEASE(address) __tsan_release(address)
+#else
+#define MILLRACE_ACQUIRE(address) static_cast<void>(address)
+#define MILLRACE_RELEASE(address) static_cast<void>(address)
+#endif
+
+namespace millrace {
+
+namespace {
+
+// Sets what every thread of an executor must have, and puts the thread's own settings back.
+class ThreadSettings {
+ public:
+  ThreadSettings() : openmp_threads_(omp_get_max_threads()) {
+    std::fegetenv(&environment_);
+    std::fesetenv(FE_DFL_ENV);
+    omp_set_num_threads(1);
+  }
+  ~ThreadSettings() {
+    omp_set_num_threads(openmp_threads_);
+    std::fesetenv(&environment_);
+  }
+  ThreadSettings(const ThreadSettings&) = delete;
+  ThreadSettings& operator=(const ThreadSettings&) = delete;
+
+ private:
+  int openmp_threads_;
+  std::fenv_t environment_{};
+};
+
+// The executor whose thread this is now.
+thread_local const void* current_executor = nullptr;
+
+// Processors that a cgroup's CPU quota allows, or 0 without a quota. Reads version 2, then version 1.
+int quota_threads() {
+  const auto read_number = [](std::FILE* file) {
+    char text[32] = {};
+    long long value = -1;
+    if (std::fscanf(file, "%31s", text) == 1) std::from_chars(text, text + sizeof text, value);
+    return value;
+  };
+  long long quota = -1, period = -1;
+  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
+    quota = read_number(file);
+    period = read_number(file);
+    std::fclose(file);
+  } else {
+    if (std::FILE* quota_file = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re")) {
+      quota = read_number(quota_file);
+      std::fclose(quota_file);
+    }
+    if (std::FILE* period_file = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re")) {
+      period = read_number(period_file);
+      std::fclose(period_file);
+    }
+  }
+  if (quota <= 0 || period <= 0) return 0;
+  return static_cast<int>((quota + period - 1) / period);
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  // oneTBB gives every task the floating-point mode in which its arena was made: REQUIRES the default one.
+  explicit Impl(int threads) : arena(threads, static_cast<unsigned>(threads)) { arena.initialize(); }
+
+  // Runs `body` on this thread, inside the arena.
+  template <class Body>
+  void enter(const Body& body) {
+    if (current_executor == this) {
+      body();
+      return;
+    }
+    // When every place in the arena is taken, one of its threads runs this instead.
+    char handover = 0;
+    MILLRACE_RELEASE(&handover);
+    arena.execute([&] {
+      MILLRACE_ACQUIRE(&handover);
+      const ThreadSettings settings;
+      const void* before = current_executor;
+      current_executor = this;
+      body();
+      current_executor = before;
+      MILLRACE_RELEASE(&handover);
+    });
+    MILLRACE_ACQUIRE(&handover);
+  }
+
+  oneapi::tbb::task_arena arena;
+  oneapi::tbb::task_group hold;           // helpers wait for it, and so help, until the executor ends
+  oneapi::tbb::task_handle hold_handle;
+  std::vector<std::thread> helpers;
+  std::atomic<int> started{1};
+};
+
+int Executor::available_threads() {
+  int threads = static_cast<int>(std::thread::hardware_concurrency());
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) threads = CPU_COUNT(&set);
+  if (const int quota = quota_threads(); quota > 0) threads = std::min(threads, quota);
+  return std::max(threads, 1);
+}
+
+Executor::Executor(int threads) : threads_(threads == 0 ? available_threads() : threads) {
+  if (threads_ < 1) throw ConfigError(cat("an executor needs at least 1 thread, got ", threads));
+  const ThreadSettings settings;
+  impl_ = std::make_unique<Impl>(threads_);
+  impl_->hold_handle = impl_->hold.defer([] {});
+  try {
+    for (int i = 1; i < threads_; ++i) {
+      impl_->helpers.emplace_back([impl = impl_.get()] {
+        impl->enter([impl] {
+          impl->started.fetch_add(1);
+          impl->started.notify_all();
+          impl->hold.wait();
+        });
+      });
+    }
+  } catch (const std::system_error& failure) {
+    impl_->hold_handle = {};
+    for (std::thread& helper : impl_->helpers) helper.join();
+    throw InternalError(cat("could not start ", threads_, " threads: ", failure.what()), {}, "lower threads");
+  }
+  for (int seen = impl_->started.load(); seen < threads_; seen = impl_->started.load()) impl_->started.wait(seen);
+}
+
+Executor::~Executor() {
+  impl_->hold_handle = {};
+  for (std::thread& helper : impl_->helpers) helper.join();
+}
+
+int Executor::started_threads() const { return impl_->started.load(); }
+
+void Executor::run(FunctionRef<void()> body) {
+  std::exception_ptr failure;
+  impl_->enter([&] {
+    try {
+      body();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+}
+
+void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
+  if (count <= 0) return;
+  struct Shared {
+    std::mutex mutex;
+    std::exception_ptr failure;  // guarded by mutex
+    int64_t failed_index = 0;    // guarded by mutex
+  } shared;
+  const auto call = [&](int64_t index) {
+    try {
+      body(index);
+    } catch (...) {
+      const std::lock_guard lock(shared.mutex);
+      if (!shared.failure || index < shared.failed_index) {
+        shared.failure = std::current_exception();
+        shared.failed_index = index;
+      }
+    }
+  };
+  impl_->enter([&] {
+    if (count == 1 || threads_ == 1) {
+      for (int64_t i = 0; i < count; ++i) call(i);
+      return;
+    }
+    MILLRACE_RELEASE(&shared);
+    oneapi::tbb::parallel_for(
+        oneapi::tbb::blocked_range<int64_t>(0, count, 1),
+        [&](const oneapi::tbb::blocked_range<int64_t>& range) {
+          MILLRACE_ACQUIRE(&shared);
+          for (int64_t i = range.begin(); i < range.end(); ++i) call(i);
+          MILLRACE_RELEASE(&shared);
+        },
+        oneapi::tbb::simple_partitioner());
+    MILLRACE_ACQUIRE(&shared);
+  });
+  if (shared.failure) std::rethrow_exception(shared.failure);
+}
+
+struct TaskGroup::Impl {
+  Executor::Impl* executor;
+  oneapi::tbb::task_group group;
+};
+
+TaskGroup::TaskGroup(Executor& executor) : impl_(new Impl{executor.impl_.get(), {}}) {}
+
+TaskGroup::~TaskGroup() { wait(); }
+
+void TaskGroup::submit(Task& task) {
+  MILLRACE_RELEASE(&task);
+  impl_->executor->enter([&] {
+    impl_->group.run([&task, impl = impl_.get()] {
+      MILLRACE_ACQUIRE(&task);
+      task.run();
+      MILLRACE_RELEASE(impl);
+    });
+  });
+}
+
+void TaskGroup::wait() noexcept {
+  impl_->executor->enter([&] { impl_->group.wait(); });
+  MILLRACE_ACQUIRE(impl_.get());
+}
+
+// A deferred task that never runs keeps the group unfinished until it is dropped.
+struct Completion::Impl {
+  Executor::Impl* executor;
+  oneapi::tbb::task_group group;
+  oneapi::tbb::task_handle handle;
+};
+
+Completion::Completion(Executor& executor) : impl_(new Impl{executor.impl_.get(), {}, {}}) {}
+
+Completion::~Completion() = default;
+
+void Completion::arm() {
+  impl_->executor->enter([&] { impl_->handle = impl_->group.defer([] {}); });
+}
+
+void Completion::signal() noexcept {
+  MILLRACE_RELEASE(impl_.get());
+  // The waiter may destroy this object as soon as the handle is gone, so the handle is dropped from the stack.
+  const oneapi::tbb::task_handle handle = std::move(impl_->handle);
+}
+
+void Completion::wait() noexcept {
+  impl_->executor->enter([&] { impl_->group.wait(); });
+  MILLRACE_ACQUIRE(impl_.get());
+}
+
+}  // namespace millrace

@@ -1,0 +1,100 @@
+// Executor: exactly `threads` threads, the caller's included, shared by input tasks and the step's products.
+//
+//   Executor executor(4);
+//   executor.parallel_for(tiles, [&](int64_t tile) { ... });
+//
+// Thread-safety: every member may be called from any thread, also from inside a task. Tasks never wait for other
+// tasks except through parallel_for and TaskGroup::wait, and who waits helps: it runs other tasks meanwhile.
+// Inside, OpenMP is limited to one thread and the floating-point mode is the default one; the caller's are restored.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "millrace/core/function_ref.h"
+
+namespace millrace {
+
+class Completion;
+class TaskGroup;
+
+// A piece of work for TaskGroup::submit. Runs once a submission; keeps its errors to itself.
+class Task {
+ public:
+  virtual ~Task() = default;
+  virtual void run() noexcept = 0;
+};
+
+class Executor {
+ public:
+  // The processors that this process may use: affinity mask and cgroup quota, at least 1.
+  static int available_threads();
+
+  // `threads` >= 1, or 0 for available_threads().
+  explicit Executor(int threads = 0);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  int threads() const { return threads_; }
+
+  // Calls body(i) for every i in [0, count), in any order, on any of the threads; returns when all have ended.
+  // The exception of the smallest i that threw is thrown; the others still run.
+  void parallel_for(int64_t count, FunctionRef<void(int64_t)> body);
+
+  // Runs `body` on the calling thread as one of this executor's threads. Loops that call parallel_for often are
+  // cheaper inside.
+  void run(FunctionRef<void()> body);
+
+  // The number of threads of this executor that exist now, the caller's included; for tests.
+  int started_threads() const;
+
+ private:
+  friend class TaskGroup;
+  friend class Completion;
+  struct Impl;
+
+  int threads_;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Tasks to wait for together. The destructor waits. Tasks may run in any order.
+class TaskGroup {
+ public:
+  explicit TaskGroup(Executor& executor);
+  ~TaskGroup();
+  TaskGroup(const TaskGroup&) = delete;
+  TaskGroup& operator=(const TaskGroup&) = delete;
+
+  // Schedules `task`, which must live until it has run. May be called from inside a task of this group.
+  void submit(Task& task);
+  // Helps until every submitted task has ended. What the tasks wrote is visible afterwards.
+  void wait() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// One event to wait for: armed by its owner, signalled once by a task, waited for by one thread, which helps meanwhile.
+class Completion {
+ public:
+  explicit Completion(Executor& executor);
+  // REQUIRES: not armed.
+  ~Completion();
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+
+  // REQUIRES: not armed.
+  void arm();
+  // Ends the wait; what the caller wrote before is visible to the waiter. REQUIRES: armed.
+  void signal() noexcept;
+  // Returns at once when not armed.
+  void wait() noexcept;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace

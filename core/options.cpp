@@ -1,0 +1,99 @@
+#include "millrace/core/options.h"
+
+#include <algorithm>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+void throw_unknown_option_value(const Spec& spec, const std::vector<std::string>& names) {
+  std::string hint;
+  if (spec.is_scalar()) {
+    if (const std::string near = nearest(spec.as_string(), names); !near.empty()) hint = cat("did you mean ", near, "?");
+  }
+  throw spec.error(cat("expected ", join(names, " or "), ", got ", spec.describe()), std::move(hint));
+}
+
+bool OptionType<bool>::read(const Spec& spec) { return spec.as_bool(); }
+Spec OptionType<bool>::write(const bool& value) { return Spec::scalar(cat(value), false, {}); }
+std::string OptionType<bool>::type() { return "true|false"; }
+
+int64_t OptionType<int64_t>::read(const Spec& spec) { return spec.as_int(); }
+Spec OptionType<int64_t>::write(const int64_t& value) { return Spec::scalar(cat(value), false, {}); }
+std::string OptionType<int64_t>::type() { return "integer"; }
+
+double OptionType<double>::read(const Spec& spec) { return spec.as_double(); }
+Spec OptionType<double>::write(const double& value) {
+  if (value != value) return Spec::scalar(".nan", false, {});
+  if (value > 1.7976931348623157e308) return Spec::scalar(".inf", false, {});
+  if (value < -1.7976931348623157e308) return Spec::scalar("-.inf", false, {});
+  return Spec::scalar(cat(value), false, {});
+}
+std::string OptionType<double>::type() { return "number"; }
+
+std::string OptionType<std::string>::read(const Spec& spec) { return spec.as_string(); }
+Spec OptionType<std::string>::write(const std::string& value) { return Spec::scalar(value, true, {}); }
+std::string OptionType<std::string>::type() { return "text"; }
+
+Spec OptionType<Spec>::read(const Spec& spec) { return spec; }
+Spec OptionType<Spec>::write(const Spec& value) { return value; }
+std::string OptionType<Spec>::type() { return "map"; }
+
+OptionReader::OptionReader() : resolved_(Spec::map(Place{})) {}
+
+OptionReader::OptionReader(const Spec& spec) : spec_(&spec), resolved_(Spec::map(spec.place())) {
+  spec.entries();
+  resolved_.set_path(spec.path());
+}
+
+const Spec& OptionReader::node(std::string_view name) const {
+  const Spec* found = spec_->find(name);
+  return found != nullptr ? *found : *spec_;
+}
+
+const Spec* OptionReader::declare(std::string_view name, std::string type, bool required, std::string_view doc) {
+  infos_.push_back({std::string(name), std::move(type), {}, required, std::string(doc)});
+  if (spec_ == nullptr) return nullptr;
+  const Spec* node = spec_->find(name);
+  if (node != nullptr && node->is_null()) {
+    throw node->error(cat("the key has no value; expected ", infos_.back().type));
+  }
+  if (node == nullptr && required) {
+    throw spec_->error(cat("the key ", name, " is required (", infos_.back().type, ")"),
+                       cat(name, ": ", doc));
+  }
+  return node;
+}
+
+void OptionReader::finish(std::string_view name, bool required, Spec value) {
+  if (!required && value.is_scalar()) infos_.back().default_value = value.as_string();
+  if (spec_ != nullptr && !value.is_null()) resolved_.set(std::string(name), std::move(value));
+}
+
+void OptionReader::done() const {
+  for (const auto& [key, value] : spec_->entries()) {
+    const auto known = std::find_if(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == key; });
+    if (known != infos_.end()) continue;
+    std::vector<std::string> names;
+    for (const OptionInfo& info : infos_) names.push_back(info.name);
+    const std::string near = nearest(key, names);
+    const std::string path = spec_->path().empty() ? std::string() : spec_->path() + ": ";
+    throw ConfigError(cat(path, "unknown key ", key), value.key_place(),
+                      !near.empty()   ? cat("did you mean ", near, "?")
+                      : names.empty() ? std::string("there are no options here")
+                                      : cat("the keys here are ", join(names)));
+  }
+}
+
+void OptionReader::check_number(const Spec& node, double value, const Range& range) {
+  const bool low = range.above_min ? !(value > range.min) : !(value >= range.min);
+  if (!low && value <= range.max) return;
+  const bool bounded_below = range.min != -std::numeric_limits<double>::infinity();
+  const bool bounded_above = range.max != std::numeric_limits<double>::infinity();
+  if (!bounded_below && !bounded_above) return;
+  std::string expected = bounded_below ? cat(range.above_min ? "more than " : "at least ", range.min) : "";
+  if (bounded_above) expected += cat(bounded_below ? " and " : "", "at most ", range.max);
+  throw node.error(cat("expected ", expected, ", got ", node.describe()));
+}
+
+}  // namespace millrace

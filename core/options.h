@@ -1,0 +1,199 @@
+// Options: each configuration key is declared once, where it is read, with its default, range and meaning.
+//
+//   struct TakeOptions {
+//     int64_t rows = 0;
+//     void declare(OptionReader& o) { o.required("rows", rows, {.min = 0}, "rows to let pass"); }
+//   };
+//   auto options = read_options<TakeOptions>(spec);          // rejects unknown keys, names the nearest
+//   std::vector<OptionInfo> reference = describe_options<TakeOptions>();
+//
+// The default of an optional key is the member's initial value. An OptionReader is used by one thread.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/spec.h"
+
+namespace millrace {
+
+// What a reference page says of one key.
+struct OptionInfo {
+  std::string name;
+  std::string type;           // "integer", "number", "true|false", "relu|none", ...
+  std::string default_value;  // empty when required or absent by default
+  bool required = false;
+  std::string doc;
+};
+
+// Inclusive bounds of a number.
+struct Range {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  bool above_min = false;  // min itself is not allowed
+};
+
+// How an enum is written: specialise `static constexpr std::pair<std::string_view, E> kNames[]`.
+template <class E>
+struct EnumNames;
+
+// How a value of type T is read from a Spec, written back and described. Specialised in options.cpp and below.
+template <class T>
+struct OptionType {
+  static_assert(std::is_enum_v<T>, "give OptionType<T> a specialisation");
+  static T read(const Spec& spec) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : EnumNames<T>::kNames) {
+      if (spec.is_scalar() && spec.as_string() == name) return value;
+      names.emplace_back(name);
+    }
+    throw_unknown_name(spec, names);
+  }
+  static Spec write(const T& value) {
+    for (const auto& [name, candidate] : EnumNames<T>::kNames) {
+      if (candidate == value) return Spec::scalar(std::string(name), false, {});
+    }
+    return {};
+  }
+  static std::string type() {
+    std::string out;
+    for (const auto& [name, value] : EnumNames<T>::kNames) out += (out.empty() ? "" : "|") + std::string(name);
+    return out;
+  }
+
+ private:
+  [[noreturn]] static void throw_unknown_name(const Spec& spec, const std::vector<std::string>& names);
+};
+
+[[noreturn]] void throw_unknown_option_value(const Spec& spec, const std::vector<std::string>& names);
+template <class T>
+void OptionType<T>::throw_unknown_name(const Spec& spec, const std::vector<std::string>& names) {
+  throw_unknown_option_value(spec, names);
+}
+
+#define MILLRACE_DECLARE_OPTION_TYPE(T)   \
+  template <>                             \
+  struct OptionType<T> {                  \
+    static T read(const Spec& spec);      \
+    static Spec write(const T& value);    \
+    static std::string type();            \
+  }
+MILLRACE_DECLARE_OPTION_TYPE(bool);
+MILLRACE_DECLARE_OPTION_TYPE(int64_t);
+MILLRACE_DECLARE_OPTION_TYPE(double);
+MILLRACE_DECLARE_OPTION_TYPE(std::string);
+// Any node; the owner reads it on.
+MILLRACE_DECLARE_OPTION_TYPE(Spec);
+#undef MILLRACE_DECLARE_OPTION_TYPE
+
+// One value or a list of them.
+template <class T>
+struct OptionType<std::vector<T>> {
+  static std::vector<T> read(const Spec& spec) {
+    std::vector<T> out;
+    if (spec.is_list()) {
+      for (const Spec& item : spec.items()) out.push_back(OptionType<T>::read(item));
+    } else {
+      out.push_back(OptionType<T>::read(spec));
+    }
+    return out;
+  }
+  static Spec write(const std::vector<T>& values) {
+    Spec out = Spec::list(Place{});
+    for (const T& value : values) out.append(OptionType<T>::write(value));
+    return out;
+  }
+  static std::string type() { return OptionType<T>::type() + " or list"; }
+};
+
+template <class T>
+struct OptionType<std::optional<T>> {
+  static std::optional<T> read(const Spec& spec) { return OptionType<T>::read(spec); }
+  static Spec write(const std::optional<T>& value) { return value ? OptionType<T>::write(*value) : Spec(); }
+  static std::string type() { return OptionType<T>::type(); }
+};
+
+// Visits the declarations of an options struct: reads a Spec, or only lists what there is.
+class OptionReader {
+ public:
+  // Reads from the map `spec`. Throws ConfigError when it is none.
+  explicit OptionReader(const Spec& spec);
+  // Describes.
+  OptionReader();
+
+  template <class T>
+  void required(std::string_view name, T& value, std::string_view doc) { visit(name, value, true, {}, doc); }
+  template <class T>
+  void required(std::string_view name, T& value, Range range, std::string_view doc) { visit(name, value, true, range, doc); }
+  template <class T>
+  void optional(std::string_view name, T& value, std::string_view doc) { visit(name, value, false, {}, doc); }
+  template <class T>
+  void optional(std::string_view name, T& value, Range range, std::string_view doc) { visit(name, value, false, range, doc); }
+
+  // Rejects keys that nothing declared, suggesting the nearest. Call once, after all declarations.
+  void done() const;
+
+  bool reading() const { return spec_ != nullptr; }
+  // The node of `name` where it was written, else the whole map's: the place for an error about it.
+  const Spec& node(std::string_view name) const;
+  const std::vector<OptionInfo>& infos() const { return infos_; }
+  // Every declared key with the value in force, in order of declaration; keys absent by default are left out.
+  const Spec& resolved() const { return resolved_; }
+
+ private:
+  template <class T>
+  void visit(std::string_view name, T& value, bool required, const Range& range, std::string_view doc) {
+    const Spec* node = declare(name, OptionType<T>::type(), required, doc);
+    if (node != nullptr) {
+      value = OptionType<T>::read(*node);
+      check_range(*node, value, range);
+    }
+    finish(name, required, OptionType<T>::write(value));
+  }
+  // The node to read, or nullptr when the default holds. Throws when a required key is absent.
+  const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
+  void finish(std::string_view name, bool required, Spec value);
+
+  static void check_number(const Spec& node, double value, const Range& range);
+  template <class T>
+  static void check_range(const Spec& node, const T& value, const Range& range) {
+    if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
+      check_number(node, static_cast<double>(value), range);
+    } else if constexpr (requires { value.has_value(); }) {
+      if (value) check_range(node, *value, range);
+    } else if constexpr (requires { value.begin(); } && !std::is_same_v<T, std::string>) {
+      for (const auto& one : value) check_range(node, one, range);
+    }
+  }
+
+  const Spec* spec_ = nullptr;
+  std::vector<OptionInfo> infos_;
+  Spec resolved_;
+};
+
+// T's members from `spec`, checked; `resolved`, where given, receives every key with its value.
+template <class T>
+T read_options(const Spec& spec, Spec* resolved = nullptr) {
+  T out;
+  OptionReader options(spec);
+  out.declare(options);
+  options.done();
+  if (resolved != nullptr) *resolved = options.resolved();
+  return out;
+}
+
+template <class T>
+std::vector<OptionInfo> describe_options() {
+  T out;
+  OptionReader options;
+  out.declare(options);
+  return options.infos();
+}
+
+}  // namespace millrace

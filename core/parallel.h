@@ -1,0 +1,94 @@
+// for_each_index: one body of an elementwise operation for the CPU and for CUDA.
+//
+//   template <class T>
+//   struct Relu {                       // a named functor, never a lambda
+//     const T* x; T* y;
+//     MILLRACE_HD void operator()(int64_t i) const { y[i] = x[i] > T(0) ? x[i] : T(0); }
+//   };
+//   for_each_index(context, n, Relu<T>{x, y});
+//
+// F is copied to where it runs. On the CPU blocks of indices go through the executor and the loop over a block is
+// inlined; on CUDA it is one launch: no allocation, no synchronisation. Bodies of different indices must not touch the
+// same memory. A file compiled as C++ throws DeviceError for a CUDA context: with CUDA on, layers are compiled as CUDA.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "millrace/core/context.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/hd.h"
+#include "millrace/core/text.h"
+
+#if defined(__CUDACC__)
+#include "millrace/core/cuda/launch.cuh"
+#endif
+
+namespace millrace {
+
+// The two kinds of unit get names of their own: one template seen by both would silently keep only one of its bodies.
+#if defined(__CUDACC__)
+inline namespace cuda_unit {
+#else
+inline namespace cpp_unit {
+#endif
+
+// Indices that one task handles: large enough to hide the cost of a task, small enough to balance.
+inline constexpr int64_t kIndexBlock = 16384;
+
+template <class F>
+void for_each_index(Context& context, int64_t count, F body) {
+  if (count <= 0) return;
+  if (!context.device().is_cpu()) {
+#if defined(__CUDACC__)
+    cuda::launch_for_each(context.cuda(), count, body);
+    return;
+#else
+    throw DeviceError(cat(context.scope(), ": this operation was compiled for the CPU only"), {},
+                      "compile the file that defines it as CUDA");
+#endif
+  }
+  if (count <= kIndexBlock) {
+    for (int64_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+  const int64_t blocks = (count + kIndexBlock - 1) / kIndexBlock;
+  context.executor().parallel_for(blocks, [count, body](int64_t block) {
+    const F local = body;
+    const int64_t end = std::min(count, (block + 1) * kIndexBlock);
+    for (int64_t i = block * kIndexBlock; i < end; ++i) local(i);
+  });
+}
+
+// The same over the rows and columns of a padded tensor: body(row, column).
+template <class F>
+struct RowColumnBody {
+  F body;
+  int64_t columns;
+  MILLRACE_HD void operator()(int64_t i) const { body(i / columns, i % columns); }
+};
+
+template <class F>
+void for_each_row_column(Context& context, int64_t rows, int64_t columns, F body) {
+  if (!context.device().is_cpu()) {
+    for_each_index(context, rows * columns, RowColumnBody<F>{body, columns});
+    return;
+  }
+  const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));
+  const int64_t blocks = (rows + rows_a_block - 1) / rows_a_block;
+  const auto run_block = [rows, columns, rows_a_block, body](int64_t block) {
+    const F local = body;
+    const int64_t end = std::min(rows, (block + 1) * rows_a_block);
+    for (int64_t row = block * rows_a_block; row < end; ++row) {
+      for (int64_t column = 0; column < columns; ++column) local(row, column);
+    }
+  };
+  if (blocks == 1) {
+    run_block(0);
+  } else {
+    context.executor().parallel_for(blocks, run_block);
+  }
+}
+
+}  // inline namespace
+}  // namespace millrace

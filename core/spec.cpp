@@ -1,0 +1,206 @@
+#include "millrace/core/spec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+Place place_of(const std::source_location& where) {
+  return {where.file_name(), static_cast<int64_t>(where.line()), static_cast<int64_t>(where.column())};
+}
+
+std::string child_path(const std::string& parent, std::string_view key) {
+  return parent.empty() ? std::string(key) : cat(parent, '.', key);
+}
+
+bool equals_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y;
+  });
+}
+
+}  // namespace
+
+Spec Spec::null(Place place) {
+  Spec spec;
+  spec.place_ = std::move(place);
+  return spec;
+}
+
+Spec Spec::scalar(std::string text, bool quoted, Place place) {
+  Spec spec = null(std::move(place));
+  spec.kind_ = Kind::scalar;
+  spec.text_ = std::move(text);
+  spec.quoted_ = quoted;
+  return spec;
+}
+
+Spec Spec::list(Place place) {
+  Spec spec = null(std::move(place));
+  spec.kind_ = Kind::list;
+  return spec;
+}
+
+Spec Spec::map(Place place) {
+  Spec spec = null(std::move(place));
+  spec.kind_ = Kind::map;
+  return spec;
+}
+
+Spec Spec::list(std::source_location where) { return list(place_of(where)); }
+Spec Spec::map(std::source_location where) { return map(place_of(where)); }
+
+Spec Spec::of(std::string_view text, std::source_location where) {
+  return scalar(std::string(text), true, place_of(where));
+}
+
+template <class T>
+Spec Spec::number(T value, std::source_location where) {
+  return scalar(cat(value), false, place_of(where));
+}
+template Spec Spec::number(bool, std::source_location);
+template Spec Spec::number(int, std::source_location);
+template Spec Spec::number(unsigned, std::source_location);
+template Spec Spec::number(long, std::source_location);
+template Spec Spec::number(unsigned long, std::source_location);
+template Spec Spec::number(long long, std::source_location);
+template Spec Spec::number(unsigned long long, std::source_location);
+template Spec Spec::number(float, std::source_location);
+template Spec Spec::number(double, std::source_location);
+
+bool Spec::as_bool() const {
+  if (is_scalar() && !quoted_) {
+    if (equals_ignoring_case(text_, "true")) return true;
+    if (equals_ignoring_case(text_, "false")) return false;
+  }
+  throw error(cat("expected true or false, got ", describe()));
+}
+
+int64_t Spec::as_int() const {
+  int64_t value = 0;
+  if (is_scalar() && !quoted_) {
+    const char* begin = text_.data();
+    const char* end = begin + text_.size();
+    if (begin != end && *begin == '+') ++begin;
+    const auto [stop, failure] = std::from_chars(begin, end, value);
+    if (failure == std::errc() && stop == end && begin != end) return value;
+    if (failure == std::errc::result_out_of_range && stop == end) {
+      throw error(cat("expected an integer of 64 bits, got ", describe()));
+    }
+  }
+  throw error(cat("expected an integer, got ", describe()));
+}
+
+double Spec::as_double() const {
+  if (is_scalar() && !quoted_) {
+    if (equals_ignoring_case(text_, ".inf") || equals_ignoring_case(text_, "+.inf")) return HUGE_VAL;
+    if (equals_ignoring_case(text_, "-.inf")) return -HUGE_VAL;
+    if (equals_ignoring_case(text_, ".nan")) return std::nan("");
+    double value = 0;
+    const char* begin = text_.data();
+    const char* end = begin + text_.size();
+    if (begin != end && *begin == '+') ++begin;
+    const bool digits_first = begin != end && (*begin == '-' || *begin == '.' || (*begin >= '0' && *begin <= '9'));
+    const auto [stop, failure] = std::from_chars(begin, end, value);
+    if (digits_first && failure == std::errc() && stop == end && std::isfinite(value)) return value;
+  }
+  throw error(cat("expected a number, got ", describe()));
+}
+
+const std::string& Spec::as_string() const {
+  if (!is_scalar()) throw error(cat("expected a text, got ", describe()));
+  return text_;
+}
+
+const std::vector<Spec>& Spec::items() const {
+  if (!is_list()) throw error(cat("expected a list, got ", describe()));
+  return items_;
+}
+
+const std::vector<Spec::Entry>& Spec::entries() const {
+  if (!is_map()) throw error(cat("expected a map, got ", describe()));
+  return entries_;
+}
+
+const Spec* Spec::find(std::string_view key) const {
+  for (const Entry& entry : entries_) {
+    if (entry.first == key) return &entry.second;
+  }
+  return nullptr;
+}
+
+Spec* Spec::find(std::string_view key) { return const_cast<Spec*>(std::as_const(*this).find(key)); }
+
+Spec& Spec::set(std::string key, Spec value) {
+  if (is_null()) kind_ = Kind::map;
+  entries();
+  value.set_path(child_path(path_, key));
+  if (Spec* old = find(key)) {
+    *old = std::move(value);
+  } else {
+    entries_.emplace_back(std::move(key), std::move(value));
+  }
+  return *this;
+}
+
+Spec& Spec::append(Spec value) {
+  if (is_null()) kind_ = Kind::list;
+  items();
+  value.set_path(cat(path_, '[', items_.size(), ']'));
+  items_.push_back(std::move(value));
+  return *this;
+}
+
+void Spec::erase(std::string_view key) {
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.first == key; });
+}
+
+ConfigError Spec::error(std::string_view message, std::string hint) const {
+  return ConfigError(path_.empty() ? std::string(message) : cat(path_, ": ", message), place_, std::move(hint));
+}
+
+std::string Spec::describe() const {
+  switch (kind_) {
+    case Kind::null: return "nothing";
+    case Kind::scalar: return quoted_ ? cat("the text ", quote(text_)) : quote(text_);
+    case Kind::list: return "a list";
+    case Kind::map: return "a map";
+  }
+  return {};
+}
+
+void Spec::set_path(std::string path) {
+  path_ = std::move(path);
+  for (size_t i = 0; i < items_.size(); ++i) items_[i].set_path(cat(path_, '[', i, ']'));
+  for (Entry& entry : entries_) entry.second.set_path(child_path(path_, entry.first));
+}
+
+KindAndOptions kind_and_options(const Spec& spec, std::string_view what) {
+  if (spec.is_scalar()) {
+    Spec options = Spec::map(spec.place());
+    options.set_path(spec.path());
+    return {spec.as_string(), std::move(options)};
+  }
+  if (!spec.is_map() || spec.size() != 1) {
+    throw spec.error(cat("expected ", what, " as a name or as one name with its options, got ",
+                         spec.is_map() ? cat("a map of ", spec.size(), " keys") : spec.describe()),
+                     "write `name` or `name: {option: value}`; check the indentation of the options");
+  }
+  const auto& [kind, value] = spec.entries().front();
+  Spec options = value;
+  if (value.is_null()) {
+    options = Spec::map(value.place());
+    options.set_path(value.path());
+  } else if (!value.is_map()) {
+    throw value.error(cat("expected the options of ", kind, " as a map, got ", value.describe()),
+                      cat("write `", kind, ": {option: value}`"));
+  }
+  return {kind, std::move(options)};
+}
+
+}  // namespace millrace

@@ -1,0 +1,115 @@
+// Spec: a piece of configuration with its place: null, scalar, list or map. Made from YAML or in code.
+//
+//   Spec dense = Spec::map().set("units", 10).set("activation", "relu");
+//
+// A Spec is a value; reading it never changes it, so several threads may read one. Typed reads throw ConfigError with
+// the place, the path ("model[0].dense.units") and what was expected. Options (options.h) read a map as a whole and
+// reject keys that nobody declared.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/errors.h"
+
+namespace millrace {
+
+class Spec {
+ public:
+  enum class Kind { null, scalar, list, map };
+  using Entry = std::pair<std::string, Spec>;
+
+  Spec() = default;
+  static Spec null(Place place = {});
+  // `quoted` text is a string even where it looks like a number.
+  static Spec scalar(std::string text, bool quoted, Place place);
+  static Spec list(Place place);
+  static Spec map(Place place);
+  static Spec list(std::source_location where = std::source_location::current());
+  static Spec map(std::source_location where = std::source_location::current());
+  // Scalars made in code.
+  static Spec of(std::string_view text, std::source_location where = std::source_location::current());
+  static Spec of(const char* text, std::source_location where = std::source_location::current()) {
+    return of(std::string_view(text), where);
+  }
+  template <class T>
+    requires(std::integral<T> || std::floating_point<T>)
+  static Spec of(T value, std::source_location where = std::source_location::current()) {
+    return number(value, where);
+  }
+
+  Kind kind() const { return kind_; }
+  bool is_null() const { return kind_ == Kind::null; }
+  bool is_scalar() const { return kind_ == Kind::scalar; }
+  bool is_list() const { return kind_ == Kind::list; }
+  bool is_map() const { return kind_ == Kind::map; }
+  const Place& place() const { return place_; }
+  // Where the key of this value is written, in a map; else place().
+  const Place& key_place() const { return key_place_.known() ? key_place_ : place_; }
+  void set_key_place(Place place) { key_place_ = std::move(place); }
+  // Where this node is in its document: "input[3].shuffle_batch.batch_size"; empty at the root.
+  const std::string& path() const { return path_; }
+
+  // Typed reads. as_text() takes any scalar as written; as_string() also, but not null, lists or maps.
+  bool as_bool() const;
+  int64_t as_int() const;
+  double as_double() const;
+  const std::string& as_string() const;
+  bool quoted() const { return quoted_; }
+
+  // Lists and maps.
+  size_t size() const { return kind_ == Kind::list ? items_.size() : entries_.size(); }
+  const std::vector<Spec>& items() const;    // REQUIRES a list, else ConfigError
+  const std::vector<Entry>& entries() const;  // REQUIRES a map, else ConfigError; in order of writing
+  // The value of `key`, or nullptr.
+  const Spec* find(std::string_view key) const;
+
+  // Building. Keys are unique: set() replaces. Paths of children follow.
+  Spec& set(std::string key, Spec value);
+  template <class T>
+    requires(std::integral<T> || std::floating_point<T> || std::convertible_to<T, std::string_view>)
+  Spec& set(std::string key, const T& value, std::source_location where = std::source_location::current()) {
+    return set(std::move(key), of(value, where));
+  }
+  Spec& append(Spec value);
+  void erase(std::string_view key);
+  // Mutable children, for overrides. nullptr when absent.
+  Spec* find(std::string_view key);
+  Spec* item(size_t index) { return kind_ == Kind::list && index < items_.size() ? &items_[index] : nullptr; }
+
+  // A ConfigError at this place: "<path>: <message>".
+  ConfigError error(std::string_view message, std::string hint = {}) const;
+  // "a list", "the text \"abc\"", ...: for messages.
+  std::string describe() const;
+
+  // Changes the path of this node and of everything below it.
+  void set_path(std::string path);
+
+ private:
+  template <class T>
+  static Spec number(T value, std::source_location where);
+
+  Kind kind_ = Kind::null;
+  bool quoted_ = false;
+  std::string text_;
+  std::vector<Spec> items_;
+  std::vector<Entry> entries_;
+  Place place_;
+  Place key_place_;
+  std::string path_;
+};
+
+// An op, layer, loss, metric or optimizer is written `kind` or `kind: {options}`, both read by this.
+struct KindAndOptions {
+  std::string kind;
+  Spec options;  // a map, perhaps empty, at the place of the node
+};
+// Throws ConfigError when `spec` is neither a text nor a map of one key.
+KindAndOptions kind_and_options(const Spec& spec, std::string_view what);
+
+}  // namespace millrace

@@ -1,0 +1,80 @@
+#include "millrace/core/tensor.h"
+
+#include <algorithm>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::i32: return 4;
+    case DType::f64:
+    case DType::i64: return 8;
+    case DType::u8: return 1;
+  }
+  return 0;
+}
+
+std::string_view to_string(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return "float32";
+    case DType::f64: return "float64";
+    case DType::i32: return "int32";
+    case DType::i64: return "int64";
+    case DType::u8: return "uint8";
+  }
+  return "unknown";
+}
+
+Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+
+Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
+  if (dims.size() > kMaxRank) throw ShapeError(cat("a shape has at most ", kMaxRank, " dimensions, got ", dims.size()));
+  std::copy(dims.begin(), dims.end(), dims_.begin());
+}
+
+int64_t Shape::elements() const {
+  int64_t count = 1;
+  for (int i = 0; i < rank_; ++i) count *= dims_[static_cast<size_t>(i)];
+  return count;
+}
+
+Shape Shape::with_batch(int64_t batch) const {
+  if (rank_ == kMaxRank) throw ShapeError(cat("a shape has at most ", kMaxRank, " dimensions with the batch"));
+  Shape out;
+  out.rank_ = rank_ + 1;
+  out.dims_[0] = batch;
+  std::copy_n(dims_.begin(), rank_, out.dims_.begin() + 1);
+  return out;
+}
+
+Shape Shape::row() const {
+  Shape out;
+  out.rank_ = rank_ - 1;
+  std::copy_n(dims_.begin() + 1, rank_ - 1, out.dims_.begin());
+  return out;
+}
+
+std::string Shape::text() const {
+  std::string out = "(";
+  for (int i = 0; i < rank_; ++i) out += cat(i > 0 ? ", " : "", (*this)[i]);
+  return out + ")";
+}
+
+bool Shape::operator==(const Shape& other) const {
+  return rank_ == other.rank_ && std::equal(dims_.begin(), dims_.begin() + rank_, other.dims_.begin());
+}
+
+std::string TensorSpec::text() const { return cat(to_string(dtype), ' ', shape.text()); }
+
+Tensor::Tensor(Device device, const TensorSpec& spec, Rows rows)
+    : spec_(spec), row_bytes_(TensorView(nullptr, spec.dtype, spec.shape).row_bytes()) {
+  if (rows == Rows::padded) row_bytes_ = aligned_bytes(row_bytes_);
+  const auto count = static_cast<size_t>(spec.shape.rank() == 0 ? 1 : spec.shape[0]);
+  memory_ = Memory(device, row_bytes_ * count);
+}
+
+}  // namespace millrace

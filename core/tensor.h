@@ -1,0 +1,152 @@
+// Tensors: DType, Shape, TensorSpec (what a value looks like), TensorView / ConstTensorView (where it lies), Tensor (owns it).
+//
+// Row-major. Only the first axis may have a stride of its own, so that rows can be padded to 64 bytes.
+// Views never own and are passed by value; a Tensor is move-only and frees its memory. None of them is synchronised.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "millrace/core/device.h"
+
+namespace millrace {
+
+enum class DType : uint8_t { f32, f64, i32, i64, u8 };
+
+size_t size_of(DType dtype);
+// "float32", "int64", ...: the names that configurations use.
+std::string_view to_string(DType dtype);
+
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> { static constexpr DType value = DType::f32; };
+template <>
+struct DTypeOf<double> { static constexpr DType value = DType::f64; };
+template <>
+struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
+template <>
+struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
+template <>
+struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
+
+// Up to six dimensions, held in place: copying a shape never allocates.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 6;
+
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> dims);
+  explicit Shape(std::span<const int64_t> dims);
+
+  int rank() const { return rank_; }
+  int64_t operator[](int axis) const { return dims_[static_cast<size_t>(axis)]; }
+  // Product of all dimensions; 1 for rank 0.
+  int64_t elements() const;
+  // This shape with one more axis in front.
+  Shape with_batch(int64_t batch) const;
+  // This shape without its first axis. REQUIRES: rank() > 0.
+  Shape row() const;
+  // "(256, 1024)".
+  std::string text() const;
+  bool operator==(const Shape& other) const;
+
+ private:
+  std::array<int64_t, kMaxRank> dims_{};
+  int rank_ = 0;
+};
+
+struct TensorSpec {
+  Shape shape;
+  DType dtype = DType::f32;
+
+  size_t bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
+  std::string text() const;  // "float32 (1024)"
+  bool operator==(const TensorSpec&) const = default;
+};
+
+// Rows of batches and activations begin at multiples of this many bytes.
+inline constexpr size_t kRowAlignment = 64;
+// `bytes` rounded up to a multiple of kRowAlignment.
+constexpr size_t aligned_bytes(size_t bytes) { return (bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment; }
+
+// A view of memory that somebody else owns. `Void` is void or const void.
+template <class Void>
+class BasicTensorView {
+ public:
+  BasicTensorView() = default;
+  // `row_bytes` is the distance between neighbours on the first axis; 0 means contiguous.
+  BasicTensorView(Void* data, DType dtype, const Shape& shape, size_t row_bytes = 0)
+      : data_(data), shape_(shape), row_bytes_(row_bytes != 0 ? row_bytes : dense_row_bytes(dtype, shape)), dtype_(dtype) {}
+  // A mutable view is also a const one.
+  template <class Other>
+    requires(std::is_const_v<Void> && !std::is_const_v<Other>)
+  BasicTensorView(const BasicTensorView<Other>& other)  // NOLINT(google-explicit-constructor)
+      : data_(other.data()), shape_(other.shape()), row_bytes_(other.row_bytes()), dtype_(other.dtype()) {}
+
+  explicit operator bool() const { return data_ != nullptr; }
+  Void* data() const { return data_; }
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  size_t row_bytes() const { return row_bytes_; }
+  // Elements between neighbours on the first axis.
+  int64_t stride() const { return static_cast<int64_t>(row_bytes_ / size_of(dtype_)); }
+  int64_t rows() const { return shape_.rank() == 0 ? 1 : shape_[0]; }
+  // Elements of one row.
+  int64_t columns() const { return shape_.rank() == 0 ? 1 : shape_.row().elements(); }
+  int64_t elements() const { return shape_.elements(); }
+  bool contiguous() const { return row_bytes_ == dense_row_bytes(dtype_, shape_); }
+  TensorSpec spec() const { return {shape_, dtype_}; }
+
+  // The elements as T. REQUIRES: T is the type of dtype().
+  template <class T>
+  auto* as() const {
+    using Out = std::conditional_t<std::is_const_v<Void>, const T, T>;
+    return static_cast<Out*>(data_);
+  }
+
+  // The first `rows` rows.
+  BasicTensorView first_rows(int64_t rows) const {
+    return BasicTensorView(data_, dtype_, shape_.row().with_batch(rows), row_bytes_);
+  }
+
+ private:
+  static size_t dense_row_bytes(DType dtype, const Shape& shape) {
+    return size_of(dtype) * static_cast<size_t>(shape.rank() == 0 ? 1 : shape.row().elements());
+  }
+
+  Void* data_ = nullptr;
+  Shape shape_;
+  size_t row_bytes_ = 0;
+  DType dtype_ = DType::f32;
+};
+
+using TensorView = BasicTensorView<void>;
+using ConstTensorView = BasicTensorView<const void>;
+
+// Owns its memory on a device. Contiguous unless made with padded rows.
+class Tensor {
+ public:
+  enum class Rows { contiguous, padded };
+
+  Tensor() = default;
+  // Zero-filled memory. Throws DeviceError when there is none.
+  Tensor(Device device, const TensorSpec& spec, Rows rows = Rows::contiguous);
+
+  TensorView view() { return TensorView(memory_.data(), spec_.dtype, spec_.shape, row_bytes_); }
+  ConstTensorView view() const { return ConstTensorView(memory_.data(), spec_.dtype, spec_.shape, row_bytes_); }
+  const TensorSpec& spec() const { return spec_; }
+  Device device() const { return memory_.device(); }
+
+ private:
+  TensorSpec spec_;
+  size_t row_bytes_ = 0;
+  Memory memory_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,18 @@
+// The input ops that a configuration may name. A value: copy it to add ops of your own.
+#pragma once
+
+#include "millrace/input/op.h"
+
+namespace millrace {
+
+// Everything in input/, from the table that CMake generates.
+OpRegistry builtin_ops();
+
+}  // namespace millrace
+
+// The last line of input/<kind>.cpp: names the class that implements the op.
+#define MILLRACE_REGISTER_OP(kind, Class) \
+  namespace millrace {                          \
+  void register_op_##kind(OpRegistry\& registry);   \
+  void register_op_##kind(OpRegistry\& registry) { registry.add<Class>(#kind); } \
+  }

@@ -1,0 +1,23 @@
+// CsvDialect: how text is cut into records and fields.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+struct CsvDialect {
+  char delimiter = ',';
+  std::optional<char> quote = '"';
+  std::optional<char> comment;  // a record that starts with it is skipped
+  bool skip_blank_lines = true;
+  // Fields of every record: those of the header, or of the first file's first record; 0 when there is no record at all.
+  int64_t columns = 0;
+  std::vector<std::string> header;  // empty without a header
+
+  bool operator==(const CsvDialect&) const = default;
+};
+
+}  // namespace millrace

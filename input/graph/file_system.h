@@ -1,0 +1,39 @@
+// FileSystem: the one way in which the input graph touches files, so that tests can inject short reads, EINTR and EIO.
+//
+// Thread-safe: any thread may use a FileSystem, and read from one File, at the same time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+class File {
+ public:
+  virtual ~File() = default;
+  virtual uint64_t size() const = 0;
+  // Up to `bytes` bytes at `offset`; fewer only at the end of the file as it is now. Retries EINTR and short reads.
+  // Throws IoError with the path.
+  virtual size_t read(uint64_t offset, void* to, size_t bytes) const = 0;
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  // The ordinary files of this machine.
+  static FileSystem& local();
+
+  // Throws IoError with the path and the reason.
+  virtual std::unique_ptr<File> open(const std::string& path) = 0;
+  enum class Type { none, file, folder, other };
+  // What `path` is, symbolic links followed; `none` when it is absent or a dangling link.
+  virtual Type type(const std::string& path) = 0;
+  // Paths that match `pattern` (`*`, `?`, `[..]`; `*` leaves out hidden files), sorted bytewise.
+  virtual std::vector<std::string> match(const std::string& pattern) = 0;
+  // Names in a folder, sorted; for the message of an empty match.
+  virtual std::vector<std::string> list(const std::string& folder) = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,114 @@
+// Pipeline: an input graph that runs. next() gives one batch after another; their rows are a pure function of
+// configuration, seed and data, whatever the threads, capacities and chunk sizes.
+//
+//   Pipeline pipeline(InputGraph::build(spec_list, registry, {.seed = 23}), {.executor = &executor});
+//   RowBlock batch = pipeline.make_slot();
+//   while (pipeline.next(batch) > 0) { ... }
+//
+// next(), save() and restore() belong to one thread; cancel() may be called from any. The destructor joins every task.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/core/executor.h"
+#include "millrace/core/spec.h"
+#include "millrace/input/op.h"
+
+namespace millrace {
+
+// Settings of a graph besides its ops.
+struct GraphArgs {
+  uint64_t seed = 0;
+  FileSystem* files = nullptr;    // nullptr: FileSystem::local()
+};
+
+// Ops, named, connected and bound; nothing runs yet. Move-only.
+class InputGraph {
+ public:
+  // `list` is the configuration's `input` list. Throws ConfigError (unknown op, ports that do not fit, naming both sides),
+  // MissingError (no such file), DataError (a header that does not parse).
+  static InputGraph build(const Spec& list, const OpRegistry& registry, const GraphArgs& args);
+  InputGraph(InputGraph&&) noexcept;
+  InputGraph& operator=(InputGraph&&) noexcept;
+  ~InputGraph();
+
+  // What the last op gives. rows or batches.
+  const Port& output() const;
+  // The list with every option of every op, names included.
+  const Spec& resolved() const;
+  // Opens every file and checks every header. Throws as build() does.
+  void check_files() const;
+  // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads (P5), its slots apart.
+  uint64_t memory_bound(int threads) const;
+  // Things that are allowed but unlikely to be meant: "capacity 79 raised to 33: ...".
+  const std::vector<std::string>& warnings() const;
+
+ private:
+  friend class Pipeline;
+  struct Impl;
+  explicit InputGraph(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A record that was left out because of its faults.
+struct BadRow {
+  Place place;
+  std::string reason;
+};
+
+struct PipelineOptions {
+  Executor* executor = nullptr;  // nullptr: every op runs inside next(), on the calling thread
+  // Called from next(), in row order.
+  std::function<void(const BadRow&)> on_bad_row;
+  std::function<void(std::string_view)> on_print;
+  bool pinned = false;  // slots in memory that a CUDA device can copy from
+};
+
+struct InputSummary {
+  uint64_t rows = 0;      // given out in batches
+  uint64_t batches = 0;
+  uint64_t bad_rows = 0;
+  uint64_t passes = 0;    // passes of which a row was given out
+  uint64_t bytes = 0;     // text decoded up to the last row given out
+  std::vector<Dropped> dropped;  // by cause; only causes that happened
+};
+
+class Pipeline {
+ public:
+  Pipeline(InputGraph graph, PipelineOptions options);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  const RowSpec& rows() const;
+  int64_t batch_size() const;
+  const InputGraph& graph() const;
+  // A batch to give to next().
+  RowBlock make_slot() const;
+
+  // Fills `batch` and returns its number of rows; 0 at the end of the data or after cancel(). Throws the error that the
+  // batch runs into, again at every further call.
+  int64_t next(RowBlock& batch);
+  bool cancelled() const;
+  // Makes next() return 0 soon, also a call that waits now. Idempotent.
+  void cancel() noexcept;
+
+  // Where a row of a batch came from.
+  Place place(const RowId& id) const;
+  InputSummary summary() const;
+
+  // The state behind the last batch; restore() on a new pipeline of the same graph, with any threads, goes on from there.
+  State save() const;
+  // REQUIRES: next() was not called yet. Throws DataError when files or configuration differ from what was saved.
+  void restore(const State& state);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace

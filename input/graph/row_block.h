@@ -1,0 +1,108 @@
+// Rows: FieldSpec and RowSpec say what a row holds, RowBlock holds rows, RowSpan is a run of them, RowId says where one came from.
+//
+// A RowBlock stores each field as its own array with a fixed distance between rows (a multiple of 64 bytes), the layout
+// that a step reads, so a row moves by one memcpy a field. It is reused: clear() keeps its memory. Not synchronised.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/core/device.h"
+#include "millrace/core/tensor.h"
+
+namespace millrace {
+
+// One field: `shape` is of one row, (n) for n columns.
+struct FieldSpec {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+
+  size_t row_bytes() const { return aligned_bytes(size_of(dtype) * static_cast<size_t>(shape.elements())); }
+  TensorSpec tensor() const { return {shape, dtype}; }
+  bool operator==(const FieldSpec&) const = default;
+};
+
+struct RowSpec {
+  std::vector<FieldSpec> fields;
+
+  // Index of the field, or -1.
+  int find(std::string_view name) const;
+  size_t row_bytes() const;
+  std::string text() const;  // "features: float32 (1024), label: float32 (1)"
+  bool operator==(const RowSpec&) const = default;
+};
+
+// Where a row came from: enough to find and read it again. Equal ids are the same record of the same pass.
+struct RowId {
+  uint32_t source = 0;  // which source of the graph
+  uint32_t pass = 0;    // which time the source runs
+  uint32_t file = 0;    // the source's number of the file; 0 for sources without files
+  uint32_t length = 0;  // bytes of the record with its line end; 0 for sources without files
+  uint64_t offset = 0;  // byte offset of the record, or the row's number
+  uint64_t line = 0;    // 1-based line where the record starts, or the row's number + 1
+  uint64_t next_line = 0;  // line of the record behind it
+
+  bool operator==(const RowId&) const = default;
+};
+
+class RowBlock {
+ public:
+  RowBlock() = default;
+  // Takes memory for `capacity` rows when that is more than there is. Existing rows are dropped.
+  // `pinned`: host memory that a CUDA device can copy from.
+  void configure(const RowSpec& spec, int64_t capacity, bool pinned = false);
+
+  const RowSpec& spec() const { return spec_; }
+  int64_t size() const { return size_; }
+  int64_t capacity() const { return capacity_; }
+  void clear() { size_ = 0; }
+  // REQUIRES: size <= capacity(). New rows have undefined contents.
+  void resize(int64_t size) { size_ = size; }
+  // Makes room for at least `capacity` rows, keeping the rows that are there.
+  void grow(int64_t capacity);
+
+  // Start of field `field` of row `row`.
+  std::byte* at(size_t field, int64_t row) { return base_[field] + static_cast<size_t>(row) * stride_[field]; }
+  const std::byte* at(size_t field, int64_t row) const { return base_[field] + static_cast<size_t>(row) * stride_[field]; }
+  template <class T>
+  T* row(size_t field, int64_t row) { return reinterpret_cast<T*>(at(field, row)); }
+  template <class T>
+  const T* row(size_t field, int64_t row) const { return reinterpret_cast<const T*>(at(field, row)); }
+  RowId& id(int64_t row) { return ids_[static_cast<size_t>(row)]; }
+  const RowId& id(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
+
+  // Field `field` of the rows present, as (size, ...).
+  TensorView view(size_t field);
+  ConstTensorView view(size_t field) const;
+
+  // Copies row `from` of `source` (of an equal spec) over row `to`.
+  void copy_row(const RowBlock& source, int64_t from, int64_t to);
+
+  size_t bytes() const { return memory_.bytes() + ids_.capacity() * sizeof(RowId); }
+
+ private:
+  void place(Memory& memory, int64_t capacity);
+
+  RowSpec spec_;
+  int64_t size_ = 0, capacity_ = 0;
+  std::vector<std::byte*> base_;
+  std::vector<size_t> stride_;
+  std::vector<RowId> ids_;
+  Memory memory_;
+  bool pinned_ = false;
+};
+
+// `count` neighbouring rows of a block; count 0 means the end of the pass. Valid until the next call to where it came from.
+struct RowSpan {
+  const RowBlock* block = nullptr;
+  int64_t begin = 0;
+  int64_t count = 0;
+
+  explicit operator bool() const { return count > 0; }
+};
+
+}  // namespace millrace

@@ -1,0 +1,163 @@
+// Op: one node of the input graph. Three kinds: Source, Transform, Buffer.
+//
+//   names -> text -> rows -> batches        the ports; a graph whose ports do not fit is a ConfigError before the start
+//
+// An author of an op never sees a thread: sources and buffers are called by one thread at a time and in sequence order,
+// transforms are const and may run anywhere. docs/extending.md shows one of each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/random.h"
+#include "millrace/core/registry.h"
+#include "millrace/input/graph/chunk.h"
+#include "millrace/input/graph/csv_dialect.h"
+#include "millrace/input/graph/file_system.h"
+#include "millrace/input/graph/row_block.h"
+#include "millrace/input/graph/state.h"
+
+namespace millrace {
+
+enum class PortType : uint8_t { none, names, text, rows, batches };
+std::string_view to_string(PortType type);
+
+// What flows out of an op.
+struct Port {
+  PortType type = PortType::none;
+  CsvDialect dialect;        // text: how it is cut into records
+  RowSpec rows;              // rows and batches
+  int64_t batch_size = 0;    // batches: the most rows of one
+};
+
+// Given to an op when its graph is built, before anything runs.
+struct BindArgs {
+  std::span<const Port> inputs;
+  std::string_view name;     // the op's, unique in the graph; the key of its random numbers
+  uint64_t seed = 0;
+  FileSystem* files = nullptr;
+  uint32_t source_index = 0;  // sources: their number, for RowId::source
+};
+
+class Op {
+ public:
+  virtual ~Op() = default;
+  // The port that each input must have; for most ops one.
+  virtual std::vector<PortType> inputs() const = 0;
+  // Looks at what comes in, opens and checks what must be there, and says what comes out. Once, before the start.
+  // Throws ConfigError, MissingError, DataError.
+  virtual Port bind(const BindArgs& args) = 0;
+};
+
+class Transform : public Op {
+ public:
+  // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told goes
+  // into chunk.notes. Random numbers only by row id and pass. An exception is an error at the end of the chunk's rows.
+  virtual void apply(Chunk& chunk) const = 0;
+};
+
+// Where a source stands between two records. (Sources without files: `file_ordinal` 0, `offset` the next row's number.)
+struct Position {
+  uint32_t pass = 0;
+  uint32_t file_ordinal = 0;  // how many files of the pass came before this one
+  uint64_t offset = 0;        // byte offset of the next record
+  uint64_t line = 1;          // its line
+
+  bool operator==(const Position&) const = default;
+};
+
+class Source : public Op {
+ public:
+  // The next unit, or false at the end of the data. unit.pass tells epochs apart; units never span two files or passes.
+  virtual bool next(Unit& unit) = 0;
+  // Begins again from the first pass, as run `run` (counted from 0): what `repeat` asks for.
+  virtual void rewind(uint32_t run) = 0;
+  // Makes next() go on at exactly `position`, whatever units were cut before.
+  virtual void seek(const Position& position) = 0;
+  // What restore must find unchanged (files with their sizes, row counts); check() throws DataError naming what differs.
+  virtual void save(State& state) const = 0;
+  virtual void check(const State& state) const = 0;
+  // The unit that holds exactly the record `id`, to read it again.
+  virtual Unit unit_of(const RowId& id) const = 0;
+  // "dir/examples-03.csv:17" or "synthetic:18".
+  virtual Place place(const RowId& id) const = 0;
+
+  // Only sources whose output is text or rows: the transform that turns a unit into it ("read" for csv_reader). The
+  // source of names behind it is given by set_upstream() before bind().
+  virtual const Transform& producer() const = 0;
+  void set_upstream(Source* upstream) { upstream_ = upstream; }
+
+ protected:
+  Source* upstream_ = nullptr;
+};
+
+// Rows left out by name, with the cause: "last partial batch".
+struct Dropped {
+  std::string cause;
+  uint64_t rows = 0;
+};
+
+// Rows in their final order, pulled by one thread: a stream of chunks, or a buffer.
+class RowStream {
+ public:
+  virtual ~RowStream() = default;
+  // The next rows, at least 1 and at most `at_most`; none at the end of the data. Valid until the next call.
+  // Throws the error of the next row when that row cannot be had; calling again throws it again.
+  virtual RowSpan pull(int64_t at_most) = 0;
+  // Begins again as run `run`.
+  virtual void rewind(uint32_t run) = 0;
+  // Reads the record `id` again into row `row` of `block` (restoring a window).
+  virtual void fetch(const RowId& id, RowBlock& block, int64_t row) = 0;
+  // How many decoded rows may wait ahead of pull(), and how many tasks may decode at once. Changes no order.
+  virtual void set_ahead(int64_t rows, int threads) = 0;
+  virtual void save(State& state) const = 0;
+  virtual void restore(const State& state) = 0;
+  virtual void add_dropped(std::vector<Dropped>&) const {}
+};
+
+// rows -> rows, serial: decides which rows come and in what order.
+class RowBuffer : public Op, public RowStream {
+ public:
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  // Set before the start; they outlive this op.
+  void set_streams(std::vector<RowStream*> streams) { streams_ = std::move(streams); }
+
+  // What most buffers want: everything goes to the only input.
+  void rewind(uint32_t run) override { input().rewind(run); }
+  void fetch(const RowId& id, RowBlock& block, int64_t row) override { input().fetch(id, block, row); }
+  void set_ahead(int64_t rows, int threads) override { input().set_ahead(rows, threads); }
+
+ protected:
+  RowStream& input(size_t index = 0) const { return *streams_[index]; }
+
+ private:
+  std::vector<RowStream*> streams_;
+};
+
+// rows -> batches, serial: groups rows and writes them into memory that the consumer provides.
+class BatchBuffer : public Op {
+ public:
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  void set_stream(RowStream* stream) { stream_ = stream; }
+
+  // Replaces the contents of `batch`, which has room for the port's batch_size, and returns its number of rows; 0 at the
+  // end of the data. Throws the error of a row that the batch cannot do without.
+  virtual int64_t fill(RowBlock& batch) = 0;
+  virtual void save(State& state) const = 0;
+  virtual void restore(const State& state) = 0;
+  virtual void add_dropped(std::vector<Dropped>&) const {}
+
+ protected:
+  RowStream& input() const { return *stream_; }
+
+ private:
+  RowStream* stream_ = nullptr;
+};
+
+using OpRegistry = Registry<Op>;
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+// Model: layers joined into a graph, and the block of memory that holds their parameters.
+//
+//   Model model = Model::build({.layers = layer_nodes, .inputs = {{"features", spec}}, .seed = 23}, context);
+//
+// Parameters lie in one contiguous block in model order ("<layer>.weight", "<layer>.bias"), state in another. A Model is
+// used by one thread at a time; its plans (model_plan.h) refer to it and must not outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/core/spec.h"
+#include "millrace/layers/layer.h"
+
+namespace millrace {
+
+// A layer with its name and the names of what it reads: layers, or fields of the batch.
+struct LayerNode {
+  std::string name;
+  std::string kind;
+  std::unique_ptr<Layer> layer;
+  std::vector<std::string> from;  // empty: the previous layer, or the field "features" for the first
+  Spec spec;                      // where it was written, for messages
+};
+
+struct NamedSpec {
+  std::string name;
+  TensorSpec spec;  // of one row
+};
+
+// A parameter or a piece of state and where it lies.
+struct Parameter {
+  std::string name;  // "dense_2.weight"
+  Shape shape;
+  Initializer initializer;
+  size_t offset = 0;  // bytes from the start of its block, a multiple of 64
+};
+
+struct ModelArgs {
+  std::vector<LayerNode> layers;
+  std::vector<NamedSpec> inputs;  // the fields of one row
+  uint64_t seed = 0;
+  DType dtype = DType::f32;  // of parameters and activations; f64 in gradient checks
+};
+
+class Model {
+ public:
+  // A layer's place in the graph.
+  struct Node {
+    std::string name;
+    std::string kind;
+    std::unique_ptr<Layer> layer;
+    std::vector<int> inputs;    // >= 0: index of a node; < 0: field -1 - i of `fields()`
+    std::vector<TensorSpec> input_specs;
+    TensorSpec output;
+    size_t first_parameter = 0, parameter_count = 0;
+    size_t first_state = 0, state_count = 0;
+  };
+
+  // Names, connects, infers shapes, allocates and initialises. Throws ConfigError or ShapeError that names the layer, both
+  // sides of what does not fit, and the place in the configuration.
+  static Model build(ModelArgs args, Context& context);
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  // The fields that the model reads, in order of first use.
+  const std::vector<NamedSpec>& fields() const { return fields_; }
+  // The last layer's output, of one row.
+  const TensorSpec& output() const { return nodes_.back().output; }
+  DType dtype() const { return dtype_; }
+  uint64_t seed() const { return seed_; }
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const std::vector<Parameter>& states() const { return states_; }
+  TensorView parameter(size_t index);
+  TensorView state(size_t index);
+  // The whole block as a vector of dtype(); padding between parameters is zero.
+  TensorView parameter_block();
+  int64_t parameter_count() const;  // elements, without padding
+
+  // One line a layer: name, kind, output, parameters; then the total.
+  std::string summary() const;
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<NamedSpec> fields_;
+  std::vector<Parameter> parameters_, states_;
+  DType dtype_ = DType::f32;
+  uint64_t seed_ = 0;
+  Memory parameter_memory_, state_memory_;
+};
+
+}  // namespace millrace
