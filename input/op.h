@@ -51,6 +51,8 @@ class Op {
   // Looks at what comes in, opens and checks what must be there, and says what comes out. Once, before the start.
   // Throws ConfigError, MissingError, DataError.
   virtual Port bind(const BindArgs& args) = 0;
+  // After bind(): things that are allowed but unlikely to be meant.
+  virtual std::vector<std::string> warnings() const { return {}; }
 };
 
 class Transform : public Op {
@@ -85,6 +87,12 @@ class Source : public Op {
   virtual Unit unit_of(const RowId& id) const = 0;
   // "dir/examples-03.csv:17" or "synthetic:18".
   virtual Place place(const RowId& id) const = 0;
+  // Whether there is always another pass. Then a whole pass without a row is a DataError: it would never end.
+  virtual bool endless() const { return false; }
+  // Sources of names: the files by their index, as matched.
+  virtual std::vector<std::shared_ptr<const FileEntry>> files() const { return {}; }
+  // Opens every file and checks what bind() checked of the first one only. Throws as bind() does.
+  virtual void check_files() const {}
 
   // Only sources whose output is text or rows: the transform that turns a unit into it ("read" for csv_reader). The
   // source of names behind it is given by set_upstream() before bind().

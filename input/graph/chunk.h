@@ -33,7 +33,9 @@ struct Unit {
   uint64_t line = 0;       // line of `begin` when exact and known (1 at the start of a file), else 0
 };
 
-// The bytes of a chunk. Records that start before `limit` belong to it; the last may reach beyond, see extend().
+// The bytes of a chunk from the start of its first record on. Records that start before `limit` belong to it; the last
+// may reach beyond, see extend(). The producer chooses the first record (for a range that is not exact: what follows the
+// first line end at or behind the byte before it); the stream checks the choice.
 class ChunkText {
  public:
   virtual ~ChunkText() = default;
@@ -68,18 +70,22 @@ struct Note {
   std::exception_ptr error;
   Place place;      // lines count from the chunk's first line until the chunk is handed on
   std::string text;
+  uint64_t limit = UINT64_MAX;  // bad_row: how many the whole run may have (max_bad_rows); one more is a DataError
 };
 
 class Chunk {
  public:
   Unit unit;
-  std::unique_ptr<ChunkText> text;  // text port: the bytes; kept only while the task runs
+  // text port: the bytes. When the task ends the stream takes it out, and gives it to another task's chunk, where the
+  // producer reuses its memory.
+  std::unique_ptr<ChunkText> text;
   RowBlock rows;                    // rows port
   RowBlock spare;                   // a transform that changes the fields writes here and calls swap_rows()
   std::vector<Note> notes;          // in order of their rows
 
-  // How the text was cut into records: what the stream checks from chunk to chunk.
-  uint64_t first_record = 0;  // file offset where the first record was taken to start
+  // How the text was cut into records: what the stream checks from chunk to chunk. The producer sets first_record and
+  // counts the lines that it consumes itself (a header); the decoder adds its own and sets end_record.
+  uint64_t first_record = 0;  // file offset where the first record was taken to start; unit.end or more: none does
   uint64_t end_record = 0;    // file offset behind the last record
   uint64_t lines = 0;         // line ends between the two
 
@@ -87,7 +93,9 @@ class Chunk {
   // Prepares for another unit; keeps memory.
   void reset(const Unit& next);
   // Attaches an error before the rows that come now; what the caller adds behind it is ignored.
-  void fail(std::exception_ptr error) { notes.push_back({Note::Kind::error, rows.size(), 1, std::move(error), {}, {}}); }
+  void fail(std::exception_ptr error) {
+    notes.push_back({.kind = Note::Kind::error, .row = rows.size(), .error = std::move(error), .place = {}, .text = {}});
+  }
 };
 
 }  // namespace millrace
