@@ -21,7 +21,9 @@ void Chunk::add(Note note) {
 }
 
 void Chunk::fail(int64_t row, std::exception_ptr error, Place place) {
-  add({.kind = Note::Kind::error, .row = row, .error = std::move(error), .place = std::move(place)});
+  Note note = {.kind = Note::Kind::error, .row = row, .error = std::move(error), .place = std::move(place)};
+  if (row < rows.size()) note.id = rows.id(row);
+  add(std::move(note));
 }
 
 Place Chunk::place(int64_t row, int64_t column) const {
