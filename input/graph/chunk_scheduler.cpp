@@ -21,6 +21,10 @@ bool is_of_the_machine(const std::exception_ptr& failure) {
   }
 }
 
+uint64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
+  return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+}
+
 bool ends_with_error(const Chunk& chunk) {
   return !chunk.notes.empty() && chunk.notes.back().kind == Note::Kind::error;
 }
@@ -83,9 +87,11 @@ ChunkScheduler::Slot* ChunkScheduler::next_inline(std::unique_lock<std::mutex>& 
   if (plan()) {
     Slot& slot = slot_at(started_);
     const bool to_do = begin_task(slot, started_++);
+    const auto start = std::chrono::steady_clock::now();
     lock.unlock();
     if (to_do) decode(slot, consumer_memory_);
     lock.lock();
+    waited_nanoseconds_ += nanoseconds_since(start);
     end_task(slot, consumer_memory_);
     if (failure_) raise_failure();
   }
@@ -129,8 +135,7 @@ void ChunkScheduler::wait_for_first(std::unique_lock<std::mutex>& lock) {
   if (!waits) first_done_->signal();
   first_done_->wait();
   lock.lock();
-  const auto waited = std::chrono::steady_clock::now() - start;
-  waited_nanoseconds_ += static_cast<uint64_t>(std::chrono::nanoseconds(waited).count());
+  waited_nanoseconds_ += nanoseconds_since(start);
 }
 
 void ChunkScheduler::run_again(std::unique_lock<std::mutex>& lock, Slot& slot) {
