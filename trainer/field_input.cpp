@@ -77,7 +77,8 @@ ConstTensorView FieldInput::load(Context& context, ConstTensorView batch) {
 void FieldInput::convert(ConstTensorView from) {
   const TensorView to(converted_.data(), shape_.dtype(), shape_.shape(), shape_.row_bytes());
   with_type(from.dtype(), [&](auto source) {
-    with_type(to.dtype(), [&](auto target) { error_row_ = convert_rows<decltype(target), decltype(source)>(from, to); });
+    with_type(to.dtype(),
+              [&](auto target) { error_row_ = convert_rows<decltype(target), decltype(source)>(from, to); });
   });
   if (error_row_ >= 0) {
     throw DataError(cat("the label is not a whole number that fits ", to_string(to.dtype())), {},

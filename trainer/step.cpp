@@ -37,7 +37,7 @@ struct TrainStep::Impl {
   // Everything that one batch size needs.
   struct Plan {
     int64_t rows = 0;
-    std::vector<FieldInput> inputs;  // the model's fields, then label, then weight
+    std::vector<FieldInput> inputs;      // the model's fields, then label, then weight
     std::vector<ConstTensorView> views;  // of inputs
     std::unique_ptr<ModelPlan> model;
     std::unique_ptr<LossPlan> loss;
@@ -61,8 +61,8 @@ struct TrainStep::Impl {
   std::list<std::unique_ptr<Plan>> plans;  // most recently used first
   Plan* current = nullptr;
 
-  Memory gradients;                // laid out like the parameter block; empty when backward updates in place
-  std::vector<Memory> slots;       // the optimizer's state
+  Memory gradients;           // laid out like the parameter block; empty when backward updates in place
+  std::vector<Memory> slots;  // the optimizer's state
   std::vector<TensorView> slot_views;
   std::vector<float> host_scalars;
   Memory scalars;
@@ -134,11 +134,10 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   plan->views.resize(sources.size());
 
   const size_t fields = args.model.fields().size();
-  plan->model = std::make_unique<ModelPlan>(
-      args.model, args.context,
-      ModelPlanArgs{.inputs = std::span(shapes).first(fields),
-                    .mode = Mode::train,
-                    .update_in_place = args.optimizer.adds_scaled_gradient()});
+  plan->model = std::make_unique<ModelPlan>(args.model, args.context,
+                                            ModelPlanArgs{.inputs = std::span(shapes).first(fields),
+                                                          .mode = Mode::train,
+                                                          .update_in_place = args.optimizer.adds_scaled_gradient()});
   const TensorView prediction = plan->model->output();
   plan->loss = args.loss.plan(args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted});
   size_t scratch = plan->loss->scratch_bytes();
@@ -238,7 +237,8 @@ const std::vector<double>& TrainStep::metrics() {
   if (impl.current == nullptr) return impl.metric_values;
   for (size_t i = 0; i < impl.accumulators.size(); ++i) {
     impl.host_partials[i].resize(impl.current->partials[i].bytes());
-    impl.args.context.copy(impl.host_partials[i].data(), impl.current->partials[i].data(), impl.host_partials[i].size());
+    impl.args.context.copy(impl.host_partials[i].data(), impl.current->partials[i].data(),
+                           impl.host_partials[i].size());
   }
   impl.args.context.synchronize();
   for (size_t i = 0; i < impl.accumulators.size(); ++i) {
