@@ -84,7 +84,8 @@ struct Note {
   uint64_t limit = UINT64_MAX;  // bad_row: how many the whole run may have (max_bad_rows); one more is a DataError
   std::string field = {};       // bad_row: the field's name, where one is at fault
   std::string value = {};       // bad_row: its text, as it stands in the data
-  uint32_t transform = 0;       // which of the fused transforms attached it; set by the stream
+  static constexpr uint32_t kUnsigned = UINT32_MAX;
+  uint32_t transform = kUnsigned;  // which of the fused transforms attached it; set by the graph
 };
 
 // Memory that a task keeps from chunk to chunk. Every running task has one of its own, so nothing in it is shared.
@@ -140,6 +141,7 @@ class Chunk {
   // Where row `row` came from, as a place for notes.
   Place place(int64_t row, int64_t column = 0) const;
   // Leaves out the rows whose flag is 0, with a note that names `cause`; keep.size() == rows.size(). Notes move along.
+  // REQUIRES: called from Transform::apply().
   void keep_rows(std::span<const uint8_t> keep, std::string_view cause);
 
   // The running task's memory. REQUIRES: called from Transform::apply().

@@ -23,14 +23,14 @@ namespace millrace {
 // Settings of a graph besides its ops.
 struct GraphArgs {
   uint64_t seed = 0;
-  FileSystem* files = nullptr;    // nullptr: FileSystem::local()
+  FileSystem* files = nullptr;  // nullptr: FileSystem::local()
 };
 
 // Ops, named, connected and bound; nothing runs yet. Move-only.
 class InputGraph {
  public:
-  // `list` is the configuration's `input` list. Throws ConfigError (unknown op, ports that do not fit, naming both sides),
-  // MissingError (no such file), DataError (a header that does not parse).
+  // `list` is the configuration's `input` list. Throws ConfigError (unknown op, ports that do not fit, naming both
+  // sides), MissingError (no such file), DataError (a header that does not parse).
   static InputGraph build(const Spec& list, const OpRegistry& registry, const GraphArgs& args);
   InputGraph(InputGraph&&) noexcept;
   InputGraph& operator=(InputGraph&&) noexcept;
@@ -63,11 +63,11 @@ struct PipelineOptions {
 };
 
 struct InputSummary {
-  uint64_t rows = 0;      // given out in batches
+  uint64_t rows = 0;  // given out in batches
   uint64_t batches = 0;
   uint64_t bad_rows = 0;
-  uint64_t passes = 0;    // passes of which a row was given out
-  uint64_t bytes = 0;     // text decoded up to the last row given out
+  uint64_t passes = 0;           // passes of which a row was given out
+  uint64_t bytes = 0;            // text decoded up to the last row given out
   std::vector<Dropped> dropped;  // by cause; only causes that happened
 };
 
@@ -95,7 +95,8 @@ class Pipeline {
   Place place(const RowId& id) const;
   InputSummary summary() const;
 
-  // The state behind the last batch; restore() on a new pipeline of the same graph, with any threads, goes on from there.
+  // The state behind the last batch; restore() on a new pipeline of the same graph, with any threads, goes on from
+  // there.
   State save() const;
   // REQUIRES: next() was not called yet. Throws DataError when files or configuration differ from what was saved.
   void restore(const State& state);

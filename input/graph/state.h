@@ -1,6 +1,7 @@
 // State: what a pipeline must know to go on where it was: named numbers and texts, in scopes named after ops.
 //
-// A value. encode() gives bytes that decode() checks (magic, version, checksum), so a truncated or foreign file is an error.
+// A value. encode() gives bytes that decode() checks (magic, version, checksum), so a truncated or foreign file is an
+// error.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,8 @@ class State {
   bool operator==(const State&) const = default;
 
  private:
+  void append_to(std::string& out) const;
+
   std::map<std::string, std::vector<uint64_t>, std::less<>> numbers_;
   std::map<std::string, std::string, std::less<>> texts_;
   std::map<std::string, State, std::less<>> scopes_;
