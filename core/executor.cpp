@@ -3,6 +3,10 @@
 #include <omp.h>
 #include <sched.h>
 
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
@@ -10,10 +14,6 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
-#include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -116,7 +116,7 @@ struct Executor::Impl {
   }
 
   oneapi::tbb::task_arena arena;
-  oneapi::tbb::task_group hold;           // helpers wait for it, and so help, until the executor ends
+  oneapi::tbb::task_group hold;  // helpers wait for it, and so help, until the executor ends
   oneapi::tbb::task_handle hold_handle;
   std::vector<std::thread> helpers;
   std::atomic<int> started{1};
