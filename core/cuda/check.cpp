@@ -31,8 +31,8 @@ std::string describe(const CallSite& site) {
 
 void fail(cudaError_t status, const CallSite& site) {
   static_cast<void>(cudaGetLastError());
-  throw DeviceError(cat(describe(site), " failed: ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ')'), {},
-                    hint_for(status));
+  throw DeviceError(cat(describe(site), " failed: ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ')'),
+                    {}, hint_for(status));
 }
 
 }  // namespace millrace::cuda

@@ -1,4 +1,5 @@
-// Checks of CUDA calls: MILLRACE_CUDA_CHECK(cudaMalloc(&data, bytes)) throws DeviceError that says what failed and where.
+// Checks of CUDA calls: MILLRACE_CUDA_CHECK(cudaMalloc(&data, bytes)) throws DeviceError that says what failed and
+// where.
 //
 // A failure also clears the calling thread's last CUDA error, so that nobody else reports it again.
 #pragma once

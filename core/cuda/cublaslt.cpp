@@ -58,8 +58,8 @@ CublasLt::Product CublasLt::make_product(cublasComputeType_t compute, cudaDataTy
 
 CublasLt::Layout CublasLt::make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t leading) const {
   cublasLtMatrixLayout_t layout = nullptr;
-  MILLRACE_CUBLASLT_CHECK(*this, layout_create(&layout, type, static_cast<uint64_t>(rows),
-                                               static_cast<uint64_t>(columns), leading));
+  MILLRACE_CUBLASLT_CHECK(
+      *this, layout_create(&layout, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), leading));
   return {layout, layout_destroy};
 }
 

@@ -1,7 +1,7 @@
 // Owners of CUDA's handles, and the guard that makes a device current for a block.
 //
-// Streams and events belong to one device; every call on them makes it current first. Move-only; used by one thread at a
-// time. Destructors never throw: what fails there (a process that ends) is ignored.
+// Streams and events belong to one device; every call on them makes it current first. Move-only; used by one thread at
+// a time. Destructors never throw: what fails there (a process that ends) is ignored.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 // launch_for_each: body(i) for every i in [0, count) as one kernel on the state's stream; core/parallel.h calls it.
 //
-// It only enqueues: no allocation, no synchronisation, may be captured. A launch that fails throws DeviceError; what fails
-// inside the kernel is thrown by the next call that waits.
+// It only enqueues: no allocation, no synchronisation, may be captured. A launch that fails throws DeviceError; what
+// fails inside the kernel is thrown by the next call that waits.
 #pragma once
 
 #include <algorithm>

@@ -32,7 +32,8 @@ void add_package_folders(const fs::path& packages, std::vector<fs::path>& folder
 void add_python_folders(const fs::path& prefix, std::vector<fs::path>& folders) {
   std::vector<fs::path> versions;
   std::error_code failure;
-  for (fs::directory_iterator at(prefix / "lib", failure); !failure && at != fs::directory_iterator(); at.increment(failure)) {
+  for (fs::directory_iterator at(prefix / "lib", failure); !failure && at != fs::directory_iterator();
+       at.increment(failure)) {
     if (at->path().filename().string().starts_with("python3")) versions.push_back(at->path());
   }
   std::sort(versions.begin(), versions.end());
@@ -119,7 +120,8 @@ SharedLibrary::SharedLibrary(const LibraryNeed& need) : name_(need.name) {
 void* SharedLibrary::symbol(const char* name) const {
   void* address = dlsym(handle_, name);
   if (address == nullptr) {
-    throw DeviceError(cat(name_, " (", path_, ") has no function ", name), {}, "use the version that this build was made for");
+    throw DeviceError(cat(name_, " (", path_, ") has no function ", name), {},
+                      "use the version that this build was made for");
   }
   return address;
 }
