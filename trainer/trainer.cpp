@@ -48,7 +48,7 @@ uint64_t epoch_of(const RowBlock& batch) {
 struct Trainer::Impl {
   Impl(Config read_config, InputGraph built_graph, Device device)
       : config(std::move(read_config)),
-        executor(static_cast<int>(config.threads)),
+        executor(config.threads),
         context(device, executor),
         graph(std::move(built_graph)),
         rows(graph.output().rows),
@@ -83,14 +83,17 @@ struct Trainer::Impl {
 };
 
 void Trainer::Impl::build_model() {
-  model = Model::build({.layers = std::move(config.model), .inputs = model_inputs(rows), .seed = config.seed}, context);
+  std::vector<std::string> names;
+  model = Model::build({.layers = std::move(config.layers), .inputs = model_inputs(rows), .seed = config.seed}, context);
+  for (const Model::Node& node : model.nodes()) names.push_back(node.name);
+  complete_resolved(config, graph.resolved(), names);
   step = std::make_unique<TrainStep>(StepArgs{.model = model,
                                               .context = context,
-                                              .loss = *config.loss,
+                                              .loss = *config.loss.loss,
                                               .optimizer = *config.optimizer,
                                               .rows = rows,
-                                              .label = config.label,
-                                              .weight = config.weight,
+                                              .label = config.loss.label,
+                                              .weight = config.loss.weight,
                                               .metrics = &config.metrics});
 }
 
@@ -100,11 +103,10 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   try {
     device = parse_device(config.device);
   } catch (Error& error) {
-    error.set_place(config.device_place);
+    error.set_place(config.node("device").place());
     throw;
   }
   InputGraph graph = InputGraph::build(config.input, catalog.ops, {.seed = config.seed});
-  config.resolved.set("input", graph.resolved());
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
   impl->build_model();
   return Trainer(std::move(impl));
@@ -112,7 +114,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
 
 Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides) {
   Spec spec = read_yaml_file(path);
-  for (const std::string& text : overrides) apply_override(spec, text);
+  apply_overrides(spec, overrides);
   try {
     return from_spec(std::move(spec));
   } catch (MissingError& error) {
@@ -155,7 +157,7 @@ void Trainer::Impl::begin(const TrainCallbacks& callbacks) {
                         .threads = executor.threads(),
                         .parameters = model.parameter_count(),
                         .batch_size = batch_size,
-                        .steps = config.steps});
+                        .steps = config.train.steps});
   }
   for (const std::string& warning : warnings) log(warning);
   PipelineOptions options;
@@ -186,7 +188,7 @@ void Trainer::Impl::train_on(const RowBlock& batch, const TrainCallbacks& callba
   }
   last_batch = batch.size();
   rows_done += static_cast<uint64_t>(batch.size());
-  const bool log_now = callbacks.on_step && step->steps() % static_cast<uint64_t>(config.log_every) == 0;
+  const bool log_now = callbacks.on_step && step->steps() % static_cast<uint64_t>(config.train.log_every) == 0;
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks.on_progress && now - progress_shown >= kProgressInterval;
   if (!log_now && !show_now) return;
@@ -238,7 +240,7 @@ TrainResult Trainer::Impl::result(std::string reason) {
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   Impl& impl = *impl_;
   impl.begin(callbacks);
-  const auto finished = [&] { return impl.config.steps && steps() >= *impl.config.steps; };
+  const auto finished = [&] { return impl.config.train.steps && steps() >= *impl.config.train.steps; };
   while (!finished() && !impl.stopping.load()) {
     const RowBlock* batch = impl.next_batch();
     if (batch == nullptr) return impl.result(impl.stopping.load() ? "stopped" : "end of data");

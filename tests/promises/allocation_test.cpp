@@ -30,7 +30,7 @@ std::string endless(std::string yaml) {
 }
 
 TEST(Allocation, ASteadyStepAllocatesNothingOfOurs) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   for (const char* delivery : {"native", "feed"}) {
     for (int threads : {1, 2}) {

@@ -18,9 +18,9 @@ size_t count_entries(const char* folder) {
 }
 
 TEST(Failure, ABadValueIsTheSameErrorAfterTheSameStepsForAnyThreads) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
-  std::ofstream(folder.file("part-3.csv"), std::ios::app) << "1,2,oops,4,5,6,text,1.0\n";
+  std::ofstream(folder.path("part-3.csv"), std::ios::app) << "1,2,oops,4,5,6,text,1.0\n";
   std::string expected;
   int64_t expected_steps = -1;
   for (int threads : {1, 2, 3, 8}) {
@@ -33,7 +33,7 @@ TEST(Failure, ABadValueIsTheSameErrorAfterTheSameStepsForAnyThreads) {
         if (expected_steps < 0) {
           expected = error.what();
           expected_steps = trainer.steps();
-          EXPECT_EQ(error.place().file, folder.file("part-3.csv"));
+          EXPECT_EQ(error.place().file, folder.path("part-3.csv"));
           EXPECT_EQ(error.place().line, 36);  // 29 records, 6 of them over two lines, and one more
           EXPECT_EQ(error.place().column, 5);
           EXPECT_NE(error.message().find("oops"), std::string::npos);
@@ -46,9 +46,9 @@ TEST(Failure, ABadValueIsTheSameErrorAfterTheSameStepsForAnyThreads) {
 }
 
 TEST(Failure, ThreadsAndDescriptorsAreGoneAfterwards) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
-  std::ofstream(folder.file("part-3.csv"), std::ios::app) << "1,2\n";
+  std::ofstream(folder.path("part-3.csv"), std::ios::app) << "1,2\n";
   EXPECT_THROW(make_trainer(folder).run(), DataError);
   const size_t threads = count_entries("/proc/self/task"), descriptors = count_entries("/proc/self/fd");
   for (int i = 0; i < 20; ++i) {
@@ -59,7 +59,7 @@ TEST(Failure, ThreadsAndDescriptorsAreGoneAfterwards) {
 }
 
 TEST(Failure, StopFromAnotherThreadEndsTheRun) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   std::string yaml = training_yaml(folder, {});
   yaml.replace(yaml.find(", epochs: 2"), 11, "");
@@ -76,7 +76,7 @@ TEST(Failure, StopFromAnotherThreadEndsTheRun) {
 }
 
 TEST(Failure, StopBeforeTheStartTrainsNothing) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   Trainer trainer = make_trainer(folder);
   trainer.stop();
@@ -87,7 +87,7 @@ TEST(Failure, StopBeforeTheStartTrainsNothing) {
 }
 
 TEST(Failure, AnExceptionOfACallbackReachesTheCaller) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   Trainer trainer = make_trainer(folder, {.more = "train: {log_every: 1}\n"});
   TrainCallbacks callbacks;
@@ -99,7 +99,7 @@ TEST(Failure, AnExceptionOfACallbackReachesTheCaller) {
 }
 
 TEST(Failure, ATrainerRunsOnce) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   Trainer trainer = make_trainer(folder);
   trainer.run();
@@ -107,7 +107,7 @@ TEST(Failure, ATrainerRunsOnce) {
 }
 
 TEST(Guest, NothingIsPrinted) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
@@ -117,7 +117,7 @@ TEST(Guest, NothingIsPrinted) {
 }
 
 TEST(Typo, AnyUnknownKeyStopsBeforeTheFirstStep) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   const std::string yaml = training_yaml(folder, {});
   for (const std::string key : {"seed", "device", "threads", "input", "files", "epochs", "chunk_bytes", "fields", "columns",

@@ -24,7 +24,7 @@ std::map<std::string, int> visits(const std::string& yaml, int threads, InputSum
 }
 
 TEST(NothingLost, EveryRowComesOnceAnEpoch) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   for (int chunk_bytes : {1, 77, 262144}) {
     InputSummary summary;
@@ -38,7 +38,7 @@ TEST(NothingLost, EveryRowComesOnceAnEpoch) {
 }
 
 TEST(NothingLost, ThePartialBatchIsCounted) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   std::string yaml = training_yaml(folder, {});
   const std::string allow = ", allow_smaller_final_batch: true";
@@ -51,7 +51,7 @@ TEST(NothingLost, ThePartialBatchIsCounted) {
 }
 
 TEST(NothingLost, SavingAndRestoringInTheMiddleWithOtherThreads) {
-  TemporaryFolder folder;
+  TempFolder folder;
   write_data(folder);
   const auto build = [&](int chunk_bytes) {
     const Spec spec = parse_yaml(training_yaml(folder, {.chunk_bytes = chunk_bytes}), "test.yaml");

@@ -20,7 +20,7 @@ class SameBytes : public ::testing::Test {
     return make_trainer(folder_, setting).run(callbacks);
   }
 
-  TemporaryFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(SameBytes, ForEveryNumberOfThreadsChunkSizeAndCapacity) {
@@ -65,7 +65,7 @@ TEST_F(SameBytes, WhateverIsLoggedOrSaved) {
   EXPECT_GE(reports.load(), 26);
 
   Trainer saving = make_trainer(folder_);
-  saving.save(folder_.file("before.safetensors"));
+  saving.save(folder_.path("before.safetensors"));
   EXPECT_EQ(saving.run().weights, expected.weights);
 }
 

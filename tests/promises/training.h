@@ -8,7 +8,7 @@
 #include "millrace/core/text.h"
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace::testing {
 
@@ -16,7 +16,7 @@ inline constexpr int kFiles = 7, kRows = 29, kEpochs = 2;
 inline constexpr int kAllRows = kFiles * kRows * kEpochs;
 
 // Writes the data set into `folder`; some values are quoted, and every fifth row has a text column with a newline.
-inline void write_data(const TemporaryFolder& folder) {
+inline void write_data(const TempFolder& folder) {
   for (int file = 0; file < kFiles; ++file) {
     std::string text;
     for (int row = 0; row < kRows; ++row) {
@@ -43,9 +43,9 @@ struct Setting {
   std::string more;  // further top-level YAML
 };
 
-inline std::string training_yaml(const TemporaryFolder& folder, const Setting& setting) {
+inline std::string training_yaml(const TempFolder& folder, const Setting& setting) {
   return cat("seed: 5\ndevice: cpu\nthreads: ", setting.threads, "\ninput:\n  - filename_queue: {files: ",
-             quote(folder.file("part-*.csv"), 4096), ", epochs: ", kEpochs, "}\n  - csv_reader: {chunk_bytes: ",
+             quote(folder.path("part-*.csv"), 4096), ", epochs: ", kEpochs, "}\n  - csv_reader: {chunk_bytes: ",
              setting.chunk_bytes, "}\n  - decode_csv: {fields: {features: {columns: 0-5}, label: {columns: 7}}}\n",
              "  - shuffle_batch: {batch_size: 16, capacity: ", setting.capacity, ", min_after_dequeue: 20, threads: ",
              setting.decode_threads, ", allow_smaller_final_batch: true}\ndelivery: ", setting.delivery,
@@ -53,7 +53,7 @@ inline std::string training_yaml(const TemporaryFolder& folder, const Setting& s
              "metrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.1}}\n", setting.more);
 }
 
-inline Trainer make_trainer(const TemporaryFolder& folder, const Setting& setting = {}) {
+inline Trainer make_trainer(const TempFolder& folder, const Setting& setting = {}) {
   return Trainer::from_spec(parse_yaml(training_yaml(folder, setting), "test.yaml"));
 }
 
