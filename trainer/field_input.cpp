@@ -81,8 +81,8 @@ void FieldInput::convert(ConstTensorView from) {
               [&](auto target) { error_row_ = convert_rows<decltype(target), decltype(source)>(from, to); });
   });
   if (error_row_ >= 0) {
-    throw DataError(cat("the field ", name_, " holds a value that is no whole number of type ", to_string(to.dtype())), {},
-                    "class labels are whole numbers");
+    throw DataError(cat("the field ", name_, " holds a value that is no whole number of type ", to_string(to.dtype())),
+                    {}, "class labels are whole numbers");
   }
 }
 

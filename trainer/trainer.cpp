@@ -13,8 +13,8 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/delivery.h"
-#include "millrace/trainer/model_file.h"
 #include "millrace/trainer/overrides.h"
+#include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/step.h"
 #include "millrace/trainer/yaml.h"
 
@@ -69,7 +69,7 @@ struct Trainer::Impl {
   RowSpec rows;
   int64_t batch_size;
   std::vector<std::string> warnings;
-  Model model;
+  std::optional<Model> model;  // made by build_model()
   std::unique_ptr<TrainStep> step;
   std::unique_ptr<Delivery> delivery;
   std::atomic<bool> stopping{false};
@@ -84,17 +84,23 @@ struct Trainer::Impl {
 
 void Trainer::Impl::build_model() {
   std::vector<std::string> names;
-  model = Model::build({.layers = std::move(config.layers), .inputs = model_inputs(rows), .seed = config.seed}, context);
-  for (const Model::Node& node : model.nodes()) names.push_back(node.name);
+  model.emplace(
+      Model::build({.layers = std::move(config.layers), .inputs = model_inputs(rows), .seed = config.seed}, context));
+  for (const Model::Node& node : model->nodes()) names.push_back(node.name);
   complete_resolved(config, graph.resolved(), names);
-  step = std::make_unique<TrainStep>(StepArgs{.model = model,
-                                              .context = context,
-                                              .loss = *config.loss.loss,
-                                              .optimizer = *config.optimizer,
-                                              .rows = rows,
-                                              .label = config.loss.label,
-                                              .weight = config.loss.weight,
-                                              .metrics = &config.metrics});
+  try {
+    step = std::make_unique<TrainStep>(StepArgs{.model = *model,
+                                                .context = context,
+                                                .loss = *config.loss.loss,
+                                                .optimizer = *config.optimizer,
+                                                .rows = rows,
+                                                .label = config.loss.label,
+                                                .weight = config.loss.weight,
+                                                .metrics = &config.metrics});
+  } catch (ConfigError& error) {
+    error.set_place(config.loss.spec.place());
+    throw;
+  }
 }
 
 Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
@@ -136,15 +142,17 @@ Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
 const Config& Trainer::config() const { return impl_->config; }
-Model& Trainer::model() { return impl_->model; }
-const InputGraph& Trainer::input() const { return impl_->delivery ? impl_->delivery->pipeline().graph() : impl_->graph; }
+Model& Trainer::model() { return *impl_->model; }
+const InputGraph& Trainer::input() const {
+  return impl_->delivery ? impl_->delivery->pipeline().graph() : impl_->graph;
+}
 const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
 int64_t Trainer::steps() const { return static_cast<int64_t>(impl_->step->steps()); }
 
 uint64_t Trainer::memory_bound() const {
   impl_->step->prepare(impl_->batch_size);
   return input().memory_bound(impl_->executor.threads()) + impl_->step->bytes() +
-         impl_->model.parameter_block().spec().bytes();
+         impl_->model->parameter_block().spec().bytes();
 }
 
 void Trainer::Impl::begin(const TrainCallbacks& callbacks) {
@@ -155,7 +163,7 @@ void Trainer::Impl::begin(const TrainCallbacks& callbacks) {
   if (callbacks.on_start) {
     callbacks.on_start({.device = context.device().text(),
                         .threads = executor.threads(),
-                        .parameters = model.parameter_count(),
+                        .parameters = model->parameter_count(),
                         .batch_size = batch_size,
                         .steps = config.train.steps});
   }
@@ -164,8 +172,8 @@ void Trainer::Impl::begin(const TrainCallbacks& callbacks) {
   options.on_bad_row = [log](const BadRow& bad) { log(cat("left out ", bad.place.text(), ": ", bad.reason)); };
   options.on_print = log;
   options.pinned = !context.device().is_cpu();
-  delivery = Delivery::make(std::move(graph),
-                            {.kind = config.delivery, .executor = executor, .pipeline = std::move(options)});
+  delivery =
+      Delivery::make(std::move(graph), {.kind = config.delivery, .executor = executor, .pipeline = std::move(options)});
   running.store(delivery.get());
   step->prepare(batch_size);
   for (const NamedMetric& metric : config.metrics) report.metrics.emplace_back(metric.name, 0.0);
@@ -230,7 +238,7 @@ TrainResult Trainer::Impl::result(std::string reason) {
     const std::vector<double>& values = step->metrics();
     for (size_t i = 0; i < values.size(); ++i) out.metrics.emplace_back(config.metrics[i].name, values[i]);
   }
-  out.weights = weights_hash(model, context);
+  out.weights = weights_hash(*model, context);
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited).count() / out.seconds : 0;
   out.input = delivery->pipeline().summary();
   out.epochs = out.input.passes;
@@ -254,8 +262,6 @@ void Trainer::stop() noexcept {
   if (Delivery* delivery = impl_->running.load()) delivery->stop();
 }
 
-void Trainer::save(const std::string& path) {
-  save_model(path, impl_->model, impl_->context, impl_->config.resolved);
-}
+void Trainer::save(const std::string& path) { save_model(path, *impl_->model, impl_->context, impl_->config.resolved); }
 
 }  // namespace millrace

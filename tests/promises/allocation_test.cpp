@@ -34,7 +34,8 @@ TEST(Allocation, ASteadyStepAllocatesNothingOfOurs) {
   write_data(folder);
   for (const char* delivery : {"native", "feed"}) {
     for (int threads : {1, 2}) {
-      const auto counts = count_steps(endless(training_yaml(folder, {.threads = threads, .delivery = delivery})), 200, 400);
+      const auto counts =
+          count_steps(endless(training_yaml(folder, {.threads = threads, .delivery = delivery})), 200, 400);
       ASSERT_EQ(counts.size(), 200u);
       int64_t own = 0;
       for (const AllocationCounts& step : counts) own += step.own;

@@ -25,7 +25,8 @@ TEST(Failure, ABadValueIsTheSameErrorAfterTheSameStepsForAnyThreads) {
   int64_t expected_steps = -1;
   for (int threads : {1, 2, 3, 8}) {
     for (int chunk_bytes : {1, 200, 262144}) {
-      Trainer trainer = make_trainer(folder, {.threads = threads, .decode_threads = threads, .chunk_bytes = chunk_bytes});
+      Trainer trainer =
+          make_trainer(folder, {.threads = threads, .decode_threads = threads, .chunk_bytes = chunk_bytes});
       try {
         trainer.run();
         FAIL() << "the bad value went unnoticed";
@@ -120,10 +121,34 @@ TEST(Typo, AnyUnknownKeyStopsBeforeTheFirstStep) {
   TempFolder folder;
   write_data(folder);
   const std::string yaml = training_yaml(folder, {});
-  for (const std::string key : {"seed", "device", "threads", "input", "files", "epochs", "chunk_bytes", "fields", "columns",
-                                "batch_size", "capacity", "min_after_dequeue", "allow_smaller_final_batch", "delivery",
-                                "model", "units", "activation", "loss", "metrics", "optimizer", "learning_rate", "dense",
-                                "csv_reader", "sigmoid_cross_entropy", "accuracy", "relu", "sgd", "shuffle_batch"}) {
+  for (const std::string key : {"seed",
+                                "device",
+                                "threads",
+                                "input",
+                                "files",
+                                "epochs",
+                                "chunk_bytes",
+                                "fields",
+                                "columns",
+                                "batch_size",
+                                "capacity",
+                                "min_after_dequeue",
+                                "allow_smaller_final_batch",
+                                "delivery",
+                                "model",
+                                "units",
+                                "activation",
+                                "loss",
+                                "metrics",
+                                "optimizer",
+                                "learning_rate",
+                                "dense",
+                                "csv_reader",
+                                "sigmoid_cross_entropy",
+                                "accuracy",
+                                "relu",
+                                "sgd",
+                                "shuffle_batch"}) {
     std::string broken = yaml;
     const size_t at = broken.find(key);
     ASSERT_NE(at, std::string::npos) << key;

@@ -30,8 +30,8 @@ TEST_F(SameBytes, ForEveryNumberOfThreadsChunkSizeAndCapacity) {
   for (int threads : {1, 2, 3, 8}) {
     for (int chunk_bytes : {1, 100, 1000, 262144}) {
       for (int capacity : {40, 1000}) {
-        const TrainResult result = train(
-            {.threads = threads, .decode_threads = threads, .chunk_bytes = chunk_bytes, .capacity = capacity});
+        const TrainResult result =
+            train({.threads = threads, .decode_threads = threads, .chunk_bytes = chunk_bytes, .capacity = capacity});
         ASSERT_EQ(result.weights, expected.weights) << threads << ' ' << chunk_bytes << ' ' << capacity;
         ASSERT_EQ(result.loss, expected.loss);
         ASSERT_EQ(result.steps, expected.steps);
@@ -50,8 +50,7 @@ TEST_F(SameBytes, ForEveryDelivery) {
 
 TEST_F(SameBytes, WithAnotherSeedTheyDiffer) {
   const TrainResult expected = train({});
-  Trainer other = Trainer::from_spec(
-      parse_yaml("seed: 6" + training_yaml(folder_, {}).substr(7), "test.yaml"));
+  Trainer other = Trainer::from_spec(parse_yaml("seed: 6" + training_yaml(folder_, {}).substr(7), "test.yaml"));
   EXPECT_NE(other.run().weights, expected.weights);
 }
 

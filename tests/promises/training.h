@@ -25,7 +25,8 @@ inline void write_data(const TempFolder& folder) {
         const uint64_t draw = philox64(7, static_cast<uint64_t>(file), static_cast<uint64_t>(row * 6 + column));
         const double value = to_unit(draw) * 4 - 2;
         sum += value;
-        text += column == 3 && row % 4 == 0 ? cat('"', static_cast<float>(value), "\",") : cat(static_cast<float>(value), ',');
+        text += column == 3 && row % 4 == 0 ? cat('"', static_cast<float>(value), "\",")
+                                            : cat(static_cast<float>(value), ',');
       }
       text += row % 5 == 0 ? "\"a \"\"note\"\"\nover two lines\"," : "plain,";
       text += sum > 0 ? "1.0\n" : "0.0\n";
@@ -44,11 +45,13 @@ struct Setting {
 };
 
 inline std::string training_yaml(const TempFolder& folder, const Setting& setting) {
-  return cat("seed: 5\ndevice: cpu\nthreads: ", setting.threads, "\ninput:\n  - filename_queue: {files: ",
-             quote(folder.path("part-*.csv"), 4096), ", epochs: ", kEpochs, "}\n  - csv_reader: {chunk_bytes: ",
-             setting.chunk_bytes, "}\n  - decode_csv: {fields: {features: {columns: 0-5}, label: {columns: 7}}}\n",
-             "  - shuffle_batch: {batch_size: 16, capacity: ", setting.capacity, ", min_after_dequeue: 20, threads: ",
-             setting.decode_threads, ", allow_smaller_final_batch: true}\ndelivery: ", setting.delivery,
+  return cat("seed: 5\ndevice: cpu\nthreads: ", setting.threads,
+             "\ninput:\n  - filename_queue: {files: ", quote(folder.path("part-*.csv"), 4096), ", epochs: ", kEpochs,
+             "}\n  - csv_reader: {chunk_bytes: ", setting.chunk_bytes,
+             "}\n  - decode_csv: {fields: {features: {columns: 0-5}, label: {columns: 7}}}\n",
+             "  - shuffle_batch: {batch_size: 16, capacity: ", setting.capacity,
+             ", min_after_dequeue: 20, threads: ", setting.decode_threads,
+             ", allow_smaller_final_batch: true}\ndelivery: ", setting.delivery,
              "\nmodel:\n  - dense: {units: 40, activation: relu}\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n",
              "metrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.1}}\n", setting.more);
 }
