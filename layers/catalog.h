@@ -21,23 +21,14 @@ struct LayerCatalog {
 }  // namespace millrace
 
 // The last line of layers/<kind>.cpp (and of losses/, metrics/, optimizers/): names the class that implements the kind.
-#define MILLRACE_REGISTER_LAYER(kind, Class) \
-  namespace millrace {                          \
-  void register_layer_##kind(LayerRegistry\& registry);   \
-  void register_layer_##kind(LayerRegistry\& registry) { registry.add<Class>(#kind); } \
-  }
-#define MILLRACE_REGISTER_LOSS(kind, Class) \
-  namespace millrace {                          \
-  void register_loss_##kind(LossRegistry\& registry);   \
-  void register_loss_##kind(LossRegistry\& registry) { registry.add<Class>(#kind); } \
-  }
-#define MILLRACE_REGISTER_METRIC(kind, Class) \
-  namespace millrace {                          \
-  void register_metric_##kind(MetricRegistry\& registry);   \
-  void register_metric_##kind(MetricRegistry\& registry) { registry.add<Class>(#kind); } \
-  }
+#define MILLRACE_REGISTER_LAYER(kind, Class) MILLRACE_REGISTER_IN(LayerRegistry, register_layer_##kind, #kind, Class)
+#define MILLRACE_REGISTER_LOSS(kind, Class) MILLRACE_REGISTER_IN(LossRegistry, register_loss_##kind, #kind, Class)
+#define MILLRACE_REGISTER_METRIC(kind, Class) MILLRACE_REGISTER_IN(MetricRegistry, register_metric_##kind, #kind, Class)
 #define MILLRACE_REGISTER_OPTIMIZER(kind, Class) \
-  namespace millrace {                          \
-  void register_optimizer_##kind(OptimizerRegistry\& registry);   \
-  void register_optimizer_##kind(OptimizerRegistry\& registry) { registry.add<Class>(#kind); } \
+  MILLRACE_REGISTER_IN(OptimizerRegistry, register_optimizer_##kind, #kind, Class)
+
+#define MILLRACE_REGISTER_IN(Registry, function, kind, Class)      \
+  namespace millrace {                                             \
+  void function(Registry& registry);                               \
+  void function(Registry& registry) { registry.add<Class>(kind); } \
   }

@@ -39,14 +39,19 @@ class ParamBuilder {
   virtual void state(std::string_view name, const Shape& shape, Initializer initializer) = 0;
 };
 
+// What backward does with a gradient: nothing, as nobody needs it; write it; or add it to what is there.
+enum class GradientUse : uint8_t { none, write, add };
+
 struct PlanArgs {
   std::span<const TensorView> inputs;  // shapes with batch, strides as they will be; no data
   TensorView output;                   // likewise
   Mode mode = Mode::train;
-  std::span<const bool> input_gradients;  // whether anyone needs the gradient of input i
-  bool fused_update = false;  // parameter gradients go straight into the parameters (beta = 1)
-  uint64_t seed = 0;          // the run's, for layers that draw
-  std::string_view name;      // the layer's, for draws and messages
+  // One for each input; the Destinations that backward gets agree with it (write: beta = 0, add: beta = 1).
+  std::span<const GradientUse> input_gradients;
+  // Of all parameters; add when gradients go straight into the parameters.
+  GradientUse parameter_gradients = GradientUse::none;
+  uint64_t seed = 0;      // the run's, for layers that draw
+  std::string_view name;  // the layer's, for draws and messages
 };
 
 struct ForwardArgs {
@@ -54,15 +59,15 @@ struct ForwardArgs {
   std::span<const ConstTensorView> params;
   std::span<const TensorView> state;
   TensorView output;
-  void* saved = nullptr;    // kept until backward: saved_bytes()
-  void* scratch = nullptr;  // free to use during the call: scratch_bytes()
+  void* saved = nullptr;           // kept until backward: saved_bytes()
+  void* scratch = nullptr;         // free to use during the call: scratch_bytes()
   const uint64_t* step = nullptr;  // steps finished before this one; in the device's memory
 };
 
 struct BackwardArgs {
-  std::span<const ConstTensorView> inputs;
+  std::span<const ConstTensorView> inputs;  // null unless the plan's backward_reads_inputs()
   std::span<const ConstTensorView> params;
-  ConstTensorView output;
+  ConstTensorView output;  // null unless backward_reads_output()
   ConstTensorView output_gradient;
   std::span<const Destination> input_gradients;      // null where not needed
   std::span<const Destination> parameter_gradients;  // null where not needed; may be the parameter itself
@@ -82,7 +87,8 @@ class LayerPlan {
   virtual bool backward_reads_output() const { return true; }
 
   virtual void forward(Context& context, const ForwardArgs& args) = 0;
-  // Reads a parameter before it writes that parameter's gradient, which may lie in the same memory.
+  // Reads a parameter before it writes that parameter's gradient, which may lie in the same memory. Writes the
+  // gradients of the inputs in the order of the inputs: two of them may be one value's.
   virtual void backward(Context& context, const BackwardArgs& args) = 0;
 };
 

@@ -20,9 +20,9 @@ struct LossPlanArgs {
 struct LossArgs {
   ConstTensorView prediction;
   ConstTensorView label;
-  ConstTensorView weight;   // (B, 1) float32; null when not weighted
-  void* loss = nullptr;     // one value of the prediction's dtype, in the device's memory
-  TensorView gradient;      // of the mean, by the prediction; null when only the loss is wanted
+  ConstTensorView weight;  // (B, 1) float32; null when not weighted
+  void* loss = nullptr;    // one value of the prediction's dtype, in the device's memory
+  TensorView gradient;     // of the mean, by the prediction; null when only the loss is wanted
   void* scratch = nullptr;
 };
 

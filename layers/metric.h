@@ -1,5 +1,5 @@
-// Metric: a number that judges predictions. A plan reduces each batch to a few bytes on the device; an accumulator on the
-// host joins them in order, over one batch, a logging window or a whole evaluation.
+// Metric: a number that judges predictions. A plan reduces each batch to a few bytes on the device; an accumulator on
+// the host joins them in order, over one batch, a logging window or a whole evaluation.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,8 @@ class Metric {
  public:
   virtual ~Metric() = default;
   virtual void check(const TensorSpec& prediction, const TensorSpec& label) const = 0;
-  virtual std::unique_ptr<MetricPlan> plan(Context& context, const TensorView& prediction, const TensorView& label) const = 0;
+  virtual std::unique_ptr<MetricPlan> plan(Context& context, const TensorView& prediction,
+                                           const TensorView& label) const = 0;
   virtual std::unique_ptr<MetricAccumulator> accumulator() const = 0;
 };
 

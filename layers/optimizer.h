@@ -12,10 +12,10 @@
 namespace millrace {
 
 struct UpdateArgs {
-  TensorView parameters;         // one parameter, or the whole block as a vector
-  ConstTensorView gradients;     // the same shape
+  TensorView parameters;              // one parameter, or the whole block as a vector
+  ConstTensorView gradients;          // the same shape
   std::span<const TensorView> slots;  // state_slots() of the same shape, zero at first
-  const float* scalars = nullptr;  // what scalars() gave for this step, in the device's memory
+  const float* scalars = nullptr;     // what scalars() gave for this step, in the device's memory
 };
 
 class Optimizer {

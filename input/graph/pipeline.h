@@ -54,12 +54,6 @@ class InputGraph {
   std::unique_ptr<Impl> impl_;
 };
 
-// A record that was left out because of its faults.
-struct BadRow {
-  Place place;
-  std::string reason;
-};
-
 struct PipelineOptions {
   Executor* executor = nullptr;  // nullptr: every op runs inside next(), on the calling thread
   // Called from next(), in row order.

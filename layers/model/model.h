@@ -2,8 +2,8 @@
 //
 //   Model model = Model::build({.layers = layer_nodes, .inputs = {{"features", spec}}, .seed = 23}, context);
 //
-// Parameters lie in one contiguous block in model order ("<layer>.weight", "<layer>.bias"), state in another. A Model is
-// used by one thread at a time; its plans (model_plan.h) refer to it and must not outlive it.
+// Parameters lie in one contiguous block in model order ("<layer>.weight", "<layer>.bias"), state in another. A Model
+// is used by one thread at a time; its plans (model_plan.h) refer to it and must not outlive it.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@
 
 namespace millrace {
 
-// A layer with its name and the names of what it reads: layers, or fields of the batch.
+// A layer with its name and the names of what it reads: earlier layers, or fields of the batch.
 struct LayerNode {
-  std::string name;
+  std::string name;  // empty: the kind, or the first of kind_2, kind_3, ... that no layer or field has
   std::string kind;
   std::unique_ptr<Layer> layer;
   std::vector<std::string> from;  // empty: the previous layer, or the field "features" for the first
@@ -42,8 +42,8 @@ struct Parameter {
 struct ModelArgs {
   std::vector<LayerNode> layers;
   std::vector<NamedSpec> inputs;  // the fields of one row
-  uint64_t seed = 0;
-  DType dtype = DType::f32;  // of parameters and activations; f64 in gradient checks
+  uint64_t seed = 0;              // initial values: initialize.h
+  DType dtype = DType::f32;       // of parameters and activations; f64 in gradient checks
 };
 
 class Model {
@@ -53,15 +53,15 @@ class Model {
     std::string name;
     std::string kind;
     std::unique_ptr<Layer> layer;
-    std::vector<int> inputs;    // >= 0: index of a node; < 0: field -1 - i of `fields()`
+    std::vector<int> inputs;  // >= 0: index of a node; < 0: field -1 - i of `fields()`
     std::vector<TensorSpec> input_specs;
     TensorSpec output;
     size_t first_parameter = 0, parameter_count = 0;
     size_t first_state = 0, state_count = 0;
   };
 
-  // Names, connects, infers shapes, allocates and initialises. Throws ConfigError or ShapeError that names the layer, both
-  // sides of what does not fit, and the place in the configuration.
+  // Names, connects, infers shapes, allocates and initialises. Throws ConfigError or ShapeError that names the layer,
+  // both sides of what does not fit, and the place in the configuration. Every layer but the last must be read by one.
   static Model build(ModelArgs args, Context& context);
 
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -80,10 +80,13 @@ class Model {
   TensorView parameter_block();
   int64_t parameter_count() const;  // elements, without padding
 
-  // One line a layer: name, kind, output, parameters; then the total.
+  // A table with one line a layer: name, kind, what it reads, output, parameters; then their total.
   std::string summary() const;
 
  private:
+  Model() = default;
+  void add_layer(LayerNode& layer, std::vector<int> inputs);
+
   std::vector<Node> nodes_;
   std::vector<NamedSpec> fields_;
   std::vector<Parameter> parameters_, states_;

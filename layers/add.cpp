@@ -1,0 +1,66 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/elementwise.h"
+#include "millrace/layers/shape_checks.h"
+
+namespace millrace {
+namespace {
+
+struct Sum {
+  template <class T>
+  MILLRACE_HD T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+struct Identity {
+  template <class T>
+  MILLRACE_HD T operator()(T x) const {
+    return x;
+  }
+};
+
+class AddPlan final : public LayerPlan {
+ public:
+  bool backward_reads_inputs() const override { return false; }
+  bool backward_reads_output() const override { return false; }
+
+  void forward(Context& context, const ForwardArgs& args) override {
+    zip_elements(context, args.inputs[0], args.inputs[1], args.output, Sum{});
+    for (size_t i = 2; i < args.inputs.size(); ++i) {
+      zip_elements(context, args.output, args.inputs[i], args.output, Sum{});
+    }
+  }
+  void backward(Context& context, const BackwardArgs& args) override {
+    for (const Destination& dx : args.input_gradients) {
+      if (dx) map_elements(context, args.output_gradient, dx, Identity{});
+    }
+  }
+};
+
+class Add final : public Layer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "the sum of two or more inputs of the same shape";
+
+  explicit Add(const Options&) {}
+
+  int min_inputs() const override { return 2; }
+  int max_inputs() const override { return -1; }
+
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
+    require_float(inputs[0]);
+    for (const TensorSpec& input : inputs) {
+      if (input == inputs[0]) continue;
+      throw ShapeError(cat("expected inputs of one shape, got ", inputs[0].text(), " and ", input.text()));
+    }
+    return inputs[0];
+  }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return std::make_unique<AddPlan>(); }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(add, Add)

@@ -1,0 +1,107 @@
+// Elementwise passes over tensors with padded rows, on the CPU and on CUDA, in float32 and float64.
+//
+//   struct Square {                                             // a named functor, never a lambda
+//     template <class T> MILLRACE_HD T operator()(T x) const { return x * x; }
+//   };
+//   map_elements(context, x, y, Square{});                      // y = x * x
+//   zip_elements(context, x, dy, destination, SquareGradient{}) // dx = beta * dx + alpha * f(x, dy)
+//
+// All tensors of a call have one shape and dtype; each has its own stride. The result may be one of the operands.
+// Nothing is allocated; on CUDA a call is one launch.
+#pragma once
+
+#include <cstdint>
+
+#include "millrace/core/context.h"
+#include "millrace/core/hd.h"
+#include "millrace/core/kernels/destination.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
+#include "millrace/layers/dispatch.h"
+
+namespace millrace {
+
+// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
+#if defined(__CUDACC__)
+inline namespace cuda_unit {
+#else
+inline namespace cpp_unit {
+#endif
+
+// Where an elementwise body stores: target = beta * target + alpha * value, never reading the target when beta is 0.
+template <class T>
+struct Target {
+  T* data = nullptr;
+  int64_t stride = 0;
+  T beta = 0;
+  T factor = 1;
+  const float* alpha = nullptr;  // replaces factor; only on devices, where the host cannot read it
+
+  Target(const Context& context, const Destination& destination)
+      : data(destination.view.as<T>()), stride(destination.view.stride()), beta(static_cast<T>(destination.beta)) {
+    if (destination.alpha == nullptr) return;
+    if (context.device().is_cpu()) {
+      factor = static_cast<T>(*destination.alpha);
+    } else {
+      alpha = destination.alpha;
+    }
+  }
+
+  MILLRACE_HD void store(int64_t row, int64_t column, T value) const {
+    T* const target = data + row * stride + column;
+    const T scaled = (alpha != nullptr ? static_cast<T>(*alpha) : factor) * value;
+    *target = beta == T(0) ? scaled : beta * *target + scaled;
+  }
+};
+
+template <class T, class F>
+struct MapBody {
+  F f;
+  const T* x;
+  int64_t x_stride;
+  Target<T> out;
+  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
+    out.store(row, column, f(x[row * x_stride + column]));
+  }
+};
+
+template <class T, class F>
+struct ZipBody {
+  F f;
+  const T* a;
+  const T* b;
+  int64_t a_stride, b_stride;
+  Target<T> out;
+  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
+    out.store(row, column, f(a[row * a_stride + column], b[row * b_stride + column]));
+  }
+};
+
+// out = f(x), or as the Destination says.
+template <class F>
+void map_elements(Context& context, const ConstTensorView& x, const Destination& out, F f) {
+  dispatch_float(x.dtype(), [&]<class T>() {
+    for_each_row_column(context, x.rows(), x.columns(),
+                        MapBody<T, F>{f, x.as<T>(), x.stride(), Target<T>(context, out)});
+  });
+}
+template <class F>
+void map_elements(Context& context, const ConstTensorView& x, const TensorView& out, F f) {
+  map_elements(context, x, Destination{.view = out}, f);
+}
+
+// out = f(a, b), or as the Destination says.
+template <class F>
+void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorView& b, const Destination& out, F f) {
+  dispatch_float(a.dtype(), [&]<class T>() {
+    for_each_row_column(context, a.rows(), a.columns(),
+                        ZipBody<T, F>{f, a.as<T>(), b.as<T>(), a.stride(), b.stride(), Target<T>(context, out)});
+  });
+}
+template <class F>
+void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorView& b, const TensorView& out, F f) {
+  zip_elements(context, a, b, Destination{.view = out}, f);
+}
+
+}  // inline namespace
+}  // namespace millrace

@@ -1,0 +1,138 @@
+#include "millrace/layers/model/connect.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+ConfigError layer_error(const LayerNode& layer, std::string_view message, std::string hint) {
+  return layer.spec.error(cat("layer ", layer.name, ": ", message), std::move(hint));
+}
+
+bool valid_name(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+void name_layers(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch) {
+  std::set<std::string> fields, taken;
+  for (const NamedSpec& field : batch) fields.insert(field.name);
+  taken = fields;
+  for (const LayerNode& layer : layers) {
+    if (layer.name.empty()) continue;
+    if (!valid_name(layer.name)) {
+      throw layer.spec.error(cat("the layer's name ", quote(layer.name), " holds more than letters, digits, _ and -"));
+    }
+    if (taken.insert(layer.name).second) continue;
+    throw layer.spec.error(cat("the name ", quote(layer.name),
+                               fields.contains(layer.name) ? " is a field of the batch" : " is used twice"),
+                           "each layer needs a name of its own");
+  }
+  for (LayerNode& layer : layers) {
+    if (!layer.name.empty()) continue;
+    layer.name = layer.kind;
+    for (int i = 2; !taken.insert(layer.name).second; ++i) layer.name = cat(layer.kind, '_', i);
+  }
+}
+
+class Connector {
+ public:
+  Connector(const std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch)
+      : layers_(layers), batch_(batch) {}
+
+  Connections run() {
+    std::vector<bool> read(layers_.size());
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      out_.inputs.push_back(inputs_of(i));
+      for (const int source : out_.inputs.back()) {
+        if (source >= 0) read[static_cast<size_t>(source)] = true;
+      }
+    }
+    for (size_t i = 0; i + 1 < layers_.size(); ++i) {
+      if (!read[i]) {
+        throw layer_error(layers_[i], "nothing reads its output",
+                          "name it in the `from` of a later layer, or remove it");
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::vector<int> inputs_of(size_t index) {
+    const LayerNode& layer = layers_[index];
+    std::vector<int> inputs;
+    for (const std::string& name : layer.from) inputs.push_back(find(index, name));
+    if (layer.from.empty()) inputs.push_back(index > 0 ? static_cast<int>(index) - 1 : features());
+    check_count(layer, static_cast<int>(inputs.size()));
+    return inputs;
+  }
+
+  int features() {
+    for (const NamedSpec& field : batch_) {
+      if (field.name == "features") return use(field);
+    }
+    throw layer_error(layers_[0], "the batch has no field \"features\"",
+                      cat("the first layer may read `from` ", join(known(0), " or ")));
+  }
+
+  int find(size_t index, const std::string& name) {
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      if (layers_[i].name != name) continue;
+      if (i < index) return static_cast<int>(i);
+      throw layer_error(layers_[index], i == index ? "it reads itself" : cat("it reads ", name, ", which comes later"),
+                        "a layer reads fields of the batch and layers before it");
+    }
+    for (const NamedSpec& field : batch_) {
+      if (field.name == name) return use(field);
+    }
+    const std::vector<std::string> names = known(index);
+    const std::string near = nearest(name, names);
+    throw layer_error(layers_[index], cat("there is no layer or field ", quote(name)),
+                      near.empty() ? cat("it may read ", join(names, " or ")) : cat("did you mean ", near, "?"));
+  }
+
+  int use(const NamedSpec& field) {
+    size_t i = 0;
+    while (i < out_.fields.size() && out_.fields[i].name != field.name) ++i;
+    if (i == out_.fields.size()) out_.fields.push_back(field);
+    return -1 - static_cast<int>(i);
+  }
+
+  static void check_count(const LayerNode& layer, int count) {
+    const int least = layer.layer->min_inputs(), most = layer.layer->max_inputs();
+    if (count >= least && (most < 0 || count <= most)) return;
+    const std::string expected = most == least ? count_of(least, "input")
+                                 : most < 0    ? cat("at least ", count_of(least, "input"))
+                                               : cat(least, " to ", count_of(most, "input"));
+    throw layer_error(layer, cat("expected ", expected, ", got ", count),
+                      count < least ? "name them: `from: [a, b]`" : "name fewer in `from`");
+  }
+
+  // What layer `index` may read.
+  std::vector<std::string> known(size_t index) const {
+    std::vector<std::string> names;
+    for (const NamedSpec& field : batch_) names.push_back(field.name);
+    for (size_t i = 0; i < index; ++i) names.push_back(layers_[i].name);
+    return names;
+  }
+
+  const std::vector<LayerNode>& layers_;
+  const std::vector<NamedSpec>& batch_;
+  Connections out_;
+};
+
+}  // namespace
+
+Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch) {
+  if (layers.empty()) throw ConfigError("the model has no layers", {}, "list at least one under model");
+  name_layers(layers, batch);
+  return Connector(layers, batch).run();
+}
+
+}  // namespace millrace

@@ -1,0 +1,20 @@
+// connect: gives every layer a name and finds what it reads.
+#pragma once
+
+#include <vector>
+
+#include "millrace/layers/model/model.h"
+
+namespace millrace {
+
+struct Connections {
+  // For each layer, as Model::Node::inputs: an earlier layer's index, or -1 - i for field i.
+  std::vector<std::vector<int>> inputs;
+  std::vector<NamedSpec> fields;  // the fields that are read, in order of first use
+};
+
+// Fills in absent names of `layers`. Throws ConfigError for names that are used twice or unknown, layers that read
+// later ones or that nothing reads, and wrong numbers of inputs.
+Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch);
+
+}  // namespace millrace

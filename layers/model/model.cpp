@@ -1,0 +1,171 @@
+#include "millrace/layers/model/model.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/layers/model/connect.h"
+#include "millrace/layers/model/initialize.h"
+
+namespace millrace {
+
+namespace {
+
+// Collects what a layer declares, with the layer's name before each name.
+class Declarations final : public ParamBuilder {
+ public:
+  Declarations(std::string_view layer, std::vector<Parameter>& parameters, std::vector<Parameter>& states)
+      : layer_(layer), parameters_(parameters), states_(states) {}
+
+  void parameter(std::string_view name, const Shape& shape, Initializer initializer) override {
+    add(parameters_, name, shape, initializer);
+  }
+  void state(std::string_view name, const Shape& shape, Initializer initializer) override {
+    add(states_, name, shape, initializer);
+  }
+
+ private:
+  void add(std::vector<Parameter>& list, std::string_view name, const Shape& shape, const Initializer& initializer) {
+    std::string full = cat(layer_, '.', name);
+    for (const std::vector<Parameter>* known : {&parameters_, &states_}) {
+      for (const Parameter& other : *known) {
+        if (other.name == full) throw InternalError(cat("the layer declares ", quote(name), " twice"));
+      }
+    }
+    list.push_back({std::move(full), shape, initializer, 0});
+  }
+
+  std::string_view layer_;
+  std::vector<Parameter>& parameters_;
+  std::vector<Parameter>& states_;
+};
+
+std::string source_name(int source, const std::vector<Model::Node>& nodes, const std::vector<NamedSpec>& fields) {
+  return source >= 0 ? nodes[static_cast<size_t>(source)].name : fields[static_cast<size_t>(-1 - source)].name;
+}
+
+// "dense float32 (3) and features float32 (4)": what a layer reads.
+std::string inputs_text(const Model::Node& node, const std::vector<Model::Node>& nodes,
+                        const std::vector<NamedSpec>& fields) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    texts.push_back(cat(source_name(node.inputs[i], nodes, fields), ' ', node.input_specs[i].text()));
+  }
+  return join(texts);
+}
+
+void check_dtype(const NamedSpec& field, DType dtype) {
+  const bool is_float = field.spec.dtype == DType::f32 || field.spec.dtype == DType::f64;
+  if (!is_float || field.spec.dtype == dtype) return;
+  throw ShapeError(
+      cat("the field ", field.name, " is ", to_string(field.spec.dtype), ", the model computes in ", to_string(dtype)),
+      {}, cat("decode it with `type: ", to_string(dtype), "`"));
+}
+
+// Gives every entry its offset and returns memory for all, initialised.
+Memory allocate(std::vector<Parameter>& list, DType dtype, uint64_t seed, Context& context) {
+  size_t bytes = 0;
+  for (Parameter& entry : list) {
+    entry.offset = bytes;
+    bytes += aligned_bytes(TensorSpec{entry.shape, dtype}.bytes());
+  }
+  Memory memory(context.device(), bytes);
+  for (const Parameter& entry : list) {
+    const TensorView values(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
+    initialize(context, entry.name, entry.initializer, seed, values);
+  }
+  context.synchronize();
+  return memory;
+}
+
+TensorView view_of(const Parameter& entry, DType dtype, const Memory& memory) {
+  return TensorView(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
+}
+
+}  // namespace
+
+Model Model::build(ModelArgs args, Context& context) {
+  Model model;
+  model.dtype_ = args.dtype;
+  model.seed_ = args.seed;
+  Connections connections = connect(args.layers, args.inputs);
+  model.fields_ = std::move(connections.fields);
+  for (size_t i = 0; i < args.layers.size(); ++i) {
+    model.add_layer(args.layers[i], std::move(connections.inputs[i]));
+  }
+  model.parameter_memory_ = allocate(model.parameters_, model.dtype_, model.seed_, context);
+  model.state_memory_ = allocate(model.states_, model.dtype_, model.seed_, context);
+  return model;
+}
+
+void Model::add_layer(LayerNode& layer, std::vector<int> inputs) {
+  Node node;
+  node.name = layer.name;
+  node.kind = layer.kind;
+  node.layer = std::move(layer.layer);
+  node.inputs = std::move(inputs);
+  node.first_parameter = parameters_.size();
+  node.first_state = states_.size();
+  for (const int source : node.inputs) {
+    node.input_specs.push_back(source >= 0 ? nodes_[static_cast<size_t>(source)].output
+                                           : fields_[static_cast<size_t>(-1 - source)].spec);
+  }
+  try {
+    for (const int source : node.inputs) {
+      if (source < 0) check_dtype(fields_[static_cast<size_t>(-1 - source)], dtype_);
+    }
+    Declarations declarations(node.name, parameters_, states_);
+    node.output = node.layer->build(node.input_specs, declarations);
+  } catch (Error& error) {
+    error.add_context(cat("layer ", node.name));
+    if (!layer.spec.path().empty()) error.add_context(layer.spec.path());
+    error.set_place(layer.spec.place());
+    error.set_hint(cat("it reads ", inputs_text(node, nodes_, fields_)));
+    throw;
+  }
+  node.parameter_count = parameters_.size() - node.first_parameter;
+  node.state_count = states_.size() - node.first_state;
+  nodes_.push_back(std::move(node));
+}
+
+TensorView Model::parameter(size_t index) { return view_of(parameters_[index], dtype_, parameter_memory_); }
+
+TensorView Model::state(size_t index) { return view_of(states_[index], dtype_, state_memory_); }
+
+TensorView Model::parameter_block() {
+  const auto count = static_cast<int64_t>(parameter_memory_.bytes() / size_of(dtype_));
+  return TensorView(parameter_memory_.data(), dtype_, Shape{count});
+}
+
+int64_t Model::parameter_count() const {
+  int64_t count = 0;
+  for (const Parameter& parameter : parameters_) count += parameter.shape.elements();
+  return count;
+}
+
+std::string Model::summary() const {
+  using Line = std::array<std::string, 5>;
+  std::vector<Line> lines = {{"layer", "kind", "from", "output", "parameters"}};
+  for (const Node& node : nodes_) {
+    std::vector<std::string> from;
+    for (const int source : node.inputs) from.push_back(source_name(source, nodes_, fields_));
+    int64_t count = 0;
+    for (size_t i = 0; i < node.parameter_count; ++i) count += parameters_[node.first_parameter + i].shape.elements();
+    lines.push_back({node.name, node.kind, join(from, ", "), node.output.text(), cat(count)});
+  }
+  lines.push_back({"total", "", "", "", cat(parameter_count())});
+
+  std::array<size_t, 5> widths{};
+  for (const Line& line : lines) {
+    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
+  }
+  std::string out;
+  for (const Line& line : lines) {
+    for (size_t c = 0; c + 1 < line.size(); ++c) out += cat(line[c], std::string(widths[c] - line[c].size() + 2, ' '));
+    out += cat(std::string(widths.back() - line.back().size(), ' '), line.back(), '\n');
+  }
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,53 @@
+// The planner of ModelPlan: decides what backward keeps and writes, and lays all values out in one arena.
+//
+// A plan's time runs through the forward passes, the loss, and the backward passes in reverse; a value may share memory
+// with every other that lives at no common time. The model's output lives to the end, for metrics.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/layers/model/model_plan.h"
+
+namespace millrace {
+
+// A layer with all that its calls need. Views of fields get their data in each call, all others when planned.
+struct PlannedLayer {
+  std::string name;
+  std::unique_ptr<LayerPlan> plan;
+  std::vector<int> sources;                         // as Model::Node::inputs
+  bool trained = false;                             // backward runs: this layer or one that it reads has parameters
+  bool keeps_inputs = false, keeps_output = false;  // for backward
+
+  std::vector<ConstTensorView> inputs;
+  std::vector<ConstTensorView> kept_inputs;  // what backward sees: the inputs or null views
+  std::vector<ConstTensorView> params;
+  std::vector<TensorView> state;
+  TensorView output;
+  ConstTensorView kept_output;  // likewise
+  TensorView output_gradient;
+  std::vector<Destination> input_gradients;
+  std::vector<Destination> parameter_gradients;  // with a block, each call gives the data
+  std::vector<size_t> gradient_offsets;          // of the parameters, in the block
+  void* saved = nullptr;
+  void* forward_scratch = nullptr;
+  void* backward_scratch = nullptr;
+};
+
+struct PlannedModel {
+  std::vector<PlannedLayer> layers;  // in model order
+  std::vector<TensorView> fields;    // as planned; no data
+  TensorView output_gradient;        // null in mode predict
+  Memory memory;
+  TensorSpec gradient_block;  // what a block must be
+  bool in_place = false;
+};
+
+// Throws ShapeError when args.inputs are not the model's fields.
+PlannedModel plan_model(Model& model, Context& context, const ModelPlanArgs& args);
+
+}  // namespace millrace

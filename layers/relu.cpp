@@ -1,0 +1,30 @@
+#include "millrace/layers/activation.h"
+
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/simple_layer.h"
+
+namespace millrace {
+namespace {
+
+class ReluLayer final : public SimpleLayer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "max(x, 0) of every value";
+
+  explicit ReluLayer(const Options&) {}
+
+  void forward(Context& context, const SimpleForward& args) const override {
+    map_elements(context, args.x, args.y, Relu{});
+  }
+  void backward(Context& context, const SimpleBackward& args) const override {
+    zip_elements(context, args.y, args.dy, args.dx, ReluGradient{});
+  }
+  bool backward_reads_input() const override { return false; }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(relu, ReluLayer)

@@ -1,0 +1,22 @@
+// The checks of shapes and dtypes that layers, losses and metrics share. The model adds the layer's name and place.
+#pragma once
+
+#include "millrace/core/errors.h"
+#include "millrace/core/tensor.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+// Throws ShapeError unless the values are float32 or float64.
+inline void require_float(const TensorSpec& spec) {
+  if (spec.dtype == DType::f32 || spec.dtype == DType::f64) return;
+  throw ShapeError(cat("expected float32 values, got ", spec.text()));
+}
+
+// Throws ShapeError unless a row is a vector.
+inline void require_vector(const TensorSpec& spec) {
+  if (spec.shape.rank() == 1 && spec.shape[0] > 0) return;
+  throw ShapeError(cat("expected a vector a row, got ", spec.text()));
+}
+
+}  // namespace millrace

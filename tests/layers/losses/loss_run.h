@@ -1,0 +1,70 @@
+// LossRun: one loss alone, on rows padded as in a model, with values as doubles.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tests/layers/gradient_check.h"
+
+namespace millrace::testing {
+
+struct LossCase {
+  std::string kind;
+  Shape row;
+  int64_t batch = 3;
+  DType dtype = DType::f64;
+  bool weighted = false;
+};
+
+class LossRun {
+ public:
+  explicit LossRun(const LossCase& from, int threads = 2)
+      : case_(from),
+        executor_(threads),
+        context_(Device::cpu(), executor_),
+        loss_(LayerCatalog::builtin().losses.make({from.kind, Spec::map()}, Spec::map())),
+        prediction_(padded({from.row, from.dtype})),
+        gradient_(padded({from.row, from.dtype})),
+        label_(padded({from.row, loss_->label_dtype()})),
+        weight_(padded({Shape{1}, DType::f32})),
+        value_(Device::cpu(), {Shape{}, from.dtype}) {
+    loss_->check({from.row, from.dtype}, {from.row, loss_->label_dtype()});
+    plan_ =
+        loss_->plan(context_, {.prediction = prediction_.view(), .label = label_.view(), .weighted = from.weighted});
+    scratch_ = Memory(Device::cpu(), plan_->scratch_bytes());
+  }
+
+  void set_prediction(const std::vector<double>& values) { write_values(prediction_.view(), values); }
+  void set_label(const std::vector<double>& values) { write_values(label_.view(), values); }
+  void set_weight(const std::vector<double>& values) { write_values(weight_.view(), values); }
+
+  double run(bool with_gradient = true) {
+    write_values(gradient_.view(), nans(gradient_.spec().shape.elements()));
+    write_values(value_.view(), nans(1));
+    std::fill_n(static_cast<unsigned char*>(scratch_.data()), scratch_.bytes(), 0xff);
+    plan_->run(context_, {.prediction = prediction_.view(),
+                          .label = label_.view(),
+                          .weight = case_.weighted ? ConstTensorView(weight_.view()) : ConstTensorView(),
+                          .loss = value_.view().data(),
+                          .gradient = with_gradient ? gradient_.view() : TensorView(),
+                          .scratch = scratch_.data()});
+    return read_values(value_.view())[0];
+  }
+  std::vector<double> prediction() { return read_values(prediction_.view()); }
+  std::vector<double> gradient() { return read_values(gradient_.view()); }
+
+ private:
+  Tensor padded(const TensorSpec& row) const {
+    return Tensor(Device::cpu(), {row.shape.with_batch(case_.batch), row.dtype}, Tensor::Rows::padded);
+  }
+
+  LossCase case_;
+  Executor executor_;
+  Context context_;
+  std::unique_ptr<Loss> loss_;
+  Tensor prediction_, gradient_, label_, weight_, value_;
+  std::unique_ptr<LossPlan> plan_;
+  Memory scratch_;
+};
+
+}  // namespace millrace::testing

@@ -1,0 +1,198 @@
+#include "millrace/layers/model/model_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/layers/gradient_check.h"
+#include "tests/layers/model/training.h"
+
+namespace millrace::testing {
+namespace {
+
+// Branches that join, an output with three readers, one that is read twice by one layer, and a way around all.
+const std::vector<LayerLine> kGraph = {
+    {.kind = "dense", .options = dense_units(6, "relu"), .name = "stem"},
+    {.kind = "dense", .options = dense_units(6), .name = "left"},
+    {.kind = "relu", .name = "cut"},
+    {.kind = "dense", .options = dense_units(6, "relu"), .from = {"stem"}, .name = "right"},
+    {.kind = "add", .from = {"cut", "right", "stem", "right"}, .name = "join"},
+    {.kind = "dense", .options = dense_units(6, "relu"), .name = "around"},
+    {.kind = "add", .from = {"around", "features"}, .name = "end"},
+    {.kind = "dense", .options = dense_units(2), .name = "out"},
+};
+
+TrainingCase graph_case(DType dtype = DType::f32) {
+  return {.layers = kGraph, .row = Shape{6}, .batch = 5, .dtype = dtype, .learning_rate = 0.05};
+}
+
+std::vector<double> labels(int step) {
+  std::vector<double> out = draws(cat("label ", step), 10);
+  for (double& label : out) label = label > 0 ? 1 : 0;
+  return out;
+}
+
+struct Outcome {
+  std::vector<double> losses, weights;
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome train(const TrainingCase& from, int steps = 12) {
+  Training training(from);
+  Outcome out;
+  for (int step = 0; step < steps; ++step) {
+    out.losses.push_back(training.step(draws(cat("features ", step), from.batch * 6), labels(step)));
+  }
+  out.weights = training.weights();
+  return out;
+}
+
+TEST(ModelPlan, ComputesTheGradientsOfAGraph) {
+  TrainingCase from = graph_case(DType::f64);
+  from.in_place = false;
+  from.learning_rate = 1e-30;  // the weights stay
+  Training training(from);
+  const std::vector<double> x = draws("features", 30), y = labels(0);
+  int kinks = 0;
+  training.step(x, y);
+  const std::vector<double> gradients = training.gradients();
+  kinks = compare_with_differences(
+      "weights", training.weights(), gradients,
+      [&](const std::vector<double>& values) { write_values(training.model().parameter_block(), values); },
+      [&] { return training.step(x, y); });
+  EXPECT_LE(kinks, 5);
+}
+
+TEST(ModelPlan, LearnsTheSameWithAndWithoutSharedMemory) {
+  TrainingCase from = graph_case();
+  const Outcome shared = train(from);
+  from.share_memory = false;
+  EXPECT_EQ(train(from), shared);
+  from.in_place = false;
+  const Outcome apart = train(from);
+  from.share_memory = true;
+  EXPECT_EQ(train(from), apart);
+}
+
+TEST(ModelPlan, LearnsTheSameInPlaceUpToRounding) {
+  TrainingCase from = graph_case();
+  const Outcome in_place = train(from);
+  from.in_place = false;
+  const Outcome apart = train(from);
+  expect_close(in_place.losses, apart.losses, 1e-5, "losses");
+  expect_close(in_place.weights, apart.weights, 1e-5, "weights");
+  EXPECT_LT(in_place.losses.back(), in_place.losses.front());
+}
+
+TEST(ModelPlan, LearnsTheSameBitsOnAnyNumberOfThreads) {
+  TrainingCase from = graph_case();
+  from.batch = 70;
+  const auto run = [&](int threads, bool in_place) {
+    from.threads = threads;
+    from.in_place = in_place;
+    Training training(from);
+    Outcome out;
+    for (int step = 0; step < 3; ++step) {
+      std::vector<double> y = draws("label", 140);
+      for (double& label : y) label = label > 0 ? 1 : 0;
+      out.losses.push_back(training.step(draws(cat("features ", step), 420), y));
+    }
+    out.weights = training.weights();
+    return out;
+  };
+  for (const bool in_place : {true, false}) {
+    const Outcome first = run(1, in_place);
+    for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(run(threads, in_place), first) << threads;
+  }
+}
+
+TEST(ModelPlan, PredictsWhatItTrained) {
+  Training training(graph_case());
+  const std::vector<double> x = draws("features", 30);
+  for (int step = 0; step < 3; ++step) training.step(x, labels(0));
+
+  Tensor field(Device::cpu(), {Shape{5, 6}, DType::f32}, Tensor::Rows::padded);
+  write_values(field.view(), x);
+  const TensorView shape = field.view();
+  ModelPlan predict(training.model(), training.context(), {.inputs = {&shape, 1}, .mode = Mode::predict});
+  const ConstTensorView input = field.view();
+  predict.forward(training.context(), {&input, 1}, nullptr);
+  const std::vector<double> prediction = read_values(predict.output());
+  EXPECT_LT(predict.bytes(), training.plan().bytes());
+
+  TrainingCase still = graph_case();
+  still.learning_rate = 1e-30;
+  Training other(still);
+  write_values(other.model().parameter_block(), training.weights());
+  other.step(x, labels(0));
+  EXPECT_EQ(prediction, other.output());
+}
+
+// Plans for several batch sizes may stand side by side: a smaller last batch has its own.
+TEST(ModelPlan, ServesSmallerBatchesOfTheSameModel) {
+  Training training(graph_case());
+  const std::vector<double> x = draws("features", 30);
+  training.step(x, labels(0));
+  Tensor field(Device::cpu(), {Shape{2, 6}, DType::f32}, Tensor::Rows::padded);
+  write_values(field.view(), {x.begin(), x.begin() + 12});
+  const TensorView shape = field.view();
+  const auto forward_of = [&](Mode mode) {
+    ModelPlan plan(training.model(), training.context(), {.inputs = {&shape, 1}, .mode = mode});
+    const ConstTensorView input = field.view();
+    plan.forward(training.context(), {&input, 1}, nullptr);
+    return read_values(plan.output());
+  };
+  EXPECT_EQ(forward_of(Mode::train).size(), 4U);
+  EXPECT_EQ(forward_of(Mode::train), forward_of(Mode::predict));
+}
+
+TEST(ModelPlan, LeavesThePaddingOfTheGradientBlockAlone) {
+  TrainingCase from = graph_case();
+  from.in_place = false;
+  Training training(from);
+  training.step(draws("features", 30), labels(0));
+  const std::vector<double> gradients = training.gradients();
+  const std::vector<Parameter>& parameters = training.model().parameters();
+  for (size_t i = 0; i + 1 < parameters.size(); ++i) {
+    const size_t end = parameters[i].offset / 4 + static_cast<size_t>(parameters[i].shape.elements());
+    for (size_t k = end; k < parameters[i + 1].offset / 4; ++k) EXPECT_EQ(gradients[k], 0) << k;
+  }
+}
+
+template <class F>
+std::string error_of(F call) {
+  try {
+    call();
+  } catch (const ShapeError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ModelPlan, RejectsWhatItWasNotPlannedFor) {
+  TrainingCase from = graph_case();
+  from.in_place = false;
+  Training training(from);
+  Context& context = training.context();
+  const std::string other = "the fields of this batch are not those that the step was planned for";
+  Tensor dense_rows(Device::cpu(), {Shape{5, 6}, DType::f32}),
+      rows(Device::cpu(), {Shape{5, 6}, DType::f32}, Tensor::Rows::padded);
+  ConstTensorView field = dense_rows.view();
+  EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), other);
+  EXPECT_EQ(error_of([&] { training.plan().forward(context, {}, nullptr); }), other);
+  field = rows.view().first_rows(4);
+  EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), other);
+  field = rows.view();
+  EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), "no error");
+  EXPECT_EQ(error_of([&] {
+              training.plan().backward(context, {&field, 1}, nullptr, nullptr, {});
+            }),
+            "the gradient block is float32 (), the model's parameter block float32 (288)");
+  const TensorView shape = rows.view();
+  ModelPlan predict(training.model(), context, {.inputs = {&shape, 1}, .mode = Mode::predict});
+  EXPECT_EQ(error_of([&] {
+              predict.backward(context, {&field, 1}, nullptr, nullptr, {});
+            }),
+            "backward needs a plan of mode train");
+}
+
+}  // namespace
+}  // namespace millrace::testing
