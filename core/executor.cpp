@@ -7,6 +7,7 @@
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <oneapi/tbb/version.h>
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
@@ -121,6 +122,8 @@ struct Executor::Impl {
   std::vector<std::thread> helpers;
   std::atomic<int> started{1};
 };
+
+std::string Executor::library() { return cat("oneTBB ", TBB_runtime_version()); }
 
 int Executor::available_threads() {
   int threads = static_cast<int>(std::thread::hardware_concurrency());

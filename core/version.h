@@ -1,22 +1,21 @@
-// What this build is and what it runs on, for `--version` and bug reports.
+// What this library is and what it runs on: for --version, saved models and bug reports.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace {
 
-struct VersionInfo {
-  std::string version;                 // "0.1.0"
-  std::string build_type;              // "Release"
-  std::string compiler;                // "g++ 12.2.0"
-  std::string cuda;                    // the toolkit's version; empty when built without CUDA
-  std::vector<std::string> processor;  // "avx2", "avx512f", ...: what this processor has and a kernel may use
-  std::string onednn;                  // as loaded, not as compiled against
-  std::string onetbb;
-};
+// "0.1.0".
+std::string_view version();
 
-// Never throws but for memory; touches no device.
-VersionInfo version_info();
+struct BuildDescription {
+  std::string_view build_type;         // "Release"
+  std::string cuda;                    // "13.0", or empty when built without
+  std::vector<std::string> libraries;  // "oneDNN 2.6.3", ...: as loaded, not as compiled against
+  std::vector<std::string> processor;  // instruction sets of this machine that kernels choose by
+};
+BuildDescription describe_build();
 
 }  // namespace millrace

@@ -7,8 +7,8 @@
 namespace millrace {
 
 std::string onednn_version() {
-  const dnnl_version_t* version = dnnl_version();
-  return cat(version->major, '.', version->minor, '.', version->patch);
+  const dnnl_version_t& loaded = *dnnl_version();
+  return cat("oneDNN ", loaded.major, '.', loaded.minor, '.', loaded.patch);
 }
 
 }  // namespace millrace

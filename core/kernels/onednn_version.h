@@ -1,11 +1,11 @@
-// The version of the oneDNN library that is loaded.
+// The version of oneDNN that is loaded.
 #pragma once
 
 #include <string>
 
 namespace millrace {
 
-// "2.6.3".
+// "oneDNN 2.6.3".
 std::string onednn_version();
 
 }  // namespace millrace

@@ -111,21 +111,6 @@ TEST(Config, UnknownKeysAreErrorsWithTheNearest) {
   EXPECT_EQ(rejects_whole("modle: [relu]\ninput: [a]\n"), "f.yaml:1:1: unknown key modle; did you mean model?");
 }
 
-TEST(Config, NodeKeysAndOwnKeysAreSoughtTogether) {
-  const auto layer = [](const std::string& options) {
-    return rejects_whole("input: [a]\nmodel:\n  - dense: {" + options +
-                         "}\nloss: mse\noptimizer: {sgd: {learning_rate: 1}}\n");
-  };
-  EXPECT_EQ(layer("units: 1, nmae: x"), "f.yaml:3:23: model[0].dense: unknown key nmae; did you mean name?");
-  EXPECT_EQ(layer("units: 1, form: x"), "f.yaml:3:23: model[0].dense: unknown key form; did you mean from?");
-  EXPECT_EQ(layer("unit: 1"), "f.yaml:3:13: model[0].dense: unknown key unit; did you mean units?");
-  EXPECT_EQ(layer("size: 1"), "f.yaml:3:13: model[0].dense: unknown key size; the keys here are units, activation, from and name");
-  EXPECT_EQ(layer(""), "f.yaml:3:12: model[0].dense: the key units is required (integer); units: outputs of a row");
-  EXPECT_EQ(layer("units: 1, name: [a]"), "f.yaml:3:29: model[0].dense.name: expected a text, got a list");
-  EXPECT_EQ(layer("units: 1, from: []"),
-            "f.yaml:3:5: model[0]: from names nothing; leave it out to read the layer before");
-}
-
 TEST(Config, AbsentKeys) {
   EXPECT_EQ(rejects_whole(""), "f.yaml:1:1: the configuration is empty; it needs at least the key input");
   EXPECT_EQ(rejects_whole("seed: 1\n"),
@@ -169,18 +154,6 @@ TEST(Config, IllTypedValues) {
   EXPECT_EQ(rejects_whole("- a\n"), "f.yaml:1:1: expected a map, got a list");
   EXPECT_EQ(rejects_whole("input: []\n"), "f.yaml:1:8: input: expected at least one item, got an empty list");
   EXPECT_EQ(rejects_whole("input: a\n"), "f.yaml:1:8: input: expected a list, got \"a\"");
-}
-
-TEST(Config, UnknownKinds) {
-  const auto with = [](const std::string& model, const std::string& loss, const std::string& optimizer) {
-    return rejects_whole("input: [a]\nmodel: [" + model + "]\nloss: " + loss + "\noptimizer: " + optimizer + "\n");
-  };
-  EXPECT_EQ(with("dens", "mse", "sgd"), "f.yaml:2:9: model[0]: unknown layer \"dens\"; did you mean dense?");
-  EXPECT_EQ(with("conv", "mse", "sgd"), "f.yaml:2:9: model[0]: unknown layer \"conv\"; known layers: dense and relu");
-  EXPECT_EQ(with("relu", "msse", "sgd"), "f.yaml:3:7: loss: unknown loss \"msse\"; did you mean mse?");
-  EXPECT_EQ(with("relu", "mse", "{sdg: {}}"), "f.yaml:4:12: optimizer: unknown optimizer \"sdg\"; did you mean sgd?");
-  EXPECT_EQ(rejects("metrics: [acuracy]\n"),
-            "f.yaml:6:11: metrics[0]: unknown metric \"acuracy\"; did you mean accuracy?");
 }
 
 TEST(Config, ASpecMadeInCodeIsPlacedInItsSource) {

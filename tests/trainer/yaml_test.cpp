@@ -142,7 +142,7 @@ TEST(Yaml, ReadsFiles) {
 
 // Inputs that made YAML readers hang, overflow the stack or expand without bound: an answer or an error, soon.
 TEST(Yaml, HostileInputsEnd) {
-  constexpr size_t kBytes = kMaxYamlBytes - 8;
+  constexpr size_t kBytes = kMaxYamlBytes / 4;
   for (const std::string unit :
        {"[", "{",      "- ", "? ",  "a: ",   "{a: ",    "[a, ", "&a ", "! ", "---\n", "# x\n", ":",   ",", "!",
         "%", "%a b\n", "a ", "a\n", "[a]: ", "\"a\": ", "[]",   "]",   "'",  "\t",    "-\n",   "|\n", ">"}) {
@@ -163,7 +163,7 @@ TEST(Yaml, MutatedInputsAreSpecsOrErrors) {
   const std::string alphabet = "{}[],:-?&*!|>%@`'\"#\n\t \\ab1~\r<=.\xc3\x80\xff";
   std::mt19937 random(1);
   const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
-  for (int round = 0; round < 20'000; ++round) {
+  for (int round = 0; round < 10'000; ++round) {
     std::string text = good;
     for (size_t changes = 1 + below(6); changes > 0; --changes) {
       const size_t at = below(text.size());

@@ -5,14 +5,26 @@
 
 namespace millrace::cli {
 
+namespace {
+
+std::string compiler() {
+#if defined(__clang__)
+  return cat("clang ", __clang_major__, '.', __clang_minor__, '.', __clang_patchlevel__);
+#else
+  return cat("g++ ", __GNUC__, '.', __GNUC_MINOR__, '.', __GNUC_PATCHLEVEL__);
+#endif
+}
+
+}  // namespace
+
 int run_version(Session& session) {
-  const VersionInfo info = version_info();
+  const BuildDescription build = describe_build();
   std::string features;
-  for (const std::string& feature : info.processor) features += ' ' + feature;
-  session.out.write(cat("trainer (millrace) ", info.version, "\nbuild: ", info.build_type, ", ", info.compiler,
-                        "\ncuda: ", info.cuda.empty() ? "built without" : info.cuda,
-                        "\nprocessor:", features.empty() ? " baseline" : features, "\nlibraries: oneDNN ", info.onednn,
-                        ", oneTBB ", info.onetbb, '\n'));
+  for (const std::string& feature : build.processor) features += ' ' + feature;
+  session.out.write(cat("trainer (millrace) ", version(), "\nbuild: ", build.build_type, ", ", compiler(),
+                        "\ncuda: ", build.cuda.empty() ? "built without" : build.cuda,
+                        "\nprocessor:", features.empty() ? " baseline" : features,
+                        "\nlibraries: ", join(build.libraries, ", "), '\n'));
   return kExitDone;
 }
 
