@@ -71,7 +71,8 @@ class Transform : public Op {
   // bug) reaches the consumer at once.
   virtual void apply(Chunk& chunk) const = 0;
 
-  // Told of each of its bad rows when the consumer passes it: serial, in row order, after the limit (a report file).
+  // Told of each of its bad rows when the consumer passes it: serial, in row order, the one beyond the limit too (a
+  // report file).
   virtual void report(const BadRow&) {}
   // Upper bound of the bytes that apply() keeps in chunk.work() for each task.
   virtual uint64_t work_bound() const { return 0; }

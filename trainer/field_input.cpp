@@ -55,7 +55,7 @@ int64_t convert_rows(ConstTensorView from, TensorView to) {
 
 }  // namespace
 
-FieldInput::FieldInput(Device device, const FieldSpec& field, DType dtype, int64_t rows) {
+FieldInput::FieldInput(Device device, const FieldSpec& field, DType dtype, int64_t rows) : name_(field.name) {
   const size_t row_bytes = aligned_bytes(size_of(dtype) * static_cast<size_t>(field.shape.elements()));
   shape_ = TensorView(nullptr, dtype, field.shape.with_batch(rows), row_bytes);
   const size_t bytes = row_bytes * static_cast<size_t>(rows);
@@ -81,8 +81,8 @@ void FieldInput::convert(ConstTensorView from) {
               [&](auto target) { error_row_ = convert_rows<decltype(target), decltype(source)>(from, to); });
   });
   if (error_row_ >= 0) {
-    throw DataError(cat("the label is not a whole number that fits ", to_string(to.dtype())), {},
-                    "class labels are whole numbers");
+    throw DataError(cat("the field ", name_, " holds a value that is no whole number of type ", to_string(to.dtype())),
+                    {}, "class labels are whole numbers");
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "millrace/core/context.h"
 #include "millrace/core/tensor.h"
@@ -26,6 +27,7 @@ class FieldInput {
  private:
   void convert(ConstTensorView from);
 
+  std::string name_;
   TensorView shape_;
   Memory converted_;  // host, with the device's strides; empty when the dtype is the batch's
   Memory device_;     // empty on the CPU

@@ -3,8 +3,8 @@
 //   TrainStep step({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, .rows = rows});
 //   while (const RowBlock* batch = delivery.next()) step.run(*batch);
 //
-// run() allocates nothing once a batch size was seen. At most kMaxPlans sizes are kept, the least recently used goes first.
-// One thread uses a TrainStep; everything in StepArgs must outlive it.
+// run() allocates nothing once a batch size was seen. At most kMaxPlans sizes are kept, the least recently used goes
+// first. One thread uses a TrainStep; everything in StepArgs must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ struct StepArgs {
   Context& context;
   const Loss& loss;
   const Optimizer& optimizer;
-  const RowSpec& rows;               // of the batches
-  std::string label = "label";       // the field that the loss reads
-  std::string weight;                // the field of row weights; empty: none
+  const RowSpec& rows;          // of the batches
+  std::string label = "label";  // the field that the loss reads
+  std::string weight;           // the field of row weights; empty: none
   const std::vector<NamedMetric>* metrics = nullptr;
 };
 

@@ -4,8 +4,8 @@
 //   millrace::TrainResult result = trainer.run();
 //   trainer.save("model.safetensors");
 //
-// One thread uses a Trainer; stop() may be called from any thread and from a signal handler. Several trainers may live in
-// one process. Nothing is printed: reports go to callbacks, failures are Errors.
+// One thread uses a Trainer; stop() may be called from any thread and from a signal handler. Several trainers may live
+// in one process. Nothing is printed: reports go to callbacks, failures are Errors.
 #pragma once
 
 #include <cstdint>
@@ -37,14 +37,14 @@ struct StartReport {
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
 struct StepReport {
-  int64_t step = 0;  // counted from 1
+  int64_t step = 0;    // counted from 1
   uint64_t epoch = 0;  // counted from 1: the pass of the newest row
   int64_t batch_size = 0;
-  double loss = 0;       // of this batch
-  MetricValues metrics;  // of this batch
-  double rows_per_s = 0;   // since the report before
-  double input_wait = 0;   // share of the time since the report before in which the step waited for input
-  double seconds = 0;      // since the start
+  double loss = 0;        // of this batch
+  MetricValues metrics;   // of this batch
+  double rows_per_s = 0;  // since the report before
+  double input_wait = 0;  // share of the time since the report before in which the step waited for input
+  double seconds = 0;     // since the start
 };
 
 struct TrainResult {
@@ -85,8 +85,8 @@ class Trainer {
   // Bytes of input graph, model and plans at most (P5).
   uint64_t memory_bound() const;
 
-  // Trains until the data or train.steps end, or stop(). REQUIRES: not called before. When an error is thrown, the model
-  // is as the last finished step left it, and steps() says how many there were.
+  // Trains until the data or train.steps end, or stop(). REQUIRES: not called before. When an error is thrown, the
+  // model is as the last finished step left it, and steps() says how many there were.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
   // Ends run() after the step that runs now. Idempotent.

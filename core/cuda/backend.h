@@ -1,5 +1,5 @@
 // The seam between host code and CUDA. This header names no CUDA type, so any file of core may include it.
-// Two files implement it: cuda_backend.cu with a toolkit, stub.cpp without one (no devices, and every call throws).
+// Two files implement it: backend.cpp with a toolkit, stub.cpp without one (no devices, and every call throws).
 #pragma once
 
 #include <cstddef>

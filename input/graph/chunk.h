@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,13 +79,15 @@ struct Note {
   Kind kind = Kind::error;
   int64_t row = 0;  // before which row of the chunk
   uint64_t count = 1;
-  std::exception_ptr error = nullptr;  // an Error without a place gets `place`
+  std::exception_ptr error = nullptr;  // an Error without a place gets `place`, else that of `id`
+  std::optional<RowId> id = {};        // the row at fault, where there is one
   Place place = {};                    // in a text chunk, lines are relative; see Chunk
   std::string text = {};               // bad_row: the reason
   uint64_t limit = UINT64_MAX;  // bad_row: how many the whole run may have (max_bad_rows); one more is a DataError
   std::string field = {};       // bad_row: the field's name, where one is at fault
   std::string value = {};       // bad_row: its text, as it stands in the data
-  uint32_t transform = 0;       // which of the fused transforms attached it; set by the stream
+  static constexpr uint32_t kUnsigned = UINT32_MAX;
+  uint32_t transform = kUnsigned;  // which of the fused transforms attached it; set by the graph
 };
 
 // Memory that a task keeps from chunk to chunk. Every running task has one of its own, so nothing in it is shared.
@@ -133,13 +136,14 @@ class Chunk {
   void reset(const Unit& next);
   // Adds a note behind those of its row and of the rows before.
   void add(Note note);
-  // An error before row `row`, where `place` is (lines relative, as in the rows' ids).
+  // An error before row `row`, which is at fault; `place`, where given, says more exactly where.
   void fail(int64_t row, std::exception_ptr error, Place place = {});
   // The same behind all rows.
   void fail(std::exception_ptr error, Place place = {}) { fail(rows.size(), std::move(error), std::move(place)); }
   // Where row `row` came from, as a place for notes.
   Place place(int64_t row, int64_t column = 0) const;
   // Leaves out the rows whose flag is 0, with a note that names `cause`; keep.size() == rows.size(). Notes move along.
+  // REQUIRES: called from Transform::apply().
   void keep_rows(std::span<const uint8_t> keep, std::string_view cause);
 
   // The running task's memory. REQUIRES: called from Transform::apply().

@@ -1,7 +1,7 @@
 #include "millrace/trainer/read_file.h"
 
 #include "millrace/core/errors.h"
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {

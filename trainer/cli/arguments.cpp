@@ -235,14 +235,14 @@ void Parser::read_numbers(const CLI::App& app) {
     return option != nullptr && option->count() > 0;
   };
   const auto read = [&](const std::string& name, auto& value, int64_t least) {
-    if (given(name)) value = static_cast<int64_t>(whole_number(name, numbers_[name], least));
+    if (given(name)) value = whole_number(name, numbers_[name], least);
   };
   read("batches", out_.batches, 0);
   read("explain", out_.explain, 1);
   read("files", out_.files, 1);
   read("rows", out_.rows, 1);
   read("features", out_.features, 1);
-  if (given("seed")) out_.seed = static_cast<uint64_t>(whole_number("seed", numbers_["seed"], 0));
+  read("seed", out_.seed, 0);
 }
 
 void Parser::read_config(const CLI::App& app) {

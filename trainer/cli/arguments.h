@@ -46,7 +46,7 @@ struct Arguments {
   int64_t files = 20;
   int64_t rows = 100;
   int64_t features = 1024;
-  uint64_t seed = 1;
+  int64_t seed = 1;
   bool force = false;
 
   std::string name;  // of one op or layer

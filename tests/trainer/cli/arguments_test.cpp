@@ -77,7 +77,7 @@ TEST(ArgumentsTest, GenerateSum) {
   EXPECT_EQ(arguments.files, 2);
   EXPECT_EQ(arguments.rows, 3);
   EXPECT_EQ(arguments.features, 4);
-  EXPECT_EQ(arguments.seed, 5u);
+  EXPECT_EQ(arguments.seed, 5);
   EXPECT_TRUE(arguments.force);
 }
 
@@ -86,7 +86,7 @@ TEST(ArgumentsTest, GenerateSumDefaults) {
   EXPECT_EQ(arguments.files, 20);
   EXPECT_EQ(arguments.rows, 100);
   EXPECT_EQ(arguments.features, 1024);
-  EXPECT_EQ(arguments.seed, 1u);
+  EXPECT_EQ(arguments.seed, 1);
   EXPECT_FALSE(arguments.force);
 }
 

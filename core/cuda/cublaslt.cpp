@@ -1,0 +1,72 @@
+#include "millrace/core/cuda/cublaslt.h"
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace::cuda {
+
+namespace {
+
+// The release of this build's toolkit first: its headers are the ones that were read.
+LibraryNeed need() {
+  std::vector<std::string> sonames = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  if (CUDART_VERSION < 13000) std::swap(sonames[0], sonames[1]);
+  return {.name = "cuBLASLt",
+          .purpose = "matrix products on a GPU",
+          .sonames = std::move(sonames),
+          .hint = "install the CUDA toolkit's cuBLAS (or pip install nvidia-cublas)"};
+}
+
+}  // namespace
+
+#define MILLRACE_FUNCTION(name) library_.function<decltype(::name)>(#name)
+
+CublasLt::CublasLt()
+    : library_(need()),
+      create(MILLRACE_FUNCTION(cublasLtCreate)),
+      destroy(MILLRACE_FUNCTION(cublasLtDestroy)),
+      get_version(MILLRACE_FUNCTION(cublasLtGetVersion)),
+      status_string(MILLRACE_FUNCTION(cublasLtGetStatusString)),
+      matmul(MILLRACE_FUNCTION(cublasLtMatmul)),
+      heuristic(MILLRACE_FUNCTION(cublasLtMatmulAlgoGetHeuristic)),
+      algorithm_attribute(MILLRACE_FUNCTION(cublasLtMatmulAlgoConfigGetAttribute)),
+      product_create(MILLRACE_FUNCTION(cublasLtMatmulDescCreate)),
+      product_destroy(MILLRACE_FUNCTION(cublasLtMatmulDescDestroy)),
+      product_set(MILLRACE_FUNCTION(cublasLtMatmulDescSetAttribute)),
+      layout_create(MILLRACE_FUNCTION(cublasLtMatrixLayoutCreate)),
+      layout_destroy(MILLRACE_FUNCTION(cublasLtMatrixLayoutDestroy)),
+      preference_create(MILLRACE_FUNCTION(cublasLtMatmulPreferenceCreate)),
+      preference_destroy(MILLRACE_FUNCTION(cublasLtMatmulPreferenceDestroy)),
+      preference_set(MILLRACE_FUNCTION(cublasLtMatmulPreferenceSetAttribute)),
+      handle_(nullptr, destroy) {
+  cublasLtHandle_t handle = nullptr;
+  MILLRACE_CUBLASLT_CHECK(*this, create(&handle));
+  handle_.reset(handle);
+}
+
+void CublasLt::check(cublasStatus_t status, const CallSite& site) const {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw DeviceError(cat("cuBLASLt: ", describe(site), " failed: ", status_string(status)), {},
+                    cat(library_.path(), " is version ", get_version()));
+}
+
+CublasLt::Product CublasLt::make_product(cublasComputeType_t compute, cudaDataType_t type) const {
+  cublasLtMatmulDesc_t product = nullptr;
+  MILLRACE_CUBLASLT_CHECK(*this, product_create(&product, compute, type));
+  return {product, product_destroy};
+}
+
+CublasLt::Layout CublasLt::make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t leading) const {
+  cublasLtMatrixLayout_t layout = nullptr;
+  MILLRACE_CUBLASLT_CHECK(
+      *this, layout_create(&layout, type, static_cast<uint64_t>(rows), static_cast<uint64_t>(columns), leading));
+  return {layout, layout_destroy};
+}
+
+CublasLt::Preference CublasLt::make_preference() const {
+  cublasLtMatmulPreference_t preference = nullptr;
+  MILLRACE_CUBLASLT_CHECK(*this, preference_create(&preference));
+  return {preference, preference_destroy};
+}
+
+}  // namespace millrace::cuda

@@ -1,0 +1,41 @@
+// State: what a Context holds on a CUDA device: its stream, the library handles made on it, and a shared workspace.
+//
+// Owned by one Context and used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "millrace/core/cuda/backend.h"
+#include "millrace/core/cuda/handles.h"
+
+namespace millrace::cuda {
+
+class CublasLt;
+
+class State {
+ public:
+  // Throws DeviceError.
+  explicit State(Device device);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  int device() const { return stream_.device(); }
+  cudaStream_t stream() const { return stream_.get(); }
+  const Stream& whole_stream() const { return stream_; }
+
+  // Opens cuBLASLt at the first call. Throws DeviceError when it is not there.
+  const CublasLt& cublaslt();
+
+  // At least `bytes` of device memory for the duration of one call; everyone on this stream shares it, one call after
+  // the other. It lives as long as any of its holders, so a captured step keeps what it was captured with.
+  std::shared_ptr<const Memory> workspace(size_t bytes);
+
+ private:
+  Stream stream_;
+  std::unique_ptr<const CublasLt> cublaslt_;
+  std::shared_ptr<const Memory> workspace_;
+};
+
+}  // namespace millrace::cuda

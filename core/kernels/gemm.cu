@@ -1,0 +1,232 @@
+// Matrix products on CUDA, by cuBLASLt.
+//
+// Row-major operands are given as the column-major matrices that they are when read the other way, and the product is
+// taken transposed: c^T = op(b)^T op(a)^T. The algorithm is the first of the library's own list that sums in one order.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+
+#include "millrace/core/cuda/cublaslt.h"
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/cuda/launch.cuh"
+#include "millrace/core/errors.h"
+#include "millrace/core/hd.h"
+#include "millrace/core/library_call.h"
+#include "millrace/core/text.h"
+
+namespace millrace::cuda {
+
+namespace {
+
+// What an algorithm may use at most, whatever memory is free: the choice must not depend on it.
+constexpr uint64_t kWorkspaceBytes = 32u << 20;
+// Of every operand's address.
+constexpr uint32_t kAlignment = 16;
+constexpr int kCandidates = 32;
+
+// The value of alpha in a product of doubles.
+struct Widen {
+  const float* alpha;
+  double* wide;
+  MILLRACE_HD void operator()(int64_t) const { *wide = static_cast<double>(*alpha); }
+};
+
+// Bias and activation where cuBLASLt does not fuse them.
+template <class T>
+struct Finish {
+  T* c;
+  const T* bias;
+  int64_t columns, stride;
+  bool relu;
+  MILLRACE_HD void operator()(int64_t i) const {
+    const int64_t column = i % columns;
+    T& value = c[i / columns * stride + column];
+    const T sum = bias != nullptr ? value + bias[column] : value;
+    value = relu && !(sum > T(0)) ? T(0) : sum;
+  }
+};
+
+cublasLtEpilogue_t epilogue_of(const GemmSpec& spec) {
+  const bool relu = spec.activation == Activation::relu;
+  if (spec.bias) return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  return relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+class LtGemm : public Gemm {
+ public:
+  LtGemm(Context& context, const GemmSpec& spec);
+  void run(Context& context, const GemmArgs& args) override;
+
+ private:
+  // Alpha and beta lie together on the host or on the device, and algorithms differ between the two.
+  struct Plan {
+    CublasLt::Product product;
+    bool fused = true;
+    cublasLtMatmulAlgo_t algorithm{};
+    size_t workspace = 0;
+  };
+
+  Plan plan(cublasLtPointerMode_t mode) const;
+  std::optional<Plan> try_plan(cublasLtPointerMode_t mode, cublasLtEpilogue_t epilogue) const;
+  CublasLt::Preference preference() const;
+  bool keeps_one_order(const cublasLtMatmulAlgo_t& algorithm) const;
+  const void* alpha_on_device(State& state, const float* alpha) const;
+  void finish(State& state, const GemmArgs& args) const;
+
+  GemmSpec spec_;
+  const CublasLt& lt_;
+  cudaDataType_t type_;
+  CublasLt::Layout first_, second_, result_;
+  Memory scalars_;  // on the device: alpha as double, then beta in the product's type
+  Plan host_, device_;
+  std::shared_ptr<const Memory> workspace_;
+};
+
+LtGemm::LtGemm(Context& context, const GemmSpec& spec)
+    : spec_(spec),
+      lt_(context.cuda().cublaslt()),
+      type_(spec.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
+      first_(spec.transpose_b ? lt_.make_layout(type_, spec.k, spec.n, spec.ldb)
+                              : lt_.make_layout(type_, spec.n, spec.k, spec.ldb)),
+      second_(spec.transpose_a ? lt_.make_layout(type_, spec.m, spec.k, spec.lda)
+                               : lt_.make_layout(type_, spec.k, spec.m, spec.lda)),
+      result_(lt_.make_layout(type_, spec.n, spec.m, spec.ldc)),
+      scalars_(context.device(), 2 * sizeof(double)),
+      host_(plan(CUBLASLT_POINTER_MODE_HOST)),
+      device_(plan(CUBLASLT_POINTER_MODE_DEVICE)),
+      workspace_(context.cuda().workspace(std::max(host_.workspace, device_.workspace))) {
+  const double beta = static_cast<double>(spec.beta);
+  const bool wide = spec.dtype == DType::f64;
+  context.copy(static_cast<double*>(scalars_.data()) + 1, wide ? static_cast<const void*>(&beta) : &spec_.beta,
+               wide ? sizeof beta : sizeof spec_.beta);
+}
+
+LtGemm::Plan LtGemm::plan(cublasLtPointerMode_t mode) const {
+  const cublasLtEpilogue_t wanted = epilogue_of(spec_);
+  // Doubles are for checks of gradients: their bias and activation are always our own.
+  if (wanted == CUBLASLT_EPILOGUE_DEFAULT || spec_.dtype == DType::f32) {
+    if (auto found = try_plan(mode, wanted)) return std::move(*found);
+  }
+  if (wanted != CUBLASLT_EPILOGUE_DEFAULT) {
+    if (auto found = try_plan(mode, CUBLASLT_EPILOGUE_DEFAULT)) {
+      found->fused = false;
+      return std::move(*found);
+    }
+  }
+  throw DeviceError(cat("cuBLASLt has no way to a product of ", spec_.m, " x ", spec_.k, " and ", spec_.k, " x ",
+                        spec_.n, ' ', to_string(spec_.dtype), " values that always sums in one order"),
+                    {}, cat(lt_.library().path(), " is version ", lt_.get_version(), "; use another, or device: cpu"));
+}
+
+std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasLtEpilogue_t epilogue) const {
+  Plan plan{.product = lt_.make_product(spec_.dtype == DType::f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, type_)};
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    MILLRACE_CUBLASLT_CHECK(lt_, lt_.product_set(plan.product.get(), attribute, &value, sizeof value));
+  };
+  set(CUBLASLT_MATMUL_DESC_POINTER_MODE, static_cast<int32_t>(mode));
+  set(CUBLASLT_MATMUL_DESC_TRANSA, static_cast<int32_t>(spec_.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N));
+  set(CUBLASLT_MATMUL_DESC_TRANSB, static_cast<int32_t>(spec_.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N));
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(epilogue));
+  // The search reads nothing but the alignment of this address; run() gives the true one.
+  if ((epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, scalars_.data());
+
+  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
+  int found = 0;
+  const cublasStatus_t status =
+      lt_.heuristic(lt_.handle(), plan.product.get(), first_.get(), second_.get(), result_.get(), result_.get(),
+                    preference().get(), kCandidates, results.data(), &found);
+  const bool optional = epilogue != CUBLASLT_EPILOGUE_DEFAULT && status != CUBLAS_STATUS_SUCCESS;
+  if (optional || status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
+  MILLRACE_CUBLASLT_CHECK(lt_, status);
+  for (const cublasLtMatmulHeuristicResult_t& result : std::span(results).first(static_cast<size_t>(found))) {
+    if (result.state != CUBLAS_STATUS_SUCCESS || !keeps_one_order(result.algo)) continue;
+    plan.algorithm = result.algo;
+    plan.workspace = result.workspaceSize;
+    return plan;
+  }
+  return std::nullopt;
+}
+
+CublasLt::Preference LtGemm::preference() const {
+  CublasLt::Preference preference = lt_.make_preference();
+  const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+    MILLRACE_CUBLASLT_CHECK(lt_, lt_.preference_set(preference.get(), attribute, &value, sizeof value));
+  };
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
+  set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+      static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
+  for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    set(attribute, kAlignment);
+  }
+  return preference;
+}
+
+// Parts of a sum that are added where the result lies come in the order in which they happen to end.
+bool LtGemm::keeps_one_order(const cublasLtMatmulAlgo_t& algorithm) const {
+  uint32_t scheme = CUBLASLT_REDUCTION_SCHEME_INPLACE;
+  size_t written = 0;
+  MILLRACE_CUBLASLT_CHECK(lt_, lt_.algorithm_attribute(&algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
+                                                       sizeof scheme, &written));
+  return (scheme & CUBLASLT_REDUCTION_SCHEME_INPLACE) == 0;
+}
+
+void LtGemm::run(Context& context, const GemmArgs& args) {
+  const auto addresses = reinterpret_cast<uintptr_t>(args.a) | reinterpret_cast<uintptr_t>(args.b) |
+                         reinterpret_cast<uintptr_t>(args.c) | reinterpret_cast<uintptr_t>(args.bias);
+  if (addresses % kAlignment != 0) {
+    throw InternalError(cat("a matrix product on ", context.device().text(), " needs addresses that are multiples of ",
+                            kAlignment, " bytes"));
+  }
+  State& state = context.cuda();
+  const DeviceGuard guard(state.device());
+  const Plan& plan = args.alpha != nullptr ? device_ : host_;
+  if (plan.fused && spec_.bias) {
+    MILLRACE_CUBLASLT_CHECK(
+        lt_, lt_.product_set(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &args.bias, sizeof args.bias));
+  }
+  const double one = 1, beta = static_cast<double>(spec_.beta);
+  const float one_f32 = 1;
+  const bool wide = spec_.dtype == DType::f64;
+  const void* alpha = wide ? static_cast<const void*>(&one) : &one_f32;
+  const void* beta_at = wide ? static_cast<const void*>(&beta) : &spec_.beta;
+  if (args.alpha != nullptr) {
+    alpha = alpha_on_device(state, args.alpha);
+    beta_at = static_cast<const double*>(scalars_.data()) + 1;
+  }
+  const LibraryCall mark;
+  MILLRACE_CUBLASLT_CHECK(lt_, lt_.matmul(lt_.handle(), plan.product.get(), alpha, args.b, first_.get(), args.a,
+                                          second_.get(), beta_at, args.c, result_.get(), args.c, result_.get(),
+                                          &plan.algorithm, workspace_->data(), plan.workspace, state.stream()));
+  if (!plan.fused) finish(state, args);
+}
+
+const void* LtGemm::alpha_on_device(State& state, const float* alpha) const {
+  if (spec_.dtype == DType::f32) return alpha;
+  auto* wide = static_cast<double*>(scalars_.data());
+  launch_for_each(state, 1, Widen{alpha, wide});
+  return wide;
+}
+
+void LtGemm::finish(State& state, const GemmArgs& args) const {
+  const bool relu = spec_.activation == Activation::relu;
+  const auto launch = [&]<class T>(T* c) {
+    const T* bias = spec_.bias ? static_cast<const T*>(args.bias) : nullptr;
+    launch_for_each(state, spec_.m * spec_.n, Finish<T>{c, bias, spec_.n, spec_.ldc, relu});
+  };
+  if (spec_.dtype == DType::f64) {
+    launch(static_cast<double*>(args.c));
+  } else {
+    launch(static_cast<float*>(args.c));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec) {
+  const DeviceGuard guard(context.cuda().device());
+  return std::make_unique<LtGemm>(context, spec);
+}
+
+}  // namespace millrace::cuda

@@ -1,0 +1,139 @@
+// The sums of reduce.h on CUDA: the same blocks and the same scratch, two launches each. Within a block of sum() the
+// threads' shares are joined as a tree whose form depends on nothing.
+#include <algorithm>
+
+#include "millrace/core/cuda/check.h"
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/cuda/launch.cuh"
+#include "millrace/core/hd.h"
+#include "millrace/core/kernels/reduce.h"
+
+namespace millrace::cuda {
+
+namespace {
+
+int64_t blocks_of(int64_t count, int64_t block) { return (count + block - 1) / block; }
+
+// Index i is column i % columns of block i / columns.
+template <class T>
+struct SumRows {
+  const T* input;
+  T* partial;
+  int64_t rows, columns, stride;
+  MILLRACE_HD void operator()(int64_t i) const {
+    const int64_t block = i / columns, first = block * kSumRows;
+    const int64_t last = rows < first + kSumRows ? rows : first + kSumRows;
+    const T* in = input + first * stride + i % columns;
+    T total = T(0);
+    for (int64_t row = first; row < last; ++row, in += stride) total += *in;
+    partial[i] = total;
+  }
+};
+
+template <class T>
+struct JoinRows {
+  const T* partial;
+  T* result;
+  int64_t blocks, columns;
+  const float* alpha;
+  T beta;
+  MILLRACE_HD void operator()(int64_t column) const {
+    T total = T(0);
+    for (int64_t block = 0; block < blocks; ++block) total += partial[block * columns + column];
+    const T scaled = alpha != nullptr ? static_cast<T>(*alpha) * total : total;
+    result[column] = beta == T(0) ? scaled : beta * result[column] + scaled;
+  }
+};
+
+template <class T>
+void column_sum_of(State& state, ConstTensorView input, const Destination& destination, void* scratch) {
+  const int64_t rows = input.rows(), columns = input.columns(), blocks = blocks_of(rows, kSumRows);
+  if (columns == 0) return;
+  T* partial = static_cast<T*>(scratch);
+  launch_for_each(state, blocks * columns, SumRows<T>{input.as<T>(), partial, rows, columns, input.stride()});
+  launch_for_each(state, columns,
+                  JoinRows<T>{partial, destination.view.as<T>(), blocks, columns, destination.alpha,
+                              static_cast<T>(destination.beta)});
+}
+
+constexpr int kSumThreads = 256;
+
+// The sum of the block's threads' values, on thread 0. Every thread calls it.
+__device__ double join_threads(double value) {
+  __shared__ double shares[kSumThreads];
+  shares[threadIdx.x] = value;
+  for (int half = kSumThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) shares[threadIdx.x] += shares[threadIdx.x + half];
+  }
+  return shares[0];
+}
+
+// One thread block for each kSumValues values.
+template <class T>
+__global__ void __launch_bounds__(kSumThreads)
+    sum_blocks(const T* values, int64_t count, int64_t columns, int64_t stride, double* partial) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kSumValues;
+  const int64_t last = count < first + kSumValues ? count : first + kSumValues;
+  double total = 0;
+  for (int64_t i = first + threadIdx.x; i < last; i += kSumThreads) {
+    total += static_cast<double>(values[i / columns * stride + i % columns]);
+  }
+  total = join_threads(total);
+  if (threadIdx.x == 0) partial[blockIdx.x] = total;
+}
+
+template <class T>
+__global__ void __launch_bounds__(kSumThreads)
+    join_blocks(const double* partial, int64_t blocks, double scale, T* result) {
+  double total = 0;
+  for (int64_t i = threadIdx.x; i < blocks; i += kSumThreads) total += partial[i];
+  total = join_threads(total);
+  if (threadIdx.x == 0) *result = static_cast<T>(total * scale);
+}
+
+cudaLaunchConfig_t configuration(State& state, int64_t blocks) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(kSumThreads);
+  config.stream = state.stream();
+  return config;
+}
+
+template <class T>
+void sum_of(State& state, ConstTensorView values, void* result, double scale, void* scratch) {
+  const int64_t count = values.elements(), blocks = blocks_of(count, kSumValues);
+  auto* partial = static_cast<double*>(scratch);
+  if (blocks > 0) {
+    const cudaLaunchConfig_t config = configuration(state, blocks);
+    MILLRACE_CUDA_CHECK(
+        cudaLaunchKernelEx(&config, sum_blocks<T>, values.as<T>(), count, values.columns(), values.stride(), partial));
+  }
+  const cudaLaunchConfig_t config = configuration(state, 1);
+  MILLRACE_CUDA_CHECK(cudaLaunchKernelEx(&config, join_blocks<T>, static_cast<const double*>(partial), blocks, scale,
+                                         static_cast<T*>(result)));
+}
+
+}  // namespace
+
+void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch) {
+  State& state = context.cuda();
+  const DeviceGuard guard(state.device());
+  if (input.dtype() == DType::f64) {
+    column_sum_of<double>(state, input, destination, scratch);
+  } else {
+    column_sum_of<float>(state, input, destination, scratch);
+  }
+}
+
+void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch) {
+  State& state = context.cuda();
+  const DeviceGuard guard(state.device());
+  if (values.dtype() == DType::f64) {
+    sum_of<double>(state, values, result, scale, scratch);
+  } else {
+    sum_of<float>(state, values, result, scale, scratch);
+  }
+}
+
+}  // namespace millrace::cuda

@@ -1,0 +1,65 @@
+#include "millrace/input/graph/chunk.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+void Chunk::reset(const Unit& next) {
+  unit = next;
+  rows.clear();
+  spare.clear();
+  notes.clear();
+  first_record = next.begin;
+  end_record = next.begin;
+  lines = 0;
+}
+
+void Chunk::add(Note note) {
+  const auto behind = std::upper_bound(notes.begin(), notes.end(), note.row,
+                                       [](int64_t row, const Note& other) { return row < other.row; });
+  notes.insert(behind, std::move(note));
+}
+
+void Chunk::fail(int64_t row, std::exception_ptr error, Place place) {
+  Note note = {.kind = Note::Kind::error, .row = row, .error = std::move(error), .place = std::move(place)};
+  if (row < rows.size()) note.id = rows.id(row);
+  add(std::move(note));
+}
+
+Place Chunk::place(int64_t row, int64_t column) const {
+  return {unit.file ? unit.file->path : std::string(), static_cast<int64_t>(rows.id(row).line), column};
+}
+
+void Chunk::keep_rows(std::span<const uint8_t> keep, std::string_view cause) {
+  static constexpr char kOwner = 0;
+  std::vector<Note>& moved = work().get<std::vector<Note>>(&kOwner);
+  moved.clear();
+  size_t note = 0;
+  int64_t kept = 0;
+  uint64_t dropped = 0;
+  const auto tell_dropped = [&] {
+    if (dropped == 0) return;
+    moved.push_back({.kind = Note::Kind::dropped, .row = kept, .count = dropped, .text = std::string(cause)});
+    dropped = 0;
+  };
+  for (int64_t row = 0; row <= rows.size(); ++row) {
+    for (; note < notes.size() && notes[note].row <= row; ++note) {
+      tell_dropped();
+      moved.push_back(std::move(notes[note]));
+      moved.back().row = kept;
+    }
+    if (row == rows.size()) break;
+    if (keep[static_cast<size_t>(row)] == 0) {
+      ++dropped;
+      continue;
+    }
+    tell_dropped();
+    if (kept != row) rows.copy_row(rows, row, kept);
+    ++kept;
+  }
+  tell_dropped();
+  rows.resize(kept);
+  notes.swap(moved);
+}
+
+}  // namespace millrace

@@ -1,0 +1,60 @@
+#include "millrace/core/cuda/cublaslt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "millrace/core/cuda/state.h"
+#include "millrace/core/errors.h"
+#include "tests/support/cuda.h"
+
+namespace millrace::cuda {
+namespace {
+
+class CublasLtTest : public test::CudaTest {};
+
+// Also where there is no GPU: every function is looked up before the first call.
+TEST(CublasLt, OpensOrSaysWhatIsMissing) {
+  try {
+    const CublasLt library;
+    EXPECT_NE(library.handle(), nullptr);
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(
+        error.what(),
+        ::testing::AnyOf(::testing::StartsWith("cuBLASLt: create(&handle) at core/cuda/cublaslt.cpp:"),
+                         ::testing::StartsWith("matrix products on a GPU need cuBLASLt, but libcublasLt.so.1")));
+  }
+}
+
+TEST_F(CublasLtTest, IsOpenedOnceForAContext) {
+  const CublasLt& library = context().cuda().cublaslt();
+  EXPECT_EQ(&context().cuda().cublaslt(), &library);
+  EXPECT_NE(library.handle(), nullptr);
+  EXPECT_GE(library.get_version(), 120'000u);
+  EXPECT_THAT(library.library().path(), ::testing::HasSubstr("cublasLt"));
+}
+
+TEST_F(CublasLtTest, FailuresSayWhatFailedAndWhichVersion) {
+  const CublasLt& library = context().cuda().cublaslt();
+  try {
+    MILLRACE_CUBLASLT_CHECK(library, CUBLAS_STATUS_INVALID_VALUE);
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::StartsWith("cuBLASLt: CUBLAS_STATUS_INVALID_VALUE at core/cuda/cublaslt_test.cpp:"));
+    EXPECT_THAT(error.hint(), ::testing::HasSubstr(" is version "));
+  }
+}
+
+TEST_F(CublasLtTest, WorkspacesAreSharedUntilALargerOneIsNeeded) {
+  State& state = context().cuda();
+  const auto small = state.workspace(1000);
+  EXPECT_EQ(state.workspace(10), small);
+  const auto large = state.workspace(5000);
+  EXPECT_NE(large, small);
+  EXPECT_EQ(large->bytes(), 5000u);
+  EXPECT_EQ(small->bytes(), 1000u);
+  EXPECT_EQ(state.workspace(1000), large);
+}
+
+}  // namespace
+}  // namespace millrace::cuda

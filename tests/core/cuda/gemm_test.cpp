@@ -1,0 +1,138 @@
+// Products on the device against plain sums in double, in every layout.
+#include "millrace/core/kernels/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/core/errors.h"
+#include "tests/core/kernels/gemm_check.h"
+#include "tests/support/cuda.h"
+
+namespace millrace {
+namespace {
+
+using millrace::testing::GemmData;
+
+class CudaGemm : public test::CudaTest {
+ protected:
+  template <class T>
+  std::vector<T> run(Gemm& gemm, const GemmData<T>& data) {
+    const Memory a = upload(data.a), b = upload(data.b), c = upload(data.c), bias = upload(data.bias);
+    const Memory alpha = upload(std::vector<float>{data.alpha});
+    gemm.run(context(), {a.data(), b.data(), c.data(), data.spec.bias ? bias.data() : nullptr,
+                         data.give_alpha ? static_cast<const float*>(alpha.data()) : nullptr});
+    return download<T>(c.data(), data.c.size());
+  }
+
+  template <class T>
+  void check_forms(int64_t m, int64_t n, int64_t k) {
+    for (int form = 0; form < 64; ++form) {
+      GemmSpec spec{.m = m, .n = n, .k = k, .dtype = DTypeOf<T>::value};
+      spec.transpose_a = (form & 1) != 0;
+      spec.transpose_b = (form & 2) != 0;
+      spec.beta = (form & 4) != 0 ? 1.0f : 0.0f;
+      spec.bias = (form & 8) != 0;
+      spec.activation = (form & 16) != 0 ? Activation::relu : Activation::none;
+      for (const int64_t padding : {0, 3, 16}) {
+        GemmData<T> data(spec, padding, static_cast<uint64_t>(form));
+        data.give_alpha = (form & 32) != 0;
+        data.alpha = -0.25f;
+        const auto gemm = make_gemm(context(), data.spec);
+        ASSERT_TRUE(data.holds(run(*gemm, data))) << (data.give_alpha ? "alpha on the device" : "no alpha");
+      }
+    }
+  }
+};
+
+TEST_F(CudaGemm, MultipliesByHand) {
+  // [1 2 3; 4 5 6] * [1 0; 2 1; 0 -9] + [0.5 -1], then relu.
+  const Memory a = upload<float>({1, 2, 3, 4, 5, 6}), b = upload<float>({1, 0, 2, 1, 0, -9}),
+               bias = upload<float>({0.5, -1});
+  const Memory c = upload(std::vector<float>(4, 7));
+  const auto gemm = make_gemm(context(), {.m = 2, .n = 2, .k = 3, .bias = true, .activation = Activation::relu});
+  gemm->run(context(), {a.data(), b.data(), c.data(), bias.data(), nullptr});
+  EXPECT_EQ(download<float>(c.data(), 4), (std::vector<float>{5.5, 0, 14.5, 0}));
+}
+
+TEST_F(CudaGemm, HoldsInEveryForm) {
+  check_forms<float>(2, 3, 4);
+  check_forms<float>(23, 17, 33);
+  check_forms<float>(64, 128, 96);
+}
+
+TEST_F(CudaGemm, HoldsWhereOneSizeIsOne) {
+  check_forms<float>(1, 40, 50);
+  check_forms<float>(40, 1, 50);
+  check_forms<float>(40, 50, 1);
+  check_forms<float>(1, 1, 1);
+}
+
+TEST_F(CudaGemm, HoldsInDouble) {
+  check_forms<double>(5, 7, 9);
+  check_forms<double>(33, 1, 20);
+}
+
+TEST_F(CudaGemm, IsStrictFloat32OnLargeProducts) {
+  for (const auto& [m, n, k] : {std::tuple{256, 1024, 1024}, {1024, 1024, 256}, {23, 1024, 1024}, {256, 1, 1024}}) {
+    GemmData<float> data({.m = m, .n = n, .k = k}, 0, 3);
+    const auto gemm = make_gemm(context(), data.spec);
+    // The rounding of TF32 is a thousand times larger than what this allows.
+    ASSERT_TRUE(data.holds(run(*gemm, data)));
+  }
+}
+
+TEST_F(CudaGemm, GivesTheSameBitsEveryTime) {
+  for (const auto& [m, n, k] : {std::tuple{256, 1024, 1024}, {16, 16, 50'000}, {1024, 1, 256}}) {
+    GemmData<float> data({.m = m, .n = n, .k = k, .transpose_a = true}, 0, 4);
+    std::vector<float> first;
+    for (int plan = 0; plan < 3; ++plan) {
+      const auto gemm = make_gemm(context(), data.spec);
+      for (int round = 0; round < 5; ++round) {
+        const auto result = run(*gemm, data);
+        if (first.empty()) first = result;
+        ASSERT_EQ(test::bytes_of(result), test::bytes_of(first));
+      }
+    }
+  }
+}
+
+TEST_F(CudaGemm, ReadsAlphaWhenItRuns) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const auto check = [&]<class T>(GemmData<T> data) {
+      data.give_alpha = true;
+      const auto gemm = make_gemm(context(), data.spec);
+      for (const float alpha : {1.0f, -0.125f, 0.0f}) {
+        data.alpha = alpha;
+        EXPECT_TRUE(data.holds(run(*gemm, data))) << alpha;
+      }
+    };
+    const GemmSpec spec{.m = 30, .n = 20, .k = 10, .dtype = dtype, .beta = 1};
+    if (dtype == DType::f32) {
+      check(GemmData<float>(spec, 0, 1));
+    } else {
+      check(GemmData<double>(spec, 0, 1));
+    }
+  }
+}
+
+TEST_F(CudaGemm, KeepsInfinitiesAndDropsThemInRelu) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Memory a = upload<float>({infinity, 1}), b = upload<float>({1, -1, 0, 0}), c = upload(std::vector<float>(2, 0));
+  const auto gemm = make_gemm(context(), {.m = 1, .n = 2, .k = 2, .activation = Activation::relu});
+  gemm->run(context(), {a.data(), b.data(), c.data(), nullptr, nullptr});
+  EXPECT_EQ(download<float>(c.data(), 2), (std::vector<float>{infinity, 0}));
+}
+
+TEST_F(CudaGemm, RefusesAddressesThatItWasNotPlannedFor) {
+  const Memory memory(context().device(), 4096);
+  auto* values = static_cast<float*>(memory.data());
+  const auto gemm = make_gemm(context(), {.m = 4, .n = 4, .k = 4});
+  try {
+    gemm->run(context(), {values, values + 65, values + 128, nullptr, nullptr});
+    FAIL();
+  } catch (const InternalError& error) {
+    EXPECT_STREQ(error.what(), "a matrix product on cuda:0 needs addresses that are multiples of 16 bytes");
+  }
+}
+
+}  // namespace
+}  // namespace millrace

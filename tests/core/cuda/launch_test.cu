@@ -1,0 +1,125 @@
+// for_each_index on the device against the CPU; compiled as CUDA, as layers are.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "millrace/core/cuda/launch.cuh"
+#include "millrace/core/parallel.h"
+#include "millrace/core/random.h"
+#include "tests/support/cuda.h"
+
+namespace millrace {
+namespace {
+
+class CudaLaunch : public test::CudaTest {};
+
+template <class T>
+struct Affine {
+  const T* x;
+  T* y;
+  T scale;
+  MILLRACE_HD void operator()(int64_t i) const { y[i] = scale * x[i] + T(1); }
+};
+
+struct Draw {
+  uint64_t seed, stream;
+  PhiloxBlock* blocks;
+  uint64_t* bits;
+  double* units;
+  MILLRACE_HD void operator()(int64_t i) const {
+    const auto index = static_cast<uint64_t>(i) * 0x123456789abcdefu;
+    blocks[i] = philox(seed, stream, index);
+    bits[i] = philox64(seed, stream, index);
+    units[i] = to_unit(bits[i]);
+  }
+};
+
+// Marks the indices from `first` on.
+struct MarkFrom {
+  int64_t first;
+  uint8_t* marks;
+  MILLRACE_HD void operator()(int64_t i) const {
+    if (i >= first) ++marks[i - first];
+  }
+};
+
+struct Place {
+  int32_t* out;
+  int64_t stride;
+  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
+    out[row * stride + column] = static_cast<int32_t>(row * 1000 + column);
+  }
+};
+
+TEST_F(CudaLaunch, ComputesWhatTheCpuComputes) {
+  Executor executor(2);
+  Context cpu(Device::cpu(), executor);
+  for (const size_t count : {1u, 31u, 256u, 257u, 100'000u}) {
+    // Small whole numbers, so that a fused multiply and add rounds alike.
+    std::vector<float> x(count);
+    for (size_t i = 0; i < count; ++i) x[i] = static_cast<float>(i % 1000) - 500;
+    const Memory input = upload(x), output(context().device(), count * sizeof(float));
+    for_each_index(context(), static_cast<int64_t>(count),
+                   Affine<float>{static_cast<const float*>(input.data()), static_cast<float*>(output.data()), 0.5f});
+    std::vector<float> expected(count);
+    for_each_index(cpu, static_cast<int64_t>(count), Affine<float>{x.data(), expected.data(), 0.5f});
+    EXPECT_EQ(download<float>(output.data(), count), expected) << count;
+  }
+}
+
+TEST_F(CudaLaunch, TakesNoIndices) {
+  for_each_index(context(), 0, Affine<float>{nullptr, nullptr, 1});
+  for_each_index(context(), -1, Affine<float>{nullptr, nullptr, 1});
+  context().synchronize();
+}
+
+TEST_F(CudaLaunch, TakesRowsAndColumns) {
+  Memory memory = upload(std::vector<int32_t>(5 * 8, -1));
+  for_each_row_column(context(), 5, 7, Place{static_cast<int32_t*>(memory.data()), 8});
+  const auto out = download<int32_t>(memory.data(), 5 * 8);
+  for (int32_t row = 0; row < 5; ++row) {
+    for (int32_t column = 0; column < 8; ++column) {
+      EXPECT_EQ(out[static_cast<size_t>(row * 8 + column)], column < 7 ? row * 1000 + column : -1);
+    }
+  }
+}
+
+TEST_F(CudaLaunch, VisitsEveryIndexOnce) {
+  // Beyond 32 bits, and beyond the largest grid, where threads stride.
+  const int64_t largest_grid = cuda::kLaunchBlocks * cuda::kLaunchThreads;
+  for (const int64_t count : {int64_t{1000}, (int64_t{1} << 32) + 1000, largest_grid + 1000}) {
+    const Memory marks(context().device(), 2000);
+    const int64_t first = std::max<int64_t>(0, count - 2000);
+    for_each_index(context(), count, MarkFrom{first, static_cast<uint8_t*>(marks.data())});
+    std::vector<uint8_t> expected(2000, 1);
+    std::fill(expected.begin() + (count - first), expected.end(), 0);
+    EXPECT_EQ(download<uint8_t>(marks.data(), 2000), expected) << count;
+  }
+}
+
+TEST_F(CudaLaunch, DrawsTheNumbersOfTheHost) {
+  constexpr int64_t kCount = 5000;
+  const Memory blocks(context().device(), kCount * sizeof(PhiloxBlock)),
+      bits(context().device(), kCount * sizeof(uint64_t));
+  const Memory units(context().device(), kCount * sizeof(double));
+  Draw draw{0x0123456789abcdefu, fnv1a64("dropout"), static_cast<PhiloxBlock*>(blocks.data()),
+            static_cast<uint64_t*>(bits.data()), static_cast<double*>(units.data())};
+  for_each_index(context(), kCount, draw);
+  const auto device_words = download<uint32_t>(blocks.data(), kCount * 4);
+  const auto device_bits = download<uint64_t>(bits.data(), kCount);
+  const auto device_units = download<double>(units.data(), kCount);
+
+  std::vector<PhiloxBlock> host_blocks(kCount);
+  std::vector<uint64_t> host_bits(kCount);
+  std::vector<double> host_units(kCount);
+  draw.blocks = host_blocks.data();
+  draw.bits = host_bits.data();
+  draw.units = host_units.data();
+  for (int64_t i = 0; i < kCount; ++i) draw(i);
+  EXPECT_EQ(device_bits, host_bits);
+  EXPECT_EQ(device_units, host_units);
+  EXPECT_EQ(std::memcmp(device_words.data(), host_blocks.data(), kCount * sizeof(PhiloxBlock)), 0);
+}
+
+}  // namespace
+}  // namespace millrace
