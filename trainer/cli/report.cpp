@@ -1,0 +1,58 @@
+#include "millrace/trainer/cli/report.h"
+
+#include <new>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/cli/exit_code.h"
+#include "millrace/trainer/cli/json_text.h"
+#include "millrace/trainer/cli/terminal.h"
+#include "millrace/trainer/cli/usage_error.h"
+#include "millrace/trainer/utf8.h"
+
+namespace millrace::cli {
+
+namespace {
+
+std::optional<int64_t> known(int64_t number) { return number > 0 ? std::optional(number) : std::nullopt; }
+
+}  // namespace
+
+Failure describe_failure(const std::exception& failure) {
+  if (const auto* error = dynamic_cast<const Error*>(&failure)) {
+    const bool usage = dynamic_cast<const UsageError*>(error) != nullptr;
+    return {.kind = usage ? "usage" : std::string(to_string(error->kind())),
+            .place = error->place(),
+            .message = error->message(),
+            .hint = error->hint(),
+            .exit_code = usage ? static_cast<int>(kExitUsage) : exit_code(error->kind())};
+  }
+  Failure out{.kind = "internal", .place = {}, .message = failure.what(), .hint = {}, .exit_code = kExitInternal};
+  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
+    out.message = "out of memory";
+    out.hint = "lower batch_size, capacity or the sizes of the layers; trainer check prints how much is needed";
+  }
+  return out;
+}
+
+std::string failure_text(const Failure& failure, bool color) {
+  const std::string place = failure.place.text();
+  std::string out = paint("error:", Color::red, color);
+  out += ' ';
+  if (!place.empty()) out += escape_controls(place) + ": ";
+  out += escape_controls(failure.message) + '\n';
+  if (!failure.hint.empty()) out += paint("hint:", Color::cyan, color) + ' ' + escape_controls(failure.hint) + '\n';
+  return out;
+}
+
+std::string failure_event(const Failure& failure) {
+  JsonText json;
+  json.open('{').key("v").value(1).key("event").value("error").key("kind").value(failure.kind).key("file");
+  failure.place.known() ? json.value(failure.place.file) : json.null();
+  json.key("line").value(known(failure.place.line)).key("column").value(known(failure.place.column));
+  json.key("message").value(failure.message).key("hint");
+  failure.hint.empty() ? json.null() : json.value(failure.hint);
+  json.close('}');
+  return json.text() + '\n';
+}
+
+}  // namespace millrace::cli
