@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,8 +79,9 @@ struct Note {
   Kind kind = Kind::error;
   int64_t row = 0;  // before which row of the chunk
   uint64_t count = 1;
-  std::exception_ptr error = nullptr;  // an Error without a place gets `place`
-  Place place = {};                    // in a text chunk, lines are relative; see Chunk
+  std::exception_ptr error = nullptr;  // an Error without a place gets `place`, else that of `id`
+  std::optional<RowId> id = {};        // the row at fault, where there is one
+  Place place = Place();               // in a text chunk, lines are relative; see Chunk
   std::string text = {};               // bad_row: the reason
   uint64_t limit = UINT64_MAX;  // bad_row: how many the whole run may have (max_bad_rows); one more is a DataError
   std::string field = {};       // bad_row: the field's name, where one is at fault
@@ -134,7 +136,7 @@ class Chunk {
   void reset(const Unit& next);
   // Adds a note behind those of its row and of the rows before.
   void add(Note note);
-  // An error before row `row`, where `place` is (lines relative, as in the rows' ids).
+  // An error before row `row`, which is at fault; `place`, where given, says more exactly where.
   void fail(int64_t row, std::exception_ptr error, Place place = {});
   // The same behind all rows.
   void fail(std::exception_ptr error, Place place = {}) { fail(rows.size(), std::move(error), std::move(place)); }

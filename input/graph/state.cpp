@@ -120,6 +120,12 @@ bool State::has(std::string_view key) const {
   return numbers_.contains(key) || texts_.contains(key) || scopes_.contains(key);
 }
 
+std::vector<std::string> State::keys() const {
+  std::vector<std::string> out;
+  for (const auto& [key, values] : numbers_) out.push_back(key);
+  return out;
+}
+
 void State::append_to(std::string& out) const {
   append_number(out, numbers_.size());
   for (const auto& [key, values] : numbers_) {

@@ -27,6 +27,8 @@ class State {
   const std::string& text(std::string_view key) const;
   const State& scope(std::string_view name) const;
   bool has(std::string_view key) const;
+  // The keys of the numbers, sorted.
+  std::vector<std::string> keys() const;
 
   std::string encode() const;
   // Throws DataError for anything that encode() did not write.

@@ -14,7 +14,8 @@ namespace millrace {
 
 struct ChainLink {
   const Transform* transform = nullptr;
-  std::string name;  // the op's
+  Transform* reporter = nullptr;  // the same, to be told of bad rows; none for a producer
+  std::string name;               // the op's
   Port output;
 };
 
