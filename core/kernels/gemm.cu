@@ -2,6 +2,7 @@
 //
 // Row-major operands are given as the column-major matrices that they are when read the other way, and the product is
 // taken transposed: c^T = op(b)^T op(a)^T. The algorithm is the first of the library's own list that sums in one order.
+// The library fuses the bias, but not the rectifier: its own turns a NaN into 0 and would hide a model that diverges.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -32,7 +33,7 @@ struct Widen {
   MILLRACE_HD void operator()(int64_t) const { *wide = static_cast<double>(*alpha); }
 };
 
-// Bias and activation where cuBLASLt does not fuse them.
+// What the library leaves to do: the activation, and the bias where it is not fused (null where it is).
 template <class T>
 struct Finish {
   T* c;
@@ -43,15 +44,9 @@ struct Finish {
     const int64_t column = i % columns;
     T& value = c[i / columns * stride + column];
     const T sum = bias != nullptr ? value + bias[column] : value;
-    value = relu && !(sum > T(0)) ? T(0) : sum;
+    value = relu && sum < T(0) ? T(0) : sum;
   }
 };
-
-cublasLtEpilogue_t epilogue_of(const GemmSpec& spec) {
-  const bool relu = spec.activation == Activation::relu;
-  if (spec.bias) return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
-  return relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
-}
 
 class LtGemm : public Gemm {
  public:
@@ -62,7 +57,7 @@ class LtGemm : public Gemm {
   // Alpha and beta lie together on the host or on the device, and algorithms differ between the two.
   struct Plan {
     CublasLt::Product product;
-    bool fused = true;
+    bool adds_bias = false;
     cublasLtMatmulAlgo_t algorithm{};
     size_t workspace = 0;
   };
@@ -72,7 +67,7 @@ class LtGemm : public Gemm {
   CublasLt::Preference preference() const;
   bool keeps_one_order(const cublasLtMatmulAlgo_t& algorithm) const;
   const void* alpha_on_device(State& state, const float* alpha) const;
-  void finish(State& state, const GemmArgs& args) const;
+  void finish(State& state, const GemmArgs& args, bool add_bias) const;
 
   GemmSpec spec_;
   const CublasLt& lt_;
@@ -103,17 +98,11 @@ LtGemm::LtGemm(Context& context, const GemmSpec& spec)
 }
 
 LtGemm::Plan LtGemm::plan(cublasLtPointerMode_t mode) const {
-  const cublasLtEpilogue_t wanted = epilogue_of(spec_);
-  // Doubles are for checks of gradients: their bias and activation are always our own.
-  if (wanted == CUBLASLT_EPILOGUE_DEFAULT || spec_.dtype == DType::f32) {
-    if (auto found = try_plan(mode, wanted)) return std::move(*found);
+  // Doubles are for checks of gradients: their bias is always our own.
+  if (spec_.bias && spec_.dtype == DType::f32) {
+    if (auto found = try_plan(mode, CUBLASLT_EPILOGUE_BIAS)) return std::move(*found);
   }
-  if (wanted != CUBLASLT_EPILOGUE_DEFAULT) {
-    if (auto found = try_plan(mode, CUBLASLT_EPILOGUE_DEFAULT)) {
-      found->fused = false;
-      return std::move(*found);
-    }
-  }
+  if (auto found = try_plan(mode, CUBLASLT_EPILOGUE_DEFAULT)) return std::move(*found);
   throw DeviceError(cat("cuBLASLt has no way to a product of ", spec_.m, " x ", spec_.k, " and ", spec_.k, " x ",
                         spec_.n, ' ', to_string(spec_.dtype), " values that always sums in one order"),
                     {}, cat(lt_.library().path(), " is version ", lt_.get_version(), "; use another, or device: cpu"));
@@ -129,15 +118,16 @@ std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasL
   set(CUBLASLT_MATMUL_DESC_TRANSB, static_cast<int32_t>(spec_.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N));
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(epilogue));
   // The search reads nothing but the alignment of this address; run() gives the true one.
-  if ((epilogue & CUBLASLT_EPILOGUE_BIAS) != 0) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, scalars_.data());
+  plan.adds_bias = epilogue == CUBLASLT_EPILOGUE_BIAS;
+  if (plan.adds_bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, scalars_.data());
 
   std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
   int found = 0;
   const cublasStatus_t status =
       lt_.heuristic(lt_.handle(), plan.product.get(), first_.get(), second_.get(), result_.get(), result_.get(),
                     preference().get(), kCandidates, results.data(), &found);
-  const bool optional = epilogue != CUBLASLT_EPILOGUE_DEFAULT && status != CUBLAS_STATUS_SUCCESS;
-  if (optional || status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
+  const bool failed_fused = plan.adds_bias && status != CUBLAS_STATUS_SUCCESS;
+  if (failed_fused || status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
   MILLRACE_CUBLASLT_CHECK(lt_, status);
   for (const cublasLtMatmulHeuristicResult_t& result : std::span(results).first(static_cast<size_t>(found))) {
     if (result.state != CUBLAS_STATUS_SUCCESS || !keeps_one_order(result.algo)) continue;
@@ -182,7 +172,7 @@ void LtGemm::run(Context& context, const GemmArgs& args) {
   State& state = context.cuda();
   const DeviceGuard guard(state.device());
   const Plan& plan = args.alpha != nullptr ? device_ : host_;
-  if (plan.fused && spec_.bias) {
+  if (plan.adds_bias) {
     MILLRACE_CUBLASLT_CHECK(
         lt_, lt_.product_set(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &args.bias, sizeof args.bias));
   }
@@ -199,7 +189,7 @@ void LtGemm::run(Context& context, const GemmArgs& args) {
   MILLRACE_CUBLASLT_CHECK(lt_, lt_.matmul(lt_.handle(), plan.product.get(), alpha, args.b, first_.get(), args.a,
                                           second_.get(), beta_at, args.c, result_.get(), args.c, result_.get(),
                                           &plan.algorithm, workspace_->data(), plan.workspace, state.stream()));
-  if (!plan.fused) finish(state, args);
+  finish(state, args, spec_.bias && !plan.adds_bias);
 }
 
 const void* LtGemm::alpha_on_device(State& state, const float* alpha) const {
@@ -209,10 +199,11 @@ const void* LtGemm::alpha_on_device(State& state, const float* alpha) const {
   return wide;
 }
 
-void LtGemm::finish(State& state, const GemmArgs& args) const {
+void LtGemm::finish(State& state, const GemmArgs& args, bool add_bias) const {
   const bool relu = spec_.activation == Activation::relu;
+  if (!relu && !add_bias) return;
   const auto launch = [&]<class T>(T* c) {
-    const T* bias = spec_.bias ? static_cast<const T*>(args.bias) : nullptr;
+    const T* bias = add_bias ? static_cast<const T*>(args.bias) : nullptr;
     launch_for_each(state, spec_.m * spec_.n, Finish<T>{c, bias, spec_.n, spec_.ldc, relu});
   };
   if (spec_.dtype == DType::f64) {

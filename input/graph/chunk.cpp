@@ -21,7 +21,10 @@ void Chunk::add(Note note) {
 }
 
 void Chunk::fail(int64_t row, std::exception_ptr error, Place place) {
-  Note note = {.kind = Note::Kind::error, .row = row, .error = std::move(error), .place = std::move(place)};
+  Note note;
+  note.row = row;
+  note.error = std::move(error);
+  note.place = std::move(place);
   if (row < rows.size()) note.id = rows.id(row);
   add(std::move(note));
 }
@@ -34,18 +37,21 @@ void Chunk::keep_rows(std::span<const uint8_t> keep, std::string_view cause) {
   static constexpr char kOwner = 0;
   std::vector<Note>& moved = work().get<std::vector<Note>>(&kOwner);
   moved.clear();
-  size_t note = 0;
+  size_t next_note = 0;
   int64_t kept = 0;
   uint64_t dropped = 0;
   const auto tell_dropped = [&] {
     if (dropped == 0) return;
-    moved.push_back({.kind = Note::Kind::dropped, .row = kept, .count = dropped, .text = std::string(cause)});
-    dropped = 0;
+    Note& note = moved.emplace_back();
+    note.kind = Note::Kind::dropped;
+    note.row = kept;
+    note.count = std::exchange(dropped, 0);
+    note.text = cause;
   };
   for (int64_t row = 0; row <= rows.size(); ++row) {
-    for (; note < notes.size() && notes[note].row <= row; ++note) {
+    for (; next_note < notes.size() && notes[next_note].row <= row; ++next_note) {
       tell_dropped();
-      moved.push_back(std::move(notes[note]));
+      moved.push_back(std::move(notes[next_note]));
       moved.back().row = kept;
     }
     if (row == rows.size()) break;

@@ -81,7 +81,7 @@ struct Note {
   uint64_t count = 1;
   std::exception_ptr error = nullptr;  // an Error without a place gets `place`, else that of `id`
   std::optional<RowId> id = {};        // the row at fault, where there is one
-  Place place = {};                    // in a text chunk, lines are relative; see Chunk
+  Place place = Place();               // in a text chunk, lines are relative; see Chunk
   std::string text = {};               // bad_row: the reason
   uint64_t limit = UINT64_MAX;  // bad_row: how many the whole run may have (max_bad_rows); one more is a DataError
   std::string field = {};       // bad_row: the field's name, where one is at fault

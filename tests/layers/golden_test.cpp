@@ -8,6 +8,7 @@
 
 #include "millrace/core/random.h"
 #include "tests/layers/model/training.h"
+#include "tests/support/paths.h"
 
 namespace millrace::testing {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr int kSteps = 50;
 
 nlohmann::json golden(const std::string& name) {
-  std::ifstream file(MILLRACE_SOURCE_DIR "/tests/golden/" + name);
+  std::ifstream file(test::source_dir() + "/tests/golden/" + name);
   return nlohmann::json::parse(file);
 }
 

@@ -6,7 +6,7 @@
 #include <csignal>
 
 #include "millrace/core/errors.h"
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {

@@ -3,7 +3,7 @@
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
 #include "tests/trainer/fake_kinds.h"
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/random.h"
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {

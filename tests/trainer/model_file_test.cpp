@@ -5,7 +5,7 @@
 #include <random>
 
 #include "millrace/core/errors.h"
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {

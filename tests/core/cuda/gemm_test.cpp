@@ -114,12 +114,18 @@ TEST_F(CudaGemm, ReadsAlphaWhenItRuns) {
   }
 }
 
-TEST_F(CudaGemm, KeepsInfinitiesAndDropsThemInRelu) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const Memory a = upload<float>({infinity, 1}), b = upload<float>({1, -1, 0, 0}), c = upload(std::vector<float>(2, 0));
-  const auto gemm = make_gemm(context(), {.m = 1, .n = 2, .k = 2, .activation = Activation::relu});
-  gemm->run(context(), {a.data(), b.data(), c.data(), nullptr, nullptr});
-  EXPECT_EQ(download<float>(c.data(), 2), (std::vector<float>{infinity, 0}));
+TEST_F(CudaGemm, KeepsInfinitiesAndNaN) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  for (const bool with_bias : {false, true}) {
+    const Memory a = upload<float>({infinity, 1}), b = upload<float>({1, -1, nan, 2, 3, 4});
+    const Memory bias = upload<float>({1, 1, 1}), c = upload(std::vector<float>(3, 0));
+    const auto gemm = make_gemm(context(), {.m = 1, .n = 3, .k = 2, .bias = with_bias, .activation = Activation::relu});
+    gemm->run(context(), {a.data(), b.data(), c.data(), with_bias ? bias.data() : nullptr, nullptr});
+    const auto result = download<float>(c.data(), 3);
+    EXPECT_EQ(result[0], infinity);
+    EXPECT_EQ(result[1], 0);
+    EXPECT_TRUE(std::isnan(result[2])) << "a NaN must show, also behind a rectifier";
+  }
 }
 
 TEST_F(CudaGemm, RefusesAddressesThatItWasNotPlannedFor) {

@@ -1,0 +1,189 @@
+// Whole trainings on the device against the same ones on the CPU: every layer, the loss, the metric and the optimizer.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/layers/model/training.h"
+#include "tests/support/cuda.h"
+
+namespace millrace {
+namespace {
+
+using millrace::testing::dense_units;
+using millrace::testing::LayerLine;
+using millrace::testing::Training;
+using millrace::testing::TrainingCase;
+
+struct Result {
+  std::vector<double> losses, weights;
+  double accuracy = 0;
+};
+
+// A tensor of the device that is filled from the host, with NaN between its rows.
+class DeviceTensor {
+ public:
+  DeviceTensor(Context& context, const TensorSpec& spec)
+      : context_(context),
+        host_(Device::cpu(), spec, Tensor::Rows::padded),
+        device_(context.device(), spec, Tensor::Rows::padded) {}
+
+  void write(const std::vector<double>& values) {
+    millrace::testing::write_values(host_.view(), values);
+    context_.copy(device_.view().data(), host_.view().data(), bytes());
+  }
+  std::vector<double> read() {
+    context_.copy(host_.view().data(), device_.view().data(), bytes());
+    context_.synchronize();
+    return millrace::testing::read_values(host_.view());
+  }
+  TensorView view() { return device_.view(); }
+
+ private:
+  size_t bytes() { return host_.view().row_bytes() * static_cast<size_t>(host_.view().rows()); }
+
+  Context& context_;
+  Tensor host_, device_;
+};
+
+std::vector<double> rows_of(const TrainingCase& from, int step) {
+  return millrace::testing::draws("rows" + std::to_string(step), from.batch * from.row.elements());
+}
+
+std::vector<double> labels_of(const TrainingCase& from, const std::vector<double>& rows) {
+  std::vector<double> labels;
+  for (int64_t row = 0; row < from.batch; ++row) {
+    double sum = 0;
+    for (int64_t i = 0; i < from.row.elements(); ++i) sum += rows[static_cast<size_t>(row * from.row.elements() + i)];
+    labels.push_back(sum > 0 ? 1 : 0);
+  }
+  return labels;
+}
+
+Result train_on_cpu(const TrainingCase& from, int steps) {
+  Training training(from);
+  Result result;
+  for (int step = 0; step < steps; ++step) {
+    const auto rows = rows_of(from, step);
+    result.losses.push_back(training.step(rows, labels_of(from, rows)));
+  }
+  result.weights = training.weights();
+  return result;
+}
+
+class CudaTraining : public test::CudaTest {
+ protected:
+  Result train(const TrainingCase& from, int steps, bool weighted = false) {
+    Model model = millrace::testing::build_model(
+        context(), from.layers, millrace::testing::features(from.row, from.dtype), from.dtype, from.seed);
+    DeviceTensor features(context(), {from.row.with_batch(from.batch), from.dtype});
+    const TensorView shapes[] = {features.view()};
+    ModelPlan plan(model, context(), {.inputs = shapes, .update_in_place = from.in_place});
+    DeviceTensor label(context(), {plan.output().shape(), DType::f32}), value(context(), {Shape{1}, from.dtype});
+    DeviceTensor weight(context(), {Shape{from.batch, 1}, DType::f32});
+    weight.write(std::vector<double>(static_cast<size_t>(from.batch), 2));
+
+    const LayerCatalog catalog = LayerCatalog::builtin();
+    const Spec options = Spec::map().set("learning_rate", from.learning_rate);
+    const auto optimizer = catalog.optimizers.make({"sgd", options}, options);
+    const auto loss = catalog.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map())
+                          ->plan(context(), {.prediction = plan.output(), .label = label.view(), .weighted = weighted});
+    const auto metric = catalog.metrics.make({"accuracy", Spec::map()}, Spec::map());
+    const auto metric_plan = metric->plan(context(), plan.output(), label.view());
+    const Memory scratch(context().device(), std::max(loss->scratch_bytes(), metric_plan->scratch_bytes()));
+    const Memory partial(context().device(), metric_plan->partial_bytes());
+    Tensor gradients(context().device(), model.parameter_block().spec());
+    std::vector<float> scalars(1);
+    optimizer->scalars(0, scalars);
+    const Memory alpha = upload(scalars), counter(context().device(), sizeof(uint64_t));
+    const auto* scale = static_cast<const float*>(alpha.data());
+    const auto* step_count = static_cast<const uint64_t*>(counter.data());
+
+    Result result;
+    for (int step = 0; step < steps; ++step) {
+      const auto rows = rows_of(from, step);
+      features.write(rows);
+      label.write(labels_of(from, rows));
+      const ConstTensorView inputs[] = {features.view()};
+      plan.forward(context(), inputs, step_count);
+      loss->run(context(), {.prediction = plan.output(),
+                            .label = label.view(),
+                            .weight = weighted ? ConstTensorView(weight.view()) : ConstTensorView(),
+                            .loss = value.view().data(),
+                            .gradient = plan.output_gradient(),
+                            .scratch = scratch.data()});
+      metric_plan->run(context(), {plan.output(), label.view(), partial.data(), scratch.data()});
+      plan.backward(context(), inputs, step_count, scale, gradients.view());
+      if (!plan.in_place()) {
+        optimizer->update(
+            context(),
+            {.parameters = model.parameter_block(), .gradients = gradients.view(), .slots = {}, .scalars = scale});
+      }
+      result.losses.push_back(value.read()[0]);
+    }
+    result.accuracy = download<double>(partial.data(), 1)[0] / static_cast<double>(from.batch);
+    Tensor host(Device::cpu(), model.parameter_block().spec());
+    context().copy(host.view().data(), model.parameter_block().data(), host.spec().bytes());
+    context().synchronize();
+    result.weights = millrace::testing::read_values(host.view());
+    return result;
+  }
+
+  void expect_near(const Result& device, const Result& cpu, double tolerance) {
+    ASSERT_EQ(device.losses.size(), cpu.losses.size());
+    for (size_t i = 0; i < cpu.losses.size(); ++i) {
+      EXPECT_NEAR(device.losses[i], cpu.losses[i], tolerance * std::max(1.0, std::abs(cpu.losses[i]))) << "step " << i;
+    }
+    ASSERT_EQ(device.weights.size(), cpu.weights.size());
+    for (size_t i = 0; i < cpu.weights.size(); ++i) {
+      ASSERT_NEAR(device.weights[i], cpu.weights[i], tolerance) << "weight " << i;
+    }
+  }
+};
+
+const std::vector<LayerLine> kDense = {{"dense", dense_units(48, "relu")}, {"dense", dense_units(1)}};
+
+// Every kind of layer, and a value that two layers read.
+const std::vector<LayerLine> kGraph = {{.kind = "dense", .options = dense_units(20), .from = {}, .name = "first"},
+                                       {.kind = "relu", .options = Spec::map(), .from = {}, .name = "bend"},
+                                       {.kind = "dense", .options = dense_units(20), .from = {}, .name = "second"},
+                                       {.kind = "add", .options = Spec::map(), .from = {"bend", "second"}, .name = {}},
+                                       {.kind = "dense", .options = dense_units(1), .from = {}, .name = "last"}};
+
+TEST_F(CudaTraining, GoesAsOnTheCpu) {
+  for (const auto& layers : {kDense, kGraph}) {
+    for (const bool in_place : {true, false}) {
+      const TrainingCase from{.layers = layers, .row = Shape{33}, .batch = 23, .in_place = in_place};
+      expect_near(train(from, 30), train_on_cpu(from, 30), 2e-4);
+    }
+  }
+}
+
+TEST_F(CudaTraining, GoesAsOnTheCpuInDouble) {
+  const TrainingCase from{.layers = kGraph, .row = Shape{33}, .batch = 23, .dtype = DType::f64, .in_place = true};
+  expect_near(train(from, 30), train_on_cpu(from, 30), 1e-10);
+}
+
+TEST_F(CudaTraining, GivesTheSameBitsEveryTime) {
+  const TrainingCase from{.layers = kDense, .row = Shape{200}, .batch = 64};
+  const Result first = train(from, 20);
+  for (int run = 0; run < 2; ++run) {
+    const Result again = train(from, 20);
+    EXPECT_EQ(again.losses, first.losses);
+    EXPECT_EQ(test::bytes_of(again.weights), test::bytes_of(first.weights));
+  }
+}
+
+TEST_F(CudaTraining, EqualWeightsAreNoWeights) {
+  const TrainingCase from{.layers = kDense, .row = Shape{33}, .batch = 23};
+  expect_near(train(from, 5, true), train(from, 5, false), 1e-5);
+}
+
+TEST_F(CudaTraining, Learns) {
+  const TrainingCase from{.layers = kDense, .row = Shape{16}, .batch = 256, .learning_rate = 0.5};
+  const Result result = train(from, 300);
+  EXPECT_LT(result.losses.back(), result.losses.front() / 2);
+  EXPECT_GT(result.accuracy, 0.85);
+}
+
+}  // namespace
+}  // namespace millrace
