@@ -1,4 +1,5 @@
-// Context: where work runs: a device, its stream, the executor and the library handles. Passed to everything that computes.
+// Context: where work runs: a device, its stream, the executor and the library handles. Passed to everything that
+// computes.
 //
 // One thread uses a Context at a time. Work on a CUDA device is asynchronous until synchronize(); on the CPU every call
 // has finished when it returns. A Context refers to its Executor, which must outlive it.

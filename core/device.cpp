@@ -21,7 +21,7 @@ Device parse_device(std::string_view text) {
   int index = 0;
   const std::string_view digits = text == "cuda" ? "0" : text.substr(0, 5) == "cuda:" ? text.substr(5) : "";
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (digits.empty() || failure != std::errc() || end != digits.data() + digits.size()) {
+  if (digits.empty() || index < 0 || failure != std::errc() || end != digits.data() + digits.size()) {
     throw ConfigError(cat("unknown device ", quote(text)), {}, "use auto, cpu or cuda:0");
   }
   const CudaStatus status = cuda::status();
@@ -36,7 +36,8 @@ Device parse_device(std::string_view text) {
 Memory::Memory(Device device, size_t bytes) : bytes_(bytes), device_(device) {
   if (bytes == 0) return;
   if (device.is_cpu()) {
-    data_ = std::aligned_alloc(kRowAlignment, aligned_bytes(bytes));
+    // Near the end of the address space the rounded size would wrap around.
+    if (aligned_bytes(bytes) >= bytes) data_ = std::aligned_alloc(kRowAlignment, aligned_bytes(bytes));
     if (data_ == nullptr) throw DeviceError(cat("out of memory: ", bytes, " bytes on cpu"));
     std::memset(data_, 0, bytes);
   } else {

@@ -9,6 +9,7 @@
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "millrace/core/export.h"
 
@@ -67,19 +68,19 @@ class MILLRACE_EXPORT Error : public std::exception {
 };
 
 // Declares an Error subclass of a fixed kind that keeps its type through raise().
-#define MILLRACE_DECLARE_ERROR(Name, Base, Kind)                                                   \
-  class MILLRACE_EXPORT Name : public Base {                                                       \
-   public:                                                                                         \
-    explicit Name(std::string message, Place place = {}, std::string hint = {})                    \
-        : Name(ErrorKind::Kind, std::move(message), std::move(place), std::move(hint)) {}          \
-    ~Name() override;                                                                              \
-    Name(const Name&) = default;                                                                   \
-    Name& operator=(const Name&) = default;                                                        \
-    [[noreturn]] void raise() const override { throw *this; }                                      \
-                                                                                                   \
-   protected:                                                                                      \
-    Name(ErrorKind kind, std::string message, Place place, std::string hint)                       \
-        : Base(kind, std::move(message), std::move(place), std::move(hint)) {}                     \
+#define MILLRACE_DECLARE_ERROR(Name, Base, Kind)                                          \
+  class MILLRACE_EXPORT Name : public Base {                                              \
+   public:                                                                                \
+    explicit Name(std::string message, Place place = {}, std::string hint = {})           \
+        : Name(ErrorKind::Kind, std::move(message), std::move(place), std::move(hint)) {} \
+    ~Name() override;                                                                     \
+    Name(const Name&) = default;                                                          \
+    Name& operator=(const Name&) = default;                                               \
+    [[noreturn]] void raise() const override { throw *this; }                             \
+                                                                                          \
+   protected:                                                                             \
+    Name(ErrorKind kind, std::string message, Place place, std::string hint)              \
+        : Base(kind, std::move(message), std::move(place), std::move(hint)) {}            \
   }
 
 // The configuration is wrong: unknown key, bad value, ops that do not fit.

@@ -3,6 +3,10 @@
 #include <omp.h>
 #include <sched.h>
 
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/partitioner.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
@@ -10,16 +14,13 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
-#include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_group.h>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
 
 // This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself.
@@ -103,7 +104,9 @@ struct Executor::Impl {
     // When every place in the arena is taken, one of its threads runs this instead.
     char handover = 0;
     MILLRACE_RELEASE(&handover);
+    const LibraryCall mark;
     arena.execute([&] {
+      const OwnCode own;
       MILLRACE_ACQUIRE(&handover);
       const ThreadSettings settings;
       const void* before = current_executor;
@@ -116,7 +119,7 @@ struct Executor::Impl {
   }
 
   oneapi::tbb::task_arena arena;
-  oneapi::tbb::task_group hold;           // helpers wait for it, and so help, until the executor ends
+  oneapi::tbb::task_group hold;  // helpers wait for it, and so help, until the executor ends
   oneapi::tbb::task_handle hold_handle;
   std::vector<std::thread> helpers;
   std::atomic<int> started{1};
@@ -142,6 +145,7 @@ Executor::Executor(int threads) : threads_(threads == 0 ? available_threads() : 
         impl->enter([impl] {
           impl->started.fetch_add(1);
           impl->started.notify_all();
+          const LibraryCall mark;
           impl->hold.wait();
         });
       });
@@ -197,9 +201,11 @@ void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
       return;
     }
     MILLRACE_RELEASE(&shared);
+    const LibraryCall mark;
     oneapi::tbb::parallel_for(
         oneapi::tbb::blocked_range<int64_t>(0, count, 1),
         [&](const oneapi::tbb::blocked_range<int64_t>& range) {
+          const OwnCode own;
           MILLRACE_ACQUIRE(&shared);
           for (int64_t i = range.begin(); i < range.end(); ++i) call(i);
           MILLRACE_RELEASE(&shared);
@@ -222,7 +228,9 @@ TaskGroup::~TaskGroup() { wait(); }
 void TaskGroup::submit(Task& task) {
   MILLRACE_RELEASE(&task);
   impl_->executor->enter([&] {
+    const LibraryCall mark;
     impl_->group.run([&task, impl = impl_.get()] {
+      const OwnCode own;
       MILLRACE_ACQUIRE(&task);
       task.run();
       MILLRACE_RELEASE(impl);
@@ -231,7 +239,10 @@ void TaskGroup::submit(Task& task) {
 }
 
 void TaskGroup::wait() noexcept {
-  impl_->executor->enter([&] { impl_->group.wait(); });
+  impl_->executor->enter([&] {
+    const LibraryCall mark;
+    impl_->group.wait();
+  });
   MILLRACE_ACQUIRE(impl_.get());
 }
 
@@ -247,17 +258,24 @@ Completion::Completion(Executor& executor) : impl_(new Impl{executor.impl_.get()
 Completion::~Completion() = default;
 
 void Completion::arm() {
-  impl_->executor->enter([&] { impl_->handle = impl_->group.defer([] {}); });
+  impl_->executor->enter([&] {
+    const LibraryCall mark;
+    impl_->handle = impl_->group.defer([] {});
+  });
 }
 
 void Completion::signal() noexcept {
   MILLRACE_RELEASE(impl_.get());
   // The waiter may destroy this object as soon as the handle is gone, so the handle is dropped from the stack.
+  const LibraryCall mark;
   const oneapi::tbb::task_handle handle = std::move(impl_->handle);
 }
 
 void Completion::wait() noexcept {
-  impl_->executor->enter([&] { impl_->group.wait(); });
+  impl_->executor->enter([&] {
+    const LibraryCall mark;
+    impl_->group.wait();
+  });
   MILLRACE_ACQUIRE(impl_.get());
 }
 

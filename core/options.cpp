@@ -9,7 +9,8 @@ namespace millrace {
 void throw_unknown_option_value(const Spec& spec, const std::vector<std::string>& names) {
   std::string hint;
   if (spec.is_scalar()) {
-    if (const std::string near = nearest(spec.as_string(), names); !near.empty()) hint = cat("did you mean ", near, "?");
+    if (const std::string near = nearest(spec.as_string(), names); !near.empty())
+      hint = cat("did you mean ", near, "?");
   }
   throw spec.error(cat("expected ", join(names, " or "), ", got ", spec.describe()), std::move(hint));
 }
@@ -23,12 +24,7 @@ Spec OptionType<int64_t>::write(const int64_t& value) { return Spec::scalar(cat(
 std::string OptionType<int64_t>::type() { return "integer"; }
 
 double OptionType<double>::read(const Spec& spec) { return spec.as_double(); }
-Spec OptionType<double>::write(const double& value) {
-  if (value != value) return Spec::scalar(".nan", false, {});
-  if (value > 1.7976931348623157e308) return Spec::scalar(".inf", false, {});
-  if (value < -1.7976931348623157e308) return Spec::scalar("-.inf", false, {});
-  return Spec::scalar(cat(value), false, {});
-}
+Spec OptionType<double>::write(const double& value) { return Spec::scalar(Spec::of(value).as_string(), false, {}); }
 std::string OptionType<double>::type() { return "number"; }
 
 std::string OptionType<std::string>::read(const Spec& spec) { return spec.as_string(); }
@@ -38,6 +34,22 @@ std::string OptionType<std::string>::type() { return "text"; }
 Spec OptionType<Spec>::read(const Spec& spec) { return spec; }
 Spec OptionType<Spec>::write(const Spec& value) { return value; }
 std::string OptionType<Spec>::type() { return "map"; }
+
+namespace {
+
+// A default as a reference page shows it; empty for null and maps.
+std::string default_text(const Spec& value) {
+  if (value.is_scalar()) return value.as_string();
+  if (!value.is_list()) return {};
+  std::string out = "[";
+  for (size_t i = 0; i < value.size(); ++i) {
+    const Spec& item = value.items()[i];
+    out += cat(i > 0 ? ", " : "", item.quoted() ? quote(item.as_string()) : default_text(item));
+  }
+  return out + "]";
+}
+
+}  // namespace
 
 OptionReader::OptionReader() : resolved_(Spec::map(Place{})) {}
 
@@ -59,20 +71,20 @@ const Spec* OptionReader::declare(std::string_view name, std::string type, bool 
     throw node->error(cat("the key has no value; expected ", infos_.back().type));
   }
   if (node == nullptr && required) {
-    throw spec_->error(cat("the key ", name, " is required (", infos_.back().type, ")"),
-                       cat(name, ": ", doc));
+    throw spec_->error(cat("the key ", name, " is required (", infos_.back().type, ")"), cat(name, ": ", doc));
   }
   return node;
 }
 
 void OptionReader::finish(std::string_view name, bool required, Spec value) {
-  if (!required && value.is_scalar()) infos_.back().default_value = value.as_string();
+  if (!required) infos_.back().default_value = default_text(value);
   if (spec_ != nullptr && !value.is_null()) resolved_.set(std::string(name), std::move(value));
 }
 
 void OptionReader::done() const {
   for (const auto& [key, value] : spec_->entries()) {
-    const auto known = std::find_if(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == key; });
+    const auto known =
+        std::find_if(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == key; });
     if (known != infos_.end()) continue;
     std::vector<std::string> names;
     for (const OptionInfo& info : infos_) names.push_back(info.name);

@@ -63,7 +63,10 @@ struct OptionType {
   }
   static std::string type() {
     std::string out;
-    for (const auto& [name, value] : EnumNames<T>::kNames) out += (out.empty() ? "" : "|") + std::string(name);
+    for (const auto& [name, value] : EnumNames<T>::kNames) {
+      if (!out.empty()) out += '|';
+      out += name;
+    }
     return out;
   }
 
@@ -77,12 +80,12 @@ void OptionType<T>::throw_unknown_name(const Spec& spec, const std::vector<std::
   throw_unknown_option_value(spec, names);
 }
 
-#define MILLRACE_DECLARE_OPTION_TYPE(T)   \
-  template <>                             \
-  struct OptionType<T> {                  \
-    static T read(const Spec& spec);      \
-    static Spec write(const T& value);    \
-    static std::string type();            \
+#define MILLRACE_DECLARE_OPTION_TYPE(T) \
+  template <>                           \
+  struct OptionType<T> {                \
+    static T read(const Spec& spec);    \
+    static Spec write(const T& value);  \
+    static std::string type();          \
   }
 MILLRACE_DECLARE_OPTION_TYPE(bool);
 MILLRACE_DECLARE_OPTION_TYPE(int64_t);
@@ -128,19 +131,28 @@ class OptionReader {
   OptionReader();
 
   template <class T>
-  void required(std::string_view name, T& value, std::string_view doc) { visit(name, value, true, {}, doc); }
+  void required(std::string_view name, T& value, std::string_view doc) {
+    visit(name, value, true, {}, doc);
+  }
   template <class T>
-  void required(std::string_view name, T& value, Range range, std::string_view doc) { visit(name, value, true, range, doc); }
+  void required(std::string_view name, T& value, Range range, std::string_view doc) {
+    visit(name, value, true, range, doc);
+  }
   template <class T>
-  void optional(std::string_view name, T& value, std::string_view doc) { visit(name, value, false, {}, doc); }
+  void optional(std::string_view name, T& value, std::string_view doc) {
+    visit(name, value, false, {}, doc);
+  }
   template <class T>
-  void optional(std::string_view name, T& value, Range range, std::string_view doc) { visit(name, value, false, range, doc); }
+  void optional(std::string_view name, T& value, Range range, std::string_view doc) {
+    visit(name, value, false, range, doc);
+  }
 
-  // Rejects keys that nothing declared, suggesting the nearest. Call once, after all declarations.
+  // Rejects keys that nothing declared, suggesting the nearest. Call once, after all declarations. REQUIRES: reading().
   void done() const;
 
   bool reading() const { return spec_ != nullptr; }
-  // The node of `name` where it was written, else the whole map's: the place for an error about it.
+  // The node of `name` where it was written, else the whole map's: the place for an error about it. REQUIRES:
+  // reading().
   const Spec& node(std::string_view name) const;
   const std::vector<OptionInfo>& infos() const { return infos_; }
   // Every declared key with the value in force, in order of declaration; keys absent by default are left out.

@@ -56,9 +56,9 @@ inline uint64_t scale_to(uint64_t bits, uint64_t n) {
   return static_cast<uint64_t>((static_cast<u128>(bits) * n) >> 64);
 }
 
-// A double in (0, 1): the top 53 bits of `bits`, plus half a step.
+// A double in (0, 1): the top 52 bits of `bits`, plus half a step. (With 53 bits the half would round up to 1.)
 MILLRACE_HD inline double to_unit(uint64_t bits) {
-  return (static_cast<double>(bits >> 11) + 0.5) * (1.0 / 9007199254740992.0);
+  return (static_cast<double>(bits >> 12) + 0.5) * (1.0 / 4503599627370496.0);
 }
 
 // Two independent standard normals from one Philox block, by Box and Muller with this library's own log, sine and

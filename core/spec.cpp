@@ -19,9 +19,8 @@ std::string child_path(const std::string& parent, std::string_view key) {
 }
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y;
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; });
 }
 
 }  // namespace
@@ -61,9 +60,16 @@ Spec Spec::of(std::string_view text, std::source_location where) {
 
 template <class T>
 Spec Spec::number(T value, std::source_location where) {
+  if constexpr (std::floating_point<T>) {
+    if (!std::isfinite(value)) {
+      return scalar(std::isnan(value) ? ".nan" : value > 0 ? ".inf" : "-.inf", false, place_of(where));
+    }
+  }
   return scalar(cat(value), false, place_of(where));
 }
 template Spec Spec::number(bool, std::source_location);
+template Spec Spec::number(short, std::source_location);
+template Spec Spec::number(unsigned short, std::source_location);
 template Spec Spec::number(int, std::source_location);
 template Spec Spec::number(unsigned, std::source_location);
 template Spec Spec::number(long, std::source_location);
@@ -86,7 +92,7 @@ int64_t Spec::as_int() const {
   if (is_scalar() && !quoted_) {
     const char* begin = text_.data();
     const char* end = begin + text_.size();
-    if (begin != end && *begin == '+') ++begin;
+    if (end - begin > 1 && begin[0] == '+' && begin[1] != '-') ++begin;
     const auto [stop, failure] = std::from_chars(begin, end, value);
     if (failure == std::errc() && stop == end && begin != end) return value;
     if (failure == std::errc::result_out_of_range && stop == end) {
@@ -104,7 +110,7 @@ double Spec::as_double() const {
     double value = 0;
     const char* begin = text_.data();
     const char* end = begin + text_.size();
-    if (begin != end && *begin == '+') ++begin;
+    if (end - begin > 1 && begin[0] == '+' && begin[1] != '-') ++begin;
     const bool digits_first = begin != end && (*begin == '-' || *begin == '.' || (*begin >= '0' && *begin <= '9'));
     const auto [stop, failure] = std::from_chars(begin, end, value);
     if (digits_first && failure == std::errc() && stop == end && std::isfinite(value)) return value;

@@ -38,8 +38,8 @@ class Spec {
     return of(std::string_view(text), where);
   }
   template <class T>
-    requires(std::integral<T> || std::floating_point<T>)
-  static Spec of(T value, std::source_location where = std::source_location::current()) {
+  requires(std::integral<T> || std::floating_point<T>) static Spec
+      of(T value, std::source_location where = std::source_location::current()) {
     return number(value, where);
   }
 
@@ -64,7 +64,7 @@ class Spec {
 
   // Lists and maps.
   size_t size() const { return kind_ == Kind::list ? items_.size() : entries_.size(); }
-  const std::vector<Spec>& items() const;    // REQUIRES a list, else ConfigError
+  const std::vector<Spec>& items() const;     // REQUIRES a list, else ConfigError
   const std::vector<Entry>& entries() const;  // REQUIRES a map, else ConfigError; in order of writing
   // The value of `key`, or nullptr.
   const Spec* find(std::string_view key) const;
@@ -72,8 +72,8 @@ class Spec {
   // Building. Keys are unique: set() replaces. Paths of children follow.
   Spec& set(std::string key, Spec value);
   template <class T>
-    requires(std::integral<T> || std::floating_point<T> || std::convertible_to<T, std::string_view>)
-  Spec& set(std::string key, const T& value, std::source_location where = std::source_location::current()) {
+  requires(std::integral<T> || std::floating_point<T> || std::convertible_to<T, std::string_view>) Spec& set(
+      std::string key, const T& value, std::source_location where = std::source_location::current()) {
     return set(std::move(key), of(value, where));
   }
   Spec& append(Spec value);

@@ -34,6 +34,19 @@ Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_
 Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
   if (dims.size() > kMaxRank) throw ShapeError(cat("a shape has at most ", kMaxRank, " dimensions, got ", dims.size()));
   std::copy(dims.begin(), dims.end(), dims_.begin());
+  check();
+}
+
+void Shape::check() const {
+  constexpr int64_t kMostElements = int64_t{1} << 59;  // so that bytes, too, can be counted
+  int64_t count = 1;
+  bool empty = false, large = false;
+  for (int i = 0; i < rank_; ++i) {
+    if ((*this)[i] < 0) throw ShapeError(cat("a dimension cannot be negative, got ", text()));
+    empty = empty || (*this)[i] == 0;
+    large = large || __builtin_mul_overflow(count, (*this)[i], &count) || count > kMostElements;
+  }
+  if (large && !empty) throw ShapeError(cat("the shape ", text(), " has too many elements"));
 }
 
 int64_t Shape::elements() const {
@@ -48,6 +61,7 @@ Shape Shape::with_batch(int64_t batch) const {
   out.rank_ = rank_ + 1;
   out.dims_[0] = batch;
   std::copy_n(dims_.begin(), rank_, out.dims_.begin() + 1);
+  out.check();
   return out;
 }
 

@@ -1,4 +1,5 @@
-// Tensors: DType, Shape, TensorSpec (what a value looks like), TensorView / ConstTensorView (where it lies), Tensor (owns it).
+// Tensors: DType, Shape, TensorSpec (what a value looks like), TensorView / ConstTensorView (where it lies), Tensor
+// (owns it).
 //
 // Row-major. Only the first axis may have a stride of its own, so that rows can be padded to 64 bytes.
 // Views never own and are passed by value; a Tensor is move-only and frees its memory. None of them is synchronised.
@@ -25,17 +26,28 @@ std::string_view to_string(DType dtype);
 template <class T>
 struct DTypeOf;
 template <>
-struct DTypeOf<float> { static constexpr DType value = DType::f32; };
+struct DTypeOf<float> {
+  static constexpr DType value = DType::f32;
+};
 template <>
-struct DTypeOf<double> { static constexpr DType value = DType::f64; };
+struct DTypeOf<double> {
+  static constexpr DType value = DType::f64;
+};
 template <>
-struct DTypeOf<int32_t> { static constexpr DType value = DType::i32; };
+struct DTypeOf<int32_t> {
+  static constexpr DType value = DType::i32;
+};
 template <>
-struct DTypeOf<int64_t> { static constexpr DType value = DType::i64; };
+struct DTypeOf<int64_t> {
+  static constexpr DType value = DType::i64;
+};
 template <>
-struct DTypeOf<uint8_t> { static constexpr DType value = DType::u8; };
+struct DTypeOf<uint8_t> {
+  static constexpr DType value = DType::u8;
+};
 
-// Up to six dimensions, held in place: copying a shape never allocates.
+// Up to six dimensions, held in place: copying a shape never allocates. Making one throws ShapeError for more
+// dimensions, negative ones, or more elements than memory can hold.
 class Shape {
  public:
   static constexpr int kMaxRank = 6;
@@ -57,6 +69,8 @@ class Shape {
   bool operator==(const Shape& other) const;
 
  private:
+  void check() const;
+
   std::array<int64_t, kMaxRank> dims_{};
   int rank_ = 0;
 };
@@ -82,11 +96,14 @@ class BasicTensorView {
   BasicTensorView() = default;
   // `row_bytes` is the distance between neighbours on the first axis; 0 means contiguous.
   BasicTensorView(Void* data, DType dtype, const Shape& shape, size_t row_bytes = 0)
-      : data_(data), shape_(shape), row_bytes_(row_bytes != 0 ? row_bytes : dense_row_bytes(dtype, shape)), dtype_(dtype) {}
+      : data_(data),
+        shape_(shape),
+        row_bytes_(row_bytes != 0 ? row_bytes : dense_row_bytes(dtype, shape)),
+        dtype_(dtype) {}
   // A mutable view is also a const one.
   template <class Other>
-    requires(std::is_const_v<Void> && !std::is_const_v<Other>)
-  BasicTensorView(const BasicTensorView<Other>& other)  // NOLINT(google-explicit-constructor)
+  requires(std::is_const_v<Void> && !std::is_const_v<Other>)
+      BasicTensorView(const BasicTensorView<Other>& other)  // NOLINT(google-explicit-constructor)
       : data_(other.data()), shape_(other.shape()), row_bytes_(other.row_bytes()), dtype_(other.dtype()) {}
 
   explicit operator bool() const { return data_ != nullptr; }

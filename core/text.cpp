@@ -4,10 +4,23 @@
 
 namespace millrace {
 
+namespace {
+
+// The largest length up to `limit` that does not end inside a UTF-8 character.
+size_t whole_characters(std::string_view text, size_t limit) {
+  if (text.size() <= limit) return text.size();
+  const auto continues = [&](size_t i) { return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80; };
+  size_t length = limit;
+  while (length > 0 && limit - length < 3 && continues(length)) --length;
+  return continues(length) ? limit : length;
+}
+
+}  // namespace
+
 std::string quote(std::string_view text, size_t limit) {
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
-  for (char c : text.substr(0, limit)) {
+  for (char c : text.substr(0, whole_characters(text, limit))) {
     const auto byte = static_cast<unsigned char>(c);
     switch (c) {
       case '"': out += "\\\""; break;
@@ -73,8 +86,6 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return best;
 }
 
-std::string count_of(int64_t count, std::string_view noun) {
-  return cat(count, ' ', noun, count == 1 ? "" : "s");
-}
+std::string count_of(int64_t count, std::string_view noun) { return cat(count, ' ', noun, count == 1 ? "" : "s"); }
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// Small text helpers for messages: cat() joins values, quote() escapes control characters, nearest() finds a typo's target.
+// Small text helpers for messages: cat() joins values, quote() escapes control characters, nearest() finds a typo's
+// target.
 #pragma once
 
 #include <charconv>
@@ -14,11 +15,11 @@ namespace text_detail {
 inline void append(std::string& out, std::string_view value) { out += value; }
 inline void append(std::string& out, char value) { out += value; }
 template <class T>
-  requires std::same_as<T, bool>
+requires std::same_as<T, bool>
 void append(std::string& out, T value) { out += value ? "true" : "false"; }
 template <class T>
-  requires((std::integral<T> && !std::same_as<T, bool>) || std::floating_point<T>)
-void append(std::string& out, T value) {
+requires((std::integral<T> && !std::same_as<T, bool>) || std::floating_point<T>) void append(std::string& out,
+                                                                                             T value) {
   char buffer[40];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   out.append(buffer, end);
@@ -33,7 +34,7 @@ std::string cat(const T&... values) {
   return out;
 }
 
-// The text in double quotes, control characters escaped, cut after `limit` bytes.
+// The text in double quotes, control characters escaped, cut after at most `limit` bytes between characters.
 std::string quote(std::string_view text, size_t limit = 60);
 
 // "a, b and c"; `joint` is the last separator.

@@ -1,5 +1,6 @@
 // The CUDA seam of a build without CUDA: no devices, and a clear error for whoever asks for one.
 #include "millrace/core/cuda/backend.h"
+#include "millrace/core/cuda/kernels.h"
 #include "millrace/core/errors.h"
 
 namespace millrace::cuda {
@@ -23,5 +24,9 @@ StatePointer make_state(Device) { refuse(); }
 void copy(State&, void*, const void*, size_t) { refuse(); }
 void fill_zero(State&, void*, size_t) { refuse(); }
 void synchronize(State&) { refuse(); }
+
+std::unique_ptr<Gemm> make_gemm(Context&, const GemmSpec&) { refuse(); }
+void column_sum(Context&, ConstTensorView, const Destination&, void*) { refuse(); }
+void sum(Context&, ConstTensorView, void*, double, void*) { refuse(); }
 
 }  // namespace millrace::cuda

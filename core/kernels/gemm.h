@@ -1,8 +1,8 @@
 // Matrix products: c = activation(alpha * op(a) * op(b) + bias + beta * c), planned once, run many times.
 //
-// CPU: a fixed grid of tiles, each one single-threaded oneDNN primitive; float64 goes through plain loops. CUDA: cuBLASLt.
-// The result depends on shapes, values and device alone, never on the number of threads.
-// A Gemm is used by one thread at a time and belongs to the Context it was made for.
+// CPU: a fixed grid of tiles, each one single-threaded oneDNN primitive; float64 goes through plain loops. CUDA:
+// cuBLASLt. The result depends on shapes, values and device alone, never on the number of threads. A Gemm is used by
+// one thread at a time and belongs to the Context it was made for.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace millrace {
 enum class Activation : uint8_t { none, relu };
 
 struct GemmSpec {
-  int64_t m = 0, n = 0, k = 0;  // op(a) is (m, k), op(b) is (k, n), c is (m, n)
-  DType dtype = DType::f32;     // f32 or f64
-  bool transpose_a = false;     // a is stored as (k, m)
-  bool transpose_b = false;     // b is stored as (n, k)
+  int64_t m = 0, n = 0, k = 0;        // op(a) is (m, k), op(b) is (k, n), c is (m, n)
+  DType dtype = DType::f32;           // f32 or f64
+  bool transpose_a = false;           // a is stored as (k, m)
+  bool transpose_b = false;           // b is stored as (n, k)
   int64_t lda = 0, ldb = 0, ldc = 0;  // elements between stored rows; 0 = contiguous
-  float beta = 0;               // c's own share; with 0 c is only written
-  bool bias = false;            // adds bias[n] to every row
+  float beta = 0;                     // c's own share; with 0 c is only written
+  bool bias = false;                  // adds bias[n] to every row
   Activation activation = Activation::none;
 };
 
@@ -30,7 +30,7 @@ struct GemmArgs {
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;
-  const void* bias = nullptr;   // n elements; REQUIRES spec.bias
+  const void* bias = nullptr;    // n elements; REQUIRES spec.bias
   const float* alpha = nullptr;  // read when the product runs, in the device's memory; nullptr means 1
 };
 

@@ -86,9 +86,7 @@ TEST(Executor, ThrowsTheErrorOfTheSmallestIndexAfterAllHaveRun) {
 TEST(Executor, NestsLoops) {
   Executor executor(3);
   std::atomic<int64_t> sum{0};
-  executor.parallel_for(10, [&](int64_t i) {
-    executor.parallel_for(10, [&](int64_t j) { sum += i * j; });
-  });
+  executor.parallel_for(10, [&](int64_t i) { executor.parallel_for(10, [&](int64_t j) { sum += i * j; }); });
   EXPECT_EQ(sum.load(), 45 * 45);
 }
 

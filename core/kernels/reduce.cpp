@@ -1,0 +1,146 @@
+#include "millrace/core/kernels/reduce.h"
+
+#include <algorithm>
+
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+// Columns that one task sums.
+constexpr int64_t kColumnBlock = 256;
+// Inputs of fewer elements are summed by the caller's thread.
+constexpr int64_t kSmall = 16384;
+
+int64_t blocks_of(int64_t count, int64_t block) { return (count + block - 1) / block; }
+
+void check_dtype(std::string_view what, DType dtype) {
+  if (dtype != DType::f32 && dtype != DType::f64) {
+    throw ShapeError(cat(what, " needs float32 or float64, got ", to_string(dtype)));
+  }
+}
+
+template <class T>
+class ColumnSum {
+ public:
+  ColumnSum(ConstTensorView input, const Destination& destination, void* scratch)
+      : input_(input.as<T>()),
+        stride_(input.stride()),
+        rows_(input.rows()),
+        columns_(input.columns()),
+        partial_(static_cast<T*>(scratch)),
+        result_(destination.view.as<T>()),
+        alpha_(destination.alpha != nullptr ? static_cast<T>(*destination.alpha) : T(1)),
+        beta_(static_cast<T>(destination.beta)) {}
+
+  void run(Executor& executor) const {
+    const int64_t row_blocks = blocks_of(rows_, kSumRows), column_blocks = blocks_of(columns_, kColumnBlock);
+    if (rows_ * columns_ <= kSmall) {
+      executor.run([&] {
+        for (int64_t block = 0; block < row_blocks; ++block) sum_block(block, 0, columns_);
+        join_blocks(row_blocks, 0, columns_);
+      });
+      return;
+    }
+    executor.parallel_for(row_blocks * column_blocks, [&](int64_t task) {
+      const int64_t begin = task % column_blocks * kColumnBlock;
+      sum_block(task / column_blocks, begin, std::min(columns_, begin + kColumnBlock));
+    });
+    executor.parallel_for(column_blocks, [&](int64_t task) {
+      join_blocks(row_blocks, task * kColumnBlock, std::min(columns_, (task + 1) * kColumnBlock));
+    });
+  }
+
+ private:
+  void sum_block(int64_t block, int64_t begin, int64_t end) const {
+    T* out = partial_ + block * columns_;
+    const int64_t first = block * kSumRows, last = std::min(rows_, first + kSumRows);
+    std::copy(input_ + first * stride_ + begin, input_ + first * stride_ + end, out + begin);
+    for (int64_t row = first + 1; row < last; ++row) {
+      const T* in = input_ + row * stride_;
+      for (int64_t j = begin; j < end; ++j) out[j] += in[j];
+    }
+  }
+
+  void join_blocks(int64_t row_blocks, int64_t begin, int64_t end) const {
+    for (int64_t j = begin; j < end; ++j) {
+      T total = T(0);
+      for (int64_t block = 0; block < row_blocks; ++block) total += partial_[block * columns_ + j];
+      result_[j] = beta_ == T(0) ? alpha_ * total : beta_ * result_[j] + alpha_ * total;
+    }
+  }
+
+  const T* input_;
+  int64_t stride_, rows_, columns_;
+  T* partial_;
+  T* result_;
+  T alpha_, beta_;
+};
+
+// The sum of the elements [begin, end) in row-major order, one after another.
+template <class T>
+double sum_range(ConstTensorView values, int64_t begin, int64_t end) {
+  const int64_t columns = values.columns();
+  double total = 0;
+  for (int64_t i = begin; i < end;) {
+    const int64_t row = i / columns, stop = std::min(end, (row + 1) * columns);
+    const T* in = values.as<T>() + row * values.stride() - row * columns;
+    for (; i < stop; ++i) total += static_cast<double>(in[i]);
+  }
+  return total;
+}
+
+template <class T>
+void sum_all(Executor& executor, ConstTensorView values, void* result, double scale, double* partial) {
+  const int64_t count = values.elements(), blocks = blocks_of(count, kSumValues);
+  const auto sum_block = [&](int64_t block) {
+    partial[block] = sum_range<T>(values, block * kSumValues, std::min(count, (block + 1) * kSumValues));
+  };
+  executor.run([&] {
+    if (count <= kSmall) {
+      for (int64_t block = 0; block < blocks; ++block) sum_block(block);
+    } else {
+      executor.parallel_for(blocks, sum_block);
+    }
+    double total = 0;
+    for (int64_t block = 0; block < blocks; ++block) total += partial[block];
+    *static_cast<T*>(result) = static_cast<T>(total * scale);
+  });
+}
+
+}  // namespace
+
+size_t column_sum_scratch(const TensorSpec& input) {
+  if (input.shape.elements() == 0) return 0;
+  const int64_t rows = input.shape[0], columns = input.shape.row().elements();
+  return static_cast<size_t>(blocks_of(rows, kSumRows) * columns) * size_of(input.dtype);
+}
+
+void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch) {
+  check_dtype("a column sum", input.dtype());
+  if (!context.device().is_cpu()) {
+    cuda::column_sum(context, input, destination, scratch);
+  } else if (input.dtype() == DType::f32) {
+    ColumnSum<float>(input, destination, scratch).run(context.executor());
+  } else {
+    ColumnSum<double>(input, destination, scratch).run(context.executor());
+  }
+}
+
+size_t sum_scratch(int64_t count) { return static_cast<size_t>(blocks_of(count, kSumValues)) * sizeof(double); }
+
+void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch) {
+  check_dtype("a sum", values.dtype());
+  if (!context.device().is_cpu()) {
+    cuda::sum(context, values, result, scale, scratch);
+  } else if (values.dtype() == DType::f32) {
+    sum_all<float>(context.executor(), values, result, scale, static_cast<double*>(scratch));
+  } else {
+    sum_all<double>(context.executor(), values, result, scale, static_cast<double*>(scratch));
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,113 @@
+#include "millrace/core/device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+namespace {
+
+using testing::StartsWith;
+
+TEST(Device, HasAName) {
+  EXPECT_EQ(Device::cpu().text(), "cpu");
+  EXPECT_EQ(Device::cuda(2).text(), "cuda:2");
+  EXPECT_TRUE(Device::cpu().is_cpu());
+  EXPECT_FALSE(Device::cuda(0).is_cpu());
+  EXPECT_EQ(Device(), Device::cpu());
+}
+
+TEST(ParseDevice, TakesWhatIsThere) {
+  EXPECT_EQ(parse_device("cpu"), Device::cpu());
+  EXPECT_EQ(parse_device("auto"), cuda_status().devices > 0 ? Device::cuda(0) : Device::cpu());
+  if (cuda_status().devices > 0) {
+    EXPECT_EQ(parse_device("cuda"), Device::cuda(0));
+    EXPECT_EQ(parse_device("cuda:0"), Device::cuda(0));
+  }
+}
+
+TEST(ParseDevice, RejectsOtherNames) {
+  for (const char* text : {"", "gpu", "CPU", "cuda:", "cuda:x", "cuda:-1", "cuda:0x", "cuda0", "cpu:0"}) {
+    try {
+      parse_device(text);
+      ADD_FAILURE() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.what(), cat("unknown device ", quote(text), "; use auto, cpu or cuda:0"));
+    }
+  }
+}
+
+TEST(ParseDevice, SaysWhyADeviceIsNotThere) {
+  const CudaStatus status = cuda_status();
+  try {
+    parse_device("cuda:9999");
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), StartsWith("there is no device \"cuda:9999\": "));
+    EXPECT_EQ(error.hint(), "use device: auto or cpu");
+    if (status.devices == 0) {
+      EXPECT_FALSE(status.reason.empty());
+      EXPECT_EQ(error.message(), "there is no device \"cuda:9999\": " + status.reason);
+    }
+  }
+}
+
+TEST(Memory, IsAlignedAndZero) {
+  const Memory memory(Device::cpu(), 1000);
+  EXPECT_EQ(memory.bytes(), 1000u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % 64, 0u);
+  const std::string zeros(1000, '\0');
+  EXPECT_EQ(std::memcmp(memory.data(), zeros.data(), 1000), 0);
+}
+
+TEST(Memory, OfNoBytesIsEmpty) {
+  EXPECT_FALSE(static_cast<bool>(Memory(Device::cpu(), 0)));
+  EXPECT_FALSE(static_cast<bool>(Memory()));
+  EXPECT_FALSE(static_cast<bool>(Memory::pinned(0)));
+}
+
+TEST(Memory, MovesAndReleasesWhatItHeld) {
+  Memory a(Device::cpu(), 64), b(Device::cpu(), 128);
+  void* data = a.data();
+  b = std::move(a);
+  EXPECT_EQ(b.data(), data);
+  EXPECT_EQ(b.bytes(), 64u);
+  EXPECT_FALSE(static_cast<bool>(a));  // NOLINT(bugprone-use-after-move): what a move leaves is promised
+  EXPECT_EQ(a.bytes(), 0u);
+  Memory& same = b;
+  b = std::move(same);
+  EXPECT_EQ(b.data(), data);
+}
+
+TEST(Memory, SaysHowMuchWasMissing) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers end the process when memory runs out";
+#endif
+  for (const size_t bytes : {std::numeric_limits<size_t>::max(), std::numeric_limits<size_t>::max() / 2}) {
+    try {
+      Memory(Device::cpu(), bytes);
+      FAIL();
+    } catch (const DeviceError& error) {
+      EXPECT_EQ(error.what(), cat("out of memory: ", bytes, " bytes on cpu"));
+    }
+  }
+}
+
+TEST(Memory, PinnedMemoryCanBeWrittenByTheHost) {
+  const Memory memory = Memory::pinned(100);
+  EXPECT_EQ(memory.bytes(), 100u);
+  EXPECT_TRUE(memory.device().is_cpu());
+  std::memset(memory.data(), 7, 100);
+  EXPECT_EQ(static_cast<const unsigned char*>(memory.data())[99], 7);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,98 @@
+#include "millrace/core/errors.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeinfo>
+
+namespace millrace {
+namespace {
+
+TEST(Place, LeavesOutWhatIsUnknown) {
+  EXPECT_EQ((Place{"a.csv", 4, 3}).text(), "a.csv:4:3");
+  EXPECT_EQ((Place{"a.csv", 4, 0}).text(), "a.csv:4");
+  EXPECT_EQ((Place{"a.csv", 0, 3}).text(), "a.csv");
+  EXPECT_EQ(Place{}.text(), "");
+  EXPECT_FALSE(Place{}.known());
+  EXPECT_TRUE((Place{"a.csv", 0, 0}).known());
+}
+
+TEST(Error, ComposesPlaceMessageAndHint) {
+  EXPECT_STREQ(DataError("not a number", {"a.csv", 4, 3}, "try header: true").what(),
+               "a.csv:4:3: not a number; try header: true");
+  EXPECT_STREQ(ConfigError("unknown key").what(), "unknown key");
+  EXPECT_STREQ(IoError("cannot read", {"a.csv", 0, 0}).what(), "a.csv: cannot read");
+}
+
+TEST(Error, EveryClassHasItsKind) {
+  EXPECT_EQ(ConfigError("x").kind(), ErrorKind::config);
+  EXPECT_EQ(ShapeError("x").kind(), ErrorKind::config);
+  EXPECT_EQ(DataError("x").kind(), ErrorKind::data);
+  EXPECT_EQ(IoError("x").kind(), ErrorKind::io);
+  EXPECT_EQ(MissingError("x").kind(), ErrorKind::missing);
+  EXPECT_EQ(DeviceError("x").kind(), ErrorKind::device);
+  EXPECT_EQ(InternalError("x").kind(), ErrorKind::internal);
+}
+
+TEST(Error, KindsHaveTheNamesOfTheJsonEvent) {
+  EXPECT_EQ(to_string(ErrorKind::config), "config");
+  EXPECT_EQ(to_string(ErrorKind::data), "data");
+  EXPECT_EQ(to_string(ErrorKind::missing), "missing");
+  EXPECT_EQ(to_string(ErrorKind::io), "io");
+  EXPECT_EQ(to_string(ErrorKind::device), "device");
+  EXPECT_EQ(to_string(ErrorKind::internal), "internal");
+}
+
+TEST(Error, ContextGoesBeforeTheMessageAndKeepsTheType) {
+  try {
+    try {
+      throw ShapeError("expected (3), got (4)", {"mlp.yaml", 7, 5}, "change units");
+    } catch (Error& error) {
+      error.add_context("dense").add_context("model");
+      throw;
+    }
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "mlp.yaml:7:5: model: dense: expected (3), got (4); change units");
+    EXPECT_EQ(error.message(), "model: dense: expected (3), got (4)");
+  }
+}
+
+TEST(Error, PlaceAndHintAreGivenOnlyOnce) {
+  DataError error("bad");
+  error.set_place({"a.csv", 1, 2}).set_place({"b.csv", 3, 4}).set_hint("first").set_hint("second");
+  EXPECT_STREQ(error.what(), "a.csv:1:2: bad; first");
+  EXPECT_EQ(error.place(), (Place{"a.csv", 1, 2}));
+  EXPECT_EQ(error.hint(), "first");
+}
+
+template <class E>
+bool raises_its_own_type() {
+  const std::unique_ptr<Error> error = std::make_unique<E>("text");
+  try {
+    error->raise();
+  } catch (const Error& raised) {
+    return typeid(raised) == typeid(E) && raised.message() == "text";
+  }
+  return false;
+}
+
+TEST(Error, RaiseKeepsTheDynamicType) {
+  EXPECT_TRUE(raises_its_own_type<ConfigError>());
+  EXPECT_TRUE(raises_its_own_type<ShapeError>());
+  EXPECT_TRUE(raises_its_own_type<DataError>());
+  EXPECT_TRUE(raises_its_own_type<IoError>());
+  EXPECT_TRUE(raises_its_own_type<MissingError>());
+  EXPECT_TRUE(raises_its_own_type<DeviceError>());
+  EXPECT_TRUE(raises_its_own_type<InternalError>());
+}
+
+TEST(Error, SpecialErrorsAreAlsoGeneralOnes) {
+  EXPECT_TRUE((std::is_base_of_v<ConfigError, ShapeError>));
+  EXPECT_TRUE((std::is_base_of_v<IoError, MissingError>));
+  EXPECT_TRUE((std::is_base_of_v<std::exception, Error>));
+}
+
+}  // namespace
+}  // namespace millrace

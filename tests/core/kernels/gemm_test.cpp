@@ -1,0 +1,95 @@
+#include "millrace/core/kernels/gemm.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "tests/core/kernels/gemm_check.h"
+
+namespace millrace {
+namespace {
+
+using testing::GemmData;
+
+std::string error_of(const GemmSpec& spec) {
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  try {
+    make_gemm(context, spec);
+  } catch (const ShapeError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Gemm, RejectsWhatCannotBeMultiplied) {
+  EXPECT_EQ(error_of({.m = 0, .n = 3, .k = 4}), "a matrix product needs sizes of at least 1, got m 0, n 3, k 4");
+  EXPECT_EQ(error_of({.m = 2, .n = -3, .k = 4}), "a matrix product needs sizes of at least 1, got m 2, n -3, k 4");
+  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 0}), "a matrix product needs sizes of at least 1, got m 2, n 3, k 0");
+  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .dtype = DType::i32}),
+            "a matrix product needs float32 or float64, got int32");
+  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .lda = 3}), "a matrix product's lda is 3, but a row of a has 4 elements");
+  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .transpose_b = true, .ldb = 3}),
+            "a matrix product's ldb is 3, but a row of b has 4 elements");
+  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .ldc = 1}), "a matrix product's ldc is 1, but a row of c has 3 elements");
+  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .transpose_a = true, .lda = 2, .ldc = 3}), "no error");
+}
+
+TEST(Gemm, MultipliesByHand) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  // [1 2 3; 4 5 6] * [1 0; 2 1; 0 -9] + [0.5 -1], then relu.
+  const std::vector<float> a = {1, 2, 3, 4, 5, 6}, b = {1, 0, 2, 1, 0, -9}, bias = {0.5, -1};
+  std::vector<float> c(4);
+  const auto gemm = make_gemm(context, {.m = 2, .n = 2, .k = 3, .bias = true, .activation = Activation::relu});
+  gemm->run(context, {a.data(), b.data(), c.data(), bias.data(), nullptr});
+  EXPECT_EQ(c, (std::vector<float>{5.5, 0, 14.5, 0}));
+
+  // The same a with b stored as (n, k), into what is there: c += -0.5 a b.
+  const std::vector<double> a64(a.begin(), a.end()), bt = {1, 2, 0, 0, 1, -9};
+  std::vector<double> c64 = {10, 20, 30, 40};
+  const float alpha = -0.5f;
+  const auto add = make_gemm(context, {.m = 2, .n = 2, .k = 3, .dtype = DType::f64, .transpose_b = true, .beta = 1});
+  add->run(context, {a64.data(), bt.data(), c64.data(), nullptr, &alpha});
+  EXPECT_EQ(c64, (std::vector<double>{7.5, 32.5, 23, 64.5}));
+}
+
+TEST(Gemm, ReadsAlphaWhenItRuns) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  for (const int64_t n : {1, 40}) {
+    GemmData<float> data({.m = 30, .n = n, .k = 20, .beta = 1}, 0, 1);
+    data.give_alpha = true;
+    const auto gemm = make_gemm(context, data.spec);
+    for (const float alpha : {1.0f, -0.125f, 0.0f}) {
+      data.alpha = alpha;
+      EXPECT_TRUE(data.holds(data.run(*gemm, context))) << alpha;
+    }
+  }
+}
+
+TEST(Gemm, TheHostsOpenMpSettingDoesNotMatter) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  const GemmData<float> data({.m = 300, .n = 300, .k = 300}, 0, 1);
+  const auto gemm = make_gemm(context, data.spec);
+  const auto expected = data.run(*gemm, context);
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(4);
+  EXPECT_EQ(data.run(*gemm, context), expected);
+  EXPECT_EQ(omp_get_max_threads(), 4);
+  omp_set_num_threads(before);
+}
+
+TEST(Gemm, OfOneShapeMayLiveSeveralTimes) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  const GemmData<float> data({.m = 64, .n = 64, .k = 64}, 0, 1);
+  const auto one = make_gemm(context, data.spec), two = make_gemm(context, data.spec);
+  EXPECT_EQ(data.run(*one, context), data.run(*two, context));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,202 @@
+#include "millrace/core/options.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace millrace {
+enum class Color { red, green };
+template <>
+struct EnumNames<Color> {
+  static constexpr std::pair<std::string_view, Color> kNames[] = {{"red", Color::red}, {"green", Color::green}};
+};
+
+namespace {
+
+struct Options {
+  int64_t rows = 0;
+  double rate = 0.5;
+  bool shuffle = true;
+  std::string name;
+  Color color = Color::green;
+  std::optional<int64_t> limit;
+  std::vector<std::string> missing = {"", "NA"};
+
+  void declare(OptionReader& o) {
+    o.required("rows", rows, {.min = 1, .max = 100}, "rows to take");
+    o.optional("rate", rate, {.min = 0, .above_min = true}, "how fast");
+    o.optional("shuffle", shuffle, "in random order");
+    o.optional("name", name, "what it is called");
+    o.optional("color", color, "how it looks");
+    o.optional("limit", limit, {.min = 0}, "the most");
+    o.optional("missing", missing, "texts that mean nothing");
+  }
+};
+
+const Place kPlace{"mlp.yaml", 3, 7};
+Spec plain(std::string text) { return Spec::scalar(std::move(text), false, kPlace); }
+Spec map() { return Spec::map(kPlace); }
+
+std::string error_of(const Spec& spec) {
+  try {
+    read_options<Options>(spec);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Options, KeepDefaultsOfAbsentKeys) {
+  const auto options = read_options<Options>(map().set("rows", 7));
+  EXPECT_EQ(options.rows, 7);
+  EXPECT_EQ(options.rate, 0.5);
+  EXPECT_TRUE(options.shuffle);
+  EXPECT_EQ(options.color, Color::green);
+  EXPECT_FALSE(options.limit.has_value());
+  EXPECT_EQ(options.missing, (std::vector<std::string>{"", "NA"}));
+}
+
+TEST(Options, ReadEveryType) {
+  Spec missing = Spec::list(kPlace);
+  missing.append(plain("x")).append(plain("y"));
+  const auto options = read_options<Options>(map()
+                                                 .set("rows", 1)
+                                                 .set("rate", 2)
+                                                 .set("shuffle", false)
+                                                 .set("name", "n")
+                                                 .set("color", "red")
+                                                 .set("limit", 0)
+                                                 .set("missing", std::move(missing)));
+  EXPECT_EQ(options.rate, 2);
+  EXPECT_FALSE(options.shuffle);
+  EXPECT_EQ(options.name, "n");
+  EXPECT_EQ(options.color, Color::red);
+  EXPECT_EQ(options.limit, 0);
+  EXPECT_EQ(options.missing, (std::vector<std::string>{"x", "y"}));
+}
+
+TEST(Options, OneValueIsAListOfOne) {
+  EXPECT_EQ(read_options<Options>(map().set("rows", 1).set("missing", plain("NA"))).missing,
+            std::vector<std::string>{"NA"});
+}
+
+TEST(Options, RejectUnknownKeysAtTheirPlace) {
+  Spec spec = map().set("rows", 1);
+  Spec typo = plain("1");
+  typo.set_key_place({"mlp.yaml", 5, 3});
+  spec.set("rat", typo);
+  EXPECT_EQ(error_of(spec), "mlp.yaml:5:3: unknown key rat; did you mean rate?");
+  Spec far = map().set("rows", 1).set("completely_else", plain("1"));
+  far.set_path("input[2].take");
+  EXPECT_EQ(error_of(far),
+            "mlp.yaml:3:7: input[2].take: unknown key completely_else; the keys here are rows, rate, "
+            "shuffle, name, color, limit and missing");
+}
+
+struct NoOptions {
+  void declare(OptionReader&) {}
+};
+
+TEST(Options, SayWhenThereAreNone) {
+  try {
+    read_options<NoOptions>(map().set("a", plain("1")));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "mlp.yaml:3:7: unknown key a; there are no options here");
+  }
+}
+
+TEST(Options, RejectAbsentAndEmptyKeys) {
+  EXPECT_EQ(error_of(map()), "mlp.yaml:3:7: the key rows is required (integer); rows: rows to take");
+  EXPECT_EQ(error_of(map().set("rows", Spec::null(kPlace))),
+            "mlp.yaml:3:7: rows: the key has no value; expected integer");
+  EXPECT_EQ(error_of(Spec::list(kPlace)), "mlp.yaml:3:7: expected a map, got a list");
+}
+
+TEST(Options, RejectWrongTypes) {
+  EXPECT_EQ(error_of(map().set("rows", plain("many"))), "mlp.yaml:3:7: rows: expected an integer, got \"many\"");
+  EXPECT_EQ(error_of(map().set("rows", 1).set("shuffle", plain("2"))),
+            "mlp.yaml:3:7: shuffle: expected true or false, got \"2\"");
+  EXPECT_EQ(error_of(map().set("rows", 1).set("color", plain("gren"))),
+            "mlp.yaml:3:7: color: expected red or green, got \"gren\"; did you mean green?");
+  EXPECT_EQ(error_of(map().set("rows", 1).set("color", Spec::list(kPlace))),
+            "mlp.yaml:3:7: color: expected red or green, got a list");
+}
+
+TEST(Options, CheckRanges) {
+  EXPECT_EQ(error_of(map().set("rows", plain("0"))),
+            "mlp.yaml:3:7: rows: expected at least 1 and at most 100, got \"0\"");
+  EXPECT_EQ(error_of(map().set("rows", plain("101"))),
+            "mlp.yaml:3:7: rows: expected at least 1 and at most 100, got \"101\"");
+  EXPECT_EQ(error_of(map().set("rows", 1).set("rate", plain("0"))),
+            "mlp.yaml:3:7: rate: expected more than 0, got \"0\"");
+  EXPECT_EQ(error_of(map().set("rows", 1).set("rate", plain(".nan"))),
+            "mlp.yaml:3:7: rate: expected more than 0, got \".nan\"");
+  EXPECT_EQ(error_of(map().set("rows", 1).set("limit", plain("-1"))),
+            "mlp.yaml:3:7: limit: expected at least 0, got \"-1\"");
+  EXPECT_EQ(read_options<Options>(map().set("rows", 100)).rows, 100);
+}
+
+struct Weights {
+  std::vector<double> weights;
+  void declare(OptionReader& o) { o.required("weights", weights, {.min = 0}, "one for each input"); }
+};
+
+TEST(Options, CheckRangesOfListItems) {
+  Spec list = Spec::list(kPlace);
+  list.append(plain("1")).append(plain("-2"));
+  try {
+    read_options<Weights>(map().set("weights", std::move(list)));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "mlp.yaml:3:7: weights: expected at least 0, got a list");
+  }
+}
+
+TEST(Options, ResolvedHoldsEveryKeyAndReadsTheSameAgain) {
+  Spec resolved;
+  read_options<Options>(map().set("rate", 2).set("rows", 7), &resolved);
+  ASSERT_EQ(resolved.size(), 6u);
+  EXPECT_EQ(resolved.entries()[0].first, "rows");
+  EXPECT_EQ(resolved.entries()[1].first, "rate");
+  EXPECT_EQ(resolved.find("limit"), nullptr);
+  EXPECT_EQ(resolved.find("color")->as_string(), "green");
+  EXPECT_EQ(resolved.find("missing")->size(), 2u);
+  const auto again = read_options<Options>(resolved);
+  EXPECT_EQ(again.rows, 7);
+  EXPECT_EQ(again.rate, 2);
+  EXPECT_EQ(again.missing, (std::vector<std::string>{"", "NA"}));
+}
+
+TEST(Options, WriteNumbersThatReadBack) {
+  for (const double value : {0.1, HUGE_VAL, -HUGE_VAL, -0.0, 5e-324}) {
+    EXPECT_EQ(OptionType<double>::read(OptionType<double>::write(value)), value);
+  }
+  EXPECT_TRUE(std::isnan(OptionType<double>::read(OptionType<double>::write(std::nan("")))));
+  EXPECT_EQ(OptionType<std::string>::read(OptionType<std::string>::write("5")), "5");
+}
+
+TEST(Options, DescribeThemselves) {
+  const std::vector<OptionInfo> infos = describe_options<Options>();
+  ASSERT_EQ(infos.size(), 7u);
+  EXPECT_EQ(infos[0].name, "rows");
+  EXPECT_EQ(infos[0].type, "integer");
+  EXPECT_TRUE(infos[0].required);
+  EXPECT_EQ(infos[0].default_value, "");
+  EXPECT_EQ(infos[0].doc, "rows to take");
+  EXPECT_EQ(infos[1].default_value, "0.5");
+  EXPECT_EQ(infos[2].type, "true|false");
+  EXPECT_EQ(infos[2].default_value, "true");
+  EXPECT_EQ(infos[4].type, "red|green");
+  EXPECT_EQ(infos[4].default_value, "green");
+  EXPECT_EQ(infos[5].default_value, "");
+  EXPECT_FALSE(infos[5].required);
+  EXPECT_EQ(infos[6].type, "text or list");
+  EXPECT_EQ(infos[6].default_value, "[\"\", \"NA\"]");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,185 @@
+#include "millrace/core/spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace millrace {
+namespace {
+
+using testing::EndsWith;
+
+const Place kPlace{"mlp.yaml", 3, 7};
+
+Spec plain(std::string text) { return Spec::scalar(std::move(text), false, kPlace); }
+
+template <class F>
+std::string config_error(F call) {
+  try {
+    call();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Spec, ReadsIntegers) {
+  EXPECT_EQ(plain("0").as_int(), 0);
+  EXPECT_EQ(plain("-12").as_int(), -12);
+  EXPECT_EQ(plain("+12").as_int(), 12);
+  EXPECT_EQ(plain("9223372036854775807").as_int(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(plain("-9223372036854775808").as_int(), std::numeric_limits<int64_t>::min());
+}
+
+TEST(Spec, RejectsWhatIsNoInteger) {
+  for (const char* text : {"", "+", "-", "1.0", "1e3", "0x10", "1_000", " 1", "1 ", "+-5", "++5", "abc"}) {
+    EXPECT_EQ(config_error([&] { plain(text).as_int(); }),
+              "mlp.yaml:3:7: expected an integer, got \"" + std::string(text) + "\"");
+  }
+  EXPECT_EQ(config_error([] { plain("9223372036854775808").as_int(); }),
+            "mlp.yaml:3:7: expected an integer of 64 bits, got \"9223372036854775808\"");
+  EXPECT_EQ(config_error([] { Spec::scalar("5", true, kPlace).as_int(); }),
+            "mlp.yaml:3:7: expected an integer, got the text \"5\"");
+}
+
+TEST(Spec, ReadsNumbers) {
+  EXPECT_EQ(plain("0.1").as_double(), 0.1);
+  EXPECT_EQ(plain("-1e-3").as_double(), -1e-3);
+  EXPECT_EQ(plain("+5").as_double(), 5);
+  EXPECT_EQ(plain(".5").as_double(), 0.5);
+  EXPECT_EQ(plain("5.").as_double(), 5);
+  EXPECT_EQ(plain(".inf").as_double(), HUGE_VAL);
+  EXPECT_EQ(plain("+.Inf").as_double(), HUGE_VAL);
+  EXPECT_EQ(plain("-.INF").as_double(), -HUGE_VAL);
+  EXPECT_TRUE(std::isnan(plain(".NaN").as_double()));
+}
+
+TEST(Spec, RejectsWhatIsNoNumber) {
+  for (const char* text : {"", "+", ".", "inf", "-inf", "nan", "-nan", "1e400", "0x1p3", "1,5", "+-5", "1 ", "true"}) {
+    EXPECT_EQ(config_error([&] { plain(text).as_double(); }),
+              "mlp.yaml:3:7: expected a number, got \"" + std::string(text) + "\"");
+  }
+}
+
+TEST(Spec, ReadsTruthValues) {
+  EXPECT_TRUE(plain("true").as_bool());
+  EXPECT_TRUE(plain("True").as_bool());
+  EXPECT_FALSE(plain("FALSE").as_bool());
+  EXPECT_EQ(config_error([] { plain("yes").as_bool(); }), "mlp.yaml:3:7: expected true or false, got \"yes\"");
+  EXPECT_EQ(config_error([] { Spec::scalar("true", true, kPlace).as_bool(); }),
+            "mlp.yaml:3:7: expected true or false, got the text \"true\"");
+}
+
+TEST(Spec, ReadsAnyScalarAsText) {
+  EXPECT_EQ(plain("12").as_string(), "12");
+  EXPECT_EQ(Spec::scalar("", true, kPlace).as_string(), "");
+  EXPECT_EQ(config_error([] { Spec::null(kPlace).as_string(); }), "mlp.yaml:3:7: expected a text, got nothing");
+  EXPECT_EQ(config_error([] { Spec::list(kPlace).as_string(); }), "mlp.yaml:3:7: expected a text, got a list");
+  EXPECT_EQ(config_error([] { Spec::map(kPlace).items(); }), "mlp.yaml:3:7: expected a list, got a map");
+  EXPECT_EQ(config_error([] { plain("x").entries(); }), "mlp.yaml:3:7: expected a map, got \"x\"");
+}
+
+TEST(Spec, MadeInCodeKnowsWhere) {
+  const Spec spec = Spec::map().set("units", 10).set("name", "head").set("rate", 0.5).set("bias", true);
+  EXPECT_THAT(spec.place().file, EndsWith("spec_test.cpp"));
+  EXPECT_GT(spec.find("units")->place().line, 0);
+  EXPECT_EQ(spec.find("units")->as_int(), 10);
+  EXPECT_EQ(spec.find("name")->as_string(), "head");
+  EXPECT_EQ(spec.find("rate")->as_double(), 0.5);
+  EXPECT_TRUE(spec.find("bias")->as_bool());
+  EXPECT_THROW(spec.find("name")->as_int(), ConfigError);
+}
+
+TEST(Spec, NumbersMadeInCodeRoundTrip) {
+  EXPECT_EQ(Spec::of(0.1f).as_double(), 0.1);
+  EXPECT_EQ(Spec::of(std::numeric_limits<double>::denorm_min()).as_double(), std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(Spec::of(HUGE_VAL).as_double(), HUGE_VAL);
+  EXPECT_EQ(Spec::of(-HUGE_VAL).as_double(), -HUGE_VAL);
+  EXPECT_TRUE(std::isnan(Spec::of(std::nan("")).as_double()));
+  EXPECT_EQ(Spec::of(int16_t{-3}).as_int(), -3);
+}
+
+TEST(Spec, SetReplacesAndKeepsTheOrder) {
+  Spec spec = Spec::map(kPlace);
+  spec.set("a", 1).set("b", 2).set("a", 3);
+  ASSERT_EQ(spec.size(), 2u);
+  EXPECT_EQ(spec.entries()[0].first, "a");
+  EXPECT_EQ(spec.entries()[0].second.as_int(), 3);
+  spec.erase("a");
+  EXPECT_EQ(spec.size(), 1u);
+  EXPECT_EQ(spec.find("a"), nullptr);
+  EXPECT_EQ(config_error([&] { plain("x").set("a", 1); }), "mlp.yaml:3:7: expected a map, got \"x\"");
+  EXPECT_EQ(config_error([&] { spec.append(plain("x")); }), "mlp.yaml:3:7: expected a list, got a map");
+}
+
+TEST(Spec, PathsFollowTheTree) {
+  Spec inner = Spec::map(kPlace);
+  inner.set("units", plain("x"));
+  Spec layer = Spec::map(kPlace);
+  layer.set("dense", std::move(inner));
+  Spec model = Spec::list(kPlace);
+  model.append(Spec::null()).append(std::move(layer));
+  Spec root = Spec::map(kPlace);
+  root.set("model", std::move(model));
+  const Spec& units = *root.find("model")->items()[1].find("dense")->find("units");
+  EXPECT_EQ(units.path(), "model[1].dense.units");
+  EXPECT_EQ(config_error([&] { units.as_int(); }),
+            "mlp.yaml:3:7: model[1].dense.units: expected an integer, got \"x\"");
+  EXPECT_EQ(root.path(), "");
+}
+
+TEST(Spec, NullBecomesWhatIsPutInto) {
+  Spec map, list;
+  map.set("a", 1);
+  list.append(Spec::of(1));
+  EXPECT_TRUE(map.is_map());
+  EXPECT_TRUE(list.is_list());
+  EXPECT_EQ(list.item(0)->as_int(), 1);
+  EXPECT_EQ(list.item(1), nullptr);
+  EXPECT_EQ(map.item(0), nullptr);
+}
+
+TEST(Spec, KeyPlaceIsThePlaceWhereUnknown) {
+  Spec spec = plain("1");
+  EXPECT_EQ(spec.key_place(), kPlace);
+  spec.set_key_place({"mlp.yaml", 3, 1});
+  EXPECT_EQ(spec.key_place(), (Place{"mlp.yaml", 3, 1}));
+}
+
+TEST(KindAndOptions, ReadsBothForms) {
+  const KindAndOptions name = kind_and_options(plain("relu"), "a layer");
+  EXPECT_EQ(name.kind, "relu");
+  EXPECT_TRUE(name.options.is_map());
+  EXPECT_EQ(name.options.size(), 0u);
+  EXPECT_EQ(name.options.place(), kPlace);
+
+  Spec dense = Spec::map(kPlace);
+  dense.set("dense", Spec::map(kPlace).set("units", 10));
+  const KindAndOptions full = kind_and_options(dense, "a layer");
+  EXPECT_EQ(full.kind, "dense");
+  EXPECT_EQ(full.options.find("units")->as_int(), 10);
+
+  Spec empty = Spec::map(kPlace);
+  empty.set("relu", Spec::null(kPlace));
+  EXPECT_TRUE(kind_and_options(empty, "a layer").options.is_map());
+}
+
+TEST(KindAndOptions, RejectsOtherForms) {
+  const std::string hint = "; write `name` or `name: {option: value}`; check the indentation of the options";
+  EXPECT_EQ(config_error([] { kind_and_options(Spec::list(kPlace), "a layer"); }),
+            "mlp.yaml:3:7: expected a layer as a name or as one name with its options, got a list" + hint);
+  Spec two = Spec::map(kPlace);
+  two.set("dense", Spec::null()).set("units", 10);
+  EXPECT_EQ(config_error([&] { kind_and_options(two, "a layer"); }),
+            "mlp.yaml:3:7: expected a layer as a name or as one name with its options, got a map of 2 keys" + hint);
+  Spec scalar = Spec::map(kPlace);
+  scalar.set("dense", plain("10"));
+  EXPECT_EQ(config_error([&] { kind_and_options(scalar, "a layer"); }),
+            "mlp.yaml:3:7: dense: expected the options of dense as a map, got \"10\"; write `dense: {option: value}`");
+}
+
+}  // namespace
+}  // namespace millrace
