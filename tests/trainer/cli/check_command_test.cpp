@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
-#include "tests/trainer/temp_folder.h"
 
 namespace millrace::cli {
 namespace {
