@@ -21,8 +21,13 @@ namespace {
 // Turns events into a Spec; refuses what has no place in a configuration as soon as it is seen.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  // `fixed`, where known, is the place of everything.
-  TreeBuilder(std::string name, Place fixed) : name_(std::move(name)), fixed_(std::move(fixed)) {}
+  // `text` is what is parsed and outlives this; `fixed`, where known, is the place of everything.
+  TreeBuilder(std::string_view text, std::string name, Place fixed)
+      : text_(text), name_(std::move(name)), fixed_(std::move(fixed)) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n') line_starts_.push_back(i + 1);
+    }
+  }
 
   Spec take() { return std::move(*root_); }
 
@@ -52,6 +57,7 @@ class TreeBuilder : public YAML::EventHandler {
                 const std::string& value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
+    if (tag == "!") check_closed(mark);
     if (value.find('\0') != std::string::npos) throw ConfigError("a text may not hold a NUL character", place(mark));
     if (wants_key()) {
       set_key(mark, value);
@@ -111,6 +117,21 @@ class TreeBuilder : public YAML::EventHandler {
     throw ConfigError("tags (!name) are not supported", place(mark), "put a text that begins with ! into quotes");
   }
 
+  // yaml-cpp takes the end of the file for the end of a quoted text that spans lines.
+  void check_closed(const YAML::Mark& mark) const {
+    const auto line = static_cast<size_t>(mark.line);
+    if (line >= line_starts_.size()) return;
+    const size_t start = line_starts_[line] + static_cast<size_t>(mark.column);
+    const char quote = start < text_.size() ? text_[start] : '\0';
+    if (quote != '"' && quote != '\'') return;
+    for (size_t i = start + 1; i < text_.size(); ++i) {
+      const bool escape = quote == '"' ? text_[i] == '\\' : text_.substr(i, 2) == "''";
+      if (!escape && text_[i] == quote) return;
+      if (escape) ++i;
+    }
+    throw ConfigError("the text that begins with this quote has no end", place(mark), cat("add a closing ", quote));
+  }
+
   void set_key(const YAML::Mark& mark, const std::string& key) {
     Frame& frame = open_.back();
     frame.key_place = place(mark);
@@ -163,6 +184,8 @@ class TreeBuilder : public YAML::EventHandler {
     }
   }
 
+  std::string_view text_;
+  std::vector<size_t> line_starts_ = {0};
   std::string name_;
   Place fixed_;
   std::vector<Frame> open_;
@@ -247,7 +270,7 @@ void check_bytes(std::string_view text, const std::string& name, const Place& fi
 Spec parse(std::string_view text, const std::string& name, const Place& fixed) {
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
   check_bytes(text, name, fixed);
-  TreeBuilder builder(name, fixed);
+  TreeBuilder builder(text, name, fixed);
   std::istringstream stream{std::string(text)};
   try {
     YAML::Parser parser(stream);

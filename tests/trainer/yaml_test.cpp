@@ -115,6 +115,15 @@ TEST(Yaml, SyntaxErrorsHavePlacesAndHints) {
             "f.yaml:1:4: not valid YAML: unknown token; put a text that begins with @, ` or % into quotes");
 }
 
+TEST(Yaml, AQuoteThatIsNeverClosedIsAnError) {
+  const std::string message = "the text that begins with this quote has no end; add a closing ";
+  EXPECT_EQ(rejects("save: \"model\nseed: 1\n"), "f.yaml:1:7: " + message + "\"");
+  EXPECT_EQ(rejects("a: 1\r\nsave: 'model\r\nseed: 1\r\n"), "f.yaml:2:7: " + message + "'");
+  EXPECT_EQ(rejects("- \"a\\\"\nb\n"), "f.yaml:1:3: " + message + "\"");
+  EXPECT_EQ(rejects("'it''s\n"), "f.yaml:1:1: " + message + "'");
+  EXPECT_EQ(parse_yaml("a: \"b\n  c\\\"\"\n'd': \"'\"", "f").find("a")->as_string(), "b c\"");
+}
+
 TEST(Yaml, DepthIsBounded) {
   const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_TRUE(parse_yaml(nested(kMaxYamlDepth), "f").is_list());
