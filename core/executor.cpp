@@ -7,6 +7,7 @@
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <oneapi/tbb/version.h>
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
@@ -20,22 +21,56 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
 
-// This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself.
+// This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself. What oneTBB
+// does with its own memory is hidden from the sanitizer, until a body of ours begins.
 #if defined(MILLRACE_TSAN)
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
+extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
+extern "C" void AnnotateIgnoreWritesBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreWritesEnd(const char* file, int line);
 #define MILLRACE_ACQUIRE(address) __tsan_acquire(address)
 #define MILLRACE_RELEASE(address) __tsan_release(address)
+#define MILLRACE_HIDE() (AnnotateIgnoreReadsBegin(__FILE__, __LINE__), AnnotateIgnoreWritesBegin(__FILE__, __LINE__))
+#define MILLRACE_SHOW() (AnnotateIgnoreWritesEnd(__FILE__, __LINE__), AnnotateIgnoreReadsEnd(__FILE__, __LINE__))
 #else
 #define MILLRACE_ACQUIRE(address) static_cast<void>(address)
 #define MILLRACE_RELEASE(address) static_cast<void>(address)
+#define MILLRACE_HIDE() static_cast<void>(0)
+#define MILLRACE_SHOW() static_cast<void>(0)
 #endif
 
 namespace millrace {
 
 namespace {
+
+// Around every call of oneTBB.
+class TbbCall {
+ public:
+  TbbCall() { MILLRACE_HIDE(); }
+  ~TbbCall() { MILLRACE_SHOW(); }
+  TbbCall(const TbbCall&) = delete;
+  TbbCall& operator=(const TbbCall&) = delete;
+
+ private:
+  LibraryCall mark_;
+};
+
+// Around every body that oneTBB calls.
+class TbbBody {
+ public:
+  TbbBody() { MILLRACE_SHOW(); }
+  ~TbbBody() { MILLRACE_HIDE(); }
+  TbbBody(const TbbBody&) = delete;
+  TbbBody& operator=(const TbbBody&) = delete;
+
+ private:
+  OwnCode mark_;
+};
 
 // Sets what every thread of an executor must have, and puts the thread's own settings back.
 class ThreadSettings {
@@ -103,7 +138,9 @@ struct Executor::Impl {
     // When every place in the arena is taken, one of its threads runs this instead.
     char handover = 0;
     MILLRACE_RELEASE(&handover);
+    const TbbCall inside;
     arena.execute([&] {
+      const TbbBody outside;
       MILLRACE_ACQUIRE(&handover);
       const ThreadSettings settings;
       const void* before = current_executor;
@@ -121,6 +158,8 @@ struct Executor::Impl {
   std::vector<std::thread> helpers;
   std::atomic<int> started{1};
 };
+
+std::string Executor::library() { return cat("oneTBB ", TBB_runtime_version()); }
 
 int Executor::available_threads() {
   int threads = static_cast<int>(std::thread::hardware_concurrency());
@@ -142,6 +181,7 @@ Executor::Executor(int threads) : threads_(threads == 0 ? available_threads() : 
         impl->enter([impl] {
           impl->started.fetch_add(1);
           impl->started.notify_all();
+          const TbbCall inside;
           impl->hold.wait();
         });
       });
@@ -197,9 +237,11 @@ void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
       return;
     }
     MILLRACE_RELEASE(&shared);
+    const TbbCall inside;
     oneapi::tbb::parallel_for(
         oneapi::tbb::blocked_range<int64_t>(0, count, 1),
         [&](const oneapi::tbb::blocked_range<int64_t>& range) {
+          const TbbBody outside;
           MILLRACE_ACQUIRE(&shared);
           for (int64_t i = range.begin(); i < range.end(); ++i) call(i);
           MILLRACE_RELEASE(&shared);
@@ -222,7 +264,9 @@ TaskGroup::~TaskGroup() { wait(); }
 void TaskGroup::submit(Task& task) {
   MILLRACE_RELEASE(&task);
   impl_->executor->enter([&] {
+    const TbbCall inside;
     impl_->group.run([&task, impl = impl_.get()] {
+      const TbbBody outside;
       MILLRACE_ACQUIRE(&task);
       task.run();
       MILLRACE_RELEASE(impl);
@@ -231,7 +275,10 @@ void TaskGroup::submit(Task& task) {
 }
 
 void TaskGroup::wait() noexcept {
-  impl_->executor->enter([&] { impl_->group.wait(); });
+  impl_->executor->enter([&] {
+    const TbbCall inside;
+    impl_->group.wait();
+  });
   MILLRACE_ACQUIRE(impl_.get());
 }
 
@@ -247,17 +294,24 @@ Completion::Completion(Executor& executor) : impl_(new Impl{executor.impl_.get()
 Completion::~Completion() = default;
 
 void Completion::arm() {
-  impl_->executor->enter([&] { impl_->handle = impl_->group.defer([] {}); });
+  impl_->executor->enter([&] {
+    const TbbCall inside;
+    impl_->handle = impl_->group.defer([] {});
+  });
 }
 
 void Completion::signal() noexcept {
   MILLRACE_RELEASE(impl_.get());
   // The waiter may destroy this object as soon as the handle is gone, so the handle is dropped from the stack.
+  const TbbCall inside;
   const oneapi::tbb::task_handle handle = std::move(impl_->handle);
 }
 
 void Completion::wait() noexcept {
-  impl_->executor->enter([&] { impl_->group.wait(); });
+  impl_->executor->enter([&] {
+    const TbbCall inside;
+    impl_->group.wait();
+  });
   MILLRACE_ACQUIRE(impl_.get());
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "millrace/core/function_ref.h"
 
@@ -29,6 +30,9 @@ class Executor {
  public:
   // The processors that this process may use: affinity mask and cgroup quota, at least 1.
   static int available_threads();
+
+  // What carries it: "oneTBB 2021.8".
+  static std::string library();
 
   // `threads` >= 1, or 0 for available_threads().
   explicit Executor(int threads = 0);

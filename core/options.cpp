@@ -71,9 +71,19 @@ const Spec* OptionReader::declare(std::string_view name, std::string type, bool 
     throw node->error(cat("the key has no value; expected ", infos_.back().type));
   }
   if (node == nullptr && required) {
-    throw spec_->error(cat("the key ", name, " is required (", infos_.back().type, ")"), cat(name, ": ", doc));
+    throw spec_->error(cat("the key ", name, " is required (", infos_.back().type, ")"),
+                       is_written_as(name).value_or(cat(name, ": ", doc)));
   }
   return node;
+}
+
+std::optional<std::string> OptionReader::is_written_as(std::string_view name) const {
+  for (const auto& [key, value] : spec_->entries()) {
+    const bool declared =
+        std::any_of(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == key; });
+    if (!declared && !nearest(key, {std::string(name)}).empty()) return cat("is ", key, " meant to be ", name, "?");
+  }
+  return {};
 }
 
 void OptionReader::finish(std::string_view name, bool required, Spec value) {

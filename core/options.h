@@ -170,6 +170,8 @@ class OptionReader {
   }
   // The node to read, or nullptr when the default holds. Throws when a required key is absent.
   const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
+  // The hint for an absent key that seems to be there with a slip in it.
+  std::optional<std::string> is_written_as(std::string_view name) const;
   void finish(std::string_view name, bool required, Spec value);
 
   static void check_number(const Spec& node, double value, const Range& range);

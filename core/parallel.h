@@ -49,7 +49,10 @@ void for_each_index(Context& context, int64_t count, F body) {
 #endif
   }
   if (count <= kIndexBlock) {
-    for (int64_t i = 0; i < count; ++i) body(i);
+    context.executor().run([count, body] {
+      const F local = body;
+      for (int64_t i = 0; i < count; ++i) local(i);
+    });
     return;
   }
   const int64_t blocks = (count + kIndexBlock - 1) / kIndexBlock;
@@ -83,11 +86,7 @@ void for_each_row_column(Context& context, int64_t rows, int64_t columns, F body
       for (int64_t column = 0; column < columns; ++column) local(row, column);
     }
   };
-  if (blocks == 1) {
-    run_block(0);
-  } else {
-    context.executor().parallel_for(blocks, run_block);
-  }
+  context.executor().parallel_for(blocks, run_block);
 }
 
 }  // inline namespace

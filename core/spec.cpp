@@ -51,6 +51,18 @@ Spec Spec::map(Place place) {
   return spec;
 }
 
+Spec Spec::list(std::vector<Spec> items, Place place) {
+  Spec spec = list(std::move(place));
+  spec.items_ = std::move(items);
+  return spec;
+}
+
+Spec Spec::map(std::vector<Entry> entries, Place place) {
+  Spec spec = map(std::move(place));
+  spec.entries_ = std::move(entries);
+  return spec;
+}
+
 Spec Spec::list(std::source_location where) { return list(place_of(where)); }
 Spec Spec::map(std::source_location where) { return map(place_of(where)); }
 

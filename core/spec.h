@@ -30,6 +30,9 @@ class Spec {
   static Spec scalar(std::string text, bool quoted, Place place);
   static Spec list(Place place);
   static Spec map(Place place);
+  // A whole tree at once, in linear time: paths are set by the root's set_path(). REQUIRES: unique keys.
+  static Spec list(std::vector<Spec> items, Place place);
+  static Spec map(std::vector<Entry> entries, Place place);
   static Spec list(std::source_location where = std::source_location::current());
   static Spec map(std::source_location where = std::source_location::current());
   // Scalars made in code.

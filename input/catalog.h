@@ -11,8 +11,9 @@ OpRegistry builtin_ops();
 }  // namespace millrace
 
 // The last line of input/<kind>.cpp: names the class that implements the op.
-#define MILLRACE_REGISTER_OP(kind, Class) \
-  namespace millrace {                          \
-  void register_op_##kind(OpRegistry\& registry);   \
-  void register_op_##kind(OpRegistry\& registry) { registry.add<Class>(#kind); } \
-  }
+#define MILLRACE_REGISTER_OP(kind, Class)                                       \
+  namespace millrace {                                                          \
+  void register_op_##kind(OpRegistry& registry);                                \
+  void register_op_##kind(OpRegistry& registry) { registry.add<Class>(#kind); } \
+  }                                                                             \
+  static_assert(true)

@@ -29,15 +29,15 @@ std::string_view to_string(PortType type);
 // What flows out of an op.
 struct Port {
   PortType type = PortType::none;
-  CsvDialect dialect;        // text: how it is cut into records
-  RowSpec rows;              // rows and batches
-  int64_t batch_size = 0;    // batches: the most rows of one
+  CsvDialect dialect;      // text: how it is cut into records
+  RowSpec rows;            // rows and batches
+  int64_t batch_size = 0;  // batches: the most rows of one
 };
 
 // Given to an op when its graph is built, before anything runs.
 struct BindArgs {
   std::span<const Port> inputs;
-  std::string_view name;     // the op's, unique in the graph; the key of its random numbers
+  std::string_view name;  // the op's, unique in the graph; the key of its random numbers
   uint64_t seed = 0;
   FileSystem* files = nullptr;
   uint32_t source_index = 0;  // sources: their number, for RowId::source
@@ -49,15 +49,33 @@ class Op {
   // The port that each input must have; for most ops one.
   virtual std::vector<PortType> inputs() const = 0;
   // Looks at what comes in, opens and checks what must be there, and says what comes out. Once, before the start.
-  // Throws ConfigError, MissingError, DataError.
+  // Throws ConfigError, MissingError, DataError; an error without a place gets the place of the op's configuration.
   virtual Port bind(const BindArgs& args) = 0;
+
+  // The rest is called after bind().
+  // Opens and checks everything that bind() leaves for later: every file, every header. Throws as bind() does.
+  virtual void check_files() const {}
+  // Upper bound of the bytes that this op holds itself (P5): a window, a cache. Chunks and slots are counted elsewhere.
+  virtual uint64_t memory_bound() const { return 0; }
+  // Things that are allowed but unlikely to be meant: "capacity 79 raised to 133: ...".
+  virtual std::vector<std::string> warnings() const { return {}; }
 };
 
 class Transform : public Op {
  public:
-  // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told goes
-  // into chunk.notes. Random numbers only by row id and pass. An exception is an error at the end of the chunk's rows.
+  // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
+  // goes into chunk.notes. Random numbers only by row id and pass. Memory that is worth keeping lies in chunk.work().
+  //
+  // A failure that belongs to a place in the data (a bad value, a file that cannot be opened) is given to chunk.fail();
+  // a DataError that is thrown counts as one at the end of the chunk's rows. Any other exception (EIO, no memory, a
+  // bug) reaches the consumer at once.
   virtual void apply(Chunk& chunk) const = 0;
+
+  // Told of each of its bad rows when the consumer passes it: serial, in row order, the one beyond the limit too (a
+  // report file).
+  virtual void report(const BadRow&) {}
+  // Upper bound of the bytes that apply() keeps in chunk.work() for each task.
+  virtual uint64_t work_bound() const { return 0; }
 };
 
 // Where a source stands between two records. (Sources without files: `file_ordinal` 0, `offset` the next row's number.)
@@ -70,21 +88,36 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
+// How large one chunk of a source gets at most.
+struct ChunkBound {
+  uint64_t text_bytes = 0;
+  uint64_t rows = 0;
+};
+
 class Source : public Op {
  public:
   // The next unit, or false at the end of the data. unit.pass tells epochs apart; units never span two files or passes.
+  // The units of a file follow one another without gaps; the first of a file, and the first after seek(), is exact.
+  // Every pass has at least one unit, though it be empty. An exception is the error of the next row.
   virtual bool next(Unit& unit) = 0;
+  virtual ChunkBound chunk_bound() const { return {}; }
   // Begins again from the first pass, as run `run` (counted from 0): what `repeat` asks for.
   virtual void rewind(uint32_t run) = 0;
   // Makes next() go on at exactly `position`, whatever units were cut before.
   virtual void seek(const Position& position) = 0;
-  // What restore must find unchanged (files with their sizes, row counts); check() throws DataError naming what differs.
+  // What restore must find unchanged (files with their sizes, row counts); check() throws DataError naming what
+  // differs.
   virtual void save(State& state) const = 0;
   virtual void check(const State& state) const = 0;
-  // The unit that holds exactly the record `id`, to read it again.
+  // These two may be called while another thread is in next(): they read what is constant after bind().
+  // The unit that holds exactly the record `id`, to read it again: exact, with its line.
   virtual Unit unit_of(const RowId& id) const = 0;
   // "dir/examples-03.csv:17" or "synthetic:18".
   virtual Place place(const RowId& id) const = 0;
+  // Whether there is always another pass. Then a whole pass without a row is a DataError: it would never end.
+  virtual bool endless() const { return false; }
+  // Sources of names: the files by their index, as matched.
+  virtual std::vector<std::shared_ptr<const FileEntry>> files() const { return {}; }
 
   // Only sources whose output is text or rows: the transform that turns a unit into it ("read" for csv_reader). The
   // source of names behind it is given by set_upstream() before bind().
@@ -112,7 +145,8 @@ class RowStream {
   virtual void rewind(uint32_t run) = 0;
   // Reads the record `id` again into row `row` of `block` (restoring a window).
   virtual void fetch(const RowId& id, RowBlock& block, int64_t row) = 0;
-  // How many decoded rows may wait ahead of pull(), and how many tasks may decode at once. Changes no order.
+  // How many decoded rows may wait ahead of pull(), and how many tasks may decode at once (0: as many as the executor
+  // has threads). Changes no order. Called once, before the start.
   virtual void set_ahead(int64_t rows, int threads) = 0;
   virtual void save(State& state) const = 0;
   virtual void restore(const State& state) = 0;
@@ -138,14 +172,21 @@ class RowBuffer : public Op, public RowStream {
   std::vector<RowStream*> streams_;
 };
 
+// What a batch buffer lets the stream before it do: see RowStream::set_ahead(), which the graph calls with it.
+struct Ahead {
+  int64_t rows = 0;
+  int threads = 0;
+};
+
 // rows -> batches, serial: groups rows and writes them into memory that the consumer provides.
 class BatchBuffer : public Op {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
   void set_stream(RowStream* stream) { stream_ = stream; }
+  virtual Ahead ahead() const { return {}; }
 
-  // Replaces the contents of `batch`, which has room for the port's batch_size, and returns its number of rows; 0 at the
-  // end of the data. Throws the error of a row that the batch cannot do without.
+  // Replaces the contents of `batch`, which has room for the port's batch_size, and returns its number of rows; 0 at
+  // the end of the data. Throws the error of a row that the batch cannot do without.
   virtual int64_t fill(RowBlock& batch) = 0;
   virtual void save(State& state) const = 0;
   virtual void restore(const State& state) = 0;

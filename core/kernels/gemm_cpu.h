@@ -9,12 +9,16 @@
 namespace millrace::cpu {
 
 // f32 and f64, any shape, in plain loops: element (i, j) is summed over k in order, in its own type.
-std::unique_ptr<Gemm> make_loop_gemm(const GemmSpec& spec);
+std::unique_ptr<Gemm> make_loop_gemm(Context& context, const GemmSpec& spec);
 
 // f32 where m, n or k is 1: dot products, rows times a matrix, outer products. REQUIRES one of them to be 1.
-std::unique_ptr<Gemm> make_narrow_gemm(const GemmSpec& spec);
+std::unique_ptr<Gemm> make_narrow_gemm(Context& context, const GemmSpec& spec);
 
-// f32, any shape, by oneDNN on a grid of tiles that depends on the shape alone.
-std::unique_ptr<Gemm> make_tiled_gemm(const GemmSpec& spec);
+// f32, any shape: tiles by dnnl_sgemm, which writes in place but packs transposed operands into memory of its own.
+std::unique_ptr<Gemm> make_sgemm_gemm(Context& context, const GemmSpec& spec);
+
+// f32, any shape: tiles by oneDNN's matmul primitive into buffers made here; faster where rows of op(a) and columns of
+// op(b) are contiguous.
+std::unique_ptr<Gemm> make_matmul_gemm(Context& context, const GemmSpec& spec);
 
 }  // namespace millrace::cpu

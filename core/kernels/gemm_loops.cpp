@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "millrace/core/kernels/epilogue.h"
 #include "millrace/core/kernels/gemm_cpu.h"
 
 namespace millrace::cpu {
@@ -63,17 +64,9 @@ class LoopGemm final : public Gemm {
 
   void store(const GemmArgs& args, const std::array<T, kColumns>& sum, int64_t row, int64_t column,
              int64_t columns) const {
-    const T alpha = args.alpha != nullptr ? static_cast<T>(*args.alpha) : T(1);
-    const T beta = static_cast<T>(spec_.beta);
-    T* c = static_cast<T*>(args.c) + row * spec_.ldc + column;
     const T* bias = spec_.bias ? static_cast<const T*>(args.bias) + column : nullptr;
-    for (int64_t j = 0; j < columns; ++j) {
-      T value = alpha * sum[static_cast<size_t>(j)];
-      if (beta != T(0)) value += beta * c[j];
-      if (bias != nullptr) value += bias[j];
-      if (spec_.activation == Activation::relu) value = value < T(0) ? T(0) : value;
-      c[j] = value;
-    }
+    store_row(sum.data(), alpha_of<T>(args), static_cast<T>(spec_.beta), bias, spec_.activation, columns,
+              static_cast<T*>(args.c) + row * spec_.ldc + column);
   }
 
   GemmSpec spec_;
@@ -82,7 +75,7 @@ class LoopGemm final : public Gemm {
 
 }  // namespace
 
-std::unique_ptr<Gemm> make_loop_gemm(const GemmSpec& spec) {
+std::unique_ptr<Gemm> make_loop_gemm(Context&, const GemmSpec& spec) {
   if (spec.dtype == DType::f64) return std::make_unique<LoopGemm<double>>(spec);
   return std::make_unique<LoopGemm<float>>(spec);
 }

@@ -20,17 +20,19 @@
 
 namespace millrace {
 
+struct GraphImpl;
+
 // Settings of a graph besides its ops.
 struct GraphArgs {
   uint64_t seed = 0;
-  FileSystem* files = nullptr;    // nullptr: FileSystem::local()
+  FileSystem* files = nullptr;  // nullptr: FileSystem::local()
 };
 
 // Ops, named, connected and bound; nothing runs yet. Move-only.
 class InputGraph {
  public:
-  // `list` is the configuration's `input` list. Throws ConfigError (unknown op, ports that do not fit, naming both sides),
-  // MissingError (no such file), DataError (a header that does not parse).
+  // `list` is the configuration's `input` list. Throws ConfigError (unknown op, ports that do not fit, naming both
+  // sides), MissingError (no such file), DataError (a header that does not parse).
   static InputGraph build(const Spec& list, const OpRegistry& registry, const GraphArgs& args);
   InputGraph(InputGraph&&) noexcept;
   InputGraph& operator=(InputGraph&&) noexcept;
@@ -49,32 +51,41 @@ class InputGraph {
 
  private:
   friend class Pipeline;
-  struct Impl;
-  explicit InputGraph(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
-};
-
-// A record that was left out because of its faults.
-struct BadRow {
-  Place place;
-  std::string reason;
+  explicit InputGraph(std::unique_ptr<GraphImpl> impl);
+  std::unique_ptr<GraphImpl> impl_;
 };
 
 struct PipelineOptions {
-  Executor* executor = nullptr;  // nullptr: every op runs inside next(), on the calling thread
-  // Called from next(), in row order.
+  // Outlives the pipeline. nullptr: every op runs inside next(), on the calling thread.
+  Executor* executor = nullptr;
+  // Called from next(), in row order. What they throw comes out of next().
   std::function<void(const BadRow&)> on_bad_row;
   std::function<void(std::string_view)> on_print;
   bool pinned = false;  // slots in memory that a CUDA device can copy from
 };
 
 struct InputSummary {
-  uint64_t rows = 0;      // given out in batches
+  uint64_t rows = 0;  // given out in batches
   uint64_t batches = 0;
   uint64_t bad_rows = 0;
-  uint64_t passes = 0;    // passes of which a row was given out
-  uint64_t bytes = 0;     // text decoded up to the last row given out
+  uint64_t passes = 0;           // passes up to the newest of which a row was given out
+  uint64_t bytes = 0;            // text up to the last row that entered the graph's buffers
   std::vector<Dropped> dropped;  // by cause; only causes that happened
+};
+
+// What an op did so far; the time is that of all threads together.
+struct OpStatistics {
+  std::string name;
+  double busy_seconds = 0;
+  uint64_t rows = 0;   // given out
+  uint64_t bytes = 0;  // of text, read or decoded
+};
+
+struct InputStatistics {
+  std::vector<OpStatistics> ops;  // sources, transforms and the batch buffer, in the order in which rows meet them
+  double next_seconds = 0;        // inside Pipeline::next()
+  double wait_seconds = 0;        // of these, waiting for chunks and helping meanwhile
+  uint64_t second_tries = 0;      // chunks decoded again because their task began inside a quoted field
 };
 
 class Pipeline {
@@ -91,7 +102,7 @@ class Pipeline {
   RowBlock make_slot() const;
 
   // Fills `batch` and returns its number of rows; 0 at the end of the data or after cancel(). Throws the error that the
-  // batch runs into, again at every further call.
+  // batch runs into, again at every further call. REQUIRES: `batch` was made by make_slot(), or like one.
   int64_t next(RowBlock& batch);
   bool cancelled() const;
   // Makes next() return 0 soon, also a call that waits now. Idempotent.
@@ -100,8 +111,11 @@ class Pipeline {
   // Where a row of a batch came from.
   Place place(const RowId& id) const;
   InputSummary summary() const;
+  InputStatistics statistics() const;
 
-  // The state behind the last batch; restore() on a new pipeline of the same graph, with any threads, goes on from there.
+  // The state behind the last batch; restore() on a new pipeline of the same graph, with any threads, goes on from
+  // there. Options that only decide how fast rows come may differ. Throws InternalError when an error or cancel() cut a
+  // batch off: then the last batch is no longer where the graph stands.
   State save() const;
   // REQUIRES: next() was not called yet. Throws DataError when files or configuration differ from what was saved.
   void restore(const State& state);

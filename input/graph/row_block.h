@@ -1,4 +1,5 @@
-// Rows: FieldSpec and RowSpec say what a row holds, RowBlock holds rows, RowSpan is a run of them, RowId says where one came from.
+// Rows: FieldSpec and RowSpec say what a row holds, RowBlock holds rows, RowSpan is a run of them, RowId says where one
+// came from.
 //
 // A RowBlock stores each field as its own array with a fixed distance between rows (a multiple of 64 bytes), the layout
 // that a step reads, so a row moves by one memcpy a field. It is reused: clear() keeps its memory. Not synchronised.
@@ -38,12 +39,12 @@ struct RowSpec {
 
 // Where a row came from: enough to find and read it again. Equal ids are the same record of the same pass.
 struct RowId {
-  uint32_t source = 0;  // which source of the graph
-  uint32_t pass = 0;    // which time the source runs
-  uint32_t file = 0;    // the source's number of the file; 0 for sources without files
-  uint32_t length = 0;  // bytes of the record with its line end; 0 for sources without files
-  uint64_t offset = 0;  // byte offset of the record, or the row's number
-  uint64_t line = 0;    // 1-based line where the record starts, or the row's number + 1
+  uint32_t source = 0;     // which source of the graph
+  uint32_t pass = 0;       // which time the source runs
+  uint32_t file = 0;       // the source's number of the file; 0 for sources without files
+  uint32_t length = 0;     // bytes of the record with its line end; 0 for sources without files
+  uint64_t offset = 0;     // byte offset of the record, or the row's number
+  uint64_t line = 0;       // 1-based line where the record starts, or the row's number + 1
   uint64_t next_line = 0;  // line of the record behind it
 
   bool operator==(const RowId&) const = default;
@@ -52,8 +53,12 @@ struct RowId {
 class RowBlock {
  public:
   RowBlock() = default;
-  // Takes memory for `capacity` rows when that is more than there is. Existing rows are dropped.
-  // `pinned`: host memory that a CUDA device can copy from.
+  RowBlock(RowBlock&& other) noexcept { swap(other); }
+  RowBlock& operator=(RowBlock&& other) noexcept;
+  void swap(RowBlock& other) noexcept;
+
+  // Makes an empty block for rows of `spec`, with room for at least `capacity`. Memory is kept where it is enough.
+  // `pinned`: host memory that a CUDA device can copy from; memory that is pinned stays so.
   void configure(const RowSpec& spec, int64_t capacity, bool pinned = false);
 
   const RowSpec& spec() const { return spec_; }
@@ -67,11 +72,17 @@ class RowBlock {
 
   // Start of field `field` of row `row`.
   std::byte* at(size_t field, int64_t row) { return base_[field] + static_cast<size_t>(row) * stride_[field]; }
-  const std::byte* at(size_t field, int64_t row) const { return base_[field] + static_cast<size_t>(row) * stride_[field]; }
+  const std::byte* at(size_t field, int64_t row) const {
+    return base_[field] + static_cast<size_t>(row) * stride_[field];
+  }
   template <class T>
-  T* row(size_t field, int64_t row) { return reinterpret_cast<T*>(at(field, row)); }
+  T* row(size_t field, int64_t row) {
+    return reinterpret_cast<T*>(at(field, row));
+  }
   template <class T>
-  const T* row(size_t field, int64_t row) const { return reinterpret_cast<const T*>(at(field, row)); }
+  const T* row(size_t field, int64_t row) const {
+    return reinterpret_cast<const T*>(at(field, row));
+  }
   RowId& id(int64_t row) { return ids_[static_cast<size_t>(row)]; }
   const RowId& id(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
 
@@ -82,10 +93,13 @@ class RowBlock {
   // Copies row `from` of `source` (of an equal spec) over row `to`.
   void copy_row(const RowBlock& source, int64_t from, int64_t to);
 
+  // Bytes held.
   size_t bytes() const { return memory_.bytes() + ids_.capacity() * sizeof(RowId); }
 
  private:
-  void place(Memory& memory, int64_t capacity);
+  // Sets where the fields lie in `memory_`, with room for `capacity` rows.
+  void place(int64_t capacity);
+  Memory allocate(size_t bytes) const { return pinned_ ? Memory::pinned(bytes) : Memory(Device::cpu(), bytes); }
 
   RowSpec spec_;
   int64_t size_ = 0, capacity_ = 0;
@@ -96,7 +110,8 @@ class RowBlock {
   bool pinned_ = false;
 };
 
-// `count` neighbouring rows of a block; count 0 means the end of the pass. Valid until the next call to where it came from.
+// `count` neighbouring rows of a block; count 0 means the end of the pass. Valid until the next call to where it came
+// from.
 struct RowSpan {
   const RowBlock* block = nullptr;
   int64_t begin = 0;

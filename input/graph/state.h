@@ -1,6 +1,7 @@
 // State: what a pipeline must know to go on where it was: named numbers and texts, in scopes named after ops.
 //
-// A value. encode() gives bytes that decode() checks (magic, version, checksum), so a truncated or foreign file is an error.
+// A value. encode() gives bytes that decode() checks (magic, version, checksum), so a truncated or foreign file is an
+// error.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@ class State {
   const std::string& text(std::string_view key) const;
   const State& scope(std::string_view name) const;
   bool has(std::string_view key) const;
+  // The keys of the numbers, sorted.
+  std::vector<std::string> keys() const;
 
   std::string encode() const;
   // Throws DataError for anything that encode() did not write.
@@ -34,6 +37,8 @@ class State {
   bool operator==(const State&) const = default;
 
  private:
+  void append_to(std::string& out) const;
+
   std::map<std::string, std::vector<uint64_t>, std::less<>> numbers_;
   std::map<std::string, std::string, std::less<>> texts_;
   std::map<std::string, State, std::less<>> scopes_;

@@ -111,6 +111,8 @@ TEST(Options, SayWhenThereAreNone) {
 
 TEST(Options, RejectAbsentAndEmptyKeys) {
   EXPECT_EQ(error_of(map()), "mlp.yaml:3:7: the key rows is required (integer); rows: rows to take");
+  EXPECT_EQ(error_of(map().set("row", 3)),
+            "mlp.yaml:3:7: the key rows is required (integer); is row meant to be rows?");
   EXPECT_EQ(error_of(map().set("rows", Spec::null(kPlace))),
             "mlp.yaml:3:7: rows: the key has no value; expected integer");
   EXPECT_EQ(error_of(Spec::list(kPlace)), "mlp.yaml:3:7: expected a map, got a list");

@@ -119,7 +119,7 @@ struct GemmData {
   }
 };
 
-using GemmMaker = std::unique_ptr<Gemm> (*)(const GemmSpec&);
+using GemmMaker = std::unique_ptr<Gemm> (*)(Context&, const GemmSpec&);
 
 // The product of these sizes in every layout, with and without padding, beta, alpha, bias and relu, in turn.
 template <class T>
@@ -139,10 +139,28 @@ void check_all_forms(GemmMaker make, int64_t m, int64_t n, int64_t k, Context& c
         GemmData<T> data(spec, (choice & 4) != 0 ? 5 : 0, form);
         data.give_alpha = (choice & 8) != 0;
         data.alpha = -0.25f;
-        const std::unique_ptr<Gemm> gemm = make(data.spec);
+        const std::unique_ptr<Gemm> gemm = make(context, data.spec);
         ASSERT_TRUE(data.holds(data.run(*gemm, context)));
         ++form;
       }
+    }
+  }
+}
+
+// Products whose sizes lie around the edges of tiles: every pair of sizes meets, the third is drawn.
+inline void check_around_tile_edges(GemmMaker make, Context& context) {
+  constexpr int64_t kEdges[] = {1, 2, 3, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257};
+  const auto draw = [&](uint64_t stream, int64_t i, int64_t j) {
+    return kEdges[scale_to(philox64(9, stream, static_cast<uint64_t>(i * 1000 + j)), std::size(kEdges))];
+  };
+  for (const int64_t i : kEdges) {
+    for (const int64_t j : kEdges) {
+      check_all_forms<float>(make, i, j, draw(0, i, j), context);
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+    for (const int64_t j : {1, 17, 64, 257}) {
+      check_all_forms<float>(make, draw(1, i, j), j, i, context);
+      if (::testing::Test::HasFatalFailure()) return;
     }
   }
 }
@@ -157,7 +175,7 @@ void check_threads(GemmMaker make, const GemmSpec& spec) {
   for (const int threads : {1, 2, 3, 8}) {
     Executor executor(threads);
     Context context(Device::cpu(), executor);
-    const std::unique_ptr<Gemm> gemm = make(data.spec);
+    const std::unique_ptr<Gemm> gemm = make(context, data.spec);
     for (int round = 0; round < 3; ++round) {
       const std::vector<T> result = data.run(*gemm, context);
       if (first.empty()) first = result;

@@ -27,7 +27,7 @@ TEST(LoopGemm, SumsOverKInOrder) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
   const GemmData<double> data({.m = 5, .n = 70, .k = 100, .dtype = DType::f64}, 0, 3);
-  const auto result = data.run(*cpu::make_loop_gemm(data.spec), context);
+  const auto result = data.run(*cpu::make_loop_gemm(context, data.spec), context);
   for (size_t i = 0; i < 5; ++i) {
     for (size_t j = 0; j < 70; ++j) {
       double sum = 0;

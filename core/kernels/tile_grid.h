@@ -1,0 +1,59 @@
+// TileGrid: how the result of a matrix product is cut into tiles. Depends on the shape alone, never on threads.
+// A value; any thread may read it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace millrace::cpu {
+
+struct Tile {
+  int64_t row = 0, rows = 0, column = 0, columns = 0;
+};
+
+class TileGrid {
+ public:
+  struct Limits {
+    int64_t most_rows, most_columns;    // of a tile, when the product is large
+    int64_t least_rows, least_columns;  // no smaller for the sake of more tiles
+  };
+
+  // Tiles as large as allowed; smaller ones where there would be fewer than eight and each is worth a task.
+  TileGrid(int64_t m, int64_t n, int64_t k, const Limits& limits)
+      : m_(m), n_(n), rows_(limits.most_rows), columns_(limits.most_columns) {
+    constexpr int64_t kEnoughTiles = 8, kWorthATask = int64_t{1} << 21;  // multiplications
+    for (;;) {
+      const int64_t rows = balanced(m, rows_, 8), columns = balanced(n, columns_, 16);
+      if (tiles(m, rows) * tiles(n, columns) >= kEnoughTiles || rows * columns * k < 2 * kWorthATask) break;
+      const bool rows_may = rows_ >= 2 * limits.least_rows, columns_may = columns_ >= 2 * limits.least_columns;
+      if (!rows_may && !columns_may) break;
+      (columns_may && (columns_ >= rows_ || !rows_may) ? columns_ : rows_) /= 2;
+    }
+    rows_ = balanced(m, rows_, 8);
+    columns_ = balanced(n, columns_, 16);
+  }
+
+  int64_t count() const { return tiles(m_, rows_) * tiles(n_, columns_); }
+  // Largest sizes of a tile.
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+
+  // Neighbours in `index` share columns, so that they find them in a cache.
+  Tile tile(int64_t index) const {
+    const int64_t across = tiles(m_, rows_);
+    const int64_t row = index % across * rows_, column = index / across * columns_;
+    return {row, std::min(rows_, m_ - row), column, std::min(columns_, n_ - column)};
+  }
+
+ private:
+  static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
+  // The tile size that cuts `size` into as few parts as `most` does, of nearly the same size.
+  static int64_t balanced(int64_t size, int64_t most, int64_t multiple) {
+    const int64_t even = tiles(size, tiles(size, most));
+    return std::min(size, (even + multiple - 1) / multiple * multiple);
+  }
+
+  int64_t m_, n_, rows_, columns_;
+};
+
+}  // namespace millrace::cpu

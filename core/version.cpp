@@ -1,0 +1,35 @@
+#include "millrace/core/version.h"
+
+#include "millrace/core/cuda/backend.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/kernels/onednn_version.h"
+
+namespace millrace {
+
+namespace {
+
+std::vector<std::string> processor_features() {
+  std::vector<std::string> out;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) out.emplace_back("avx2");
+  if (__builtin_cpu_supports("fma")) out.emplace_back("fma");
+  if (__builtin_cpu_supports("avx512f")) out.emplace_back("avx512f");
+  if (__builtin_cpu_supports("avx512bw")) out.emplace_back("avx512bw");
+  if (__builtin_cpu_supports("avx512vbmi2")) out.emplace_back("avx512vbmi2");
+#endif
+  return out;
+}
+
+}  // namespace
+
+std::string_view version() { return MILLRACE_VERSION; }
+
+BuildDescription describe_build() {
+  const cuda::BuildInfo cuda = cuda::build_info();
+  return {MILLRACE_BUILD_TYPE,
+          cuda.built ? cuda.toolkit : "",
+          {onednn_version(), Executor::library()},
+          processor_features()};
+}
+
+}  // namespace millrace

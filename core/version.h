@@ -1,0 +1,21 @@
+// What this library is and what it runs on: for --version, saved models and bug reports.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+// "0.1.0".
+std::string_view version();
+
+struct BuildDescription {
+  std::string_view build_type;         // "Release"
+  std::string cuda;                    // "13.0", or empty when built without
+  std::vector<std::string> libraries;  // "oneDNN 2.6.3", ...: as loaded, not as compiled against
+  std::vector<std::string> processor;  // instruction sets of this machine that kernels choose by
+};
+BuildDescription describe_build();
+
+}  // namespace millrace

@@ -1,0 +1,91 @@
+// batch: groups rows into batches, in the order in which they come.
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "millrace/input/catalog.h"
+
+namespace millrace {
+
+namespace {
+
+struct BatchOptions {
+  int64_t batch_size = 0;
+  std::optional<int64_t> capacity;
+  int64_t threads = 1;
+  bool allow_smaller_final_batch = false;
+
+  void declare(OptionReader& o) {
+    o.required("batch_size", batch_size, {.min = 1, .max = kMaxRows}, "rows of a batch");
+    o.optional("capacity", capacity, {.min = 1, .max = kMaxRows},
+               "decoded rows that may wait; absent: (threads + 1) * batch_size");
+    o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once; changes no row");
+    o.optional("allow_smaller_final_batch", allow_smaller_final_batch,
+               "give the rows that are left at the end as a smaller batch");
+  }
+
+  static constexpr double kMaxRows = 1e12;
+};
+
+class Batch final : public BatchBuffer {
+ public:
+  using Options = BatchOptions;
+  static constexpr std::string_view kDoc = "groups rows into batches in the order in which they come";
+
+  explicit Batch(const Options& options) : options_(options) {}
+
+  Port bind(const BindArgs& args) override {
+    Port out;
+    out.type = PortType::batches;
+    out.rows = args.inputs.front().rows;
+    out.batch_size = options_.batch_size;
+    return out;
+  }
+
+  Ahead ahead() const override {
+    return {options_.capacity.value_or((options_.threads + 1) * options_.batch_size),
+            static_cast<int>(options_.threads)};
+  }
+
+  int64_t fill(RowBlock& batch) override {
+    batch.resize(0);
+    while (!ended_ && batch.size() < options_.batch_size) {
+      const RowSpan span = input().pull(options_.batch_size - batch.size());
+      ended_ = !span;
+      const int64_t first = batch.size();
+      batch.resize(first + span.count);
+      for (int64_t i = 0; i < span.count; ++i) batch.copy_row(*span.block, span.begin + i, first + i);
+    }
+    if (batch.size() == options_.batch_size || options_.allow_smaller_final_batch) return batch.size();
+    dropped_ += static_cast<uint64_t>(batch.size());
+    batch.resize(0);
+    return 0;
+  }
+
+  void save(State& state) const override {
+    state.set("ended", ended_ ? 1 : 0);
+    state.set("dropped", dropped_);
+    input().save(state.scope("input"));
+  }
+
+  void restore(const State& state) override {
+    ended_ = state.value("ended") != 0;
+    dropped_ = state.value("dropped");
+    input().restore(state.scope("input"));
+  }
+
+  void add_dropped(std::vector<Dropped>& out) const override {
+    if (dropped_ > 0) out.push_back({"last partial batch", dropped_});
+  }
+
+ private:
+  const Options options_;
+  bool ended_ = false;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace
+
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(batch, Batch);

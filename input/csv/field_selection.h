@@ -1,0 +1,56 @@
+// FieldSelection: which columns make which field, as decode_csv's `fields` say.
+//
+//   fields: {features: {columns: 0-1023}, price: {columns: [open, close], type: float64, default: [0, nan]}}
+//
+// Read in two steps: the configuration when the op is made, header names and the number of columns when it is bound.
+// Constant afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/options.h"
+#include "millrace/input/graph/csv_dialect.h"
+#include "millrace/input/graph/row_block.h"
+
+namespace millrace {
+
+// A field as it was asked for.
+struct FieldRequest {
+  // An index, a range of them, or a header name.
+  struct Item {
+    std::string text;
+    bool quoted = false;
+    bool is_index = false;
+    uint64_t first = 0, last = 0;  // inclusive, when is_index
+    Spec spec;                     // for messages
+  };
+
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<Item> items;
+  size_t columns = 0;                     // how many `items` are
+  std::vector<std::byte> default_values;  // `columns` values of dtype; empty without a default
+};
+
+// The value of `fields`. Throws ConfigError for what is wrong whatever the data are.
+std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
+
+// A field with its columns, in the order of its elements.
+struct SelectedField {
+  FieldSpec spec;
+  std::vector<uint32_t> columns;
+  std::vector<std::byte> default_values;
+};
+
+// Finds the columns. Throws ConfigError, at the place in the configuration, for a column that the records lack.
+// Without any record (dialect.columns == 0) header names stay unresolved, at column 0: nothing will be read.
+std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect);
+
+// "set csv_reader: {delimiter: ";"}", where that is likely to help; else empty.
+std::string delimiter_hint(std::optional<char> likely_delimiter);
+
+}  // namespace millrace

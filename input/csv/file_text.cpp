@@ -1,0 +1,71 @@
+#include "millrace/input/csv/file_text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "millrace/input/csv/open_files.h"
+
+namespace millrace {
+
+namespace {
+
+// Read behind a range at once: most records end within it, and it costs little beside a range of the usual size.
+constexpr uint64_t kSlack = 16384;
+
+}  // namespace
+
+void FileText::start(std::shared_ptr<const File> file, const Unit& unit) {
+  file_ = std::move(file);
+  entry_ = unit.file;
+  offset_ = end_ = unit.begin - (unit.exact ? 0 : 1);
+  limit_ = std::min(unit.end, entry_->size);
+  data_ = buffer_.data();
+  size_ = 0;
+  read(limit_ + kSlack);
+  if (!unit.exact) skip_to_record();
+}
+
+void FileText::fail(const Unit& unit) {
+  file_ = nullptr;
+  data_ = buffer_.data();
+  size_ = 0;
+  offset_ = limit_ = unit.end;
+  at_end_ = true;
+}
+
+void FileText::extend() {
+  const uint64_t beyond = end_ > limit_ ? end_ - limit_ : 0;
+  read(end_ + std::max(beyond, kSlack));
+}
+
+void FileText::skip(size_t bytes) {
+  data_ += bytes;
+  size_ -= bytes;
+  offset_ += bytes;
+}
+
+// Appends up to file offset `to`; what was skipped makes room.
+void FileText::read(uint64_t to) {
+  to = std::min(to, entry_->size);
+  const size_t more = to > end_ ? static_cast<size_t>(to - end_) : 0;
+  if (size_ > 0 && data_ != buffer_.data()) std::memmove(buffer_.data(), data_, size_);
+  if (buffer_.size() < size_ + more) buffer_.resize(size_ + more);
+  data_ = buffer_.data();
+  const size_t got = more == 0 ? 0 : file_->read(end_, buffer_.data() + size_, more);
+  if (got < more) throw_shrunk(*entry_, end_ + got);
+  size_ += more;
+  end_ += more;
+  at_end_ = end_ == entry_->size;
+}
+
+// A record starts behind a line end; one that starts at the limit is the next range's.
+void FileText::skip_to_record() {
+  const uint64_t last = limit_ - 1;  // a line end here belongs to no record of this range
+  const size_t look = static_cast<size_t>(std::min<uint64_t>(size_, last > offset_ ? last - offset_ : 0));
+  const void* found = look == 0 ? nullptr : std::memchr(data_, '\n', look);
+  if (found != nullptr) return skip(static_cast<size_t>(static_cast<const char*>(found) - data_) + 1);
+  skip(static_cast<size_t>(limit_ - offset_));
+}
+
+}  // namespace millrace

@@ -1,0 +1,43 @@
+// FileText: the bytes of one range of a file, in memory of its own that is used again for the next range.
+//
+// One thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "millrace/input/csv/record_scanner.h"
+#include "millrace/input/graph/chunk.h"
+#include "millrace/input/graph/file_system.h"
+
+namespace millrace {
+
+class FileText final : public ChunkText {
+ public:
+  // Reads [begin, end) of the unit's file, with the byte before when the unit is not exact, and a little more, so that
+  // the last record is likely to be whole. Then goes to the first record of the range. Throws IoError.
+  void start(std::shared_ptr<const File> file, const Unit& unit);
+  // Becomes empty: the file cannot be read.
+  void fail(const Unit& unit);
+  // Doubles what there is beyond the limit.
+  void extend() override;
+  // Drops the first `bytes` bytes. REQUIRES: bytes <= bytes().size().
+  void skip(size_t bytes);
+
+  // Memory for who looks at the text before the decoder does.
+  ScannedRecord& scratch() { return scratch_; }
+
+ private:
+  void read(uint64_t to);
+  void skip_to_record();
+
+  std::shared_ptr<const File> file_;
+  std::shared_ptr<const FileEntry> entry_;
+  std::vector<char> buffer_;
+  uint64_t end_ = 0;  // file offset behind what was read
+  ScannedRecord scratch_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,83 @@
+#include "millrace/input/csv/number_parser.h"
+
+#include <fast_float/fast_float.h>
+
+#include <concepts>
+#include <limits>
+#include <type_traits>
+
+namespace millrace {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_sign(char c) { return c == '+' || c == '-'; }
+
+template <std::floating_point T>
+NumberStatus parse(const char* first, const char* last, T& out) {
+  // The library knows no plus sign, but a payload behind nan, which is no number here.
+  if (first != last && *first == '+') {
+    ++first;
+    if (first != last && is_sign(*first)) return NumberStatus::malformed;
+  }
+  const auto [stop, failure] = fast_float::from_chars(first, last, out);
+  const bool parsed = failure == std::errc() || failure == std::errc::result_out_of_range;
+  return parsed && stop == last && *(last - 1) != ')' ? NumberStatus::ok : NumberStatus::malformed;
+}
+
+template <std::signed_integral T>
+NumberStatus parse(const char* first, const char* last, T& out) {
+  using Unsigned = std::make_unsigned_t<T>;
+  const bool negative = first != last && *first == '-';
+  if (first != last && is_sign(*first)) ++first;
+  if (first == last) return NumberStatus::malformed;
+  const Unsigned most = static_cast<Unsigned>(std::numeric_limits<T>::max()) + (negative ? 1 : 0);
+  Unsigned value = 0;
+  bool fits = true;
+  for (; first != last; ++first) {
+    if (!is_digit(*first)) return NumberStatus::malformed;
+    const auto digit = static_cast<Unsigned>(*first - '0');
+    fits = fits && value <= (most - digit) / 10;
+    value = value * 10 + digit;
+  }
+  if (!fits) return NumberStatus::out_of_range;
+  out = static_cast<T>(negative ? Unsigned{0} - value : value);
+  return NumberStatus::ok;
+}
+
+template <class T>
+NumberStatus parse_trimmed(const char* first, const char* last, T& out) {
+  while (first != last && is_blank(*first)) ++first;
+  while (first != last && is_blank(*(last - 1))) --last;
+  return parse(first, last, out);
+}
+
+}  // namespace
+
+template <class T>
+NumberStatus parse_number(std::string_view text, T& out) {
+  return parse_trimmed(text.data(), text.data() + text.size(), out);
+}
+
+template <class T>
+size_t parse_run(const NumberRun& run, T* out) {
+  const char* first = run.text + run.begin;
+  for (size_t i = 0; i < run.count; ++i) {
+    const char* last = run.text + run.ends[i];
+    if (parse_trimmed(first, last, out[i]) != NumberStatus::ok) return i;
+    first = last + 1;
+  }
+  return run.count;
+}
+
+template NumberStatus parse_number(std::string_view, float&);
+template NumberStatus parse_number(std::string_view, double&);
+template NumberStatus parse_number(std::string_view, int32_t&);
+template NumberStatus parse_number(std::string_view, int64_t&);
+template size_t parse_run(const NumberRun&, float*);
+template size_t parse_run(const NumberRun&, double*);
+template size_t parse_run(const NumberRun&, int32_t*);
+template size_t parse_run(const NumberRun&, int64_t*);
+
+}  // namespace millrace

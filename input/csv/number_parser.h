@@ -1,0 +1,34 @@
+// Numbers from text: correctly rounded, whatever the locale.
+//
+// Surrounding blanks (space, tab) and a sign are allowed. float32/float64: decimal and exponent forms, inf, infinity
+// and nan in any case; overflow gives infinity, underflow denormals and zero, as strtof and strtod do. int32/int64:
+// decimal digits. Stateless: any thread may call at any time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace millrace {
+
+enum class NumberStatus : uint8_t { ok, malformed, out_of_range };
+
+// Integers only: out_of_range. `out` is unspecified when the status is not ok.
+// T: float, double, int32_t, int64_t.
+template <class T>
+[[nodiscard]] NumberStatus parse_number(std::string_view text, T& out);
+
+// Neighbouring fields of one record: field 0 is [begin, ends[0]) of `text`, field k is [ends[k - 1] + 1, ends[k]).
+struct NumberRun {
+  const char* text = nullptr;
+  size_t begin = 0;
+  const uint32_t* ends = nullptr;
+  size_t count = 0;
+};
+
+// Parses the run's fields into `out` until one is not a number; returns how many are done. The same values as
+// parse_number() of each.
+template <class T>
+[[nodiscard]] size_t parse_run(const NumberRun& run, T* out);
+
+}  // namespace millrace

@@ -1,0 +1,35 @@
+#include "millrace/input/csv/open_files.h"
+
+#include <algorithm>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+std::shared_ptr<const File> OpenFiles::get(const FileEntry& entry) {
+  if (auto found = find(entry.index)) return found;
+  // Opening may block for long (a network), so the others are not kept from theirs meanwhile.
+  std::shared_ptr<const File> file = files_.open(entry.path);
+  if (const uint64_t size = file->size(); size < entry.size) throw_shrunk(entry, size);
+  if (auto found = find(entry.index)) return found;
+  const std::lock_guard lock(mutex_);
+  open_.emplace_front(entry.index, file);
+  if (open_.size() > limit_) open_.pop_back();
+  return file;
+}
+
+std::shared_ptr<const File> OpenFiles::find(uint32_t index) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.first == index; });
+  if (found == open_.end()) return nullptr;
+  open_.splice(open_.begin(), open_, found);
+  return found->second;
+}
+
+void throw_shrunk(const FileEntry& entry, uint64_t size) {
+  throw IoError(cat("the file is shorter than when the run began: expected ", entry.size, " bytes, got ", size),
+                {.file = entry.path}, "do not write to input files while they are read");
+}
+
+}  // namespace millrace

@@ -1,0 +1,40 @@
+// OpenFiles: the files of a stream that are open now; the least recently used is closed when there are too many.
+//
+// Thread-safe. A file stays open as long as somebody holds it.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "millrace/input/graph/chunk.h"
+#include "millrace/input/graph/file_system.h"
+
+namespace millrace {
+
+class OpenFiles {
+ public:
+  // `limit`: how many files to keep.
+  OpenFiles(FileSystem& files, size_t limit) : files_(files), limit_(limit) {}
+
+  // Opens the file where it is not open yet. Throws IoError, also when the file is smaller than it was when it was
+  // matched; what a larger one has more is nobody's concern.
+  std::shared_ptr<const File> get(const FileEntry& entry);
+
+ private:
+  using Open = std::pair<uint32_t, std::shared_ptr<const File>>;
+
+  std::shared_ptr<const File> find(uint32_t index);
+
+  FileSystem& files_;
+  const size_t limit_;
+  std::mutex mutex_;
+  std::list<Open> open_;  // guarded by mutex_; the last used first
+};
+
+// The error of a file that has fewer bytes than when it was matched.
+[[noreturn]] void throw_shrunk(const FileEntry& entry, uint64_t size);
+
+}  // namespace millrace

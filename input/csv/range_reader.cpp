@@ -1,0 +1,136 @@
+#include "millrace/input/csv/range_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/csv/record_error.h"
+
+namespace millrace {
+
+namespace {
+
+// Descriptors that a stream keeps: enough for small data sets to be opened once.
+constexpr size_t kOpenFiles = 64;
+
+// How much of a file is looked at first.
+constexpr uint64_t kFirstLook = 65536;
+
+Unit start_of(const std::shared_ptr<const FileEntry>& file) {
+  Unit unit;
+  unit.file = file;
+  unit.end = std::min(file->size, kFirstLook);
+  unit.exact = true;
+  unit.line = 1;
+  return unit;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+}  // namespace
+
+RangeReader::RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect)
+    : preamble_(preamble), dialect_(std::move(dialect)), open_files_(files, kOpenFiles) {}
+
+Port RangeReader::bind(const BindArgs&) {
+  Port out;
+  out.type = PortType::text;
+  out.dialect = dialect_;
+  return out;
+}
+
+void RangeReader::apply(Chunk& chunk) const {
+  if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
+  auto& text = static_cast<FileText&>(*chunk.text);
+  const Unit& unit = chunk.unit;
+  std::shared_ptr<const File> file;
+  try {
+    file = open_files_.get(*unit.file);
+  } catch (const IoError&) {
+    text.fail(unit);
+    chunk.fail(std::current_exception());
+    return;
+  }
+  text.start(std::move(file), unit);
+  chunk.first_record = chunk.end_record = text.offset();
+  chunk.lines = 0;
+  if (unit.begin > 0) return;
+  const Preamble preamble = pass_preamble(text, preamble_, dialect_, *unit.file);
+  chunk.lines = preamble.lines;
+  chunk.end_record = text.offset();
+  if (preamble.has_header) check_header(text.scratch(), preamble, *unit.file);
+}
+
+void RangeReader::check_header(const ScannedRecord& header, const Preamble& preamble, const FileEntry& file) const {
+  const size_t columns = dialect_.header.size();
+  size_t same = 0;
+  while (same < std::min(header.size(), columns) && header.field(same) == dialect_.header[same]) ++same;
+  if (same == header.size() && same == columns) return;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < header.size(); ++i) names.emplace_back(header.field(i));
+  const auto name = [same](const std::vector<std::string>& all) {
+    return same < all.size() ? quote(all[same]) : std::string("nothing");
+  };
+  throw DataError(cat("the header differs from that of ", header_file_->path, ": expected ",
+                      quote(joined(dialect_.header), 200), ", got ", quote(joined(names), 200)),
+                  {file.path, static_cast<int64_t>(preamble.header_line) + 1, 1},
+                  cat("column ", same, ": expected ", name(dialect_.header), ", got ", name(names)));
+}
+
+void RangeReader::learn(const std::vector<std::shared_ptr<const FileEntry>>& files) {
+  for (const auto& file : files) {
+    if (file->size > 0 && learn_from(file)) return;
+  }
+}
+
+bool RangeReader::learn_from(const std::shared_ptr<const FileEntry>& file) {
+  FileText text;
+  text.start(open_files_.get(*file), start_of(file));
+  const Preamble preamble = pass_preamble(text, preamble_, dialect_, *file);
+  if (!preamble_.header) return learn_columns(text);
+  if (!preamble.has_header) return false;
+  const ScannedRecord& header = text.scratch();
+  for (size_t i = 0; i < header.size(); ++i) dialect_.header.emplace_back(header.field(i));
+  header_file_ = file;
+  dialect_.columns = static_cast<int64_t>(header.size());
+  if (header.size() == 1) dialect_.likely_delimiter = find_likely_delimiter(header.field(0), dialect_);
+  return true;
+}
+
+// From the first record without a fault.
+bool RangeReader::learn_columns(FileText& text) {
+  const RecordScanner scanner(dialect_);
+  ScannedRecord& record = text.scratch();
+  for (;;) {
+    const LineKind kind = line_kind(text.bytes(), text.at_end(), dialect_);
+    if (text.bytes().empty() && text.at_end()) return false;
+    if (kind == LineKind::more) {
+      text.extend();
+    } else if (kind != LineKind::record) {
+      skip_line(text);
+    } else {
+      while (!scanner.scan(text.bytes(), text.at_end(), record)) text.extend();
+      if (record.fault == SyntaxFault::none) break;
+      if (!record.certain_end) return false;
+      text.skip(record.length);
+    }
+  }
+  dialect_.columns = static_cast<int64_t>(record.size());
+  if (record.size() == 1) dialect_.likely_delimiter = find_likely_delimiter(record.field(0), dialect_);
+  return true;
+}
+
+void RangeReader::check(const std::shared_ptr<const FileEntry>& file) const {
+  if (file->size == 0) return;
+  Chunk chunk;
+  chunk.unit = start_of(file);
+  apply(chunk);
+  if (!chunk.notes.empty()) std::rethrow_exception(chunk.notes.front().error);
+}
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+// RangeReader: the transform "read", which turns a byte range of a file into text.
+//
+// A file's first range brings its preamble (skipped lines, header) with it, however long; the text starts behind it.
+// Thread-safe, as every transform.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/input/csv/open_files.h"
+#include "millrace/input/csv/preamble.h"
+#include "millrace/input/graph/csv_dialect.h"
+#include "millrace/input/op.h"
+
+namespace millrace {
+
+class RangeReader final : public Transform {
+ public:
+  RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect);
+
+  std::vector<PortType> inputs() const override { return {PortType::names}; }
+  Port bind(const BindArgs& args) override;
+  // Throws IoError; DataError for a header unlike the first file's.
+  void apply(Chunk& chunk) const override;
+
+  // Looks into the files in turn for the header, the number of columns and, where there is but one, for what may be the
+  // delimiter. Not thread-safe. Throws IoError; DataError for a header that is none.
+  void learn(const std::vector<std::shared_ptr<const FileEntry>>& files);
+  const CsvDialect& dialect() const { return dialect_; }
+
+  // Opens the file and checks its header.
+  void check(const std::shared_ptr<const FileEntry>& file) const;
+
+ private:
+  bool learn_from(const std::shared_ptr<const FileEntry>& file);
+  bool learn_columns(FileText& text);
+  void check_header(const ScannedRecord& header, const Preamble& preamble, const FileEntry& file) const;
+
+  PreambleOptions preamble_;
+  CsvDialect dialect_;
+  std::shared_ptr<const FileEntry> header_file_;  // whose header is dialect_.header
+  mutable OpenFiles open_files_;
+};
+
+}  // namespace millrace

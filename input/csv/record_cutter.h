@@ -1,0 +1,103 @@
+// RecordCutter: one record after another from a chunk's text: by the index where it can, byte by byte where it must.
+//
+//   RecordCutter cutter(dialect, text, chunk.lines, scratch);
+//   while (cutter.next()) use(cutter.record());
+//
+// Comments are passed over, and blank lines where the dialect says so. One thread at a time; the scratch is reused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "millrace/input/csv/record_scanner.h"
+#include "millrace/input/csv/text_index.h"
+#include "millrace/input/graph/chunk.h"
+#include "millrace/input/graph/csv_dialect.h"
+
+namespace millrace {
+
+// A record cut into fields. Valid until the next call to the cutter.
+struct Record {
+  enum class Kind : uint8_t {
+    plain,    // without quotes: `text`, `begin`, `ends` and `count` say it all
+    scanned,  // with quotes, or with a fault: `scanned`
+    blank,    // a blank line, where the dialect takes it for an error
+  };
+  Kind kind = Kind::plain;
+  uint64_t offset = 0;          // in the file
+  uint64_t line = 0;            // line ends between the chunk's first record and this one
+  uint64_t lines = 0;           // line ends inside it, its own included, also where the end of the file stands for it
+  std::string_view bytes = {};  // the record with its line end; empty when a fault hides the end
+
+  // plain: field k is [ends[k - 1] + 1, ends[k]) of `text`, field 0 begins at `begin`; only fields below the dialect's
+  // number of columns can be had.
+  const char* text = nullptr;
+  size_t begin = 0;
+  const uint32_t* ends = nullptr;
+  size_t count = 0;
+  // scanned
+  const ScannedRecord* scanned = nullptr;
+
+  SyntaxFault fault() const { return kind == Kind::scanned ? scanned->fault : SyntaxFault::none; }
+  size_t size() const { return kind == Kind::scanned ? scanned->size() : count; }
+  std::string_view field(size_t index) const {
+    if (kind == Kind::scanned) return scanned->field(index);
+    const size_t first = index == 0 ? begin : ends[index - 1] + size_t{1};
+    return {text + first, ends[index] - first};
+  }
+  // Offset in the record of the field's first byte, its quote included.
+  size_t start(size_t index) const {
+    if (kind == Kind::scanned) return scanned->start(index);
+    return index == 0 ? 0 : ends[index - 1] + size_t{1} - begin;
+  }
+};
+
+// Memory that the cutters of one thread use in turn.
+struct CutterScratch {
+  TextIndex index;
+  ScannedRecord scanned;
+};
+
+class RecordCutter {
+ public:
+  // `lines`: line ends that lie before the text's first byte. The arguments outlive the cutter.
+  RecordCutter(const CsvDialect& dialect, ChunkText& text, uint64_t lines, CutterScratch& scratch);
+
+  // Goes to the next record that starts before the text's limit. False when there is none. Throws IoError.
+  // REQUIRES: the record before had no fault, or its end is certain.
+  bool next();
+  const Record& record() const { return record_; }
+
+  // File offset behind what next() passed, and the line ends up to there.
+  uint64_t end_offset() const { return text_.offset() + at_; }
+  uint64_t lines() const { return lines_; }
+
+  // Upper bound of the bytes that a CutterScratch grows to.
+  static uint64_t work_bound(const CsvDialect& dialect);
+
+ private:
+  bool has_more();
+  bool pass_comment();
+  void pass_blank();
+  void cut();
+  void cut_scanned();
+  bool find_event();
+  void drop_passed();
+  void finish(Record::Kind kind, size_t length, uint64_t lines);
+
+  const CsvDialect& dialect_;
+  ChunkText& text_;
+  const TextMarks marks_;
+  const RecordScanner scanner_;
+  TextIndex& index_;
+  ScannedRecord& scanned_;
+  Record record_;
+  size_t at_ = 0;  // where in the text the next record starts
+  uint64_t lines_ = 0;
+  size_t separator_ = 0;  // number of the next separator to look at
+  size_t event_ = 0;      // and of the next event
+  size_t surplus_ = 0;    // separators of this record that are counted, but not held
+};
+
+}  // namespace millrace

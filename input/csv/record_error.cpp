@@ -1,0 +1,155 @@
+#include "millrace/input/csv/record_error.h"
+
+#include <algorithm>
+#include <array>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+// Where the byte at `offset` of the record stands: lines below the record's first, and column in its line.
+struct Spot {
+  uint64_t lines = 0;
+  int64_t column = 1;
+};
+
+Spot spot_of(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, offset);
+  const size_t last = before.rfind('\n');
+  const size_t line_start = last == before.npos ? 0 : last + 1;
+  return {static_cast<uint64_t>(std::count(before.begin(), before.end(), '\n')),
+          static_cast<int64_t>(offset - line_start) + 1};
+}
+
+// The line of a message is that of the record; a field further below is described.
+std::string below(const Spot& spot) {
+  return spot.lines == 0 ? std::string() : cat(", on line ", spot.lines + 1, " of the record");
+}
+
+std::string column_name(uint32_t column, const std::string& field, const CsvDialect& dialect) {
+  std::string out = cat("column ", column);
+  if (column < dialect.header.size()) out += cat(' ', quote(dialect.header[column]));
+  return cat(out, " (", field, ')');
+}
+
+bool starts_like_a_name(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == text.npos) return false;
+  const char c = text[first];
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool stands_for_nothing(std::string_view text) {
+  static constexpr std::array<std::string_view, 10> kTexts = {"NA",   "na",   "N/A",  "n/a", "NULL",
+                                                              "null", "None", "none", "?",   "-"};
+  return std::find(kTexts.begin(), kTexts.end(), text) != kTexts.end();
+}
+
+std::string malformed_hint(const Record& record, std::string_view text, const CsvDialect& dialect, bool first_in_file) {
+  if (record.size() == 1) {
+    if (const auto likely = find_likely_delimiter(text, dialect)) return delimiter_hint(likely);
+  }
+  if (stands_for_nothing(text)) {
+    return cat("if it stands for a missing value, set decode_csv: {missing: ", quote(text), "} and a default");
+  }
+  if (first_in_file && dialect.header.empty() && starts_like_a_name(text)) {
+    return "the line looks like a header: set csv_reader: {header: true}";
+  }
+  return {};
+}
+
+}  // namespace
+
+RecordError syntax_error(const Record& record, const CsvDialect& dialect) {
+  const ScannedRecord& scanned = *record.scanned;
+  const Spot spot = spot_of(scanned.text(), scanned.fault_start);
+  RecordError out;
+  out.line = record.line;
+  out.column = spot.column;
+  out.certain_end = scanned.certain_end;
+  switch (scanned.fault) {
+    case SyntaxFault::none: break;
+    case SyntaxFault::quote_in_field:
+      out.message = cat("a quote inside an unquoted field", below(spot));
+      out.hint = "put the whole field in quotes and double the quotes in it, or set csv_reader: {quote: none}";
+      break;
+    case SyntaxFault::text_after_quote:
+      out.message = cat("text after a closing quote", below(spot), ": expected ", quote({&dialect.delimiter, 1}),
+                        " or the end of the line, got ", quote(scanned.text().substr(scanned.fault_at, 1)));
+      out.hint = "double the quotes inside a quoted field";
+      break;
+    case SyntaxFault::unterminated_quote:
+      out.line += spot.lines;
+      out.message = "unterminated quote: the field that starts here has no closing quote";
+      break;
+    case SyntaxFault::too_long:
+      out.column = 1;
+      out.message = cat("the record is longer than ", kMaxRecordBytes, " bytes");
+      if (dialect.quote && scanned.text().substr(scanned.fault_start, 1) == std::string_view(&*dialect.quote, 1)) {
+        out.hint = cat("a quote that is never closed? The last one opens on line ", spot.lines + 1, " of the record");
+      }
+      break;
+  }
+  return out;
+}
+
+RecordError blank_line_error(const Record& record) {
+  RecordError out;
+  out.line = record.line;
+  out.message = "a blank line";
+  out.hint = "set csv_reader: {blank_lines: skip}";
+  return out;
+}
+
+RecordError field_count_error(const Record& record, const CsvDialect& dialect) {
+  RecordError out;
+  out.line = record.line;
+  out.message = cat("expected ", count_of(dialect.columns, "field"), ", got ", record.size());
+  out.hint = cat(dialect.header.empty() ? "the first record" : "the header", " has ", dialect.columns);
+  return out;
+}
+
+RecordError value_error(const Record& record, const BadValue& bad, const RowConverter& converter,
+                        const CsvDialect& dialect, bool first_in_file) {
+  const SelectedField& field = converter.fields()[bad.field];
+  const std::string_view text = record.field(bad.column);
+  const Spot spot = spot_of(record.bytes, record.start(bad.column));
+  RecordError out;
+  out.line = record.line;
+  out.column = spot.column;
+  out.field = field.spec.name;
+  out.value = text;
+  out.message = cat(column_name(bad.column, field.spec.name, dialect), below(spot), ": ");
+  const std::string_view type = to_string(field.spec.dtype);
+  switch (bad.fault) {
+    case ValueFault::none: break;
+    case ValueFault::required:
+      out.message += cat("the value is required, got ", quote(text));
+      out.hint = cat("give ", field.spec.name, " a default");
+      break;
+    case ValueFault::malformed:
+      out.message += cat("expected ", type, ", got ", quote(text));
+      out.hint = malformed_hint(record, text, dialect, first_in_file);
+      break;
+    case ValueFault::out_of_range:
+      out.message += cat(quote(text), " is out of the range of ", type);
+      if (field.spec.dtype == DType::i32) out.hint = cat("set type: int64 or float64 for ", field.spec.name);
+      break;
+    case ValueFault::nonfinite:
+      out.message += cat(quote(text), " is not finite as ", type);
+      out.hint = "set decode_csv: {allow_nonfinite: true}";
+      break;
+  }
+  return out;
+}
+
+std::optional<char> find_likely_delimiter(std::string_view text, const CsvDialect& dialect) {
+  for (const char c : {';', '\t', '|'}) {
+    if (c != dialect.delimiter && text.find(c) != text.npos) return c;
+  }
+  return std::nullopt;
+}
+
+}  // namespace millrace

@@ -1,0 +1,187 @@
+// csv_reader: files -> text. Plans byte ranges of `chunk_bytes`; the transform "read" fetches them.
+//
+// A record belongs to the range where it starts, so one file is decoded by many threads.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/csv/range_reader.h"
+
+namespace millrace {
+
+enum class BlankLines { skip, error };
+template <>
+struct EnumNames<BlankLines> {
+  static constexpr std::pair<std::string_view, BlankLines> kNames[] = {{"skip", BlankLines::skip},
+                                                                       {"error", BlankLines::error}};
+};
+
+namespace {
+
+// Ranges that are larger bring nothing, and would not fit the decoder's 32-bit positions.
+constexpr uint64_t kMaxChunkBytes = 1u << 30;
+
+struct CsvReaderOptions {
+  bool header = false;
+  int64_t skip_lines = 0;
+  std::string delimiter = ",";
+  std::string quote = "\"";
+  std::string comment = "none";
+  BlankLines blank_lines = BlankLines::skip;
+  int64_t chunk_bytes = 262144;
+
+  void declare(OptionReader& o) {
+    o.optional("header", header, "the first record of every file names the columns");
+    o.optional("skip_lines", skip_lines, {.min = 0}, "lines to pass at the start of every file");
+    o.optional("delimiter", delimiter, "the byte between two fields");
+    o.optional("quote", quote, "the byte around fields that hold delimiters or line ends, or none");
+    o.optional("comment", comment, "lines that start with this byte are passed, or none");
+    o.optional("blank_lines", blank_lines, "what to do with lines without any byte");
+    o.optional("chunk_bytes", chunk_bytes, {.min = 1}, "bytes that one task reads and decodes");
+    if (o.reading()) check(o);
+  }
+
+  CsvDialect dialect() const {
+    CsvDialect out;
+    out.delimiter = delimiter.front();
+    out.quote = byte_or_none(quote);
+    out.comment = byte_or_none(comment);
+    out.skip_blank_lines = blank_lines == BlankLines::skip;
+    return out;
+  }
+
+ private:
+  static std::optional<char> byte_or_none(const std::string& text) {
+    return text == "none" ? std::nullopt : std::optional<char>(text.front());
+  }
+
+  void check(const OptionReader& o) const {
+    check_byte(o, "delimiter", delimiter, false);
+    check_byte(o, "quote", quote, true);
+    check_byte(o, "comment", comment, true);
+    check_differ(o, "quote", quote, "delimiter", delimiter);
+    check_differ(o, "comment", comment, "delimiter", delimiter);
+    check_differ(o, "comment", comment, "quote", quote);
+  }
+
+  static void check_byte(const OptionReader& o, std::string_view name, const std::string& text, bool may_be_none) {
+    if (may_be_none && text == "none") return;
+    if (text.size() == 1 && text != "\n" && text != "\r") return;
+    std::string hint = text == "\\t" ? "write \"\\t\" in double quotes" : "";
+    throw o.node(name).error(
+        cat("expected one byte other than a line end", may_be_none ? ", or none" : "", ", got ", millrace::quote(text)),
+        std::move(hint));
+  }
+
+  static void check_differ(const OptionReader& o, std::string_view name, const std::string& text,
+                           std::string_view other_name, const std::string& other) {
+    if (text != other || text == "none") return;
+    throw o.node(name).error(cat(name, " and ", other_name, " are both ", millrace::quote(text)));
+  }
+};
+
+class CsvReader final : public Source {
+ public:
+  using Options = CsvReaderOptions;
+  static constexpr std::string_view kDoc = "reads CSV files in ranges, by as many threads as decode them";
+
+  explicit CsvReader(Options options)
+      : options_(std::move(options)),
+        chunk_bytes_(std::min(static_cast<uint64_t>(options_.chunk_bytes), kMaxChunkBytes)) {}
+
+  std::vector<PortType> inputs() const override { return {PortType::names}; }
+
+  Port bind(const BindArgs& args) override {
+    source_ = args.source_index;
+    const PreambleOptions preamble = {options_.skip_lines, options_.header};
+    reader_ = std::make_unique<RangeReader>(*args.files, preamble, options_.dialect());
+    reader_->learn(upstream_->files());
+    return reader_->bind(args);
+  }
+
+  void check_files() const override {
+    for (const auto& file : upstream_->files()) reader_->check(file);
+  }
+
+  bool next(Unit& unit) override {
+    if (at_ >= file_.end && !take_file()) return false;
+    unit = file_;
+    unit.source = source_;
+    unit.begin = at_;
+    unit.end = std::min(file_.end, (at_ / chunk_bytes_ + 1) * chunk_bytes_);
+    unit.exact = at_is_exact_;
+    unit.line = at_is_exact_ ? line_ : 0;
+    at_ = unit.end;
+    at_is_exact_ = false;
+    return true;
+  }
+
+  ChunkBound chunk_bound() const override {
+    // A record has a byte for each of its fields, the last one's line end included; a blank line is no record.
+    const int64_t shortest = std::max<int64_t>(reader_->dialect().columns, 2);
+    return {chunk_bytes_ + 2 * kMaxRecordBytes, chunk_bytes_ / static_cast<uint64_t>(shortest) + 1};
+  }
+
+  void rewind(uint32_t run) override {
+    upstream_->rewind(run);
+    file_ = {};
+    at_ = 0;
+  }
+
+  void seek(const Position& position) override {
+    upstream_->seek(position);
+    file_ = {};
+    at_ = 0;
+    if (!take_file()) return;
+    at_ = position.offset;
+    line_ = position.line;
+  }
+
+  void save(State& state) const override { upstream_->save(state); }
+  void check(const State& state) const override { upstream_->check(state); }
+
+  Unit unit_of(const RowId& id) const override {
+    Unit unit = upstream_->unit_of(id);
+    unit.source = source_;
+    unit.begin = id.offset;
+    unit.end = id.offset + id.length;
+    unit.exact = true;
+    unit.line = id.line;
+    return unit;
+  }
+  Place place(const RowId& id) const override { return upstream_->place(id); }
+  bool endless() const override { return upstream_->endless(); }
+  const Transform& producer() const override { return *reader_; }
+
+ private:
+  // False at the end of the data. An empty file is taken too, for one unit without bytes: so every pass has a unit.
+  bool take_file() {
+    at_ = 0;
+    at_is_exact_ = true;
+    line_ = 1;
+    if (upstream_->next(file_)) return true;
+    file_ = {};
+    return false;
+  }
+
+  const Options options_;
+  const uint64_t chunk_bytes_;
+  std::unique_ptr<RangeReader> reader_;
+  uint32_t source_ = 0;
+
+  Unit file_;                 // the whole file that is being cut; without a file before the first
+  uint64_t at_ = 0;           // where the next range begins
+  bool at_is_exact_ = false;  // at_ is the start of a record, on line line_
+  uint64_t line_ = 1;
+};
+
+}  // namespace
+
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(csv_reader, CsvReader);

@@ -1,0 +1,149 @@
+// decode_csv: text -> rows. Cuts records, converts the selected columns, and says exactly what is wrong where.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/csv/record_error.h"
+#include "millrace/input/csv/row_converter.h"
+
+namespace millrace {
+
+enum class OnBadRow { fail, skip };
+template <>
+struct EnumNames<OnBadRow> {
+  static constexpr std::pair<std::string_view, OnBadRow> kNames[] = {{"fail", OnBadRow::fail},
+                                                                     {"skip", OnBadRow::skip}};
+};
+
+namespace {
+
+struct DecodeCsvOptions {
+  Spec fields;
+  std::vector<std::string> missing = {""};
+  bool allow_nonfinite = true;
+  OnBadRow on_bad_row = OnBadRow::fail;
+  std::optional<int64_t> max_bad_rows;
+
+  void declare(OptionReader& o) {
+    o.required("fields", fields, "name: {columns, type: float32, default} of each field");
+    o.optional("missing", missing, "texts, besides the empty one, that stand for no value");
+    o.optional("allow_nonfinite", allow_nonfinite, "whether nan and infinities are values");
+    o.optional("on_bad_row", on_bad_row, "fail, or leave out the rows that are wrong");
+    o.optional("max_bad_rows", max_bad_rows, {.min = 0}, "with on_bad_row: skip, how many the whole run may have");
+    if (o.reading() && max_bad_rows && on_bad_row != OnBadRow::skip) {
+      throw o.node("max_bad_rows").error("max_bad_rows needs on_bad_row: skip");
+    }
+  }
+};
+
+class DecodeCsv final : public Transform {
+ public:
+  using Options = DecodeCsvOptions;
+  static constexpr std::string_view kDoc = "turns CSV text into rows of numbers";
+
+  explicit DecodeCsv(const Options& options)
+      : requests_(read_fields(options.fields, options.allow_nonfinite)),
+        rules_{options.missing, options.allow_nonfinite},
+        skip_bad_rows_(options.on_bad_row == OnBadRow::skip),
+        max_bad_rows_(options.max_bad_rows ? static_cast<uint64_t>(*options.max_bad_rows) : UINT64_MAX) {}
+
+  std::vector<PortType> inputs() const override { return {PortType::text}; }
+
+  Port bind(const BindArgs& args) override {
+    dialect_ = args.inputs.front().dialect;
+    converter_ = std::make_unique<RowConverter>(select_fields(requests_, dialect_), rules_);
+    spec_ = converter_->spec();
+    Port out;
+    out.type = PortType::rows;
+    out.rows = spec_;
+    return out;
+  }
+
+  void apply(Chunk& chunk) const override {
+    auto& scratch = chunk.work().get<CutterScratch>(this);
+    RecordCutter cutter(dialect_, *chunk.text, chunk.lines, scratch);
+    RowBlock& rows = chunk.rows;
+    rows.configure(spec_, 1);
+    bool first = true;
+    bool more = true;
+    while (more && cutter.next()) {
+      const Record& record = cutter.record();
+      if (rows.size() == rows.capacity()) rows.grow(2 * rows.capacity());
+      const bool good = record.kind != Record::Kind::blank && record.fault() == SyntaxFault::none &&
+                        record.size() == columns() && converter_->convert(record, rows, rows.size());
+      if (good) {
+        add_row(chunk, record);
+      } else {
+        more = refuse(chunk, record, first && chunk.unit.begin == 0);
+      }
+      first = false;
+    }
+    chunk.end_record = cutter.end_offset();
+    chunk.lines = cutter.lines();
+  }
+
+  uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
+
+ private:
+  size_t columns() const { return static_cast<size_t>(dialect_.columns); }
+
+  static void add_row(Chunk& chunk, const Record& record) {
+    const int64_t row = chunk.rows.size();
+    chunk.rows.resize(row + 1);
+    RowId& id = chunk.rows.id(row);
+    id.source = chunk.unit.source;
+    id.pass = chunk.unit.pass;
+    id.file = chunk.unit.file->index;
+    id.length = static_cast<uint32_t>(record.bytes.size());
+    id.offset = record.offset;
+    id.line = record.line;
+    id.next_line = record.line + record.lines;
+  }
+
+  // Notes what is wrong with the record. True when what follows can be decoded: the record is left out.
+  bool refuse(Chunk& chunk, const Record& record, bool first_in_file) const {
+    RecordError error = find_error(record, first_in_file);
+    Place place = {chunk.unit.file->path, static_cast<int64_t>(error.line), error.column};
+    if (!skip_bad_rows_ || !error.certain_end) {
+      DataError data_error(std::move(error.message), {}, std::move(error.hint));
+      chunk.fail(std::make_exception_ptr(std::move(data_error)), std::move(place));
+      return false;
+    }
+    Note note;
+    note.kind = Note::Kind::bad_row;
+    note.row = chunk.rows.size();
+    note.place = std::move(place);
+    note.text = std::move(error.message);
+    note.field = std::move(error.field);
+    note.value = std::move(error.value);
+    note.limit = max_bad_rows_;
+    chunk.add(std::move(note));
+    return true;
+  }
+
+  RecordError find_error(const Record& record, bool first_in_file) const {
+    if (record.kind == Record::Kind::blank) return blank_line_error(record);
+    if (record.fault() != SyntaxFault::none) return syntax_error(record, dialect_);
+    if (record.size() != columns()) return field_count_error(record, dialect_);
+    return value_error(record, converter_->find_fault(record), *converter_, dialect_, first_in_file);
+  }
+
+  const std::vector<FieldRequest> requests_;
+  const ValueRules rules_;
+  const bool skip_bad_rows_;
+  const uint64_t max_bad_rows_;
+  CsvDialect dialect_;
+  std::unique_ptr<const RowConverter> converter_;
+  RowSpec spec_;
+};
+
+}  // namespace
+
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(decode_csv, DecodeCsv);

@@ -1,0 +1,268 @@
+// filename_queue: the files of a run, matched once, in an order of its own in every epoch.
+//
+// The order of pass p over n files: start from the matched order; for i = n - 1 down to 1 swap the files at i and
+// scale_to(philox64(seed, fnv1a64(name), p * 2^32 + i), i + 1). It depends on nothing else, so a run may begin
+// anywhere.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+
+namespace millrace {
+
+namespace {
+
+struct ShardOptions {
+  int64_t index = 0;
+  int64_t count = 1;
+
+  void declare(OptionReader& o) {
+    o.required("index", index, {.min = 0}, "which share of the files to take, from 0");
+    o.required("count", count, {.min = 1}, "how many shares there are");
+    if (o.reading() && index >= count) {
+      throw o.node("index").error(cat("expected less than count = ", count, ", got ", index), "shards count from 0");
+    }
+  }
+};
+
+}  // namespace
+
+template <>
+struct OptionType<ShardOptions> {
+  static ShardOptions read(const Spec& spec) { return read_options<ShardOptions>(spec); }
+  static Spec write(const ShardOptions& value) {
+    return Spec::map(Place{}).set("index", value.index).set("count", value.count);
+  }
+  static std::string type() { return "{index, count}"; }
+};
+
+namespace {
+
+// Names to show of a folder where nothing matched.
+constexpr size_t kShownNames = 5;
+
+struct FilenameQueueOptions {
+  std::vector<std::string> files;
+  bool shuffle = true;
+  std::optional<int64_t> epochs;
+  std::optional<ShardOptions> shard;
+  Place files_place;
+
+  void declare(OptionReader& o) {
+    o.required("files", files, "a path, a pattern (*, ?, [..]), or a list of them");
+    o.optional("shuffle", shuffle, "a fresh order of the files in every epoch");
+    o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how often to read the files; absent: endlessly");
+    o.optional("shard", shard, "take every count-th file of each epoch's order, from index on");
+    if (!o.reading()) return;
+    files_place = o.node("files").place();
+    if (files.empty()) throw o.node("files").error("expected at least one file or pattern, got an empty list");
+  }
+};
+
+// Rethrows what went wrong with an input file before the run as a MissingError.
+template <class Body>
+auto as_missing(const Body& body) {
+  try {
+    return body();
+  } catch (const MissingError&) {
+    throw;
+  } catch (const IoError& error) {
+    throw MissingError(error.message(), error.place(), error.hint());
+  }
+}
+
+std::string folder_of(std::string_view pattern) {
+  const size_t wildcard = std::min(pattern.find_first_of("*?["), pattern.size());
+  const size_t slash = pattern.substr(0, wildcard).rfind('/');
+  if (slash == pattern.npos) return ".";
+  return slash == 0 ? "/" : std::string(pattern.substr(0, slash));
+}
+
+// What there is where nothing matched.
+std::string describe_folder(const std::string& pattern, FileSystem& files) {
+  const std::string folder = folder_of(pattern);
+  const std::string name = folder == "." ? "the current folder" : cat("the folder ", folder);
+  if (files.type(folder) != FileSystem::Type::folder) {
+    return folder == "." ? std::string() : cat("there is no folder ", folder);
+  }
+  std::vector<std::string> names = files.list(folder);
+  if (names.empty()) return cat(name, " is empty");
+  const std::string near = nearest(pattern.substr(pattern.rfind('/') + 1), names);
+  const size_t count = names.size();
+  if (count > kShownNames) {
+    names.resize(kShownNames);
+    names.push_back(cat(count - kShownNames, " more"));
+  }
+  return cat(near.empty() ? "" : cat("did you mean ", near, "? "), name, " holds ", join(names));
+}
+
+class FilenameQueue final : public Source {
+ public:
+  using Options = FilenameQueueOptions;
+  static constexpr std::string_view kDoc = "names the files to read, in a fresh order in every epoch";
+
+  explicit FilenameQueue(Options options) : options_(std::move(options)) {}
+
+  std::vector<PortType> inputs() const override { return {}; }
+
+  Port bind(const BindArgs& args) override {
+    seed_ = args.seed;
+    stream_ = fnv1a64(args.name);
+    source_ = args.source_index;
+    as_missing([&] {
+      for (const std::string& pattern : options_.files) match(pattern, *args.files);
+    });
+    order_.resize(entries_.size());
+    if (files_of_a_pass() == 0) {
+      throw ConfigError(
+          cat("shard ", options_.shard->index, " of ", options_.shard->count, " is empty: there ",
+              entries_.size() == 1 ? "is " : "are ", count_of(static_cast<int64_t>(entries_.size()), "file")),
+          options_.files_place);
+    }
+    rewind(0);
+    Port out;
+    out.type = PortType::names;
+    return out;
+  }
+
+  bool next(Unit& unit) override {
+    if (ordinal_ >= files_of_a_pass()) {
+      ++pass_;
+      ordinal_ = 0;
+    }
+    if (pass_ >= end_pass_) return false;
+    if (order_pass_ != pass_) make_order();
+    const size_t place = options_.shard ? shard_index() + ordinal_ * shard_count() : ordinal_;
+    unit = whole(entries_[order_[place]], static_cast<uint32_t>(pass_));
+    unit.file_ordinal = static_cast<uint32_t>(ordinal_++);
+    return true;
+  }
+
+  // A run's passes follow those of the run before, so each has its own order.
+  void rewind(uint32_t run) override {
+    const uint64_t epochs = options_.epochs ? static_cast<uint64_t>(*options_.epochs) : 0;
+    pass_ = run * epochs;
+    end_pass_ = options_.epochs ? pass_ + epochs : UINT64_MAX;
+    ordinal_ = 0;
+  }
+
+  void seek(const Position& position) override {
+    if (options_.epochs) rewind(position.pass / static_cast<uint32_t>(*options_.epochs));
+    pass_ = position.pass;
+    ordinal_ = position.file_ordinal;
+  }
+
+  void save(State& state) const override {
+    std::string paths;
+    std::vector<uint64_t> sizes;
+    for (const auto& entry : entries_) {
+      paths += entry->path;
+      paths += '\0';
+      sizes.push_back(entry->size);
+    }
+    state.set_text("files", std::move(paths));
+    state.set("sizes", std::move(sizes));
+  }
+
+  void check(const State& state) const override {
+    const std::vector<uint64_t>& sizes = state.values("sizes");
+    if (sizes.size() != entries_.size()) {
+      throw DataError(cat("the saved state is of ", count_of(static_cast<int64_t>(sizes.size()), "file"),
+                          ", now there ", entries_.size() == 1 ? "is " : "are ", entries_.size()));
+    }
+    std::string_view paths = state.text("files");
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const size_t end = paths.find('\0');
+      const std::string_view path = paths.substr(0, end);
+      paths.remove_prefix(end == paths.npos ? paths.size() : end + 1);
+      if (path != entries_[i]->path) {
+        throw DataError(cat("the saved state has the file ", path, " where there is ", entries_[i]->path, " now"));
+      }
+      if (sizes[i] != entries_[i]->size) {
+        throw DataError(cat("the file has changed since the state was saved: expected ", sizes[i], " bytes, got ",
+                            entries_[i]->size),
+                        {entries_[i]->path});
+      }
+    }
+  }
+
+  Unit unit_of(const RowId& id) const override { return whole(entries_.at(id.file), id.pass); }
+  Place place(const RowId& id) const override { return {entries_.at(id.file)->path, static_cast<int64_t>(id.line)}; }
+  bool endless() const override { return !options_.epochs; }
+  std::vector<std::shared_ptr<const FileEntry>> files() const override { return entries_; }
+  const Transform& producer() const override { throw InternalError("a source of names has no producer"); }
+
+ private:
+  void match(const std::string& pattern, FileSystem& files) {
+    std::vector<std::string> paths = files.match(pattern);
+    if (paths.empty()) {
+      throw MissingError(cat("no file matches ", millrace::quote(pattern, 200)), options_.files_place,
+                         describe_folder(pattern, files));
+    }
+    for (std::string& path : paths) add(std::move(path), files);
+  }
+
+  void add(std::string path, FileSystem& files) {
+    switch (files.type(path)) {
+      case FileSystem::Type::file: break;
+      case FileSystem::Type::none: throw MissingError("the file is a link to nothing", {path});
+      case FileSystem::Type::folder:
+        throw MissingError("expected a file, got a folder", {path}, cat("to read what is in it, write ", path, "/*"));
+      case FileSystem::Type::other: throw MissingError("expected a file, got something else", {path});
+    }
+    auto entry = std::make_shared<FileEntry>();
+    entry->size = files.open(path)->size();
+    entry->path = std::move(path);
+    entry->index = static_cast<uint32_t>(entries_.size());
+    entries_.push_back(std::move(entry));
+  }
+
+  size_t shard_index() const { return options_.shard ? static_cast<size_t>(options_.shard->index) : 0; }
+  size_t shard_count() const { return options_.shard ? static_cast<size_t>(options_.shard->count) : 1; }
+  size_t files_of_a_pass() const {
+    if (shard_index() >= entries_.size()) return 0;
+    return (entries_.size() - shard_index() - 1) / shard_count() + 1;
+  }
+
+  void make_order() {
+    std::iota(order_.begin(), order_.end(), uint32_t{0});
+    for (size_t i = order_.size(); options_.shuffle && i-- > 1;) {
+      const uint64_t draw = philox64(seed_, stream_, pass_ << 32 | i);
+      std::swap(order_[i], order_[scale_to(draw, i + 1)]);
+    }
+    order_pass_ = pass_;
+  }
+
+  Unit whole(const std::shared_ptr<const FileEntry>& entry, uint32_t pass) const {
+    Unit unit;
+    unit.file = entry;
+    unit.end = entry->size;
+    unit.source = source_;
+    unit.pass = pass;
+    unit.exact = true;
+    unit.line = 1;
+    return unit;
+  }
+
+  const Options options_;
+  uint64_t seed_ = 0, stream_ = 0;
+  uint32_t source_ = 0;
+  std::vector<std::shared_ptr<const FileEntry>> entries_;  // as matched
+
+  uint64_t pass_ = 0, end_pass_ = 0;
+  size_t ordinal_ = 0;                // files of this pass that were given out
+  std::vector<uint32_t> order_;       // of pass order_pass_
+  uint64_t order_pass_ = UINT64_MAX;  // none yet
+};
+
+}  // namespace
+
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(filename_queue, FilenameQueue);

@@ -1,0 +1,150 @@
+// ChunkScheduler: turns a source's units into chunks, on an executor's threads or inline, and gives them in order.
+//
+// At most `threads` tasks run at once, none of them waits, and each takes the oldest unit that nobody has begun. A unit
+// is planned when there is room for its result: threads + 1 chunks always (the consumer's among them), more while the
+// rows that wait are fewer than `rows`. For text it checks that each chunk starts where the one before ended, and runs
+// a unit again where its task guessed wrong. next(), restart() and the set-up belong to the consumer; cancel() to any
+// thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/executor.h"
+#include "millrace/input/graph/transform_chain.h"
+#include "millrace/input/op.h"
+
+namespace millrace {
+
+// A chunk that is handed on: its notes and rows hold.
+struct ReadyChunk {
+  Chunk* chunk = nullptr;  // null: there is no more
+  uint64_t begin = 0;      // text: the offset that the chunk's first line starts at, and that line's number
+  uint64_t line = 0;
+  explicit operator bool() const { return chunk != nullptr; }
+};
+
+class ChunkScheduler : private Task {
+ public:
+  // `text`: the source gives text, whose chunks must join. Both outlive this.
+  ChunkScheduler(Source& source, const TransformChain& chain, bool text);
+  ~ChunkScheduler() override;
+  ChunkScheduler(const ChunkScheduler&) = delete;
+  ChunkScheduler& operator=(const ChunkScheduler&) = delete;
+
+  // Before the first next(). nullptr: everything runs inside next().
+  void set_executor(Executor* executor);
+  void set_ahead(int64_t rows, int threads);
+
+  // The next chunk, which holds until the next call; none at the end of the data and after cancel(). An exception of
+  // the source becomes an error note. Throws the first failure of a task that is no error of the data, at every call.
+  // REQUIRES: called from inside the executor's run().
+  ReadyChunk next();
+  // Throws such a failure. Cheap when there is none.
+  void check() const {
+    if (alarmed_.load(std::memory_order_acquire)) raise_failure();
+  }
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  void cancel() noexcept;
+  // Ends what runs and forgets what waits. The caller then moves the source, and next() goes on from there.
+  void restart();
+
+  // How many chunks exist, and the bytes of their rows; for tests of bounds.
+  struct Held {
+    size_t chunks = 0;
+    size_t bytes = 0;
+  };
+  Held held() const;
+  // Per link of the chain, what was done so far.
+  std::vector<TaskMemory::Work> work() const;
+  uint64_t waited_nanoseconds() const { return waited_nanoseconds_; }
+  uint64_t second_tries() const { return second_tries_; }
+
+ private:
+  enum class Stage : uint8_t { planned, running, done };
+  struct Slot {
+    Stage stage = Stage::planned;
+    bool confirmed = false;
+    Chunk chunk;
+    std::exception_ptr failure;  // held back until it is known that the task began at a record
+    uint64_t begin = 0, line = 0;
+    size_t bytes = 0;  // held by the chunk
+  };
+
+  void run() noexcept override;
+  void decode(Slot& slot, TaskMemory& memory) noexcept;
+
+  // These require mutex_.
+  int plan_more() noexcept;
+  bool has_room() const;
+  bool plan();
+  Slot& append_slot();
+  bool begin_task(Slot& slot, uint64_t sequence);
+  void end_task(Slot& slot, TaskMemory& memory);
+  void join_chunks();
+  bool join_chunk(Slot& slot);
+  Slot& hand_on_first();
+  void release_current();
+  void fail(std::exception_ptr failure) noexcept;
+  bool first_is_done() const { return first_ < planned_ && slot_at(first_).stage == Stage::done; }
+  bool take_wake() noexcept { return std::exchange(consumer_waits_, false); }
+  size_t waiting_bytes(const Slot& slot) const { return std::max(slot.bytes, row_bytes_); }
+  Slot& slot_at(uint64_t sequence) const { return *ring_[sequence % ring_.size()]; }
+
+  void submit(int tasks) noexcept;
+  void wait_for_first(std::unique_lock<std::mutex>& lock);
+  void run_again(std::unique_lock<std::mutex>& lock, Slot& slot);
+  Slot* next_inline(std::unique_lock<std::mutex>& lock);
+  Slot* next_planned(std::unique_lock<std::mutex>& lock);
+  [[noreturn]] void raise_failure() const;
+
+  // Constant after the set-up.
+  Source& source_;
+  const TransformChain& chain_;
+  const bool text_;
+  const size_t row_bytes_;
+  Executor* executor_ = nullptr;
+  int64_t ahead_rows_ = 0;
+  int wanted_threads_ = 0;
+  int threads_ = 1;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_. Sequence numbers: first_ is the next to hand on (the one before it may be current_), then come
+  // those before started_, those before planned_; joined_ is the first whose start is not confirmed.
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<Slot*> ring_;
+  std::vector<Slot*> free_;  // the last one in is the first one out, so that few keep large memory
+  uint64_t first_ = 0, started_ = 0, planned_ = 0, joined_ = 0;
+  uint64_t chain_end_ = 0, chain_line_ = 0;  // where the text chunk before joined_ ended
+  Slot* current_ = nullptr;
+  int active_ = 0;            // tasks submitted and not ended
+  size_t waiting_bytes_ = 0;  // of the chunks that are done and not handed on
+  size_t largest_bytes_ = 0;  // of any chunk so far
+  size_t held_bytes_ = 0;     // of all slots
+  bool ended_ = false;
+  bool stopping_ = false;
+  bool consumer_waits_ = false;
+  std::exception_ptr failure_;
+  std::vector<std::unique_ptr<TaskMemory>> memories_;
+  std::vector<TaskMemory*> free_memories_;
+  std::vector<TaskMemory::Work> work_;
+
+  std::atomic<bool> alarmed_{false};  // failure_ is set
+  std::atomic<bool> cancelled_{false};
+
+  // Used by the consumer only.
+  TaskMemory consumer_memory_;
+  uint64_t waited_nanoseconds_ = 0;
+  uint64_t second_tries_ = 0;
+
+  std::unique_ptr<Completion> first_done_;
+  std::unique_ptr<TaskGroup> tasks_;  // last: its destructor waits for them
+};
+
+}  // namespace millrace

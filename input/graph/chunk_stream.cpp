@@ -1,0 +1,163 @@
+#include "millrace/input/graph/chunk_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+std::vector<ChainLink> with_producer(Source& source, const std::string& name, const Port& port,
+                                     std::vector<ChainLink> links) {
+  links.insert(links.begin(), {.transform = &source.producer(), .name = name, .output = port});
+  return links;
+}
+
+}  // namespace
+
+ChunkStream::ChunkStream(Source& source, std::string name, const Port& source_port, std::vector<ChainLink> links)
+    : source_(source),
+      name_(std::move(name)),
+      text_(source_port.type == PortType::text),
+      chain_(PortType::none, with_producer(source, name_, source_port, std::move(links))),
+      cursor_(chain_, log_, [this](const RowId& id) { return source_.place(id); }),
+      scheduler_(source_, chain_, text_) {}
+
+void ChunkStream::start(Executor* executor, const StreamEvents* events) {
+  log_.set_events(events);
+  scheduler_.set_executor(executor);
+}
+
+void ChunkStream::set_ahead(int64_t rows, int threads) {
+  ahead_rows_ = rows;
+  threads_ = threads;
+  scheduler_.set_ahead(rows, threads);
+}
+
+RowSpan ChunkStream::pull(int64_t at_most) {
+  if (failure_) raise_copy(failure_);
+  scheduler_.check();
+  try {
+    while (!scheduler_.cancelled()) {
+      if (cursor_.inside()) {
+        const RowSpan span = cursor_.next(at_most);
+        if (span) {
+          settle(span);
+          return span;
+        }
+        bytes_before_chunk_ += text_ ? cursor_.chunk().end_record - chunk_begin_ : 0;
+        bytes_ = bytes_before_chunk_;
+        cursor_.leave();
+      }
+      if (!enter_next_chunk()) break;
+    }
+    return {};
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+bool ChunkStream::enter_next_chunk() {
+  const ReadyChunk ready = scheduler_.next();
+  if (!ready) return false;
+  note_pass(ready.chunk->unit.pass);
+  chunk_begin_ = ready.begin;
+  cursor_.enter(*ready.chunk, text_ ? ready.line : 0);
+  return true;
+}
+
+// An endless source whose pass gave no row would be read forever.
+void ChunkStream::note_pass(uint32_t pass) {
+  if (in_pass_ && pass == pass_) return;
+  if (in_pass_ && !pass_has_rows_ && source_.endless()) {
+    throw DataError(cat(name_, ": the data has no row to give, and without epochs it would be read forever"), {},
+                    "check what the files hold and what is left out, or set epochs");
+  }
+  in_pass_ = true;
+  pass_ = pass;
+  pass_has_rows_ = false;
+}
+
+void ChunkStream::settle(const RowSpan& span) {
+  const RowId& last = span.block->id(span.begin + span.count - 1);
+  const Unit& unit = cursor_.chunk().unit;
+  position_ = {unit.pass, unit.file_ordinal, last.offset + (unit.file ? last.length : 1), last.next_line};
+  positioned_ = true;
+  pass_has_rows_ = true;
+  if (text_) bytes_ = bytes_before_chunk_ + (position_.offset - chunk_begin_);
+  position_bytes_ = bytes_;
+  log_.mark();
+}
+
+void ChunkStream::rewind(uint32_t run) {
+  scheduler_.restart();
+  cursor_.leave();
+  source_.rewind(run);
+  run_ = run;
+  positioned_ = false;
+  position_bytes_ = bytes_before_chunk_ = bytes_;
+  in_pass_ = false;
+  log_.mark();
+}
+
+void ChunkStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
+  const Unit unit = source_.unit_of(id);
+  fetched_.reset(unit);
+  if (const std::exception_ptr failure = chain_.apply(fetched_, fetch_memory_)) raise_copy(failure);
+  NoteLog silent;
+  ChunkCursor cursor(chain_, silent, [this](const RowId& which) { return source_.place(which); });
+  cursor.enter(fetched_, text_ ? unit.line : 0);
+  const RowSpan span = cursor.next(1);
+  if (fetched_.rows.size() != 1 || !(fetched_.rows.id(0) == id)) {
+    throw DataError("the row is not what it was when the state was saved", source_.place(id),
+                    "a run goes on only with the data that it began with");
+  }
+  block.copy_row(*span.block, span.begin, row);
+}
+
+void ChunkStream::save(State& state) const {
+  state.set("run", run_);
+  state.set("bytes", position_bytes_);
+  if (positioned_) {
+    state.set("position", {position_.pass, position_.file_ordinal, position_.offset, position_.line});
+  }
+  log_.save(state);
+  source_.save(state.scope("source"));
+}
+
+void ChunkStream::restore(const State& state) {
+  source_.check(state.scope("source"));
+  rewind(static_cast<uint32_t>(state.value("run")));
+  bytes_ = bytes_before_chunk_ = position_bytes_ = state.value("bytes");
+  log_.restore(state);
+  if (!state.has("position")) return;
+  const std::vector<uint64_t>& saved = state.values("position");
+  if (saved.size() != 4)
+    throw DataError(cat("the saved position of ", name_, " has ", saved.size(), " numbers, not 4"));
+  position_ = {static_cast<uint32_t>(saved[0]), static_cast<uint32_t>(saved[1]), saved[2], saved[3]};
+  positioned_ = true;
+  source_.seek(position_);
+  in_pass_ = true;
+  pass_ = position_.pass;
+  pass_has_rows_ = true;
+}
+
+uint64_t ChunkStream::memory_bound(int threads) const {
+  const auto tasks = static_cast<uint64_t>(threads_ == 0 ? threads : std::min(threads_, threads));
+  const ChunkBound chunk = source_.chunk_bound();
+  uint64_t row_bytes = 0;
+  uint64_t work_bytes = chunk.text_bytes;
+  for (const ChainLink& link : chain_.links()) {
+    row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));
+    work_bytes += link.transform->work_bound();
+  }
+  // Blocks grow by doubling; every task may hold a spare block besides its chunk.
+  const uint64_t chunk_bytes = 2 * chunk.rows * row_bytes;
+  return static_cast<uint64_t>(ahead_rows_) * row_bytes + (tasks + 2) * chunk_bytes +
+         (tasks + 1) * (work_bytes + chunk_bytes);
+}
+
+}  // namespace millrace

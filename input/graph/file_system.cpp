@@ -1,0 +1,97 @@
+#include "millrace/input/graph/file_system.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/graph/glob.h"
+
+namespace millrace {
+
+namespace {
+
+// Linux reads at most this many bytes in one call.
+constexpr size_t kMaxRead = size_t{1} << 30;
+
+[[noreturn]] void fail(const std::string& path, std::string_view what, int code) {
+  const char* reason = strerrordesc_np(code);
+  throw IoError(cat(what, ": ", reason != nullptr ? std::string(reason) : cat("error ", code)), {path});
+}
+
+class LocalFile : public File {
+ public:
+  explicit LocalFile(const std::string& path) : path_(path), descriptor_(open_file(path)) {
+    struct stat status = {};
+    if (fstat(descriptor_, &status) != 0 || S_ISDIR(status.st_mode)) {
+      const int code = S_ISDIR(status.st_mode) ? EISDIR : errno;
+      close(descriptor_);
+      fail(path, "cannot open the file", code);
+    }
+    size_ = static_cast<uint64_t>(status.st_size);
+  }
+  ~LocalFile() override { close(descriptor_); }
+  LocalFile(const LocalFile&) = delete;
+  LocalFile& operator=(const LocalFile&) = delete;
+
+  uint64_t size() const override { return size_; }
+
+  size_t read(uint64_t offset, void* to, size_t bytes) const override {
+    size_t done = 0;
+    while (done < bytes) {
+      const size_t wanted = std::min(bytes - done, kMaxRead);
+      const ssize_t got = pread(descriptor_, static_cast<char*>(to) + done, wanted, static_cast<off_t>(offset + done));
+      if (got == 0) break;
+      if (got > 0) {
+        done += static_cast<size_t>(got);
+      } else if (errno != EINTR) {
+        fail(path_, "cannot read the file", errno);
+      }
+    }
+    return done;
+  }
+
+ private:
+  static int open_file(const std::string& path) {
+    int descriptor = -1;
+    do {
+      descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
+    if (descriptor < 0) fail(path, "cannot open the file", errno);
+    return descriptor;
+  }
+
+  std::string path_;
+  int descriptor_;
+  uint64_t size_ = 0;
+};
+
+class LocalFileSystem : public FileSystem {
+ public:
+  std::unique_ptr<File> open(const std::string& path) override { return std::make_unique<LocalFile>(path); }
+
+  Type type(const std::string& path) override {
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0) return Type::none;
+    if (S_ISREG(status.st_mode)) return Type::file;
+    return S_ISDIR(status.st_mode) ? Type::folder : Type::other;
+  }
+
+  std::vector<std::string> match(const std::string& pattern) override { return glob_paths(pattern); }
+  std::vector<std::string> list(const std::string& folder) override { return list_folder(folder); }
+};
+
+}  // namespace
+
+FileSystem& FileSystem::local() {
+  static LocalFileSystem files;
+  return files;
+}
+
+}  // namespace millrace

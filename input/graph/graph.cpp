@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/input/graph/graph_impl.h"
+#include "millrace/input/graph/graph_list.h"
+#include "millrace/input/graph/pipeline.h"
+
+namespace millrace {
+
+std::string_view to_string(PortType type) {
+  switch (type) {
+    case PortType::none: return "nothing";
+    case PortType::names: return "names";
+    case PortType::text: return "text";
+    case PortType::rows: return "rows";
+    case PortType::batches: return "batches";
+  }
+  return "nothing";
+}
+
+namespace {
+
+// The built-in ops that lead from one port to another.
+std::string ops_between(PortType got, PortType expected) {
+  static constexpr std::string_view kSteps[] = {"filename_queue", "csv_reader", "decode_csv", "batch"};
+  std::vector<std::string> steps;
+  for (auto step = static_cast<size_t>(got); step < static_cast<size_t>(expected); ++step) {
+    steps.emplace_back(kSteps[step]);
+  }
+  return join(steps);
+}
+
+bool fits(const GraphNode& node, PortType expected, PortType got) {
+  return expected == got || (node.transform != nullptr && expected == PortType::rows && got == PortType::batches);
+}
+
+void check_port(const GraphNode& node, PortType expected, const GraphNode& before) {
+  const PortType got = before.output.type;
+  if (fits(node, expected, got)) return;
+  const std::string between = ops_between(got, expected);
+  throw node.spec.error(
+      cat(node.name, " expects ", to_string(expected), ", but ", before.name, " gives ", to_string(got)),
+      between.empty() ? cat("put ", node.name, " before ", before.name) : cat("put ", between, " between them"));
+}
+
+size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::string& name) {
+  std::vector<std::string> earlier;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (i < user) earlier.push_back(nodes[i].name);
+    if (nodes[i].name != name) continue;
+    if (i < user) return i;
+    throw nodes[user].spec.error(cat(nodes[user].name, " takes from ", name, ", which does not stand before it"),
+                                 "move it up: an op takes from ops above it");
+  }
+  const std::string near = nearest(name, earlier);
+  throw nodes[user].spec.error(
+      cat(nodes[user].name, " takes from ", quote(name), ", but no op has that name"),
+      near.empty() ? cat("the ops above it are ", join(earlier)) : cat("did you mean ", near, "?"));
+}
+
+// Finds the inputs of every op: those that `from` names, else the op before.
+void connect(std::vector<GraphNode>& nodes) {
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    GraphNode& node = nodes[i];
+    const std::vector<PortType> wanted = node.op->inputs();
+    for (const std::string& name : node.from) node.inputs.push_back(find_input(nodes, i, name));
+    if (node.from.empty() && wanted.size() == 1) {
+      if (i == 0) {
+        throw node.spec.error(cat(node.name, " expects ", to_string(wanted[0]), ", but no op stands before it"),
+                              cat("put ", ops_between(PortType::none, wanted[0]), " before it"));
+      }
+      node.inputs.push_back(i - 1);
+    }
+    if (node.inputs.size() != wanted.size()) {
+      throw node.spec.error(
+          cat(node.name, " takes ", wanted.empty() ? "no input" : count_of(std::ssize(wanted), "input"), ", got ",
+              node.inputs.size()),
+          wanted.empty() ? "" : "name them in from: [a, b]");
+    }
+  }
+}
+
+// Every output but the last goes to exactly one op.
+void check_uses(const std::vector<GraphNode>& nodes) {
+  std::vector<std::vector<std::string>> users(nodes.size());
+  for (const GraphNode& node : nodes) {
+    for (size_t input : node.inputs) users[input].push_back(node.name);
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (users[i].size() > 1) {
+      throw nodes[i].spec.error(cat(nodes[i].name, " is used by ", join(users[i]), "; an op's output goes to one op"),
+                                "write the op once for each of them");
+    }
+    if (users[i].empty() && i + 1 < nodes.size()) {
+      throw nodes[i].spec.error(cat("no op uses ", nodes[i].name), "name it in a from, or remove it");
+    }
+  }
+}
+
+void bind(GraphImpl& graph, const GraphArgs& args) {
+  uint32_t source_index = 0;
+  for (GraphNode& node : graph.nodes) {
+    std::vector<Port> ports;
+    const std::vector<PortType> wanted = node.op->inputs();
+    int64_t batch_size = 0;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const GraphNode& before = graph.nodes[node.inputs[i]];
+      check_port(node, wanted[i], before);
+      ports.push_back(before.output);
+      // A transform of rows may stand behind a batch; it sees rows all the same.
+      if (wanted[i] == PortType::rows && before.output.type == PortType::batches) {
+        batch_size = before.output.batch_size;
+        ports.back().type = PortType::rows;
+      }
+      if (node.source != nullptr) node.source->set_upstream(before.source);
+    }
+    FileSystem* files = args.files != nullptr ? args.files : &FileSystem::local();
+    node.output = at_node(node, [&] { return node.op->bind({ports, node.name, args.seed, files, source_index}); });
+    if (batch_size > 0 && node.output.type == PortType::rows) {
+      node.output.type = PortType::batches;
+      node.output.batch_size = batch_size;
+    }
+    if (node.source != nullptr && node.output.type != PortType::names) {
+      graph.sources.push_back(node.source);
+      ++source_index;
+    }
+    for (const std::string& warning : node.op->warnings()) graph.warnings.push_back(cat(node.name, ": ", warning));
+  }
+}
+
+ChainLink link_of(const GraphNode& node) {
+  return {.transform = node.transform, .reporter = node.transform, .name = node.name, .output = node.output};
+}
+
+// Goes back from node `last` over transforms; `links` receives them in the order in which they run.
+size_t collect_links(const GraphImpl& graph, size_t last, std::vector<ChainLink>& links) {
+  while (graph.nodes[last].transform != nullptr) {
+    links.insert(links.begin(), link_of(graph.nodes[last]));
+    last = graph.nodes[last].inputs.front();
+  }
+  return last;
+}
+
+// The stream of the rows that node `last` gives.
+RowStream& make_stream(GraphImpl& graph, size_t last) {
+  std::vector<ChainLink> links;
+  const GraphNode& node = graph.nodes[collect_links(graph, last, links)];
+  if (node.source != nullptr) {
+    graph.chunk_streams.push_back(
+        std::make_unique<ChunkStream>(*node.source, node.name, node.output, std::move(links)));
+    return *graph.chunk_streams.back();
+  }
+  std::vector<RowStream*> streams;
+  for (size_t input : node.inputs) streams.push_back(&make_stream(graph, input));
+  node.row_buffer->set_streams(std::move(streams));
+  if (links.empty()) return *node.row_buffer;
+  graph.transform_streams.push_back(std::make_unique<TransformStream>(
+      *node.row_buffer, node.output.rows, std::move(links), [&graph](const RowId& id) { return graph.place(id); }));
+  return *graph.transform_streams.back();
+}
+
+void make_streams(GraphImpl& graph) {
+  const GraphNode& last = graph.nodes.back();
+  if (last.output.type != PortType::batches) {
+    throw last.spec.error(cat("the last op must give batches, but ", last.name, " gives ", to_string(last.output.type)),
+                          cat("end the list with ", ops_between(last.output.type, PortType::batches)));
+  }
+  graph.batch_node = collect_links(graph, graph.nodes.size() - 1, graph.batch_links);
+  const GraphNode& buffer = graph.nodes[graph.batch_node];
+  RowStream& stream = make_stream(graph, buffer.inputs.front());
+  const Ahead ahead = buffer.batch_buffer->ahead();
+  stream.set_ahead(ahead.rows, ahead.threads);
+  buffer.batch_buffer->set_stream(&stream);
+}
+
+}  // namespace
+
+InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const GraphArgs& args) {
+  auto impl = std::make_unique<GraphImpl>();
+  impl->seed = args.seed;
+  impl->nodes = read_graph_list(list, registry, impl->resolved);
+  connect(impl->nodes);
+  check_uses(impl->nodes);
+  bind(*impl, args);
+  make_streams(*impl);
+  return InputGraph(std::move(impl));
+}
+
+InputGraph::InputGraph(std::unique_ptr<GraphImpl> impl) : impl_(std::move(impl)) {}
+InputGraph::InputGraph(InputGraph&&) noexcept = default;
+InputGraph& InputGraph::operator=(InputGraph&&) noexcept = default;
+InputGraph::~InputGraph() = default;
+
+const Port& InputGraph::output() const { return impl_->output(); }
+const Spec& InputGraph::resolved() const { return impl_->resolved; }
+const std::vector<std::string>& InputGraph::warnings() const { return impl_->warnings; }
+
+void InputGraph::check_files() const {
+  for (const GraphNode& node : impl_->nodes) {
+    at_node(node, [&] { node.op->check_files(); });
+  }
+}
+
+uint64_t InputGraph::memory_bound(int threads) const {
+  const int64_t batch_size = output().batch_size;
+  uint64_t bytes = 0;
+  for (const GraphNode& node : impl_->nodes) bytes += node.op->memory_bound();
+  for (const auto& stream : impl_->chunk_streams) bytes += stream->memory_bound(threads);
+  for (const auto& stream : impl_->transform_streams) bytes += stream->memory_bound(batch_size);
+  uint64_t row_bytes = impl_->batch_links.empty() ? 0 : impl_->buffer_rows().row_bytes() + sizeof(RowId);
+  for (const ChainLink& link : impl_->batch_links) {
+    row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));
+    bytes += link.transform->work_bound();
+  }
+  return bytes + 2 * static_cast<uint64_t>(batch_size) * row_bytes;
+}
+
+}  // namespace millrace

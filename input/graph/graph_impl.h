@@ -1,0 +1,62 @@
+// What an InputGraph holds; shared by graph.cpp, which builds it, and pipeline.cpp, which runs it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/input/graph/chunk_stream.h"
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/input/graph/transform_stream.h"
+
+namespace millrace {
+
+// One op of the list. Exactly one of the four pointers below `op` is set; it is what `op` is.
+struct GraphNode {
+  std::string kind, name;
+  Spec spec;  // as written, for the place of errors
+  std::unique_ptr<Op> op;
+  Source* source = nullptr;
+  Transform* transform = nullptr;
+  RowBuffer* row_buffer = nullptr;
+  BatchBuffer* batch_buffer = nullptr;
+  std::vector<std::string> from;  // as written; empty: the op before
+  std::vector<size_t> inputs;     // earlier nodes
+  Port output;
+};
+
+struct GraphImpl {
+  Place place(const RowId& id) const { return sources[id.source]->place(id); }
+
+  uint64_t seed = 0;
+  std::vector<GraphNode> nodes;  // an op stands behind its inputs
+  std::vector<Source*> sources;  // by RowId::source
+  Spec resolved;
+  std::vector<std::string> warnings;
+
+  // The streams refer to the ops; a stream reads those before it.
+  std::vector<std::unique_ptr<ChunkStream>> chunk_streams;
+  std::vector<std::unique_ptr<TransformStream>> transform_streams;
+  size_t batch_node = 0;  // the batch buffer; the transforms behind it are batch_links
+  std::vector<ChainLink> batch_links;
+
+  BatchBuffer& batch_buffer() const { return *nodes[batch_node].batch_buffer; }
+  const RowSpec& buffer_rows() const { return nodes[batch_node].output.rows; }
+  const Port& output() const { return nodes.back().output; }
+};
+
+// Calls `body`; an Error without a place that it throws gets the place and the path of `node`.
+template <class Body>
+auto at_node(const GraphNode& node, const Body& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    if (!error.place().known()) {
+      error.add_context(node.spec.path().empty() ? node.name : node.spec.path());
+      error.set_place(node.spec.place());
+    }
+    throw;
+  }
+}
+
+}  // namespace millrace

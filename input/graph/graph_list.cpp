@@ -1,0 +1,127 @@
+#include "millrace/input/graph/graph_list.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "millrace/core/options.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+// Options of any op that change no row and no order.
+constexpr std::array<std::string_view, 4> kSpeedOptions = {"threads", "capacity", "chunk_bytes", "bad_rows_file"};
+
+bool is_name(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-'; };
+  return !text.empty() && letter(text.front()) && std::all_of(text.begin(), text.end(), inner);
+}
+
+// Takes `name` and `from`, which belong to the graph, out of the op's options.
+void take_graph_keys(KindAndOptions& item, GraphNode& node) {
+  if (const Spec* name = item.options.find("name")) {
+    node.name = name->as_string();
+    if (!is_name(node.name)) {
+      throw name->error(cat("expected a name of letters, digits, _ and -, got ", name->describe()));
+    }
+  }
+  if (const Spec* from = item.options.find("from")) {
+    node.from = OptionType<std::vector<std::string>>::read(*from);
+    if (node.from.empty()) throw from->error("expected the name of an op, got an empty list");
+  }
+  item.options.erase("name");
+  item.options.erase("from");
+}
+
+// Ops without a name are called after their kind, with _2, _3 and so on where that is taken.
+void name_ops(std::vector<GraphNode>& nodes) {
+  std::set<std::string> taken;
+  for (const GraphNode& node : nodes) {
+    if (!node.name.empty() && !taken.insert(node.name).second) {
+      throw node.spec.error(cat("two ops have the name ", node.name), "give one of them another name");
+    }
+  }
+  for (GraphNode& node : nodes) {
+    if (!node.name.empty()) continue;
+    node.name = node.kind;
+    for (int number = 2; !taken.insert(node.name).second; ++number) node.name = cat(node.kind, '_', number);
+  }
+}
+
+Spec resolved_item(const GraphNode& node, const Spec& options) {
+  Spec all = Spec::map(node.spec.place());
+  all.set("name", Spec::scalar(node.name, true, node.spec.place()));
+  if (!node.from.empty()) all.set("from", OptionType<std::vector<std::string>>::write(node.from));
+  for (const auto& [key, value] : options.entries()) all.set(key, value);
+  Spec item = Spec::map(node.spec.place());
+  item.set(node.kind, std::move(all));
+  return item;
+}
+
+void set_role(GraphNode& node) {
+  node.source = dynamic_cast<Source*>(node.op.get());
+  node.transform = dynamic_cast<Transform*>(node.op.get());
+  node.row_buffer = dynamic_cast<RowBuffer*>(node.op.get());
+  node.batch_buffer = dynamic_cast<BatchBuffer*>(node.op.get());
+  const int roles = (node.source != nullptr) + (node.transform != nullptr) + (node.row_buffer != nullptr) +
+                    (node.batch_buffer != nullptr);
+  if (roles != 1) {
+    throw InternalError(
+        cat("the input op ", node.kind, " must be one of source, transform, row buffer and batch buffer"));
+  }
+}
+
+void append_lines(const Spec& spec, const std::string& path, std::vector<std::string>& out) {
+  if (spec.is_map()) {
+    for (const auto& [key, value] : spec.entries()) {
+      const bool option = path.find('.') == std::string::npos;
+      if (option && std::find(kSpeedOptions.begin(), kSpeedOptions.end(), key) != kSpeedOptions.end()) continue;
+      append_lines(value, cat(path, '.', key), out);
+    }
+  } else if (spec.is_list()) {
+    for (size_t i = 0; i < spec.size(); ++i) append_lines(spec.items()[i], cat(path, '[', i, ']'), out);
+  } else {
+    out.push_back(cat(path, " = ", spec.is_null() ? std::string("null") : quote(spec.as_string(), std::string::npos)));
+  }
+}
+
+}  // namespace
+
+std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& registry, Spec& resolved) {
+  std::vector<GraphNode> nodes;
+  std::vector<Spec> options;
+  for (const Spec& item : list.items()) {
+    KindAndOptions wanted = kind_and_options(item, "an input op");
+    GraphNode node;
+    node.kind = wanted.kind;
+    node.spec = item;
+    take_graph_keys(wanted, node);
+    node.op = registry.make(wanted, item, &options.emplace_back());
+    set_role(node);
+    nodes.push_back(std::move(node));
+  }
+  if (nodes.empty()) throw list.error("expected at least one input op, got an empty list");
+  name_ops(nodes);
+  resolved = Spec::list(list.place());
+  resolved.set_path(list.path());
+  for (size_t i = 0; i < nodes.size(); ++i) resolved.append(resolved_item(nodes[i], options[i]));
+  return nodes;
+}
+
+std::vector<std::string> fingerprint(const Spec& resolved, uint64_t seed) {
+  std::vector<std::string> lines = {cat("seed = ", seed)};
+  for (const Spec& item : resolved.items()) {
+    const auto& [kind, options] = item.entries().front();
+    const std::string& name = options.find("name")->as_string();
+    lines.push_back(cat(name, " is ", kind));
+    append_lines(options, name, lines);
+  }
+  return lines;
+}
+
+}  // namespace millrace

@@ -1,0 +1,54 @@
+// NoteLog: what the notes of a stream have done so far: bad rows and dropped rows counted, reports made. Serial.
+//
+// The tally as of mark() is what a saved state holds: notes behind the last row that was handed out are met again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/input/op.h"
+
+namespace millrace {
+
+// Who is told of notes, in row order.
+struct StreamEvents {
+  std::function<void(const BadRow&)> on_bad_row;
+  std::function<void(std::string_view)> on_print;
+};
+
+class NoteLog {
+ public:
+  void set_events(const StreamEvents* events) { events_ = events; }
+
+  // Lets a note that is no error take effect; `place` is the note's, complete, and `transform` the one that attached
+  // it. Throws the DataError of a bad row beyond the limit, and whatever a callback or report throws.
+  void pass(const Note& note, const Place& place, Transform* transform);
+  // The row before the notes to come was handed out.
+  void mark();
+
+  uint64_t bad_rows() const { return now_.bad_rows; }
+  void add_dropped(std::vector<Dropped>& out) const;
+
+  void save(State& state) const;
+  void restore(const State& state);
+
+ private:
+  struct Tally {
+    uint64_t bad_rows = 0;
+    std::vector<uint64_t> dropped;  // by cause
+  };
+  size_t cause_index(std::string_view cause);
+
+  const StreamEvents* events_ = nullptr;
+  std::vector<std::string> causes_;
+  Tally now_, marked_;
+  bool changed_ = false;  // since mark()
+};
+
+// Adds `rows` to the entry of `cause`.
+void add_dropped_rows(std::vector<Dropped>& out, std::string_view cause, uint64_t rows);
+
+}  // namespace millrace

@@ -1,0 +1,304 @@
+#include "millrace/input/graph/pipeline.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/input/graph/graph_impl.h"
+#include "millrace/input/graph/graph_list.h"
+
+namespace millrace {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kNanosecond = 1e-9;
+
+uint64_t nanoseconds_since(Clock::time_point start) {
+  return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - start).count());
+}
+
+std::string as_lines(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + '\n';
+  return out;
+}
+
+// The first line that differs, of a text that is not `own`.
+std::string first_difference(std::string_view own, std::string_view other) {
+  const auto take_line = [](std::string_view& text) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return line.empty() ? std::string("nothing more") : std::string(line);
+  };
+  for (;;) {
+    const std::string here = take_line(own), there = take_line(other);
+    if (here != there || (own.empty() && other.empty())) return cat("it had ", there, ", this one has ", here);
+  }
+}
+
+}  // namespace
+
+struct Pipeline::Impl {
+  Impl(InputGraph given_graph, PipelineOptions given);
+
+  int64_t next(RowBlock& batch);
+  int64_t fill(RowBlock& batch);
+  int64_t fill_transformed(RowBlock& batch);
+  void check_slot(const RowBlock& batch) const;
+  void count(const RowBlock& batch);
+  void cancel() noexcept;
+
+  uint64_t waited() const;
+  void save(State& state) const;
+  void restore(const State& state);
+
+  // Calls body(name, stream or buffer) for everything that has a state, a stream after those that it reads.
+  template <class Body>
+  void for_each_state(const Body& body) const;
+
+  const InputGraph whole;
+  GraphImpl& graph;
+  const PipelineOptions options;
+  const StreamEvents events;
+
+  std::atomic<bool> cancelled{false};
+  bool started = false, ended = false, cut_off = false;
+  std::exception_ptr failure;  // what next() throws from now on
+
+  // The transforms behind the batch buffer.
+  TransformChain chain;
+  NoteLog log;
+  ChunkCursor cursor;
+  Chunk made;
+  TaskMemory memory;
+
+  InputSummary summary;
+  uint64_t next_nanoseconds = 0, fill_nanoseconds = 0, filled_rows = 0;
+};
+
+Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
+    : whole(std::move(given_graph)),
+      graph(*whole.impl_),
+      options(std::move(given)),
+      events{options.on_bad_row, options.on_print},
+      chain(PortType::batches, graph.batch_links),
+      cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
+  log.set_events(&events);
+  for (const auto& stream : graph.chunk_streams) stream->start(options.executor, &events);
+  for (const auto& stream : graph.transform_streams) stream->start(&events);
+}
+
+int64_t Pipeline::Impl::next(RowBlock& batch) {
+  if (failure) raise_copy(failure);
+  if (ended || cancelled.load()) return 0;
+  check_slot(batch);
+  started = true;
+  const Clock::time_point start = Clock::now();
+  int64_t rows = 0;
+  try {
+    const auto body = [&] { rows = graph.batch_links.empty() ? fill(batch) : fill_transformed(batch); };
+    if (options.executor != nullptr) {
+      options.executor->run(body);
+    } else {
+      body();
+    }
+  } catch (...) {
+    cut_off = true;
+    if (cancelled.load()) return 0;
+    failure = as_error(std::current_exception(), graph.nodes[graph.batch_node].name);
+    raise_copy(failure);
+  }
+  next_nanoseconds += nanoseconds_since(start);
+  if (cancelled.load()) {
+    cut_off = true;
+    return 0;
+  }
+  ended = rows == 0;
+  if (!ended) count(batch);
+  return rows;
+}
+
+int64_t Pipeline::Impl::fill(RowBlock& batch) {
+  const Clock::time_point start = Clock::now();
+  const uint64_t waited_before = waited();
+  const int64_t rows = graph.batch_buffer().fill(batch);
+  const uint64_t took = nanoseconds_since(start);
+  fill_nanoseconds += took - std::min(took, waited() - waited_before);
+  filled_rows += static_cast<uint64_t>(rows);
+  return rows;
+}
+
+int64_t Pipeline::Impl::fill_transformed(RowBlock& batch) {
+  const int64_t most = graph.output().batch_size;
+  batch.clear();
+  while (batch.size() == 0) {
+    made.reset({});
+    made.rows.configure(graph.buffer_rows(), most);
+    if (fill(made.rows) == 0) return 0;
+    if (const std::exception_ptr failed = chain.apply(made, memory)) raise_copy(failed);
+    cursor.enter(made, 0);
+    while (const RowSpan span = cursor.next(most)) {
+      const int64_t begin = batch.size();
+      batch.resize(begin + span.count);
+      for (int64_t row = 0; row < span.count; ++row) batch.copy_row(*span.block, span.begin + row, begin + row);
+    }
+    cursor.leave();
+    log.mark();
+  }
+  return batch.size();
+}
+
+void Pipeline::Impl::check_slot(const RowBlock& batch) const {
+  const Port& output = graph.output();
+  if (batch.spec() == output.rows && batch.capacity() >= output.batch_size) return;
+  throw ShapeError(cat("the batch given to the input has room for ", count_of(batch.capacity(), "row"), " of (",
+                       batch.spec().text(), "), expected ", output.batch_size, " of (", output.rows.text(), ')'),
+                   {}, "make it with make_slot()");
+}
+
+void Pipeline::Impl::count(const RowBlock& batch) {
+  ++summary.batches;
+  summary.rows += static_cast<uint64_t>(batch.size());
+  for (int64_t row = 0; row < batch.size(); ++row) {
+    summary.passes = std::max<uint64_t>(summary.passes, batch.id(row).pass + uint64_t{1});
+  }
+}
+
+void Pipeline::Impl::cancel() noexcept {
+  cancelled.store(true);
+  for (const auto& stream : graph.chunk_streams) stream->cancel();
+}
+
+uint64_t Pipeline::Impl::waited() const {
+  uint64_t nanoseconds = 0;
+  for (const auto& stream : graph.chunk_streams) nanoseconds += stream->scheduler().waited_nanoseconds();
+  return nanoseconds;
+}
+
+template <class Body>
+void Pipeline::Impl::for_each_state(const Body& body) const {
+  for (const GraphNode& node : graph.nodes) {
+    for (const auto& stream : graph.chunk_streams) {
+      if (stream->name() == node.name) body(node.name, *stream);
+    }
+    for (const auto& stream : graph.transform_streams) {
+      if (stream->name() == node.name) body(node.name, *stream);
+    }
+    if (node.row_buffer != nullptr) body(node.name, *node.row_buffer);
+    if (node.batch_buffer != nullptr) body(node.name, *node.batch_buffer);
+  }
+}
+
+void Pipeline::Impl::save(State& state) const {
+  state.set_text("graph", as_lines(fingerprint(graph.resolved, graph.seed)));
+  state.set("rows", summary.rows);
+  state.set("batches", summary.batches);
+  state.set("passes", summary.passes);
+  state.set("ended", ended ? 1 : 0);
+  log.save(state.scope("notes"));
+  State& ops = state.scope("ops");
+  for_each_state([&](const std::string& name, const auto& part) { part.save(ops.scope(name)); });
+}
+
+void Pipeline::Impl::restore(const State& state) {
+  const std::string own = as_lines(fingerprint(graph.resolved, graph.seed));
+  if (const std::string& other = state.text("graph"); other != own) {
+    throw DataError(cat("the input state was saved by another input: ", first_difference(own, other)), {},
+                    "restore it with the configuration that saved it");
+  }
+  summary.rows = state.value("rows");
+  summary.batches = state.value("batches");
+  summary.passes = state.value("passes");
+  ended = state.value("ended") != 0;
+  log.restore(state.scope("notes"));
+  const State& ops = state.scope("ops");
+  for_each_state([&](const std::string& name, auto& part) { part.restore(ops.scope(name)); });
+}
+
+Pipeline::Pipeline(InputGraph graph, PipelineOptions options)
+    : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
+
+Pipeline::~Pipeline() = default;
+
+const RowSpec& Pipeline::rows() const { return impl_->graph.output().rows; }
+int64_t Pipeline::batch_size() const { return impl_->graph.output().batch_size; }
+const InputGraph& Pipeline::graph() const { return impl_->whole; }
+
+RowBlock Pipeline::make_slot() const {
+  RowBlock slot;
+  slot.configure(rows(), batch_size(), impl_->options.pinned);
+  return slot;
+}
+
+int64_t Pipeline::next(RowBlock& batch) { return impl_->next(batch); }
+bool Pipeline::cancelled() const { return impl_->cancelled.load(); }
+void Pipeline::cancel() noexcept { impl_->cancel(); }
+Place Pipeline::place(const RowId& id) const { return impl_->graph.place(id); }
+
+InputSummary Pipeline::summary() const {
+  const GraphImpl& graph = impl_->graph;
+  InputSummary out = impl_->summary;
+  out.bad_rows = impl_->log.bad_rows();
+  impl_->log.add_dropped(out.dropped);
+  for (const auto& stream : graph.chunk_streams) {
+    out.bytes += stream->bytes();
+    out.bad_rows += stream->bad_rows();
+    stream->add_dropped(out.dropped);
+  }
+  for (const auto& stream : graph.transform_streams) {
+    out.bad_rows += stream->bad_rows();
+    stream->add_dropped(out.dropped);
+  }
+  std::vector<Dropped> by_buffers;
+  for (const GraphNode& node : graph.nodes) {
+    if (node.row_buffer != nullptr) node.row_buffer->add_dropped(by_buffers);
+    if (node.batch_buffer != nullptr) node.batch_buffer->add_dropped(by_buffers);
+  }
+  for (const Dropped& dropped : by_buffers) add_dropped_rows(out.dropped, dropped.cause, dropped.rows);
+  return out;
+}
+
+InputStatistics Pipeline::statistics() const {
+  const GraphImpl& graph = impl_->graph;
+  InputStatistics out;
+  const auto add = [&](const TransformChain& chain, const std::vector<TaskMemory::Work>& work) {
+    for (size_t i = 0; i < work.size(); ++i) {
+      const auto busy = static_cast<double>(work[i].nanoseconds) * kNanosecond;
+      out.ops.push_back({chain.links()[i].name, busy, work[i].rows, work[i].bytes});
+    }
+  };
+  for (const auto& stream : graph.chunk_streams) {
+    add(stream->chain(), stream->scheduler().work());
+    out.second_tries += stream->scheduler().second_tries();
+  }
+  for (const auto& stream : graph.transform_streams) add(stream->chain(), stream->work());
+  const auto filling = static_cast<double>(impl_->fill_nanoseconds) * kNanosecond;
+  out.ops.push_back({graph.nodes[graph.batch_node].name, filling, impl_->filled_rows, 0});
+  add(impl_->chain, impl_->memory.done);
+  out.next_seconds = static_cast<double>(impl_->next_nanoseconds) * kNanosecond;
+  out.wait_seconds = static_cast<double>(impl_->waited()) * kNanosecond;
+  return out;
+}
+
+State Pipeline::save() const {
+  if (impl_->cut_off) {
+    throw InternalError("the input's state cannot be saved: its last batch was cut off by an error or by cancel()", {},
+                        "save between two batches");
+  }
+  State state;
+  impl_->save(state);
+  return state;
+}
+
+void Pipeline::restore(const State& state) {
+  if (impl_->started) throw InternalError("the input's state can only be restored before the first batch");
+  impl_->restore(state);
+}
+
+}  // namespace millrace

@@ -1,0 +1,112 @@
+#include "millrace/input/graph/row_block.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+int RowSpec::find(std::string_view name) const {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+size_t RowSpec::row_bytes() const {
+  size_t bytes = 0;
+  for (const FieldSpec& field : fields) bytes += field.row_bytes();
+  return bytes;
+}
+
+std::string RowSpec::text() const {
+  std::string out;
+  for (const FieldSpec& field : fields) {
+    out += cat(out.empty() ? "" : ", ", field.name, ": ", field.tensor().text());
+  }
+  return out;
+}
+
+RowBlock& RowBlock::operator=(RowBlock&& other) noexcept {
+  RowBlock taken(std::move(other));
+  swap(taken);
+  return *this;
+}
+
+void RowBlock::swap(RowBlock& other) noexcept {
+  std::swap(spec_, other.spec_);
+  std::swap(size_, other.size_);
+  std::swap(capacity_, other.capacity_);
+  std::swap(base_, other.base_);
+  std::swap(stride_, other.stride_);
+  std::swap(ids_, other.ids_);
+  std::swap(memory_, other.memory_);
+  std::swap(pinned_, other.pinned_);
+}
+
+void RowBlock::configure(const RowSpec& spec, int64_t capacity, bool pinned) {
+  const bool to_pin = pinned && !pinned_;
+  size_ = 0;
+  if (spec == spec_ && capacity <= capacity_ && !to_pin) return;
+  const size_t needed = spec.row_bytes() * static_cast<size_t>(capacity);
+  if (to_pin || needed > memory_.bytes()) {
+    pinned_ = pinned_ || pinned;
+    capacity_ = 0;
+    memory_ = Memory();
+    memory_ = allocate(needed);
+  }
+  if (!(spec == spec_)) {
+    spec_ = spec;
+    stride_.clear();
+    for (const FieldSpec& field : spec_.fields) stride_.push_back(field.row_bytes());
+  }
+  ids_.resize(static_cast<size_t>(capacity));
+  place(capacity);
+}
+
+void RowBlock::place(int64_t capacity) {
+  base_.resize(stride_.size());
+  auto* next = static_cast<std::byte*>(memory_.data());
+  for (size_t field = 0; field < stride_.size(); ++field) {
+    base_[field] = next;
+    next += stride_[field] * static_cast<size_t>(capacity);
+  }
+  capacity_ = capacity;
+}
+
+void RowBlock::grow(int64_t capacity) {
+  if (capacity <= capacity_) return;
+  const std::vector<std::byte*> from = base_;
+  const size_t needed = spec_.row_bytes() * static_cast<size_t>(capacity);
+  Memory old;
+  if (needed > memory_.bytes()) {
+    Memory larger = allocate(needed);
+    old = std::exchange(memory_, std::move(larger));
+  }
+  ids_.resize(static_cast<size_t>(capacity));
+  place(capacity);
+  // Within the same memory every field moves up, so the last goes first.
+  for (size_t field = from.size(); field-- > 0;) {
+    if (size_ > 0) std::memmove(base_[field], from[field], stride_[field] * static_cast<size_t>(size_));
+  }
+}
+
+TensorView RowBlock::view(size_t field) {
+  const FieldSpec& spec = spec_.fields[field];
+  return TensorView(base_[field], spec.dtype, spec.shape.with_batch(size_), stride_[field]);
+}
+
+ConstTensorView RowBlock::view(size_t field) const {
+  const FieldSpec& spec = spec_.fields[field];
+  return ConstTensorView(base_[field], spec.dtype, spec.shape.with_batch(size_), stride_[field]);
+}
+
+void RowBlock::copy_row(const RowBlock& source, int64_t from, int64_t to) {
+  for (size_t field = 0; field < stride_.size(); ++field) {
+    std::memcpy(at(field, to), source.at(field, from), stride_[field]);
+  }
+  id(to) = source.id(from);
+}
+
+}  // namespace millrace

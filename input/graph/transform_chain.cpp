@@ -1,0 +1,112 @@
+#include "millrace/input/graph/transform_chain.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Signs the notes that are new, and cuts off what lies behind the first error.
+void finish_notes(Chunk& chunk, size_t transform) {
+  for (Note& note : chunk.notes) {
+    if (note.transform == Note::kUnsigned) note.transform = static_cast<uint32_t>(transform);
+  }
+  const auto failed = std::find_if(chunk.notes.begin(), chunk.notes.end(),
+                                   [](const Note& note) { return note.kind == Note::Kind::error; });
+  if (failed == chunk.notes.end()) return;
+  chunk.rows.resize(std::min(chunk.rows.size(), failed->row));
+  chunk.notes.erase(failed + 1, chunk.notes.end());
+}
+
+}  // namespace
+
+std::exception_ptr TransformChain::apply(Chunk& chunk, TaskMemory& memory) const noexcept {
+  size_t index = 0;
+  std::exception_ptr failure;
+  std::swap(chunk.text, memory.text);
+  chunk.spare.swap(memory.spare);
+  chunk.set_work(&memory.work);
+  try {
+    memory.done.resize(links_.size());
+    for (; index < links_.size(); ++index) apply_link(index, chunk, memory);
+  } catch (...) {
+    failure = as_error(std::current_exception(), links_[index].name);
+  }
+  chunk.set_work(nullptr);
+  chunk.spare.swap(memory.spare);
+  std::swap(chunk.text, memory.text);
+  return failure;
+}
+
+void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) const {
+  const ChainLink& link = links_[index];
+  const Clock::time_point start = Clock::now();
+  const PortType input = index == 0 ? input_ : links_[index - 1].output.type;
+  const bool has_rows = input == PortType::rows || input == PortType::batches;
+  try {
+    link.transform->apply(chunk);
+  } catch (const DataError&) {
+    chunk.fail(has_rows ? 0 : chunk.rows.size(), std::current_exception());
+  }
+  if (link.output.type != PortType::text) {
+    if (chunk.rows.size() > 0 && !(chunk.rows.spec() == link.output.rows)) {
+      throw InternalError(cat(link.name, " announced rows of (", link.output.rows.text(), ") and made rows of (",
+                              chunk.rows.spec().text(), ")"));
+    }
+  }
+  finish_notes(chunk, index);
+  TaskMemory::Work& done = memory.done[index];
+  done.nanoseconds += static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - start).count());
+  done.rows += static_cast<uint64_t>(chunk.rows.size());
+  if (!has_rows && chunk.text != nullptr) done.bytes += chunk.text->bytes().size();
+}
+
+namespace {
+
+[[noreturn]] void rethrow_as_error(const std::exception_ptr& exception, std::string_view op) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw InternalError(cat(op, ": out of memory"));
+  } catch (const std::exception& other) {
+    throw InternalError(cat(op, ": ", other.what()));
+  } catch (...) {
+    throw InternalError(cat(op, ": an exception of unknown type"));
+  }
+}
+
+}  // namespace
+
+std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view op) noexcept {
+  try {
+    rethrow_as_error(exception, op);
+  } catch (...) {
+    // Where memory is so short that not even the message can be made, this is the bad_alloc itself.
+    return std::current_exception();
+  }
+}
+
+void raise_copy(const std::exception_ptr& error, const Place& place) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& original) {
+    try {
+      original.raise();
+    } catch (Error& copy) {
+      copy.set_place(place);
+      throw;
+    }
+  }
+  std::rethrow_exception(error);
+}
+
+}  // namespace millrace

@@ -1,0 +1,58 @@
+// TransformChain: the transforms between two others, run on one chunk after another in a single task.
+//
+// Constant after construction; any number of threads may run it at the same time, each with a TaskMemory of its own.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "millrace/input/op.h"
+
+namespace millrace {
+
+struct ChainLink {
+  const Transform* transform = nullptr;
+  Transform* reporter = nullptr;  // the same, to be told of bad rows; none for a producer
+  std::string name;               // the op's
+  Port output;
+};
+
+// What a task keeps from chunk to chunk. Used by one task at a time.
+struct TaskMemory {
+  Workspace work;
+  std::unique_ptr<ChunkText> text;
+  RowBlock spare;
+  // What the links did since the last collect(): nanoseconds, rows made, bytes of text seen.
+  struct Work {
+    uint64_t nanoseconds = 0, rows = 0, bytes = 0;
+  };
+  std::vector<Work> done;
+};
+
+class TransformChain {
+ public:
+  // `input` is the type of what comes in; none for a chain that begins with a source's producer.
+  TransformChain(PortType input, std::vector<ChainLink> links) : input_(input), links_(std::move(links)) {}
+
+  // Runs the transforms on `chunk`, which holds what comes in. Errors in the data become notes; any other exception is
+  // returned, as an Error. The chunk then has no rows behind its first error note.
+  [[nodiscard]] std::exception_ptr apply(Chunk& chunk, TaskMemory& memory) const noexcept;
+
+  const std::vector<ChainLink>& links() const { return links_; }
+
+ private:
+  void apply_link(size_t index, Chunk& chunk, TaskMemory& memory) const;
+
+  PortType input_;
+  std::vector<ChainLink> links_;
+};
+
+// The exception as an Error: one that is none becomes an InternalError that names `op`.
+std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view op) noexcept;
+// Throws a copy of the Error with its own type, so that every caller may add to its own; with `place`, when it has
+// none.
+[[noreturn]] void raise_copy(const std::exception_ptr& error, const Place& place = {});
+
+}  // namespace millrace

@@ -1,0 +1,62 @@
+// TransformStream: transforms that stand behind a row buffer. They run on the consumer's thread, on the rows of one
+// pull.
+//
+// A RowStream; serial. The stream that it reads outlives it.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millrace/input/graph/chunk_cursor.h"
+#include "millrace/input/graph/note_log.h"
+#include "millrace/input/graph/transform_chain.h"
+#include "millrace/input/op.h"
+
+namespace millrace {
+
+class TransformStream : public RowStream {
+ public:
+  // `place` says where a row came from.
+  TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links,
+                  std::function<Place(const RowId&)> place);
+
+  // Before the first pull(); `events` outlives the stream.
+  void start(const StreamEvents* events) { log_.set_events(events); }
+
+  RowSpan pull(int64_t at_most) override;
+  void rewind(uint32_t run) override;
+  void fetch(const RowId& id, RowBlock& block, int64_t row) override;
+  void set_ahead(int64_t rows, int threads) override { input_.set_ahead(rows, threads); }
+  // The input's state is saved by whoever owns the input, and restored before this one's.
+  void save(State& state) const override;
+  void restore(const State& state) override;
+  void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }
+
+  // The name of the first transform.
+  const std::string& name() const { return chain_.links().front().name; }
+  const TransformChain& chain() const { return chain_; }
+  const std::vector<TaskMemory::Work>& work() const { return memory_.done; }
+  uint64_t bad_rows() const { return log_.bad_rows(); }
+  // Upper bound of the bytes held when pulls ask for at most `rows` rows.
+  uint64_t memory_bound(int64_t rows) const;
+
+ private:
+  bool take(int64_t at_most);
+  void transform();
+
+  RowStream& input_;
+  const RowSpec input_rows_;
+  const TransformChain chain_;
+  NoteLog log_;
+  std::function<Place(const RowId&)> place_;
+  ChunkCursor cursor_;
+  Chunk chunk_;
+  std::vector<RowId> taken_;  // the rows that chunk_ was made of
+  TaskMemory memory_;
+  Chunk fetched_;
+  std::exception_ptr failure_;  // what pull() throws from now on
+};
+
+}  // namespace millrace

@@ -1,0 +1,156 @@
+// Who may include what: folders depend downwards only, and each heavy library is seen by its owners alone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folders that files of a folder may include, besides its own.
+const std::map<std::string, std::vector<std::string>> kBelow = {
+    {"core", {}}, {"layers", {"core"}}, {"input", {"core"}}, {"trainer", {"core", "layers", "input"}}};
+
+// Files that lie in `folder` and end in `ending`; either may be empty.
+struct Owner {
+  std::string_view folder, ending;
+};
+
+struct Library {
+  std::string_view name;
+  std::vector<std::string_view> includes;  // beginnings of what follows #include
+  std::vector<Owner> owners;
+};
+const Library kLibraries[] = {
+    {"oneTBB", {"<oneapi/tbb", "<tbb/"}, {{"core/", "executor.cpp"}}},
+    {"OpenMP", {"<omp.h>"}, {{"core/", "executor.cpp"}}},
+    {"oneDNN", {"<dnnl", "<oneapi/dnnl"}, {{"core/kernels/", ".cpp"}}},
+    {"CUDA",
+     {"<cuda", "<cublas", "<cudnn", "<curand", "<cub/", "<thrust/", "<nccl", "<nvtx", "<cooperative_groups", "<mma.h>"},
+     {{"", ".cu"}, {"", ".cuh"}, {"core/cuda/", ""}}},
+    {"yaml-cpp", {"<yaml-cpp/"}, {{"trainer/", ".cpp"}}},
+    {"fast_float", {"<fast_float/"}, {{"input/", ".cpp"}}},
+    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/", ".cpp"}, {"trainer/cli/", ""}}},
+    {"fmt", {"<fmt/"}, {{"trainer/", "main.cpp"}, {"trainer/cli/", ""}}},
+    {"CLI11", {"<CLI/"}, {{"trainer/", "main.cpp"}, {"trainer/cli/", ""}}},
+};
+
+bool owns(const Library& library, const std::string& path) {
+  return std::any_of(library.owners.begin(), library.owners.end(), [&](const Owner& owner) {
+    return path.starts_with(owner.folder) && path.ends_with(owner.ending);
+  });
+}
+
+bool belongs_to(const Library& library, const std::string& include) {
+  return std::any_of(library.includes.begin(), library.includes.end(),
+                     [&](std::string_view beginning) { return include.starts_with(beginning); });
+}
+
+// What is wrong with `include` (as written, with quotes or brackets) in the file `path`; empty when nothing is.
+std::string complaint(const std::string& path, const std::string& include) {
+  for (const Library& library : kLibraries) {
+    if (belongs_to(library, include) && !owns(library, path)) {
+      return cat(path, " includes ", include, ", but ", library.name, " is not for this file");
+    }
+  }
+  if (include.front() != '"') return {};
+  if (include.ends_with(".cuh\"") && path != "core/parallel.h" && !owns(kLibraries[3], path)) {
+    return cat(path, " includes ", include, ", but CUDA is not for this file");
+  }
+  const std::string prefix = "\"millrace/";
+  const size_t slash = include.find('/', prefix.size());
+  if (!include.starts_with(prefix) || slash == std::string::npos) {
+    return cat(path, " includes ", include, ", which is not spelt \"millrace/<folder>/...\"");
+  }
+  const std::string from = path.substr(0, path.find('/')), to = include.substr(prefix.size(), slash - prefix.size());
+  const std::vector<std::string>& below = kBelow.at(from);
+  if (to == from || std::find(below.begin(), below.end(), to) != below.end()) return {};
+  return cat(path, " includes ", include, ", but ", from, " knows nothing of ", to);
+}
+
+struct Include {
+  std::string path;  // of the file, from the root of the repository
+  std::string what;
+};
+
+// What `line` includes, with its quotes or brackets; empty when nothing.
+std::string included_by(const std::string& line) {
+  const size_t hash = line.find_first_not_of(" \t");
+  if (hash == std::string::npos || line[hash] != '#') return {};
+  const size_t word = line.find_first_not_of(" \t", hash + 1);
+  if (word == std::string::npos || line.compare(word, 7, "include") != 0) return {};
+  const size_t begin = line.find_first_of("<\"", word);
+  if (begin == std::string::npos) return {};
+  const size_t end = line.find_first_of(">\"", begin + 1);
+  return end == std::string::npos ? std::string() : line.substr(begin, end + 1 - begin);
+}
+
+std::vector<Include> includes_of_the_library() {
+  const fs::path root(MILLRACE_SOURCE_DIR);
+  std::vector<Include> out;
+  for (const auto& [folder, below] : kBelow) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const std::string ending = entry.path().extension();
+      if (ending != ".h" && ending != ".cpp" && ending != ".cu" && ending != ".cuh") continue;
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) {
+        const std::string what = included_by(line);
+        if (!what.empty()) out.push_back({fs::relative(entry.path(), root).generic_string(), what});
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Includes, AreFound) {
+  EXPECT_EQ(included_by("#include <vector>"), "<vector>");
+  EXPECT_EQ(included_by("  #  include \"a/b.h\"  // why"), "\"a/b.h\"");
+  EXPECT_EQ(included_by("// #include <vector>"), "");
+  EXPECT_EQ(included_by("#if defined(X)"), "");
+  EXPECT_EQ(included_by("#include MACRO"), "");
+}
+
+TEST(Includes, GoDownwardsAndToOwnersOnly) {
+  const std::vector<Include> includes = includes_of_the_library();
+  ASSERT_GT(includes.size(), 50u) << "the sources were not found";
+  for (const Include& include : includes) EXPECT_EQ(complaint(include.path, include.what), "");
+}
+
+TEST(Includes, OneFileSeesYaml) {
+  std::vector<std::string> files;
+  for (const Include& include : includes_of_the_library()) {
+    const bool yaml = include.what.starts_with("<yaml-cpp/");
+    if (yaml && (files.empty() || files.back() != include.path)) files.push_back(include.path);
+  }
+  EXPECT_LE(files.size(), 1u) << testing::PrintToString(files);
+}
+
+TEST(Includes, TheRulesBite) {
+  EXPECT_EQ(complaint("core/tensor.h", "\"millrace/layers/layer.h\""),
+            "core/tensor.h includes \"millrace/layers/layer.h\", but core knows nothing of layers");
+  EXPECT_NE(complaint("layers/dense.cpp", "\"millrace/input/op.h\""), "");
+  EXPECT_NE(complaint("input/batch.cpp", "\"millrace/trainer/trainer.h\""), "");
+  EXPECT_NE(complaint("core/tensor.cpp", "\"core/tensor.h\""), "");
+  EXPECT_NE(complaint("core/context.cpp", "<oneapi/tbb/task_arena.h>"), "");
+  EXPECT_NE(complaint("core/kernels/gemm.h", "<dnnl.hpp>"), "");
+  EXPECT_NE(complaint("layers/relu.cpp", "<cuda_runtime.h>"), "");
+  EXPECT_NE(complaint("layers/relu.cpp", "\"millrace/core/cuda/launch.cuh\""), "");
+  EXPECT_NE(complaint("trainer/config.h", "<yaml-cpp/yaml.h>"), "");
+  EXPECT_EQ(complaint("trainer/trainer.cpp", "\"millrace/input/op.h\""), "");
+  EXPECT_EQ(complaint("core/parallel.h", "\"millrace/core/cuda/launch.cuh\""), "");
+  EXPECT_EQ(complaint("core/executor.cpp", "<oneapi/tbb/task_arena.h>"), "");
+  EXPECT_EQ(complaint("layers/relu.cpp", "<vector>"), "");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,115 @@
+#include "millrace/core/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace millrace {
+namespace {
+
+struct Animal {
+  virtual ~Animal() = default;
+  virtual int64_t legs() const = 0;
+};
+
+class Insect : public Animal {
+ public:
+  struct Options {
+    int64_t legs = 6;
+    void declare(OptionReader& o) { o.optional("legs", legs, {.min = 0}, "how many it has left"); }
+  };
+  static constexpr std::string_view kDoc = "Has six legs.";
+  explicit Insect(Options options) : options_(std::move(options)) {}
+  int64_t legs() const override { return options_.legs; }
+
+ private:
+  Options options_;
+};
+
+class Snake : public Animal {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "Has none.";
+  explicit Snake(Options) {}
+  int64_t legs() const override { return 0; }
+};
+
+const Place kPlace{"zoo.yaml", 2, 5};
+
+Registry<Animal> animals() {
+  Registry<Animal> registry("animal");
+  registry.add<Snake>("snake");
+  registry.add<Insect>("insect");
+  return registry;
+}
+
+std::unique_ptr<Animal> make(const Registry<Animal>& registry, const Spec& spec, Spec* resolved = nullptr) {
+  return registry.make(kind_and_options(spec, "an animal"), spec, resolved);
+}
+
+TEST(Registry, MakesWhatASpecDescribes) {
+  const Registry<Animal> registry = animals();
+  EXPECT_EQ(make(registry, Spec::of("snake"))->legs(), 0);
+  Spec resolved;
+  Spec insect = Spec::map(kPlace);
+  insect.set("insect", Spec::map(kPlace).set("legs", 5));
+  EXPECT_EQ(make(registry, insect, &resolved)->legs(), 5);
+  EXPECT_EQ(resolved.find("legs")->as_int(), 5);
+  EXPECT_EQ(make(registry, Spec::of("insect"), &resolved)->legs(), 6);
+  EXPECT_EQ(resolved.find("legs")->as_int(), 6);
+}
+
+std::string error_of(const Spec& spec) {
+  try {
+    make(animals(), spec);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Registry, NamesTheNearestKindOrAllOfThem) {
+  EXPECT_EQ(error_of(Spec::scalar("insects", false, kPlace)),
+            "zoo.yaml:2:5: unknown animal \"insects\"; did you mean insect?");
+  EXPECT_EQ(error_of(Spec::scalar("helicopter", false, kPlace)),
+            "zoo.yaml:2:5: unknown animal \"helicopter\"; known animals: insect and snake");
+}
+
+TEST(Registry, PassesOnErrorsInOptions) {
+  Spec snake = Spec::map(kPlace);
+  snake.set("snake", Spec::map(kPlace).set("legs", Spec::scalar("2", false, kPlace)));
+  EXPECT_EQ(error_of(snake), "zoo.yaml:2:5: snake: unknown key legs; there are no options here");
+}
+
+TEST(Registry, RefusesAKindTwice) {
+  Registry<Animal> registry = animals();
+  try {
+    registry.add<Snake>("snake");
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "the animal snake is registered twice");
+  }
+}
+
+TEST(Registry, ACopyIsIndependent) {
+  const Registry<Animal> original = animals();
+  Registry<Animal> copy = original;
+  copy.add<Snake>("worm");
+  EXPECT_EQ(copy.kinds(), (std::vector<std::string>{"insect", "snake", "worm"}));
+  EXPECT_EQ(original.kinds(), (std::vector<std::string>{"insect", "snake"}));
+}
+
+TEST(Registry, DescribesItsKinds) {
+  const Registry<Animal> registry = animals();
+  const auto& entry = registry.find("insect", Spec());
+  EXPECT_EQ(entry.doc, "Has six legs.");
+  ASSERT_EQ(entry.describe().size(), 1u);
+  EXPECT_EQ(entry.describe()[0].default_value, "6");
+}
+
+}  // namespace
+}  // namespace millrace

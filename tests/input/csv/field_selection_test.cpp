@@ -1,0 +1,156 @@
+#include "millrace/input/csv/field_selection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing_support::error_of;
+using testing_support::list_of;
+
+// As YAML gives it: a text that nobody quoted.
+Spec plain(const char* text) { return Spec::scalar(text, false, {"c.yaml", 3, 5}); }
+Spec quoted(const char* text) { return Spec::scalar(text, true, {"c.yaml", 3, 5}); }
+Spec columns(Spec of) { return Spec::map().set("columns", std::move(of)); }
+Spec fields(Spec x) { return Spec::map().set("x", std::move(x)); }
+
+CsvDialect dialect(int64_t columns, std::vector<std::string> header = {}) {
+  CsvDialect out;
+  out.columns = columns;
+  out.header = std::move(header);
+  return out;
+}
+
+std::vector<uint32_t> select(Spec of, const CsvDialect& from) {
+  return select_fields(read_fields(fields(columns(std::move(of))), true), from).front().columns;
+}
+std::string select_error(Spec of, const CsvDialect& from) {
+  return error_of([&] { select(of, from); });
+}
+
+TEST(FieldSelection, TakesIndicesRangesListsAndNames) {
+  const CsvDialect five = dialect(5, {"id", "a", "b", "2", "label"});
+  EXPECT_THAT(select(plain("3"), five), ElementsAre(3));
+  EXPECT_THAT(select(plain("1-3"), five), ElementsAre(1, 2, 3));
+  EXPECT_THAT(select(plain("2-2"), five), ElementsAre(2));
+  EXPECT_THAT(select(plain("label"), five), ElementsAre(4));
+  EXPECT_THAT(select(list_of({"b", "0-1", "4", "b"}), five), ElementsAre(2, 0, 1, 4, 2));
+  EXPECT_THAT(select(quoted("1-3"), five), ElementsAre(1, 2, 3)) << "quotes alone make no name";
+  EXPECT_THAT(select(plain("2"), five), ElementsAre(2));
+  EXPECT_THAT(select(quoted("2"), five), ElementsAre(3)) << "a name of the header in quotes";
+}
+
+TEST(FieldSelection, MakesTheSpecOfARow) {
+  const Spec spec = Spec::map()
+                        .set("features", columns(plain("0-2")))
+                        .set("label", columns(plain("4")).set("type", "int32"))
+                        .set("weight", columns(list_of({"3", "3"})).set("type", "float64"));
+  const auto selected = select_fields(read_fields(spec, true), dialect(5));
+  RowSpec row;
+  for (const SelectedField& field : selected) row.fields.push_back(field.spec);
+  EXPECT_EQ(row.text(), "features: float32 (3), label: int32 (1), weight: float64 (2)");
+}
+
+TEST(FieldSelection, RefusesColumnsThatAreNotThere) {
+  EXPECT_EQ(select_error(plain("5"), dialect(5)),
+            "c.yaml:3:5: x.columns: there is no column 5: the records have 5 columns (0 to 4)");
+  EXPECT_EQ(select_error(plain("3-7"), dialect(5)),
+            "c.yaml:3:5: x.columns: there is no column 7: the records have 5 columns (0 to 4)");
+  EXPECT_EQ(select_error(plain("1"), dialect(1)),
+            "c.yaml:3:5: x.columns: there is no column 1: the records have 1 column (0)");
+  CsvDialect one = dialect(1);
+  one.likely_delimiter = ';';
+  EXPECT_EQ(select_error(plain("0-4"), one),
+            "c.yaml:3:5: x.columns: there is no column 4: the records have 1 column (0); set csv_reader: "
+            "{delimiter: \";\"}");
+  one.likely_delimiter = '\t';
+  EXPECT_THAT(select_error(plain("0-4"), one), HasSubstr("set csv_reader: {delimiter: \"\\t\"}"));
+}
+
+TEST(FieldSelection, RefusesNamesThatAreNotThere) {
+  EXPECT_EQ(
+      select_error(plain("price"), dialect(2)),
+      "c.yaml:3:5: x.columns: column \"price\" is a name, but the files are read without a header; set csv_reader: "
+      "{header: true}, or select columns by index");
+  EXPECT_EQ(select_error(plain("prise"), dialect(2, {"price", "size"})),
+            "c.yaml:3:5: x.columns: the header has no column \"prise\"; did you mean price?");
+  EXPECT_EQ(select_error(plain("colour"), dialect(2, {"price", "size"})),
+            "c.yaml:3:5: x.columns: the header has no column \"colour\"; it has price and size");
+  EXPECT_EQ(select_error(plain("a"), dialect(3, {"a", "b", "a"})),
+            "c.yaml:3:5: x.columns: the header has the column \"a\" more than once; select it by index");
+  CsvDialect one = dialect(1, {"a;b"});
+  one.likely_delimiter = ';';
+  EXPECT_EQ(select_error(plain("a"), one),
+            "c.yaml:3:5: x.columns: the header has no column \"a\"; set csv_reader: {delimiter: \";\"}");
+}
+
+TEST(FieldSelection, LeavesNamesOpenWhereThereIsNoRecord) {
+  EXPECT_THAT(select(list_of({"price", "size"}), dialect(0)), ElementsAre(0, 0));
+  EXPECT_THAT(select(plain("7-8"), dialect(0)), ElementsAre(7, 8));
+}
+
+std::string read_error(Spec x) {
+  return error_of([&] { read_fields(fields(std::move(x)), true); });
+}
+
+TEST(FieldSelection, RefusesWhatIsNoColumn) {
+  EXPECT_EQ(read_error(columns(plain("3-1"))), "c.yaml:3:5: x.columns: the range 3-1 runs backwards; write 1-3");
+  EXPECT_EQ(read_error(columns(plain("-1"))), "c.yaml:3:5: x.columns: expected a column index from 0, got -1");
+  EXPECT_EQ(read_error(columns(plain(""))), "c.yaml:3:5: x.columns: expected a column, got an empty text");
+  EXPECT_THAT(read_error(columns(Spec::list())), HasSubstr("expected at least one column, got an empty list"));
+  EXPECT_THAT(read_error(columns(plain("0-99999999"))), HasSubstr("a field may have 16777216 columns at most"));
+  EXPECT_THAT(read_error(columns(plain("0-18446744073709551615"))), HasSubstr("16777216 columns at most"));
+  EXPECT_THAT(read_error(Spec::map()), HasSubstr("the key columns is required"));
+  EXPECT_THAT(read_error(columns(plain("0")).set("typ", "int32")), HasSubstr("did you mean type?"));
+  EXPECT_THAT(read_error(columns(plain("0")).set("type", "int31")), HasSubstr("did you mean int32?"));
+  EXPECT_THAT(error_of([] { read_fields(Spec::map(), true); }),
+              HasSubstr("expected at least one field; write name: {columns: 0-9}"));
+}
+
+template <class T>
+std::vector<T> defaults(const char* type, Spec value, const char* of = "0-1", bool allow_nonfinite = true) {
+  const Spec x = columns(plain(of)).set("type", type).set("default", std::move(value));
+  const auto bytes = read_fields(fields(x), allow_nonfinite).front().default_values;
+  std::vector<T> out(bytes.size() / sizeof(T));
+  std::memcpy(out.data(), bytes.data(), bytes.size());
+  return out;
+}
+
+TEST(FieldSelection, ReadsDefaults) {
+  EXPECT_THAT(defaults<float>("float32", plain("0.1")), ElementsAre(0.1f, 0.1f));
+  EXPECT_THAT(defaults<double>("float64", list_of({"1e300", "-inf"})),
+              ElementsAre(1e300, -std::numeric_limits<double>::infinity()));
+  EXPECT_THAT(defaults<int32_t>("int32", plain("-7")), ElementsAre(-7, -7));
+  EXPECT_THAT(defaults<int64_t>("int64", plain("9223372036854775807"), "0"), ElementsAre(INT64_MAX));
+  EXPECT_TRUE(std::isnan(defaults<float>("float32", plain("nan"), "0")[0]));
+  EXPECT_TRUE(std::isnan(defaults<float>("float32", plain(".nan"), "0")[0]));
+  EXPECT_EQ(defaults<float>("float32", plain("-.inf"), "0")[0], -std::numeric_limits<float>::infinity());
+}
+
+TEST(FieldSelection, RefusesDefaultsThatAreNoValues) {
+  EXPECT_EQ(error_of([] { defaults<float>("float32", plain("abc")); }),
+            "c.yaml:3:5: x.default: expected a default of type float32, got \"abc\"");
+  EXPECT_EQ(error_of([] { defaults<int32_t>("int32", plain("0.5")); }),
+            "c.yaml:3:5: x.default: expected a default of type int32, got \"0.5\"");
+  EXPECT_EQ(error_of([] { defaults<int32_t>("int32", plain("4294967296")); }),
+            "c.yaml:3:5: x.default: expected a default of type int32, got \"4294967296\"");
+  EXPECT_EQ(error_of([] { defaults<float>("float32", plain("nan"), "0", false); }),
+            "c.yaml:3:5: x.default: the default nan is not finite; set allow_nonfinite: true");
+  EXPECT_THAT(error_of([] {
+                defaults<float>("float32", list_of({"1", "2", "3"}));
+              }),
+              HasSubstr("expected one default, or one for each of the 2 columns, got 3"));
+}
+
+}  // namespace
+}  // namespace millrace

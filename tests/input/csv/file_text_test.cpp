@@ -1,0 +1,117 @@
+#include "millrace/input/csv/file_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::error_of;
+using testing_support::MemoryFiles;
+
+// A file in memory and its units.
+class FileTextTest : public ::testing::Test {
+ protected:
+  void use(std::string bytes) {
+    files_.files["t"] = std::move(bytes);
+    entry_ = std::make_shared<FileEntry>(FileEntry{"t", 0, files_.files["t"].size()});
+  }
+  Unit unit(uint64_t begin, uint64_t end, bool exact) const {
+    Unit out;
+    out.file = entry_;
+    out.begin = begin;
+    out.end = end;
+    out.exact = exact;
+    return out;
+  }
+  // "offset [bytes up to the limit]" of the range.
+  std::string range(uint64_t begin, uint64_t end, bool exact = false) {
+    text_.start(files_.open("t"), unit(begin, end, exact));
+    EXPECT_EQ(text_.limit(), std::min<uint64_t>(end, entry_->size));
+    const uint64_t size = text_.limit() > text_.offset() ? text_.limit() - text_.offset() : 0;
+    return cat(text_.offset(), " [", text_.bytes().substr(0, size), "]");
+  }
+
+  MemoryFiles files_;
+  std::shared_ptr<FileEntry> entry_;
+  FileText text_;
+};
+
+TEST_F(FileTextTest, StartsAtTheFirstRecordOfTheRange) {
+  use("11\n222\n3\n");
+  EXPECT_EQ(range(0, 3, true), "0 [11\n]");
+  EXPECT_EQ(range(1, 3), "3 []") << "the record that starts at the limit is the next range's";
+  EXPECT_EQ(range(1, 4), "3 [2]");
+  EXPECT_EQ(range(2, 6), "3 [222]");
+  EXPECT_EQ(range(3, 6), "3 [222]") << "the byte before the range ends a line";
+  EXPECT_EQ(range(4, 6), "6 []");
+  EXPECT_EQ(range(4, 9), "7 [3\n]");
+  EXPECT_EQ(range(8, 9), "9 []");
+  EXPECT_EQ(range(4, 7, true), "4 [22\n]") << "an exact range begins where it says";
+}
+
+TEST_F(FileTextTest, ReadsOnPastTheRange) {
+  std::string bytes(100000, '1');
+  use(bytes);
+  range(0, 10, true);
+  size_t before = text_.bytes().size();
+  EXPECT_GT(before, 10u);
+  EXPECT_LT(before, 50000u);
+  EXPECT_FALSE(text_.at_end());
+  while (!text_.at_end()) {
+    text_.extend();
+    EXPECT_GT(text_.bytes().size(), before);
+    before = text_.bytes().size();
+  }
+  EXPECT_EQ(text_.bytes(), bytes);
+  EXPECT_EQ(text_.offset(), 0u);
+}
+
+TEST_F(FileTextTest, KeepsWhatFollowsWhenItDropsAndReadsOn) {
+  std::string bytes;
+  for (int i = 0; bytes.size() < 100000; ++i) bytes += cat(i, '\n');
+  use(bytes);
+  range(0, 1, true);
+  text_.skip(20);
+  EXPECT_EQ(text_.offset(), 20u);
+  text_.extend();
+  text_.skip(1000);
+  text_.extend();
+  EXPECT_EQ(text_.bytes(), std::string_view(bytes).substr(1020, text_.bytes().size()));
+}
+
+TEST_F(FileTextTest, StopsAtTheSizeThatTheFileHadWhenItWasMatched) {
+  use("1\n2\n");
+  files_.files["t"] += "3\n";
+  EXPECT_EQ(range(0, 10, true), "0 [1\n2\n]");
+  EXPECT_TRUE(text_.at_end());
+  EXPECT_EQ(text_.bytes(), "1\n2\n");
+}
+
+TEST_F(FileTextTest, RefusesAFileThatShrinksWhileItIsRead) {
+  use("1\n2\n");
+  entry_->size = 9;
+  EXPECT_EQ(
+      error_of([&] { range(0, 9, true); }),
+      "t: the file is shorter than when the run began: expected 9 bytes, got 4; do not write to input files while "
+      "they are read");
+}
+
+TEST_F(FileTextTest, BecomesEmpty) {
+  use("1\n2\n");
+  range(0, 2, true);
+  text_.fail(unit(2, 4, false));
+  EXPECT_TRUE(text_.bytes().empty());
+  EXPECT_TRUE(text_.at_end());
+  EXPECT_EQ(text_.offset(), text_.limit());
+  EXPECT_EQ(range(2, 4), "2 [2\n]") << "and is used again";
+  use("");
+  EXPECT_EQ(range(0, 0, true), "0 []");
+  EXPECT_TRUE(text_.at_end());
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,146 @@
+#include "millrace/input/csv/range_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing_support::error_of;
+using testing_support::MemoryFiles;
+using testing_support::throws_exactly;
+
+class RangeReaderTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<const FileEntry> add(const std::string& path, const std::string& bytes) {
+    files_.files[path] = bytes;
+    entries_.push_back(
+        std::make_shared<FileEntry>(FileEntry{path, static_cast<uint32_t>(entries_.size()), bytes.size()}));
+    return entries_.back();
+  }
+  CsvDialect learn(const PreambleOptions& options, const CsvDialect& dialect = {}) {
+    reader_ = std::make_unique<RangeReader>(files_, options, dialect);
+    reader_->learn(entries_);
+    return reader_->dialect();
+  }
+  Chunk& read(size_t file, uint64_t begin, uint64_t end, bool exact) {
+    Unit unit;
+    unit.file = entries_[file];
+    unit.begin = begin;
+    unit.end = end;
+    unit.exact = exact;
+    chunk_.reset(unit);
+    reader_->apply(chunk_);
+    return chunk_;
+  }
+
+  MemoryFiles files_;
+  std::vector<std::shared_ptr<const FileEntry>> entries_;
+  std::unique_ptr<RangeReader> reader_;
+  Chunk chunk_;
+};
+
+TEST_F(RangeReaderTest, LearnsTheColumnsFromTheFirstFileThatHasARecord) {
+  add("empty", "");
+  add("blank", "\n\r\n");
+  add("a", "\n1,2,3\n");
+  add("b", "1,2\n1,2\n1,2\n");
+  EXPECT_EQ(learn({}).columns, 3);
+  EXPECT_EQ(learn({.skip_lines = 2}).columns, 2) << "nothing is left of a";
+  entries_.resize(2);
+  EXPECT_EQ(learn({}).columns, 0);
+}
+
+TEST_F(RangeReaderTest, LearnsTheColumnsFromTheFirstRecordThatIsWellFormed) {
+  CsvDialect dialect;
+  dialect.comment = '#';
+  add("a", "#,,,,\n1,\"2\"x,3,4\n1\"\n7,\"8,\n9\"\n1\n");
+  EXPECT_EQ(learn({}, dialect).columns, 2);
+  add("b", "1,2,3\n");
+  files_.files["a"] = "\"1,2\n";
+  entries_[0] = std::make_shared<FileEntry>(FileEntry{"a", 0, 5});
+  EXPECT_EQ(learn({}).columns, 3) << "an unterminated quote hides all that follows";
+}
+
+TEST_F(RangeReaderTest, LearnsTheHeader) {
+  add("empty", "");
+  add("a", "x\nid,\"a b\"\n1,2,3\n");
+  const CsvDialect dialect = learn({.skip_lines = 1, .header = true});
+  EXPECT_EQ(dialect.columns, 2);
+  EXPECT_THAT(dialect.header, ElementsAre("id", "a b"));
+  EXPECT_EQ(dialect.likely_delimiter, std::nullopt);
+}
+
+TEST_F(RangeReaderTest, LearnsALikelyDelimiter) {
+  add("a", "1;2;3\n");
+  EXPECT_EQ(learn({}).likely_delimiter, ';');
+  EXPECT_EQ(learn({.header = true}).likely_delimiter, ';');
+}
+
+TEST_F(RangeReaderTest, TextStartsBehindThePreamble) {
+  add("a", "x\nid,b\n1,2\n3,4\n");
+  learn({.skip_lines = 1, .header = true});
+  const Chunk& first = read(0, 0, 1, true);
+  EXPECT_TRUE(first.notes.empty());
+  EXPECT_EQ(first.first_record, 0u);
+  EXPECT_EQ(first.lines, 2u);
+  EXPECT_EQ(first.end_record, 7u) << "the header is the first range's, however long";
+  EXPECT_EQ(first.text->offset(), 7u);
+  EXPECT_EQ(first.text->limit(), 1u);
+  const Chunk& later = read(0, 8, 12, false);
+  EXPECT_EQ(later.first_record, 11u);
+  EXPECT_EQ(later.lines, 0u);
+  EXPECT_EQ(read(0, 13, 15, false).first_record, 15u) << "no record starts there";
+  EXPECT_EQ(read(0, 13, 15, true).first_record, 13u);
+}
+
+TEST_F(RangeReaderTest, RefusesAnotherHeader) {
+  add("a", "id,price\n1,2\n");
+  add("b", "\n id,price\n1,2\n");
+  add("c", "id,\"price\"\r\n1,2\n");
+  add("d", "id\n");
+  add("e", "\n");
+  learn({.header = true});
+  EXPECT_EQ(
+      error_of([&] { read(1, 0, 4, true); }),
+      "b:2:1: the header differs from that of a: expected \"id,price\", got \" id,price\"; column 0: expected \"id\", "
+      "got \" id\"");
+  EXPECT_TRUE((throws_exactly<DataError>([&] { read(1, 0, 4, true); })));
+  EXPECT_EQ(error_of([&] { read(2, 0, 4, true); }), "no error") << "names are compared, not bytes";
+  EXPECT_EQ(
+      error_of([&] { read(3, 0, 3, true); }),
+      "d:1:1: the header differs from that of a: expected \"id,price\", got \"id\"; column 1: expected \"price\", got "
+      "nothing");
+  EXPECT_EQ(error_of([&] { read(4, 0, 1, true); }), "no error") << "no header, no rows";
+  EXPECT_EQ(error_of([&] { reader_->check(entries_[0]); }), "no error");
+  EXPECT_TRUE((throws_exactly<DataError>([&] { reader_->check(entries_[3]); })));
+}
+
+TEST_F(RangeReaderTest, NotesAFileThatCannotBeOpened) {
+  add("a", "1\n");
+  learn({});
+  files_.unreadable.insert("a");
+  reader_ = std::make_unique<RangeReader>(files_, PreambleOptions{}, reader_->dialect());
+  const Chunk& chunk = read(0, 0, 2, true);
+  ASSERT_EQ(chunk.notes.size(), 1u);
+  EXPECT_EQ(error_of([&] { std::rethrow_exception(chunk.notes[0].error); }),
+            "a: cannot open the file: Permission denied");
+  EXPECT_THAT(chunk.text->bytes(), IsEmpty());
+  EXPECT_EQ(error_of([&] { reader_->check(entries_[0]); }), "a: cannot open the file: Permission denied");
+}
+
+TEST_F(RangeReaderTest, UsesItsMemoryAgain) {
+  add("a", "1\n2\n");
+  learn({});
+  const ChunkText* text = read(0, 0, 2, true).text.get();
+  EXPECT_EQ(read(0, 2, 4, false).text.get(), text);
+  EXPECT_EQ(text->bytes(), "2\n");
+  EXPECT_EQ(files_.opened, 1) << "and the descriptor";
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,161 @@
+#include "millrace/input/csv/record_error.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/input/op_testing.h"
+#include "tests/input/string_text.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::StringText;
+
+struct Setup {
+  std::vector<std::string> header = {};
+  std::vector<std::string> missing = {};
+  const char* type = "float32";
+  const char* columns = "0-1";
+  bool allow_nonfinite = true;
+  bool first = false;
+  int64_t field_count = 3;
+};
+
+// "line:column message; hint" of the first record of `text` that is wrong.
+std::string error_of(const std::string& text, const Setup& setup = {}) {
+  CsvDialect dialect;
+  dialect.columns = setup.field_count;
+  dialect.header = setup.header;
+  const Spec fields = Spec::map().set("x", Spec::map().set("columns", setup.columns).set("type", setup.type));
+  const RowConverter converter(select_fields(read_fields(fields, true), dialect),
+                               {setup.missing, setup.allow_nonfinite});
+  CutterScratch scratch;
+  StringText whole(text);
+  RecordCutter cutter(dialect, whole, 0, scratch);
+  while (cutter.next()) {
+    const Record& record = cutter.record();
+    RecordError error;
+    if (record.fault() != SyntaxFault::none) {
+      error = syntax_error(record, dialect);
+    } else if (record.size() != static_cast<size_t>(dialect.columns)) {
+      error = field_count_error(record, dialect);
+    } else if (const BadValue bad = converter.find_fault(record); bad.fault != ValueFault::none) {
+      error = value_error(record, bad, converter, dialect, setup.first);
+    } else {
+      continue;
+    }
+    return cat(error.line, ':', error.column, ' ', error.message, error.hint.empty() ? "" : "; ", error.hint);
+  }
+  return "no error";
+}
+
+TEST(RecordError, SaysWhatIsWrongWithTheQuotes) {
+  EXPECT_EQ(error_of("1,2,3\n1,a\"b,3\n"),
+            "1:3 a quote inside an unquoted field; put the whole field in quotes and double the quotes in it, or set "
+            "csv_reader: {quote: none}");
+  EXPECT_EQ(
+      error_of("1,\"a\"b,3\n"),
+      "0:3 text after a closing quote: expected \",\" or the end of the line, got \"b\"; double the quotes inside a "
+      "quoted field");
+  EXPECT_EQ(error_of("1,2,3\n\"a\nb\",c,\"d\ne\n"),
+            "2:6 unterminated quote: the field that starts here has no closing quote");
+  EXPECT_EQ(
+      error_of("\"a\nb\",\"c\"d,3\n"),
+      "0:4 text after a closing quote, on line 2 of the record: expected \",\" or the end of the line, got \"d\"; "
+      "double the quotes inside a quoted field");
+}
+
+TEST(RecordError, SaysThatARecordIsTooLong) {
+  const std::string long_text(kMaxRecordBytes, 'x');
+  EXPECT_EQ(error_of(cat("1,2,3\n", long_text, "x\n")), "1:1 the record is longer than 16777216 bytes");
+  EXPECT_EQ(
+      error_of(cat("1,2,3\n1,\"\n\n", long_text)),
+      "1:1 the record is longer than 16777216 bytes; a quote that is never closed? The last one opens on line 1 of "
+      "the record");
+}
+
+TEST(RecordError, SaysHowManyFieldsThereAre) {
+  EXPECT_EQ(error_of("1,2,3\n1,2\n"), "1:1 expected 3 fields, got 2; the first record has 3");
+  EXPECT_EQ(error_of("1,2,3,\n"), "0:1 expected 3 fields, got 4; the first record has 3");
+  EXPECT_EQ(error_of("1\n", {.header = {"a", "b", "c"}}), "0:1 expected 3 fields, got 1; the header has 3");
+  EXPECT_EQ(error_of("1,2\n", {.columns = "0", .field_count = 1}),
+            "0:1 expected 1 field, got 2; the first record has 1");
+}
+
+TEST(RecordError, SaysWhatIsWrongWithAValue) {
+  EXPECT_EQ(error_of("1,2,3\n1,abc,3\n"), "1:3 column 1 (x): expected float32, got \"abc\"");
+  EXPECT_EQ(error_of("1,2,3\n1,abc,3\n", {.header = {"a", "b", "c"}}),
+            "1:3 column 1 \"b\" (x): expected float32, got \"abc\"");
+  EXPECT_EQ(error_of("1,\" x\ny\",3\n"), "0:3 column 1 (x): expected float32, got \" x\\ny\"");
+  EXPECT_EQ(error_of("1,,3\n"), "0:3 column 1 (x): the value is required, got \"\"; give x a default");
+  EXPECT_EQ(error_of("NA,2,3\n", {.missing = {"NA"}}),
+            "0:1 column 0 (x): the value is required, got \"NA\"; give x a default");
+  EXPECT_EQ(error_of("1,99999999999,3\n", {.type = "int32"}),
+            "0:3 column 1 (x): \"99999999999\" is out of the range of int32; set type: int64 or float64 for x");
+  EXPECT_EQ(error_of("1,99999999999999999999,3\n", {.type = "int64"}),
+            "0:3 column 1 (x): \"99999999999999999999\" is out of the range of int64");
+  EXPECT_EQ(error_of("1,1e39,3\n", {.allow_nonfinite = false}),
+            "0:3 column 1 (x): \"1e39\" is not finite as float32; set decode_csv: {allow_nonfinite: true}");
+}
+
+TEST(RecordError, NamesTheRecordsLineAndDescribesTheOneBelow) {
+  EXPECT_EQ(error_of("1,2,3\n\"1\n\",x,3\n"), "1:1 column 0 (x): expected float32, got \"1\\n\"");
+  EXPECT_EQ(error_of("1,2,3\n0,2,\"\n\"\n9,2,\"a\nb\"\n1,\"\n\",x\n", {.columns = "2"}),
+            "1:5 column 2 (x): expected float32, got \"\\n\"");
+  EXPECT_EQ(error_of("\"\n\n\", 7,x\n", {.columns = "2"}),
+            "0:6 column 2 (x), on line 3 of the record: expected float32, got \"x\"");
+}
+
+TEST(RecordError, HintsAtAHeader) {
+  EXPECT_EQ(
+      error_of("id,price,n\n", {.first = true}),
+      "0:1 column 0 (x): expected float32, got \"id\"; the line looks like a header: set csv_reader: {header: true}");
+  EXPECT_EQ(
+      error_of("1,_p,n\n", {.first = true}),
+      "0:3 column 1 (x): expected float32, got \"_p\"; the line looks like a header: set csv_reader: {header: true}");
+  EXPECT_EQ(error_of("1.5x,2,3\n", {.first = true}), "0:1 column 0 (x): expected float32, got \"1.5x\"");
+  EXPECT_EQ(error_of("id,price,n\n", {.header = {"a", "b", "c"}, .first = true}),
+            "0:1 column 0 \"a\" (x): expected float32, got \"id\"");
+  EXPECT_EQ(error_of("id,price,n\n"), "0:1 column 0 (x): expected float32, got \"id\"");
+}
+
+TEST(RecordError, HintsAtADelimiterAndAtMissingValues) {
+  EXPECT_EQ(error_of("1;2;3\n", {.columns = "0", .field_count = 1}),
+            "0:1 column 0 (x): expected float32, got \"1;2;3\"; set csv_reader: {delimiter: \";\"}");
+  EXPECT_EQ(error_of("1\t2\n", {.columns = "0", .first = true, .field_count = 1}),
+            "0:1 column 0 (x): expected float32, got \"1\\t2\"; set csv_reader: {delimiter: \"\\t\"}");
+  EXPECT_EQ(
+      error_of("1,NA,3\n", {.first = true}),
+      "0:3 column 1 (x): expected float32, got \"NA\"; if it stands for a missing value, set decode_csv: {missing: "
+      "\"NA\"} and a default");
+}
+
+TEST(RecordError, CarriesTheFieldAndItsText) {
+  CsvDialect dialect;
+  dialect.columns = 1;
+  const Spec fields = Spec::map().set("price", Spec::map().set("columns", "0"));
+  const RowConverter converter(select_fields(read_fields(fields, true), dialect), {});
+  CutterScratch scratch;
+  StringText whole("\"a\"\"b\"\n");
+  RecordCutter cutter(dialect, whole, 0, scratch);
+  ASSERT_TRUE(cutter.next());
+  const RecordError error =
+      value_error(cutter.record(), converter.find_fault(cutter.record()), converter, dialect, false);
+  EXPECT_EQ(error.field, "price");
+  EXPECT_EQ(error.value, "a\"b");
+  EXPECT_TRUE(error.certain_end);
+}
+
+TEST(RecordError, FindsALikelyDelimiter) {
+  CsvDialect dialect;
+  EXPECT_EQ(find_likely_delimiter("1;2", dialect), ';');
+  EXPECT_EQ(find_likely_delimiter("1\t2;3", dialect), ';');
+  EXPECT_EQ(find_likely_delimiter("1|2", dialect), '|');
+  EXPECT_EQ(find_likely_delimiter("1 2", dialect), std::nullopt);
+  dialect.delimiter = ';';
+  EXPECT_EQ(find_likely_delimiter("1;2", dialect), std::nullopt);
+}
+
+}  // namespace
+}  // namespace millrace

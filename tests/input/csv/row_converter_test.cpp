@@ -1,0 +1,116 @@
+#include "millrace/input/csv/row_converter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/input/op_testing.h"
+#include "tests/input/string_text.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::list_of;
+using testing_support::row_text;
+using testing_support::StringText;
+
+Spec field(Spec columns, const char* type, const char* default_value = nullptr) {
+  Spec out = Spec::map().set("columns", std::move(columns)).set("type", type);
+  if (default_value != nullptr) out.set("default", default_value);
+  return out;
+}
+
+// Converts the one record of `text`: the row, or "fault F in column C of field N".
+class Converter {
+ public:
+  explicit Converter(const Spec& fields, ValueRules rules = {}) : fields_(fields), rules_(std::move(rules)) {}
+
+  std::string operator()(const std::string& text) const {
+    CsvDialect dialect;
+    CutterScratch scratch;
+    StringText whole(text);
+    RecordCutter cutter(dialect, whole, 0, scratch);
+    EXPECT_TRUE(cutter.next());
+    dialect.columns = static_cast<int64_t>(cutter.record().size());
+    const RowConverter converter(select_fields(read_fields(fields_, true), dialect), rules_);
+    RowBlock rows;
+    rows.configure(converter.spec(), 1);
+    rows.resize(1);
+    if (converter.convert(cutter.record(), rows, 0)) {
+      EXPECT_EQ(converter.find_fault(cutter.record()).fault, ValueFault::none);
+      return row_text(rows, 0);
+    }
+    const BadValue bad = converter.find_fault(cutter.record());
+    return cat("fault ", static_cast<int>(bad.fault), " in column ", bad.column, " of field ", bad.field);
+  }
+
+ private:
+  Spec fields_;
+  ValueRules rules_;
+};
+
+TEST(RowConverter, ConvertsColumnsToFields) {
+  const Converter convert(Spec::map()
+                              .set("x", field(list_of({"1-2", "0"}), "float32"))
+                              .set("n", field(list_of({"3"}), "int32"))
+                              .set("d", field(list_of({"1"}), "float64"))
+                              .set("big", field(list_of({"3"}), "int64")));
+  EXPECT_EQ(convert("1,2.5,-3, 4 \r\n"), "x=2.5,-3,1 n=4 d=2.5 big=4");
+  EXPECT_EQ(convert("1,\"2.5\",-3,\" 4\""), "x=2.5,-3,1 n=4 d=2.5 big=4");
+  EXPECT_EQ(convert("1,2,3,4,ignored\n"), "x=2,3,1 n=4 d=2 big=4");
+}
+
+TEST(RowConverter, TakesTheDefaultForWhatIsMissing) {
+  const Converter convert(Spec::map().set("x", field(list_of({"0", "1", "2"}), "float32", "7")),
+                          {{"", "NA", "-999"}, true});
+  EXPECT_EQ(convert(",1,"), "x=7,1,7");
+  EXPECT_EQ(convert("NA,\"NA\",\"\""), "x=7,7,7");
+  EXPECT_EQ(convert("-999,1,2"), "x=7,1,2") << "a number may stand for no value";
+  EXPECT_EQ(convert("-999.0,1,2"), "x=-999,1,2") << "texts are compared, not values";
+  EXPECT_EQ(convert("1, NA,3"), "fault 2 in column 1 of field 0") << "exactly";
+  EXPECT_EQ(convert("1, ,3"), "fault 2 in column 1 of field 0") << "blanks are not missing";
+  const Converter each(
+      Spec::map().set("x", Spec::map().set("columns", list_of({"2", "0-1"})).set("default", list_of({"1", "2", "3"}))));
+  EXPECT_EQ(each(",,"), "x=1,2,3");
+  EXPECT_EQ(each("5,,4"), "x=4,5,3");
+}
+
+TEST(RowConverter, RequiresWhatHasNoDefault) {
+  const Converter convert(
+      Spec::map().set("x", field(list_of({"0-1"}), "float32")).set("n", field(list_of({"2"}), "int32", "0")));
+  EXPECT_EQ(convert("1,,3"), "fault 1 in column 1 of field 0");
+  EXPECT_EQ(convert("1,\"\",3"), "fault 1 in column 1 of field 0");
+  EXPECT_EQ(convert("1,2,"), "x=1,2 n=0");
+}
+
+TEST(RowConverter, FindsTheLeftmostFaultWhateverTheOrderOfTheFields) {
+  const Converter convert(
+      Spec::map().set("x", field(list_of({"3", "1"}), "float32")).set("n", field(list_of({"2", "0"}), "int32")));
+  EXPECT_EQ(convert("1,2,3,4"), "x=4,2 n=3,1");
+  EXPECT_EQ(convert("1,b,c,d"), "fault 2 in column 1 of field 0");
+  EXPECT_EQ(convert("a,b,c,d"), "fault 2 in column 0 of field 1");
+  EXPECT_EQ(convert("1,2,9999999999,d"), "fault 3 in column 2 of field 1");
+}
+
+TEST(RowConverter, NamesTheFirstFieldOfAColumnThatServesSeveral) {
+  const Converter convert(
+      Spec::map().set("n", field(list_of({"0"}), "int32")).set("x", field(list_of({"0"}), "float32")));
+  EXPECT_EQ(convert("5"), "n=5 x=5");
+  EXPECT_EQ(convert("5.5"), "fault 2 in column 0 of field 0");
+}
+
+TEST(RowConverter, RefusesNonfiniteValuesWhereTheyAreNotAllowed) {
+  const Spec fields = Spec::map().set("x", field(list_of({"0-2"}), "float32"));
+  EXPECT_EQ(Converter(fields)("1,nan,1e39"), "x=1,nan,inf");
+  const Converter strict(fields, {{}, false});
+  EXPECT_EQ(strict("1,2,3"), "x=1,2,3");
+  EXPECT_EQ(strict("1,nan,3"), "fault 4 in column 1 of field 0");
+  EXPECT_EQ(strict("1,2,1e39"), "fault 4 in column 2 of field 0") << "overflow, too";
+  EXPECT_EQ(strict("-inf,x,3"), "fault 4 in column 0 of field 0");
+  EXPECT_EQ(strict("1,\"inf\",3"), "fault 4 in column 1 of field 0");
+  EXPECT_EQ(Converter(Spec::map().set("x", field(list_of({"0"}), "float64")), {{}, false})("1e39"), "x=1e+39");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,225 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing_support::error_of;
+using testing_support::list_of;
+using testing_support::make_op;
+using testing_support::MemoryFiles;
+using testing_support::throws_exactly;
+
+class FilenameQueueTest : public ::testing::Test {
+ protected:
+  FilenameQueueTest() {
+    for (const char* name : {"d/a", "d/b", "d/c", "d/d", "d/e"}) files_.files[name] = name;
+    files_.folders.insert("d");
+  }
+  std::unique_ptr<Source> make(const Spec& options, uint64_t seed = 23, std::string_view name = "filename_queue") {
+    auto op = make_op<Source>("filename_queue", options);
+    BindArgs args;
+    args.files = &files_;
+    args.seed = seed;
+    args.name = name;
+    args.source_index = 7;
+    EXPECT_EQ(op->bind(args).type, PortType::names);
+    return op;
+  }
+  std::string make_error(const Spec& options) {
+    return error_of([&] { make(options); });
+  }
+  // The last letters of the next `count` paths; '.' at the end of the data.
+  static std::string next(Source& queue, int count) {
+    std::string out;
+    Unit unit;
+    while (count-- > 0) out += queue.next(unit) ? unit.file->path.back() : '.';
+    return out;
+  }
+
+  MemoryFiles files_;
+};
+
+Spec five() { return Spec::map().set("files", "d/?"); }
+
+TEST_F(FilenameQueueTest, GivesFilesInTheOrderThatTheDocumentationDefines) {
+  // Computed from the formula by another program.
+  EXPECT_EQ(next(*make(five()), 20), "dbeacceabddbceadbeca");
+  EXPECT_EQ(next(*make(five(), 0), 10), "cedabbcdae");
+  EXPECT_EQ(next(*make(five(), 23, "other"), 10), "ebadcdbcae") << "keyed by the op's name";
+}
+
+TEST_F(FilenameQueueTest, KeepsTheMatchedOrderWithoutShuffling) {
+  EXPECT_EQ(next(*make(five().set("shuffle", false)), 11), "abcdeabcdea");
+  const Spec list = Spec::map().set("files", list_of({"d/c", "d/?", "d/a"})).set("shuffle", false).set("epochs", 1);
+  EXPECT_EQ(next(*make(list), 9), "cabcdea..") << "list order and duplicates are kept";
+}
+
+TEST_F(FilenameQueueTest, EndsAfterItsEpochs) {
+  auto queue = make(five().set("epochs", 2));
+  EXPECT_EQ(next(*queue, 12), "dbeacceabd..");
+  EXPECT_EQ(next(*queue, 2), "..");
+  EXPECT_FALSE(queue->endless());
+  EXPECT_TRUE(make(five())->endless());
+}
+
+TEST_F(FilenameQueueTest, TellsWhatEachUnitIs) {
+  auto queue = make(five().set("shuffle", false));
+  Unit unit;
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(queue->next(unit));
+  EXPECT_EQ(unit.file->path, "d/b");
+  EXPECT_EQ(unit.file->index, 1u);
+  EXPECT_EQ(unit.file->size, 3u);
+  EXPECT_EQ(unit.begin, 0u);
+  EXPECT_EQ(unit.end, 3u);
+  EXPECT_EQ(unit.pass, 1u);
+  EXPECT_EQ(unit.file_ordinal, 1u);
+  EXPECT_EQ(unit.source, 7u);
+  EXPECT_TRUE(unit.exact);
+  EXPECT_EQ(unit.line, 1u);
+  RowId id;
+  id.file = 2;
+  id.line = 17;
+  EXPECT_EQ(queue->place(id).text(), "d/c:17");
+  EXPECT_EQ(queue->unit_of(id).file->path, "d/c");
+  EXPECT_EQ(queue->files().size(), 5u);
+}
+
+TEST_F(FilenameQueueTest, MakesEveryOrderEquallyOften) {
+  files_.files = {{"d/a", ""}, {"d/b", ""}, {"d/c", ""}};
+  auto queue = make(five(), 1);
+  std::map<std::string, int> seen;
+  constexpr int kPasses = 6000;
+  for (int i = 0; i < kPasses; ++i) ++seen[next(*queue, 3)];
+  ASSERT_EQ(seen.size(), 6u);
+  double chi_square = 0;
+  for (const auto& [order, count] : seen) chi_square += (count - 1000.0) * (count - 1000.0) / 1000.0;
+  EXPECT_LT(chi_square, 20.5) << "five degrees of freedom, one run in a thousand";
+}
+
+TEST_F(FilenameQueueTest, SharesOutTheFilesOfEachEpoch) {
+  const auto shard = [&](int64_t index, int64_t count) {
+    return make(five().set("epochs", 2).set("shard", Spec::map().set("index", index).set("count", count)));
+  };
+  EXPECT_EQ(next(*shard(0, 2), 7), "deccad.") << "of dbeac and ceabd";
+  EXPECT_EQ(next(*shard(1, 2), 5), "baeb.");
+  EXPECT_EQ(next(*shard(4, 5), 3), "cd.");
+  EXPECT_EQ(next(*shard(0, 1), 5), "dbeac");
+}
+
+TEST_F(FilenameQueueTest, RefusesShardsThatAreNone) {
+  const auto shard_error = [&](int64_t index, int64_t count) {
+    return make_error(five().set("shard", Spec::map().set("index", index).set("count", count)));
+  };
+  EXPECT_THAT(shard_error(5, 6), HasSubstr("shard 5 of 6 is empty: there are 5 files"));
+  EXPECT_THAT(shard_error(2, 2), HasSubstr("shard.index: expected less than count = 2, got 2; shards count from 0"));
+  EXPECT_THAT(shard_error(-1, 2), HasSubstr("shard.index: expected at least 0"));
+  EXPECT_THAT(make_error(five().set("shard", Spec::map().set("index", 0))), HasSubstr("the key count is required"));
+}
+
+TEST_F(FilenameQueueTest, GoesOnFromAnyPosition) {
+  for (const bool endless : {false, true}) {
+    Spec options = five();
+    if (!endless) options.set("epochs", 3);
+    const std::string all = next(*make(options), 15);
+    for (uint32_t pass = 0; pass < 3; ++pass) {
+      for (uint32_t ordinal = 0; ordinal <= 5; ++ordinal) {
+        auto queue = make(options);
+        next(*queue, 4);
+        queue->seek({.pass = pass, .file_ordinal = ordinal});
+        const size_t from = pass * 5 + ordinal;
+        EXPECT_EQ(next(*queue, static_cast<int>(15 - from)), all.substr(from));
+        EXPECT_EQ(next(*queue, 1) == ".", !endless);
+      }
+    }
+  }
+}
+
+TEST_F(FilenameQueueTest, AnotherRunHasPassesOfItsOwn) {
+  auto queue = make(five().set("epochs", 2));
+  next(*queue, 3);
+  queue->rewind(1);
+  EXPECT_EQ(next(*queue, 11), "dbceadbeca.") << "passes 2 and 3";
+  queue->seek({.pass = 3, .file_ordinal = 4});
+  EXPECT_EQ(next(*queue, 2), "a.");
+  queue->rewind(0);
+  EXPECT_EQ(next(*queue, 5), "dbeac");
+}
+
+TEST_F(FilenameQueueTest, FindsTheSameFilesAgain) {
+  State state;
+  make(five())->save(state);
+  make(five())->check(state);
+  files_.files["d/c"] = "longer";
+  EXPECT_EQ(error_of([&] { make(five())->check(state); }),
+            "d/c: the file has changed since the state was saved: expected 3 bytes, got 6");
+  files_.files.erase("d/c");
+  EXPECT_EQ(error_of([&] { make(five())->check(state); }), "the saved state is of 5 files, now there are 4");
+  files_.files["d/x"] = "d/x";
+  EXPECT_EQ(error_of([&] { make(five())->check(state); }), "the saved state has the file d/c where there is d/d now");
+  EXPECT_TRUE((throws_exactly<DataError>([&] { make(five())->check(state); })));
+}
+
+Spec files_at(const char* pattern) {
+  Spec out = Spec::map();
+  return out.set("files", Spec::scalar(pattern, true, {"c.yaml", 2, 9}));
+}
+
+TEST_F(FilenameQueueTest, SaysWhatThereIsWhereNothingMatches) {
+  EXPECT_EQ(make_error(files_at("d/f")), "c.yaml:2:9: no file matches \"d/f\"; the folder d holds a, b, c, d and e");
+  EXPECT_TRUE((throws_exactly<MissingError>([&] { make(files_at("d/f")); })));
+  files_.files["d/examples-00.csv"] = "";
+  EXPECT_EQ(make_error(files_at("d/exampels-*.csv")),
+            "c.yaml:2:9: no file matches \"d/exampels-*.csv\"; did you mean examples-00.csv? the folder d holds a, b, "
+            "c, d, e "
+            "and 1 more");
+  EXPECT_EQ(make_error(files_at("e/*.csv")), "c.yaml:2:9: no file matches \"e/*.csv\"; there is no folder e");
+  EXPECT_EQ(make_error(files_at("*.csv")), "c.yaml:2:9: no file matches \"*.csv\"; the current folder holds d");
+  files_.folders.insert("e");
+  EXPECT_EQ(make_error(files_at("e/*.csv")), "c.yaml:2:9: no file matches \"e/*.csv\"; the folder e is empty");
+  EXPECT_THAT(make_error(Spec::map().set("files", list_of({"d/a", "e/x"}))), HasSubstr("no file matches \"e/x\""));
+}
+
+TEST_F(FilenameQueueTest, RefusesWhatIsNoReadableFile) {
+  files_.folders.insert("d/sub");
+  EXPECT_EQ(make_error(files_at("d/sub")),
+            "d/sub: expected a file, got a folder; to read what is in it, write d/sub/*");
+  EXPECT_THAT(make_error(files_at("d/*")), HasSubstr("d/sub: expected a file, got a folder"));
+  files_.links.insert("d/link");
+  EXPECT_EQ(make_error(files_at("d/link")), "d/link: the file is a link to nothing");
+  EXPECT_TRUE((throws_exactly<MissingError>([&] { make(files_at("d/link")); })));
+  files_.others.insert("d/pipe");
+  EXPECT_EQ(make_error(files_at("d/pipe")), "d/pipe: expected a file, got something else");
+  files_.unreadable.insert("d/secret");
+  EXPECT_EQ(make_error(files_at("d/secret")), "d/secret: cannot open the file: Permission denied");
+  EXPECT_TRUE((throws_exactly<MissingError>([&] { make(files_at("d/secret")); })));
+}
+
+TEST_F(FilenameQueueTest, RefusesOptionsThatMakeNoSense) {
+  EXPECT_THAT(make_error(Spec::map()), HasSubstr("the key files is required"));
+  EXPECT_THAT(make_error(Spec::map().set("files", Spec::list())),
+              HasSubstr("files: expected at least one file or pattern, got an empty list"));
+  EXPECT_TRUE((throws_exactly<ConfigError>([&] { make(Spec::map().set("files", Spec::list())); })));
+  EXPECT_THAT(make_error(five().set("epochs", 0)), HasSubstr("epochs: expected at least 1"));
+  EXPECT_THAT(make_error(five().set("epochs", -1)), HasSubstr("epochs: expected at least 1"));
+  EXPECT_THAT(make_error(five().set("suffle", true)), HasSubstr("did you mean shuffle?"));
+}
+
+TEST_F(FilenameQueueTest, OpensFilesOnlyToLook) {
+  auto queue = make(five());
+  EXPECT_EQ(files_.opened, 5);
+  EXPECT_EQ(files_.open_now, 0);
+}
+
+TEST_F(FilenameQueueTest, HasNoProducer) { EXPECT_THROW(static_cast<void>(make(five())->producer()), InternalError); }
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,155 @@
+// What the tests of input ops share: files in memory, ops by name, rows as text.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/graph/file_system.h"
+#include "millrace/input/graph/glob.h"
+
+namespace millrace::testing_support {
+
+// A file system in memory. Paths have one folder at most. Constant while it is used, but for the counters.
+class MemoryFiles : public FileSystem {
+ public:
+  std::map<std::string, std::string> files;
+  std::set<std::string> folders, links, unreadable, others;
+  std::set<std::string> broken;                      // open, but reading fails
+  std::map<std::string, std::string> files_at_open;  // what a file holds when it is opened, where not files[path]
+  std::atomic<int> opened = 0, open_now = 0;
+
+  std::unique_ptr<File> open(const std::string& path) override {
+    if (unreadable.contains(path)) throw IoError("cannot open the file: Permission denied", {path});
+    const auto changed = files_at_open.find(path);
+    const auto found = changed != files_at_open.end() ? changed : files.find(path);
+    if (changed == files_at_open.end() && found == files.end()) {
+      throw IoError("cannot open the file: No such file or directory", {path});
+    }
+    ++opened;
+    return std::make_unique<MemoryFile>(*this, path, found->second);
+  }
+  Type type(const std::string& path) override {
+    if (path == "." || folders.contains(path)) return Type::folder;
+    if (others.contains(path)) return Type::other;
+    return files.contains(path) || unreadable.contains(path) ? Type::file : Type::none;
+  }
+  std::vector<std::string> match(const std::string& pattern) override {
+    std::vector<std::string> out;
+    for (const std::string& path : all_paths()) {
+      if (folder_of(path) == folder_of(pattern) && glob_matches(name_of(pattern), name_of(path))) out.push_back(path);
+    }
+    return out;
+  }
+  std::vector<std::string> list(const std::string& folder) override {
+    std::vector<std::string> out;
+    for (const std::string& path : all_paths()) {
+      if (folder_of(path) == folder) out.push_back(name_of(path));
+    }
+    return out;
+  }
+
+ private:
+  class MemoryFile : public File {
+   public:
+    MemoryFile(MemoryFiles& owner, std::string path, const std::string& bytes)
+        : owner_(owner), path_(std::move(path)), bytes_(bytes) {
+      ++owner_.open_now;
+    }
+    ~MemoryFile() override { --owner_.open_now; }
+    uint64_t size() const override { return bytes_.size(); }
+    size_t read(uint64_t offset, void* to, size_t bytes) const override {
+      if (owner_.broken.contains(path_)) throw IoError("cannot read the file: Input/output error", {path_});
+      if (offset >= bytes_.size()) return 0;
+      return bytes_.copy(static_cast<char*>(to), bytes, static_cast<size_t>(offset));
+    }
+
+   private:
+    MemoryFiles& owner_;
+    std::string path_;
+    const std::string& bytes_;
+  };
+
+  std::set<std::string> all_paths() const {
+    std::set<std::string> out;
+    for (const auto& [path, bytes] : files) out.insert(path);
+    for (const auto* more : {&folders, &links, &unreadable, &others}) out.insert(more->begin(), more->end());
+    return out;
+  }
+  static std::string folder_of(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    return slash == path.npos ? "." : path.substr(0, slash);
+  }
+  static std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+};
+
+// The op `kind` with `options`, as a T.
+template <class T>
+std::unique_ptr<T> make_op(const std::string& kind, const Spec& options) {
+  std::unique_ptr<Op> op = builtin_ops().make({kind, options}, options);
+  T* typed = dynamic_cast<T*>(op.get());
+  if (typed == nullptr) throw InternalError(kind + " is an op of another sort");
+  op.release();
+  return std::unique_ptr<T>(typed);
+}
+
+// The text of the Error that `body` throws, hint and place included; "no error" when it throws none.
+template <class Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+template <class E, class Body>
+bool throws_exactly(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return typeid(error) == typeid(E);
+  }
+  return false;
+}
+
+template <class T>
+Spec list_of(const std::vector<T>& values) {
+  Spec out = Spec::list();
+  for (const T& value : values) out.append(Spec::of(value));
+  return out;
+}
+
+inline Spec list_of(std::initializer_list<const char*> values) { return list_of(std::vector<const char*>(values)); }
+
+// The values of a row: "features=1,2.5 label=0".
+inline std::string row_text(const RowBlock& rows, int64_t row) {
+  std::string out;
+  for (size_t field = 0; field < rows.spec().fields.size(); ++field) {
+    const FieldSpec& spec = rows.spec().fields[field];
+    out += cat(out.empty() ? "" : " ", spec.name, "=");
+    for (int64_t i = 0; i < spec.shape.elements(); ++i) {
+      if (i > 0) out += ',';
+      switch (spec.dtype) {
+        case DType::f32: out += cat(rows.row<float>(field, row)[i]); break;
+        case DType::f64: out += cat(rows.row<double>(field, row)[i]); break;
+        case DType::i32: out += cat(rows.row<int32_t>(field, row)[i]); break;
+        case DType::i64: out += cat(rows.row<int64_t>(field, row)[i]); break;
+        case DType::u8: break;
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace millrace::testing_support

@@ -1,0 +1,161 @@
+// P3, P6, P7: failures arrive where the caller is, complete, after the same number of steps; the library is a guest.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/promises/training.h"
+
+namespace millrace::testing {
+namespace {
+
+size_t count_entries(const char* folder) {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+
+TEST(Failure, ABadValueIsTheSameErrorAfterTheSameStepsForAnyThreads) {
+  TempFolder folder;
+  write_data(folder);
+  std::ofstream(folder.path("part-3.csv"), std::ios::app) << "1,2,oops,4,5,6,text,1.0\n";
+  std::string expected;
+  int64_t expected_steps = -1;
+  for (int threads : {1, 2, 3, 8}) {
+    for (int chunk_bytes : {1, 200, 262144}) {
+      Trainer trainer =
+          make_trainer(folder, {.threads = threads, .decode_threads = threads, .chunk_bytes = chunk_bytes});
+      try {
+        trainer.run();
+        FAIL() << "the bad value went unnoticed";
+      } catch (const DataError& error) {
+        if (expected_steps < 0) {
+          expected = error.what();
+          expected_steps = trainer.steps();
+          EXPECT_EQ(error.place().file, folder.path("part-3.csv"));
+          EXPECT_EQ(error.place().line, 36);  // 29 records, 6 of them over two lines, and one more
+          EXPECT_EQ(error.place().column, 5);
+          EXPECT_NE(error.message().find("oops"), std::string::npos);
+        }
+        EXPECT_EQ(error.what(), expected);
+        EXPECT_EQ(trainer.steps(), expected_steps);
+      }
+    }
+  }
+}
+
+TEST(Failure, ThreadsAndDescriptorsAreGoneAfterwards) {
+  TempFolder folder;
+  write_data(folder);
+  std::ofstream(folder.path("part-3.csv"), std::ios::app) << "1,2\n";
+  EXPECT_THROW(make_trainer(folder).run(), DataError);
+  const size_t threads = count_entries("/proc/self/task"), descriptors = count_entries("/proc/self/fd");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THROW(make_trainer(folder, {.threads = 4}).run(), DataError);
+  }
+  EXPECT_EQ(count_entries("/proc/self/task"), threads);
+  EXPECT_EQ(count_entries("/proc/self/fd"), descriptors);
+}
+
+TEST(Failure, StopFromAnotherThreadEndsTheRun) {
+  TempFolder folder;
+  write_data(folder);
+  std::string yaml = training_yaml(folder, {});
+  yaml.replace(yaml.find(", epochs: 2"), 11, "");
+  Trainer trainer = Trainer::from_spec(parse_yaml(yaml + "train: {log_every: 1}\n", "test.yaml"));
+  std::thread stopper;
+  TrainCallbacks callbacks;
+  callbacks.on_step = [&](const StepReport& report) {
+    if (report.step == 50) stopper = std::thread([&] { trainer.stop(); });
+  };
+  const TrainResult result = trainer.run(callbacks);
+  stopper.join();
+  EXPECT_EQ(result.reason, "stopped");
+  EXPECT_GE(result.steps, 50);
+}
+
+TEST(Failure, StopBeforeTheStartTrainsNothing) {
+  TempFolder folder;
+  write_data(folder);
+  Trainer trainer = make_trainer(folder);
+  trainer.stop();
+  const TrainResult result = trainer.run();
+  EXPECT_EQ(result.reason, "stopped");
+  EXPECT_EQ(result.steps, 0);
+  EXPECT_TRUE(std::isnan(result.loss));
+}
+
+TEST(Failure, AnExceptionOfACallbackReachesTheCaller) {
+  TempFolder folder;
+  write_data(folder);
+  Trainer trainer = make_trainer(folder, {.more = "train: {log_every: 1}\n"});
+  TrainCallbacks callbacks;
+  callbacks.on_step = [](const StepReport& report) {
+    if (report.step == 3) throw std::runtime_error("enough");
+  };
+  EXPECT_THROW(trainer.run(callbacks), std::runtime_error);
+  EXPECT_EQ(trainer.steps(), 3);
+}
+
+TEST(Failure, ATrainerRunsOnce) {
+  TempFolder folder;
+  write_data(folder);
+  Trainer trainer = make_trainer(folder);
+  trainer.run();
+  EXPECT_THROW(trainer.run(), InternalError);
+}
+
+TEST(Guest, NothingIsPrinted) {
+  TempFolder folder;
+  write_data(folder);
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  make_trainer(folder, {.threads = 8, .capacity = 21}).run();
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Typo, AnyUnknownKeyStopsBeforeTheFirstStep) {
+  TempFolder folder;
+  write_data(folder);
+  const std::string yaml = training_yaml(folder, {});
+  for (const std::string key : {"seed",
+                                "device",
+                                "threads",
+                                "input",
+                                "files",
+                                "epochs",
+                                "chunk_bytes",
+                                "fields",
+                                "columns",
+                                "batch_size",
+                                "capacity",
+                                "min_after_dequeue",
+                                "allow_smaller_final_batch",
+                                "delivery",
+                                "model",
+                                "units",
+                                "activation",
+                                "loss",
+                                "metrics",
+                                "optimizer",
+                                "learning_rate",
+                                "dense",
+                                "csv_reader",
+                                "sigmoid_cross_entropy",
+                                "accuracy",
+                                "relu",
+                                "sgd",
+                                "shuffle_batch"}) {
+    std::string broken = yaml;
+    const size_t at = broken.find(key);
+    ASSERT_NE(at, std::string::npos) << key;
+    broken.insert(at + key.size() / 2, "x");
+    EXPECT_THROW(Trainer::from_spec(parse_yaml(broken, "test.yaml")), ConfigError) << broken;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::testing

@@ -1,0 +1,17 @@
+// Counts allocations: linking allocation_counter.cpp replaces malloc and its family, and with them operator new.
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::testing {
+
+struct AllocationCounts {
+  int64_t own = 0;      // outside LibraryCall marks
+  int64_t library = 0;  // inside
+};
+
+// Counting is off until the first call. All threads are counted.
+void start_counting();
+AllocationCounts stop_counting();
+
+}  // namespace millrace::testing

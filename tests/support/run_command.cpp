@@ -1,0 +1,144 @@
+#include "tests/support/run_command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+
+namespace millrace::testing {
+
+namespace {
+
+void check(int code, const char* what) {
+  if (code != 0) throw std::runtime_error(std::string(what) + ": " + std::strerror(code));
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// The parent's environment, then `more`; of equal names the first counts, so that `more` comes first.
+std::vector<std::string> environment(const std::vector<std::string>& more) {
+  std::vector<std::string> out = more;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    bool replaced = false;
+    for (const std::string& given : more) replaced = replaced || given.starts_with(name);
+    if (!replaced) out.emplace_back(text);
+  }
+  return out;
+}
+
+struct Pipe {
+  Pipe() {
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+  }
+  int ends[2] = {-1, -1};
+};
+
+}  // namespace
+
+Command::Command(const std::vector<std::string>& words, const CommandOptions& options) {
+  const Pipe out, err;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (options.out_file.empty()) {
+    posix_spawn_file_actions_adddup2(&actions, out.ends[1], STDOUT_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.out_file.c_str(), O_WRONLY, 0);
+  }
+  posix_spawn_file_actions_adddup2(&actions, err.ends[1], STDERR_FILENO);
+  if (!options.folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, options.folder.c_str());
+
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
+  std::vector<std::string> arguments = words, variables = environment(options.environment);
+  const int code = posix_spawn(&process_, words.front().c_str(), &actions, &attributes, pointers(arguments).data(),
+                               pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  ::close(out.ends[1]);
+  ::close(err.ends[1]);
+  out_.descriptor = out.ends[0];
+  err_.descriptor = err.ends[0];
+  check(code, words.front().c_str());
+}
+
+Command::~Command() {
+  if (process_ > 0) {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+  close_out();
+  if (err_.descriptor >= 0) ::close(err_.descriptor);
+}
+
+void Command::send(int signal) const { ::kill(process_, signal); }
+
+void Command::close_out() {
+  if (out_.descriptor >= 0) ::close(out_.descriptor);
+  out_.descriptor = -1;
+}
+
+bool Command::wait_for(Stream& stream, std::string_view text) {
+  while (stream.text.find(text) == std::string::npos) {
+    if (stream.descriptor < 0 || !pump()) return false;
+  }
+  return true;
+}
+
+bool Command::pump() {
+  pollfd wait[] = {{out_.descriptor, POLLIN, 0}, {err_.descriptor, POLLIN, 0}};
+  if (out_.descriptor < 0 && err_.descriptor < 0) return false;
+  while (::poll(wait, 2, -1) < 0 && errno == EINTR) {
+  }
+  Stream* streams[] = {&out_, &err_};
+  for (int i = 0; i < 2; ++i) {
+    if (streams[i]->descriptor < 0 || wait[i].revents == 0) continue;
+    char buffer[4096];
+    const ssize_t count = ::read(streams[i]->descriptor, buffer, sizeof buffer);
+    if (count > 0) {
+      streams[i]->text.append(buffer, static_cast<size_t>(count));
+    } else if (count == 0 || errno != EINTR) {
+      ::close(streams[i]->descriptor);
+      streams[i]->descriptor = -1;
+    }
+  }
+  return true;
+}
+
+CommandResult Command::finish() {
+  while (pump()) {
+  }
+  int status = 0;
+  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+  CommandResult result{.out = out_.text, .err = err_.text};
+  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  return result;
+}
+
+CommandResult run_command(const std::vector<std::string>& words, const CommandOptions& options) {
+  return Command(words, options).finish();
+}
+
+}  // namespace millrace::testing

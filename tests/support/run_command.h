@@ -1,0 +1,61 @@
+// Runs a program and looks at what it wrote and how it ended.
+//
+//   CommandResult result = run_command({MILLRACE_TRAINER, "--version"});
+//
+// A Command is one that runs: its output can be read while it does, signals can be sent, pipes be closed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::testing {
+
+struct CommandResult {
+  int exit_code = -1;  // of a normal end
+  int signal = 0;      // that it died of, or 0
+  std::string out, err;
+};
+
+struct CommandOptions {
+  std::string folder = {};                    // to run in; empty: this process's
+  std::vector<std::string> environment = {};  // "NAME=value" besides ours
+  std::string out_file = {};                  // standard output goes there instead of into `out`
+};
+
+class Command {
+ public:
+  // Throws std::runtime_error when the program cannot be started.
+  explicit Command(const std::vector<std::string>& words, const CommandOptions& options = {});
+  // Kills what still runs.
+  ~Command();
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  // Waits until `text` has been written to standard output (standard error); false when the stream ended before.
+  bool wait_for_out(std::string_view text) { return wait_for(out_, text); }
+  bool wait_for_err(std::string_view text) { return wait_for(err_, text); }
+  void send(int signal) const;
+  // Closes our end of its standard output.
+  void close_out();
+  // Reads everything that is left and waits for the end.
+  CommandResult finish();
+
+ private:
+  struct Stream {
+    int descriptor = -1;
+    std::string text;
+  };
+  bool wait_for(Stream& stream, std::string_view text);
+  // Waits for bytes on either stream and takes them; false when both have ended.
+  bool pump();
+
+  pid_t process_ = -1;
+  Stream out_, err_;
+};
+
+CommandResult run_command(const std::vector<std::string>& words, const CommandOptions& options = {});
+
+}  // namespace millrace::testing

@@ -1,0 +1,176 @@
+#include "millrace/trainer/cli/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/trainer/cli/usage_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace::cli {
+namespace {
+
+Arguments parse(const std::vector<std::string>& words) { return parse_arguments(words); }
+
+std::string usage_error(const std::vector<std::string>& words) {
+  return error_of<UsageError>([&] { parse(words); });
+}
+
+TEST(ArgumentsTest, NothingIsNothing) { EXPECT_EQ(parse({}).command, Command::nothing); }
+
+TEST(ArgumentsTest, ThreeWaysToTrain) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--config", "a.yaml"},
+                                                {"train", "--config", "a.yaml"},
+                                                {"a.yaml"},
+                                                {"train", "a.yaml"},
+                                                {"--config=a.yaml"}}) {
+    const Arguments arguments = parse(words);
+    EXPECT_EQ(arguments.command, Command::train) << words[0];
+    EXPECT_EQ(arguments.config, "a.yaml") << words[0];
+    EXPECT_FALSE(arguments.json);
+    EXPECT_FALSE(arguments.quiet);
+    EXPECT_EQ(arguments.save, "");
+  }
+}
+
+TEST(ArgumentsTest, TrainingOptions) {
+  const Arguments arguments = parse({"--config", "a.yaml", "--set", "train.steps=5", "--quiet", "--set", "seed=-1",
+                                     "--json", "--save", "m.safetensors"});
+  EXPECT_EQ(arguments.overrides, (std::vector<std::string>{"train.steps=5", "seed=-1"}));
+  EXPECT_TRUE(arguments.json);
+  EXPECT_TRUE(arguments.quiet);
+  EXPECT_EQ(arguments.save, "m.safetensors");
+}
+
+TEST(ArgumentsTest, SetTakesOneValueSoThatThePositionalFileMayFollow) {
+  const Arguments arguments = parse({"check", "--set", "seed=1", "a.yaml", "--print"});
+  EXPECT_EQ(arguments.overrides, std::vector<std::string>{"seed=1"});
+  EXPECT_EQ(arguments.config, "a.yaml");
+  EXPECT_TRUE(arguments.print);
+}
+
+TEST(ArgumentsTest, ValuesOfSetMayHoldAnything) {
+  const Arguments arguments = parse({"a.yaml", "--set", "input[0].files=[a.csv, b c.csv]", "--set", "loss="});
+  EXPECT_EQ(arguments.overrides, (std::vector<std::string>{"input[0].files=[a.csv, b c.csv]", "loss="}));
+}
+
+TEST(ArgumentsTest, InputOptions) {
+  const Arguments arguments = parse(
+      {"input", "--config", "a.yaml", "--batches", "3", "--format", "csv", "--out", "rows.csv", "--explain", "20"});
+  EXPECT_EQ(arguments.command, Command::input);
+  EXPECT_EQ(arguments.batches, 3);
+  EXPECT_EQ(arguments.format, BatchFormat::csv);
+  EXPECT_EQ(arguments.out, "rows.csv");
+  EXPECT_EQ(arguments.explain, 20);
+}
+
+TEST(ArgumentsTest, InputDefaults) {
+  const Arguments arguments = parse({"input", "a.yaml"});
+  EXPECT_EQ(arguments.batches, std::nullopt);
+  EXPECT_EQ(arguments.explain, std::nullopt);
+  EXPECT_EQ(arguments.format, BatchFormat::jsonl);
+}
+
+TEST(ArgumentsTest, GenerateSum) {
+  const Arguments arguments = parse(
+      {"generate", "sum", "--out", "d", "--files", "2", "--rows", "3", "--features", "4", "--seed", "5", "--force"});
+  EXPECT_EQ(arguments.command, Command::generate_sum);
+  EXPECT_EQ(arguments.out, "d");
+  EXPECT_EQ(arguments.files, 2);
+  EXPECT_EQ(arguments.rows, 3);
+  EXPECT_EQ(arguments.features, 4);
+  EXPECT_EQ(arguments.seed, 5);
+  EXPECT_TRUE(arguments.force);
+}
+
+TEST(ArgumentsTest, GenerateSumDefaults) {
+  const Arguments arguments = parse({"generate", "sum", "--out", "d"});
+  EXPECT_EQ(arguments.files, 20);
+  EXPECT_EQ(arguments.rows, 100);
+  EXPECT_EQ(arguments.features, 1024);
+  EXPECT_EQ(arguments.seed, 1);
+  EXPECT_FALSE(arguments.force);
+}
+
+TEST(ArgumentsTest, References) {
+  EXPECT_EQ(parse({"ops"}).command, Command::ops);
+  EXPECT_EQ(parse({"ops"}).name, "");
+  EXPECT_EQ(parse({"layers", "dense"}).command, Command::layers);
+  EXPECT_EQ(parse({"layers", "dense"}).name, "dense");
+}
+
+TEST(ArgumentsTest, Version) {
+  EXPECT_EQ(parse({"--version"}).command, Command::version);
+  EXPECT_EQ(parse({"-V"}).command, Command::version);
+}
+
+TEST(ArgumentsTest, HelpIsThatOfTheSubcommand) {
+  const Arguments help = parse({"input", "--help"});
+  EXPECT_EQ(help.command, Command::help);
+  EXPECT_TRUE(help.text.starts_with("Runs the input graph alone")) << help.text;
+  EXPECT_TRUE(parse({"-h"}).text.starts_with("Trains a model")) << parse({"-h"}).text;
+  EXPECT_TRUE(parse({"generate", "sum", "-h"}).text.starts_with("CSV files of normal numbers"));
+}
+
+TEST(ArgumentsTest, UnknownOptionsNameTheNearest) {
+  EXPECT_EQ(usage_error({"--confg", "a.yaml"}), "unknown option --confg; did you mean --config?");
+  EXPECT_EQ(usage_error({"check", "--config", "a.yaml", "--pirnt"}), "unknown option --pirnt; did you mean --print?");
+  EXPECT_EQ(usage_error({"a.yaml", "--jsn=1"}), "unknown option --jsn; did you mean --json?");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--wholly-different"}),
+            "unknown option --wholly-different; trainer input --help lists the options");
+}
+
+TEST(ArgumentsTest, UnknownSubcommandsNameTheNearest) {
+  EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
+  EXPECT_EQ(usage_error({"frobnicate"}),
+            "unknown subcommand \"frobnicate\"; known: train, check, input, generate, ops and layers");
+  EXPECT_EQ(usage_error({"generate", "sun"}), "unexpected argument \"sun\"; did you mean sum?");
+}
+
+TEST(ArgumentsTest, FileWithoutAnEndingIsNoSubcommand) {
+  const TempFolder folder;
+  const std::string path = folder.write("mlp", "");
+  EXPECT_EQ(parse({path}).config, path);
+}
+
+TEST(ArgumentsTest, MissingValues) {
+  EXPECT_EQ(usage_error({"--config"}), "--config needs a value");
+  EXPECT_EQ(usage_error({"a.yaml", "--set"}), "--set needs a value");
+  EXPECT_EQ(usage_error({"check"}), "no configuration is given; trainer check --config FILE");
+  EXPECT_EQ(usage_error({"--quiet"}), "no configuration is given; trainer --config FILE");
+  EXPECT_EQ(usage_error({"generate"}), "generate needs to know what; trainer generate sum --out DIR");
+  EXPECT_EQ(usage_error({"generate", "sum"}), "generate sum needs --out DIR; trainer generate sum --out data/sum");
+}
+
+TEST(ArgumentsTest, SetWithoutAnEqualsSign) {
+  EXPECT_EQ(usage_error({"a.yaml", "--set", "seed"}),
+            "--set \"seed\": expected PATH=VALUE; for example --set train.steps=5");
+  EXPECT_EQ(usage_error({"a.yaml", "--set", "=1"}),
+            "--set \"=1\": expected PATH=VALUE; for example --set train.steps=5");
+}
+
+TEST(ArgumentsTest, NumbersAreWholeAndInRange) {
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", "x"}), "--batches: expected a whole number from 0, got \"x\"");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", "-1"}),
+            "--batches: expected a whole number from 0, got \"-1\"");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--explain", "0"}), "--explain: expected a whole number from 1, got \"0\"");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", ""}), "--batches: expected a whole number from 0, got \"\"");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", "99999999999999999999"}),
+            "--batches: expected a whole number from 0, got \"99999999999999999999\"");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--format", "xml"}),
+            "--format: unknown format \"xml\"; jsonl, csv or none");
+}
+
+TEST(ArgumentsTest, GivenTwice) {
+  EXPECT_EQ(usage_error({"--config", "a.yaml", "--config", "b.yaml"}), "--config is given twice");
+  EXPECT_EQ(usage_error({"a.yaml", "--config", "b.yaml"}),
+            "unexpected argument \"a.yaml\"; the configuration is given by --config already");
+  EXPECT_EQ(usage_error({"check", "a.yaml", "b.yaml"}),
+            "unexpected argument \"b.yaml\"; trainer check --help shows the usage");
+}
+
+TEST(ArgumentsTest, OptionsBeforeTheSubcommand) {
+  EXPECT_EQ(usage_error({"--config", "a.yaml", "check"}),
+            "--config stands before check, where it means nothing; put it behind: trainer check --config ...");
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,25 @@
+#include "millrace/trainer/cli/exit_code.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace millrace::cli {
+namespace {
+
+TEST(ExitCodeTest, EveryKindHasItsCode) {
+  EXPECT_EQ(exit_code(ErrorKind::config), 78);
+  EXPECT_EQ(exit_code(ErrorKind::data), 65);
+  EXPECT_EQ(exit_code(ErrorKind::missing), 66);
+  EXPECT_EQ(exit_code(ErrorKind::io), 74);
+  EXPECT_EQ(exit_code(ErrorKind::device), 74);
+  EXPECT_EQ(exit_code(ErrorKind::internal), 70);
+}
+
+TEST(ExitCodeTest, SignalsAreCodedAsShellsDo) {
+  EXPECT_EQ(exit_code_of_signal(SIGINT), kExitInterrupted);
+  EXPECT_EQ(exit_code_of_signal(SIGTERM), kExitTerminated);
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,59 @@
+#include "millrace/trainer/config_nodes.h"
+
+#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/yaml_writer.h"
+#include "tests/trainer/fake_kinds.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+std::string layer_error(const std::string& list) {
+  return error_of<ConfigError>([&] {
+    Spec resolved;
+    read_layers(parse_yaml(list, "f"), fake_catalog().layers.layers, resolved);
+  });
+}
+
+TEST(ConfigNodes, NodeKeysAndOwnKeysAreSoughtTogether) {
+  EXPECT_EQ(layer_error("- dense: {units: 1, nmae: x}"), "f:1:21: [0].dense: unknown key nmae; did you mean name?");
+  EXPECT_EQ(layer_error("- dense: {units: 1, form: x}"), "f:1:21: [0].dense: unknown key form; did you mean from?");
+  EXPECT_EQ(layer_error("- dense: {unit: 1}"), "f:1:11: [0].dense: unknown key unit; did you mean units?");
+  EXPECT_EQ(layer_error("- dense: {size: 1}"),
+            "f:1:11: [0].dense: unknown key size; the keys here are units, activation, from and name");
+  EXPECT_EQ(layer_error("- relu: {probability: 1}"),
+            "f:1:10: [0].relu: unknown key probability; the keys here are from and name");
+}
+
+TEST(ConfigNodes, LayersAreChecked) {
+  EXPECT_EQ(layer_error("- dense"), "f:1:3: [0]: the key units is required (integer); units: outputs of a row");
+  EXPECT_EQ(layer_error("- dense: {units: 1, name: [a]}"), "f:1:27: [0].dense.name: expected a text, got a list");
+  EXPECT_EQ(layer_error("- dense: {units: 1, from: []}"),
+            "f:1:3: [0]: from names nothing; leave it out to read the layer before");
+  EXPECT_EQ(layer_error("- relu\n- dens"), "f:2:3: [1]: unknown layer \"dens\"; did you mean dense?");
+  EXPECT_EQ(layer_error("- conv"), "f:1:3: [0]: unknown layer \"conv\"; known layers: dense and relu");
+  EXPECT_EQ(layer_error("[]"), "f:1:1: the model has no layers; for example `- dense: {units: 1}`");
+  EXPECT_EQ(layer_error("- dense: 5"),
+            "f:1:10: [0].dense: expected the options of dense as a map, got \"5\"; write `dense: {option: value}`");
+}
+
+TEST(ConfigNodes, LossMetricsAndOptimizer) {
+  const Catalog catalog = fake_catalog();
+  Spec resolved;
+  EXPECT_EQ(error_of<ConfigError>([&] { read_loss(parse_yaml("msse", "f"), catalog.layers.losses, resolved); }),
+            "f:1:1: unknown loss \"msse\"; did you mean mse?");
+  EXPECT_EQ(
+      error_of<ConfigError>([&] { read_loss(parse_yaml("mse: {wieght: w}", "f"), catalog.layers.losses, resolved); }),
+      "f:1:7: mse: unknown key wieght; did you mean weight?");
+  EXPECT_EQ(
+      error_of<ConfigError>([&] { read_metrics(parse_yaml("[acuracy]", "f"), catalog.layers.metrics, resolved); }),
+      "f:1:2: [0]: unknown metric \"acuracy\"; did you mean accuracy?");
+  EXPECT_EQ(
+      error_of<ConfigError>([&] { read_optimizer(parse_yaml("sdg: {}", "f"), catalog.layers.optimizers, resolved); }),
+      "f:1:1: unknown optimizer \"sdg\"; did you mean sgd?");
+  EXPECT_EQ(read_metrics(parse_yaml("accuracy", "f"), catalog.layers.metrics, resolved).size(), 1u);
+  EXPECT_EQ(to_yaml(resolved), "- accuracy\n");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,136 @@
+#include "millrace/trainer/saved_model.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/core/version.h"
+#include "millrace/layers/catalog.h"
+#include "millrace/trainer/model_file.h"
+#include "millrace/trainer/sha256.h"
+#include "millrace/trainer/yaml.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+Model make_model(Context& context) {
+  const LayerCatalog catalog = LayerCatalog::builtin();
+  const Spec units = Spec::map().set("units", 3);
+  std::vector<LayerNode> layers(1);
+  layers[0].kind = "dense";
+  layers[0].layer = catalog.layers.make({"dense", units}, units);
+  return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 9}, context);
+}
+
+TEST(SavedModel, HoldsParametersAndConfiguration) {
+  const TempFolder folder;
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  Model model = make_model(context);
+  save_model(folder.path("m.safetensors"), model, context, Spec::map().set("seed", 9));
+
+  const ModelFile file = ModelFile::read(folder.path("m.safetensors"));
+  ASSERT_EQ(file.entries().size(), 2u);
+  EXPECT_EQ(file.entries()[0].name, "dense.weight");
+  EXPECT_EQ(file.entries()[0].spec, (TensorSpec{{3, 2}, DType::f32}));
+  EXPECT_EQ(file.entries()[1].name, "dense.bias");
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(file.values(file.entries()[0]).as<float>()[i], model.parameter(0).as<float>()[i]);
+  }
+  EXPECT_EQ(parse_yaml(file.metadata().at("config"), "saved").find("seed")->as_int(), 9);
+}
+
+TEST(SavedModel, HashIsOfTheParametersInOrder) {
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  Model model = make_model(context);
+  Sha256 expected;
+  expected.update({static_cast<const std::byte*>(model.parameter(0).data()), 6 * sizeof(float)});
+  expected.update({static_cast<const std::byte*>(model.parameter(1).data()), 3 * sizeof(float)});
+  const std::string hash = weights_hash(model, context);
+  EXPECT_EQ(hash, expected.hex());
+  model.parameter(1).as<float>()[2] += 1;
+  EXPECT_NE(weights_hash(model, context), hash);
+}
+
+// Keeps a weight of three numbers, so that parameters are padded, and a state of two.
+struct Keeper final : Layer {
+  explicit Keeper(int64_t size) : size_(size) {}
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
+    params.parameter("weight", Shape{size_}, {Initializer::Kind::ones});
+    params.state("mean", Shape{2}, {});
+    return inputs[0];
+  }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return nullptr; }
+
+  int64_t size_;
+};
+
+class SavedModelTest : public testing::Test {
+ protected:
+  Model model_of(std::vector<std::pair<std::string, int64_t>> layers, DType dtype = DType::f32) {
+    ModelArgs args;
+    args.inputs = {{"features", {Shape{4}, dtype}}};
+    args.dtype = dtype;
+    for (auto& [name, size] : layers)
+      args.layers.push_back({name, "keeper", std::make_unique<Keeper>(size), {}, Spec::map()});
+    return Model::build(std::move(args), context_);
+  }
+
+  std::string save(Model& model) {
+    const std::string path = folder_.path("m.safetensors");
+    save_model(path, model, context_, parse_yaml("seed: 5\nmodel: [keeper]\n", "f"));
+    return path;
+  }
+
+  TempFolder folder_;
+  Executor executor_{1};
+  Context context_{Device::cpu(), executor_};
+};
+
+TEST_F(SavedModelTest, SavedWeightsLoadIntoAnEqualModel) {
+  Model model = model_of({{"a", 3}, {"b", 2}});
+  model.parameter(0).as<float>()[1] = 7;
+  model.parameter(1).as<float>()[0] = -8;
+  model.state(1).as<float>()[1] = 9;
+  const ModelFile file = ModelFile::read(save(model));
+  ASSERT_EQ(file.entries().size(), 4u);
+  EXPECT_EQ(file.entries()[0].name, "a.weight");
+  EXPECT_EQ(file.entries()[1].name, "b.weight");
+  EXPECT_EQ(file.entries()[2].name, "a.mean");
+
+  Model other = model_of({{"a", 3}, {"b", 2}});
+  load_model(file, other, context_);
+  EXPECT_EQ(weights_hash(other, context_), weights_hash(model, context_));
+  EXPECT_EQ(other.state(1).as<float>()[1], 9);
+  EXPECT_EQ(saved_config(file).find("seed")->as_int(), 5);
+  EXPECT_EQ(file.metadata().at("version"), version());
+}
+
+TEST_F(SavedModelTest, AModelThatDoesNotFitIsLeftAlone) {
+  Model model = model_of({{"a", 3}, {"b", 2}});
+  model.parameter(0).as<float>()[0] = 7;
+  const std::string path = save(model);
+  const ModelFile file = ModelFile::read(path);
+  const auto rejects = [&](std::vector<std::pair<std::string, int64_t>> layers, DType dtype = DType::f32) {
+    Model other = model_of(std::move(layers), dtype);
+    const std::string before = weights_hash(other, context_);
+    const std::string text = error_of<DataError>([&] { load_model(file, other, context_); });
+    EXPECT_EQ(weights_hash(other, context_), before);
+    const std::string start = path + ": the saved model does not fit: ";
+    return text.starts_with(start) ? text.substr(start.size()) : text;
+  };
+  EXPECT_EQ(rejects({{"a", 3}, {"b", 4}}), "b.weight is float32 (2), the model has float32 (4)");
+  EXPECT_EQ(rejects({{"a", 3}, {"c", 2}}), "it has no c.weight; it has a.weight");
+  EXPECT_EQ(rejects({{"a", 3}}), "it also has \"b.weight\"");
+  EXPECT_EQ(rejects({{"a", 3}, {"b", 2}}, DType::f64), "a.weight is float32 (3), the model has float64 (3)");
+}
+
+TEST_F(SavedModelTest, AForeignFileHasNoConfiguration) {
+  const std::string path = folder_.path("m.safetensors");
+  write_model_file(path, {}, {});
+  EXPECT_EQ(error_of<DataError>([&] { saved_config(ModelFile::read(path)); }),
+            path + ": the model file holds no configuration; it was not written by `save`");
+}
+
+}  // namespace
+}  // namespace millrace

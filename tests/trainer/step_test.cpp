@@ -1,0 +1,134 @@
+#include "millrace/trainer/step.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <optional>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/layers/catalog.h"
+
+namespace millrace {
+namespace {
+
+// SGD that does not let the planner update in place.
+class SeparateSgd final : public Optimizer {
+ public:
+  explicit SeparateSgd(const Optimizer& sgd) : sgd_(sgd) {}
+  void scalars(uint64_t step, std::span<float> out) const override { sgd_.scalars(step, out); }
+  void update(Context& context, const UpdateArgs& args) const override { sgd_.update(context, args); }
+
+ private:
+  const Optimizer& sgd_;
+};
+
+// dense(1) on two features, sigmoid cross-entropy, accuracy, SGD 0.5.
+class StepTest : public ::testing::Test {
+ protected:
+  StepTest() {
+    loss_ = catalog_.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map());
+    const Spec options = Spec::map().set("learning_rate", 0.5);
+    sgd_ = catalog_.optimizers.make({"sgd", options}, options);
+    metrics_.push_back({"accuracy", catalog_.metrics.make({"accuracy", Spec::map()}, Spec::map())});
+  }
+
+  Model make_model() {
+    const Spec units = Spec::map().set("units", 1);
+    std::vector<LayerNode> layers(1);
+    layers[0].kind = "dense";
+    layers[0].layer = catalog_.layers.make({"dense", units}, units);
+    return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 3},
+                        context_);
+  }
+
+  StepArgs args(Model& model, const Optimizer& optimizer) {
+    return {.model = model,
+            .context = context_,
+            .loss = *loss_,
+            .optimizer = optimizer,
+            .rows = rows_,
+            .metrics = &metrics_};
+  }
+
+  RowBlock make_batch(const std::vector<std::array<float, 3>>& rows) const {
+    RowBlock batch;
+    batch.configure(rows_, static_cast<int64_t>(rows.size()));
+    batch.resize(static_cast<int64_t>(rows.size()));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      batch.row<float>(0, row)[0] = rows[i][0];
+      batch.row<float>(0, row)[1] = rows[i][1];
+      batch.row<float>(1, row)[0] = rows[i][2];
+    }
+    return batch;
+  }
+
+  LayerCatalog catalog_ = LayerCatalog::builtin();
+  Executor executor_{2};
+  Context context_{Device::cpu(), executor_};
+  RowSpec rows_{{{"features", DType::f32, {2}}, {"label", DType::f32, {1}}}};
+  std::unique_ptr<Loss> loss_;
+  std::unique_ptr<Optimizer> sgd_;
+  std::vector<NamedMetric> metrics_;
+};
+
+TEST_F(StepTest, TrainsAsByHand) {
+  for (const bool in_place : {true, false}) {
+    Model model = make_model();
+    float* weight = model.parameter(0).as<float>();
+    weight[0] = 0.25f;
+    weight[1] = -0.5f;
+    model.parameter(1).as<float>()[0] = 0.125f;
+    const SeparateSgd separate(*sgd_);
+    TrainStep step(args(model, in_place ? *sgd_ : separate));
+    step.run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
+
+    // Logits -0.625 and -0.875; the first is wrong, the second right.
+    const double p0 = 1 / (1 + std::exp(0.625)), p1 = 1 / (1 + std::exp(0.875));
+    EXPECT_NEAR(step.loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-6);
+    EXPECT_EQ(step.metrics()[0], 0.5);
+    const double g0 = (p0 - 1) / 2, g1 = p1 / 2;
+    EXPECT_NEAR(weight[0], 0.25 - 0.5 * (g0 * 1 + g1 * -3), 1e-6);
+    EXPECT_NEAR(weight[1], -0.5 - 0.5 * (g0 * 2 + g1 * 0.5), 1e-6);
+    EXPECT_NEAR(model.parameter(1).as<float>()[0], 0.125 - 0.5 * (g0 + g1), 1e-6);
+    EXPECT_EQ(step.steps(), 1u);
+  }
+}
+
+TEST_F(StepTest, KeepsEightPlansAndMakesAnEvictedOneAgain) {
+  Model model = make_model();
+  TrainStep step(args(model, *sgd_));
+  for (int round = 0; round < 2; ++round) {
+    size_t most = 0;
+    for (int rows = 1; rows <= 10; ++rows) {
+      step.run(make_batch(std::vector<std::array<float, 3>>(static_cast<size_t>(rows), {1, -1, 1})));
+      EXPECT_TRUE(std::isfinite(step.loss()));
+      most = std::max(most, step.bytes());
+    }
+    EXPECT_LE(most, step.bytes());
+  }
+  EXPECT_EQ(step.steps(), 20u);
+}
+
+TEST_F(StepTest, SaysWhichFieldIsMissing) {
+  Model model = make_model();
+  rows_.fields[1].name = "lable";
+  try {
+    TrainStep step(args(model, *sgd_));
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.message(),
+              "the loss reads the field \"label\", but the input gives features: float32 (2), lable: float32 (1)");
+    EXPECT_EQ(error.hint(), "did you mean lable?");
+  }
+}
+
+TEST_F(StepTest, RefusesALabelThatDoesNotFitTheModel) {
+  Model model = make_model();
+  rows_.fields[1].shape = {3};
+  EXPECT_THROW(TrainStep step(args(model, *sgd_)), ShapeError);
+}
+
+}  // namespace
+}  // namespace millrace

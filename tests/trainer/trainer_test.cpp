@@ -1,0 +1,132 @@
+#include "millrace/trainer/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "millrace/core/errors.h"
+#include "millrace/trainer/model_file.h"
+#include "millrace/trainer/yaml.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kConfig =
+    "seed: 11\ndevice: cpu\nthreads: 2\ninput:\n  - synthetic: {task: sum, features: 20, rows: 500}\n"
+    "  - batch: {batch_size: 16, allow_smaller_final_batch: true}\nmodel:\n  - dense: {units: 30, activation: relu}\n"
+    "  - dense: {units: 1}\nloss: sigmoid_cross_entropy\nmetrics: [accuracy]\n"
+    "optimizer: {sgd: {learning_rate: 0.1}}\n";
+
+Trainer make(std::string_view more = {}) {
+  return Trainer::from_spec(parse_yaml(std::string(kConfig) + std::string(more), "t.yaml"));
+}
+
+TEST(Trainer, TrainsUntilTheDataEnds) {
+  Trainer trainer = make("train: {log_every: 10}\n");
+  std::vector<StepReport> reports;
+  StartReport start;
+  TrainCallbacks callbacks;
+  callbacks.on_start = [&](const StartReport& report) { start = report; };
+  callbacks.on_step = [&](const StepReport& report) { reports.push_back(report); };
+  const TrainResult result = trainer.run(callbacks);
+  EXPECT_EQ(start.device, "cpu");
+  EXPECT_EQ(start.threads, 2);
+  EXPECT_EQ(start.parameters, 20 * 30 + 30 + 30 + 1);
+  EXPECT_EQ(start.batch_size, 16);
+  EXPECT_FALSE(start.steps.has_value());
+  EXPECT_EQ(result.reason, "end of data");
+  EXPECT_EQ(result.steps, 32);
+  EXPECT_EQ(result.rows, 500u);
+  EXPECT_EQ(result.epochs, 1u);
+  EXPECT_EQ(result.last_batch, 4);
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_EQ(reports[2].step, 30);
+  EXPECT_EQ(reports[2].epoch, 1u);
+  EXPECT_EQ(reports[2].batch_size, 16);
+  ASSERT_EQ(reports[2].metrics.size(), 1u);
+  EXPECT_EQ(reports[2].metrics[0].first, "accuracy");
+  EXPECT_LT(result.loss, reports[0].loss);
+  EXPECT_EQ(result.weights.size(), 64u);
+  EXPECT_GT(reports[2].rows_per_s, 0);
+}
+
+TEST(Trainer, StopsAtTheWantedStep) {
+  const TrainResult result = make("train: {steps: 7}\n").run();
+  EXPECT_EQ(result.reason, "steps");
+  EXPECT_EQ(result.steps, 7);
+  EXPECT_EQ(result.rows, 112u);
+}
+
+TEST(Trainer, SavesWhatItTrained) {
+  const TempFolder folder;
+  Trainer trainer = make();
+  trainer.run();
+  trainer.save(folder.path("m.safetensors"));
+  const ModelFile file = ModelFile::read(folder.path("m.safetensors"));
+  ASSERT_EQ(file.entries().size(), 4u);
+  EXPECT_EQ(file.entries()[2].name, "dense_2.weight");
+  // The configuration inside trains the same model.
+  Trainer again = Trainer::from_spec(parse_yaml(file.metadata().at("config"), "saved"));
+  EXPECT_EQ(again.run().weights, make().run().weights);
+}
+
+TEST(Trainer, ReadsAFileWithOverrides) {
+  const TempFolder folder;
+  const std::string path = folder.write("c.yaml", kConfig);
+  const std::vector<std::string> overrides = {"train.steps=3", "input.batch.batch_size=5"};
+  const TrainResult result = Trainer::from_file(path, overrides).run();
+  EXPECT_EQ(result.steps, 3);
+  EXPECT_EQ(result.rows, 15u);
+}
+
+TEST(Trainer, FindsDataBesideTheConfiguration) {
+  const TempFolder folder;
+  folder.write("millrace-beside.csv", "1,2,1\n");
+  const std::string path = folder.write(
+      "c.yaml",
+      "input:\n  - filename_queue: {files: millrace-beside.csv, epochs: 1}\n  - csv_reader\n"
+      "  - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2}}}\n  - batch: {batch_size: 1}\n"
+      "model:\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n");
+  try {
+    Trainer::from_file(path);
+    FAIL();
+  } catch (const MissingError& error) {
+    EXPECT_NE(error.hint().find(folder.path("millrace-beside.csv")), std::string::npos) << error.what();
+  }
+}
+
+TEST(Trainer, NamesBothSidesWhenTheLossDoesNotFit) {
+  std::string config(kConfig);
+  config.replace(config.find("dense: {units: 1}"), 17, "dense: {units: 2}");
+  try {
+    Trainer::from_spec(parse_yaml(config, "t.yaml"));
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.place().file, "t.yaml");
+    EXPECT_EQ(error.place().line, 10);
+    EXPECT_NE(error.message().find("(2)"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("(1)"), std::string::npos) << error.message();
+  }
+}
+
+TEST(Trainer, BoundsItsMemory) {
+  Trainer trainer = make();
+  EXPECT_GT(trainer.memory_bound(), 20u * 30u * 4u);
+  EXPECT_LT(trainer.memory_bound(), 64u << 20);
+}
+
+TEST(Trainer, MovesAndServesSeveralAtOnce) {
+  std::vector<Trainer> trainers;
+  for (int i = 0; i < 3; ++i) trainers.push_back(make());
+  std::vector<std::string> hashes(3);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 3; ++i) threads.emplace_back([&, i] { hashes[i] = trainers[i].run().weights; });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(hashes[0], hashes[1]);
+  EXPECT_EQ(hashes[0], hashes[2]);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,66 @@
+#include "millrace/trainer/utf8.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+std::string encode(char32_t code) {
+  std::string out;
+  const auto tail = [&](int shift) { out.push_back(static_cast<char>(0x80 | (code >> shift & 63))); };
+  if (code < 0x80) {
+    out.push_back(static_cast<char>(code));
+  } else if (code < 0x800) {
+    out.push_back(static_cast<char>(0xc0 | code >> 6));
+    tail(0);
+  } else if (code < 0x10000) {
+    out.push_back(static_cast<char>(0xe0 | code >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    out.push_back(static_cast<char>(0xf0 | code >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+  return out;
+}
+
+TEST(Utf8, AcceptsEveryCodePointButSurrogates) {
+  for (char32_t code = 1; code <= 0x10ffff; code += code < 0x3000 ? 1 : 251) {
+    const std::string text = encode(code);
+    std::string longer = text;
+    longer.push_back('x');
+    const bool surrogate = code >= 0xd800 && code < 0xe000;
+    ASSERT_EQ(utf8_length(longer), surrogate ? 0u : text.size()) << std::hex << static_cast<uint32_t>(code);
+    if (surrogate) continue;
+    ASSERT_EQ(utf8_decode(text, text.size()), code);
+  }
+}
+
+TEST(Utf8, RejectsOverlongTruncatedAndForeignBytes) {
+  for (const char* bad :
+       {"\x80", "\xbf", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2x", "\xe0\x80\x80", "\xe0\x9f\xbf", "\xe2\x82",
+        "\xed\xa0\x80", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+    EXPECT_EQ(utf8_length(bad), 0u) << escape_controls(bad);
+  }
+}
+
+TEST(Utf8, FindsTheFirstInvalidByte) {
+  EXPECT_EQ(find_invalid_utf8("a\xc3\xa9z"), std::string_view::npos);
+  EXPECT_EQ(find_invalid_utf8(""), std::string_view::npos);
+  EXPECT_EQ(find_invalid_utf8("a\xc3\xa9\xa9z"), 3u);
+}
+
+TEST(Utf8, EscapesWhatATerminalWouldObey) {
+  EXPECT_EQ(escape_controls("a\x1b[31mb\n\t\r\x7f"), "a\\x1b[31mb\\n\\t\\r\\x7f");
+  EXPECT_EQ(escape_controls("caf\xc3\xa9 \xe2\x82\xac"), "caf\xc3\xa9 \xe2\x82\xac");
+  EXPECT_EQ(escape_controls("\xc2\x9b"
+                            "0m"),
+            "\\xc2\\x9b0m");
+  EXPECT_EQ(escape_controls("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(escape_controls(std::string_view("a\0b", 3)), "a\\x00b");
+}
+
+}  // namespace
+}  // namespace millrace

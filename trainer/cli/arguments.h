@@ -1,0 +1,59 @@
+// Arguments: what the command line asks for. The only files that see CLI11 are arguments.cpp and help.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/options.h"
+
+namespace millrace {
+
+namespace cli {
+enum class Command : uint8_t { nothing, help, version, train, check, input, generate_sum, ops, layers };
+enum class BatchFormat : uint8_t { jsonl, csv, none };
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::BatchFormat> {
+  static constexpr std::pair<std::string_view, cli::BatchFormat> kNames[] = {
+      {"jsonl", cli::BatchFormat::jsonl}, {"csv", cli::BatchFormat::csv}, {"none", cli::BatchFormat::none}};
+};
+
+namespace cli {
+
+// Every option of every command; those of other commands keep their defaults.
+struct Arguments {
+  Command command = Command::nothing;
+  std::string text;  // of help
+
+  std::string config;
+  std::vector<std::string> overrides;
+  bool json = false;
+  bool quiet = false;
+  bool print = false;
+  std::string save;
+
+  std::optional<int64_t> batches;
+  std::optional<int64_t> explain;
+  BatchFormat format = BatchFormat::jsonl;
+  std::string out;
+
+  int64_t files = 20;
+  int64_t rows = 100;
+  int64_t features = 1024;
+  int64_t seed = 1;
+  bool force = false;
+
+  std::string name;  // of one op or layer
+};
+
+// `words` are those behind the program's name. Throws UsageError.
+Arguments parse_arguments(std::span<const std::string> words);
+
+}  // namespace cli
+}  // namespace millrace

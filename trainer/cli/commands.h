@@ -1,0 +1,17 @@
+// The subcommands. Each returns the exit code of a run that did not fail, and throws Errors.
+#pragma once
+
+#include "millrace/trainer/cli/arguments.h"
+#include "millrace/trainer/cli/session.h"
+
+namespace millrace::cli {
+
+int run_train(const Arguments& arguments, Session& session);
+int run_check(const Arguments& arguments, Session& session);
+int run_input(const Arguments& arguments, Session& session);
+int run_generate_sum(const Arguments& arguments, Session& session);
+int run_ops(const Arguments& arguments, Session& session);
+int run_layers(const Arguments& arguments, Session& session);
+int run_version(Session& session);
+
+}  // namespace millrace::cli

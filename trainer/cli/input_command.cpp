@@ -1,0 +1,172 @@
+#include <chrono>
+#include <memory>
+
+#include "millrace/core/executor.h"
+#include "millrace/core/text.h"
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/catalog.h"
+#include "millrace/trainer/cli/batch_json.h"
+#include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/csv_layout.h"
+#include "millrace/trainer/cli/exit_code.h"
+#include "millrace/trainer/cli/input_files.h"
+#include "millrace/trainer/cli/input_report.h"
+#include "millrace/trainer/cli/usage_error.h"
+#include "millrace/trainer/config.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/utf8.h"
+#include "millrace/trainer/yaml.h"
+
+namespace millrace::cli {
+
+namespace {
+
+// The graph of a configuration, running.
+class InputRun {
+ public:
+  explicit InputRun(const Arguments& arguments)
+      : config_(read(arguments)),
+        executor_(config_.threads),
+        graph_(InputGraph::build(config_.input, Catalog::builtin().ops, {.seed = config_.seed})) {}
+
+  const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
+
+  void start() {
+    for (const std::string& warning : graph_.warnings()) say("warning: " + warning);
+    PipelineOptions options;
+    options.executor = &executor_;
+    options.on_bad_row = [](const BadRow& bad) { say(cat("left out ", bad.place.text(), ": ", bad.reason)); };
+    options.on_print = [](std::string_view text) { say(text); };
+    pipeline_ = std::make_unique<Pipeline>(std::move(graph_), std::move(options));
+    batch_ = pipeline_->make_slot();
+  }
+
+  Pipeline& pipeline() { return *pipeline_; }
+  const RowBlock& batch() const { return batch_; }
+  bool next() { return pipeline_->next(batch_) > 0; }
+
+  // Where each row of the batch came from.
+  const std::vector<std::string>& places() {
+    places_.clear();
+    for (int64_t row = 0; row < batch_.size(); ++row) places_.push_back(pipeline_->place(batch_.id(row)).text());
+    return places_;
+  }
+
+ private:
+  static Config read(const Arguments& arguments) {
+    Spec spec = read_yaml_file(arguments.config);
+    apply_overrides(spec, arguments.overrides);
+    return read_config(spec, Catalog::builtin(), ConfigUse::input);
+  }
+  static void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
+
+  Config config_;
+  Executor executor_;
+  InputGraph graph_;  // moved into the pipeline by start()
+  std::unique_ptr<Pipeline> pipeline_;
+  RowBlock batch_;
+  std::vector<std::string> places_;
+};
+
+// Writes batches in the format that was asked for.
+class BatchWriter {
+ public:
+  BatchWriter(BatchFormat format, InputRun& run, Output& out) : format_(format), run_(run), out_(out) {
+    if (format_ != BatchFormat::csv) return;
+    layout_ = csv_layout(run_.graph().resolved(), run_.pipeline().rows());
+    out_.write(csv_head(layout_));
+  }
+
+  void write(int64_t index) {
+    if (format_ == BatchFormat::jsonl) {
+      write_batch(json_, index, run_.batch(), run_.places());
+      out_.write(json_.text());
+      out_.write("\n");
+    } else if (format_ == BatchFormat::csv) {
+      text_.clear();
+      append_csv(text_, layout_, run_.batch());
+      out_.write(text_);
+    }
+  }
+
+ private:
+  BatchFormat format_;
+  InputRun& run_;
+  Output& out_;
+  CsvLayout layout_;
+  JsonText json_;
+  std::string text_;
+};
+
+InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) {
+  BatchWriter writer(arguments.format, run, out);
+  const auto began = std::chrono::steady_clock::now();
+  InputResult result{.reason = "batches", .input = {}};
+  for (int64_t index = 0; !arguments.batches || index < *arguments.batches; ++index) {
+    if (!run.next()) {
+      result.reason = run.pipeline().cancelled() ? "stopped" : "end of data";
+      break;
+    }
+    writer.write(index);
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.input = run.pipeline().summary();
+  return result;
+}
+
+void explain(InputRun& run, const Arguments& arguments, Output& out) {
+  for (int64_t step = 1; step <= *arguments.explain; ++step) {
+    if (run.next()) continue;
+    if (run.pipeline().cancelled()) return;
+    throw UsageError(
+        cat("there is no step ", *arguments.explain, ": the data ends after ", count_of(step - 1, "step")));
+  }
+  JsonText json;
+  json.open('{').key("v").value(1).key("event").value("explain").key("step").value(*arguments.explain);
+  json.key("rows").open('[');
+  for (const std::string& place : run.places()) {
+    arguments.json ? static_cast<void>(json.value(place)) : out.write(escape_controls(place) + '\n');
+  }
+  json.close(']').close('}');
+  if (arguments.json) out.write(json.text() + '\n');
+}
+
+int finish(Session& session) {
+  session.out.flush();
+  const int signal = session.signals.received();
+  return signal == 0 ? static_cast<int>(kExitDone) : exit_code_of_signal(signal);
+}
+
+}  // namespace
+
+int run_input(const Arguments& arguments, Session& session) {
+  InputRun run(arguments);
+  if (!arguments.out.empty()) check_not_an_input(arguments.out, run.graph().resolved(), arguments.config);
+  run.start();
+  const auto guard = session.signals.while_running([&run] { run.pipeline().cancel(); });
+  if (arguments.explain) {
+    explain(run, arguments, session.out);
+    return finish(session);
+  }
+  InputResult result;
+  if (arguments.out.empty()) {
+    result = run_batches(run, arguments, session.out);
+    session.out.flush();
+  } else {
+    Output file = Output::file(arguments.out);
+    result = run_batches(run, arguments, file);
+    file.close();
+  }
+  // Numbers that were asked for are results; beside batches they are only words for people.
+  const bool only_counts = arguments.format == BatchFormat::none || !arguments.out.empty();
+  if (arguments.json) {
+    session.out.write(input_event(result));
+  } else if (only_counts) {
+    session.out.write(input_text(result));
+  } else {
+    write_to_stderr(input_text(result));
+  }
+  return finish(session);
+}
+
+}  // namespace millrace::cli

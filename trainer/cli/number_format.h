@@ -1,0 +1,20 @@
+// Numbers as people read them. Pure functions; independent of the locale.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace millrace::cli {
+
+// Losses and metrics: four significant digits ("0.6931", "1.235e-05", "nan").
+std::string format_value(double value);
+// Rates: whole numbers from 100 on, three significant digits below ("12345", "3.25").
+std::string format_rate(double per_second);
+// "3%": a share of 0 to 1 without decimals; "<1%" for what is more than nothing and would be 0%.
+std::string format_share(double share);
+// "0.042 s", "3.1 s", "42 s", "2 min 05 s", "3 h 07 min".
+std::string format_seconds(double seconds);
+// "512 bytes", "1.5 KiB", "64 MiB".
+std::string format_bytes(uint64_t bytes);
+
+}  // namespace millrace::cli

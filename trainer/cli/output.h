@@ -1,0 +1,46 @@
+// Output: a buffered file or standard output whose failures are never lost.
+//
+//   Output out = Output::standard();
+//   out.write(line);
+//   out.flush();
+//
+// One thread uses an Output. What was not flushed is lost when it is destroyed: call flush() or close().
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/core/errors.h"
+#include "millrace/trainer/descriptor.h"
+
+namespace millrace::cli {
+
+// Whoever read our standard output has gone (`| head`): a reason to stop quietly, no failure.
+MILLRACE_DECLARE_ERROR(OutputClosed, IoError, io);
+
+class Output {
+ public:
+  static Output standard();
+  // Makes `path` an empty file. Throws IoError.
+  static Output file(const std::string& path);
+
+  // Throw IoError with the reason, OutputClosed when nobody reads any more.
+  void write(std::string_view text);
+  void flush();
+  // flush(), then close: some failures show only there. Nothing may be written afterwards.
+  void close();
+
+ private:
+  Output(Descriptor descriptor, int number, std::string name);
+  [[noreturn]] void fail(int code) const;
+
+  Descriptor owned_;  // empty for standard output
+  int number_;
+  std::string name_;
+  std::string buffer_;
+};
+
+// Writes all of `text` to standard error; failures have nowhere to go and are dropped.
+void write_to_stderr(std::string_view text);
+
+}  // namespace millrace::cli

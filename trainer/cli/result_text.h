@@ -1,0 +1,25 @@
+// What a run says at its end, for people. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "millrace/trainer/trainer.h"
+
+namespace millrace::cli {
+
+// Where the model went.
+struct Kept {
+  std::string path;  // empty: the model was not kept
+};
+
+// Several lines: steps, rows, epochs, seconds; last batch, loss, metrics; what was left out; the weights' hash; the
+// model's file, or how to keep the model.
+std::string result_text(const TrainResult& result, const Kept& kept);
+
+// "left out: 8 rows (last partial batch), 2 bad rows", or nothing was: "left out: nothing".
+std::string left_out_text(const InputSummary& input);
+
+// "accuracy 0.57  error 0.43".
+std::string metrics_text(const MetricValues& metrics);
+
+}  // namespace millrace::cli

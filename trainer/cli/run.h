@@ -1,0 +1,12 @@
+// The program from its arguments to its exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace millrace::cli {
+
+// `words` are the arguments behind the program's name. Reports every failure; throws nothing.
+int run(const std::vector<std::string>& words);
+
+}  // namespace millrace::cli

@@ -1,0 +1,84 @@
+#include "millrace/trainer/cli/signals.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/cli/exit_code.h"
+
+namespace millrace::cli {
+
+namespace {
+
+Descriptor checked(int number, const char* what) {
+  if (number < 0) throw InternalError(cat("cannot watch for signals: ", what, ": ", errno_text(errno)));
+  return Descriptor(number);
+}
+
+// SIGINT and SIGTERM without those that the caller of this program wants ignored (nohup, background jobs).
+sigset_t wanted_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&set, number);
+  }
+  return set;
+}
+
+}  // namespace
+
+SignalWatcher::SignalWatcher() {
+  std::signal(SIGPIPE, SIG_IGN);
+  const sigset_t set = wanted_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signals_ = checked(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd");
+  end_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
+  thread_ = std::thread([this] { watch(); });
+}
+
+SignalWatcher::~SignalWatcher() {
+  const uint64_t one = 1;
+  while (::write(end_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  thread_.join();
+}
+
+SignalWatcher::Guard SignalWatcher::while_running(std::function<void()> stop) {
+  set_stop(std::move(stop));
+  return Guard(*this);
+}
+
+void SignalWatcher::set_stop(std::function<void()> stop) {
+  const std::lock_guard lock(mutex_);
+  stop_ = std::move(stop);
+}
+
+void SignalWatcher::watch() {
+  for (;;) {
+    pollfd wait[] = {{signals_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}};
+    if (::poll(wait, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    if (wait[1].revents != 0) return;
+    signalfd_siginfo info{};
+    if (::read(signals_.get(), &info, sizeof info) == sizeof info) take(static_cast<int>(info.ssi_signo));
+  }
+}
+
+void SignalWatcher::take(int number) {
+  const std::lock_guard lock(mutex_);
+  int none = 0;
+  if (!received_.compare_exchange_strong(none, number) || !stop_) ::_exit(exit_code_of_signal(number));
+  stop_();
+}
+
+}  // namespace millrace::cli

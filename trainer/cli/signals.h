@@ -1,0 +1,56 @@
+// SignalWatcher: SIGINT and SIGTERM end the work in order; a second one ends the program at once.
+//
+//   SignalWatcher signals;                                        // before any other thread
+//   { auto guard = signals.while_running([&] { trainer.stop(); }); trainer.run(); }
+//   if (signals.received() != 0) ...
+//
+// A thread of its own takes the signals, so `stop` runs as ordinary code. Signals that were ignored when the program
+// began stay ignored. SIGPIPE is ignored from the constructor on. One SignalWatcher a process.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "millrace/trainer/descriptor.h"
+
+namespace millrace::cli {
+
+class SignalWatcher {
+ public:
+  // Blocks the signals in this thread and in those that it starts later.
+  SignalWatcher();
+  ~SignalWatcher();
+  SignalWatcher(const SignalWatcher&) = delete;
+  SignalWatcher& operator=(const SignalWatcher&) = delete;
+
+  class Guard {
+   public:
+    explicit Guard(SignalWatcher& watcher) : watcher_(watcher) {}
+    ~Guard() { watcher_.set_stop(nullptr); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    SignalWatcher& watcher_;
+  };
+
+  // While the guard lives the first signal calls `stop`, from another thread. Without a guard it ends the program.
+  [[nodiscard]] Guard while_running(std::function<void()> stop);
+  // The first signal that came, or 0.
+  int received() const { return received_.load(); }
+
+ private:
+  void set_stop(std::function<void()> stop);
+  void watch();
+  void take(int number);
+
+  Descriptor signals_, end_;
+  std::atomic<int> received_{0};
+  std::mutex mutex_;
+  std::function<void()> stop_;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace millrace::cli

@@ -1,0 +1,230 @@
+#include "millrace/trainer/config.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/config_nodes.h"
+
+namespace millrace {
+
+namespace {
+
+struct ListNode {
+  Spec spec;
+};
+// One kind, by its name or with options.
+struct KindNode {
+  Spec spec;
+};
+struct MetricList {
+  Spec spec;
+};
+struct DeviceName {
+  std::string text = "auto";
+};
+struct ThreadCount {
+  int count = 0;  // 0: auto
+};
+struct DeliveryChoice {
+  std::optional<DeliveryKind> kind;  // absent: auto
+};
+
+struct DeliveryOptions {
+  DeliveryChoice kind;
+  void declare(OptionReader& o);
+};
+
+}  // namespace
+
+template <>
+struct OptionType<ListNode> {
+  static ListNode read(const Spec& spec) {
+    if (spec.items().empty()) throw spec.error("expected at least one item, got an empty list");
+    return {spec};
+  }
+  static Spec write(const ListNode& value) { return value.spec; }
+  static std::string type() { return "list"; }
+};
+
+template <>
+struct OptionType<KindNode> {
+  static KindNode read(const Spec& spec) { return {spec}; }
+  static Spec write(const KindNode& value) { return value.spec; }
+  static std::string type() { return "name or name with options"; }
+};
+
+template <>
+struct OptionType<MetricList> {
+  static MetricList read(const Spec& spec) { return {spec}; }
+  static Spec write(const MetricList& value) { return value.spec; }
+  static std::string type() { return "list"; }
+};
+
+template <>
+struct OptionType<DeviceName> {
+  static DeviceName read(const Spec& spec) {
+    const std::string& text = spec.as_string();
+    std::string_view index = text;
+    bool known = text == "auto" || text == "cpu" || text == "cuda";
+    if (!known && text.starts_with("cuda:")) {
+      index.remove_prefix(5);
+      known = !index.empty() && index.size() <= 4 && index.find_first_not_of("0123456789") == std::string_view::npos;
+    }
+    if (!known) throw spec.error(cat("expected auto, cpu or cuda:0, got ", spec.describe()));
+    return {text};
+  }
+  static Spec write(const DeviceName& value) { return Spec::scalar(value.text, false, {}); }
+  static std::string type() { return "auto|cpu|cuda:0"; }
+};
+
+template <>
+struct OptionType<ThreadCount> {
+  static constexpr int64_t kMost = 4096;
+  static ThreadCount read(const Spec& spec) {
+    if (spec.is_scalar() && spec.as_string() == "auto") return {};
+    int64_t count = 0;
+    try {
+      count = spec.as_int();
+    } catch (const ConfigError&) {
+    }
+    if (count < 1 || count > kMost) {
+      throw spec.error(cat("expected auto or a number from 1 to ", kMost, ", got ", spec.describe()));
+    }
+    return {static_cast<int>(count)};
+  }
+  static Spec write(const ThreadCount& value) {
+    return Spec::scalar(value.count == 0 ? std::string("auto") : cat(value.count), false, {});
+  }
+  static std::string type() { return "auto|integer"; }
+};
+
+template <>
+struct OptionType<DeliveryChoice> {
+  static DeliveryChoice read(const Spec& spec) {
+    if (spec.is_map()) return read_options<DeliveryOptions>(spec).kind;
+    std::vector<std::string> names = {"auto"};
+    for (const auto& [name, kind] : EnumNames<DeliveryKind>::kNames) names.emplace_back(name);
+    if (!spec.is_scalar()) throw_unknown_option_value(spec, names);
+    if (spec.as_string() == names.front()) return {};
+    if (std::find(names.begin(), names.end(), spec.as_string()) == names.end()) throw_unknown_option_value(spec, names);
+    return {OptionType<DeliveryKind>::read(spec)};
+  }
+  static Spec write(const DeliveryChoice& value) {
+    return value.kind ? OptionType<DeliveryKind>::write(*value.kind) : Spec::scalar("auto", false, {});
+  }
+  static std::string type() { return "auto|" + OptionType<DeliveryKind>::type(); }
+};
+
+namespace {
+
+void DeliveryOptions::declare(OptionReader& o) { o.required("kind", kind, "how a batch reaches the step"); }
+
+// The top level.
+struct ConfigOptions {
+  int64_t seed = 0;
+  DeviceName device;
+  ThreadCount threads;
+  ListNode input;
+  DeliveryChoice delivery;
+  ListNode model;
+  KindNode loss;
+  MetricList metrics;
+  KindNode optimizer;
+  Spec train = Spec::map(Place{});
+  std::optional<std::string> save;
+
+  void declare(OptionReader& o) {
+    o.optional("seed", seed, {.min = 0}, "the key of every random number");
+    o.optional("device", device, "where the model is trained; auto takes a CUDA device if there is one");
+    o.optional("threads", threads, "threads for input and model together; auto takes what the process may use");
+    o.optional("input", input, "the ops of the input graph; the last one gives the batches");
+    o.optional("delivery", delivery, "how a batch reaches the step");
+    o.optional("model", model, "the layers, first to last");
+    o.optional("loss", loss, "what training minimises");
+    o.optional("metrics", metrics, "what is reported besides the loss");
+    o.optional("optimizer", optimizer, "how gradients change the parameters");
+    o.optional("train", train, "how long to train and what to report");
+    o.optional("save", save, "the file that the trained model is written to; absent: it is not kept");
+  }
+};
+
+void require(const Spec& spec, std::string_view key, std::string_view example) {
+  if (std::as_const(spec).find(key) == nullptr)
+    throw spec.error(cat("the key ", key, " is required"), cat("for example ", example));
+}
+
+void check_required(const Spec& spec, ConfigUse use) {
+  require(spec, "input", "input: [{synthetic: {rows: 1000}}, {batch: {batch_size: 32}}]");
+  if (use == ConfigUse::input) return;
+  require(spec, "model", "model: [{dense: {units: 1}}]");
+  require(spec, "loss", "loss: sigmoid_cross_entropy");
+  require(spec, "optimizer", "optimizer: {sgd: {learning_rate: 0.1}}");
+}
+
+void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Config& config) {
+  const auto resolve = [&](const char* key, const Spec& written, auto read) {
+    if (written.is_null()) return;
+    Spec resolved;
+    read(resolved);
+    config.resolved.set(key, std::move(resolved));
+  };
+  resolve("model", options.model.spec,
+          [&](Spec& out) { config.layers = read_layers(options.model.spec, catalog.layers, out); });
+  resolve("loss", options.loss.spec,
+          [&](Spec& out) { config.loss = read_loss(options.loss.spec, catalog.losses, out); });
+  resolve("metrics", options.metrics.spec,
+          [&](Spec& out) { config.metrics = read_metrics(options.metrics.spec, catalog.metrics, out); });
+  resolve("optimizer", options.optimizer.spec,
+          [&](Spec& out) { config.optimizer = read_optimizer(options.optimizer.spec, catalog.optimizers, out); });
+}
+
+}  // namespace
+
+void TrainOptions::declare(OptionReader& o) {
+  o.optional("steps", steps, {.min = 1}, "the most steps; absent: until the data ends");
+  o.optional("log_every", log_every, {.min = 1}, "steps from one report to the next");
+}
+
+const Spec& Config::node(std::string_view key) const {
+  const Spec* found = written.find(key);
+  return found != nullptr ? *found : written;
+}
+
+Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
+  if (spec.is_null()) throw spec.error("the configuration is empty", "it needs at least the key input");
+  Config config;
+  config.written = spec;
+  const auto options = read_options<ConfigOptions>(spec, &config.resolved);
+  check_required(spec, use);
+  config.seed = static_cast<uint64_t>(options.seed);
+  config.device = options.device.text;
+  config.threads = options.threads.count;
+  config.input = options.input.spec;
+  config.delivery = options.delivery.kind.value_or(DeliveryKind::native);
+  Spec train;
+  config.train = read_options<TrainOptions>(options.train, &train);
+  config.resolved.set("train", std::move(train));
+  config.save = options.save;
+  if (config.save && config.save->empty())
+    throw config.node("save").error("expected the path of a file, got an empty text");
+  read_kinds(options, catalog.layers, config);
+  return config;
+}
+
+void complete_resolved(Config& config, const Spec& input, std::span<const std::string> layer_names) {
+  config.resolved.set("input", input);
+  Spec* model = config.resolved.find("model");
+  if (model == nullptr) return;
+  for (size_t i = 0; i < model->size() && i < layer_names.size(); ++i) {
+    Spec& item = *model->item(i);
+    KindAndOptions node = kind_and_options(item, "a layer");
+    node.options.erase("name");
+    node.options.set("name", layer_names[i]);
+    Spec named = Spec::map(item.place()).set(node.kind, std::move(node.options));
+    named.set_path(item.path());
+    item = std::move(named);
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,143 @@
+#include "millrace/trainer/config_nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/overrides.h"
+
+namespace millrace {
+
+namespace {
+
+// Keys that belong to the node and not to the kind that it names.
+struct LayerKeys {
+  std::optional<std::string> name;
+  std::optional<std::vector<std::string>> from;
+
+  void declare(OptionReader& o) {
+    o.optional("from", from, "the layers or fields that it reads; the layer before by default");
+    o.optional("name", name, "what other layers call it; the kind by default");
+  }
+};
+
+struct LossKeys {
+  std::string from = "label";
+  std::optional<std::string> weight;
+
+  void declare(OptionReader& o) {
+    o.optional("from", from, "the field that the prediction is compared with");
+    o.optional("weight", weight, "a field with the weight of each row");
+  }
+};
+
+struct NoKeys {
+  void declare(OptionReader&) {}
+};
+
+bool is_one_of(std::string_view key, const std::vector<OptionInfo>& infos) {
+  return std::any_of(infos.begin(), infos.end(), [&](const OptionInfo& info) { return info.name == key; });
+}
+
+// Rejects a key that neither the node nor the kind knows; the nearest is sought among both.
+void check_keys(const Spec& options, const std::vector<OptionInfo>& own, const std::vector<OptionInfo>& common) {
+  for (const auto& [key, value] : options.entries()) {
+    if (is_one_of(key, own) || is_one_of(key, common)) continue;
+    std::vector<std::string> names;
+    for (const OptionInfo& info : own) names.push_back(info.name);
+    for (const OptionInfo& info : common) names.push_back(info.name);
+    const std::string near = nearest(key, names);
+    throw ConfigError(cat(options.path(), ": unknown key ", key), value.key_place(),
+                      !near.empty()   ? cat("did you mean ", near, "?")
+                      : names.empty() ? std::string("there are no options here")
+                                      : cat("the keys here are ", join(names)));
+  }
+}
+
+template <class Base>
+struct Made {
+  std::unique_ptr<Base> object;
+  std::string kind;
+  Spec options;  // every option of the kind, then those of the node
+};
+
+// Makes the object that `node` names. `Keys` are read into `keys` and taken away from the kind's own options.
+template <class Base, class Keys>
+Made<Base> make_node(const Spec& node, const Registry<Base>& registry, std::string_view what, Keys& keys) {
+  KindAndOptions wanted = kind_and_options(node, what);
+  const auto& entry = registry.find(wanted.kind, node);
+  const std::vector<OptionInfo> common = describe_options<Keys>();
+  check_keys(wanted.options, entry.describe(), common);
+
+  Spec node_part = Spec::map(wanted.options.place());
+  node_part.set_path(wanted.options.path());
+  for (const OptionInfo& info : common) {
+    const Spec* value = std::as_const(wanted.options).find(info.name);
+    if (value == nullptr || is_one_of(info.name, entry.describe())) continue;
+    node_part.set(info.name, *value);
+    wanted.options.erase(info.name);
+  }
+  Spec resolved_keys, resolved;
+  keys = read_options<Keys>(node_part, &resolved_keys);
+  std::unique_ptr<Base> object = registry.make(wanted, node, &resolved);
+  for (const auto& [key, value] : resolved_keys.entries()) resolved.set(key, value);
+  return {std::move(object), std::move(wanted.kind), std::move(resolved)};
+}
+
+Spec resolved_node(const std::string& kind, Spec options) {
+  if (options.size() == 0) return Spec::scalar(kind, false, options.place());
+  return Spec::map(options.place()).set(kind, std::move(options));
+}
+
+}  // namespace
+
+std::vector<LayerNode> read_layers(const Spec& list, const LayerRegistry& registry, Spec& resolved) {
+  if (list.items().empty()) throw list.error("the model has no layers", "for example `- dense: {units: 1}`");
+  resolved = Spec::list(list.place());
+  std::vector<LayerNode> layers;
+  for (const Spec& item : list.items()) {
+    LayerKeys keys;
+    Made<Layer> made = make_node(item, registry, "a layer", keys);
+    if (keys.from && keys.from->empty()) {
+      throw item.error("from names nothing", "leave it out to read the layer before");
+    }
+    resolved.append(resolved_node(made.kind, std::move(made.options)));
+    layers.push_back({keys.name.value_or(std::string()), std::move(made.kind), std::move(made.object),
+                      keys.from.value_or(std::vector<std::string>()), item});
+  }
+  return layers;
+}
+
+LossConfig read_loss(const Spec& node, const LossRegistry& registry, Spec& resolved) {
+  LossKeys keys;
+  Made<Loss> made = make_node(node, registry, "a loss", keys);
+  resolved = resolved_node(made.kind, std::move(made.options));
+  return {std::move(made.object), std::move(made.kind), keys.from, keys.weight.value_or(std::string()), node};
+}
+
+std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& registry, Spec& resolved) {
+  Spec metrics = list;
+  if (!list.is_list()) {
+    metrics = Spec::list(list.place()).append(list);
+    metrics.set_path(list.path());
+  }
+  resolved = Spec::list(list.place());
+  const std::vector<std::string> names = item_names(metrics);
+  std::vector<NamedMetric> out;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    NoKeys keys;
+    Made<Metric> made = make_node(metrics.items()[i], registry, "a metric", keys);
+    resolved.append(resolved_node(made.kind, std::move(made.options)));
+    out.push_back({names[i], std::move(made.object)});
+  }
+  return out;
+}
+
+std::unique_ptr<Optimizer> read_optimizer(const Spec& node, const OptimizerRegistry& registry, Spec& resolved) {
+  NoKeys keys;
+  Made<Optimizer> made = make_node(node, registry, "an optimizer", keys);
+  resolved = resolved_node(made.kind, std::move(made.options));
+  return std::move(made.object);
+}
+
+}  // namespace millrace

@@ -1,0 +1,33 @@
+// generate: the CSV data set of the seeds: normal numbers, and whether their sum is positive.
+//
+// A row is `features` numbers of mean 0 and deviation 1 in the shortest form of float32, then the label 0.0 or 1.0.
+// Row r (counted over all files) draws blocks r * ceil(features / 2) + k of the stream "generate.sum", two numbers
+// each, so the files depend on the options alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace {
+
+struct GenerateOptions {
+  std::string folder;
+  int64_t files = 20;
+  int64_t rows = 100;  // of each file
+  int64_t features = 1024;
+  int64_t seed = 1;
+  bool force = false;  // overwrite files that are there
+};
+
+struct GenerateResult {
+  std::vector<std::string> paths;
+  uint64_t bytes = 0;
+  int64_t positive = 0;  // rows with label 1
+};
+
+// Writes folder/examples-00.csv and so on, as many digits as the last needs, at least two; makes the folder when it is
+// absent. Throws ConfigError for options out of range, IoError when a file is there (without `force`) or writing fails.
+GenerateResult generate_sum(const GenerateOptions& options);
+
+}  // namespace millrace

@@ -1,0 +1,28 @@
+// Overrides: `path=value` settings on top of a configuration, as the command line's --set gives them.
+//
+//   train.steps=5                        a key; it need not be there yet
+//   input.shuffle_batch.batch_size=64    an item of a list by its kind or name, where only one has it
+//   input[3].batch_size=64               an item by position; the op's own name is left out
+//
+// Values are YAML. Later overrides win. What an override writes has the place `--set path=value`.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/spec.h"
+
+namespace millrace {
+
+// Throws ConfigError with the override as its place; nearest names are in the hint. Keys that no one reads are left to
+// the reader of the configuration, which rejects them at that place.
+void apply_override(Spec& config, std::string_view setting);
+void apply_overrides(Spec& config, std::span<const std::string> settings);
+
+// The names of the items of a list of kinds, in order: `name` where it is given, else the kind, with _2, _3, ... where
+// an earlier item (or a given name) has it already. Items that are no kinds have an empty name.
+std::vector<std::string> item_names(const Spec& list);
+
+}  // namespace millrace

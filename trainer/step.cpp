@@ -1,0 +1,263 @@
+#include "millrace/trainer/step.h"
+
+#include <algorithm>
+#include <list>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/layers/model/model_plan.h"
+#include "millrace/trainer/field_input.h"
+
+namespace millrace {
+
+namespace {
+
+// A field of the rows that the step reads, in the dtype in which it reads it.
+struct Source {
+  size_t field = 0;
+  DType dtype = DType::f32;
+};
+
+Source find_source(const RowSpec& rows, std::string_view name, DType dtype, std::string_view reader) {
+  const int index = rows.find(name);
+  if (index < 0) {
+    std::vector<std::string> names;
+    for (const FieldSpec& field : rows.fields) names.push_back(field.name);
+    const std::string near = nearest(name, names);
+    throw ConfigError(cat(reader, " reads the field ", quote(name), ", but the input gives ", rows.text()), {},
+                      near.empty() ? cat("name the field in decode_csv: {fields: {", name, ": ..}}, or set from")
+                                   : cat("did you mean ", near, "?"));
+  }
+  return {static_cast<size_t>(index), dtype};
+}
+
+}  // namespace
+
+struct TrainStep::Impl {
+  // Everything that one batch size needs.
+  struct Plan {
+    int64_t rows = 0;
+    std::vector<FieldInput> inputs;      // the model's fields, then label, then weight
+    std::vector<ConstTensorView> views;  // of inputs
+    std::unique_ptr<ModelPlan> model;
+    std::unique_ptr<LossPlan> loss;
+    std::vector<std::unique_ptr<MetricPlan>> metrics;
+    std::vector<Memory> partials;
+    Memory scratch;
+    size_t bytes = 0;
+  };
+
+  explicit Impl(const StepArgs& step_args);
+  Plan& plan_for(int64_t rows);
+  std::unique_ptr<Plan> make_plan(int64_t rows);
+  void load(Plan& plan, const RowBlock& batch);
+  void write_scalars();
+  void update(const Plan& plan);
+  TensorView parameter_slot(size_t index);
+
+  StepArgs args;
+  std::vector<Source> sources;
+  bool weighted;
+  std::list<std::unique_ptr<Plan>> plans;  // most recently used first
+  Plan* current = nullptr;
+
+  Memory gradients;           // laid out like the parameter block; empty when backward updates in place
+  std::vector<Memory> slots;  // the optimizer's state
+  std::vector<TensorView> slot_views;
+  std::vector<float> host_scalars;
+  Memory scalars;
+  Memory step_counter;
+  Memory loss_value;
+  std::vector<std::unique_ptr<MetricAccumulator>> accumulators;
+  std::vector<std::vector<std::byte>> host_partials;
+  std::vector<double> metric_values;
+  uint64_t steps = 0;
+  int64_t error_row = -1;
+};
+
+TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!step_args.weight.empty()) {
+  const DType dtype = args.model.dtype();
+  for (const NamedSpec& field : args.model.fields()) {
+    sources.push_back(find_source(args.rows, field.name, dtype, "the model"));
+  }
+  const DType label_dtype = args.loss.label_dtype() == DType::f32 ? dtype : args.loss.label_dtype();
+  sources.push_back(find_source(args.rows, args.label, label_dtype, "the loss"));
+  if (weighted) sources.push_back(find_source(args.rows, args.weight, DType::f32, "the loss's weight"));
+
+  const TensorSpec label = {args.rows.fields[sources[args.model.fields().size()].field].shape, label_dtype};
+  args.loss.check(args.model.output(), label);
+  const Device device = args.context.device();
+  if (args.metrics != nullptr) {
+    for (const NamedMetric& metric : *args.metrics) {
+      metric.metric->check(args.model.output(), label);
+      accumulators.push_back(metric.metric->accumulator());
+    }
+  }
+  host_partials.resize(accumulators.size());
+  metric_values.resize(accumulators.size());
+
+  const TensorView block = args.model.parameter_block();
+  for (int i = 0; i < args.optimizer.state_slots(); ++i) {
+    slots.emplace_back(device, block.spec().bytes());
+    slot_views.emplace_back(slots.back().data(), block.dtype(), block.shape());
+  }
+  host_scalars.resize(static_cast<size_t>(args.optimizer.scalar_count()));
+  scalars = Memory(device, sizeof(float) * host_scalars.size());
+  step_counter = Memory(device, sizeof(uint64_t));
+  loss_value = Memory(device, sizeof(double));
+}
+
+TrainStep::Impl::Plan& TrainStep::Impl::plan_for(int64_t rows) {
+  const auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan->rows == rows; });
+  if (found != plans.end()) {
+    plans.splice(plans.begin(), plans, found);
+  } else {
+    if (plans.size() == kMaxPlans) {
+      args.context.synchronize();
+      plans.pop_back();
+    }
+    plans.push_front(make_plan(rows));
+  }
+  return *plans.front();
+}
+
+std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) {
+  auto plan = std::make_unique<Plan>();
+  plan->rows = rows;
+  const Device device = args.context.device();
+  std::vector<TensorView> shapes;
+  for (const Source& source : sources) {
+    plan->inputs.emplace_back(device, args.rows.fields[source.field], source.dtype, rows);
+    shapes.push_back(plan->inputs.back().shape());
+    plan->bytes += plan->inputs.back().bytes();
+  }
+  plan->views.resize(sources.size());
+
+  const size_t fields = args.model.fields().size();
+  plan->model = std::make_unique<ModelPlan>(args.model, args.context,
+                                            ModelPlanArgs{.inputs = std::span(shapes).first(fields),
+                                                          .mode = Mode::train,
+                                                          .update_in_place = args.optimizer.adds_scaled_gradient()});
+  const TensorView prediction = plan->model->output();
+  plan->loss = args.loss.plan(args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted});
+  size_t scratch = plan->loss->scratch_bytes();
+  for (size_t i = 0; i < accumulators.size(); ++i) {
+    plan->metrics.push_back((*args.metrics)[i].metric->plan(args.context, prediction, shapes[fields]));
+    plan->partials.emplace_back(device, plan->metrics.back()->partial_bytes());
+    host_partials[i].reserve(plan->metrics.back()->partial_bytes());
+    scratch = std::max(scratch, plan->metrics.back()->scratch_bytes());
+  }
+  plan->scratch = Memory(device, scratch);
+  if (!plan->model->in_place() && !gradients) {
+    gradients = Memory(device, args.model.parameter_block().spec().bytes());
+  }
+  plan->bytes += plan->model->bytes() + scratch;
+  return plan;
+}
+
+void TrainStep::Impl::load(Plan& plan, const RowBlock& batch) {
+  error_row = -1;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    try {
+      plan.views[i] = plan.inputs[i].load(args.context, batch.view(sources[i].field));
+    } catch (const DataError&) {
+      error_row = plan.inputs[i].error_row();
+      throw;
+    }
+  }
+  // The batch's memory is free again when run() returns.
+  args.context.synchronize();
+}
+
+void TrainStep::Impl::write_scalars() {
+  args.optimizer.scalars(steps, host_scalars);
+  args.context.copy(scalars.data(), host_scalars.data(), sizeof(float) * host_scalars.size());
+  args.context.copy(step_counter.data(), &steps, sizeof steps);
+}
+
+void TrainStep::Impl::update(const Plan& plan) {
+  if (plan.model->in_place()) return;
+  const TensorView block = args.model.parameter_block();
+  args.optimizer.update(args.context, {.parameters = block,
+                                       .gradients = TensorView(gradients.data(), block.dtype(), block.shape()),
+                                       .slots = slot_views,
+                                       .scalars = static_cast<const float*>(scalars.data())});
+}
+
+TrainStep::TrainStep(const StepArgs& args) : impl_(std::make_unique<Impl>(args)) {}
+
+TrainStep::~TrainStep() { impl_->args.context.synchronize(); }
+
+void TrainStep::prepare(int64_t rows) { impl_->plan_for(rows); }
+
+void TrainStep::run(const RowBlock& batch) {
+  Impl::Plan& plan = impl_->plan_for(batch.size());
+  impl_->current = &plan;
+  impl_->load(plan, batch);
+  impl_->write_scalars();
+
+  Context& context = impl_->args.context;
+  const size_t fields = impl_->args.model.fields().size();
+  const auto inputs = std::span<const ConstTensorView>(plan.views).first(fields);
+  const ConstTensorView label = plan.views[fields];
+  const auto* step = static_cast<const uint64_t*>(impl_->step_counter.data());
+  plan.model->forward(context, inputs, step);
+  plan.loss->run(context, {.prediction = plan.model->output(),
+                           .label = label,
+                           .weight = impl_->weighted ? plan.views[fields + 1] : ConstTensorView(),
+                           .loss = impl_->loss_value.data(),
+                           .gradient = plan.model->output_gradient(),
+                           .scratch = plan.scratch.data()});
+  for (size_t i = 0; i < plan.metrics.size(); ++i) {
+    plan.metrics[i]->run(context, {.prediction = plan.model->output(),
+                                   .label = label,
+                                   .partial = plan.partials[i].data(),
+                                   .scratch = plan.scratch.data()});
+  }
+  const bool in_place = plan.model->in_place();
+  const TensorView block = impl_->args.model.parameter_block();
+  plan.model->backward(context, inputs, step, in_place ? static_cast<const float*>(impl_->scalars.data()) : nullptr,
+                       in_place ? TensorView() : TensorView(impl_->gradients.data(), block.dtype(), block.shape()));
+  impl_->update(plan);
+  ++impl_->steps;
+}
+
+double TrainStep::loss() {
+  double wide = 0;
+  float narrow = 0;
+  const bool is_double = impl_->args.model.dtype() == DType::f64;
+  impl_->args.context.copy(is_double ? static_cast<void*>(&wide) : &narrow, impl_->loss_value.data(),
+                           is_double ? sizeof wide : sizeof narrow);
+  impl_->args.context.synchronize();
+  return is_double ? wide : static_cast<double>(narrow);
+}
+
+const std::vector<double>& TrainStep::metrics() {
+  Impl& impl = *impl_;
+  if (impl.current == nullptr) return impl.metric_values;
+  for (size_t i = 0; i < impl.accumulators.size(); ++i) {
+    impl.host_partials[i].resize(impl.current->partials[i].bytes());
+    impl.args.context.copy(impl.host_partials[i].data(), impl.current->partials[i].data(),
+                           impl.host_partials[i].size());
+  }
+  impl.args.context.synchronize();
+  for (size_t i = 0; i < impl.accumulators.size(); ++i) {
+    impl.accumulators[i]->reset();
+    impl.accumulators[i]->add(impl.host_partials[i], impl.current->rows);
+    impl.metric_values[i] = impl.accumulators[i]->value();
+  }
+  return impl.metric_values;
+}
+
+uint64_t TrainStep::steps() const { return impl_->steps; }
+
+int64_t TrainStep::error_row() const { return impl_->error_row; }
+
+size_t TrainStep::bytes() const {
+  size_t total = impl_->gradients.bytes();
+  for (const Memory& slot : impl_->slots) total += slot.bytes();
+  for (const auto& plan : impl_->plans) total += plan->bytes;
+  return total;
+}
+
+}  // namespace millrace

@@ -1,0 +1,72 @@
+// TrainStep: what happens to one batch: forward, loss, metrics, backward, update. Planned once per batch size.
+//
+//   TrainStep step({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, .rows = rows});
+//   while (const RowBlock* batch = delivery.next()) step.run(*batch);
+//
+// run() allocates nothing once a batch size was seen. At most kMaxPlans sizes are kept, the least recently used goes
+// first. One thread uses a TrainStep; everything in StepArgs must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/input/graph/row_block.h"
+#include "millrace/layers/loss.h"
+#include "millrace/layers/metric.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/layers/optimizer.h"
+
+namespace millrace {
+
+struct NamedMetric {
+  std::string name;
+  std::unique_ptr<Metric> metric;
+};
+
+struct StepArgs {
+  Model& model;
+  Context& context;
+  const Loss& loss;
+  const Optimizer& optimizer;
+  const RowSpec& rows;          // of the batches
+  std::string label = "label";  // the field that the loss reads
+  std::string weight;           // the field of row weights; empty: none
+  const std::vector<NamedMetric>* metrics = nullptr;
+};
+
+class TrainStep {
+ public:
+  static constexpr size_t kMaxPlans = 8;
+
+  // Throws ConfigError when the rows lack a field or the loss does not fit the model, naming both sides.
+  explicit TrainStep(const StepArgs& args);
+  ~TrainStep();
+  TrainStep(const TrainStep&) = delete;
+  TrainStep& operator=(const TrainStep&) = delete;
+
+  // Makes what a batch of `rows` rows needs, ahead of time.
+  void prepare(int64_t rows);
+  // Trains on the batch. Throws DataError for a class label that is no whole number; its row is error_row().
+  void run(const RowBlock& batch);
+
+  // Of the last run(); waits for the device.
+  double loss();
+  // In the order of StepArgs::metrics, of the last batch alone.
+  const std::vector<double>& metrics();
+
+  uint64_t steps() const;
+  // The row of the batch that run() threw about, or -1.
+  int64_t error_row() const;
+  // Bytes of everything planned, on the device and beside it.
+  size_t bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace

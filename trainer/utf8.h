@@ -1,0 +1,24 @@
+// UTF-8: what configuration texts must be and what JSON strings are made of.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+// Bytes of the character that `text` begins with: 1 to 4, or 0 when it begins with no valid one (overlong forms,
+// surrogates and values beyond U+10FFFF are none). REQUIRES: !text.empty().
+size_t utf8_length(std::string_view text);
+
+// The code point of a valid character of `length` bytes.
+char32_t utf8_decode(std::string_view text, size_t length);
+
+// Where the first byte that is not UTF-8 is, or npos.
+size_t find_invalid_utf8(std::string_view text);
+
+// For terminals and log files: control characters, C1 and DEL among them, and bytes that are not UTF-8 become \n, \t,
+// \xNN; everything else stays.
+std::string escape_controls(std::string_view text);
+
+}  // namespace millrace

@@ -1,0 +1,28 @@
+// YAML: text to Spec, with the place of every value and key. The only file that sees yaml-cpp is yaml.cpp.
+//
+// A configuration comes from anywhere, so the text is guarded before a tree is made of it: at most 1 MiB and 64 levels,
+// one document, no anchors, aliases or tags, no duplicate keys, no control characters, valid UTF-8 (a byte order mark
+// is accepted). Functions only; any thread may call them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/core/spec.h"
+
+namespace millrace {
+
+inline constexpr size_t kMaxYamlBytes = size_t{1} << 20;
+inline constexpr size_t kMaxYamlDepth = 64;
+inline constexpr size_t kMaxYamlKeyBytes = 256;
+
+// The document in `text`; `name` is the file in its places. Throws ConfigError.
+Spec parse_yaml(std::string_view text, std::string name);
+
+// The value of an override: as parse_yaml, but everything has the place `where`.
+Spec parse_yaml_value(std::string_view text, const Place& where);
+
+// The document in a file. Throws MissingError when it cannot be read, else as parse_yaml.
+Spec read_yaml_file(const std::string& path);
+
+}  // namespace millrace

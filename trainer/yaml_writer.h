@@ -1,0 +1,20 @@
+// Writes a Spec as YAML that reads back to an equal one: block style outside, flow style where a line holds it.
+//
+// Equal: same structure, keys and texts; a text is quoted where it would else be read as a number, true, false or null.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/core/spec.h"
+
+namespace millrace {
+
+// The document, with a newline at its end. Throws ConfigError for a text that YAML cannot hold here: NUL characters,
+// bytes that are not UTF-8, keys longer than parse_yaml() accepts.
+std::string to_yaml(const Spec& spec);
+
+// Whether unquoted `text` could be read as something else than a text.
+bool looks_typed(std::string_view text);
+
+}  // namespace millrace
