@@ -1,4 +1,4 @@
-// FunctionRef: a non-owning reference to something callable; two words, no allocation.
+// FunctionRef: a non-owning reference to a callable object (not to a plain function); two words, no allocation.
 // The callable must outlive every call: pass it down, never store it.
 #pragma once
 
@@ -15,7 +15,8 @@ template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:
   template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_invocable_r_v<R, F&, Args...>)
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef> && std::is_object_v<std::remove_reference_t<F>> &&
+           std::is_invocable_r_v<R, F&, Args...>)
       FunctionRef(F&& callable)  // NOLINT(google-explicit-constructor): a parameter type, meant to convert
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_([](void* object, Args... args) -> R {

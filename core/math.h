@@ -1,4 +1,5 @@
-// exp, log, log1p, tanh and erf of this library: at most 2 ulp from the true value, and the same bits on every machine.
+// exp, log, log1p, tanh and erf of this library: at most 2 ulp from the true value, and the same bits on every
+// processor. (A GPU fuses multiplications with additions, so its last bits may differ.)
 //
 // Templates over float and double for host and device; they call no function of a C library. Without branches for
 // float, so that loops over them are vectorised. NaN gives NaN; infinities, zeros and denormals are treated as IEC

@@ -27,7 +27,7 @@ class AddPlan final : public LayerPlan {
   void forward(Context& context, const ForwardArgs& args) override {
     zip_elements(context, args.inputs[0], args.inputs[1], args.output, Sum{});
     for (size_t i = 2; i < args.inputs.size(); ++i) {
-      zip_elements(context, args.output, args.inputs[i], args.output, Sum{});
+      map_elements(context, args.inputs[i], Destination{.view = args.output, .beta = 1}, Identity{});
     }
   }
   void backward(Context& context, const BackwardArgs& args) override {

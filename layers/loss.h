@@ -36,7 +36,7 @@ class LossPlan {
 class Loss {
  public:
   virtual ~Loss() = default;
-  // Whether one row of prediction and label fit. Throws ShapeError that names both.
+  // Whether one row of prediction and label fit, in any dtype of the label. Throws ShapeError that names both.
   virtual void check(const TensorSpec& prediction, const TensorSpec& label) const = 0;
   // The dtype in which the label reaches the step: float32 for losses of numbers, int32 for class labels.
   virtual DType label_dtype() const = 0;

@@ -40,6 +40,8 @@ class MetricAccumulator {
 class Metric {
  public:
   virtual ~Metric() = default;
+  // Whether one row of prediction and label fit; the label in the loss's label_dtype(). Throws ShapeError that names
+  // both.
   virtual void check(const TensorSpec& prediction, const TensorSpec& label) const = 0;
   virtual std::unique_ptr<MetricPlan> plan(Context& context, const TensorView& prediction,
                                            const TensorView& label) const = 0;

@@ -1,8 +1,8 @@
 // Matrix products: c = activation(alpha * op(a) * op(b) + bias + beta * c), planned once, run many times.
 //
-// CPU: a fixed grid of tiles, each one single-threaded oneDNN primitive; float64 goes through plain loops. CUDA:
-// cuBLASLt. The result depends on shapes, values and device alone, never on the number of threads. A Gemm is used by
-// one thread at a time and belongs to the Context it was made for.
+// CPU: a fixed grid of tiles, each one single-threaded call of oneDNN; vectors and float64 go through loops of our own.
+// CUDA: cuBLASLt. The result depends on shapes, values and device alone, never on the number of threads. A Gemm is used
+// by one thread at a time and belongs to the Context it was made for.
 #pragma once
 
 #include <cstdint>
@@ -37,11 +37,13 @@ struct GemmArgs {
 class Gemm {
  public:
   virtual ~Gemm() = default;
-  // Allocates nothing of its own and, on CUDA, only enqueues.
+  // Allocates nothing of its own and, on CUDA, only enqueues. Throws InternalError when oneDNN fails.
+  // REQUIRES: c overlaps neither a, b nor bias.
   virtual void run(Context& context, const GemmArgs& args) = 0;
 };
 
-// Throws ShapeError for sizes < 1 or a dtype that is neither f32 nor f64, DeviceError when the device refuses.
+// Throws ShapeError for sizes < 1, leading dimensions shorter than a row, or a dtype that is neither f32 nor f64;
+// DeviceError when the device refuses, InternalError when oneDNN does.
 std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
 
 }  // namespace millrace

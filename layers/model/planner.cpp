@@ -94,7 +94,12 @@ class Planner {
     args.seed = model_.seed();
     args.name = planned.name;
     const ScopeName scope(context_, planned.name);
-    planned.plan = node(index).layer->plan(context_, args);
+    try {
+      planned.plan = node(index).layer->plan(context_, args);
+    } catch (Error& error) {
+      error.add_context(cat("layer ", planned.name));
+      throw;
+    }
     planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
     planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
   }

@@ -47,7 +47,7 @@ struct PlannedModel {
   bool in_place = false;
 };
 
-// Throws ShapeError when args.inputs are not the model's fields.
+// Throws ShapeError when args.inputs are not the model's fields; a layer's errors name it.
 PlannedModel plan_model(Model& model, Context& context, const ModelPlanArgs& args);
 
 }  // namespace millrace

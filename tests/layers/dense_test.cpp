@@ -105,6 +105,21 @@ TEST(Dense, AgreesInFloatAtManySizes) {
   }
 }
 
+// A diverging model shows also behind a fused rectifier: each kernel of each size keeps NaN.
+TEST(Dense, KeepsNaN) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const int64_t batch : {1, 70}) {
+      for (const int out : {1, 70}) {
+        LayerRun run(
+            {.kind = "dense", .options = relu_units(out), .inputs = {Shape{20}}, .batch = batch, .dtype = dtype});
+        run.set_input(0, nans(batch * 20));
+        run.forward();
+        for (const double value : run.output()) ASSERT_TRUE(std::isnan(value)) << batch << " x " << out;
+      }
+    }
+  }
+}
+
 TEST(Dense, LeavesUnneededGradientsAlone) {
   LayerRun run(
       {.kind = "dense", .options = relu_units(2), .inputs = {Shape{3}}, .batch = 2, .input_use = GradientUse::none});

@@ -130,6 +130,32 @@ TEST_F(PlannerTest, HasAPlaceForTheGradientOfAModelWithoutParameters) {
   EXPECT_NE(planned.output_gradient.data(), planned.layers[0].output.data());
 }
 
+// A layer whose plan fails.
+class Unplannable final : public Layer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "cannot be planned";
+  explicit Unplannable(const Options&) {}
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override { return inputs[0]; }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { throw DeviceError("no such kernel"); }
+};
+
+TEST_F(PlannerTest, NamesTheLayerThatCannotBePlanned) {
+  LayerCatalog catalog = LayerCatalog::builtin();
+  catalog.layers.add<Unplannable>("unplannable");
+  Model model = Model::build(
+      {.layers = layer_nodes({{.kind = "unplannable", .name = "odd"}}, catalog), .inputs = features(Shape{3})},
+      context_);
+  try {
+    plan_model(model, context_, {.inputs = {&field_, 1}});
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(), "layer odd: no such kernel");
+  }
+}
+
 TEST_F(PlannerTest, ChecksFields) {
   EXPECT_EQ(error_of(TensorView(nullptr, DType::f32, Shape{4, 2})),
             "the field features of the batch is float32 (4, 2), the model expects float32 (4, 3)");

@@ -1,0 +1,77 @@
+// `trainer check`, from outside.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/trainer_program.h"
+#include "tests/trainer/temp_folder.h"
+
+namespace millrace::cli {
+namespace {
+
+using ::millrace::testing::CommandResult;
+using ::millrace::testing::run_trainer;
+
+class CheckCommandTest : public ::testing::Test {
+ protected:
+  CheckCommandTest() { millrace::testing::write_small_data(folder_); }
+
+  CommandResult run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "check");
+    return run_trainer(std::move(arguments), {.folder = folder_.path()});
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(CheckCommandTest, SaysWhatWouldBeTrained) {
+  const CommandResult result = run({"--config", "small.yaml"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(result.out.starts_with("input: batches of 7 rows, features: float32 (2), label: float32 (1)\nmodel:\n  "))
+      << result.out;
+  EXPECT_NE(result.out.find("\nmemory: at most "), std::string::npos) << result.out;
+  EXPECT_TRUE(result.out.ends_with("\neverything fits; nothing was trained\n")) << result.out;
+}
+
+TEST_F(CheckCommandTest, PrintedConfigurationChecksAndTrainsTheSame) {
+  const CommandResult printed = run({"small.yaml", "--print"});
+  ASSERT_EQ(printed.exit_code, 0) << printed.err;
+  folder_.write("resolved.yaml", printed.out);
+  const CommandResult again = run({"resolved.yaml", "--print"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out, printed.out);
+  EXPECT_NE(printed.out.find("log_every: 5"), std::string::npos) << printed.out;
+  EXPECT_NE(printed.out.find("chunk_bytes: "), std::string::npos) << "defaults of ops are not there:\n" << printed.out;
+  EXPECT_NE(printed.err.find("everything fits"), std::string::npos);
+}
+
+TEST_F(CheckCommandTest, PrintShowsOverrides) {
+  const CommandResult result =
+      run({"small.yaml", "--print", "--set", "input.batch.batch_size=5", "--set", "train.steps=9"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("batch_size: 5"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("steps: 9"), std::string::npos) << result.out;
+}
+
+TEST_F(CheckCommandTest, JsonIsOneLine) {
+  const CommandResult result = run({"small.yaml", "--json", "--print"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json event = nlohmann::json::parse(result.out);
+  EXPECT_EQ(event["v"], 1);
+  EXPECT_EQ(event["event"], "check");
+  EXPECT_EQ(event["batch_size"], 7);
+  EXPECT_EQ(event["parameters"], 3 * 2 + 3 + 3 + 1);
+  EXPECT_GT(event["memory_bound"], 0);
+  EXPECT_EQ(event["config"]["seed"], 23);
+}
+
+TEST_F(CheckCommandTest, OpensEveryFile) {
+  folder_.write("part-3.csv", "1,2\n");
+  const CommandResult result = run({"small.yaml"});
+  EXPECT_EQ(result.exit_code, 65) << result.out;
+  EXPECT_TRUE(result.err.starts_with("error: part-3.csv:1")) << result.err;
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,158 @@
+// `trainer input`, from outside.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/trainer_program.h"
+#include "tests/trainer/temp_folder.h"
+
+namespace millrace::cli {
+namespace {
+
+using ::millrace::testing::Command;
+using ::millrace::testing::CommandResult;
+using ::millrace::testing::run_trainer;
+using ::millrace::testing::trainer_words;
+
+class InputCommandTest : public ::testing::Test {
+ protected:
+  InputCommandTest() { millrace::testing::write_small_data(folder_); }
+
+  CommandResult run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "input");
+    return run_trainer(std::move(arguments), {.folder = folder_.path()});
+  }
+
+  static std::vector<nlohmann::json> lines(const std::string& text) {
+    std::vector<nlohmann::json> out;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) out.push_back(nlohmann::json::parse(line));
+    return out;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(InputCommandTest, BatchesHaveValuesAndOrigins) {
+  const CommandResult result = run({"--config", "small.yaml", "--batches", "2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::vector<nlohmann::json> batches = lines(result.out);
+  ASSERT_EQ(batches.size(), 2u);
+  EXPECT_EQ(batches[0]["batch"], 0);
+  EXPECT_EQ(batches[0]["size"], 7);
+  EXPECT_EQ(batches[0]["fields"]["features"][2], nlohmann::json({2, 18.25}));
+  EXPECT_EQ(batches[0]["fields"]["label"][3], nlohmann::json({1}));
+  EXPECT_EQ(batches[0]["rows"][0], "part-0.csv:1");
+  EXPECT_EQ(batches[1]["batch"], 1);
+  EXPECT_EQ(batches[1]["rows"][6], "part-1.csv:4");
+  EXPECT_TRUE(result.err.starts_with("batches: 2 batches, 14 rows, 1 epoch in ")) << result.err;
+}
+
+TEST_F(InputCommandTest, LastLineCountsExactly) {
+  const CommandResult result =
+      run({"small.yaml", "--format", "none", "--json", "--set", "input.batch.allow_smaller_final_batch=false"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json done = nlohmann::json::parse(result.out);
+  EXPECT_EQ(done["v"], 1);
+  EXPECT_EQ(done["event"], "done");
+  EXPECT_EQ(done["reason"], "end of data");
+  EXPECT_EQ(done["batches"], 11);
+  EXPECT_EQ(done["rows"], 77);
+  EXPECT_EQ(done["dropped"], 3);
+  EXPECT_EQ(done["bad"], 0);
+  EXPECT_EQ(done["epochs"], 2);
+}
+
+TEST_F(InputCommandTest, BadRowsAreToldAndCounted) {
+  folder_.write("part-1.csv", "1,2,0\n1,x,0\n1,2\n3,4,1\n");
+  const CommandResult result = run({"small.yaml", "--format", "none", "--json", "--set",
+                                    "input.decode_csv.on_bad_row=skip", "--set", "input.filename_queue.epochs=1"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json done = nlohmann::json::parse(result.out);
+  EXPECT_EQ(done["rows"], 32);
+  EXPECT_EQ(done["bad"], 2);
+  EXPECT_EQ(done["dropped"], 0);
+  EXPECT_TRUE(result.err.starts_with("left out part-1.csv:2:3: ")) << result.err;
+  EXPECT_NE(result.err.find("\nleft out part-1.csv:3:1: "), std::string::npos) << result.err;
+}
+
+TEST_F(InputCommandTest, NeedsNoModel) {
+  folder_.write("bare.yaml",
+                "input:\n  - filename_queue: {files: part-0.csv, epochs: 1}\n  - csv_reader\n"
+                "  - decode_csv: {fields: {x: {columns: 2, type: int32}}}\n  - batch: {batch_size: 10}\n");
+  const CommandResult result = run({"bare.yaml"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(lines(result.out)[0]["fields"]["x"].size(), 10u);
+}
+
+TEST_F(InputCommandTest, CsvReadsBackToEqualBatches) {
+  for (const char* columns : {"columns: 0-1", "columns: [1, 0]"}) {
+    const std::string field = std::string("input.decode_csv.fields.features={") + columns + "}";
+    const CommandResult written = run({"small.yaml", "--set", field, "--format", "csv", "--out", "rows.csv"});
+    ASSERT_EQ(written.exit_code, 0) << written.err;
+    EXPECT_TRUE(written.out.starts_with("end of data: 12 batches, 80 rows")) << written.out;
+    const auto fields = [&](const std::string& files, const std::string& epochs) {
+      const CommandResult result = run({"small.yaml", "--set", field, "--set", "input.filename_queue.files=" + files,
+                                        "--set", "input.filename_queue.epochs=" + epochs});
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      std::string out;
+      for (const nlohmann::json& batch : lines(result.out)) out += batch["fields"].dump() + '\n';
+      return out;
+    };
+    EXPECT_EQ(fields("rows.csv", "1"), fields("part-*.csv", "2"));
+  }
+}
+
+TEST_F(InputCommandTest, RefusesToOverwriteItsInput) {
+  const CommandResult result = run({"small.yaml", "--out", "./part-1.csv"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err,
+            "error: --out \"./part-1.csv\" would overwrite \"part-1.csv\", which this run reads\n"
+            "hint: give it another name\n");
+  EXPECT_NE(TempFolder::read(folder_.path("part-1.csv")), "");
+}
+
+TEST_F(InputCommandTest, ExplainNamesEveryRowOfAStep) {
+  const CommandResult result = run({"small.yaml", "--explain", "2"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out,
+            "part-0.csv:8\npart-0.csv:9\npart-0.csv:10\npart-1.csv:1\npart-1.csv:2\npart-1.csv:3\npart-1.csv:4\n");
+  const CommandResult json = run({"small.yaml", "--explain", "12", "--json"});
+  EXPECT_EQ(
+      json.out,
+      "{\"v\":1,\"event\":\"explain\",\"step\":12,\"rows\":[\"part-3.csv:8\",\"part-3.csv:9\",\"part-3.csv:10\"]}\n");
+}
+
+TEST_F(InputCommandTest, ExplainOfAStepThatNeverComes) {
+  const CommandResult result = run({"small.yaml", "--explain", "13"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "error: there is no step 13: the data ends after 12 steps\n");
+}
+
+TEST_F(InputCommandTest, ReaderThatGoesAwayIsNoFailure) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(trainer_words({"input", "endless.yaml"}), {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_out("\n"));
+  command.close_out();
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.signal, 0);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(InputCommandTest, InterruptReportsWhatWasRead) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(trainer_words({"input", "endless.yaml", "--json"}), {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_out("\n"));
+  command.send(SIGINT);
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 130);
+  const std::vector<nlohmann::json> all = lines(result.out);
+  EXPECT_EQ(all.back()["reason"], "stopped");
+  EXPECT_EQ(all.back()["batches"].get<size_t>(), all.size() - 1);
+}
+
+}  // namespace
+}  // namespace millrace::cli

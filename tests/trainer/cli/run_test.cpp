@@ -1,0 +1,70 @@
+// The program's ends that belong to no command.
+#include "millrace/trainer/cli/run.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "millrace/trainer/cli/help.h"
+#include "tests/support/trainer_program.h"
+#include "tests/trainer/temp_folder.h"
+
+namespace millrace::cli {
+namespace {
+
+using ::millrace::testing::CommandResult;
+using ::millrace::testing::run_trainer;
+
+TEST(RunTest, NothingToDoShowsTheShortHelp) {
+  const CommandResult result = run_trainer({});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, short_help());
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(RunTest, HelpIsAResult) {
+  const CommandResult result = run_trainer({"--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(result.out.starts_with("Trains a model")) << result.out;
+}
+
+TEST(RunTest, UsageErrorsEndWithTwo) {
+  const CommandResult result = run_trainer({"--confg", "a.yaml"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "error: unknown option --confg\nhint: did you mean --config?\n");
+  EXPECT_EQ(result.out, "");
+}
+
+TEST(RunTest, UsageErrorsAreEventsToo) {
+  const CommandResult result = run_trainer({"chekc", "--json"});
+  EXPECT_EQ(result.exit_code, 2);
+  const nlohmann::json event = nlohmann::json::parse(result.out);
+  EXPECT_EQ(event["event"], "error");
+  EXPECT_EQ(event["kind"], "usage");
+  EXPECT_TRUE(event["file"].is_null());
+  EXPECT_EQ(event["hint"], "did you mean check?");
+}
+
+TEST(RunTest, MissingConfiguration) {
+  const TempFolder folder;
+  const CommandResult result = run_trainer({"--config", "none.yaml"}, {.folder = folder.path()});
+  EXPECT_EQ(result.exit_code, 66);
+  EXPECT_TRUE(result.err.starts_with("error: none.yaml: ")) << result.err;
+}
+
+TEST(RunTest, FullDiskShowsInHelp) {
+  const CommandResult result = run_trainer({"--help"}, {.folder = {}, .environment = {}, .out_file = "/dev/full"});
+  EXPECT_EQ(result.exit_code, 74);
+  EXPECT_EQ(result.err, "error: standard output: writing failed: No space left on device\n");
+}
+
+TEST(RunTest, ClosedStandardOutputIsAnError) {
+  const CommandResult result =
+      testing::run_command({"/bin/sh", "-c", std::string("exec '") + MILLRACE_TRAINER + "' --version >&-"});
+  EXPECT_EQ(result.exit_code, 74);
+  EXPECT_EQ(result.err, "error: standard output: writing failed: Bad file descriptor\n");
+}
+
+}  // namespace
+}  // namespace millrace::cli

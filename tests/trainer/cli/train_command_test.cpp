@@ -1,0 +1,184 @@
+// `trainer --config`: what a user sees of a training, from outside.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/trainer_program.h"
+#include "tests/trainer/temp_folder.h"
+
+namespace millrace::cli {
+namespace {
+
+using ::millrace::testing::Command;
+using ::millrace::testing::CommandResult;
+using ::millrace::testing::run_trainer;
+using ::millrace::testing::trainer_words;
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+  std::vector<nlohmann::json> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out.push_back(nlohmann::json::parse(line));
+  return out;
+}
+
+std::vector<std::string> keys_of(const nlohmann::json& object) {
+  std::vector<std::string> out;
+  for (const auto& item : object.items()) out.push_back(item.key());
+  return out;
+}
+
+class TrainCommandTest : public ::testing::Test {
+ protected:
+  TrainCommandTest() { millrace::testing::write_small_data(folder_); }
+
+  CommandResult run(std::vector<std::string> arguments) {
+    return run_trainer(std::move(arguments), {.folder = folder_.path()});
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(TrainCommandTest, SaysWhatItDid) {
+  const CommandResult result = run({"--config", "small.yaml"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("end of data: 12 steps, 80 rows, 2 epochs in ")) << result.out;
+  EXPECT_NE(result.out.find("\nlast batch: 3 rows  loss "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("\nleft out: nothing\nweights: "), std::string::npos) << result.out;
+  EXPECT_TRUE(result.out.ends_with("\nmodel: not kept; --save FILE or the key save keeps it\n")) << result.out;
+  EXPECT_TRUE(result.err.starts_with("step 5  epoch 1  loss ")) << result.err;
+  EXPECT_NE(result.err.find("\nstep 10  epoch 2  loss "), std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find('\x1b'), std::string::npos) << "no escape sequences outside terminals";
+}
+
+TEST_F(TrainCommandTest, WaysToCallItTrainTheSame) {
+  const auto weights = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--json", "--quiet"});
+    const CommandResult result = run(std::move(arguments));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    return json_lines(result.out).back()["weights"].get<std::string>();
+  };
+  const std::string expected = weights({"--config", "small.yaml"});
+  EXPECT_EQ(expected.size(), 64u);
+  EXPECT_EQ(weights({"train", "--config", "small.yaml"}), expected);
+  EXPECT_EQ(weights({"small.yaml"}), expected);
+  EXPECT_NE(weights({"small.yaml", "--set", "seed=24"}), expected);
+}
+
+TEST_F(TrainCommandTest, EventsHaveTheirKeys) {
+  const CommandResult result = run({"--config", "small.yaml", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::vector<nlohmann::json> events = json_lines(result.out);
+  ASSERT_EQ(events.size(), 4u) << result.out;
+  for (const nlohmann::json& event : events) EXPECT_EQ(event["v"], 1);
+  EXPECT_EQ(events[0]["event"], "start");
+  EXPECT_EQ(events[0]["batch_size"], 7);
+  EXPECT_TRUE(events[0]["steps"].is_null());
+  EXPECT_EQ(events[1]["step"], 5);
+  EXPECT_EQ(keys_of(events[1]),
+            (std::vector<std::string>{"epoch", "event", "input_wait", "loss", "metrics", "rows_per_s", "step", "v"}));
+  EXPECT_TRUE(events[1]["metrics"]["accuracy"].is_number());
+  EXPECT_EQ(events[2]["step"], 10);
+  const nlohmann::json& done = events[3];
+  EXPECT_EQ(done["event"], "done");
+  EXPECT_EQ(done["reason"], "end of data");
+  EXPECT_EQ(done["steps"], 12);
+  EXPECT_EQ(done["rows"], 80);
+  EXPECT_EQ(done["epochs"], 2);
+  EXPECT_EQ(done["last_batch"], 3);
+  EXPECT_EQ(done["dropped"], 0);
+  EXPECT_EQ(done["bad"], 0);
+  EXPECT_TRUE(done["seconds"].is_number());
+  EXPECT_TRUE(done["loss"].is_number());
+  EXPECT_TRUE(done["metrics"].contains("accuracy"));
+}
+
+TEST_F(TrainCommandTest, WhatIsDroppedIsCounted) {
+  const CommandResult result =
+      run({"small.yaml", "--json", "--quiet", "--set", "input.batch.allow_smaller_final_batch=false"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json done = json_lines(result.out).back();
+  EXPECT_EQ(done["rows"], 77);
+  EXPECT_EQ(done["dropped"], 3);
+}
+
+TEST_F(TrainCommandTest, StepsEndTheTraining) {
+  const CommandResult result = run({"small.yaml", "--set", "train.steps=5", "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("steps: 5 steps, 35 rows, 1 epoch in ")) << result.out;
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(TrainCommandTest, SaveKeepsTheModel) {
+  const CommandResult result = run({"small.yaml", "--save", "m.safetensors", "--quiet"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.ends_with("\nmodel: m.safetensors\n")) << result.out;
+  EXPECT_TRUE(std::filesystem::exists(folder_.path("m.safetensors")));
+}
+
+TEST_F(TrainCommandTest, ImpossibleSaveFailsBeforeTheTraining) {
+  const CommandResult result = run({"small.yaml", "--save", "none/m.safetensors", "--json"});
+  EXPECT_EQ(result.exit_code, 74);
+  EXPECT_EQ(
+      result.err,
+      "error: none/m.safetensors: cannot save the model: there is no folder \"none\"\nhint: make it: mkdir -p none\n");
+  const std::vector<nlohmann::json> events = json_lines(result.out);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]["event"], "error");
+  EXPECT_EQ(events[0]["kind"], "io");
+  EXPECT_EQ(run({"small.yaml", "--save", "."}).err, "error: .: cannot save the model: this is a folder\n");
+}
+
+TEST_F(TrainCommandTest, BadDataEndsWithAnErrorEvent) {
+  folder_.write("part-2.csv", "1,2,0\n1,x,0\n");
+  const CommandResult result = run({"small.yaml", "--json", "--quiet"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_TRUE(result.err.starts_with("error: part-2.csv:2:3: ")) << result.err;
+  const nlohmann::json event = json_lines(result.out).back();
+  EXPECT_EQ(event["event"], "error");
+  EXPECT_EQ(event["kind"], "data");
+  EXPECT_EQ(event["file"], "part-2.csv");
+  EXPECT_EQ(event["line"], 2);
+  EXPECT_EQ(event["column"], 3);
+}
+
+TEST_F(TrainCommandTest, ReaderThatGoesAwayIsNoFailure) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(trainer_words({"endless.yaml", "--json", "--quiet"}), {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_out("\"step\":1000,"));
+  command.close_out();
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.signal, 0);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(TrainCommandTest, FullDiskIsAnError) {
+  const CommandResult result = run_trainer({"small.yaml", "--json", "--quiet"},
+                                           {.folder = folder_.path(), .environment = {}, .out_file = "/dev/full"});
+  EXPECT_EQ(result.exit_code, 74);
+  EXPECT_EQ(result.err, "error: standard output: writing failed: No space left on device\n");
+}
+
+TEST_F(TrainCommandTest, InterruptFinishesTheStepAndReports) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  for (const auto& [number, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    Command command(trainer_words({"endless.yaml", "--json", "--save", "m.safetensors"}), {.folder = folder_.path()});
+    ASSERT_TRUE(command.wait_for_err("step 1000 "));
+    command.send(number);
+    const CommandResult result = command.finish();
+    EXPECT_EQ(result.signal, 0);
+    EXPECT_EQ(result.exit_code, code);
+    const nlohmann::json done = json_lines(result.out).back();
+    EXPECT_EQ(done["event"], "done");
+    EXPECT_EQ(done["reason"], "stopped");
+    EXPECT_GE(done["steps"], 1000);
+    EXPECT_EQ(done["rows"].get<int64_t>(), done["steps"].get<int64_t>() * 16);
+    EXPECT_TRUE(std::filesystem::remove(folder_.path("m.safetensors")));
+  }
+}
+
+}  // namespace
+}  // namespace millrace::cli
