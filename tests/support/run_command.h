@@ -20,9 +20,9 @@ struct CommandResult {
 };
 
 struct CommandOptions {
-  std::string folder;                    // to run in; empty: this process's
-  std::vector<std::string> environment;  // "NAME=value" besides ours
-  std::string out_file;                  // standard output goes there instead of into `out`
+  std::string folder = {};                    // to run in; empty: this process's
+  std::vector<std::string> environment = {};  // "NAME=value" besides ours
+  std::string out_file = {};                  // standard output goes there instead of into `out`
 };
 
 class Command {

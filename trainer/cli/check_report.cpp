@@ -15,11 +15,11 @@ std::string check_text(const CheckReport& report) {
                                 escape_controls(report.rows));
   for (size_t begin = 0; begin < report.model.size();) {
     const size_t end = std::min(report.model.find('\n', begin), report.model.size());
-    out += "  " + report.model.substr(begin, end - begin) + '\n';
+    out += cat("  ", report.model.substr(begin, end - begin), '\n');
     begin = end + 1;
   }
   out += fmt::format("memory: at most {} ({} bytes)\n", format_bytes(report.memory_bound), report.memory_bound);
-  for (const std::string& warning : report.warnings) out += "warning: " + escape_controls(warning) + '\n';
+  for (const std::string& warning : report.warnings) out += cat("warning: ", escape_controls(warning), '\n');
   return out + "everything fits; nothing was trained\n";
 }
 

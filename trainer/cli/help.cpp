@@ -6,6 +6,8 @@
 #include <CLI/Formatter.hpp>
 #include <memory>
 
+#include "millrace/core/text.h"
+
 namespace millrace::cli {
 
 namespace {
@@ -91,7 +93,7 @@ std::string option_line(const CLI::Option& option) {
   std::string name = option.get_positional() ? option.get_name(true, false) : option.get_name(false, true);
   if (!option.get_positional()) {
     const size_t comma = name.find(',');
-    name = comma == std::string::npos ? "    " + name : name.substr(0, comma) + ", " + name.substr(comma + 1);
+    name = comma == std::string::npos ? cat("    ", name) : cat(name.substr(0, comma), ", ", name.substr(comma + 1));
     if (option.get_type_size() != 0) name += ' ' + option.get_type_name();
   }
   return two_columns(name, option.get_description());

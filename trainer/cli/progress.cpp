@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "millrace/core/text.h"
 #include "millrace/trainer/cli/number_format.h"
 #include "millrace/trainer/cli/output.h"
 #include "millrace/trainer/cli/result_text.h"
@@ -15,7 +16,7 @@ namespace {
 
 std::string line(std::string_view steps, const StepReport& report) {
   std::string out = fmt::format("step {}  epoch {}  loss {}", steps, report.epoch, format_value(report.loss));
-  if (!report.metrics.empty()) out += "  " + metrics_text(report.metrics);
+  if (!report.metrics.empty()) out += cat("  ", metrics_text(report.metrics));
   out += fmt::format("  {} rows/s  input wait {}", format_rate(report.rows_per_s), format_share(report.input_wait));
   return out;
 }
@@ -29,26 +30,27 @@ std::string live_line(const StepReport& report, std::optional<int64_t> steps) {
   std::string out = line(fmt::format("{}/{}", report.step, *steps), report);
   if (report.step > 0 && report.step < *steps) {
     const double one = report.seconds / static_cast<double>(report.step);
-    out += "  " + format_seconds(one * static_cast<double>(*steps - report.step)) + " left";
+    out += cat("  ", format_seconds(one * static_cast<double>(*steps - report.step)), " left");
   }
   return out;
 }
 
 void Progress::step(const StepReport& report) {
-  if (style_ == ProgressStyle::lines) write_to_stderr(progress_line(report) + '\n');
+  if (style_ == ProgressStyle::lines) write_to_stderr(cat(progress_line(report), '\n'));
 }
 
 void Progress::live(const StepReport& report) {
   if (style_ != ProgressStyle::live) return;
   // A line as wide as the terminal would wrap and could not be wiped.
-  write_to_stderr("\r" + cut_to_width(live_line(report, steps_), terminal_width(STDERR_FILENO) - 1) + "\x1b[K");
+  const size_t width = terminal_width(STDERR_FILENO) - 1;
+  write_to_stderr(cat('\r', cut_to_width(live_line(report, steps_), width), "\x1b[K"));
   shown_ = true;
 }
 
 void Progress::log(std::string_view text) {
   if (style_ == ProgressStyle::none) return;
   clear();
-  write_to_stderr(escape_controls(text) + '\n');
+  write_to_stderr(cat(escape_controls(text), '\n'));
 }
 
 void Progress::clear() {

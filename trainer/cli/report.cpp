@@ -18,15 +18,19 @@ std::optional<int64_t> known(int64_t number) { return number > 0 ? std::optional
 }  // namespace
 
 Failure describe_failure(const std::exception& failure) {
+  Failure out;
   if (const auto* error = dynamic_cast<const Error*>(&failure)) {
     const bool usage = dynamic_cast<const UsageError*>(error) != nullptr;
-    return {.kind = usage ? "usage" : std::string(to_string(error->kind())),
-            .place = error->place(),
-            .message = error->message(),
-            .hint = error->hint(),
-            .exit_code = usage ? static_cast<int>(kExitUsage) : exit_code(error->kind())};
+    out.kind = usage ? "usage" : to_string(error->kind());
+    out.place = error->place();
+    out.message = error->message();
+    out.hint = error->hint();
+    out.exit_code = usage ? static_cast<int>(kExitUsage) : exit_code(error->kind());
+    return out;
   }
-  Failure out{.kind = "internal", .place = {}, .message = failure.what(), .hint = {}, .exit_code = kExitInternal};
+  out.kind = "internal";
+  out.exit_code = kExitInternal;
+  out.message = failure.what();
   if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) {
     out.message = "out of memory";
     out.hint = "lower batch_size, capacity or the sizes of the layers; trainer check prints how much is needed";
@@ -38,9 +42,9 @@ std::string failure_text(const Failure& failure, bool color) {
   const std::string place = failure.place.text();
   std::string out = paint("error:", Color::red, color);
   out += ' ';
-  if (!place.empty()) out += escape_controls(place) + ": ";
-  out += escape_controls(failure.message) + '\n';
-  if (!failure.hint.empty()) out += paint("hint:", Color::cyan, color) + ' ' + escape_controls(failure.hint) + '\n';
+  if (!place.empty()) out += cat(escape_controls(place), ": ");
+  out += cat(escape_controls(failure.message), '\n');
+  if (!failure.hint.empty()) out += cat(paint("hint:", Color::cyan, color), ' ', escape_controls(failure.hint), '\n');
   return out;
 }
 

@@ -24,13 +24,13 @@ std::string result_text(const TrainResult& result, const Kept& kept) {
   }
   if (result.last_batch > 0) {
     out += fmt::format("\nlast batch: {}  loss {}", count_of(result.last_batch, "row"), format_value(result.loss));
-    if (!result.metrics.empty()) out += "  " + metrics_text(result.metrics);
+    if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
   }
-  out += '\n' + left_out_text(result.input) + "\nweights: " + result.weights + '\n';
+  out += cat('\n', left_out_text(result.input), "\nweights: ", result.weights, '\n');
   if (kept.path.empty()) {
     out += "model: not kept; --save FILE or the key save keeps it\n";
   } else {
-    out += "model: " + escape_controls(kept.path) + '\n';
+    out += cat("model: ", escape_controls(kept.path), '\n');
   }
   return out;
 }

@@ -22,9 +22,8 @@ int run_version(Session& session) {
   std::string features;
   for (const std::string& feature : build.processor) features += ' ' + feature;
   session.out.write(cat("trainer (millrace) ", version(), "\nbuild: ", build.build_type, ", ", compiler(),
-                        "\ncuda: ", build.cuda.empty() ? "built without" : build.cuda,
-                        "\nprocessor:", features.empty() ? " baseline" : features,
-                        "\nlibraries: ", join(build.libraries, ", "), '\n'));
+                        "\ncuda: ", build.cuda.empty() ? "built without" : build.cuda, "\nprocessor:",
+                        features.empty() ? " baseline" : features, "\nlibraries: ", join(build.libraries, ", "), '\n'));
   return kExitDone;
 }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/trainer/cli/usage_error.h"
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
-#include "tests/trainer/temp_folder.h"
 
 namespace millrace::cli {
 namespace {
@@ -67,10 +67,14 @@ TEST_F(CheckCommandTest, JsonIsOneLine) {
 }
 
 TEST_F(CheckCommandTest, OpensEveryFile) {
-  folder_.write("part-3.csv", "1,2\n");
-  const CommandResult result = run({"small.yaml"});
-  EXPECT_EQ(result.exit_code, 65) << result.out;
-  EXPECT_TRUE(result.err.starts_with("error: part-3.csv:1")) << result.err;
+  for (const char* file : {"part-0.csv", "part-1.csv", "part-2.csv", "part-3.csv"})
+    folder_.write(file, "a,b,y\n1,2,0\n");
+  const std::vector<std::string> words = {"small.yaml", "--set", "input.csv_reader.header=true"};
+  EXPECT_EQ(run(words).exit_code, 0);
+  folder_.write("part-3.csv", "a,b,z\n1,2,0\n");
+  const CommandResult result = run(words);
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_TRUE(result.err.starts_with("error: part-3.csv:1:1: the header differs")) << result.err;
 }
 
 }  // namespace

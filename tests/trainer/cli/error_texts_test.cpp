@@ -1,12 +1,12 @@
-// Every NAME.yaml in tests/errors/ beside NAME.expected: `trainer --config NAME.yaml`, run in that folder, must end with
-// the exit code of the expected text's first line, and say on standard error exactly the lines below it.
+// Every NAME.yaml in tests/errors/ beside NAME.expected: `trainer --config NAME.yaml`, run in that folder, must end
+// with the exit code of the expected text's first line, and say on standard error exactly the lines below it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
-#include "tests/trainer/temp_folder.h"
 
 namespace millrace::cli {
 namespace {
@@ -32,7 +32,7 @@ TEST_P(ErrorTextsTest, IsAsExpected) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Errors, ErrorTextsTest, ::testing::ValuesIn(cases()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& tested) { return tested.param; });
 
 }  // namespace
 }  // namespace millrace::cli

@@ -1,8 +1,8 @@
 // `trainer generate`, from outside.
 #include <gtest/gtest.h>
 
+#include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
-#include "tests/trainer/temp_folder.h"
 
 namespace millrace::cli {
 namespace {

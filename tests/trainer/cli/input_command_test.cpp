@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
-#include "tests/trainer/temp_folder.h"
 
 namespace millrace::cli {
 namespace {

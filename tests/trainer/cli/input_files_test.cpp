@@ -5,7 +5,7 @@
 #include "millrace/core/text.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/yaml.h"
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace::cli {
 namespace {

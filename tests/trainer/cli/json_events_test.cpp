@@ -31,7 +31,12 @@ TEST(JsonEventsTest, Step) {
 }
 
 TEST(JsonEventsTest, Done) {
-  TrainResult result{.reason = "end of data", .steps = 174, .rows = 4000, .epochs = 2, .seconds = 1.5};
+  TrainResult result;
+  result.reason = "end of data";
+  result.steps = 174;
+  result.rows = 4000;
+  result.epochs = 2;
+  result.seconds = 1.5;
   result.last_batch = 21;
   result.loss = std::numeric_limits<double>::quiet_NaN();
   result.weights = "abc";

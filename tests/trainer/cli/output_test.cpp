@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "tests/trainer/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace::cli {
 namespace {

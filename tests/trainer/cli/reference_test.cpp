@@ -9,9 +9,9 @@ KindReference dense() {
   return {"layer",
           "dense",
           "units weighted sums of the inputs",
-          {{.name = "units", .type = "integer", .required = true, .doc = "outputs of a row"},
-           {.name = "activation", .type = "relu|none", .default_value = "none", .doc = "what follows"},
-           {.name = "name", .type = "text", .doc = "its name"}}};
+          {{"units", "integer", "", true, "outputs of a row"},
+           {"activation", "relu|none", "none", false, "what follows"},
+           {"name", "text", "", false, "its name"}}};
 }
 
 TEST(ReferenceTest, OneKind) {

@@ -6,7 +6,12 @@ namespace millrace::cli {
 namespace {
 
 TrainResult example() {
-  TrainResult result{.reason = "end of data", .steps = 174, .rows = 4000, .epochs = 2, .seconds = 2};
+  TrainResult result;
+  result.reason = "end of data";
+  result.steps = 174;
+  result.rows = 4000;
+  result.epochs = 2;
+  result.seconds = 2;
   result.last_batch = 21;
   result.loss = 0.31234567;
   result.metrics = {{"accuracy", 18.0 / 21}};
@@ -30,7 +35,8 @@ TEST(ResultTextTest, SaysHowToKeepAModelThatWasNot) {
 }
 
 TEST(ResultTextTest, RunWithoutABatchHasNoLastBatch) {
-  TrainResult result{.reason = "end of data"};
+  TrainResult result;
+  result.reason = "end of data";
   result.weights = "abc";
   EXPECT_EQ(result_text(result, {"m"}),
             "end of data: 0 steps, 0 rows, 0 epochs in 0.000 s\nleft out: nothing\nweights: abc\nmodel: m\n");

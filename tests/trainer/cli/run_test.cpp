@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/trainer/cli/help.h"
+#include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
-#include "tests/trainer/temp_folder.h"
 
 namespace millrace::cli {
 namespace {
