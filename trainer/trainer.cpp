@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
@@ -112,7 +112,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
     error.set_place(config.node("device").place());
     throw;
   }
-  InputGraph graph = InputGraph::build(config.input, catalog.ops, {.seed = config.seed});
+  InputGraph graph = build_input(config, catalog);
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
   impl->build_model();
   return Trainer(std::move(impl));
@@ -121,19 +121,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
 Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides) {
   Spec spec = read_yaml_file(path);
   apply_overrides(spec, overrides);
-  try {
-    return from_spec(std::move(spec));
-  } catch (MissingError& error) {
-    // Paths are relative to the current folder; people often mean the configuration's.
-    const std::filesystem::path beside = std::filesystem::path(path).parent_path();
-    const std::string& wanted = error.place().file;
-    if (!beside.empty() && !wanted.empty() && std::filesystem::path(wanted).is_relative() &&
-        !FileSystem::local().match((beside / wanted).string()).empty()) {
-      throw MissingError(error.message(), error.place(),
-                         cat("paths are relative to the current folder; there is ", quote((beside / wanted).string())));
-    }
-    throw;
-  }
+  return from_spec(std::move(spec));
 }
 
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

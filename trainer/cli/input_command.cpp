@@ -4,6 +4,7 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/build_input.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/batch_json.h"
 #include "millrace/trainer/cli/commands.h"
@@ -25,9 +26,7 @@ namespace {
 class InputRun {
  public:
   explicit InputRun(const Arguments& arguments)
-      : config_(read(arguments)),
-        executor_(config_.threads),
-        graph_(InputGraph::build(config_.input, Catalog::builtin().ops, {.seed = config_.seed})) {}
+      : config_(read(arguments)), executor_(config_.threads), graph_(build_input(config_, Catalog::builtin())) {}
 
   const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
 
