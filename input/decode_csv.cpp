@@ -69,7 +69,6 @@ class DecodeCsv final : public Transform {
     RecordCutter cutter(dialect_, *chunk.text, chunk.lines, scratch);
     RowBlock& rows = chunk.rows;
     rows.configure(spec_, 1);
-    bool first = true;
     bool more = true;
     while (more && cutter.next()) {
       const Record& record = cutter.record();
@@ -79,9 +78,8 @@ class DecodeCsv final : public Transform {
       if (good) {
         add_row(chunk, record);
       } else {
-        more = refuse(chunk, record, first && chunk.unit.begin == 0);
+        more = refuse(chunk, record);
       }
-      first = false;
     }
     chunk.end_record = cutter.end_offset();
     chunk.lines = cutter.lines();
@@ -106,8 +104,8 @@ class DecodeCsv final : public Transform {
   }
 
   // Notes what is wrong with the record. True when what follows can be decoded: the record is left out.
-  bool refuse(Chunk& chunk, const Record& record, bool first_in_file) const {
-    RecordError error = find_error(record, first_in_file);
+  bool refuse(Chunk& chunk, const Record& record) const {
+    RecordError error = find_error(record);
     Place place = {chunk.unit.file->path, static_cast<int64_t>(error.line), error.column};
     if (!skip_bad_rows_ || !error.certain_end) {
       DataError data_error(std::move(error.message), {}, std::move(error.hint));
@@ -126,11 +124,11 @@ class DecodeCsv final : public Transform {
     return true;
   }
 
-  RecordError find_error(const Record& record, bool first_in_file) const {
+  RecordError find_error(const Record& record) const {
     if (record.kind == Record::Kind::blank) return blank_line_error(record);
     if (record.fault() != SyntaxFault::none) return syntax_error(record, dialect_);
     if (record.size() != columns()) return field_count_error(record, dialect_);
-    return value_error(record, converter_->find_fault(record), *converter_, dialect_, first_in_file);
+    return value_error(record, converter_->find_fault(record), *converter_, dialect_);
   }
 
   const std::vector<FieldRequest> requests_;
