@@ -1,0 +1,90 @@
+#include "millrace/input/graph/graph_list.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/input/graph/fake_graph.h"
+
+namespace millrace {
+namespace {
+
+using fake::list;
+using fake::of;
+using fake::op;
+
+std::vector<std::string> names_of(const Spec& spec) {
+  Spec resolved;
+  std::vector<std::string> out;
+  for (const GraphNode& node : read_graph_list(spec, fake::registry(), resolved)) out.push_back(node.name);
+  return out;
+}
+
+std::string error_of(const Spec& spec) {
+  try {
+    names_of(spec);
+  } catch (const ConfigError& error) {
+    return cat(error.message(), error.hint().empty() ? "" : "; ", error.hint());
+  }
+  return "read";
+}
+
+TEST(GraphList, NamesOpsAfterTheirKind) {
+  EXPECT_EQ(names_of(list({op("step"), Spec::of("step"), op("group"), op("step")})),
+            (std::vector<std::string>{"step", "step_2", "group", "step_3"}));
+  EXPECT_EQ(names_of(list({op("step"), op("step", {{"name", of("step_2")}}), op("step")})),
+            (std::vector<std::string>{"step", "step_2", "step_3"}));
+  EXPECT_EQ(names_of(list({op("step", {{"name", of("step")}}), op("step")})),
+            (std::vector<std::string>{"step", "step_2"}));
+}
+
+TEST(GraphList, RefusesWhatIsNoList) {
+  EXPECT_EQ(error_of(list({})), "input: expected at least one input op, got an empty list");
+  EXPECT_EQ(error_of(Spec::of("x")), "expected a list, got the text \"x\"");
+  EXPECT_EQ(error_of(list({of(3)})),
+            "input[0]: unknown input op \"3\"; known input ops: first, group, integers, names, "
+            "reader, refusing, step, unchecked and zip");
+  EXPECT_EQ(error_of(list({op("stap")})), "input[0]: unknown input op \"stap\"; did you mean step?");
+}
+
+TEST(GraphList, RefusesBadNames) {
+  EXPECT_EQ(error_of(list({op("step", {{"name", of("a b")}})})),
+            "input[0].step.name: expected a name of letters, digits, _ and -, got the text \"a b\"");
+  EXPECT_EQ(error_of(list({op("step", {{"name", of(7)}})})),
+            "input[0].step.name: expected a name of letters, digits, _ and -, got \"7\"");
+  EXPECT_EQ(error_of(list({op("step", {{"name", of("a")}}), op("group", {{"name", of("a")}})})),
+            "input[1]: two ops have the name a; give one of them another name");
+  EXPECT_EQ(error_of(list({op("step", {{"from", Spec::list()}})})),
+            "input[0].step.from: expected the name of an op, got an empty list");
+}
+
+TEST(GraphList, RefusesUnknownOptions) {
+  EXPECT_EQ(error_of(list({op("group", {{"batch_sise", of(3)}})})),
+            "input[0].group: unknown key batch_sise; did you mean batch_size?");
+}
+
+TEST(GraphList, WritesEveryOptionAndReadsItAgain) {
+  const Spec spec = list({Spec::of("integers"), op("group", {{"batch_size", of(9)}, {"from", of("integers")}})});
+  Spec resolved, again;
+  read_graph_list(spec, fake::registry(), resolved);
+  ASSERT_EQ(resolved.size(), 2u);
+  const Spec& group = *resolved.items()[1].find("group");
+  EXPECT_EQ(group.find("name")->as_string(), "group");
+  EXPECT_EQ(group.find("from")->items()[0].as_string(), "integers");
+  EXPECT_EQ(group.find("batch_size")->as_int(), 9);
+  EXPECT_TRUE(group.find("smaller")->as_bool());
+  EXPECT_EQ(group.path(), "input[1].group");
+  read_graph_list(resolved, fake::registry(), again);
+  EXPECT_EQ(fingerprint(again, 1), fingerprint(resolved, 1));
+}
+
+TEST(GraphList, FingerprintsWhatDecidesTheRows) {
+  Spec resolved;
+  read_graph_list(list({op("first", {{"rows", of(5)}}), op("group", {{"threads", of(3)}, {"capacity", of(9)}})}),
+                  fake::registry(), resolved);
+  EXPECT_EQ(fingerprint(resolved, 23),
+            (std::vector<std::string>{"seed = 23", "first is first", "first.name = \"first\"", "first.rows = \"5\"",
+                                      "group is group", "group.name = \"group\"", "group.batch_size = \"4\"",
+                                      "group.smaller = \"true\""}));
+}
+
+}  // namespace
+}  // namespace millrace
