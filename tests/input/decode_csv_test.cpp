@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -197,6 +199,16 @@ TEST(DecodeCsv, GivesTheLimitAndTheFaultyFieldWithEveryBadRow) {
   EXPECT_EQ(chunk.lines, 2u);
 }
 
+TEST(DecodeCsv, ReportsBadRowsToAFile) {
+  const std::string path = testing::TempDir() + "decode_csv_test_bad.jsonl";
+  auto decode = make_op<Transform>("decode_csv", skipping(fields(field("0"))).set("bad_rows_file", path));
+  decode->report({{"t.csv", 2, 1}, "why", "x", "a"});
+  std::string line;
+  std::getline(std::ifstream(path), line);
+  EXPECT_EQ(line, "{\"file\":\"t.csv\",\"line\":2,\"column\":1,\"field\":\"x\",\"text\":\"a\",\"reason\":\"why\"}");
+  std::remove(path.c_str());
+}
+
 TEST(DecodeCsv, RefusesRecordsAndLinesThatAreTooLong) {
   const std::string much(16 << 20, '0');
   EXPECT_THAT(run_text(cat("1\n", much, "\n"), fields(field("0"))), ElementsAre("t.csv:1 x=1", "t.csv:2 x=0"));
@@ -211,6 +223,8 @@ TEST(DecodeCsv, RefusesOptionsThatMakeNoSense) {
   EXPECT_THAT(make_error(Spec::map()), HasSubstr("the key fields is required"));
   EXPECT_THAT(make_error(fields(field("0")).set("max_bad_rows", 3)),
               HasSubstr("max_bad_rows: max_bad_rows needs on_bad_row: skip"));
+  EXPECT_THAT(make_error(fields(field("0")).set("bad_rows_file", "bad.jsonl")),
+              HasSubstr("bad_rows_file: bad_rows_file needs on_bad_row: skip"));
   EXPECT_THAT(make_error(skipping(fields(field("0"))).set("max_bad_rows", -1)), HasSubstr("expected at least 0"));
   EXPECT_THAT(make_error(fields(field("0")).set("on_bad_row", "ignore")), HasSubstr("expected fail or skip"));
   EXPECT_EQ(make_error(skipping(fields(field("0"))).set("max_bad_rows", 0).set("missing", "NA")), "no error");
