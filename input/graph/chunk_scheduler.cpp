@@ -59,8 +59,9 @@ void ChunkScheduler::set_ahead(int64_t rows, int threads) {
   const std::lock_guard lock(mutex_);
   while (memories_.size() < static_cast<size_t>(threads_)) {
     memories_.push_back(std::make_unique<TaskMemory>());
-    free_memories_.push_back(memories_.back().get());
+    free_memories_.add(memories_.back().get(), memories_.size());
   }
+  while (slots_.size() < static_cast<size_t>(threads_) + 2) add_slot();
 }
 
 void ChunkScheduler::cancel() noexcept {
@@ -157,7 +158,7 @@ void ChunkScheduler::release_current() {
     held_bytes_ -= std::exchange(slot.bytes, 0);
     slot.chunk = Chunk();
   }
-  free_.push_back(&slot);
+  free_.give(&slot);
 }
 
 void ChunkScheduler::restart() {
@@ -168,7 +169,7 @@ void ChunkScheduler::restart() {
   if (tasks_) tasks_->wait();
   const std::lock_guard lock(mutex_);
   release_current();
-  for (; first_ < planned_; ++first_) free_.push_back(&slot_at(first_));
+  for (; first_ < planned_; ++first_) free_.give(&slot_at(first_));
   started_ = joined_ = first_;
   waiting_bytes_ = 0;
   active_ = 0;
@@ -188,8 +189,7 @@ void ChunkScheduler::run() noexcept {
     }
     slot = &slot_at(started_);
     to_do = begin_task(*slot, started_++);
-    memory = free_memories_.back();
-    free_memories_.pop_back();
+    memory = free_memories_.take();
   }
   if (to_do) decode(*slot, *memory);
   int tasks = 0;
@@ -197,7 +197,7 @@ void ChunkScheduler::run() noexcept {
   {
     const std::lock_guard lock(mutex_);
     end_task(*slot, *memory);
-    free_memories_.push_back(memory);
+    free_memories_.give(memory);
     --active_;
     tasks = plan_more();
     if (failure_ || first_is_done()) wake = take_wake();
@@ -256,7 +256,7 @@ bool ChunkScheduler::plan() {
   try {
     if (!source_.next(unit)) {
       ended_ = true;
-      free_.push_back(&slot);
+      free_.give(&slot);
       --planned_;
       return false;
     }
@@ -276,6 +276,11 @@ bool ChunkScheduler::plan() {
   }
 }
 
+void ChunkScheduler::add_slot() {
+  slots_.push_back(std::make_unique<Slot>());
+  free_.add(slots_.back().get(), slots_.size());
+}
+
 ChunkScheduler::Slot& ChunkScheduler::append_slot() {
   if (planned_ - first_ + (current_ != nullptr ? 1 : 0) >= ring_.size()) {
     std::vector<Slot*> larger(std::max<size_t>(8, 2 * ring_.size()));
@@ -284,13 +289,8 @@ ChunkScheduler::Slot& ChunkScheduler::append_slot() {
     }
     ring_ = std::move(larger);
   }
-  if (free_.empty()) {
-    slots_.push_back(std::make_unique<Slot>());
-    free_.reserve(slots_.size());
-    free_.push_back(slots_.back().get());
-  }
-  Slot& slot = *free_.back();
-  free_.pop_back();
+  if (free_.empty()) add_slot();
+  Slot& slot = *free_.take();
   slot.stage = Stage::planned;
   slot.confirmed = false;
   slot.failure = nullptr;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "millrace/core/executor.h"
+#include "millrace/input/graph/reuse_stack.h"
 #include "millrace/input/graph/transform_chain.h"
 #include "millrace/input/op.h"
 
@@ -84,6 +85,7 @@ class ChunkScheduler : private Task {
   int plan_more() noexcept;
   bool has_room() const;
   bool plan();
+  void add_slot();
   Slot& append_slot();
   bool begin_task(Slot& slot, uint64_t sequence);
   void end_task(Slot& slot, TaskMemory& memory);
@@ -119,7 +121,7 @@ class ChunkScheduler : private Task {
   // those before started_, those before planned_; joined_ is the first whose start is not confirmed.
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> ring_;
-  std::vector<Slot*> free_;  // the last one in is the first one out, so that few keep large memory
+  ReuseStack<Slot> free_;
   uint64_t first_ = 0, started_ = 0, planned_ = 0, joined_ = 0;
   uint64_t chain_end_ = 0, chain_line_ = 0;  // where the text chunk before joined_ ended
   Slot* current_ = nullptr;
@@ -132,7 +134,7 @@ class ChunkScheduler : private Task {
   bool consumer_waits_ = false;
   std::exception_ptr failure_;
   std::vector<std::unique_ptr<TaskMemory>> memories_;
-  std::vector<TaskMemory*> free_memories_;
+  ReuseStack<TaskMemory> free_memories_;
   std::vector<TaskMemory::Work> work_;
 
   std::atomic<bool> alarmed_{false};  // failure_ is set

@@ -1,0 +1,36 @@
+// ReuseStack: things that wait to be used again. The last one in comes out first, so that few keep large memory; but
+// what was never used comes out before that, so that everything takes its memory in the first rounds and not in some
+// later one that timing decides. Owns nothing; not synchronised.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace millrace {
+
+template <class T>
+class ReuseStack {
+ public:
+  bool empty() const { return items_.empty(); }
+  // Adds something that was never used. `all` is how many there are in all, so that give() never allocates.
+  void add(T* item, size_t all) {
+    items_.reserve(all);
+    items_.push_back(item);
+    ++unused_;
+  }
+  // REQUIRES: !empty().
+  T* take() {
+    T* item = items_.back();
+    items_.pop_back();
+    if (unused_ > 0) --unused_;
+    return item;
+  }
+  // Gives back what take() gave. The unused stay on top.
+  void give(T* item) { items_.insert(items_.end() - static_cast<std::ptrdiff_t>(unused_), item); }
+
+ private:
+  std::vector<T*> items_;  // the last `unused_` were never used
+  size_t unused_ = 0;
+};
+
+}  // namespace millrace
