@@ -17,6 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing_support::bad_row;
 using testing_support::CsvRun;
 using testing_support::CsvSetup;
 using testing_support::error_of;
@@ -202,7 +203,7 @@ TEST(DecodeCsv, GivesTheLimitAndTheFaultyFieldWithEveryBadRow) {
 TEST(DecodeCsv, ReportsBadRowsToAFile) {
   const std::string path = testing::TempDir() + "decode_csv_test_bad.jsonl";
   auto decode = make_op<Transform>("decode_csv", skipping(fields(field("0"))).set("bad_rows_file", path));
-  decode->report({{"t.csv", 2, 1}, "why", "x", "a"});
+  decode->report(bad_row({"t.csv", 2, 1}, "why", "x", "a"));
   std::string line;
   std::getline(std::ifstream(path), line);
   EXPECT_EQ(line, "{\"file\":\"t.csv\",\"line\":2,\"column\":1,\"field\":\"x\",\"text\":\"a\",\"reason\":\"why\"}");

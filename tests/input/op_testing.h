@@ -132,6 +132,16 @@ Spec list_of(const std::vector<T>& values) {
 
 inline Spec list_of(std::initializer_list<const char*> values) { return list_of(std::vector<const char*>(values)); }
 
+// Member by member: g++ 12 takes a braced one for uninitialised at -O3.
+inline BadRow bad_row(Place place, std::string reason, std::string field = {}, std::string text = {}) {
+  BadRow out;
+  out.place = std::move(place);
+  out.reason = std::move(reason);
+  out.field = std::move(field);
+  out.text = std::move(text);
+  return out;
+}
+
 // The values of a row: "features=1,2.5 label=0".
 inline std::string row_text(const RowBlock& rows, int64_t row) {
   std::string out;

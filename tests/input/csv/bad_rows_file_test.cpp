@@ -11,6 +11,7 @@
 namespace millrace {
 namespace {
 
+using testing_support::bad_row;
 using testing_support::error_of;
 using testing_support::throws_exactly;
 
@@ -26,13 +27,13 @@ TEST(BadRowsFile, WritesALineForEveryRow) {
   {
     BadRowsFile file(path);
     EXPECT_EQ(read_all(path), "what an earlier run left\n") << "until there is a bad row";
-    file.add({{"d/a.csv", 4, 3}, "column 2 (x): expected float32, got \"a\\nb\"", "x", "a\nb"});
+    file.add(bad_row({"d/a.csv", 4, 3}, "column 2 (x): expected float32, got \"a\\nb\"", "x", "a\nb"));
     EXPECT_EQ(
         read_all(path),
         "{\"file\":\"d/a.csv\",\"line\":4,\"column\":3,\"field\":\"x\",\"text\":\"a\\nb\",\"reason\":\"column 2 (x): "
         "expected float32, got \\\"a\\\\nb\\\"\"}\n")
         << "every line is flushed";
-    file.add({{"d/a.csv", 1234, 1}, "expected 3 fields, got 2", "", ""});
+    file.add(bad_row({"d/a.csv", 1234, 1}, "expected 3 fields, got 2"));
   }
   const std::string all = read_all(path);
   EXPECT_EQ(
@@ -44,14 +45,14 @@ TEST(BadRowsFile, WritesALineForEveryRow) {
 
 TEST(BadRowsFile, RefusesWhatItCannotWriteOrMustNot) {
   BadRowsFile nowhere(testing::TempDir() + "no/such/folder/bad.jsonl");
-  EXPECT_TRUE((throws_exactly<IoError>([&] { nowhere.add({{"a", 1, 1}, "r", "", ""}); })));
+  EXPECT_TRUE((throws_exactly<IoError>([&] { nowhere.add(bad_row({"a", 1, 1}, "r")); })));
   BadRowsFile input("d/a.csv");
   EXPECT_EQ(error_of([&] {
-              input.add({{"d/a.csv", 1, 1}, "r", "", ""});
+              input.add(bad_row({"d/a.csv", 1, 1}, "r"));
             }),
             "bad_rows_file would replace the input file d/a.csv; give it a path of its own");
   BadRowsFile full("/dev/full");
-  EXPECT_EQ(error_of([&] { full.add({{"a", 1, 1}, "r", "", ""}); }), "/dev/full: cannot write the file of bad rows");
+  EXPECT_EQ(error_of([&] { full.add(bad_row({"a", 1, 1}, "r")); }), "/dev/full: cannot write the file of bad rows");
 }
 
 TEST(JsonString, EscapesAndKeepsUtf8) {
