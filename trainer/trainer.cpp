@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/delivery.h"
+#include "millrace/trainer/input_paths.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/step.h"
@@ -122,17 +122,12 @@ Trainer Trainer::from_file(const std::string& path, std::span<const std::string>
   Spec spec = read_yaml_file(path);
   apply_overrides(spec, overrides);
   try {
-    return from_spec(std::move(spec));
+    return from_spec(spec);
   } catch (MissingError& error) {
-    // Paths are relative to the current folder; people often mean the configuration's.
-    const std::filesystem::path beside = std::filesystem::path(path).parent_path();
-    const std::string& wanted = error.place().file;
-    if (!beside.empty() && !wanted.empty() && std::filesystem::path(wanted).is_relative() &&
-        !FileSystem::local().match((beside / wanted).string()).empty()) {
-      throw MissingError(error.message(), error.place(),
-                         cat("paths are relative to the current folder; there is ", quote((beside / wanted).string())));
-    }
-    throw;
+    const Spec* input = spec.find("input");
+    const std::string hint = input == nullptr ? std::string() : hint_beside_config(*input, path);
+    if (hint.empty()) throw;
+    throw MissingError(error.message(), error.place(), hint);
   }
 }
 

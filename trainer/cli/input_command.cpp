@@ -13,6 +13,7 @@
 #include "millrace/trainer/cli/input_report.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/config.h"
+#include "millrace/trainer/input_paths.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/utf8.h"
 #include "millrace/trainer/yaml.h"
@@ -25,9 +26,7 @@ namespace {
 class InputRun {
  public:
   explicit InputRun(const Arguments& arguments)
-      : config_(read(arguments)),
-        executor_(config_.threads),
-        graph_(InputGraph::build(config_.input, Catalog::builtin().ops, {.seed = config_.seed})) {}
+      : config_(read(arguments)), executor_(config_.threads), graph_(build(config_, arguments.config)) {}
 
   const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
 
@@ -57,6 +56,15 @@ class InputRun {
     Spec spec = read_yaml_file(arguments.config);
     apply_overrides(spec, arguments.overrides);
     return read_config(spec, Catalog::builtin(), ConfigUse::input);
+  }
+  static InputGraph build(const Config& config, const std::string& path) {
+    try {
+      return InputGraph::build(config.input, Catalog::builtin().ops, {.seed = config.seed});
+    } catch (MissingError& error) {
+      const std::string hint = hint_beside_config(config.input, path);
+      if (hint.empty()) throw;
+      throw MissingError(error.message(), error.place(), hint);
+    }
   }
   static void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 
@@ -114,6 +122,18 @@ InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) 
   return result;
 }
 
+InputResult write_file(InputRun& run, const Arguments& arguments) {
+  Output file = Output::file(arguments.out);
+  try {
+    InputResult result = run_batches(run, arguments, file);
+    file.close();
+    return result;
+  } catch (const Error&) {
+    file.flush_quietly();  // what came before the failure
+    throw;
+  }
+}
+
 void explain(InputRun& run, const Arguments& arguments, Output& out) {
   for (int64_t step = 1; step <= *arguments.explain; ++step) {
     if (run.next()) continue;
@@ -153,9 +173,7 @@ int run_input(const Arguments& arguments, Session& session) {
     result = run_batches(run, arguments, session.out);
     session.out.flush();
   } else {
-    Output file = Output::file(arguments.out);
-    result = run_batches(run, arguments, file);
-    file.close();
+    result = write_file(run, arguments);
   }
   // Numbers that were asked for are results; beside batches they are only words for people.
   const bool only_counts = arguments.format == BatchFormat::none || !arguments.out.empty();

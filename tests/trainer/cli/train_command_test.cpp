@@ -180,5 +180,38 @@ TEST_F(TrainCommandTest, InterruptFinishesTheStepAndReports) {
   }
 }
 
+TEST_F(TrainCommandTest, TerminalShowsOneLiveLine) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(trainer_words({"endless.yaml", "--set", "train.steps=1000000000"}),
+                  {.folder = folder_.path(), .terminal = true});
+  ASSERT_TRUE(command.wait_for_err("\x1b[K\rstep "));
+  command.send(SIGINT);
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_EQ(result.err.find('\n'), std::string::npos) << "log lines beside a live line";
+  EXPECT_NE(result.err.find(" left  epoch "), std::string::npos) << result.err;
+  EXPECT_TRUE(result.err.ends_with("\r\x1b[K")) << "the line is not wiped";
+  EXPECT_TRUE(result.out.starts_with("stopped: ")) << result.out;
+}
+
+TEST_F(TrainCommandTest, SaysWhenTheDataLieBesideTheConfiguration) {
+  const std::string config = folder_.path("small.yaml");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{config}, {"input", config}, {"check", config}}) {
+    const CommandResult result = run_trainer(words, {.folder = "/"});
+    EXPECT_EQ(result.exit_code, 66);
+    EXPECT_EQ(result.err, "error: " + config +
+                              ":5:29: no file matches \"part-*.csv\"\nhint: paths are relative to the current folder; "
+                              "beside the configuration there is " +
+                              folder_.path("part-0.csv") + "\n");
+  }
+}
+
+TEST_F(TrainCommandTest, OverridesAreTypedAndLocated) {
+  const CommandResult result = run({"small.yaml", "--set", "train.steps=abc"});
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_EQ(result.err, "error: --set train.steps=abc: train.steps: expected an integer, got \"abc\"\n");
+}
+
 }  // namespace
 }  // namespace millrace::cli
