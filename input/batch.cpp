@@ -65,13 +65,11 @@ class Batch final : public BatchBuffer {
   void save(State& state) const override {
     state.set("ended", ended_ ? 1 : 0);
     state.set("dropped", dropped_);
-    input().save(state.scope("input"));
   }
 
   void restore(const State& state) override {
     ended_ = state.value("ended") != 0;
     dropped_ = state.value("dropped");
-    input().restore(state.scope("input"));
   }
 
   void add_dropped(std::vector<Dropped>& out) const override {

@@ -8,6 +8,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/csv/bad_rows_file.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
 
@@ -28,6 +29,7 @@ struct DecodeCsvOptions {
   bool allow_nonfinite = true;
   OnBadRow on_bad_row = OnBadRow::fail;
   std::optional<int64_t> max_bad_rows;
+  std::optional<std::string> bad_rows_file;
 
   void declare(OptionReader& o) {
     o.required("fields", fields, "name: {columns, type: float32, default} of each field");
@@ -35,9 +37,10 @@ struct DecodeCsvOptions {
     o.optional("allow_nonfinite", allow_nonfinite, "whether nan and infinities are values");
     o.optional("on_bad_row", on_bad_row, "fail, or leave out the rows that are wrong");
     o.optional("max_bad_rows", max_bad_rows, {.min = 0}, "with on_bad_row: skip, how many the whole run may have");
-    if (o.reading() && max_bad_rows && on_bad_row != OnBadRow::skip) {
-      throw o.node("max_bad_rows").error("max_bad_rows needs on_bad_row: skip");
-    }
+    o.optional("bad_rows_file", bad_rows_file, "with on_bad_row: skip, a file that gets a JSON line for each of them");
+    if (!o.reading() || on_bad_row == OnBadRow::skip) return;
+    if (max_bad_rows) throw o.node("max_bad_rows").error("max_bad_rows needs on_bad_row: skip");
+    if (bad_rows_file) throw o.node("bad_rows_file").error("bad_rows_file needs on_bad_row: skip");
   }
 };
 
@@ -50,7 +53,9 @@ class DecodeCsv final : public Transform {
       : requests_(read_fields(options.fields, options.allow_nonfinite)),
         rules_{options.missing, options.allow_nonfinite},
         skip_bad_rows_(options.on_bad_row == OnBadRow::skip),
-        max_bad_rows_(options.max_bad_rows ? static_cast<uint64_t>(*options.max_bad_rows) : UINT64_MAX) {}
+        max_bad_rows_(options.max_bad_rows ? static_cast<uint64_t>(*options.max_bad_rows) : UINT64_MAX) {
+    if (options.bad_rows_file) bad_rows_file_.emplace(*options.bad_rows_file);
+  }
 
   std::vector<PortType> inputs() const override { return {PortType::text}; }
 
@@ -69,7 +74,6 @@ class DecodeCsv final : public Transform {
     RecordCutter cutter(dialect_, *chunk.text, chunk.lines, scratch);
     RowBlock& rows = chunk.rows;
     rows.configure(spec_, 1);
-    bool first = true;
     bool more = true;
     while (more && cutter.next()) {
       const Record& record = cutter.record();
@@ -79,12 +83,15 @@ class DecodeCsv final : public Transform {
       if (good) {
         add_row(chunk, record);
       } else {
-        more = refuse(chunk, record, first && chunk.unit.begin == 0);
+        more = refuse(chunk, record);
       }
-      first = false;
     }
     chunk.end_record = cutter.end_offset();
     chunk.lines = cutter.lines();
+  }
+
+  void report(const BadRow& row) override {
+    if (bad_rows_file_) bad_rows_file_->add(row);
   }
 
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
@@ -106,8 +113,8 @@ class DecodeCsv final : public Transform {
   }
 
   // Notes what is wrong with the record. True when what follows can be decoded: the record is left out.
-  bool refuse(Chunk& chunk, const Record& record, bool first_in_file) const {
-    RecordError error = find_error(record, first_in_file);
+  bool refuse(Chunk& chunk, const Record& record) const {
+    RecordError error = find_error(record);
     Place place = {chunk.unit.file->path, static_cast<int64_t>(error.line), error.column};
     if (!skip_bad_rows_ || !error.certain_end) {
       DataError data_error(std::move(error.message), {}, std::move(error.hint));
@@ -126,17 +133,18 @@ class DecodeCsv final : public Transform {
     return true;
   }
 
-  RecordError find_error(const Record& record, bool first_in_file) const {
+  RecordError find_error(const Record& record) const {
     if (record.kind == Record::Kind::blank) return blank_line_error(record);
     if (record.fault() != SyntaxFault::none) return syntax_error(record, dialect_);
     if (record.size() != columns()) return field_count_error(record, dialect_);
-    return value_error(record, converter_->find_fault(record), *converter_, dialect_, first_in_file);
+    return value_error(record, converter_->find_fault(record), *converter_, dialect_);
   }
 
   const std::vector<FieldRequest> requests_;
   const ValueRules rules_;
   const bool skip_bad_rows_;
   const uint64_t max_bad_rows_;
+  std::optional<BadRowsFile> bad_rows_file_;
   CsvDialect dialect_;
   std::unique_ptr<const RowConverter> converter_;
   RowSpec spec_;

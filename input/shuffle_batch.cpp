@@ -11,6 +11,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/graph/row_ids.h"
 
 namespace millrace {
 
@@ -90,31 +91,28 @@ class ShuffleBatch final : public BatchBuffer {
   }
 
   void save(State& state) const override {
-    std::vector<uint64_t> ids;
-    for (int64_t place = 0; place < present_; ++place) append_id(pool_.id(place), ids);
-    state.set("rows", std::move(ids));
+    std::vector<RowId> ids;
+    for (int64_t place = 0; place < present_; ++place) ids.push_back(pool_.id(place));
+    save_ids(state, "rows", ids);
     state.set("hole", static_cast<uint64_t>(hole_));
     state.set("draws", draws_);
     state.set("ended", ended_ ? 1 : 0);
     state.set("dropped", dropped_);
-    input().save(state.scope("input"));
   }
 
   void restore(const State& state) override {
-    const std::vector<uint64_t>& ids = state.values("rows");
-    const auto rows = static_cast<int64_t>(ids.size() / kIdNumbers);
-    if (ids.size() % kIdNumbers != 0 || rows > options_.window()) {
-      throw DataError(cat("the saved state has ", count_of(rows, "row"), " in the window, which holds ",
-                          options_.window(), " now"));
-    }
-    input().restore(state.scope("input"));
+    const std::vector<RowId> ids = load_ids(state, "rows");
+    const int64_t rows = std::ssize(ids);
     hole_ = static_cast<int64_t>(state.value("hole"));
+    if (rows > options_.window() || hole_ < kNoHole || hole_ >= rows) {
+      throw DataError(cat("the saved state has ", count_of(rows, "row"), " in a window of ", options_.window()));
+    }
     draws_ = state.value("draws");
     ended_ = state.value("ended") != 0;
     dropped_ = state.value("dropped");
     take_memory();
     for (present_ = 0; present_ < rows; ++present_) {
-      const RowId id = read_id(ids.data() + static_cast<size_t>(present_) * kIdNumbers);
+      const RowId& id = ids[static_cast<size_t>(present_)];
       if (present_ != hole_) input().fetch(id, pool_, present_);
       pool_.id(present_) = id;
     }
@@ -126,17 +124,6 @@ class ShuffleBatch final : public BatchBuffer {
 
  private:
   static constexpr int64_t kNoHole = -1;
-  static constexpr size_t kIdNumbers = 5;
-
-  static void append_id(const RowId& id, std::vector<uint64_t>& out) {
-    const auto pair = [](uint32_t high, uint32_t low) { return static_cast<uint64_t>(high) << 32 | low; };
-    out.insert(out.end(), {pair(id.source, id.pass), pair(id.file, id.length), id.offset, id.line, id.next_line});
-  }
-  static RowId read_id(const uint64_t* from) {
-    const auto high = [](uint64_t pair) { return static_cast<uint32_t>(pair >> 32); };
-    const auto low = [](uint64_t pair) { return static_cast<uint32_t>(pair); };
-    return {high(from[0]), low(from[0]), high(from[1]), low(from[1]), from[2], from[3], from[4]};
-  }
 
   void take_memory() {
     if (pool_.capacity() < options_.window()) pool_.configure(spec_, options_.window());

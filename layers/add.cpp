@@ -63,4 +63,4 @@ class Add final : public Layer {
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_LAYER(add, Add)
+MILLRACE_REGISTER_LAYER(add, Add);

@@ -31,4 +31,5 @@ struct LayerCatalog {
   namespace millrace {                                             \
   void function(Registry& registry);                               \
   void function(Registry& registry) { registry.add<Class>(kind); } \
-  }
+  }                                                                \
+  static_assert(true)

@@ -131,4 +131,4 @@ class Dense final : public Layer {
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_LAYER(dense, Dense)
+MILLRACE_REGISTER_LAYER(dense, Dense);

@@ -27,4 +27,4 @@ class ReluLayer final : public SimpleLayer {
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_LAYER(relu, ReluLayer)
+MILLRACE_REGISTER_LAYER(relu, ReluLayer);

@@ -34,7 +34,7 @@ struct StepArgs {
   const Optimizer& optimizer;
   const RowSpec& rows;          // of the batches
   std::string label = "label";  // the field that the loss reads
-  std::string weight;           // the field of row weights; empty: none
+  std::string weight = {};      // the field of row weights; empty: none
   const std::vector<NamedMetric>* metrics = nullptr;
 };
 

@@ -11,8 +11,8 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
-#include "millrace/trainer/input_paths.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/step.h"
@@ -112,7 +112,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
     error.set_place(config.node("device").place());
     throw;
   }
-  InputGraph graph = InputGraph::build(config.input, catalog.ops, {.seed = config.seed});
+  InputGraph graph = build_input(config, catalog);
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
   impl->build_model();
   return Trainer(std::move(impl));
@@ -121,14 +121,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
 Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides) {
   Spec spec = read_yaml_file(path);
   apply_overrides(spec, overrides);
-  try {
-    return from_spec(spec);
-  } catch (MissingError& error) {
-    const Spec* input = spec.find("input");
-    const std::string hint = input == nullptr ? std::string() : hint_beside_config(*input, path);
-    if (hint.empty()) throw;
-    throw MissingError(error.message(), error.place(), hint);
-  }
+  return from_spec(std::move(spec));
 }
 
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

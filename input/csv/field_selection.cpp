@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "millrace/core/text.h"
+#include "millrace/input/csv/hints.h"
 #include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
@@ -135,6 +136,11 @@ std::vector<std::byte> read_defaults(const Spec& spec, bool allow_nonfinite, DTy
   return out;
 }
 
+// Where the records have one field: that another delimiter would cut them.
+std::string one_column_hint(const CsvDialect& dialect) {
+  return dialect.columns == 1 ? delimiter_hint(dialect.first_record, dialect) : std::string();
+}
+
 // The column of a header name.
 uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
   const auto& header = dialect.header;
@@ -145,7 +151,7 @@ uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
   const auto found = std::find(header.begin(), header.end(), item.text);
   if (found == header.end()) {
     const std::string near = nearest(item.text, header);
-    const std::string delimiter = delimiter_hint(dialect.likely_delimiter);
+    const std::string delimiter = one_column_hint(dialect);
     throw item.spec.error(cat("the header has no column ", quote(item.text)), !delimiter.empty() ? delimiter
                                                                               : !near.empty()
                                                                                   ? cat("did you mean ", near, "?")
@@ -173,7 +179,7 @@ void append_columns(const FieldRequest::Item& item, const CsvDialect& dialect, s
     throw item.spec.error(
         cat("there is no column ", item.last, ": the records have ", count_of(dialect.columns, "column"),
             columns == 1 ? " (0)" : cat(" (0 to ", columns - 1, ")")),
-        delimiter_hint(dialect.likely_delimiter));
+        one_column_hint(dialect));
   }
   for (uint64_t column = item.first; column <= item.last; ++column) out.push_back(static_cast<uint32_t>(column));
 }
@@ -206,11 +212,6 @@ std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& reques
     out.push_back(std::move(field));
   }
   return out;
-}
-
-std::string delimiter_hint(std::optional<char> likely_delimiter) {
-  if (!likely_delimiter) return {};
-  return cat("set csv_reader: {delimiter: ", quote({&*likely_delimiter, 1}), "}");
 }
 
 }  // namespace millrace

@@ -50,7 +50,4 @@ struct SelectedField {
 // Without any record (dialect.columns == 0) header names stay unresolved, at column 0: nothing will be read.
 std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect);
 
-// "set csv_reader: {delimiter: ";"}", where that is likely to help; else empty.
-std::string delimiter_hint(std::optional<char> likely_delimiter);
-
 }  // namespace millrace

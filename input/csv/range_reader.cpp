@@ -5,7 +5,6 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/csv/record_error.h"
 
 namespace millrace {
 
@@ -98,7 +97,7 @@ bool RangeReader::learn_from(const std::shared_ptr<const FileEntry>& file) {
   for (size_t i = 0; i < header.size(); ++i) dialect_.header.emplace_back(header.field(i));
   header_file_ = file;
   dialect_.columns = static_cast<int64_t>(header.size());
-  if (header.size() == 1) dialect_.likely_delimiter = find_likely_delimiter(header.field(0), dialect_);
+  dialect_.first_record = header.text().substr(0, header.length);
   return true;
 }
 
@@ -121,7 +120,7 @@ bool RangeReader::learn_columns(FileText& text) {
     }
   }
   dialect_.columns = static_cast<int64_t>(record.size());
-  if (record.size() == 1) dialect_.likely_delimiter = find_likely_delimiter(record.field(0), dialect_);
+  dialect_.first_record = record.text().substr(0, record.length);
   return true;
 }
 

@@ -24,8 +24,8 @@ class RangeReader final : public Transform {
   // Throws IoError; DataError for a header unlike the first file's.
   void apply(Chunk& chunk) const override;
 
-  // Looks into the files in turn for the header, the number of columns and, where there is but one, for what may be the
-  // delimiter. Not thread-safe. Throws IoError; DataError for a header that is none.
+  // Looks into the files in turn for the header and the number of columns. Not thread-safe. Throws IoError; DataError
+  // for a header that is none.
   void learn(const std::vector<std::shared_ptr<const FileEntry>>& files);
   const CsvDialect& dialect() const { return dialect_; }
 

@@ -1,9 +1,9 @@
 #include "millrace/input/csv/record_error.h"
 
 #include <algorithm>
-#include <array>
 
 #include "millrace/core/text.h"
+#include "millrace/input/csv/hints.h"
 
 namespace millrace {
 
@@ -32,32 +32,6 @@ std::string column_name(uint32_t column, const std::string& field, const CsvDial
   std::string out = cat("column ", column);
   if (column < dialect.header.size()) out += cat(' ', quote(dialect.header[column]));
   return cat(out, " (", field, ')');
-}
-
-bool starts_like_a_name(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return false;
-  const char c = text[first];
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-bool stands_for_nothing(std::string_view text) {
-  static constexpr std::array<std::string_view, 10> kTexts = {"NA",   "na",   "N/A",  "n/a", "NULL",
-                                                              "null", "None", "none", "?",   "-"};
-  return std::find(kTexts.begin(), kTexts.end(), text) != kTexts.end();
-}
-
-std::string malformed_hint(const Record& record, std::string_view text, const CsvDialect& dialect, bool first_in_file) {
-  if (record.size() == 1) {
-    if (const auto likely = find_likely_delimiter(text, dialect)) return delimiter_hint(likely);
-  }
-  if (stands_for_nothing(text)) {
-    return cat("if it stands for a missing value, set decode_csv: {missing: ", quote(text), "} and a default");
-  }
-  if (first_in_file && dialect.header.empty() && starts_like_a_name(text)) {
-    return "the line looks like a header: set csv_reader: {header: true}";
-  }
-  return {};
 }
 
 }  // namespace
@@ -112,7 +86,7 @@ RecordError field_count_error(const Record& record, const CsvDialect& dialect) {
 }
 
 RecordError value_error(const Record& record, const BadValue& bad, const RowConverter& converter,
-                        const CsvDialect& dialect, bool first_in_file) {
+                        const CsvDialect& dialect) {
   const SelectedField& field = converter.fields()[bad.field];
   const std::string_view text = record.field(bad.column);
   const Spot spot = spot_of(record.bytes, record.start(bad.column));
@@ -131,7 +105,7 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       break;
     case ValueFault::malformed:
       out.message += cat("expected ", type, ", got ", quote(text));
-      out.hint = malformed_hint(record, text, dialect, first_in_file);
+      out.hint = number_hint(text, record.bytes, dialect);
       break;
     case ValueFault::out_of_range:
       out.message += cat(quote(text), " is out of the range of ", type);
@@ -143,13 +117,6 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       break;
   }
   return out;
-}
-
-std::optional<char> find_likely_delimiter(std::string_view text, const CsvDialect& dialect) {
-  for (const char c : {';', '\t', '|'}) {
-    if (c != dialect.delimiter && text.find(c) != text.npos) return c;
-  }
-  return std::nullopt;
 }
 
 }  // namespace millrace

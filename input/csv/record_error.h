@@ -26,11 +26,7 @@ RecordError syntax_error(const Record& record, const CsvDialect& dialect);
 RecordError blank_line_error(const Record& record);
 // The record has another number of fields than dialect.columns.
 RecordError field_count_error(const Record& record, const CsvDialect& dialect);
-// `first_in_file`: nothing but skipped lines, comments and blank lines is before the record.
 RecordError value_error(const Record& record, const BadValue& bad, const RowConverter& converter,
-                        const CsvDialect& dialect, bool first_in_file);
-
-// The first of the usual delimiters in `text`, other than the dialect's own.
-std::optional<char> find_likely_delimiter(std::string_view text, const CsvDialect& dialect);
+                        const CsvDialect& dialect);
 
 }  // namespace millrace

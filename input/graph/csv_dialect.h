@@ -16,8 +16,8 @@ struct CsvDialect {
   // Fields of every record: those of the header, or of the first file's first record; 0 when there is no record at all.
   int64_t columns = 0;
   std::vector<std::string> header;  // empty without a header
-  // Where the records have one field: a byte that would cut the first one into several; for hints.
-  std::optional<char> likely_delimiter;
+  // The bytes of the header, or of the record that the columns were counted in; for hints.
+  std::string first_record;
 
   bool operator==(const CsvDialect&) const = default;
 };

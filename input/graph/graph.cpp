@@ -131,7 +131,7 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
 }
 
 ChainLink link_of(const GraphNode& node) {
-  return {.transform = node.transform, .reporter = node.transform, .name = node.name, .output = node.output};
+  return {.transform = node.transform, .name = node.name, .output = node.output, .reporter = node.transform};
 }
 
 // Goes back from node `last` over transforms; `links` receives them in the order in which they run.

@@ -59,8 +59,8 @@ struct PipelineOptions {
   // Outlives the pipeline. nullptr: every op runs inside next(), on the calling thread.
   Executor* executor = nullptr;
   // Called from next(), in row order. What they throw comes out of next().
-  std::function<void(const BadRow&)> on_bad_row;
-  std::function<void(std::string_view)> on_print;
+  std::function<void(const BadRow&)> on_bad_row = {};
+  std::function<void(std::string_view)> on_print = {};
   bool pinned = false;  // slots in memory that a CUDA device can copy from
 };
 

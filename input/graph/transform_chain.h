@@ -14,9 +14,9 @@ namespace millrace {
 
 struct ChainLink {
   const Transform* transform = nullptr;
-  Transform* reporter = nullptr;  // the same, to be told of bad rows; none for a producer
-  std::string name;               // the op's
+  std::string name;  // the op's
   Port output;
+  Transform* reporter = nullptr;  // the same, to be told of bad rows; none for a producer
 };
 
 // What a task keeps from chunk to chunk. Used by one task at a time.

@@ -123,4 +123,4 @@ class SigmoidCrossEntropy final : public Loss {
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_LOSS(sigmoid_cross_entropy, SigmoidCrossEntropy)
+MILLRACE_REGISTER_LOSS(sigmoid_cross_entropy, SigmoidCrossEntropy);

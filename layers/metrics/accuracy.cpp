@@ -128,4 +128,4 @@ class Accuracy final : public Metric {
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_METRIC(accuracy, Accuracy)
+MILLRACE_REGISTER_METRIC(accuracy, Accuracy);

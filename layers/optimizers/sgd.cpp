@@ -43,4 +43,4 @@ class Sgd final : public Optimizer {
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_OPTIMIZER(sgd, Sgd)
+MILLRACE_REGISTER_OPTIMIZER(sgd, Sgd);

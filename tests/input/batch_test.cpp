@@ -70,7 +70,7 @@ TEST(Batch, GoesOnFromEverySavedState) {
     BatchRun first("batch", options(4), before);
     for (size_t i = 0; i < batches; ++i) first.next();
     BatchRun second("batch", options(4), after);
-    second.op().restore(first.save());
+    second.restore(first.save());
     EXPECT_EQ(second.save(), first.save());
     EXPECT_EQ(second.all(), Batches(all.begin() + static_cast<ptrdiff_t>(std::min(batches, all.size())), all.end()));
     EXPECT_EQ(second.dropped(), 1u);

@@ -39,7 +39,7 @@ class CsvRun {
     ports_.push_back(decode_->bind(args));
     chain_ = std::make_unique<TransformChain>(
         PortType::none,
-        std::vector<ChainLink>{{&reader_->producer(), "read", ports_[1]}, {decode_.get(), "decode_csv", ports_[2]}});
+        std::vector<ChainLink>{link("read", reader_->producer(), ports_[1]), link("decode_csv", *decode_, ports_[2])});
   }
 
   Source& queue() { return *queue_; }
@@ -67,6 +67,14 @@ class CsvRun {
   }
 
  private:
+  static ChainLink link(const char* name, const Transform& transform, const Port& output) {
+    ChainLink out;
+    out.transform = &transform;
+    out.name = name;
+    out.output = output;
+    return out;
+  }
+
   bool step(Unit unit) {
     if (unit.begin == 0 || unit.exact) {
       expected_ = unit.begin;

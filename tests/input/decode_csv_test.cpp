@@ -1,23 +1,380 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "millrace/input/csv/record_scanner.h"
 #include "tests/input/csv_run.h"
+#include "tests/input/reference_csv.h"
 
 namespace millrace {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing_support::CsvRun;
+using testing_support::CsvSetup;
+using testing_support::error_of;
+using testing_support::list_of;
+using testing_support::make_op;
+using testing_support::MemoryFiles;
 using testing_support::run_text;
 
 Spec field(const char* columns, const char* type = "float32") {
   return Spec::map().set("columns", columns).set("type", type);
 }
-Spec one_field(const char* columns, const char* type = "float32") {
-  return Spec::map().set("fields", Spec::map().set("x", field(columns, type)));
+Spec fields(Spec x) { return Spec::map().set("fields", Spec::map().set("x", std::move(x))); }
+Spec skipping(Spec decode) { return decode.set("on_bad_row", "skip"); }
+
+struct Case {
+  const char* text;
+  std::vector<std::string> expected;
+  Spec decode = fields(field("0-1"));
+  Spec reader = Spec::map();
+};
+
+void check(const std::vector<Case>& cases) {
+  for (const Case& one : cases) {
+    for (const int64_t chunk_bytes : {262144, 1, 2, 3, 5, 8}) {
+      Spec reader = one.reader;
+      reader.set("chunk_bytes", chunk_bytes);
+      EXPECT_EQ(run_text(one.text, one.decode, reader), one.expected) << quote(one.text) << " by " << chunk_bytes;
+    }
+  }
 }
 
 TEST(DecodeCsv, ReadsRows) {
-  EXPECT_THAT(run_text("1,2.5,3\n4,5,6\n", one_field("0-1")), ElementsAre("t.csv:1 x=1,2.5", "t.csv:2 x=4,5"));
+  check({
+      {"1,2.5,3\n4,5,6\n", {"t.csv:1 x=1,2.5", "t.csv:2 x=4,5"}},
+      {"1,2\n3,4", {"t.csv:1 x=1,2", "t.csv:2 x=3,4"}},
+      {"1,2\r\n3,4\r\n", {"t.csv:1 x=1,2", "t.csv:2 x=3,4"}},
+      {"\n\n1,2\n\r\n3,4\n\n", {"t.csv:3 x=1,2", "t.csv:5 x=3,4"}},
+      {" 1 ,\t2\n", {"t.csv:1 x=1,2"}},
+      {"\"1\",\" 2\"\n", {"t.csv:1 x=1,2"}},
+      {"1,2,\"a,\nb\"\"\n\"\n3,4,\n", {"t.csv:1 x=1,2", "t.csv:4 x=3,4"}},
+      {"", {}},
+      {"\n\r\n", {}},
+      {"nan,-inf\n", {"t.csv:1 x=nan,-inf"}},
+  });
+}
+
+TEST(DecodeCsv, ReadsFieldsOfAllTypes) {
+  const Spec decode = Spec::map().set("fields", Spec::map()
+                                                    .set("features", field("1-2"))
+                                                    .set("label", field("0", "int32"))
+                                                    .set("weight", field("2", "float64"))
+                                                    .set("key", field("0", "int64")));
+  check({{"7,0.1,0.1\n", {"t.csv:1 features=0.1,0.1 label=7 weight=0.1 key=7"}, decode}});
+}
+
+TEST(DecodeCsv, KnowsHeadersAndOtherDialects) {
+  const Spec by_name = fields(Spec::map().set("columns", list_of({"b", "a"})));
+  check({
+      {"a,b\n1,2\n", {"t.csv:2 x=2,1"}, by_name, Spec::map().set("header", true)},
+      {"a;'b'\n1;'2'\n",
+       {"t.csv:2 x=2,1"},
+       by_name,
+       Spec::map().set("header", true).set("delimiter", ";").set("quote", "'")},
+      {"#,\"\n1,2\n#x\n3,4\n#",
+       {"t.csv:2 x=1,2", "t.csv:4 x=3,4"},
+       fields(field("0-1")),
+       Spec::map().set("comment", "#")},
+      {"1,\"2\n",
+       {"error t.csv:1:3: column 1 (x): expected float32, got \"\\\"2\""},
+       fields(field("0-1")),
+       Spec::map().set("quote", "none")},
+      {"1,2\n\n3,4\n",
+       {"t.csv:1 x=1,2", "error t.csv:2:1: a blank line; set csv_reader: {blank_lines: skip}"},
+       fields(field("0-1")),
+       Spec::map().set("blank_lines", "error")},
+      {"1,2\n\n3,4\n",
+       {"t.csv:1 x=1,2", "bad t.csv:2:1 a blank line", "t.csv:3 x=3,4"},
+       skipping(fields(field("0-1"))),
+       Spec::map().set("blank_lines", "error")},
+  });
+}
+
+TEST(DecodeCsv, TakesDefaults) {
+  Spec decode = fields(field("0-1").set("default", "7")).set("missing", list_of({"NA", "-1"}));
+  check({{",NA\n-1,\"\"\n", {"t.csv:1 x=7,7", "t.csv:2 x=7,7"}, decode}});
+}
+
+TEST(DecodeCsv, SaysWhatIsWrongAndWhere) {
+  check({
+      {"1,2\n3,abc\n5,6\n", {"t.csv:1 x=1,2", "error t.csv:2:3: column 1 (x): expected float32, got \"abc\""}},
+      {"1,2\n3\n", {"t.csv:1 x=1,2", "error t.csv:2:1: expected 2 fields, got 1; the first record has 2"}},
+      {"1,2\n3,4,\n", {"t.csv:1 x=1,2", "error t.csv:2:1: expected 2 fields, got 3; the first record has 2"}},
+      {"1,2\n,4\n",
+       {"t.csv:1 x=1,2", "error t.csv:2:1: column 0 (x): the value is required, got \"\"; give x a default"}},
+      {"1,2\n3,4\r", {"t.csv:1 x=1,2", "error t.csv:2:3: column 1 (x): expected float32, got \"4\\r\""}},
+      {"1,2\n\"\n3\",\"4\n",
+       {"t.csv:1 x=1,2", "error t.csv:3:4: unterminated quote: the field that starts here has no closing quote"}},
+      {"1,2\n3,\"4\"5\n",
+       {"t.csv:1 x=1,2",
+        "error t.csv:2:3: text after a closing quote: expected \",\" or the end of the line, got \"5\"; "
+        "double the quotes inside a quoted field"}},
+      {"1,2\n \n", {"t.csv:1 x=1,2", "error t.csv:2:1: expected 2 fields, got 1; the first record has 2"}},
+      {"a,b\n1,2\n",
+       {"error t.csv:1:1: column 0 (x): expected float32, got \"a\"; the line looks like a header: set csv_reader: "
+        "{header: true}"}},
+      {"1,2\na,3\n", {"t.csv:1 x=1,2", "error t.csv:2:1: column 0 (x): expected float32, got \"a\""}},
+      {"1,2\n3,1e39\n",
+       {"t.csv:1 x=1,2",
+        "error t.csv:2:3: column 1 (x): \"1e39\" is not finite as float32; set decode_csv: "
+        "{allow_nonfinite: true}"},
+       fields(field("0-1")).set("allow_nonfinite", false)},
+  });
+}
+
+TEST(DecodeCsv, ReportsTheFirstFaultOfARecord) {
+  check({
+      {"1,2\nx,\"y\"z,3\n",
+       {"t.csv:1 x=1,2",
+        "error t.csv:2:3: text after a closing quote: expected \",\" or the end of the line, got \"z\"; "
+        "double the quotes inside a quoted field"}},
+      {"1,2\nx,y,3\n", {"t.csv:1 x=1,2", "error t.csv:2:1: expected 2 fields, got 3; the first record has 2"}},
+      {"1,2\nx,y\n", {"t.csv:1 x=1,2", "error t.csv:2:1: column 0 (x): expected float32, got \"x\""}},
+      {"1,2\nx,y\n",
+       {"t.csv:1 x=2,1", "error t.csv:2:1: column 0 (x): expected float32, got \"x\""},
+       fields(Spec::map().set("columns", list_of({"1", "0"})))},
+  });
+}
+
+TEST(DecodeCsv, LeavesOutBadRowsWhoseEndIsCertain) {
+  const Spec decode = skipping(fields(field("0-1")));
+  check({
+      {"1,2\nx,3\n4\n5,6,7\n,8\n9\"1,2\n\"3\"4,\"5\"\n6,7\n",
+       {"t.csv:1 x=1,2", "bad t.csv:2:1 column 0 (x): expected float32, got \"x\"",
+        "bad t.csv:3:1 expected 2 fields, got 1", "bad t.csv:4:1 expected 2 fields, got 3",
+        "bad t.csv:5:1 column 0 (x): the value is required, got \"\"", "bad t.csv:6:1 a quote inside an unquoted field",
+        "bad t.csv:7:1 text after a closing quote: expected \",\" or the end of the line, got \"4\"", "t.csv:8 x=6,7"},
+       decode},
+      {"1,2\nx\"y,\"\n\"\n3,4\n",
+       {"t.csv:1 x=1,2",
+        "error t.csv:2:1: a quote inside an unquoted field; put the whole field in quotes and double the "
+        "quotes in it, or set csv_reader: {quote: none}"},
+       decode},
+      {"1,2\n3,\"4\n",
+       {"t.csv:1 x=1,2", "error t.csv:2:3: unterminated quote: the field that starts here has no closing quote"},
+       decode},
+      {"x\"\n1,2\n", {"bad t.csv:1:1 a quote inside an unquoted field", "t.csv:2 x=1,2"}, decode},
+  });
+}
+
+TEST(DecodeCsv, GivesTheLimitAndTheFaultyFieldWithEveryBadRow) {
+  MemoryFiles files;
+  files.files["t.csv"] = "1,2\n3,\"a\"\"b\"\n";
+  CsvSetup setup;
+  setup.files = &files;
+  setup.queue.set("files", "t.csv").set("epochs", 1);
+  setup.decode = skipping(fields(field("0-1"))).set("max_bad_rows", 3);
+  auto decode = make_op<Transform>("decode_csv", setup.decode);
+  CsvRun run(setup);
+  const Port& text = run.text_port();
+  BindArgs args;
+  args.inputs = {&text, 1};
+  decode->bind(args);
+  Chunk chunk;
+  Workspace work;
+  Unit unit;
+  ASSERT_TRUE(run.reader().next(unit));
+  chunk.reset(unit);
+  chunk.set_work(&work);
+  run.reader().producer().apply(chunk);
+  decode->apply(chunk);
+  ASSERT_EQ(chunk.notes.size(), 1u);
+  const Note& note = chunk.notes[0];
+  EXPECT_EQ(note.kind, Note::Kind::bad_row);
+  EXPECT_EQ(note.row, 1);
+  EXPECT_EQ(note.limit, 3u);
+  EXPECT_EQ(note.field, "x");
+  EXPECT_EQ(note.value, "a\"b");
+  EXPECT_EQ(note.place, (Place{"t.csv", 1, 3})) << "lines count from the chunk's first";
+  EXPECT_EQ(chunk.end_record, files.files["t.csv"].size());
+  EXPECT_EQ(chunk.lines, 2u);
+}
+
+TEST(DecodeCsv, ReportsBadRowsToAFile) {
+  const std::string path = testing::TempDir() + "decode_csv_test_bad.jsonl";
+  auto decode = make_op<Transform>("decode_csv", skipping(fields(field("0"))).set("bad_rows_file", path));
+  decode->report({{"t.csv", 2, 1}, "why", "x", "a"});
+  std::string line;
+  std::getline(std::ifstream(path), line);
+  EXPECT_EQ(line, "{\"file\":\"t.csv\",\"line\":2,\"column\":1,\"field\":\"x\",\"text\":\"a\",\"reason\":\"why\"}");
+  std::remove(path.c_str());
+}
+
+TEST(DecodeCsv, RefusesRecordsAndLinesThatAreTooLong) {
+  const std::string much(16 << 20, '0');
+  EXPECT_THAT(run_text(cat("1\n", much, "\n"), fields(field("0"))), ElementsAre("t.csv:1 x=1", "t.csv:2 x=0"));
+  EXPECT_THAT(run_text(cat("1\n", much, "0\n"), skipping(fields(field("0")))),
+              ElementsAre("t.csv:1 x=1", "error t.csv:2:1: the record is longer than 16777216 bytes"));
+  EXPECT_THAT(run_text(cat("1\n#", much, "\n"), fields(field("0")), Spec::map().set("comment", "#")),
+              ElementsAre("t.csv:1 x=1", "error t.csv:2:1: the record is longer than 16777216 bytes"));
+}
+
+TEST(DecodeCsv, RefusesOptionsThatMakeNoSense) {
+  const auto make_error = [](const Spec& with) { return error_of([&] { make_op<Transform>("decode_csv", with); }); };
+  EXPECT_THAT(make_error(Spec::map()), HasSubstr("the key fields is required"));
+  EXPECT_THAT(make_error(fields(field("0")).set("max_bad_rows", 3)),
+              HasSubstr("max_bad_rows: max_bad_rows needs on_bad_row: skip"));
+  EXPECT_THAT(make_error(fields(field("0")).set("bad_rows_file", "bad.jsonl")),
+              HasSubstr("bad_rows_file: bad_rows_file needs on_bad_row: skip"));
+  EXPECT_THAT(make_error(skipping(fields(field("0"))).set("max_bad_rows", -1)), HasSubstr("expected at least 0"));
+  EXPECT_THAT(make_error(fields(field("0")).set("on_bad_row", "ignore")), HasSubstr("expected fail or skip"));
+  EXPECT_EQ(make_error(skipping(fields(field("0"))).set("max_bad_rows", 0).set("missing", "NA")), "no error");
+  EXPECT_EQ(make_error(fields(field("0")).set("missing", Spec::list())), "no error") << "the same as absent";
+}
+
+TEST(DecodeCsv, BoundsItsMemory) {
+  MemoryFiles files;
+  files.files["t.csv"] = "1,2\n";
+  CsvSetup setup;
+  setup.files = &files;
+  setup.queue.set("files", "t.csv");
+  setup.decode = fields(field("0-1"));
+  CsvRun run(setup);
+  auto decode = make_op<Transform>("decode_csv", setup.decode);
+  const Port& text = run.text_port();
+  BindArgs args;
+  args.inputs = {&text, 1};
+  decode->bind(args);
+  EXPECT_GT(decode->work_bound(), kMaxRecordBytes) << "a record with quotes is copied";
+  EXPECT_LT(decode->work_bound(), 3 * kMaxRecordBytes);
+}
+
+// The line of a run without its wording: "t.csv:1 x=1", "bad t.csv:2:3 value".
+std::string outline(const std::string& line) {
+  if (line.starts_with("t.csv")) return line;
+  static const std::vector<std::pair<std::string, std::string>> kKinds = {
+      {"a blank line", "blank"},    {"unterminated quote", "unterminated"},
+      {"text after", "text after"}, {"a quote inside", "quote inside"},
+      {"is required", "required"},  {"expected float32", "value"},
+      {" field", "fields"}};
+  const size_t end = line.find(' ', line.find(' ') + 1);
+  std::string place = line.substr(0, end);
+  if (place.ends_with(':')) place.pop_back();
+  for (const auto& [part, kind] : kKinds) {
+    if (line.find(part) != std::string::npos) return cat(place, ' ', kind);
+  }
+  return line;
+}
+
+// A text that is mostly good, and a way to read it.
+struct Fuzz {
+  testing_support::ReferenceCsv reference;
+  Spec decode, reader;
+
+  explicit Fuzz(std::mt19937_64& random) {
+    const auto one_in = [&](uint64_t n) { return random() % n == 0; };
+    const size_t columns = 1 + random() % 4;
+    const size_t rows = random() % 12;
+    const uint64_t trouble = one_in(2) ? 1000 : 12;
+    const bool quotes = one_in(2), crlf = one_in(3);
+    reference.delimiter = one_in(4) ? ';' : ',';
+    reference.quote = one_in(6) ? '\0' : '"';
+    reference.comment = one_in(3) ? '#' : '\0';
+    reference.skip_blank = !one_in(4);
+    reference.header = one_in(3);
+    reference.skip_lines = one_in(4) ? static_cast<int>(random() % 3) : 0;
+    reference.skip_bad = one_in(2);
+    reference.has_default = one_in(2);
+    for (size_t i = 0; i < columns; ++i) {
+      if (i == 0 || one_in(2)) reference.columns.insert(reference.columns.begin(), i);
+    }
+    std::string& text = reference.text;
+    for (size_t row = 0; row < rows; ++row) {
+      if (one_in(9)) text += "#\"x,\n";
+      if (one_in(9)) text += "\n";
+      const size_t fields = columns + (one_in(trouble) ? 1 : 0) - (one_in(trouble) && columns > 1 ? 1 : 0);
+      for (size_t i = 0; i < fields; ++i) {
+        if (i > 0) text += reference.delimiter;
+        text += quotes && one_in(3) ? quoted(random, i < columns) : number(random);
+        if (one_in(8 * trouble)) text += "\"x,;\r #"[random() % 7];
+      }
+      text += crlf ? "\r\n" : "\n";
+    }
+    if (one_in(3) && !text.empty()) text.pop_back();
+    if (one_in(trouble)) text += "\"";
+    if (one_in(5)) text = noise(random);
+    Spec x = Spec::map().set("columns", list_of(reference.columns));
+    if (reference.has_default) x.set("default", 7);
+    decode = fields_of(x);
+    if (reference.skip_bad) decode.set("on_bad_row", "skip");
+    reader = Spec::map()
+                 .set("delimiter", std::string(1, reference.delimiter))
+                 .set("quote", reference.quote == 0 ? "none" : "\"")
+                 .set("comment", reference.comment == 0 ? "none" : "#")
+                 .set("blank_lines", reference.skip_blank ? "skip" : "error")
+                 .set("header", reference.header)
+                 .set("skip_lines", reference.skip_lines);
+  }
+
+ private:
+  static std::string noise(std::mt19937_64& random) {
+    static const std::string kBytes = "11,,;\"\"\n\n\r# ";
+    std::string out(random() % 50, ' ');
+    for (char& c : out) c = kBytes[random() % kBytes.size()];
+    return out;
+  }
+  static Spec fields_of(const Spec& x) { return Spec::map().set("fields", Spec::map().set("x", x)); }
+  static std::string number(std::mt19937_64& random) {
+    static const std::vector<std::string> kTexts = {"1",   "-2.5", "3e2", " 4", "5\t", "0.1", "",    "+6",
+                                                    "inf", "nan",  "1e9", "7",  "8",   "9",   "10x", "11"};
+    return kTexts[random() % (random() % 40 == 0 ? kTexts.size() : 10)];
+  }
+  // A number in quotes, seldom with a line end or a quote in it.
+  static std::string quoted(std::mt19937_64& random, bool) {
+    const std::string inner = number(random);
+    switch (random() % 12) {
+      case 0: return cat("\"", inner, "\n\"");
+      case 1: return cat("\"a,\r\n\"\"", inner, "\"");
+      default: return cat("\"", inner, "\"");
+    }
+  }
+};
+
+TEST(DecodeCsv, AgreesWithThePlainRulesWhateverTheChunks) {
+  std::mt19937_64 random(7);
+  int rows = 0, bad = 0, errors = 0, repeated = 0;
+  for (int round = 0; round < 6000; ++round) {
+    Fuzz fuzz(random);
+    const std::vector<std::string> expected = fuzz.reference.run();
+    MemoryFiles files;
+    files.files["t.csv"] = fuzz.reference.text;
+    CsvSetup setup;
+    setup.files = &files;
+    setup.queue.set("files", "t.csv").set("epochs", 1);
+    setup.decode = fuzz.decode;
+    std::vector<std::string> whole;
+    for (const int64_t chunk_bytes : {262144, 1, 2, 3, 7, 16, 40}) {
+      setup.reader = fuzz.reader;
+      setup.reader.set("chunk_bytes", chunk_bytes);
+      std::unique_ptr<CsvRun> run;
+      try {
+        run = std::make_unique<CsvRun>(setup);
+      } catch (const Error&) {
+        break;  // a header that is none, or that lacks a column: the graph is not built
+      }
+      const std::vector<std::string> lines = run->run();
+      if (whole.empty()) whole = lines;
+      ASSERT_EQ(lines, whole) << quote(fuzz.reference.text, 1000) << " by " << chunk_bytes;
+      std::vector<std::string> outlines;
+      for (const std::string& line : lines) outlines.push_back(outline(line));
+      ASSERT_EQ(outlines, expected) << quote(fuzz.reference.text, 1000) << " by " << chunk_bytes;
+      repeated += run->repeated;
+    }
+    for (const std::string& line : whole) (line[0] == 't' ? rows : line[0] == 'b' ? bad : errors) += 1;
+  }
+  EXPECT_GT(rows, 8000);
+  EXPECT_GT(bad, 1000);
+  EXPECT_GT(errors, 1000);
+  EXPECT_GT(repeated, 300) << "wrong guesses happen, and do not show";
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ class FakeRows : public RowStream {
 class BatchRun {
  public:
   BatchRun(const std::string& kind, const Spec& options, FakeRows& rows, uint64_t seed = 23, std::string_view name = {})
-      : op_(make_op<BatchBuffer>(kind, options)) {
+      : rows_(rows), op_(make_op<BatchBuffer>(kind, options)) {
     Port input;
     input.type = PortType::rows;
     input.rows = FakeRows::spec();
@@ -107,13 +107,20 @@ class BatchRun {
     for (const Dropped& one : out) rows += one.cause == "last partial batch" ? one.rows : 1000000;
     return rows;
   }
+  // As a pipeline does: the state of the rows, then that of the op.
   State save() const {
     State state;
-    op_->save(state);
+    rows_.save(state.scope("rows"));
+    op_->save(state.scope("op"));
     return State::decode(state.encode());
+  }
+  void restore(const State& state) {
+    rows_.restore(state.scope("rows"));
+    op_->restore(state.scope("op"));
   }
 
  private:
+  FakeRows& rows_;
   std::unique_ptr<BatchBuffer> op_;
   Port port_;
   RowBlock batch_;

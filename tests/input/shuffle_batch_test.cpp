@@ -168,7 +168,7 @@ TEST(ShuffleBatch, GoesOnFromEverySavedState) {
     BatchRun first("shuffle_batch", with, before);
     for (size_t i = 0; i < batches; ++i) first.next();
     BatchRun second("shuffle_batch", with, after);
-    second.op().restore(first.save());
+    second.restore(first.save());
     EXPECT_EQ(second.save(), first.save()) << "a restored state is the same state";
     const Batches rest(all.begin() + static_cast<ptrdiff_t>(std::min(batches, all.size())), all.end());
     EXPECT_EQ(second.all(), rest);
@@ -182,9 +182,8 @@ TEST(ShuffleBatch, RefusesAStateOfALargerWindow) {
   BatchRun run("shuffle_batch", options(4, 6), rows);
   run.next();
   BatchRun smaller("shuffle_batch", options(4, 5), rows);
-  EXPECT_EQ(error_of([&] { smaller.op().restore(run.save()); }),
-            "the saved state has 10 rows in the window, which holds 9 now");
-  EXPECT_TRUE((throws_exactly<DataError>([&] { smaller.op().restore(run.save()); })));
+  EXPECT_EQ(error_of([&] { smaller.restore(run.save()); }), "the saved state has 10 rows in a window of 9");
+  EXPECT_TRUE((throws_exactly<DataError>([&] { smaller.restore(run.save()); })));
 }
 
 TEST(ShuffleBatch, IsKeyedBySeedAndName) {

@@ -89,7 +89,7 @@ class NoiseLayer final : public SimpleLayer {
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_LAYER(elu, EluLayer)
+MILLRACE_REGISTER_LAYER(elu, EluLayer);
 
 namespace millrace::testing {
 namespace {

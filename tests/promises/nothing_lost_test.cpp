@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "millrace/input/catalog.h"
 #include "tests/promises/training.h"
 
 namespace millrace::testing {

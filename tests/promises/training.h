@@ -41,7 +41,7 @@ struct Setting {
   int chunk_bytes = 262144;
   int capacity = 60;
   std::string delivery = "native";
-  std::string more;  // further top-level YAML
+  std::string more = {};  // further top-level YAML
 };
 
 inline std::string training_yaml(const TempFolder& folder, const Setting& setting) {

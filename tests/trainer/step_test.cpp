@@ -43,12 +43,9 @@ class StepTest : public ::testing::Test {
   }
 
   StepArgs args(Model& model, const Optimizer& optimizer) {
-    return {.model = model,
-            .context = context_,
-            .loss = *loss_,
-            .optimizer = optimizer,
-            .rows = rows_,
-            .metrics = &metrics_};
+    StepArgs out{.model = model, .context = context_, .loss = *loss_, .optimizer = optimizer, .rows = rows_};
+    out.metrics = &metrics_;
+    return out;
   }
 
   RowBlock make_batch(const std::vector<std::array<float, 3>>& rows) const {
@@ -81,7 +78,7 @@ TEST_F(StepTest, TrainsAsByHand) {
     weight[1] = -0.5f;
     model.parameter(1).as<float>()[0] = 0.125f;
     const SeparateSgd separate(*sgd_);
-    TrainStep step(args(model, in_place ? *sgd_ : separate));
+    TrainStep step(args(model, in_place ? *sgd_ : static_cast<const Optimizer&>(separate)));
     step.run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
 
     // Logits -0.625 and -0.875; the first is wrong, the second right.

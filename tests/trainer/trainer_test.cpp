@@ -81,22 +81,6 @@ TEST(Trainer, ReadsAFileWithOverrides) {
   EXPECT_EQ(result.rows, 15u);
 }
 
-TEST(Trainer, FindsDataBesideTheConfiguration) {
-  const TempFolder folder;
-  folder.write("millrace-beside.csv", "1,2,1\n");
-  const std::string path = folder.write(
-      "c.yaml",
-      "input:\n  - filename_queue: {files: millrace-beside.csv, epochs: 1}\n  - csv_reader\n"
-      "  - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2}}}\n  - batch: {batch_size: 1}\n"
-      "model:\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n");
-  try {
-    Trainer::from_file(path);
-    FAIL();
-  } catch (const MissingError& error) {
-    EXPECT_NE(error.hint().find(folder.path("millrace-beside.csv")), std::string::npos) << error.what();
-  }
-}
-
 TEST(Trainer, NamesBothSidesWhenTheLossDoesNotFit) {
   std::string config(kConfig);
   config.replace(config.find("dense: {units: 1}"), 17, "dense: {units: 2}");

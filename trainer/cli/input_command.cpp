@@ -4,6 +4,7 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/build_input.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/batch_json.h"
 #include "millrace/trainer/cli/commands.h"
@@ -13,7 +14,6 @@
 #include "millrace/trainer/cli/input_report.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/config.h"
-#include "millrace/trainer/input_paths.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/utf8.h"
 #include "millrace/trainer/yaml.h"
@@ -26,7 +26,7 @@ namespace {
 class InputRun {
  public:
   explicit InputRun(const Arguments& arguments)
-      : config_(read(arguments)), executor_(config_.threads), graph_(build(config_, arguments.config)) {}
+      : config_(read(arguments)), executor_(config_.threads), graph_(build_input(config_, Catalog::builtin())) {}
 
   const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
 
@@ -56,15 +56,6 @@ class InputRun {
     Spec spec = read_yaml_file(arguments.config);
     apply_overrides(spec, arguments.overrides);
     return read_config(spec, Catalog::builtin(), ConfigUse::input);
-  }
-  static InputGraph build(const Config& config, const std::string& path) {
-    try {
-      return InputGraph::build(config.input, Catalog::builtin().ops, {.seed = config.seed});
-    } catch (MissingError& error) {
-      const std::string hint = hint_beside_config(config.input, path);
-      if (hint.empty()) throw;
-      throw MissingError(error.message(), error.place(), hint);
-    }
   }
   static void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 

@@ -69,11 +69,11 @@ TEST(FieldSelection, RefusesColumnsThatAreNotThere) {
   EXPECT_EQ(select_error(plain("1"), dialect(1)),
             "c.yaml:3:5: x.columns: there is no column 1: the records have 1 column (0)");
   CsvDialect one = dialect(1);
-  one.likely_delimiter = ';';
+  one.first_record = "1;2\n";
   EXPECT_EQ(select_error(plain("0-4"), one),
             "c.yaml:3:5: x.columns: there is no column 4: the records have 1 column (0); set csv_reader: "
             "{delimiter: \";\"}");
-  one.likely_delimiter = '\t';
+  one.first_record = "1\t2\n";
   EXPECT_THAT(select_error(plain("0-4"), one), HasSubstr("set csv_reader: {delimiter: \"\\t\"}"));
 }
 
@@ -89,7 +89,7 @@ TEST(FieldSelection, RefusesNamesThatAreNotThere) {
   EXPECT_EQ(select_error(plain("a"), dialect(3, {"a", "b", "a"})),
             "c.yaml:3:5: x.columns: the header has the column \"a\" more than once; select it by index");
   CsvDialect one = dialect(1, {"a;b"});
-  one.likely_delimiter = ';';
+  one.first_record = "1;2\n";
   EXPECT_EQ(select_error(plain("a"), one),
             "c.yaml:3:5: x.columns: the header has no column \"a\"; set csv_reader: {delimiter: \";\"}");
 }

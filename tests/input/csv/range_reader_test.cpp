@@ -72,13 +72,13 @@ TEST_F(RangeReaderTest, LearnsTheHeader) {
   const CsvDialect dialect = learn({.skip_lines = 1, .header = true});
   EXPECT_EQ(dialect.columns, 2);
   EXPECT_THAT(dialect.header, ElementsAre("id", "a b"));
-  EXPECT_EQ(dialect.likely_delimiter, std::nullopt);
+  EXPECT_EQ(dialect.first_record, "id,\"a b\"\n");
 }
 
-TEST_F(RangeReaderTest, LearnsALikelyDelimiter) {
-  add("a", "1;2;3\n");
-  EXPECT_EQ(learn({}).likely_delimiter, ';');
-  EXPECT_EQ(learn({.header = true}).likely_delimiter, ';');
+TEST_F(RangeReaderTest, KeepsTheRecordThatItCountedIn) {
+  add("a", "\"x\n1;2;3\r\n4\n");
+  files_.files["a"][0] = 'x';
+  EXPECT_EQ(learn({.skip_lines = 1}).first_record, "1;2;3\r\n");
 }
 
 TEST_F(RangeReaderTest, TextStartsBehindThePreamble) {

@@ -27,9 +27,8 @@ struct Harness {
       : source(integers),
         step(step_options),
         port{.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()},
-        chain(PortType::none,
-              {{.transform = &source.producer(), .reporter = nullptr, .name = "integers", .output = port},
-               {.transform = &step, .reporter = nullptr, .name = "step", .output = port}}),
+        chain(PortType::none, {{.transform = &source.producer(), .name = "integers", .output = port},
+                               {.transform = &step, .name = "step", .output = port}}),
         scheduler(source, chain, false) {}
 
   // All values in order, until the end.
@@ -148,8 +147,7 @@ TEST(ChunkScheduler, GivesMemoryBackAfterChunksOfUnequalSize) {
   Executor executor(2);
   Uneven source(IntegerOptions{});
   const Port port = {.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()};
-  const TransformChain chain(
-      PortType::none, {{.transform = &source.producer(), .reporter = nullptr, .name = "integers", .output = port}});
+  const TransformChain chain(PortType::none, {{.transform = &source.producer(), .name = "integers", .output = port}});
   ChunkScheduler scheduler(source, chain, false);
   scheduler.set_executor(&executor);
   scheduler.set_ahead(100, 2);
@@ -300,9 +298,8 @@ TEST(ChunkScheduler, RefusesAGapInTheText) {
   const Lazy cut;
   const Port text = {.type = PortType::text, .dialect = {}, .rows = {}};
   const Port rows = {.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()};
-  const TransformChain chain(PortType::none,
-                             {{.transform = &source.producer(), .reporter = nullptr, .name = "lines", .output = text},
-                              {.transform = &cut, .reporter = nullptr, .name = "cut", .output = rows}});
+  const TransformChain chain(PortType::none, {{.transform = &source.producer(), .name = "lines", .output = text},
+                                              {.transform = &cut, .name = "cut", .output = rows}});
   ChunkScheduler scheduler(source, chain, true);
   try {
     scheduler.next();

@@ -54,7 +54,7 @@ struct Integral {
       : source(integers),
         step(step_options),
         stream(source, "integers", rows_port(),
-               {{.transform = &step, .reporter = &step, .name = "step", .output = rows_port()}}),
+               {{.transform = &step, .name = "step", .output = rows_port(), .reporter = &step}}),
         where(executor) {
     events.on_bad_row = [this](const BadRow& bad) { story.told.push_back(bad.place.text() + " " + bad.text); };
     events.on_print = [this](std::string_view text) { story.told.emplace_back(text); };
@@ -264,7 +264,7 @@ struct Textual {
       : source(std::move(files), unit_bytes, true, 2),
         cut(std::move(bad), std::move(fatal)),
         stream(source, "lines", text_port(),
-               {{.transform = &cut, .reporter = &cut, .name = "cut", .output = rows_port()}}),
+               {{.transform = &cut, .name = "cut", .output = rows_port(), .reporter = &cut}}),
         where(executor) {
     events.on_bad_row = [this](const BadRow& row) { told.push_back(row.place.text()); };
     stream.set_ahead(100, 0);

@@ -21,7 +21,7 @@ class TransformChainTest : public testing::Test {
     for (size_t i = 0; i < options.size(); ++i) {
       steps_.push_back(std::make_unique<Step>(options[i]));
       port = steps_.back()->bind({.inputs = {&port, 1}, .name = ""});
-      links.push_back({.transform = steps_.back().get(), .reporter = nullptr, .name = cat("step_", i), .output = port});
+      links.push_back({.transform = steps_.back().get(), .name = cat("step_", i), .output = port});
     }
     chunk_.reset({});
     chunk_.rows.configure(fake::integer_rows(), 10);
@@ -74,8 +74,7 @@ std::exception_ptr apply_body(Chunk& chunk, PortType input, std::function<void(C
   const Throwing transform(std::move(body));
   const Port output = {.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()};
   TaskMemory memory;
-  return TransformChain(input, {{.transform = &transform, .reporter = nullptr, .name = "odd", .output = output}})
-      .apply(chunk, memory);
+  return TransformChain(input, {{.transform = &transform, .name = "odd", .output = output}}).apply(chunk, memory);
 }
 
 TEST_F(TransformChainTest, ThrownDataErrorsStandWhereRowsAreWhole) {
@@ -127,8 +126,7 @@ TEST_F(TransformChainTest, TakesTextAndSpareMemoryBack) {
     seen = given.text.get();
     given.spare.configure(fake::integer_rows(), 50);
   });
-  const TransformChain chain(PortType::names,
-                             {{.transform = &transform, .reporter = nullptr, .name = "read", .output = output}});
+  const TransformChain chain(PortType::names, {{.transform = &transform, .name = "read", .output = output}});
   EXPECT_EQ(chain.apply(chunk, memory), nullptr);
   EXPECT_EQ(chunk.text, nullptr);
   EXPECT_EQ(chunk.spare.capacity(), 0);

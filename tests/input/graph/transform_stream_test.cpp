@@ -23,7 +23,7 @@ struct Harness {
         step(options),
         input(source, "integers", rows_port(), {}),
         stream(input, fake::integer_rows(),
-               {{.transform = &step, .reporter = &step, .name = "step", .output = output()}},
+               {{.transform = &step, .name = "step", .output = output(), .reporter = &step}},
                [this](const RowId& id) { return source.place(id); }) {
     stream.start(&events);
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
@@ -200,10 +201,9 @@ TEST_F(TrainCommandTest, SaysWhenTheDataLieBesideTheConfiguration) {
        {std::vector<std::string>{config}, {"input", config}, {"check", config}}) {
     const CommandResult result = run_trainer(words, {.folder = "/"});
     EXPECT_EQ(result.exit_code, 66);
-    EXPECT_EQ(result.err, "error: " + config +
-                              ":5:29: no file matches \"part-*.csv\"\nhint: paths are relative to the current folder; "
-                              "beside the configuration there is " +
-                              folder_.path("part-0.csv") + "\n");
+    EXPECT_EQ(result.err, cat("error: ", config, ":5:29: no file matches \"part-*.csv\"\n",
+                              "hint: paths are relative to the current folder, and ",
+                              quote(folder_.path("part-*.csv"), 4096), " exists: run it from there\n"));
   }
 }
 

@@ -1,0 +1,33 @@
+// BadRowsFile: a JSON line for every row that was left out because of its faults.
+//
+//   {"file":"d/a.csv","line":4,"column":3,"field":"features","text":"abc","reason":"column 2 (features): expected .."}
+//
+// Used by one thread at a time. The file is replaced when the first row is written, and every line is flushed.
+#pragma once
+
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "millrace/input/graph/chunk.h"
+
+namespace millrace {
+
+class BadRowsFile {
+ public:
+  explicit BadRowsFile(std::string path) : path_(std::move(path)) {}
+
+  // `field` and `text` are null where no value is at fault. Throws IoError; ConfigError when the file is the row's own.
+  void add(const BadRow& row);
+
+ private:
+  void open();
+
+  std::string path_;
+  std::ofstream out_;
+};
+
+// `text` as a JSON string, in quotes; bytes that are not UTF-8 become U+FFFD.
+std::string json_string(std::string_view text);
+
+}  // namespace millrace

@@ -1,0 +1,50 @@
+#include "millrace/input/csv/hints.h"
+
+#include <algorithm>
+#include <array>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+bool starts_like_a_name(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == text.npos) return false;
+  const char c = text[first];
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool stands_for_nothing(std::string_view text) {
+  static constexpr std::array<std::string_view, 10> kTexts = {"NA",   "na",   "N/A",  "n/a", "NULL",
+                                                              "null", "None", "none", "?",   "-"};
+  return std::find(kTexts.begin(), kTexts.end(), text) != kTexts.end();
+}
+
+}  // namespace
+
+std::string delimiter_hint(std::string_view text, const CsvDialect& dialect) {
+  for (const char c : {';', '\t', '|'}) {
+    if (c != dialect.delimiter && text.find(c) != text.npos) {
+      return cat("set csv_reader: {delimiter: ", quote({&c, 1}), "}");
+    }
+  }
+  return {};
+}
+
+std::string number_hint(std::string_view text, std::string_view record, const CsvDialect& dialect) {
+  if (dialect.columns == 1) {
+    if (std::string hint = delimiter_hint(text, dialect); !hint.empty()) return hint;
+  }
+  if (stands_for_nothing(text)) {
+    return cat("if it stands for a missing value, set decode_csv: {missing: ", quote(text), "} and a default");
+  }
+  // The record is compared, not its place: then every chunk that meets it says the same.
+  if (dialect.header.empty() && record == dialect.first_record && starts_like_a_name(text)) {
+    return "the line looks like a header: set csv_reader: {header: true}";
+  }
+  return {};
+}
+
+}  // namespace millrace

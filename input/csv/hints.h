@@ -1,0 +1,17 @@
+// Hints for the mistakes of the first day: a delimiter, a header or a mark of missing values that was not announced.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/input/graph/csv_dialect.h"
+
+namespace millrace {
+
+// "set csv_reader: {delimiter: ";"}" where `text`, all of a record, holds a usual delimiter; else empty.
+std::string delimiter_hint(std::string_view text, const CsvDialect& dialect);
+
+// For a field `text` of `record` that should be a number; empty where nothing is likely to help.
+std::string number_hint(std::string_view text, std::string_view record, const CsvDialect& dialect);
+
+}  // namespace millrace

@@ -1,0 +1,76 @@
+#include "millrace/input/csv/bad_rows_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::error_of;
+using testing_support::throws_exactly;
+
+std::string read_all(const std::string& path) {
+  std::stringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+TEST(BadRowsFile, WritesALineForEveryRow) {
+  const std::string path = testing::TempDir() + "bad_rows_file_test.jsonl";
+  std::ofstream(path) << "what an earlier run left\n";
+  {
+    BadRowsFile file(path);
+    EXPECT_EQ(read_all(path), "what an earlier run left\n") << "until there is a bad row";
+    file.add({{"d/a.csv", 4, 3}, "column 2 (x): expected float32, got \"a\\nb\"", "x", "a\nb"});
+    EXPECT_EQ(
+        read_all(path),
+        "{\"file\":\"d/a.csv\",\"line\":4,\"column\":3,\"field\":\"x\",\"text\":\"a\\nb\",\"reason\":\"column 2 (x): "
+        "expected float32, got \\\"a\\\\nb\\\"\"}\n")
+        << "every line is flushed";
+    file.add({{"d/a.csv", 1234, 1}, "expected 3 fields, got 2", "", ""});
+  }
+  const std::string all = read_all(path);
+  EXPECT_EQ(
+      all.substr(all.find('\n') + 1),
+      "{\"file\":\"d/a.csv\",\"line\":1234,\"column\":1,\"field\":null,\"text\":null,\"reason\":\"expected 3 fields, "
+      "got 2\"}\n");
+  std::remove(path.c_str());
+}
+
+TEST(BadRowsFile, RefusesWhatItCannotWriteOrMustNot) {
+  BadRowsFile nowhere(testing::TempDir() + "no/such/folder/bad.jsonl");
+  EXPECT_TRUE((throws_exactly<IoError>([&] { nowhere.add({{"a", 1, 1}, "r", "", ""}); })));
+  BadRowsFile input("d/a.csv");
+  EXPECT_EQ(error_of([&] {
+              input.add({{"d/a.csv", 1, 1}, "r", "", ""});
+            }),
+            "bad_rows_file would replace the input file d/a.csv; give it a path of its own");
+  BadRowsFile full("/dev/full");
+  EXPECT_EQ(error_of([&] { full.add({{"a", 1, 1}, "r", "", ""}); }), "/dev/full: cannot write the file of bad rows");
+}
+
+TEST(JsonString, EscapesAndKeepsUtf8) {
+  EXPECT_EQ(json_string("a\"b\\c\n\r\t\x01\x1f\x7f"), "\"a\\\"b\\\\c\\n\\r\\t\\u0001\\u001f\x7f\"");
+  EXPECT_EQ(json_string("\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82"), "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82\"");
+  EXPECT_EQ(json_string(std::string_view("\0", 1)), "\"\\u0000\"");
+}
+
+TEST(JsonString, ReplacesWhatIsNoUtf8) {
+  const std::string replaced = "\xef\xbf\xbd";
+  EXPECT_EQ(json_string("\xff"), cat('"', replaced, '"'));
+  EXPECT_EQ(json_string("a\xc3"), cat("\"a", replaced, '"')) << "cut off";
+  EXPECT_EQ(json_string("\xc3x"), cat('"', replaced, "x\""));
+  EXPECT_EQ(json_string("\xc0\xaf"), cat('"', replaced, replaced, '"')) << "a long form";
+  EXPECT_EQ(json_string("\xe0\x80\xaf"), cat('"', replaced, replaced, replaced, '"'));
+  EXPECT_EQ(json_string("\xed\xa0\x80"), cat('"', replaced, replaced, replaced, '"')) << "a surrogate";
+  EXPECT_EQ(json_string("\xf4\x90\x80\x80"), cat('"', replaced, replaced, replaced, replaced, '"'));
+  EXPECT_EQ(json_string("\xf5"), cat('"', replaced, '"'));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,14 @@
+// Builds the input graph of a configuration.
+#pragma once
+
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/catalog.h"
+#include "millrace/trainer/config.h"
+
+namespace millrace {
+
+// InputGraph::build(), with one more hint: paths are relative to the current folder, and where a file is missing there
+// but lies beside the configuration, the MissingError says so.
+InputGraph build_input(const Config& config, const Catalog& catalog);
+
+}  // namespace millrace
