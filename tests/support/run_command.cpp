@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -39,17 +41,31 @@ std::vector<std::string> environment(const std::vector<std::string>& more) {
   return out;
 }
 
-struct Pipe {
-  Pipe() {
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
+// What is written to ends[1] is read from ends[0].
+struct Channel {
+  explicit Channel(bool terminal) {
+    if (terminal) {
+      open_terminal();
+    } else if (::pipe2(ends, O_CLOEXEC) != 0) {
+      throw std::runtime_error("pipe2 failed");
+    }
   }
+
+  void open_terminal() {
+    ends[0] = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (ends[0] < 0 || ::grantpt(ends[0]) != 0 || ::unlockpt(ends[0]) != 0) throw std::runtime_error("no terminal");
+    ends[1] = ::open(::ptsname(ends[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const winsize size{.ws_row = 25, .ws_col = 100, .ws_xpixel = 0, .ws_ypixel = 0};
+    if (ends[1] < 0 || ::ioctl(ends[1], TIOCSWINSZ, &size) != 0) throw std::runtime_error("no terminal");
+  }
+
   int ends[2] = {-1, -1};
 };
 
 }  // namespace
 
 Command::Command(const std::vector<std::string>& words, const CommandOptions& options) {
-  const Pipe out, err;
+  const Channel out(false), err(options.terminal);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (options.out_file.empty()) {

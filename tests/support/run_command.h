@@ -23,6 +23,7 @@ struct CommandOptions {
   std::string folder = {};                    // to run in; empty: this process's
   std::vector<std::string> environment = {};  // "NAME=value" besides ours
   std::string out_file = {};                  // standard output goes there instead of into `out`
+  bool terminal = false;                      // standard error is a terminal of 100 columns
 };
 
 class Command {

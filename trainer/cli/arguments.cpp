@@ -153,8 +153,9 @@ Arguments Parser::parse(std::span<const std::string> words) {
     out_.command = Command::version;
     return out_;
   }
-  if (out_.command == Command::help)
+  if (out_.command == Command::help) {
     throw UsageError("generate needs to know what", {}, "trainer generate sum --out DIR");
+  }
   read_numbers(selected);
   read_config(selected);
   if (!format_.empty()) {

@@ -113,6 +113,18 @@ InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) 
   return result;
 }
 
+InputResult write_file(InputRun& run, const Arguments& arguments) {
+  Output file = Output::file(arguments.out);
+  try {
+    InputResult result = run_batches(run, arguments, file);
+    file.close();
+    return result;
+  } catch (const Error&) {
+    file.flush_quietly();  // what came before the failure
+    throw;
+  }
+}
+
 void explain(InputRun& run, const Arguments& arguments, Output& out) {
   for (int64_t step = 1; step <= *arguments.explain; ++step) {
     if (run.next()) continue;
@@ -152,9 +164,7 @@ int run_input(const Arguments& arguments, Session& session) {
     result = run_batches(run, arguments, session.out);
     session.out.flush();
   } else {
-    Output file = Output::file(arguments.out);
-    result = run_batches(run, arguments, file);
-    file.close();
+    result = write_file(run, arguments);
   }
   // Numbers that were asked for are results; beside batches they are only words for people.
   const bool only_counts = arguments.format == BatchFormat::none || !arguments.out.empty();

@@ -53,6 +53,11 @@ void Output::flush() {
   if (code != 0) fail(code);
 }
 
+void Output::flush_quietly() noexcept {
+  write_all(number_, buffer_);
+  buffer_.clear();
+}
+
 void Output::close() {
   flush();
   if (owned_ && ::close(owned_.release()) != 0 && errno != EINTR) fail(errno);

@@ -27,6 +27,8 @@ class Output {
   // Throw IoError with the reason, OutputClosed when nobody reads any more.
   void write(std::string_view text);
   void flush();
+  // flush() where a failure has already been found: another one is not told.
+  void flush_quietly() noexcept;
   // flush(), then close: some failures show only there. Nothing may be written afterwards.
   void close();
 

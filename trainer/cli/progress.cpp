@@ -27,12 +27,13 @@ std::string progress_line(const StepReport& report) { return line(std::to_string
 
 std::string live_line(const StepReport& report, std::optional<int64_t> steps) {
   if (!steps) return progress_line(report);
-  std::string out = line(fmt::format("{}/{}", report.step, *steps), report);
+  std::string at = cat(report.step, '/', *steps);
   if (report.step > 0 && report.step < *steps) {
     const double one = report.seconds / static_cast<double>(report.step);
-    out += cat("  ", format_seconds(one * static_cast<double>(*steps - report.step)), " left");
+    // Near the left edge, where a narrow terminal still shows it.
+    at += cat("  ", format_seconds(one * static_cast<double>(*steps - report.step)), " left");
   }
-  return out;
+  return line(at, report);
 }
 
 void Progress::step(const StepReport& report) {

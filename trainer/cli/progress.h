@@ -39,7 +39,7 @@ class Progress {
 
 // "step 20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%".
 std::string progress_line(const StepReport& report);
-// The same with "step 20/1000" and, where the steps are known, the time that is left.
+// The same with "step 20/1000  1 min 38 s left" where the number of steps is known.
 std::string live_line(const StepReport& report, std::optional<int64_t> steps);
 
 }  // namespace millrace::cli

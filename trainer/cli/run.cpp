@@ -44,6 +44,7 @@ int run_command(const Arguments& arguments, Session& session) {
 
 int report(const std::exception& error, bool json, Output& out) {
   const Failure failure = describe_failure(error);
+  out.flush_quietly();  // what came before the failure
   write_to_stderr(failure_text(failure, wants_color(STDERR_FILENO)));
   if (!json) return failure.exit_code;
   try {

@@ -105,6 +105,19 @@ TEST_F(InputCommandTest, CsvReadsBackToEqualBatches) {
   }
 }
 
+TEST_F(InputCommandTest, BatchesBeforeAFailureAreGiven) {
+  folder_.write("part-1.csv", "1,2,0\n1,x,0\n");
+  const CommandResult result = run({"small.yaml"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_EQ(lines(result.out).size(), 1u);
+  EXPECT_TRUE(result.err.starts_with("error: part-1.csv:2:3: ")) << result.err;
+  EXPECT_EQ(run({"small.yaml", "--out", "out.jsonl"}).exit_code, 65);
+  EXPECT_EQ(TempFolder::read(folder_.path("out.jsonl")), result.out);
+  const CommandResult json = run({"small.yaml", "--json"});
+  EXPECT_EQ(lines(json.out).size(), 2u);
+  EXPECT_EQ(lines(json.out).back()["event"], "error");
+}
+
 TEST_F(InputCommandTest, RefusesToOverwriteItsInput) {
   const CommandResult result = run({"small.yaml", "--out", "./part-1.csv"});
   EXPECT_EQ(result.exit_code, 2);

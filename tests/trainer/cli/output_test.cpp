@@ -42,6 +42,18 @@ TEST(OutputTest, FullDeviceIsAnError) {
   EXPECT_EQ(error_of<IoError>([&] { out.flush(); }), "/dev/full: writing failed: No space left on device");
 }
 
+TEST(OutputTest, QuietFlushWritesAndNeverThrows) {
+  const TempFolder folder;
+  Output out = Output::file(folder.path("out.txt"));
+  out.write("a");
+  out.flush_quietly();
+  EXPECT_EQ(TempFolder::read(folder.path("out.txt")), "a");
+  Output full = Output::file("/dev/full");
+  full.write("a");
+  full.flush_quietly();
+  EXPECT_NO_THROW(full.flush());
+}
+
 TEST(OutputTest, FailedWriteIsNotTriedAgain) {
   Output out = Output::file("/dev/full");
   out.write("a");

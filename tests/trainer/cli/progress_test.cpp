@@ -28,7 +28,7 @@ TEST(ProgressTest, LogLineWithoutMetrics) {
 
 TEST(ProgressTest, LiveLineSaysWhatIsLeft) {
   EXPECT_EQ(live_line(example(), 1000),
-            "step 20/1000  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%  1 min 38 s left");
+            "step 20/1000  1 min 38 s left  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%");
 }
 
 TEST(ProgressTest, LiveLineOfTheLastStepHasNothingLeft) {

@@ -53,6 +53,24 @@ TEST(RunTest, MissingConfiguration) {
   EXPECT_TRUE(result.err.starts_with("error: none.yaml: ")) << result.err;
 }
 
+TEST(RunTest, FolderAsConfiguration) {
+  const TempFolder folder;
+  const CommandResult result = run_trainer({"--config", folder.path()});
+  EXPECT_EQ(result.exit_code, 66);
+  EXPECT_TRUE(result.err.starts_with("error: " + folder.path() + ": ")) << result.err;
+}
+
+TEST(RunTest, ColorsAreForTerminalsThatWantThem) {
+  const auto error_with = [](const std::string& variable) {
+    const CommandResult result = run_trainer({"--confg"}, {.environment = {"TERM=xterm", variable}, .terminal = true});
+    EXPECT_EQ(result.exit_code, 2);
+    return result.err;
+  };
+  EXPECT_EQ(error_with("NO_COLOR="),
+            "\x1b[1;31merror:\x1b[0m unknown option --confg\r\n\x1b[1;36mhint:\x1b[0m did you mean --config?\r\n");
+  EXPECT_EQ(error_with("NO_COLOR=1"), "error: unknown option --confg\r\nhint: did you mean --config?\r\n");
+}
+
 TEST(RunTest, FullDiskShowsInHelp) {
   const CommandResult result = run_trainer({"--help"}, {.folder = {}, .environment = {}, .out_file = "/dev/full"});
   EXPECT_EQ(result.exit_code, 74);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
@@ -178,6 +179,38 @@ TEST_F(TrainCommandTest, InterruptFinishesTheStepAndReports) {
     EXPECT_EQ(done["rows"].get<int64_t>(), done["steps"].get<int64_t>() * 16);
     EXPECT_TRUE(std::filesystem::remove(folder_.path("m.safetensors")));
   }
+}
+
+TEST_F(TrainCommandTest, TerminalShowsOneLiveLine) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(trainer_words({"endless.yaml", "--set", "train.steps=1000000000"}),
+                  {.folder = folder_.path(), .terminal = true});
+  ASSERT_TRUE(command.wait_for_err("\x1b[K\rstep "));
+  command.send(SIGINT);
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_EQ(result.err.find('\n'), std::string::npos) << "log lines beside a live line";
+  EXPECT_NE(result.err.find(" left  epoch "), std::string::npos) << result.err;
+  EXPECT_TRUE(result.err.ends_with("\r\x1b[K")) << "the line is not wiped";
+  EXPECT_TRUE(result.out.starts_with("stopped: ")) << result.out;
+}
+
+TEST_F(TrainCommandTest, SaysWhenTheDataLieBesideTheConfiguration) {
+  const std::string config = folder_.path("small.yaml");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{config}, {"input", config}, {"check", config}}) {
+    const CommandResult result = run_trainer(words, {.folder = "/"});
+    EXPECT_EQ(result.exit_code, 66);
+    EXPECT_EQ(result.err, cat("error: ", config, ":5:29: no file matches \"part-*.csv\"\n",
+                              "hint: paths are relative to the current folder, and ",
+                              quote(folder_.path("part-*.csv"), 4096), " exists: run it from there\n"));
+  }
+}
+
+TEST_F(TrainCommandTest, OverridesAreTypedAndLocated) {
+  const CommandResult result = run({"small.yaml", "--set", "train.steps=abc"});
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_EQ(result.err, "error: --set train.steps=abc: train.steps: expected an integer, got \"abc\"\n");
 }
 
 }  // namespace
