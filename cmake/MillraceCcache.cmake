@@ -1,10 +1,12 @@
-# Compilations are cached when ccache is there, unless the caller chose a launcher.
+# Compilations are cached when ccache is there, unless the caller chose a launcher. Paths count from the source folder, so
+# that presets and clones share what they have in common.
 find_program(MILLRACE_CCACHE ccache)
 mark_as_advanced(MILLRACE_CCACHE)
 if(MILLRACE_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MILLRACE_CCACHE})
   foreach(language CXX CUDA)
     if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
-      set(CMAKE_${language}_COMPILER_LAUNCHER ${MILLRACE_CCACHE})
+      set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher})
     endif()
   endforeach()
 endif()

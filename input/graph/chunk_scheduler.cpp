@@ -61,7 +61,6 @@ void ChunkScheduler::set_ahead(int64_t rows, int threads) {
     memories_.push_back(std::make_unique<TaskMemory>());
     free_memories_.add(memories_.back().get(), memories_.size());
   }
-  while (slots_.size() < static_cast<size_t>(threads_) + 2) add_slot();
 }
 
 void ChunkScheduler::cancel() noexcept {
@@ -289,7 +288,8 @@ ChunkScheduler::Slot& ChunkScheduler::append_slot() {
     }
     ring_ = std::move(larger);
   }
-  if (free_.empty()) add_slot();
+  // As many as are always allowed at once, so that the first rounds use them all.
+  while (free_.empty() || slots_.size() < static_cast<size_t>(threads_) + 1) add_slot();
   Slot& slot = *free_.take();
   slot.stage = Stage::planned;
   slot.confirmed = false;
