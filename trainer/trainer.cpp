@@ -155,7 +155,7 @@ void Trainer::Impl::begin(const TrainCallbacks& callbacks) {
                         .batch_size = batch_size,
                         .steps = config.train.steps});
   }
-  for (const std::string& warning : warnings) log(warning);
+  for (const std::string& warning : warnings) log(cat("warning: ", warning));
   PipelineOptions options;
   options.on_bad_row = [log](const BadRow& bad) { log(cat("left out ", bad.place.text(), ": ", bad.reason)); };
   options.on_print = log;

@@ -1,0 +1,18 @@
+// Trains in this process, from a configuration to a saved model. Usage: example_embed CONFIG
+#include <iostream>
+
+#include "millrace/trainer/trainer.h"
+
+int main(int count, char** words) {
+  try {
+    millrace::Trainer trainer = millrace::Trainer::from_file(count > 1 ? words[1] : "configs/mlp.yaml");
+    millrace::TrainCallbacks callbacks;
+    callbacks.on_step = [](const auto& report) { std::cout << report.step << ": loss " << report.loss << '\n'; };
+    const millrace::TrainResult result = trainer.run(callbacks);
+    trainer.save("model.safetensors");
+    std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';
+  } catch (const millrace::Error& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}
