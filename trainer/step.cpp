@@ -186,7 +186,13 @@ void TrainStep::Impl::update(const Plan& plan) {
 
 TrainStep::TrainStep(const StepArgs& args) : impl_(std::make_unique<Impl>(args)) {}
 
-TrainStep::~TrainStep() { impl_->args.context.synchronize(); }
+TrainStep::~TrainStep() {
+  try {
+    impl_->args.context.synchronize();
+  } catch (const Error&) {
+    // A device that failed has nothing left to wait for; what it failed with came up where a result was wanted.
+  }
+}
 
 void TrainStep::prepare(int64_t rows) { impl_->plan_for(rows); }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "millrace/core/text.h"
+#include "tests/support/paths.h"
 
 namespace millrace {
 namespace {
@@ -95,7 +96,7 @@ std::string included_by(const std::string& line) {
 }
 
 std::vector<Include> includes_of_the_library() {
-  const fs::path root(MILLRACE_SOURCE_DIR);
+  const fs::path root(test::source_dir());
   std::vector<Include> out;
   for (const auto& [folder, below] : kBelow) {
     if (!fs::exists(root / folder)) continue;

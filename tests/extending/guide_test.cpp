@@ -6,6 +6,7 @@
 
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml.h"
+#include "tests/support/paths.h"
 
 namespace millrace {
 namespace {
@@ -17,7 +18,7 @@ std::string read(const std::string& path) {
 }
 
 TEST(ExtendingGuide, ShowsTheseFiles) {
-  const std::string folder = MILLRACE_SOURCE_DIR;
+  const std::string folder = test::source_dir();
   const std::string guide = read(folder + "/docs/extending.md");
   for (const std::string name : {"softsign.cpp", "softsign_test.cpp", "every.cpp", "every_test.cpp", "clamp.cpp"}) {
     const std::string source = read(folder + "/tests/extending/" + name);

@@ -1,6 +1,6 @@
 // Runs a program and looks at what it wrote and how it ended.
 //
-//   CommandResult result = run_command({MILLRACE_TRAINER, "--version"});
+//   CommandResult result = run_command({"/bin/echo", "words"});
 //
 // A Command is one that runs: its output can be read while it does, signals can be sent, pipes be closed.
 #pragma once

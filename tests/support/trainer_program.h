@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/paths.h"
 #include "tests/support/run_command.h"
 
 namespace millrace::testing {
 
+inline std::string trainer_program() { return test::path_from("MILLRACE_TRAINER", MILLRACE_TRAINER); }
+
 inline std::vector<std::string> trainer_words(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), MILLRACE_TRAINER);
+  arguments.insert(arguments.begin(), trainer_program());
   return arguments;
 }
 

@@ -11,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-const std::filesystem::path kFolder = std::filesystem::path(MILLRACE_SOURCE_DIR) / "tests" / "errors";
+const std::filesystem::path kFolder = std::filesystem::path(test::source_dir()) / "tests" / "errors";
 
 std::vector<std::string> cases() {
   std::vector<std::string> out;

@@ -79,7 +79,7 @@ TEST(RunTest, FullDiskShowsInHelp) {
 
 TEST(RunTest, ClosedStandardOutputIsAnError) {
   const CommandResult result =
-      testing::run_command({"/bin/sh", "-c", std::string("exec '") + MILLRACE_TRAINER + "' --version >&-"});
+      testing::run_command({"/bin/sh", "-c", "exec '" + testing::trainer_program() + "' --version >&-"});
   EXPECT_EQ(result.exit_code, 74);
   EXPECT_EQ(result.err, "error: standard output: writing failed: Bad file descriptor\n");
 }
