@@ -41,6 +41,7 @@ struct Setting {
   int chunk_bytes = 262144;
   int capacity = 60;
   std::string delivery = "native";
+  std::string op = {};    // a further op behind decode_csv
   std::string more = {};  // further top-level YAML
 };
 
@@ -49,7 +50,7 @@ inline std::string training_yaml(const TempFolder& folder, const Setting& settin
              "\ninput:\n  - filename_queue: {files: ", quote(folder.path("part-*.csv"), 4096), ", epochs: ", kEpochs,
              "}\n  - csv_reader: {chunk_bytes: ", setting.chunk_bytes,
              "}\n  - decode_csv: {fields: {features: {columns: 0-5}, label: {columns: 7}}}\n",
-             "  - shuffle_batch: {batch_size: 16, capacity: ", setting.capacity,
+             setting.op.empty() ? "" : cat("  - ", setting.op, '\n'), "  - shuffle_batch: {batch_size: 16, capacity: ", setting.capacity,
              ", min_after_dequeue: 20, threads: ", setting.decode_threads,
              ", allow_smaller_final_batch: true}\ndelivery: ", setting.delivery,
              "\nmodel:\n  - dense: {units: 40, activation: relu}\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n",
