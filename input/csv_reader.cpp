@@ -99,7 +99,7 @@ class CsvReader final : public Source {
   Port bind(const BindArgs& args) override {
     source_ = args.source_index;
     const PreambleOptions preamble = {options_.skip_lines, options_.header};
-    reader_ = std::make_unique<RangeReader>(*args.files, preamble, options_.dialect());
+    reader_ = std::make_unique<RangeReader>(*args.files, preamble, options_.dialect(), chunk_bytes_);
     reader_->learn(upstream_->files());
     return reader_->bind(args);
   }

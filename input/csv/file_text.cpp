@@ -15,6 +15,11 @@ constexpr uint64_t kSlack = 16384;
 
 }  // namespace
 
+void FileText::reserve(uint64_t bytes) {
+  const auto room = static_cast<size_t>(1 + bytes + kSlack);
+  if (buffer_.size() < room) buffer_.resize(room);
+}
+
 void FileText::start(std::shared_ptr<const File> file, const Unit& unit) {
   file_ = std::move(file);
   entry_ = unit.file;
@@ -35,8 +40,8 @@ void FileText::fail(const Unit& unit) {
 }
 
 void FileText::extend() {
-  const uint64_t beyond = end_ > limit_ ? end_ - limit_ : 0;
-  read(end_ + std::max(beyond, kSlack));
+  const uint64_t from = std::max(limit_, offset_);  // what was skipped is not held
+  read(end_ + std::max(end_ > from ? end_ - from : 0, kSlack));
 }
 
 void FileText::skip(size_t bytes) {

@@ -16,12 +16,14 @@ namespace millrace {
 
 class FileText final : public ChunkText {
  public:
+  // Takes the memory that ranges of up to `bytes` bytes need, so that start() allocates nothing for them.
+  void reserve(uint64_t bytes);
   // Reads [begin, end) of the unit's file, with the byte before when the unit is not exact, and a little more, so that
   // the last record is likely to be whole. Then goes to the first record of the range. Throws IoError.
   void start(std::shared_ptr<const File> file, const Unit& unit);
   // Becomes empty: the file cannot be read.
   void fail(const Unit& unit);
-  // Doubles what there is beyond the limit.
+  // Doubles what is held beyond the limit.
   void extend() override;
   // Drops the first `bytes` bytes. REQUIRES: bytes <= bytes().size().
   void skip(size_t bytes);

@@ -33,8 +33,11 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-RangeReader::RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect)
-    : preamble_(preamble), dialect_(std::move(dialect)), open_files_(files, kOpenFiles) {}
+RangeReader::RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect, uint64_t chunk_bytes)
+    : preamble_(preamble),
+      dialect_(std::move(dialect)),
+      chunk_bytes_(chunk_bytes),
+      open_files_(files, kOpenFiles) {}
 
 Port RangeReader::bind(const BindArgs&) {
   Port out;
@@ -55,6 +58,7 @@ void RangeReader::apply(Chunk& chunk) const {
     chunk.fail(std::current_exception());
     return;
   }
+  text.reserve(range_bytes_);
   text.start(std::move(file), unit);
   chunk.first_record = chunk.end_record = text.offset();
   chunk.lines = 0;
@@ -82,6 +86,7 @@ void RangeReader::check_header(const ScannedRecord& header, const Preamble& prea
 }
 
 void RangeReader::learn(const std::vector<std::shared_ptr<const FileEntry>>& files) {
+  for (const auto& file : files) range_bytes_ = std::max(range_bytes_, std::min(file->size, chunk_bytes_));
   for (const auto& file : files) {
     if (file->size > 0 && learn_from(file)) return;
   }

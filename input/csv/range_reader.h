@@ -17,7 +17,8 @@ namespace millrace {
 
 class RangeReader final : public Transform {
  public:
-  RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect);
+  // `chunk_bytes`: the most of a file that one unit holds.
+  RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect, uint64_t chunk_bytes);
 
   std::vector<PortType> inputs() const override { return {PortType::names}; }
   Port bind(const BindArgs& args) override;
@@ -25,7 +26,7 @@ class RangeReader final : public Transform {
   void apply(Chunk& chunk) const override;
 
   // Looks into the files in turn for the header and the number of columns. Not thread-safe. Throws IoError; DataError
-  // for a header that is none.
+  // for a header that is none. Learns, too, how much memory a range takes.
   void learn(const std::vector<std::shared_ptr<const FileEntry>>& files);
   const CsvDialect& dialect() const { return dialect_; }
 
@@ -39,6 +40,8 @@ class RangeReader final : public Transform {
 
   PreambleOptions preamble_;
   CsvDialect dialect_;
+  const uint64_t chunk_bytes_;
+  uint64_t range_bytes_ = 0;  // of the largest range of any file
   std::shared_ptr<const FileEntry> header_file_;  // whose header is dialect_.header
   mutable OpenFiles open_files_;
 };

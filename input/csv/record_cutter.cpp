@@ -20,6 +20,8 @@ RecordCutter::RecordCutter(const CsvDialect& dialect, ChunkText& text, uint64_t 
       index_(scratch.index),
       scanned_(scratch.scanned),
       lines_(lines) {
+  // A step's worth behind the separators of a record that the step before began.
+  index_.reserve(kIndexStep + 2 + static_cast<size_t>(std::max<int64_t>(dialect.columns, 0)));
   index_.clear();
 }
 
@@ -27,7 +29,7 @@ uint64_t RecordCutter::work_bound(const CsvDialect& dialect) {
   // Vectors grow to twice of what is needed; the copies are of one record with doubled quotes.
   const uint64_t columns = dialect.columns > 0 ? static_cast<uint64_t>(dialect.columns) : 0;
   const uint64_t separator_bytes = (kIndexStep + 2 * columns) * sizeof(uint32_t);
-  const uint64_t event_bytes = kIndexStep * sizeof(TextIndex::Event);
+  const uint64_t event_bytes = (kIndexStep + columns) * sizeof(TextIndex::Event);
   const uint64_t scanned_bytes = dialect.quote ? columns * 4 * sizeof(size_t) + kMaxRecordBytes : 0;
   return 2 * (separator_bytes + event_bytes + scanned_bytes);
 }

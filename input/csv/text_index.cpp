@@ -40,6 +40,11 @@ struct Writer {
 
 }  // namespace
 
+void TextIndex::reserve(size_t entries) {
+  if (separators_.size() < entries) separators_.resize(entries);
+  if (events_.size() < entries) events_.resize(entries);
+}
+
 void TextIndex::clear() { size_ = separator_count_ = event_count_ = 0; }
 
 void TextIndex::keep(size_t first, size_t last) {

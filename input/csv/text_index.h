@@ -25,6 +25,8 @@ class TextIndex {
     uint32_t separators = 0;  // how many separators that are held lie before it
   };
 
+  // Takes the memory for so many separators and events.
+  void reserve(size_t entries);
   // Forgets everything, keeps memory.
   void clear();
   // Forgets all events and all but the separators [first, last).

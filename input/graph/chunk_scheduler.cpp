@@ -8,6 +8,9 @@ namespace millrace {
 
 namespace {
 
+// Chunks that may wait besides those in work, whatever the capacity: more hide no delay that these do not.
+constexpr int64_t kMostAhead = 256;
+
 // Failures of the machine are told at once, even when the task may have begun in the middle of a record.
 bool is_of_the_machine(const std::exception_ptr& failure) {
   try {
@@ -35,7 +38,6 @@ ChunkScheduler::ChunkScheduler(Source& source, const TransformChain& chain, bool
     : source_(source),
       chain_(chain),
       text_(text),
-      row_bytes_(chain.links().back().output.rows.row_bytes() + sizeof(RowId)),
       work_(chain.links().size()) {}
 
 ChunkScheduler::~ChunkScheduler() {
@@ -61,6 +63,7 @@ void ChunkScheduler::set_ahead(int64_t rows, int threads) {
     memories_.push_back(std::make_unique<TaskMemory>());
     free_memories_.add(memories_.back().get(), memories_.size());
   }
+  settled_ = false;
 }
 
 void ChunkScheduler::cancel() noexcept {
@@ -120,7 +123,7 @@ ChunkScheduler::Slot* ChunkScheduler::next_planned(std::unique_lock<std::mutex>&
 
 ChunkScheduler::Slot& ChunkScheduler::hand_on_first() {
   current_ = &slot_at(first_++);
-  waiting_bytes_ -= waiting_bytes(*current_);
+  waiting_rows_ -= current_->waiting_rows;
   return *current_;
 }
 
@@ -139,7 +142,7 @@ void ChunkScheduler::wait_for_first(std::unique_lock<std::mutex>& lock) {
 }
 
 void ChunkScheduler::run_again(std::unique_lock<std::mutex>& lock, Slot& slot) {
-  waiting_bytes_ -= waiting_bytes(slot);
+  waiting_rows_ -= slot.waiting_rows;
   ++second_tries_;
   begin_task(slot, first_);
   lock.unlock();
@@ -151,13 +154,8 @@ void ChunkScheduler::run_again(std::unique_lock<std::mutex>& lock, Slot& slot) {
 void ChunkScheduler::release_current() {
   if (current_ == nullptr) return;
   Slot& slot = *std::exchange(current_, nullptr);
-  const size_t allowed = static_cast<size_t>(ahead_rows_) * row_bytes_ +
-                         static_cast<size_t>(threads_ + 2) * std::max(largest_bytes_, row_bytes_);
-  if (held_bytes_ > allowed) {
-    held_bytes_ -= std::exchange(slot.bytes, 0);
-    slot.chunk = Chunk();
-  }
   free_.give(&slot);
+  if (slots_.size() > wanted_slots() || !slot.memory.covers(memory_)) settled_ = false;
 }
 
 void ChunkScheduler::restart() {
@@ -170,10 +168,11 @@ void ChunkScheduler::restart() {
   release_current();
   for (; first_ < planned_; ++first_) free_.give(&slot_at(first_));
   started_ = joined_ = first_;
-  waiting_bytes_ = 0;
+  waiting_rows_ = 0;
   active_ = 0;
   ended_ = false;
   stopping_ = false;
+  settled_ = false;
 }
 
 void ChunkScheduler::run() noexcept {
@@ -245,7 +244,7 @@ int ChunkScheduler::plan_more() noexcept {
 bool ChunkScheduler::has_room() const {
   if (ended_ || stopping_ || failure_ || cancelled() || active_ >= threads_) return false;
   const uint64_t chunks = planned_ - first_ + (current_ != nullptr ? 1 : 0);
-  return chunks <= static_cast<uint64_t>(threads_) || waiting_bytes_ < static_cast<size_t>(ahead_rows_) * row_bytes_;
+  return chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < wanted_slots());
 }
 
 // Takes the next unit; returns whether there is something to do for it.
@@ -269,27 +268,51 @@ bool ChunkScheduler::plan() {
     slot.chunk.reset(unit);
     slot.chunk.fail(as_error(std::current_exception(), chain_.links().front().name));
     slot.stage = Stage::done;
-    waiting_bytes_ += waiting_bytes(slot);
+    waiting_rows_ += slot.waiting_rows = 1;
     join_chunks();
     return false;
   }
 }
 
-void ChunkScheduler::add_slot() {
-  slots_.push_back(std::make_unique<Slot>());
-  free_.add(slots_.back().get(), slots_.size());
+// As many chunks as may exist at once while all are as large as the largest so far.
+uint64_t ChunkScheduler::wanted_slots() const {
+  if (executor_ == nullptr) return 1;
+  const int64_t ahead = most_rows_ == 0 ? 0 : std::min((ahead_rows_ + most_rows_ - 1) / most_rows_, kMostAhead);
+  return static_cast<uint64_t>(threads_) + 1 + static_cast<uint64_t>(ahead);
 }
 
-ChunkScheduler::Slot& ChunkScheduler::append_slot() {
-  if (planned_ - first_ + (current_ != nullptr ? 1 : 0) >= ring_.size()) {
-    std::vector<Slot*> larger(std::max<size_t>(8, 2 * ring_.size()));
+// Makes as many slots as are wanted, or gives free ones up, and gives all that is free the same memory.
+void ChunkScheduler::settle() {
+  const uint64_t wanted = wanted_slots();
+  while (slots_.size() > wanted && !free_.empty()) {
+    const Slot* surplus = free_.take();
+    std::erase_if(slots_, [surplus](const std::unique_ptr<Slot>& slot) { return slot.get() == surplus; });
+  }
+  while (slots_.size() < wanted) {
+    slots_.push_back(std::make_unique<Slot>());
+    free_.add(slots_.back().get(), slots_.size());
+  }
+  if (ring_.size() < slots_.size()) {
+    std::vector<Slot*> larger(slots_.size());
     for (uint64_t sequence = first_; sequence < planned_; ++sequence) {
       larger[sequence % larger.size()] = ring_[sequence % ring_.size()];
     }
     ring_ = std::move(larger);
   }
-  // As many as are always allowed at once, so that the first rounds use them all.
-  while (free_.empty() || slots_.size() < static_cast<size_t>(threads_) + 1) add_slot();
+  for (Slot* slot : free_.items()) {
+    slot->chunk.rows.clear();
+    slot->chunk.rows.reserve(memory_);
+    slot->memory = slot->chunk.rows.memory();
+  }
+  for (TaskMemory* memory : free_memories_.items()) {
+    memory->spare.clear();
+    if (has_spares_) memory->spare.reserve(memory_);
+  }
+  settled_ = true;
+}
+
+ChunkScheduler::Slot& ChunkScheduler::append_slot() {
+  if (!settled_) settle();
   Slot& slot = *free_.take();
   slot.stage = Stage::planned;
   slot.confirmed = false;
@@ -312,12 +335,23 @@ bool ChunkScheduler::begin_task(Slot& slot, uint64_t sequence) {
   return true;
 }
 
+// Learns from a task that ended how large chunks get.
+void ChunkScheduler::measure(Slot& slot, const TaskMemory& memory) {
+  const int64_t rows = slot.chunk.rows.size();
+  slot.waiting_rows = std::max<int64_t>(rows, 1);
+  slot.memory = slot.chunk.rows.memory();
+  const RowMemory spare = memory.spare.memory();
+  has_spares_ = has_spares_ || spare.bytes > 0;
+  if (rows <= most_rows_ && memory_.covers(slot.memory) && memory_.covers(spare)) return;
+  most_rows_ = std::max(most_rows_, rows);
+  memory_.cover(slot.memory);
+  memory_.cover(spare);
+  settled_ = false;
+}
+
 void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
-  const size_t bytes = slot.chunk.rows.bytes() + slot.chunk.notes.capacity() * sizeof(Note);
-  held_bytes_ += bytes - slot.bytes;
-  slot.bytes = bytes;
-  largest_bytes_ = std::max(largest_bytes_, bytes);
-  waiting_bytes_ += waiting_bytes(slot);
+  measure(slot, memory);
+  waiting_rows_ += slot.waiting_rows;
   slot.stage = Stage::done;
   for (size_t link = 0; link < memory.done.size(); ++link) {
     work_[link].nanoseconds += memory.done[link].nanoseconds;
@@ -375,7 +409,9 @@ void ChunkScheduler::raise_failure() const {
 
 ChunkScheduler::Held ChunkScheduler::held() const {
   const std::lock_guard lock(mutex_);
-  return {slots_.size(), held_bytes_};
+  Held held = {slots_.size(), 0};
+  for (const auto& slot : slots_) held.bytes += slot->memory.total();
+  return held;
 }
 
 std::vector<TaskMemory::Work> ChunkScheduler::work() const {

@@ -2,9 +2,10 @@
 //
 // At most `threads` tasks run at once, none of them waits, and each takes the oldest unit that nobody has begun. A unit
 // is planned when there is room for its result: threads + 1 chunks always (the consumer's among them), more while the
-// rows that wait are fewer than `rows`. For text it checks that each chunk starts where the one before ended, and runs
-// a unit again where its task guessed wrong. next(), restart() and the set-up belong to the consumer; cancel() to any
-// thread.
+// rows that wait are fewer than `rows`. The chunks circulate, all with the same memory: how many there are and how large
+// they are is settled by the largest so far, so nothing is allocated once that was seen. For text it checks that each
+// chunk starts where the one before ended, and runs a unit again where its task guessed wrong. next(), restart() and the
+// set-up belong to the consumer; cancel() to any thread.
 #pragma once
 
 #include <algorithm>
@@ -75,7 +76,8 @@ class ChunkScheduler : private Task {
     Chunk chunk;
     std::exception_ptr failure;  // held back until it is known that the task began at a record
     uint64_t begin = 0, line = 0;
-    size_t bytes = 0;  // held by the chunk
+    int64_t waiting_rows = 0;  // done and not handed on: its rows, at least 1
+    RowMemory memory;          // of the chunk's rows
   };
 
   void run() noexcept override;
@@ -85,7 +87,9 @@ class ChunkScheduler : private Task {
   int plan_more() noexcept;
   bool has_room() const;
   bool plan();
-  void add_slot();
+  uint64_t wanted_slots() const;
+  void settle();
+  void measure(Slot& slot, const TaskMemory& memory);
   Slot& append_slot();
   bool begin_task(Slot& slot, uint64_t sequence);
   void end_task(Slot& slot, TaskMemory& memory);
@@ -96,7 +100,6 @@ class ChunkScheduler : private Task {
   void fail(std::exception_ptr failure) noexcept;
   bool first_is_done() const { return first_ < planned_ && slot_at(first_).stage == Stage::done; }
   bool take_wake() noexcept { return std::exchange(consumer_waits_, false); }
-  size_t waiting_bytes(const Slot& slot) const { return std::max(slot.bytes, row_bytes_); }
   Slot& slot_at(uint64_t sequence) const { return *ring_[sequence % ring_.size()]; }
 
   void submit(int tasks) noexcept;
@@ -110,7 +113,6 @@ class ChunkScheduler : private Task {
   Source& source_;
   const TransformChain& chain_;
   const bool text_;
-  const size_t row_bytes_;
   Executor* executor_ = nullptr;
   int64_t ahead_rows_ = 0;
   int wanted_threads_ = 0;
@@ -120,15 +122,17 @@ class ChunkScheduler : private Task {
   // Guarded by mutex_. Sequence numbers: first_ is the next to hand on (the one before it may be current_), then come
   // those before started_, those before planned_; joined_ is the first whose start is not confirmed.
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<Slot*> ring_;
+  std::vector<Slot*> ring_;  // by sequence number; at least as long as there are slots
   ReuseStack<Slot> free_;
+  RowMemory memory_;        // the most that any chunk needed
+  int64_t most_rows_ = 0;   // of any chunk
+  bool has_spares_ = false;  // some transform writes into another block
+  bool settled_ = false;     // everything free is as these three want it
   uint64_t first_ = 0, started_ = 0, planned_ = 0, joined_ = 0;
   uint64_t chain_end_ = 0, chain_line_ = 0;  // where the text chunk before joined_ ended
   Slot* current_ = nullptr;
   int active_ = 0;            // tasks submitted and not ended
-  size_t waiting_bytes_ = 0;  // of the chunks that are done and not handed on
-  size_t largest_bytes_ = 0;  // of any chunk so far
-  size_t held_bytes_ = 0;     // of all slots
+  int64_t waiting_rows_ = 0;  // of the chunks that are done and not handed on
   bool ended_ = false;
   bool stopping_ = false;
   bool consumer_waits_ = false;

@@ -156,7 +156,7 @@ uint64_t ChunkStream::memory_bound(int threads) const {
   }
   // Blocks grow by doubling; every task may hold a spare block besides its chunk.
   const uint64_t chunk_bytes = 2 * chunk.rows * row_bytes;
-  return static_cast<uint64_t>(ahead_rows_) * row_bytes + (tasks + 2) * chunk_bytes +
+  return 2 * static_cast<uint64_t>(ahead_rows_) * row_bytes + (tasks + 2) * chunk_bytes +
          (tasks + 1) * (work_bytes + chunk_bytes);
 }
 

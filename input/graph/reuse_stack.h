@@ -25,6 +25,8 @@ class ReuseStack {
     if (unused_ > 0) --unused_;
     return item;
   }
+  // All that waits.
+  const std::vector<T*>& items() const { return items_; }
   // Gives back what take() gave. The unused stay on top.
   void give(T* item) { items_.insert(items_.end() - static_cast<std::ptrdiff_t>(unused_), item); }
 

@@ -92,6 +92,14 @@ void RowBlock::grow(int64_t capacity) {
   }
 }
 
+void RowBlock::reserve(const RowMemory& memory) {
+  ids_.reserve(memory.ids);
+  if (memory_.bytes() >= memory.bytes) return;
+  capacity_ = 0;
+  memory_ = Memory();
+  memory_ = allocate(memory.bytes);
+}
+
 TensorView RowBlock::view(size_t field) {
   const FieldSpec& spec = spec_.fields[field];
   return TensorView(base_[field], spec.dtype, spec.shape.with_batch(size_), stride_[field]);

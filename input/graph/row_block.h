@@ -5,6 +5,7 @@
 // that a step reads, so a row moves by one memcpy a field. It is reused: clear() keeps its memory. Not synchronised.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -50,6 +51,17 @@ struct RowId {
   bool operator==(const RowId&) const = default;
 };
 
+// How much a RowBlock holds, whatever its rows look like.
+struct RowMemory {
+  size_t bytes = 0;
+  size_t ids = 0;
+
+  // At least as much as `other`, of both.
+  bool covers(const RowMemory& other) const { return bytes >= other.bytes && ids >= other.ids; }
+  void cover(const RowMemory& other) { *this = {std::max(bytes, other.bytes), std::max(ids, other.ids)}; }
+  size_t total() const { return bytes + ids * sizeof(RowId); }
+};
+
 class RowBlock {
  public:
   RowBlock() = default;
@@ -69,6 +81,10 @@ class RowBlock {
   void resize(int64_t size) { size_ = size; }
   // Makes room for at least `capacity` rows, keeping the rows that are there.
   void grow(int64_t capacity);
+  // Makes sure of at least as much memory as another block holds: configure() and grow() then allocate nothing for what
+  // fitted there. REQUIRES: size() == 0.
+  void reserve(const RowMemory& memory);
+  RowMemory memory() const { return {memory_.bytes(), ids_.capacity()}; }
 
   // Start of field `field` of row `row`.
   std::byte* at(size_t field, int64_t row) { return base_[field] + static_cast<size_t>(row) * stride_[field]; }
@@ -92,9 +108,6 @@ class RowBlock {
 
   // Copies row `from` of `source` (of an equal spec) over row `to`.
   void copy_row(const RowBlock& source, int64_t from, int64_t to);
-
-  // Bytes held.
-  size_t bytes() const { return memory_.bytes() + ids_.capacity() * sizeof(RowId); }
 
  private:
   // Sets where the fields lie in `memory_`, with room for `capacity` rows.

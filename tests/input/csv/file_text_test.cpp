@@ -83,6 +83,17 @@ TEST_F(FileTextTest, KeepsWhatFollowsWhenItDropsAndReadsOn) {
   EXPECT_EQ(text_.bytes(), std::string_view(bytes).substr(1020, text_.bytes().size()));
 }
 
+// A preamble of any length, passed line by line.
+TEST_F(FileTextTest, HoldsNoMoreBecauseMuchWasDropped) {
+  use(std::string(4000000, '1'));
+  range(0, 10, true);
+  while (!text_.at_end()) {
+    text_.skip(text_.bytes().size());
+    text_.extend();
+    ASSERT_LT(text_.bytes().size(), 50000u);
+  }
+}
+
 TEST_F(FileTextTest, StopsAtTheSizeThatTheFileHadWhenItWasMatched) {
   use("1\n2\n");
   files_.files["t"] += "3\n";

@@ -23,7 +23,7 @@ class RangeReaderTest : public ::testing::Test {
     return entries_.back();
   }
   CsvDialect learn(const PreambleOptions& options, const CsvDialect& dialect = {}) {
-    reader_ = std::make_unique<RangeReader>(files_, options, dialect);
+    reader_ = std::make_unique<RangeReader>(files_, options, dialect, 1000);
     reader_->learn(entries_);
     return reader_->dialect();
   }
@@ -124,7 +124,7 @@ TEST_F(RangeReaderTest, NotesAFileThatCannotBeOpened) {
   add("a", "1\n");
   learn({});
   files_.unreadable.insert("a");
-  reader_ = std::make_unique<RangeReader>(files_, PreambleOptions{}, reader_->dialect());
+  reader_ = std::make_unique<RangeReader>(files_, PreambleOptions{}, reader_->dialect(), 1000);
   const Chunk& chunk = read(0, 0, 2, true);
   ASSERT_EQ(chunk.notes.size(), 1u);
   EXPECT_EQ(error_of([&] { std::rethrow_exception(chunk.notes[0].error); }),

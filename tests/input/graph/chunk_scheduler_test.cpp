@@ -125,6 +125,35 @@ TEST(ChunkScheduler, BoundsWhatWaits) {
   }
 }
 
+// Rows that are few at first must not make as many chunks as the capacity has rows.
+TEST(ChunkScheduler, BoundsTheChunksOfALargeCapacity) {
+  Executor executor(2);
+  Harness harness({.rows = 2000, .unit_rows = 1});
+  harness.scheduler.set_executor(&executor);
+  harness.scheduler.set_ahead(1000000, 2);
+  EXPECT_EQ(harness.read(&executor, 20000).size(), 2000u);
+  EXPECT_LE(harness.scheduler.held().chunks, 300u);
+}
+
+// Once the largest chunk was seen every chunk has its memory, whatever it is used for next.
+TEST(ChunkScheduler, GivesAllChunksTheSameMemory) {
+  Executor executor(2);
+  Harness harness({.rows = 100000, .unit_rows = 10});
+  harness.scheduler.set_executor(&executor);
+  harness.scheduler.set_ahead(95, 2);
+  executor.run([&] {
+    for (int chunk = 0; chunk < 100; ++chunk) ASSERT_TRUE(harness.scheduler.next());
+    const ChunkScheduler::Held held = harness.scheduler.held();
+    EXPECT_EQ(held.chunks, 13u);
+    const size_t block = held.bytes / held.chunks;
+    EXPECT_GE(block, 10 * (64 + sizeof(RowId)));
+    for (int chunk = 0; chunk < 1000; ++chunk) {
+      ASSERT_TRUE(harness.scheduler.next());
+      ASSERT_EQ(harness.scheduler.held().bytes, held.bytes);
+    }
+  });
+}
+
 TEST(ChunkScheduler, GivesMemoryBackAfterChunksOfUnequalSize) {
   // Long runs of small units, then long runs of large ones: every slot meets both.
   class Uneven : public Integers {

@@ -436,7 +436,7 @@ TEST(ChunkStream, BoundsItsMemory) {
   Integral integral({.rows = 1000, .unit_rows = 10}, {.as_float = false}, nullptr, 40);
   const uint64_t row = 64 + sizeof(RowId);
   EXPECT_GE(integral.stream.memory_bound(3), (40 + 5 * 10) * row);
-  EXPECT_LE(integral.stream.memory_bound(3), (40 + 20 * 10) * row);
+  EXPECT_LE(integral.stream.memory_bound(3), (2 * 40 + 20 * 10) * row);
   Executor executor(3);
   Integral running({.rows = 5000, .unit_rows = 10, .spin = 300}, {}, &executor, 40);
   running.read();

@@ -81,7 +81,7 @@ TEST(RowBlock, KeepsRowsWhereItGrows) {
 TEST(RowBlock, GrowsWithinItsMemory) {
   RowBlock block;
   block.configure(two_fields(), 100);
-  const size_t bytes = block.bytes();
+  const size_t bytes = block.memory().total();
   const std::byte* start = block.at(0, 0);
   const RowSpec narrow = {{two_fields().fields[0]}};
   block.configure(narrow, 3);
@@ -90,7 +90,7 @@ TEST(RowBlock, GrowsWithinItsMemory) {
   for (int64_t row = 0; row < 3; ++row) write(block, row, row);
   block.grow(100);
   EXPECT_EQ(block.at(0, 0), start);
-  EXPECT_EQ(block.bytes(), bytes);
+  EXPECT_EQ(block.memory().total(), bytes);
   for (int64_t row = 0; row < 3; ++row) expect_row(block, row, row);
 }
 
