@@ -34,10 +34,7 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 RangeReader::RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect, uint64_t chunk_bytes)
-    : preamble_(preamble),
-      dialect_(std::move(dialect)),
-      chunk_bytes_(chunk_bytes),
-      open_files_(files, kOpenFiles) {}
+    : preamble_(preamble), dialect_(std::move(dialect)), chunk_bytes_(chunk_bytes), open_files_(files, kOpenFiles) {}
 
 Port RangeReader::bind(const BindArgs&) {
   Port out;

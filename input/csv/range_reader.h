@@ -41,7 +41,7 @@ class RangeReader final : public Transform {
   PreambleOptions preamble_;
   CsvDialect dialect_;
   const uint64_t chunk_bytes_;
-  uint64_t range_bytes_ = 0;  // of the largest range of any file
+  uint64_t range_bytes_ = 0;                      // of the largest range of any file
   std::shared_ptr<const FileEntry> header_file_;  // whose header is dialect_.header
   mutable OpenFiles open_files_;
 };

@@ -35,10 +35,7 @@ bool ends_with_error(const Chunk& chunk) {
 }  // namespace
 
 ChunkScheduler::ChunkScheduler(Source& source, const TransformChain& chain, bool text)
-    : source_(source),
-      chain_(chain),
-      text_(text),
-      work_(chain.links().size()) {}
+    : source_(source), chain_(chain), text_(text), work_(chain.links().size()) {}
 
 ChunkScheduler::~ChunkScheduler() {
   cancel();

@@ -2,10 +2,10 @@
 //
 // At most `threads` tasks run at once, none of them waits, and each takes the oldest unit that nobody has begun. A unit
 // is planned when there is room for its result: threads + 1 chunks always (the consumer's among them), more while the
-// rows that wait are fewer than `rows`. The chunks circulate, all with the same memory: how many there are and how large
-// they are is settled by the largest so far, so nothing is allocated once that was seen. For text it checks that each
-// chunk starts where the one before ended, and runs a unit again where its task guessed wrong. next(), restart() and the
-// set-up belong to the consumer; cancel() to any thread.
+// rows that wait are fewer than `rows`. The chunks circulate, all with the same memory: how many there are and how
+// large they are is settled by the largest so far, so nothing is allocated once that was seen. For text it checks that
+// each chunk starts where the one before ended, and runs a unit again where its task guessed wrong. next(), restart()
+// and the set-up belong to the consumer; cancel() to any thread.
 #pragma once
 
 #include <algorithm>
@@ -124,8 +124,8 @@ class ChunkScheduler : private Task {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> ring_;  // by sequence number; at least as long as there are slots
   ReuseStack<Slot> free_;
-  RowMemory memory_;        // the most that any chunk needed
-  int64_t most_rows_ = 0;   // of any chunk
+  RowMemory memory_;         // the most that any chunk needed
+  int64_t most_rows_ = 0;    // of any chunk
   bool has_spares_ = false;  // some transform writes into another block
   bool settled_ = false;     // everything free is as these three want it
   uint64_t first_ = 0, started_ = 0, planned_ = 0, joined_ = 0;

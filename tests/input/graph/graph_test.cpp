@@ -137,7 +137,7 @@ TEST(InputGraph, BoundsItsMemory) {
   };
   const uint64_t row = 64 + sizeof(RowId);
   EXPECT_EQ(bound(1000, 2, "step") - bound(0, 2, "step"), 2 * 1000 * row);  // in blocks that grow by doubling
-  EXPECT_EQ(bound(0, 3, "step") - bound(0, 2, "step"), 2 * 2 * 10 * row);  // a chunk and a spare block, both doubled
+  EXPECT_EQ(bound(0, 3, "step") - bound(0, 2, "step"), 2 * 2 * 10 * row);   // a chunk and a spare block, both doubled
   EXPECT_EQ(bound(0, 2, "unchecked") - bound(0, 2, "step"), uint64_t{1} << 20);
 }
 
