@@ -91,6 +91,10 @@ void OptionReader::finish(std::string_view name, bool required, Spec value) {
   if (spec_ != nullptr && !value.is_null()) resolved_.set(std::string(name), std::move(value));
 }
 
+void OptionReader::only_speed(std::string_view name) {
+  for (OptionInfo& info : infos_) info.only_speed = info.only_speed || info.name == name;
+}
+
 void OptionReader::done() const {
   for (const auto& [key, value] : spec_->entries()) {
     const auto known =

@@ -30,6 +30,7 @@ struct OptionInfo {
   std::string default_value;  // empty when required or absent by default
   bool required = false;
   std::string doc;
+  bool only_speed = false;
 };
 
 // Inclusive bounds of a number.
@@ -146,6 +147,10 @@ class OptionReader {
   void optional(std::string_view name, T& value, Range range, std::string_view doc) {
     visit(name, value, false, range, doc);
   }
+
+  // Says of a declared key that it decides how fast results come, and nothing about what they are: a saved state goes
+  // on under any value of it.
+  void only_speed(std::string_view name);
 
   // Rejects keys that nothing declared, suggesting the nearest. Call once, after all declarations. REQUIRES: reading().
   void done() const;

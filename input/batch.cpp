@@ -20,6 +20,8 @@ struct BatchOptions {
     o.optional("capacity", capacity, {.min = 1, .max = kMaxRows},
                "decoded rows that may wait; absent: (threads + 1) * batch_size");
     o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once; changes no row");
+    o.only_speed("capacity");
+    o.only_speed("threads");
     o.optional("allow_smaller_final_batch", allow_smaller_final_batch,
                "give the rows that are left at the end as a smaller batch");
   }

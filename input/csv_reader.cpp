@@ -43,6 +43,7 @@ struct CsvReaderOptions {
     o.optional("comment", comment, "lines that start with this byte are passed, or none");
     o.optional("blank_lines", blank_lines, "what to do with lines without any byte");
     o.optional("chunk_bytes", chunk_bytes, {.min = 1}, "bytes that one task reads and decodes");
+    o.only_speed("chunk_bytes");
     if (o.reading()) check(o);
   }
 
@@ -85,7 +86,7 @@ struct CsvReaderOptions {
   }
 };
 
-class CsvReader final : public Source {
+class CsvReader final : public RowSource {
  public:
   using Options = CsvReaderOptions;
   static constexpr std::string_view kDoc = "reads CSV files in ranges, by as many threads as decode them";
@@ -100,12 +101,12 @@ class CsvReader final : public Source {
     source_ = args.source_index;
     const PreambleOptions preamble = {options_.skip_lines, options_.header};
     reader_ = std::make_unique<RangeReader>(*args.files, preamble, options_.dialect(), chunk_bytes_);
-    reader_->learn(upstream_->files());
+    reader_->learn(names_->files());
     return reader_->bind(args);
   }
 
   void check_files() const override {
-    for (const auto& file : upstream_->files()) reader_->check(file);
+    for (const auto& file : names_->files()) reader_->check(file);
   }
 
   bool next(Unit& unit) override {
@@ -123,18 +124,19 @@ class CsvReader final : public Source {
 
   ChunkBound chunk_bound() const override {
     // A record has a byte for each of its fields, the last one's line end included; a blank line is no record.
-    const int64_t shortest = std::max<int64_t>(reader_->dialect().columns, 2);
-    return {chunk_bytes_ + 2 * kMaxRecordBytes, chunk_bytes_ / static_cast<uint64_t>(shortest) + 1};
+    const auto shortest = static_cast<uint64_t>(std::max<int64_t>(reader_->dialect().columns, 2));
+    const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
+    return {chunk_bytes_ + 2 * kMaxRecordBytes, chunk_bytes_ / shortest + 1, chunk_bytes_ / shortest_bad + 1};
   }
 
   void rewind(uint32_t run) override {
-    upstream_->rewind(run);
+    names_->rewind(run);
     file_ = {};
     at_ = 0;
   }
 
   void seek(const Position& position) override {
-    upstream_->seek(position);
+    names_->seek(position);
     file_ = {};
     at_ = 0;
     if (!take_file()) return;
@@ -142,11 +144,11 @@ class CsvReader final : public Source {
     line_ = position.line;
   }
 
-  void save(State& state) const override { upstream_->save(state); }
-  void check(const State& state) const override { upstream_->check(state); }
+  void save(State& state) const override { names_->save(state); }
+  void check(const State& state) const override { names_->check(state); }
 
   Unit unit_of(const RowId& id) const override {
-    Unit unit = upstream_->unit_of(id);
+    Unit unit = names_->unit_of(id);
     unit.source = source_;
     unit.begin = id.offset;
     unit.end = id.offset + id.length;
@@ -154,8 +156,8 @@ class CsvReader final : public Source {
     unit.line = id.line;
     return unit;
   }
-  Place place(const RowId& id) const override { return upstream_->place(id); }
-  bool endless() const override { return upstream_->endless(); }
+  Place place(const RowId& id) const override { return names_->place(id); }
+  bool endless() const override { return names_->endless(); }
   const Transform& producer() const override { return *reader_; }
 
  private:
@@ -164,7 +166,7 @@ class CsvReader final : public Source {
     at_ = 0;
     at_is_exact_ = true;
     line_ = 1;
-    if (upstream_->next(file_)) return true;
+    if (names_->next(file_)) return true;
     file_ = {};
     return false;
   }

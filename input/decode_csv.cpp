@@ -38,6 +38,7 @@ struct DecodeCsvOptions {
     o.optional("on_bad_row", on_bad_row, "fail, or leave out the rows that are wrong");
     o.optional("max_bad_rows", max_bad_rows, {.min = 0}, "with on_bad_row: skip, how many the whole run may have");
     o.optional("bad_rows_file", bad_rows_file, "with on_bad_row: skip, a file that gets a JSON line for each of them");
+    o.only_speed("bad_rows_file");
     if (!o.reading() || on_bad_row == OnBadRow::skip) return;
     if (max_bad_rows) throw o.node("max_bad_rows").error("max_bad_rows needs on_bad_row: skip");
     if (bad_rows_file) throw o.node("bad_rows_file").error("bad_rows_file needs on_bad_row: skip");
@@ -60,7 +61,13 @@ class DecodeCsv final : public Transform {
   std::vector<PortType> inputs() const override { return {PortType::text}; }
 
   Port bind(const BindArgs& args) override {
-    dialect_ = args.inputs.front().dialect;
+    const TextFormat* format = args.inputs.front().format.get();
+    const auto* dialect = dynamic_cast<const CsvDialect*>(format);
+    if (dialect == nullptr) {
+      throw ConfigError(
+          cat(args.name, " expects CSV text, got ", format == nullptr ? "other" : format->name(), " text"));
+    }
+    dialect_ = *dialect;
     converter_ = std::make_unique<RowConverter>(select_fields(requests_, dialect_), rules_);
     spec_ = converter_->spec();
     Port out;
@@ -93,10 +100,21 @@ class DecodeCsv final : public Transform {
   void report(const BadRow& row) override {
     if (bad_rows_file_) bad_rows_file_->add(row);
   }
+  void resume_reports(uint64_t reports) override {
+    if (bad_rows_file_) bad_rows_file_->resume(reports);
+  }
+  std::vector<std::string> output_files() const override {
+    return bad_rows_file_ ? std::vector<std::string>{bad_rows_file_->path()} : std::vector<std::string>{};
+  }
+
+  uint64_t note_bytes() const override { return skip_bad_rows_ ? sizeof(Note) + kNoteText : 0; }
 
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 
  private:
+  // Of a reason with what it quotes, and a path. A bad value's whole text is kept, too, but that is text of the chunk.
+  static constexpr uint64_t kNoteText = 1024;
+
   size_t columns() const { return static_cast<size_t>(dialect_.columns); }
 
   static void add_row(Chunk& chunk, const Record& record) {

@@ -102,14 +102,12 @@ std::string describe_folder(const std::string& pattern, FileSystem& files) {
   return cat(near.empty() ? "" : cat("did you mean ", near, "? "), name, " holds ", join(names));
 }
 
-class FilenameQueue final : public Source {
+class FilenameQueue final : public NameSource {
  public:
   using Options = FilenameQueueOptions;
   static constexpr std::string_view kDoc = "names the files to read, in a fresh order in every epoch";
 
   explicit FilenameQueue(Options options) : options_(std::move(options)) {}
-
-  std::vector<PortType> inputs() const override { return {}; }
 
   Port bind(const BindArgs& args) override {
     seed_ = args.seed;
@@ -192,11 +190,15 @@ class FilenameQueue final : public Source {
     }
   }
 
-  Unit unit_of(const RowId& id) const override { return whole(entries_.at(id.file), id.pass); }
-  Place place(const RowId& id) const override { return {entries_.at(id.file)->path, static_cast<int64_t>(id.line)}; }
+  Unit unit_of(const RowId& id) const override {
+    if (id.file >= entries_.size()) {
+      throw DataError(cat("the saved state holds a row of file ", id.file, ", but there are ", entries_.size()));
+    }
+    return whole(entries_[id.file], id.pass);
+  }
+  Place place(const RowId& id) const override { return {entries_[id.file]->path, static_cast<int64_t>(id.line)}; }
   bool endless() const override { return !options_.epochs; }
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return entries_; }
-  const Transform& producer() const override { throw InternalError("a source of names has no producer"); }
 
  private:
   void match(const std::string& pattern, FileSystem& files) {

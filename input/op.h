@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +17,6 @@
 #include "millrace/core/random.h"
 #include "millrace/core/registry.h"
 #include "millrace/input/graph/chunk.h"
-#include "millrace/input/graph/csv_dialect.h"
 #include "millrace/input/graph/file_system.h"
 #include "millrace/input/graph/row_block.h"
 #include "millrace/input/graph/state.h"
@@ -26,12 +26,20 @@ namespace millrace {
 enum class PortType : uint8_t { none, names, text, rows, batches };
 std::string_view to_string(PortType type);
 
+// How text is cut into records; who writes it and who reads it know the type that derives from this.
+struct TextFormat {
+  virtual ~TextFormat() = default;
+  virtual std::string_view name() const = 0;  // "CSV"
+
+  bool operator==(const TextFormat&) const = default;
+};
+
 // What flows out of an op.
 struct Port {
   PortType type = PortType::none;
-  CsvDialect dialect;      // text: how it is cut into records
-  RowSpec rows;            // rows and batches
-  int64_t batch_size = 0;  // batches: the most rows of one
+  std::shared_ptr<const TextFormat> format;  // text
+  RowSpec rows;                              // rows and batches
+  int64_t batch_size = 0;                    // batches: the most rows of one
 };
 
 // Given to an op when its graph is built, before anything runs.
@@ -41,6 +49,17 @@ struct BindArgs {
   uint64_t seed = 0;
   FileSystem* files = nullptr;
   uint32_t source_index = 0;  // sources: their number, for RowId::source
+};
+
+// What an op did so far; the time is that of all threads together.
+struct OpStatistics {
+  std::string name;
+  double busy_seconds = 0;
+  uint64_t rows = 0;   // given out
+  uint64_t bytes = 0;  // of text, read or decoded
+  // Ops that hold rows for a while: how many they held on average, and how many they may hold.
+  std::optional<double> mean_held;
+  uint64_t capacity = 0;
 };
 
 class Op {
@@ -59,6 +78,17 @@ class Op {
   virtual uint64_t memory_bound() const { return 0; }
   // Things that are allowed but unlikely to be meant: "capacity 79 raised to 133: ...".
   virtual std::vector<std::string> warnings() const { return {}; }
+  // Files that this op writes, so that none of them is an input file of the graph.
+  virtual std::vector<std::string> output_files() const { return {}; }
+  // Adds what only the op knows; the graph has filled in the rest. Called by the thread that pulls rows.
+  virtual void add_statistics(OpStatistics&) const {}
+};
+
+// How large one chunk of a source gets at most.
+struct ChunkBound {
+  uint64_t text_bytes = 0;
+  uint64_t rows = 0;     // good ones
+  uint64_t records = 0;  // good or bad
 };
 
 class Transform : public Op {
@@ -66,16 +96,20 @@ class Transform : public Op {
   // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
   // goes into chunk.notes. Random numbers only by row id and pass. Memory that is worth keeping lies in chunk.work().
   //
-  // A failure that belongs to a place in the data (a bad value, a file that cannot be opened) is given to chunk.fail();
-  // a DataError that is thrown counts as one at the end of the chunk's rows. Any other exception (EIO, no memory, a
-  // bug) reaches the consumer at once.
+  // A failure that belongs to a place in the data (a bad value, a file that cannot be opened) is given to chunk.fail().
+  // A DataError that is thrown counts as one behind the rows made so far, where text comes in; where rows come in it
+  // lacks its row, and is a bug. Any other exception (EIO, no memory, a bug) reaches the consumer at once.
   virtual void apply(Chunk& chunk) const = 0;
 
   // Told of each of its bad rows when the consumer passes it: serial, in row order, the one beyond the limit too (a
   // report file).
   virtual void report(const BadRow&) {}
+  // A restored run goes on behind the first `reports` of them: a report file keeps those. Before the first report().
+  virtual void resume_reports(uint64_t) {}
   // Upper bound of the bytes that apply() keeps in chunk.work() for each task.
   virtual uint64_t work_bound() const { return 0; }
+  // Upper bound of the bytes of a note that apply() attaches to a record, errors apart; 0 when it attaches none.
+  virtual uint64_t note_bytes() const { return 0; }
 };
 
 // Where a source stands between two records. (Sources without files: `file_ordinal` 0, `offset` the next row's number.)
@@ -88,19 +122,14 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// How large one chunk of a source gets at most.
-struct ChunkBound {
-  uint64_t text_bytes = 0;
-  uint64_t rows = 0;
-};
-
+// What the sources of names and of rows have in common. next(), rewind() and seek() are called in turn; the others,
+// which read what is constant after bind(), at any time and by any thread.
 class Source : public Op {
  public:
   // The next unit, or false at the end of the data. unit.pass tells epochs apart; units never span two files or passes.
   // The units of a file follow one another without gaps; the first of a file, and the first after seek(), is exact.
   // Every pass has at least one unit, though it be empty. An exception is the error of the next row.
   virtual bool next(Unit& unit) = 0;
-  virtual ChunkBound chunk_bound() const { return {}; }
   // Begins again from the first pass, as run `run` (counted from 0): what `repeat` asks for.
   virtual void rewind(uint32_t run) = 0;
   // Makes next() go on at exactly `position`, whatever units were cut before.
@@ -109,23 +138,34 @@ class Source : public Op {
   // differs.
   virtual void save(State& state) const = 0;
   virtual void check(const State& state) const = 0;
-  // These two may be called while another thread is in next(): they read what is constant after bind().
-  // The unit that holds exactly the record `id`, to read it again: exact, with its line.
+  // The unit that holds exactly the record `id`, to read it again: exact, with its line. Throws DataError when there is
+  // no such file.
   virtual Unit unit_of(const RowId& id) const = 0;
   // "dir/examples-03.csv:17" or "synthetic:18".
   virtual Place place(const RowId& id) const = 0;
   // Whether there is always another pass. Then a whole pass without a row is a DataError: it would never end.
   virtual bool endless() const { return false; }
-  // Sources of names: the files by their index, as matched.
-  virtual std::vector<std::shared_ptr<const FileEntry>> files() const { return {}; }
+};
 
-  // Only sources whose output is text or rows: the transform that turns a unit into it ("read" for csv_reader). The
-  // source of names behind it is given by set_upstream() before bind().
+// nothing -> names: which files to read, and in what order. Its units are whole files.
+class NameSource : public Source {
+ public:
+  std::vector<PortType> inputs() const override { return {}; }
+  // The files by their index, as matched.
+  virtual std::vector<std::shared_ptr<const FileEntry>> files() const = 0;
+};
+
+// names or nothing -> text or rows. Its units are ranges of files, or of row numbers.
+class RowSource : public Source {
+ public:
+  virtual ChunkBound chunk_bound() const = 0;
+  // The transform that turns a unit into text or rows ("read" for csv_reader).
   virtual const Transform& producer() const = 0;
-  void set_upstream(Source* upstream) { upstream_ = upstream; }
+  // Set before bind(), and outlives this op; none for sources that take no names.
+  void set_names(NameSource* names) { names_ = names; }
 
  protected:
-  Source* upstream_ = nullptr;
+  NameSource* names_ = nullptr;
 };
 
 // Rows left out by name, with the cause: "last partial batch".
@@ -143,7 +183,10 @@ class RowStream {
   virtual RowSpan pull(int64_t at_most) = 0;
   // Begins again as run `run`.
   virtual void rewind(uint32_t run) = 0;
-  // Reads the record `id` again into row `row` of `block` (restoring a window).
+  // Whether rows of source `source` (RowId::source) come from here.
+  virtual bool has_source(uint32_t source) const = 0;
+  // Reads the record `id` again into row `row` of `block` (restoring a window). Throws DataError when there is no such
+  // record, or it is not what it was.
   virtual void fetch(const RowId& id, RowBlock& block, int64_t row) = 0;
   // How many decoded rows may wait ahead of pull(), and how many tasks may decode at once (0: as many as the executor
   // has threads). Changes no order. Called once, before the start.
@@ -160,12 +203,14 @@ class RowBuffer : public Op, public RowStream {
   // Set before the start; they outlive this op.
   void set_streams(std::vector<RowStream*> streams) { streams_ = std::move(streams); }
 
-  // What most buffers want: everything goes to the only input.
-  void rewind(uint32_t run) override { input().rewind(run); }
-  void fetch(const RowId& id, RowBlock& block, int64_t row) override { input().fetch(id, block, row); }
-  void set_ahead(int64_t rows, int threads) override { input().set_ahead(rows, threads); }
+  // What most buffers want: everything goes to the input that it concerns, else to all; what may wait is shared out.
+  void rewind(uint32_t run) override;
+  bool has_source(uint32_t source) const override;
+  void fetch(const RowId& id, RowBlock& block, int64_t row) override;
+  void set_ahead(int64_t rows, int threads) override;
 
  protected:
+  size_t input_count() const { return streams_.size(); }
   RowStream& input(size_t index = 0) const { return *streams_[index]; }
 
  private:

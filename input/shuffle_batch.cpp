@@ -30,6 +30,8 @@ struct ShuffleBatchOptions {
     o.required("min_after_dequeue", min_after_dequeue, {.min = 0, .max = kMaxRows},
                "rows that stay behind a batch to be drawn from: more mix better");
     o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once; changes no row");
+    o.only_speed("capacity");
+    o.only_speed("threads");
     o.optional("allow_smaller_final_batch", allow_smaller_final_batch,
                "give the rows that are left at the end as a smaller batch");
     if (o.reading() && capacity <= min_after_dequeue) {

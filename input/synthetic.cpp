@@ -99,7 +99,7 @@ class GenerateSum final : public Transform {
   uint64_t seed_ = 0, stream_ = 0;
 };
 
-class Synthetic final : public Source {
+class Synthetic final : public RowSource {
  public:
   using Options = SyntheticOptions;
   static constexpr std::string_view kDoc = "makes rows of random numbers";
@@ -125,7 +125,7 @@ class Synthetic final : public Source {
     return true;
   }
 
-  ChunkBound chunk_bound() const override { return {0, unit_rows_}; }
+  ChunkBound chunk_bound() const override { return {0, unit_rows_, unit_rows_}; }
 
   void rewind(uint32_t run) override {
     run_ = run;

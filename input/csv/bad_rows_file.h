@@ -2,7 +2,8 @@
 //
 //   {"file":"d/a.csv","line":4,"column":3,"field":"features","text":"abc","reason":"column 2 (features): expected .."}
 //
-// Used by one thread at a time. The file is replaced when the first row is written, and every line is flushed.
+// Used by one thread at a time. The file is replaced when the first row is written, unless it is resumed, and every
+// line is flushed.
 #pragma once
 
 #include <fstream>
@@ -17,11 +18,16 @@ class BadRowsFile {
  public:
   explicit BadRowsFile(std::string path) : path_(std::move(path)) {}
 
-  // `field` and `text` are null where no value is at fault. Throws IoError; ConfigError when the file is the row's own.
+  const std::string& path() const { return path_; }
+
+  // `field` and `text` are null where no value is at fault. Throws IoError.
   void add(const BadRow& row);
+  // Keeps the first `rows` lines of the file that an earlier run left, and goes on behind them; a file that is not
+  // there any more begins anew. Throws DataError when there are fewer lines, IoError. REQUIRES: before the first add().
+  void resume(uint64_t rows);
 
  private:
-  void open();
+  void open(std::ios::openmode mode);
 
   std::string path_;
   std::ofstream out_;

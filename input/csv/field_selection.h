@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "millrace/core/options.h"
-#include "millrace/input/graph/csv_dialect.h"
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/graph/row_block.h"
 
 namespace millrace {

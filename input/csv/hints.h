@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/input/graph/csv_dialect.h"
+#include "millrace/input/csv/csv_dialect.h"
 
 namespace millrace {
 

@@ -20,7 +20,7 @@ class OpenFiles {
   OpenFiles(FileSystem& files, size_t limit) : files_(files), limit_(limit) {}
 
   // Opens the file where it is not open yet. Throws IoError, also when the file is smaller than it was when it was
-  // matched; what a larger one has more is nobody's concern.
+  // matched.
   std::shared_ptr<const File> get(const FileEntry& entry);
 
  private:

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/file_text.h"
-#include "millrace/input/graph/csv_dialect.h"
 
 namespace millrace {
 

@@ -16,6 +16,15 @@ constexpr size_t kOpenFiles = 64;
 // How much of a file is looked at first.
 constexpr uint64_t kFirstLook = 65536;
 
+void note_growth(Chunk& chunk, uint64_t size) {
+  const FileEntry& file = *chunk.unit.file;
+  Note note;
+  note.kind = Note::Kind::print;
+  note.text = cat("warning: ", file.path, ": the file has grown since the run began, from ", file.size, " to ", size,
+                  " bytes; what was added is not read");
+  chunk.add(std::move(note));
+}
+
 Unit start_of(const std::shared_ptr<const FileEntry>& file) {
   Unit unit;
   unit.file = file;
@@ -39,7 +48,7 @@ RangeReader::RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect
 Port RangeReader::bind(const BindArgs&) {
   Port out;
   out.type = PortType::text;
-  out.dialect = dialect_;
+  out.format = std::make_shared<CsvDialect>(dialect_);
   return out;
 }
 
@@ -55,6 +64,7 @@ void RangeReader::apply(Chunk& chunk) const {
     chunk.fail(std::current_exception());
     return;
   }
+  if (unit.begin == 0 && file->size() > unit.file->size) note_growth(chunk, file->size());
   text.reserve(range_bytes_);
   text.start(std::move(file), unit);
   chunk.first_record = chunk.end_record = text.offset();

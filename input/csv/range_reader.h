@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/open_files.h"
 #include "millrace/input/csv/preamble.h"
-#include "millrace/input/graph/csv_dialect.h"
 #include "millrace/input/op.h"
 
 namespace millrace {

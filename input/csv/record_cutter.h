@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/record_scanner.h"
 #include "millrace/input/csv/text_index.h"
 #include "millrace/input/graph/chunk.h"
-#include "millrace/input/graph/csv_dialect.h"
 
 namespace millrace {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/record_cutter.h"
 #include "millrace/input/csv/row_converter.h"
-#include "millrace/input/graph/csv_dialect.h"
 
 namespace millrace {
 

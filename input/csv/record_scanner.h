@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/input/graph/csv_dialect.h"
+#include "millrace/input/csv/csv_dialect.h"
 
 namespace millrace {
 

@@ -29,10 +29,6 @@ void Chunk::fail(int64_t row, std::exception_ptr error, Place place) {
   add(std::move(note));
 }
 
-Place Chunk::place(int64_t row, int64_t column) const {
-  return {unit.file ? unit.file->path : std::string(), static_cast<int64_t>(rows.id(row).line), column};
-}
-
 void Chunk::keep_rows(std::span<const uint8_t> keep, std::string_view cause) {
   static constexpr char kOwner = 0;
   std::vector<Note>& moved = work().get<std::vector<Note>>(&kOwner);

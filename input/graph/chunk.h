@@ -140,8 +140,6 @@ class Chunk {
   void fail(int64_t row, std::exception_ptr error, Place place = {});
   // The same behind all rows.
   void fail(std::exception_ptr error, Place place = {}) { fail(rows.size(), std::move(error), std::move(place)); }
-  // Where row `row` came from, as a place for notes.
-  Place place(int64_t row, int64_t column = 0) const;
   // Leaves out the rows whose flag is 0, with a note that names `cause`; keep.size() == rows.size(). Notes move along.
   // REQUIRES: called from Transform::apply().
   void keep_rows(std::span<const uint8_t> keep, std::string_view cause);

@@ -35,8 +35,7 @@ void ChunkCursor::skip(int64_t rows) {
 void ChunkCursor::pass(const Note& note) {
   const Place place = place_of(note);
   if (note.kind == Note::Kind::error) raise_copy(note.error, place);
-  const std::vector<ChainLink>& links = chain_.links();
-  log_.pass(note, place, note.transform < links.size() ? links[note.transform].reporter : nullptr);
+  log_.pass(note, place, chain_.links());
 }
 
 Place ChunkCursor::place_of(const Note& note) const {

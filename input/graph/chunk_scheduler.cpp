@@ -34,7 +34,7 @@ bool ends_with_error(const Chunk& chunk) {
 
 }  // namespace
 
-ChunkScheduler::ChunkScheduler(Source& source, const TransformChain& chain, bool text)
+ChunkScheduler::ChunkScheduler(RowSource& source, const TransformChain& chain, bool text)
     : source_(source), chain_(chain), text_(text), work_(chain.links().size()) {}
 
 ChunkScheduler::~ChunkScheduler() {
@@ -335,7 +335,7 @@ bool ChunkScheduler::begin_task(Slot& slot, uint64_t sequence) {
 // Learns from a task that ended how large chunks get.
 void ChunkScheduler::measure(Slot& slot, const TaskMemory& memory) {
   const int64_t rows = slot.chunk.rows.size();
-  slot.waiting_rows = std::max<int64_t>(rows, 1);
+  slot.waiting_rows = std::max<int64_t>(rows + std::ssize(slot.chunk.notes), 1);
   slot.memory = slot.chunk.rows.memory();
   const RowMemory spare = memory.spare.memory();
   has_spares_ = has_spares_ || spare.bytes > 0;

@@ -35,7 +35,7 @@ struct ReadyChunk {
 class ChunkScheduler : private Task {
  public:
   // `text`: the source gives text, whose chunks must join. Both outlive this.
-  ChunkScheduler(Source& source, const TransformChain& chain, bool text);
+  ChunkScheduler(RowSource& source, const TransformChain& chain, bool text);
   ~ChunkScheduler() override;
   ChunkScheduler(const ChunkScheduler&) = delete;
   ChunkScheduler& operator=(const ChunkScheduler&) = delete;
@@ -76,7 +76,7 @@ class ChunkScheduler : private Task {
     Chunk chunk;
     std::exception_ptr failure;  // held back until it is known that the task began at a record
     uint64_t begin = 0, line = 0;
-    int64_t waiting_rows = 0;  // done and not handed on: its rows, at least 1
+    int64_t waiting_rows = 0;  // done and not handed on: its rows and notes, at least 1
     RowMemory memory;          // of the chunk's rows
   };
 
@@ -110,7 +110,7 @@ class ChunkScheduler : private Task {
   [[noreturn]] void raise_failure() const;
 
   // Constant after the set-up.
-  Source& source_;
+  RowSource& source_;
   const TransformChain& chain_;
   const bool text_;
   Executor* executor_ = nullptr;

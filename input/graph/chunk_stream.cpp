@@ -9,7 +9,7 @@ namespace millrace {
 
 namespace {
 
-std::vector<ChainLink> with_producer(Source& source, const std::string& name, const Port& port,
+std::vector<ChainLink> with_producer(RowSource& source, const std::string& name, const Port& port,
                                      std::vector<ChainLink> links) {
   links.insert(links.begin(), {.transform = &source.producer(), .name = name, .output = port});
   return links;
@@ -17,8 +17,10 @@ std::vector<ChainLink> with_producer(Source& source, const std::string& name, co
 
 }  // namespace
 
-ChunkStream::ChunkStream(Source& source, std::string name, const Port& source_port, std::vector<ChainLink> links)
+ChunkStream::ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+                         std::vector<ChainLink> links)
     : source_(source),
+      source_index_(source_index),
       name_(std::move(name)),
       text_(source_port.type == PortType::text),
       chain_(PortType::none, with_producer(source, name_, source_port, std::move(links))),
@@ -38,6 +40,7 @@ void ChunkStream::set_ahead(int64_t rows, int threads) {
 
 RowSpan ChunkStream::pull(int64_t at_most) {
   if (failure_) raise_copy(failure_);
+  if (ended_) return {};
   scheduler_.check();
   try {
     while (!scheduler_.cancelled()) {
@@ -53,11 +56,19 @@ RowSpan ChunkStream::pull(int64_t at_most) {
       }
       if (!enter_next_chunk()) break;
     }
+    if (!scheduler_.cancelled()) end();
     return {};
   } catch (...) {
     failure_ = std::current_exception();
     throw;
   }
+}
+
+// What was told behind the last row holds, and is not met again.
+void ChunkStream::end() {
+  ended_ = true;
+  position_bytes_ = bytes_;
+  log_.mark();
 }
 
 bool ChunkStream::enter_next_chunk() {
@@ -73,8 +84,7 @@ bool ChunkStream::enter_next_chunk() {
 void ChunkStream::note_pass(uint32_t pass) {
   if (in_pass_ && pass == pass_) return;
   if (in_pass_ && !pass_has_rows_ && source_.endless()) {
-    throw DataError(cat(name_, ": the data has no row to give, and without epochs it would be read forever"), {},
-                    "check what the files hold and what is left out, or set epochs");
+    throw_endless(name_);
   }
   in_pass_ = true;
   pass_ = pass;
@@ -99,6 +109,7 @@ void ChunkStream::rewind(uint32_t run) {
   run_ = run;
   positioned_ = false;
   position_bytes_ = bytes_before_chunk_ = bytes_;
+  ended_ = false;
   in_pass_ = false;
   log_.mark();
 }
@@ -121,6 +132,7 @@ void ChunkStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
 void ChunkStream::save(State& state) const {
   state.set("run", run_);
   state.set("bytes", position_bytes_);
+  state.set("ended", ended_ ? 1 : 0);
   if (positioned_) {
     state.set("position", {position_.pass, position_.file_ordinal, position_.offset, position_.line});
   }
@@ -132,7 +144,8 @@ void ChunkStream::restore(const State& state) {
   source_.check(state.scope("source"));
   rewind(static_cast<uint32_t>(state.value("run")));
   bytes_ = bytes_before_chunk_ = position_bytes_ = state.value("bytes");
-  log_.restore(state);
+  ended_ = state.value("ended") != 0;
+  log_.restore(state, chain_.links());
   if (!state.has("position")) return;
   const std::vector<uint64_t>& saved = state.values("position");
   if (saved.size() != 4)
@@ -150,13 +163,15 @@ uint64_t ChunkStream::memory_bound(int threads) const {
   const ChunkBound chunk = source_.chunk_bound();
   uint64_t row_bytes = 0;
   uint64_t work_bytes = chunk.text_bytes;
+  uint64_t note_bytes = 0;
   for (const ChainLink& link : chain_.links()) {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));
     work_bytes += link.transform->work_bound();
+    note_bytes = std::max(note_bytes, link.transform->note_bytes());
   }
   // Blocks grow by doubling; every task may hold a spare block besides its chunk.
-  const uint64_t chunk_bytes = 2 * chunk.rows * row_bytes;
-  return 2 * static_cast<uint64_t>(ahead_rows_) * row_bytes + (tasks + 2) * chunk_bytes +
+  const uint64_t chunk_bytes = 2 * chunk.rows * row_bytes + chunk.records * note_bytes;
+  return static_cast<uint64_t>(ahead_rows_) * (2 * row_bytes + note_bytes) + (tasks + 2) * chunk_bytes +
          (tasks + 1) * (work_bytes + chunk_bytes);
 }
 

@@ -12,6 +12,7 @@
 
 #include "millrace/input/graph/chunk_cursor.h"
 #include "millrace/input/graph/chunk_scheduler.h"
+#include "millrace/input/graph/empty_passes.h"
 #include "millrace/input/graph/note_log.h"
 #include "millrace/input/graph/transform_chain.h"
 #include "millrace/input/op.h"
@@ -20,15 +21,17 @@ namespace millrace {
 
 class ChunkStream : public RowStream {
  public:
-  // `links` are the transforms behind the source's producer; `source_port` is what the source gives. They refer to ops
-  // that outlive the stream.
-  ChunkStream(Source& source, std::string name, const Port& source_port, std::vector<ChainLink> links);
+  // `links` are the transforms behind the source's producer; `source_port` is what the source gives; `source_index` is
+  // RowId::source of its rows. They refer to ops that outlive the stream.
+  ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+              std::vector<ChainLink> links);
 
   // Before the first pull(). nullptr: every transform runs inside pull(). `events` outlives the stream.
   void start(Executor* executor, const StreamEvents* events);
 
   RowSpan pull(int64_t at_most) override;
   void rewind(uint32_t run) override;
+  bool has_source(uint32_t source) const override { return source == source_index_; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
   // The position behind the last row that was pulled: O(1), whatever the chunks and threads.
@@ -50,10 +53,12 @@ class ChunkStream : public RowStream {
 
  private:
   bool enter_next_chunk();
+  void end();
   void note_pass(uint32_t pass);
   void settle(const RowSpan& span);
 
-  Source& source_;
+  RowSource& source_;
+  const uint32_t source_index_;
   const std::string name_;
   const bool text_;
   const TransformChain chain_;
@@ -69,6 +74,7 @@ class ChunkStream : public RowStream {
   uint64_t bytes_ = 0;
   uint64_t bytes_before_chunk_ = 0;
   uint64_t chunk_begin_ = 0;
+  bool ended_ = false;  // the run has no more rows
   bool in_pass_ = false;
   uint32_t pass_ = 0;
   bool pass_has_rows_ = false;

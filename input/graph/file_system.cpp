@@ -34,13 +34,16 @@ class LocalFile : public File {
       close(descriptor_);
       fail(path, "cannot open the file", code);
     }
-    size_ = static_cast<uint64_t>(status.st_size);
   }
   ~LocalFile() override { close(descriptor_); }
   LocalFile(const LocalFile&) = delete;
   LocalFile& operator=(const LocalFile&) = delete;
 
-  uint64_t size() const override { return size_; }
+  uint64_t size() const override {
+    struct stat status = {};
+    if (fstat(descriptor_, &status) != 0) fail(path_, "cannot look at the file", errno);
+    return static_cast<uint64_t>(status.st_size);
+  }
 
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
     size_t done = 0;
@@ -69,7 +72,6 @@ class LocalFile : public File {
 
   std::string path_;
   int descriptor_;
-  uint64_t size_ = 0;
 };
 
 class LocalFileSystem : public FileSystem {
@@ -81,6 +83,12 @@ class LocalFileSystem : public FileSystem {
     if (stat(path.c_str(), &status) != 0) return Type::none;
     if (S_ISREG(status.st_mode)) return Type::file;
     return S_ISDIR(status.st_mode) ? Type::folder : Type::other;
+  }
+
+  bool same(const std::string& a, const std::string& b) override {
+    struct stat first, second;
+    if (stat(a.c_str(), &first) != 0 || stat(b.c_str(), &second) != 0) return a == b;
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
   }
 
   std::vector<std::string> match(const std::string& pattern) override { return glob_paths(pattern); }

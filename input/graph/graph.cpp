@@ -114,7 +114,7 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
         batch_size = before.output.batch_size;
         ports.back().type = PortType::rows;
       }
-      if (node.source != nullptr) node.source->set_upstream(before.source);
+      if (node.source != nullptr) node.source->set_names(before.names);
     }
     FileSystem* files = args.files != nullptr ? args.files : &FileSystem::local();
     node.output = at_node(node, [&] { return node.op->bind({ports, node.name, args.seed, files, source_index}); });
@@ -122,7 +122,7 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
       node.output.type = PortType::batches;
       node.output.batch_size = batch_size;
     }
-    if (node.source != nullptr && node.output.type != PortType::names) {
+    if (node.source != nullptr) {
       graph.sources.push_back(node.source);
       ++source_index;
     }
@@ -148,8 +148,9 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   std::vector<ChainLink> links;
   const GraphNode& node = graph.nodes[collect_links(graph, last, links)];
   if (node.source != nullptr) {
-    graph.chunk_streams.push_back(
-        std::make_unique<ChunkStream>(*node.source, node.name, node.output, std::move(links)));
+    const auto index = std::find(graph.sources.begin(), graph.sources.end(), node.source) - graph.sources.begin();
+    graph.chunk_streams.push_back(std::make_unique<ChunkStream>(*node.source, static_cast<uint32_t>(index), node.name,
+                                                                node.output, std::move(links)));
     return *graph.chunk_streams.back();
   }
   std::vector<RowStream*> streams;
@@ -157,8 +158,26 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   node.row_buffer->set_streams(std::move(streams));
   if (links.empty()) return *node.row_buffer;
   graph.transform_streams.push_back(std::make_unique<TransformStream>(
-      *node.row_buffer, node.output.rows, std::move(links), [&graph](const RowId& id) { return graph.place(id); }));
+      *node.row_buffer, node.output.rows, std::move(links),
+      SourceFacts{[&graph](const RowId& id) { return graph.place(id); },
+                  [&graph](const RowId& id) { return graph.sources[id.source]->endless(); }}));
   return *graph.transform_streams.back();
+}
+
+// Throws when an op would write over a file that another one reads.
+void check_output_files(const GraphImpl& graph, FileSystem& files) {
+  for (const GraphNode& writer : graph.nodes) {
+    for (const std::string& path : writer.op->output_files()) {
+      for (const GraphNode& reader : graph.nodes) {
+        if (reader.names == nullptr) continue;
+        for (const auto& file : reader.names->files()) {
+          if (!files.same(path, file->path)) continue;
+          throw writer.spec.error(cat(writer.name, " would write over ", path, ", an input file of ", reader.name),
+                                  "give it a path of its own");
+        }
+      }
+    }
+  }
 }
 
 void make_streams(GraphImpl& graph) {
@@ -184,6 +203,7 @@ InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const
   connect(impl->nodes);
   check_uses(impl->nodes);
   bind(*impl, args);
+  check_output_files(*impl, args.files != nullptr ? *args.files : FileSystem::local());
   make_streams(*impl);
   return InputGraph(std::move(impl));
 }
@@ -208,7 +228,7 @@ uint64_t InputGraph::memory_bound(int threads) const {
   uint64_t bytes = 0;
   for (const GraphNode& node : impl_->nodes) bytes += node.op->memory_bound();
   for (const auto& stream : impl_->chunk_streams) bytes += stream->memory_bound(threads);
-  for (const auto& stream : impl_->transform_streams) bytes += stream->memory_bound(batch_size);
+  for (const auto& stream : impl_->transform_streams) bytes += stream->memory_bound();
   uint64_t row_bytes = impl_->batch_links.empty() ? 0 : impl_->buffer_rows().row_bytes() + sizeof(RowId);
   for (const ChainLink& link : impl_->batch_links) {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));

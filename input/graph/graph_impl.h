@@ -11,12 +11,14 @@
 
 namespace millrace {
 
-// One op of the list. Exactly one of the four pointers below `op` is set; it is what `op` is.
+// One op of the list. Exactly one of the five pointers below `op` is set; it is what `op` is.
 struct GraphNode {
   std::string kind, name;
-  Spec spec;  // as written, for the place of errors
+  Spec spec;                               // as written, for the place of errors
+  std::vector<std::string> speed_options;  // those that change no row
   std::unique_ptr<Op> op;
-  Source* source = nullptr;
+  NameSource* names = nullptr;
+  RowSource* source = nullptr;
   Transform* transform = nullptr;
   RowBuffer* row_buffer = nullptr;
   BatchBuffer* batch_buffer = nullptr;
@@ -29,8 +31,8 @@ struct GraphImpl {
   Place place(const RowId& id) const { return sources[id.source]->place(id); }
 
   uint64_t seed = 0;
-  std::vector<GraphNode> nodes;  // an op stands behind its inputs
-  std::vector<Source*> sources;  // by RowId::source
+  std::vector<GraphNode> nodes;     // an op stands behind its inputs
+  std::vector<RowSource*> sources;  // by RowId::source
   Spec resolved;
   std::vector<std::string> warnings;
 

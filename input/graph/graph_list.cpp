@@ -1,7 +1,6 @@
 #include "millrace/input/graph/graph_list.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -12,9 +11,6 @@
 namespace millrace {
 
 namespace {
-
-// Options of any op that change no row and no order.
-constexpr std::array<std::string_view, 4> kSpeedOptions = {"threads", "capacity", "chunk_bytes", "bad_rows_file"};
 
 bool is_name(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -64,25 +60,22 @@ Spec resolved_item(const GraphNode& node, const Spec& options) {
 }
 
 void set_role(GraphNode& node) {
-  node.source = dynamic_cast<Source*>(node.op.get());
+  node.names = dynamic_cast<NameSource*>(node.op.get());
+  node.source = dynamic_cast<RowSource*>(node.op.get());
   node.transform = dynamic_cast<Transform*>(node.op.get());
   node.row_buffer = dynamic_cast<RowBuffer*>(node.op.get());
   node.batch_buffer = dynamic_cast<BatchBuffer*>(node.op.get());
-  const int roles = (node.source != nullptr) + (node.transform != nullptr) + (node.row_buffer != nullptr) +
-                    (node.batch_buffer != nullptr);
+  const int roles = (node.names != nullptr) + (node.source != nullptr) + (node.transform != nullptr) +
+                    (node.row_buffer != nullptr) + (node.batch_buffer != nullptr);
   if (roles != 1) {
-    throw InternalError(
-        cat("the input op ", node.kind, " must be one of source, transform, row buffer and batch buffer"));
+    throw InternalError(cat("the input op ", node.kind,
+                            " must be one of name source, row source, transform, row buffer and batch buffer"));
   }
 }
 
 void append_lines(const Spec& spec, const std::string& path, std::vector<std::string>& out) {
   if (spec.is_map()) {
-    for (const auto& [key, value] : spec.entries()) {
-      const bool option = path.find('.') == std::string::npos;
-      if (option && std::find(kSpeedOptions.begin(), kSpeedOptions.end(), key) != kSpeedOptions.end()) continue;
-      append_lines(value, cat(path, '.', key), out);
-    }
+    for (const auto& [key, value] : spec.entries()) append_lines(value, cat(path, '.', key), out);
   } else if (spec.is_list()) {
     for (size_t i = 0; i < spec.size(); ++i) append_lines(spec.items()[i], cat(path, '[', i, ']'), out);
   } else {
@@ -102,6 +95,9 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
     node.spec = item;
     take_graph_keys(wanted, node);
     node.op = registry.make(wanted, item, &options.emplace_back());
+    for (const OptionInfo& info : registry.find(node.kind, item).describe()) {
+      if (info.only_speed) node.speed_options.push_back(info.name);
+    }
     set_role(node);
     nodes.push_back(std::move(node));
   }
@@ -113,13 +109,17 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
   return nodes;
 }
 
-std::vector<std::string> fingerprint(const Spec& resolved, uint64_t seed) {
-  std::vector<std::string> lines = {cat("seed = ", seed)};
-  for (const Spec& item : resolved.items()) {
-    const auto& [kind, options] = item.entries().front();
-    const std::string& name = options.find("name")->as_string();
-    lines.push_back(cat(name, " is ", kind));
-    append_lines(options, name, lines);
+std::vector<std::string> fingerprint(const GraphImpl& graph) {
+  std::vector<std::string> lines = {cat("seed = ", graph.seed)};
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    const auto& [kind, options] = graph.resolved.items()[i].entries().front();
+    lines.push_back(cat(node.name, " is ", kind));
+    for (const auto& [key, value] : options.entries()) {
+      const auto& speed = node.speed_options;
+      if (std::find(speed.begin(), speed.end(), key) == speed.end())
+        append_lines(value, cat(node.name, '.', key), lines);
+    }
   }
   return lines;
 }

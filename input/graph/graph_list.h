@@ -15,6 +15,6 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
 
 // "batch_1.batch_size = 23" for every option that decides which rows come and in what order, one line each. Options
 // that only decide how fast they come are left out.
-std::vector<std::string> fingerprint(const Spec& resolved, uint64_t seed);
+std::vector<std::string> fingerprint(const GraphImpl& graph);
 
 }  // namespace millrace

@@ -6,7 +6,7 @@
 
 namespace millrace {
 
-void NoteLog::pass(const Note& note, const Place& place, Transform* transform) {
+void NoteLog::pass(const Note& note, const Place& place, const std::vector<ChainLink>& links) {
   if (note.kind == Note::Kind::print) {
     if (events_ != nullptr && events_->on_print) events_->on_print(note.text);
     return;
@@ -18,7 +18,7 @@ void NoteLog::pass(const Note& note, const Place& place, Transform* transform) {
   }
   now_.bad_rows += 1;
   const BadRow bad = {place, note.text, note.field, note.value};
-  if (transform != nullptr) transform->report(bad);
+  report(bad, note.transform, links);
   if (events_ != nullptr && events_->on_bad_row) events_->on_bad_row(bad);
   if (now_.bad_rows > note.limit) {
     throw DataError(cat(note.text, " (bad row ", now_.bad_rows, " of the run; max_bad_rows is ", note.limit, ')'),
@@ -36,14 +36,26 @@ void NoteLog::add_dropped(std::vector<Dropped>& out) const {
   for (size_t i = 0; i < causes_.size(); ++i) add_dropped_rows(out, causes_[i], now_.dropped[i]);
 }
 
+void NoteLog::report(const BadRow& row, size_t transform, const std::vector<ChainLink>& links) {
+  if (transform >= links.size() || links[transform].reporter == nullptr) return;
+  now_.reports.resize(links.size());
+  ++now_.reports[transform];
+  links[transform].reporter->report(row);
+}
+
 void NoteLog::save(State& state) const {
   state.set("bad_rows", marked_.bad_rows);
+  state.set("reports", marked_.reports);
   State& dropped = state.scope("dropped");
   for (size_t i = 0; i < marked_.dropped.size(); ++i) dropped.set(causes_[i], marked_.dropped[i]);
 }
 
-void NoteLog::restore(const State& state) {
+void NoteLog::restore(const State& state, const std::vector<ChainLink>& links) {
   now_.bad_rows = state.value("bad_rows");
+  now_.reports = state.values("reports");
+  for (size_t i = 0; i < std::min(now_.reports.size(), links.size()); ++i) {
+    if (links[i].reporter != nullptr) links[i].reporter->resume_reports(now_.reports[i]);
+  }
   const State& dropped = state.scope("dropped");
   for (const std::string& cause : dropped.keys()) now_.dropped[cause_index(cause)] = dropped.value(cause);
   marked_ = now_;

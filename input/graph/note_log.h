@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/input/op.h"
+#include "millrace/input/graph/transform_chain.h"
 
 namespace millrace {
 
@@ -23,9 +23,9 @@ class NoteLog {
  public:
   void set_events(const StreamEvents* events) { events_ = events; }
 
-  // Lets a note that is no error take effect; `place` is the note's, complete, and `transform` the one that attached
-  // it. Throws the DataError of a bad row beyond the limit, and whatever a callback or report throws.
-  void pass(const Note& note, const Place& place, Transform* transform);
+  // Lets a note that is no error take effect; `place` is the note's, complete, and `links` are the transforms, one of
+  // which attached it. Throws the DataError of a bad row beyond the limit, and whatever a callback or report throws.
+  void pass(const Note& note, const Place& place, const std::vector<ChainLink>& links);
   // The row before the notes to come was handed out.
   void mark();
 
@@ -33,14 +33,17 @@ class NoteLog {
   void add_dropped(std::vector<Dropped>& out) const;
 
   void save(State& state) const;
-  void restore(const State& state);
+  // Tells the reporters among `links`, the stream's, how many of their reports stand.
+  void restore(const State& state, const std::vector<ChainLink>& links);
 
  private:
   struct Tally {
     uint64_t bad_rows = 0;
     std::vector<uint64_t> dropped;  // by cause
+    std::vector<uint64_t> reports;  // by the number of the transform
   };
   size_t cause_index(std::string_view cause);
+  void report(const BadRow& row, size_t transform, const std::vector<ChainLink>& links);
 
   const StreamEvents* events_ = nullptr;
   std::vector<std::string> causes_;

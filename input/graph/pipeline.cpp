@@ -74,6 +74,7 @@ struct Pipeline::Impl {
   // The transforms behind the batch buffer.
   TransformChain chain;
   NoteLog log;
+  EmptyPasses empty_passes;
   ChunkCursor cursor;
   Chunk made;
   TaskMemory memory;
@@ -88,6 +89,7 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
       options(std::move(given)),
       events{options.on_bad_row, options.on_print},
       chain(PortType::batches, graph.batch_links),
+      empty_passes(graph.nodes.back().name, [this](const RowId& id) { return graph.sources[id.source]->endless(); }),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
   for (const auto& stream : graph.chunk_streams) stream->start(options.executor, &events);
@@ -141,6 +143,7 @@ int64_t Pipeline::Impl::fill_transformed(RowBlock& batch) {
     made.reset({});
     made.rows.configure(graph.buffer_rows(), most);
     if (fill(made.rows) == 0) return 0;
+    empty_passes.took(made.rows.id(made.rows.size() - 1));
     if (const std::exception_ptr failed = chain.apply(made, memory)) raise_copy(failed);
     cursor.enter(made, 0);
     while (const RowSpan span = cursor.next(most)) {
@@ -151,6 +154,7 @@ int64_t Pipeline::Impl::fill_transformed(RowBlock& batch) {
     cursor.leave();
     log.mark();
   }
+  empty_passes.gave();
   return batch.size();
 }
 
@@ -196,7 +200,7 @@ void Pipeline::Impl::for_each_state(const Body& body) const {
 }
 
 void Pipeline::Impl::save(State& state) const {
-  state.set_text("graph", as_lines(fingerprint(graph.resolved, graph.seed)));
+  state.set_text("graph", as_lines(fingerprint(graph)));
   state.set("rows", summary.rows);
   state.set("batches", summary.batches);
   state.set("passes", summary.passes);
@@ -207,7 +211,7 @@ void Pipeline::Impl::save(State& state) const {
 }
 
 void Pipeline::Impl::restore(const State& state) {
-  const std::string own = as_lines(fingerprint(graph.resolved, graph.seed));
+  const std::string own = as_lines(fingerprint(graph));
   if (const std::string& other = state.text("graph"); other != own) {
     throw DataError(cat("the input state was saved by another input: ", first_difference(own, other)), {},
                     "restore it with the configuration that saved it");
@@ -216,7 +220,7 @@ void Pipeline::Impl::restore(const State& state) {
   summary.batches = state.value("batches");
   summary.passes = state.value("passes");
   ended = state.value("ended") != 0;
-  log.restore(state.scope("notes"));
+  log.restore(state.scope("notes"), chain.links());
   const State& ops = state.scope("ops");
   for_each_state([&](const std::string& name, auto& part) { part.restore(ops.scope(name)); });
 }
@@ -270,7 +274,7 @@ InputStatistics Pipeline::statistics() const {
   const auto add = [&](const TransformChain& chain, const std::vector<TaskMemory::Work>& work) {
     for (size_t i = 0; i < work.size(); ++i) {
       const auto busy = static_cast<double>(work[i].nanoseconds) * kNanosecond;
-      out.ops.push_back({chain.links()[i].name, busy, work[i].rows, work[i].bytes});
+      out.ops.push_back({chain.links()[i].name, busy, work[i].rows, work[i].bytes, {}, 0});
     }
   };
   for (const auto& stream : graph.chunk_streams) {
@@ -278,8 +282,16 @@ InputStatistics Pipeline::statistics() const {
     out.second_tries += stream->scheduler().second_tries();
   }
   for (const auto& stream : graph.transform_streams) add(stream->chain(), stream->work());
-  const auto filling = static_cast<double>(impl_->fill_nanoseconds) * kNanosecond;
-  out.ops.push_back({graph.nodes[graph.batch_node].name, filling, impl_->filled_rows, 0});
+  for (const GraphNode& node : graph.nodes) {
+    if (node.row_buffer == nullptr && node.batch_buffer == nullptr) continue;
+    OpStatistics& op = out.ops.emplace_back();
+    op.name = node.name;
+    if (node.batch_buffer != nullptr) {
+      op.busy_seconds = static_cast<double>(impl_->fill_nanoseconds) * kNanosecond;
+      op.rows = impl_->filled_rows;
+    }
+    node.op->add_statistics(op);
+  }
   add(impl_->chain, impl_->memory.done);
   out.next_seconds = static_cast<double>(impl_->next_nanoseconds) * kNanosecond;
   out.wait_seconds = static_cast<double>(impl_->waited()) * kNanosecond;

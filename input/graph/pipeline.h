@@ -5,7 +5,7 @@
 //   RowBlock batch = pipeline.make_slot();
 //   while (pipeline.next(batch) > 0) { ... }
 //
-// next(), save() and restore() belong to one thread; cancel() may be called from any. The destructor joins every task.
+// One thread uses a Pipeline; place() and cancel() may be called from any. The destructor joins every task.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class InputGraph {
   InputGraph& operator=(InputGraph&&) noexcept;
   ~InputGraph();
 
-  // What the last op gives. rows or batches.
+  // What the last op gives: batches.
   const Port& output() const;
   // The list with every option of every op, names included.
   const Spec& resolved() const;
@@ -73,19 +73,12 @@ struct InputSummary {
   std::vector<Dropped> dropped;  // by cause; only causes that happened
 };
 
-// What an op did so far; the time is that of all threads together.
-struct OpStatistics {
-  std::string name;
-  double busy_seconds = 0;
-  uint64_t rows = 0;   // given out
-  uint64_t bytes = 0;  // of text, read or decoded
-};
-
 struct InputStatistics {
-  std::vector<OpStatistics> ops;  // sources, transforms and the batch buffer, in the order in which rows meet them
-  double next_seconds = 0;        // inside Pipeline::next()
-  double wait_seconds = 0;        // of these, waiting for chunks and helping meanwhile
-  uint64_t second_tries = 0;      // chunks decoded again because their task began inside a quoted field
+  std::vector<OpStatistics>
+      ops;                    // row sources and transforms before buffers, then buffers; of row buffers what they tell
+  double next_seconds = 0;    // inside Pipeline::next()
+  double wait_seconds = 0;    // of these, waiting for chunks and helping meanwhile
+  uint64_t second_tries = 0;  // chunks decoded again because their task began inside a quoted field
 };
 
 class Pipeline {
@@ -105,7 +98,7 @@ class Pipeline {
   // batch runs into, again at every further call. REQUIRES: `batch` was made by make_slot(), or like one.
   int64_t next(RowBlock& batch);
   bool cancelled() const;
-  // Makes next() return 0 soon, also a call that waits now. Idempotent.
+  // Makes next() return 0 soon, also a call that waits now; a read of a file that has begun is waited for. Idempotent.
   void cancel() noexcept;
 
   // Where a row of a batch came from.

@@ -52,8 +52,12 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
   const bool has_rows = input == PortType::rows || input == PortType::batches;
   try {
     link.transform->apply(chunk);
-  } catch (const DataError&) {
-    chunk.fail(has_rows ? 0 : chunk.rows.size(), std::current_exception());
+  } catch (const DataError& error) {
+    if (has_rows) {
+      throw InternalError(cat(link.name, " threw an error of the data without its row: ", error.message()), {},
+                          "give it to Chunk::fail() with the row");
+    }
+    chunk.fail(std::current_exception());
   }
   if (link.output.type != PortType::text) {
     if (chunk.rows.size() > 0 && !(chunk.rows.spec() == link.output.rows)) {

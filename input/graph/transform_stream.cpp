@@ -7,13 +7,24 @@
 
 namespace millrace {
 
+namespace {
+
+// Rows that are taken at once: enough to make a pass worth it, few enough to stay in a cache.
+constexpr uint64_t kBytesAtOnce = 1 << 18;
+constexpr uint64_t kRowsAtOnce = 1024;
+
+}  // namespace
+
 TransformStream::TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links,
-                                 std::function<Place(const RowId&)> place)
+                                 SourceFacts sources)
     : input_(input),
       input_rows_(std::move(input_rows)),
+      rows_at_once_(
+          static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_.row_bytes() + 1), 1, kRowsAtOnce))),
       chain_(PortType::rows, std::move(links)),
-      place_(std::move(place)),
-      cursor_(chain_, log_, place_) {}
+      sources_(std::move(sources)),
+      empty_passes_(name(), sources_.endless),
+      cursor_(chain_, log_, sources_.place) {}
 
 RowSpan TransformStream::pull(int64_t at_most) {
   if (failure_) raise_copy(failure_);
@@ -22,12 +33,16 @@ RowSpan TransformStream::pull(int64_t at_most) {
       if (cursor_.inside()) {
         const RowSpan span = cursor_.next(at_most);
         if (span) {
+          empty_passes_.gave();
           log_.mark();
           return span;
         }
         cursor_.leave();
       }
-      if (!take(at_most)) return {};
+      if (!take(at_most)) {
+        log_.mark();
+        return {};
+      }
     }
   } catch (...) {
     failure_ = std::current_exception();
@@ -36,8 +51,9 @@ RowSpan TransformStream::pull(int64_t at_most) {
 }
 
 bool TransformStream::take(int64_t at_most) {
-  const RowSpan span = input_.pull(at_most);
+  const RowSpan span = input_.pull(std::min(at_most, rows_at_once_));
   if (!span) return false;
+  empty_passes_.took(span.block->id(span.begin + span.count - 1));
   chunk_.reset({});
   chunk_.rows.configure(input_rows_, span.count);
   chunk_.rows.resize(span.count);
@@ -57,6 +73,7 @@ void TransformStream::transform() {
 
 void TransformStream::rewind(uint32_t run) {
   input_.rewind(run);
+  empty_passes_.gave();
   cursor_.leave();
   log_.mark();
 }
@@ -68,11 +85,11 @@ void TransformStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
   input_.fetch(id, fetched_.rows, 0);
   if (const std::exception_ptr failure = chain_.apply(fetched_, memory_)) raise_copy(failure);
   NoteLog silent;
-  ChunkCursor cursor(chain_, silent, place_);
+  ChunkCursor cursor(chain_, silent, sources_.place);
   cursor.enter(fetched_, 0);
   const RowSpan span = cursor.next(1);
   if (!span) {
-    throw DataError("the row is not what it was when the state was saved", place_(id),
+    throw DataError("the row is not what it was when the state was saved", sources_.place(id),
                     "a run goes on only with the data that it began with");
   }
   block.copy_row(*span.block, span.begin, row);
@@ -86,7 +103,7 @@ void TransformStream::save(State& state) const {
 }
 
 void TransformStream::restore(const State& state) {
-  log_.restore(state);
+  log_.restore(state, chain_.links());
   taken_ = load_ids(state, "taken");
   if (taken_.empty()) return;
   const auto rows = static_cast<int64_t>(taken_.size());
@@ -98,14 +115,14 @@ void TransformStream::restore(const State& state) {
   cursor_.skip(static_cast<int64_t>(state.value("passed")));
 }
 
-uint64_t TransformStream::memory_bound(int64_t rows) const {
+uint64_t TransformStream::memory_bound() const {
   uint64_t row_bytes = input_rows_.row_bytes();
   uint64_t work_bytes = 0;
   for (const ChainLink& link : chain_.links()) {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes());
     work_bytes += link.transform->work_bound();
   }
-  return 2 * static_cast<uint64_t>(rows) * (row_bytes + sizeof(RowId)) + work_bytes;
+  return 2 * static_cast<uint64_t>(rows_at_once_) * (row_bytes + sizeof(RowId)) + work_bytes;
 }
 
 }  // namespace millrace

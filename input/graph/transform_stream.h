@@ -5,11 +5,11 @@
 #pragma once
 
 #include <exception>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "millrace/input/graph/chunk_cursor.h"
+#include "millrace/input/graph/empty_passes.h"
 #include "millrace/input/graph/note_log.h"
 #include "millrace/input/graph/transform_chain.h"
 #include "millrace/input/op.h"
@@ -18,15 +18,14 @@ namespace millrace {
 
 class TransformStream : public RowStream {
  public:
-  // `place` says where a row came from.
-  TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links,
-                  std::function<Place(const RowId&)> place);
+  TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, SourceFacts sources);
 
   // Before the first pull(); `events` outlives the stream.
   void start(const StreamEvents* events) { log_.set_events(events); }
 
   RowSpan pull(int64_t at_most) override;
   void rewind(uint32_t run) override;
+  bool has_source(uint32_t source) const override { return input_.has_source(source); }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override { input_.set_ahead(rows, threads); }
   // The input's state is saved by whoever owns the input, and restored before this one's.
@@ -39,8 +38,8 @@ class TransformStream : public RowStream {
   const TransformChain& chain() const { return chain_; }
   const std::vector<TaskMemory::Work>& work() const { return memory_.done; }
   uint64_t bad_rows() const { return log_.bad_rows(); }
-  // Upper bound of the bytes held when pulls ask for at most `rows` rows.
-  uint64_t memory_bound(int64_t rows) const;
+  // Upper bound of the bytes held.
+  uint64_t memory_bound() const;
 
  private:
   bool take(int64_t at_most);
@@ -48,9 +47,11 @@ class TransformStream : public RowStream {
 
   RowStream& input_;
   const RowSpec input_rows_;
+  const int64_t rows_at_once_;
   const TransformChain chain_;
   NoteLog log_;
-  std::function<Place(const RowId&)> place_;
+  const SourceFacts sources_;
+  EmptyPasses empty_passes_;
   ChunkCursor cursor_;
   Chunk chunk_;
   std::vector<RowId> taken_;  // the rows that chunk_ was made of

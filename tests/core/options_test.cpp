@@ -83,6 +83,22 @@ TEST(Options, OneValueIsAListOfOne) {
             std::vector<std::string>{"NA"});
 }
 
+TEST(Options, SayWhichDecideOnlySpeed) {
+  struct Both {
+    int64_t rows = 0, threads = 1;
+    void declare(OptionReader& o) {
+      o.optional("rows", rows, "rows");
+      o.optional("threads", threads, "threads");
+      o.only_speed("threads");
+    }
+  };
+  const std::vector<OptionInfo> infos = describe_options<Both>();
+  ASSERT_EQ(infos.size(), 2u);
+  EXPECT_FALSE(infos[0].only_speed);
+  EXPECT_TRUE(infos[1].only_speed);
+  EXPECT_EQ(read_options<Both>(Spec::map().set("threads", 3)).threads, 3);
+}
+
 TEST(Options, RejectUnknownKeysAtTheirPlace) {
   Spec spec = map().set("rows", 1);
   Spec typo = plain("1");

@@ -22,15 +22,15 @@ struct CsvSetup {
 class CsvRun {
  public:
   explicit CsvRun(const CsvSetup& setup)
-      : queue_(make_op<Source>("filename_queue", setup.queue)),
-        reader_(make_op<Source>("csv_reader", setup.reader)),
+      : queue_(make_op<NameSource>("filename_queue", setup.queue)),
+        reader_(make_op<RowSource>("csv_reader", setup.reader)),
         decode_(make_op<Transform>("decode_csv", setup.decode)) {
     BindArgs args;
     args.files = setup.files;
     args.seed = setup.seed;
     args.name = "filename_queue";
     ports_.push_back(queue_->bind(args));
-    reader_->set_upstream(queue_.get());
+    reader_->set_names(queue_.get());
     args.name = "csv_reader";
     args.inputs = {&ports_[0], 1};
     ports_.push_back(reader_->bind(args));
@@ -42,8 +42,8 @@ class CsvRun {
         std::vector<ChainLink>{link("read", reader_->producer(), ports_[1]), link("decode_csv", *decode_, ports_[2])});
   }
 
-  Source& queue() { return *queue_; }
-  Source& reader() { return *reader_; }
+  NameSource& queue() { return *queue_; }
+  RowSource& reader() { return *reader_; }
   const Port& text_port() const { return ports_[1]; }
   const Port& output() const { return ports_[2]; }
   std::vector<RowId> ids;  // of the rows that came
@@ -136,7 +136,8 @@ class CsvRun {
     }
   }
 
-  std::unique_ptr<Source> queue_, reader_;
+  std::unique_ptr<NameSource> queue_;
+  std::unique_ptr<RowSource> reader_;
   std::unique_ptr<Transform> decode_;
   std::vector<Port> ports_;
   std::unique_ptr<TransformChain> chain_;

@@ -31,6 +31,7 @@ class FakeRows : public RowStream {
     return {&block_, 0, count};
   }
   void rewind(uint32_t) override { at_ = 0; }
+  bool has_source(uint32_t source) const override { return source == 1; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override {
     ++fetches;
     make(static_cast<int64_t>(id.offset), block, row);

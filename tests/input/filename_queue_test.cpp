@@ -24,8 +24,8 @@ class FilenameQueueTest : public ::testing::Test {
     for (const char* name : {"d/a", "d/b", "d/c", "d/d", "d/e"}) files_.files[name] = name;
     files_.folders.insert("d");
   }
-  std::unique_ptr<Source> make(const Spec& options, uint64_t seed = 23, std::string_view name = "filename_queue") {
-    auto op = make_op<Source>("filename_queue", options);
+  std::unique_ptr<NameSource> make(const Spec& options, uint64_t seed = 23, std::string_view name = "filename_queue") {
+    auto op = make_op<NameSource>("filename_queue", options);
     BindArgs args;
     args.files = &files_;
     args.seed = seed;
@@ -38,7 +38,7 @@ class FilenameQueueTest : public ::testing::Test {
     return error_of([&] { make(options); });
   }
   // The last letters of the next `count` paths; '.' at the end of the data.
-  static std::string next(Source& queue, int count) {
+  static std::string next(NameSource& queue, int count) {
     std::string out;
     Unit unit;
     while (count-- > 0) out += queue.next(unit) ? unit.file->path.back() : '.';
@@ -218,8 +218,6 @@ TEST_F(FilenameQueueTest, OpensFilesOnlyToLook) {
   EXPECT_EQ(files_.opened, 5);
   EXPECT_EQ(files_.open_now, 0);
 }
-
-TEST_F(FilenameQueueTest, HasNoProducer) { EXPECT_THROW(static_cast<void>(make(five())->producer()), InternalError); }
 
 }  // namespace
 }  // namespace millrace

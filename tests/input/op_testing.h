@@ -66,7 +66,10 @@ class MemoryFiles : public FileSystem {
       ++owner_.open_now;
     }
     ~MemoryFile() override { --owner_.open_now; }
-    uint64_t size() const override { return bytes_.size(); }
+    uint64_t size() const override {
+      const auto now = owner_.files_at_open.find(path_);
+      return now != owner_.files_at_open.end() ? now->second.size() : bytes_.size();
+    }
     size_t read(uint64_t offset, void* to, size_t bytes) const override {
       if (owner_.broken.contains(path_)) throw IoError("cannot read the file: Input/output error", {path_});
       if (offset >= bytes_.size()) return 0;

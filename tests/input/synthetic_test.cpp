@@ -26,7 +26,7 @@ struct Row {
 class SyntheticRun {
  public:
   explicit SyntheticRun(const Spec& options, uint64_t seed = 23, std::string_view name = "synthetic")
-      : op_(make_op<Source>("synthetic", options)) {
+      : op_(make_op<RowSource>("synthetic", options)) {
     BindArgs args;
     args.seed = seed;
     args.name = name;
@@ -34,7 +34,7 @@ class SyntheticRun {
     port_ = op_->bind(args);
   }
 
-  Source& op() { return *op_; }
+  RowSource& op() { return *op_; }
   const Port& port() const { return port_; }
 
   std::vector<Row> rows_of(const Unit& unit) {
@@ -59,7 +59,7 @@ class SyntheticRun {
   }
 
  private:
-  std::unique_ptr<Source> op_;
+  std::unique_ptr<RowSource> op_;
   Port port_;
   Chunk chunk_;
 };
@@ -200,7 +200,7 @@ TEST(Synthetic, FindsTheSameRowsAgain) {
 }
 
 TEST(Synthetic, RefusesOptionsThatMakeNoSense) {
-  const auto make_error = [](const Spec& with) { return error_of([&] { make_op<Source>("synthetic", with); }); };
+  const auto make_error = [](const Spec& with) { return error_of([&] { make_op<RowSource>("synthetic", with); }); };
   EXPECT_THAT(make_error(Spec::map().set("task", "product")), HasSubstr("task: expected sum"));
   EXPECT_THAT(make_error(Spec::map().set("features", 0)), HasSubstr("features: expected at least 1"));
   EXPECT_THAT(make_error(Spec::map().set("rows", -1)), HasSubstr("rows: expected at least 0"));

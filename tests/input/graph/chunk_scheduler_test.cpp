@@ -26,7 +26,7 @@ struct Harness {
   explicit Harness(IntegerOptions integers, StepOptions step_options = {})
       : source(integers),
         step(step_options),
-        port{.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()},
+        port{.type = PortType::rows, .format = {}, .rows = fake::integer_rows()},
         chain(PortType::none, {{.transform = &source.producer(), .name = "integers", .output = port},
                                {.transform = &step, .name = "step", .output = port}}),
         scheduler(source, chain, false) {}
@@ -175,7 +175,7 @@ TEST(ChunkScheduler, GivesMemoryBackAfterChunksOfUnequalSize) {
   };
   Executor executor(2);
   Uneven source(IntegerOptions{});
-  const Port port = {.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()};
+  const Port port = {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()};
   const TransformChain chain(PortType::none, {{.transform = &source.producer(), .name = "integers", .output = port}});
   ChunkScheduler scheduler(source, chain, false);
   scheduler.set_executor(&executor);
@@ -325,8 +325,8 @@ TEST(ChunkScheduler, RefusesAGapInTheText) {
   };
   fake::Lines source({"a\nb\nc\nd\n"}, 4, false);
   const Lazy cut;
-  const Port text = {.type = PortType::text, .dialect = {}, .rows = {}};
-  const Port rows = {.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()};
+  const Port text = {.type = PortType::text, .format = {}, .rows = {}};
+  const Port rows = {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()};
   const TransformChain chain(PortType::none, {{.transform = &source.producer(), .name = "lines", .output = text},
                                               {.transform = &cut, .name = "cut", .output = rows}});
   ChunkScheduler scheduler(source, chain, true);

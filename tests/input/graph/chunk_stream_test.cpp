@@ -23,8 +23,8 @@ using fake::Step;
 using fake::StepOptions;
 using fake::value;
 
-Port rows_port() { return {.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()}; }
-Port text_port() { return {.type = PortType::text, .dialect = {}, .rows = {}}; }
+Port rows_port() { return {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()}; }
+Port text_port() { return {.type = PortType::text, .format = {}, .rows = {}}; }
 
 // Executors of 0 (none), 1, 2, 3 and 8 threads.
 std::vector<std::unique_ptr<Executor>> executors() {
@@ -53,7 +53,7 @@ struct Integral {
   Integral(IntegerOptions integers, StepOptions step_options, Executor* executor, int64_t ahead = 50)
       : source(integers),
         step(step_options),
-        stream(source, "integers", rows_port(),
+        stream(source, 0, "integers", rows_port(),
                {{.transform = &step, .name = "step", .output = rows_port(), .reporter = &step}}),
         where(executor) {
     events.on_bad_row = [this](const BadRow& bad) { story.told.push_back(bad.place.text() + " " + bad.text); };
@@ -263,7 +263,7 @@ struct Textual {
           std::string fatal = "")
       : source(std::move(files), unit_bytes, true, 2),
         cut(std::move(bad), std::move(fatal)),
-        stream(source, "lines", text_port(),
+        stream(source, 0, "lines", text_port(),
                {{.transform = &cut, .name = "cut", .output = rows_port(), .reporter = &cut}}),
         where(executor) {
     events.on_bad_row = [this](const BadRow& row) { told.push_back(row.place.text()); };

@@ -69,14 +69,6 @@ TEST(Chunk, ErrorsNameTheRowAtFault) {
   EXPECT_FALSE(chunk.notes[1].id.has_value());
 }
 
-TEST(Chunk, PlacesRowsInTheUnitsFile) {
-  Chunk chunk;
-  fill(chunk, 4);
-  EXPECT_EQ(chunk.place(3, 9), (Place{"", 3, 9}));
-  chunk.unit.file = std::make_shared<FileEntry>(FileEntry{"a.csv", 0, 100});
-  EXPECT_EQ(chunk.place(3), (Place{"a.csv", 3, 0}));
-}
-
 TEST(Chunk, LeavesOutRowsAndMovesNotesAlong) {
   Workspace work;
   Chunk chunk;

@@ -11,6 +11,7 @@
 namespace millrace {
 namespace {
 
+using testing_support::error_of;
 using testing_support::MemoryFiles;
 using testing_support::row_text;
 
@@ -199,6 +200,42 @@ TEST(CsvGraph, GoesOnFromEveryBatchOnOtherThreadsAndChunks) {
   }
 }
 
+// 0 to 99 in x, one a line, some of them spoilt.
+std::string numbered(const std::map<int, std::string>& spoilt, int records = 100) {
+  std::string out = "x,note,y\n";
+  for (int i = 0; i < records; ++i) {
+    const auto found = spoilt.find(i);
+    out += found != spoilt.end() ? found->second : cat(i, ",n,", i, '\n');
+  }
+  return out;
+}
+
+// Bad rows behind the last good one are met once: before the save or after the restore, never both and never not at
+// all.
+TEST(CsvGraph, CountsBadRowsAtTheEndAcrossASave) {
+  MemoryFiles files;
+  files.files["a.csv"] = numbered({{10, "q,n,0\n"}, {11, "q,n,0\n"}, {12, "q,n,0\n"}}, 13);
+  for (const char* kind : {"batch", "shuffle_batch"}) {
+    for (int64_t k = 0; k <= 4; ++k) {
+      CsvSetup setup;
+      setup.decode.set("on_bad_row", "skip");
+      setup.batch_kind = kind;
+      setup.batch = Spec::map().set("batch_size", 4).set("allow_smaller_final_batch", true);
+      if (setup.batch_kind == "shuffle_batch") setup.batch.set("capacity", 20).set("min_after_dequeue", 6);
+      int told = 0;
+      const auto count = [&](const BadRow&) { ++told; };
+      const auto first = setup.start(files, nullptr, count);
+      rows_of(*first, k);
+      const auto second = setup.start(files, nullptr, count);
+      second->restore(first->save());
+      rows_of(*second);
+      EXPECT_EQ(second->summary().bad_rows, 3u) << kind << ' ' << k;
+      EXPECT_EQ(second->summary().rows, 10u);
+      EXPECT_GE(told, 3);
+    }
+  }
+}
+
 TEST(CsvGraph, AChangedFileRefusesTheState) {
   MemoryFiles files;
   Rows unused;
@@ -208,16 +245,6 @@ TEST(CsvGraph, AChangedFileRefusesTheState) {
   const State state = first->save();
   files.files["part-2.csv"] += "1,plain,2\n";
   EXPECT_THROW(shuffled(100, 50, 2).start(files, nullptr)->restore(state), DataError);
-}
-
-// 0 to 99 in x, one a line, some of them spoilt.
-std::string numbered(const std::map<int, std::string>& spoilt, int records = 100) {
-  std::string out = "x,note,y\n";
-  for (int i = 0; i < records; ++i) {
-    const auto found = spoilt.find(i);
-    out += found != spoilt.end() ? found->second : cat(i, ",n,", i, '\n');
-  }
-  return out;
 }
 
 TEST(CsvGraph, RaisesTheFirstErrorAfterTheSameBatches) {
@@ -316,6 +343,51 @@ TEST(CsvGraph, AFileThatShrankOrBreaksIsAnIoError) {
         << until.back();
     files.broken.clear();
   }
+}
+
+TEST(CsvGraph, AFileThatGrewIsReadToItsOldSizeWithAWarning) {
+  for (const auto& executor : executors()) {
+    MemoryFiles files;
+    files.files["a.csv"] = numbered({}, 20);
+    CsvSetup setup;
+    setup.queue.set("epochs", 2);
+    setup.reader.set("chunk_bytes", 30);
+    std::vector<std::string> printed;
+    Pipeline pipeline(InputGraph::build(setup.list(), builtin_ops(), {.seed = 23, .files = &files}),
+                      {executor.get(), {}, [&](std::string_view text) { printed.emplace_back(text); }, false});
+    files.files_at_open["a.csv"] = files.files["a.csv"] + "20,n,20\n";
+    EXPECT_EQ(rows_of(pipeline).size(), 40u);
+    const std::string warning =
+        cat("warning: a.csv: the file has grown since the run began, from ", files.files["a.csv"].size(), " to ",
+            files.files_at_open["a.csv"].size(), " bytes; what was added is not read");
+    EXPECT_EQ(printed, (Rows{warning, warning})) << "once a pass";
+  }
+}
+
+TEST(CsvGraph, NoOpWritesOverAnInputFile) {
+  MemoryFiles files;
+  files.files["a.csv"] = numbered({});
+  files.files["b.csv"] = numbered({});
+  CsvSetup setup;
+  setup.decode.set("on_bad_row", "skip").set("bad_rows_file", "b.csv");
+  const std::string error = error_of([&] { setup.start(files, nullptr); });
+  EXPECT_NE(error.find("decode_csv would write over b.csv, an input file of filename_queue; give it a path of its own"),
+            std::string::npos)
+      << error;
+}
+
+// Lines of rubbish make notes, which take memory, too.
+TEST(CsvGraph, BoundsTheMemoryOfBadRows) {
+  MemoryFiles files;
+  files.files["a.csv"] = numbered({}, 10);
+  CsvSetup setup;
+  const auto bound = [&] {
+    return InputGraph::build(setup.list(), builtin_ops(), {.seed = 23, .files = &files}).memory_bound(2);
+  };
+  setup.reader.set("chunk_bytes", 100000);
+  const uint64_t without = bound();
+  setup.decode.set("on_bad_row", "skip");
+  EXPECT_GE(bound() - without, 50000 * (sizeof(Note) + 100) * 4) << "two bytes a line, in every chunk that may exist";
 }
 
 // The seeds' experiment: 20 files of 100 rows, twice, in batches of 23.

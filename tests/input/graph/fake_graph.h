@@ -21,6 +21,8 @@ struct GroupOptions {
     o.optional("smaller", smaller, "whether the last batch may be smaller");
     o.optional("capacity", ahead, "rows that may wait");
     o.optional("threads", threads, "tasks at once");
+    o.only_speed("capacity");
+    o.only_speed("threads");
   }
 };
 
@@ -89,6 +91,7 @@ class First : public RowBuffer {
     passed_ = 0;
     input().rewind(run);
   }
+  void add_statistics(OpStatistics& out) const override { out.capacity = static_cast<uint64_t>(options_.rows); }
   void save(State& state) const override { state.set("passed", static_cast<uint64_t>(passed_)); }
   void restore(const State& state) override { passed_ = static_cast<int64_t>(state.value("passed")); }
 
@@ -115,10 +118,6 @@ class Zip : public RowBuffer {
     turn_ = 1 - turn_;
     return span;
   }
-  void fetch(const RowId& id, RowBlock& block, int64_t row) override { input(id.source).fetch(id, block, row); }
-  void set_ahead(int64_t rows, int threads) override {
-    for (size_t i : {0, 1}) input(i).set_ahead(rows, threads);
-  }
   void save(State& state) const override { state.set("turn", turn_); }
   void restore(const State& state) override { turn_ = state.value("turn"); }
 
@@ -127,14 +126,13 @@ class Zip : public RowBuffer {
 };
 
 // A source of names, and one of text that reads them: for ports only.
-class Names : public Source {
+class Names : public NameSource {
  public:
   using Options = NoOptions;
   static constexpr std::string_view kDoc = "names";
 
   explicit Names(NoOptions) {}
-  std::vector<PortType> inputs() const override { return {}; }
-  Port bind(const BindArgs&) override { return {.type = PortType::names, .dialect = {}, .rows = {}}; }
+  Port bind(const BindArgs&) override { return {.type = PortType::names, .format = {}, .rows = {}}; }
   bool next(Unit&) override { return false; }
   void rewind(uint32_t) override {}
   void seek(const Position&) override {}
@@ -142,18 +140,29 @@ class Names : public Source {
   void check(const State&) const override {}
   Unit unit_of(const RowId&) const override { return {}; }
   Place place(const RowId&) const override { return {}; }
-  const Transform& producer() const override { throw InternalError("names have no producer"); }
+  std::vector<std::shared_ptr<const FileEntry>> files() const override { return {}; }
 };
 
-class Reader : public Names {
+class Reader : public RowSource {
  public:
+  using Options = NoOptions;
   static constexpr std::string_view kDoc = "reads names";
-  using Names::Names;
+
+  explicit Reader(NoOptions) {}
   std::vector<PortType> inputs() const override { return {PortType::names}; }
   Port bind(const BindArgs&) override {
-    if (upstream_ == nullptr) throw InternalError("no upstream");
-    return {.type = PortType::text, .dialect = {}, .rows = {}};
+    if (names_ == nullptr) throw InternalError("no names");
+    return {.type = PortType::text, .format = {}, .rows = {}};
   }
+  bool next(Unit&) override { return false; }
+  void rewind(uint32_t) override {}
+  void seek(const Position&) override {}
+  void save(State&) const override {}
+  void check(const State&) const override {}
+  Unit unit_of(const RowId&) const override { return {}; }
+  Place place(const RowId&) const override { return {}; }
+  ChunkBound chunk_bound() const override { return {}; }
+  const Transform& producer() const override { throw InternalError("nothing is ever read"); }
 };
 
 // A step that cannot be bound.

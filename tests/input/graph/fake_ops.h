@@ -48,7 +48,7 @@ struct IntegerOptions {
   }
 };
 
-class Integers : public Source {
+class Integers : public RowSource {
  public:
   using Options = IntegerOptions;
   static constexpr std::string_view kDoc = "integers in order";
@@ -58,7 +58,7 @@ class Integers : public Source {
   std::vector<PortType> inputs() const override { return {}; }
   Port bind(const BindArgs& args) override {
     source_ = args.source_index;
-    return {.type = PortType::rows, .dialect = {}, .rows = integer_rows()};
+    return {.type = PortType::rows, .format = {}, .rows = integer_rows()};
   }
   bool next(Unit& unit) override {
     const auto rows = static_cast<uint64_t>(options_.rows);
@@ -208,8 +208,10 @@ class Step : public Transform {
     if (options_.as_float) change_field(chunk);
   }
   void report(const BadRow& bad) override { reported.push_back(bad.text); }
+  void resume_reports(uint64_t reports) override { resumed = reports; }
 
   std::vector<std::string> reported;
+  uint64_t resumed = 0;
 
  private:
   static bool is_multiple(int64_t x, int64_t of) { return of > 0 && x % of == 0; }

@@ -71,7 +71,7 @@ inline std::string random_text(uint64_t seed, int records) {
   return out;
 }
 
-class Lines : public Source {
+class Lines : public RowSource {
  public:
   Lines(std::vector<std::string> files, uint64_t unit_bytes, bool header, uint32_t passes = 1)
       : files_(std::move(files)), unit_bytes_(unit_bytes), passes_(passes), producer_(*this, header) {
@@ -82,7 +82,7 @@ class Lines : public Source {
   }
 
   std::vector<PortType> inputs() const override { return {}; }
-  Port bind(const BindArgs&) override { return {.type = PortType::text, .dialect = {}, .rows = {}}; }
+  Port bind(const BindArgs&) override { return {.type = PortType::text, .format = {}, .rows = {}}; }
   bool next(Unit& unit) override {
     if (begun_ && at_ >= files_[file_].size()) {
       at_ = 0;
@@ -105,6 +105,7 @@ class Lines : public Source {
     sought_ = false;
     return true;
   }
+  ChunkBound chunk_bound() const override { return {unit_bytes_, unit_bytes_, unit_bytes_}; }
   void rewind(uint32_t run) override {
     run_ = run;
     pass_ = 0;
@@ -192,7 +193,7 @@ class Cut : public Transform {
  public:
   explicit Cut(std::string bad = "", std::string fatal = "") : bad_(std::move(bad)), fatal_(std::move(fatal)) {}
   std::vector<PortType> inputs() const override { return {PortType::text}; }
-  Port bind(const BindArgs&) override { return {.type = PortType::rows, .dialect = {}, .rows = integer_rows()}; }
+  Port bind(const BindArgs&) override { return {.type = PortType::rows, .format = {}, .rows = integer_rows()}; }
   void apply(Chunk& chunk) const override {
     const std::string_view bytes = chunk.text->bytes();
     chunk.rows.configure(integer_rows(), 4);

@@ -63,8 +63,9 @@ TEST(GraphList, RefusesUnknownOptions) {
 
 TEST(GraphList, WritesEveryOptionAndReadsItAgain) {
   const Spec spec = list({Spec::of("integers"), op("group", {{"batch_size", of(9)}, {"from", of("integers")}})});
-  Spec resolved, again;
-  read_graph_list(spec, fake::registry(), resolved);
+  GraphImpl first, second;
+  first.nodes = read_graph_list(spec, fake::registry(), first.resolved);
+  const Spec& resolved = first.resolved;
   ASSERT_EQ(resolved.size(), 2u);
   const Spec& group = *resolved.items()[1].find("group");
   EXPECT_EQ(group.find("name")->as_string(), "group");
@@ -72,15 +73,17 @@ TEST(GraphList, WritesEveryOptionAndReadsItAgain) {
   EXPECT_EQ(group.find("batch_size")->as_int(), 9);
   EXPECT_TRUE(group.find("smaller")->as_bool());
   EXPECT_EQ(group.path(), "input[1].group");
-  read_graph_list(resolved, fake::registry(), again);
-  EXPECT_EQ(fingerprint(again, 1), fingerprint(resolved, 1));
+  second.nodes = read_graph_list(resolved, fake::registry(), second.resolved);
+  EXPECT_EQ(fingerprint(second), fingerprint(first));
 }
 
 TEST(GraphList, FingerprintsWhatDecidesTheRows) {
-  Spec resolved;
-  read_graph_list(list({op("first", {{"rows", of(5)}}), op("group", {{"threads", of(3)}, {"capacity", of(9)}})}),
-                  fake::registry(), resolved);
-  EXPECT_EQ(fingerprint(resolved, 23),
+  GraphImpl graph;
+  graph.seed = 23;
+  graph.nodes =
+      read_graph_list(list({op("first", {{"rows", of(5)}}), op("group", {{"threads", of(3)}, {"capacity", of(9)}})}),
+                      fake::registry(), graph.resolved);
+  EXPECT_EQ(fingerprint(graph),
             (std::vector<std::string>{"seed = 23", "first is first", "first.name = \"first\"", "first.rows = \"5\"",
                                       "group is group", "group.name = \"group\"", "group.batch_size = \"4\"",
                                       "group.smaller = \"true\""}));

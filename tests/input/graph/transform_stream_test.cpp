@@ -14,17 +14,18 @@ using fake::Step;
 using fake::StepOptions;
 using fake::value;
 
-Port rows_port() { return {.type = PortType::rows, .dialect = {}, .rows = fake::integer_rows()}; }
+Port rows_port() { return {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()}; }
 
 // Integers, and a step behind their stream.
 struct Harness {
   explicit Harness(StepOptions options, int64_t rows = 30)
       : source({.rows = rows, .unit_rows = 4}),
         step(options),
-        input(source, "integers", rows_port(), {}),
+        input(source, 0, "integers", rows_port(), {}),
         stream(input, fake::integer_rows(),
                {{.transform = &step, .name = "step", .output = output(), .reporter = &step}},
-               [this](const RowId& id) { return source.place(id); }) {
+               SourceFacts{[this](const RowId& id) { return source.place(id); },
+                           [this](const RowId&) { return source.endless(); }}) {
     stream.start(&events);
   }
   Port output() {
@@ -138,7 +139,7 @@ TEST(TransformStream, GoesOnFromEveryRowAndBeforeAnError) {
 
 TEST(TransformStream, BoundsItsMemory) {
   Harness harness({});
-  EXPECT_EQ(harness.stream.memory_bound(100), 2 * 100 * (64 + sizeof(RowId)));
+  EXPECT_EQ(harness.stream.memory_bound(), 2 * 1024 * (64 + sizeof(RowId)));
 }
 
 }  // namespace

@@ -4,11 +4,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "millrace/input/op.h"
 
 namespace millrace {
 
-struct CsvDialect {
+struct CsvDialect final : TextFormat {
+  std::string_view name() const override { return "CSV"; }
+
   char delimiter = ',';
   std::optional<char> quote = '"';
   std::optional<char> comment;  // a record that starts with it is skipped

@@ -1,0 +1,30 @@
+#include <algorithm>
+
+#include "millrace/core/text.h"
+#include "millrace/input/op.h"
+
+namespace millrace {
+
+void RowBuffer::rewind(uint32_t run) {
+  for (RowStream* stream : streams_) stream->rewind(run);
+}
+
+bool RowBuffer::has_source(uint32_t source) const {
+  return std::any_of(streams_.begin(), streams_.end(),
+                     [&](const RowStream* stream) { return stream->has_source(source); });
+}
+
+void RowBuffer::fetch(const RowId& id, RowBlock& block, int64_t row) {
+  for (RowStream* stream : streams_) {
+    if (stream->has_source(id.source)) return stream->fetch(id, block, row);
+  }
+  throw DataError(cat("the saved state holds a row of source ", id.source, ", which this input does not have"));
+}
+
+void RowBuffer::set_ahead(int64_t rows, int threads) {
+  const auto inputs = static_cast<int64_t>(streams_.size());
+  const auto share = [&](int64_t all) { return all == 0 ? 0 : std::max<int64_t>(all / inputs, 1); };
+  for (RowStream* stream : streams_) stream->set_ahead(share(rows), static_cast<int>(share(threads)));
+}
+
+}  // namespace millrace

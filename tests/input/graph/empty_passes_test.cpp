@@ -1,0 +1,45 @@
+#include "millrace/input/graph/empty_passes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::error_of;
+
+RowId row_of(uint32_t source, uint32_t pass) {
+  RowId id;
+  id.source = source;
+  id.pass = pass;
+  return id;
+}
+
+TEST(EmptyPasses, RefusesAWholePassThatGaveNothing) {
+  EmptyPasses passes("filter", [](const RowId&) { return true; });
+  passes.took(row_of(0, 3));
+  passes.took(row_of(0, 4));
+  EXPECT_EQ(error_of([&] { passes.took(row_of(0, 5)); }),
+            "filter: the data has no row to give, and without epochs it would be read forever; check what the files "
+            "hold and what is left out, or set epochs");
+}
+
+TEST(EmptyPasses, AnyRowThatIsGivenOutWillDo) {
+  EmptyPasses passes("filter", [](const RowId&) { return true; });
+  for (uint32_t pass = 0; pass < 10; ++pass) {
+    passes.took(row_of(0, pass));
+    passes.took(row_of(1, 2 * pass));
+    passes.gave();
+  }
+}
+
+TEST(EmptyPasses, DataThatEndsMayBeEmpty) {
+  EmptyPasses passes("filter", [](const RowId& id) { return id.source == 1; });
+  for (uint32_t pass = 0; pass < 10; ++pass) passes.took(row_of(0, pass));
+  passes.took(row_of(1, 0));
+  EXPECT_THROW(passes.took(row_of(1, 2)), DataError);
+}
+
+}  // namespace
+}  // namespace millrace
