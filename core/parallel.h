@@ -18,6 +18,7 @@
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/hd.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 
 #if defined(__CUDACC__)
@@ -55,7 +56,7 @@ void for_each_index(Context& context, int64_t count, F body) {
     });
     return;
   }
-  const int64_t blocks = (count + kIndexBlock - 1) / kIndexBlock;
+  const int64_t blocks = ceil_div(count, kIndexBlock);
   context.executor().parallel_for(blocks, [count, body](int64_t block) {
     const F local = body;
     const int64_t end = std::min(count, (block + 1) * kIndexBlock);
@@ -78,7 +79,7 @@ void for_each_row_column(Context& context, int64_t rows, int64_t columns, F body
     return;
   }
   const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));
-  const int64_t blocks = (rows + rows_a_block - 1) / rows_a_block;
+  const int64_t blocks = ceil_div(rows, rows_a_block);
   const auto run_block = [rows, columns, rows_a_block, body](int64_t block) {
     const F local = body;
     const int64_t end = std::min(rows, (block + 1) * rows_a_block);
