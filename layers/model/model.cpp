@@ -63,24 +63,23 @@ void check_dtype(const NamedSpec& field, DType dtype) {
       {}, cat("decode it with `type: ", to_string(dtype), "`"));
 }
 
+TensorView view_of(const Parameter& entry, DType dtype, const Memory& memory) {
+  return TensorView(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
+}
+
 // Gives every entry its offset and returns memory for all, initialised.
 Memory allocate(std::vector<Parameter>& list, DType dtype, uint64_t seed, Context& context) {
   size_t bytes = 0;
   for (Parameter& entry : list) {
     entry.offset = bytes;
-    bytes += aligned_bytes(TensorSpec{entry.shape, dtype}.bytes());
+    bytes = add_bytes(bytes, aligned_bytes(TensorSpec{entry.shape, dtype}.bytes()));
   }
   Memory memory(context.device(), bytes);
   for (const Parameter& entry : list) {
-    const TensorView values(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
-    initialize(context, entry.name, entry.initializer, seed, values);
+    initialize(context, entry.name, entry.initializer, seed, view_of(entry, dtype, memory));
   }
   context.synchronize();
   return memory;
-}
-
-TensorView view_of(const Parameter& entry, DType dtype, const Memory& memory) {
-  return TensorView(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
 }
 
 }  // namespace

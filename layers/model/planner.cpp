@@ -150,8 +150,7 @@ class Planner {
     }
     if (planned.keeps_output) output_end = std::max(output_end, back);
 
-    const TensorView& y = planned.output;
-    const size_t bytes = y.row_bytes() * static_cast<size_t>(y.rows());
+    const size_t bytes = planned.output.bytes();
     Places places;
     places.output = arena.add(bytes, now, output_end);
     places.saved = arena.add(planned.plan->saved_bytes(), now, planned.trained ? back : now);

@@ -170,6 +170,35 @@ TEST_F(ModelTest, RefusesALayerThatDeclaresANameTwice) {
   }
 }
 
+// Parameters of 2^62 bytes each.
+class Enormous final : public Layer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "declares more than memory can hold";
+  explicit Enormous(const Options&) {}
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
+    for (const char* name : {"a", "b", "c", "d"}) params.parameter(name, {int64_t{1} << 59}, {});
+    return inputs[0];
+  }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return nullptr; }
+};
+
+TEST_F(ModelTest, RefusesParametersThatItCannotCount) {
+  LayerCatalog catalog = LayerCatalog::builtin();
+  catalog.layers.add<Enormous>("enormous");
+  try {
+    Model::build({.layers = layer_nodes({{.kind = "enormous"}}, catalog),
+                  .inputs = features(Shape{3}, DType::f64),
+                  .dtype = DType::f64},
+                 context_);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "13835058055282163712 + 4611686018427387904 bytes are more than memory can hold");
+  }
+}
+
 TEST_F(ModelTest, IsMovable) {
   Model model = build(kMlp, features(Shape{5}));
   const std::vector<double> before = read_values(model.parameter(0));
