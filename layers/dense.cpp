@@ -116,8 +116,8 @@ class Dense final : public Layer {
     require_float(inputs[0]);
     require_vector(inputs[0]);
     const int64_t in = inputs[0].shape[0], units = options_.units;
-    params.parameter("weight", {units, in}, {Initializer::Kind::glorot_uniform, in, units});
-    if (options_.bias) params.parameter("bias", {units}, {Initializer::Kind::zeros});
+    params.parameter("weight", {units, in}, glorot_uniform(in, units));
+    if (options_.bias) params.parameter("bias", {units}, Initializer::constant(0));
     return {Shape{units}, inputs[0].dtype};
   }
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {

@@ -5,6 +5,7 @@
 // docs/extending.md shows how to write one; elementwise layers derive from SimpleLayer (simple_layer.h).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,12 +22,26 @@ namespace millrace {
 
 enum class Mode : uint8_t { train, predict };
 
-// How a parameter begins. Draws are philox(seed, fnv1a64(parameter's name), index): see docs/design.md.
+// How a parameter or a piece of state begins; zeros unless it says otherwise. initialize.h has the formulas.
 struct Initializer {
-  enum class Kind : uint8_t { zeros, ones, glorot_uniform };
-  Kind kind = Kind::zeros;
-  int64_t fan_in = 0, fan_out = 0;  // glorot_uniform: uniform in +-sqrt(6 / (fan_in + fan_out))
+  enum class Kind : uint8_t { constant, uniform, normal };
+  Kind kind = Kind::constant;
+  double value = 0;  // the constant; the bound of uniform draws, which lie in +-value; the deviation of normal ones
+
+  static constexpr Initializer constant(double value) { return {Kind::constant, value}; }
+  static constexpr Initializer uniform(double bound) { return {Kind::uniform, bound}; }
+  static constexpr Initializer normal(double deviation) { return {Kind::normal, deviation}; }
+
+  bool operator==(const Initializer&) const = default;
 };
+
+// Usual spreads of weights, from the number of values that each output reads and that each input reaches.
+inline Initializer glorot_uniform(int64_t fan_in, int64_t fan_out) {
+  return Initializer::uniform(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)));
+}
+inline Initializer he_normal(int64_t fan_in) {
+  return Initializer::normal(std::sqrt(2.0 / static_cast<double>(fan_in)));
+}
 
 // Given to build(): what the layer keeps between steps.
 class ParamBuilder {

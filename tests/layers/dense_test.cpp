@@ -144,9 +144,7 @@ TEST(Dense, DeclaresWeightAndBias) {
   ASSERT_EQ(run.parameter_count(), 2U);
   EXPECT_EQ(run.parameter_name(0), "weight");
   EXPECT_EQ(run.parameter(0).size(), 20U);
-  EXPECT_EQ(run.initializer(0).kind, Initializer::Kind::glorot_uniform);
-  EXPECT_EQ(run.initializer(0).fan_in, 5);
-  EXPECT_EQ(run.initializer(0).fan_out, 4);
+  EXPECT_EQ(run.initializer(0), glorot_uniform(5, 4));
   EXPECT_EQ(run.parameter_name(1), "bias");
   EXPECT_EQ(run.parameter(1), filled(4, 0));
 }

@@ -66,7 +66,7 @@ TEST_F(ModelTest, KeepsParametersInOneAlignedBlock) {
 TEST_F(ModelTest, BeginsWithValuesKeyedByParameterName) {
   Model model = build(kMlp, features(Shape{5}));
   Tensor expected(Device::cpu(), {Shape{1, 20}, DType::f32});
-  initialize(context_, "dense_2.weight", {Initializer::Kind::glorot_uniform, 20, 1}, 23, expected.view());
+  initialize(context_, "dense_2.weight", glorot_uniform(20, 1), 23, expected.view());
   EXPECT_EQ(read_values(model.parameter(2)), read_values(expected.view()));
   EXPECT_EQ(read_values(model.parameter(1)), filled(20, 0));
 
@@ -132,9 +132,9 @@ class Stateful final : public Layer {
   static constexpr std::string_view kDoc = "keeps a state";
   explicit Stateful(const Options& options) : twice_(options.twice) {}
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
-    params.state("mean", {3}, {Initializer::Kind::zeros});
-    params.parameter("scale", {2}, {Initializer::Kind::ones});
-    params.state("variance", {20}, {Initializer::Kind::ones});
+    params.state("mean", {3}, {});
+    params.parameter("scale", {2}, Initializer::constant(1));
+    params.state("variance", {20}, Initializer::constant(1));
     if (twice_) params.parameter("mean", {1}, {});
     return inputs[0];
   }
