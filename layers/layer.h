@@ -76,7 +76,7 @@ struct ForwardArgs {
   TensorView output;
   void* saved = nullptr;           // kept until backward: saved_bytes()
   void* scratch = nullptr;         // free to use during the call: scratch_bytes()
-  const uint64_t* step = nullptr;  // steps finished before this one; in the device's memory
+  const uint64_t* step = nullptr;  // forward passes in mode train before this one; in the device's memory
 };
 
 struct BackwardArgs {
@@ -88,7 +88,7 @@ struct BackwardArgs {
   std::span<const Destination> parameter_gradients;  // null where not needed; may be the parameter itself
   const void* saved = nullptr;
   void* scratch = nullptr;
-  const uint64_t* step = nullptr;
+  const uint64_t* step = nullptr;  // the same as forward's
 };
 
 // One step's work: allocates nothing, synchronises nothing, may be captured into a CUDA graph.
