@@ -50,7 +50,7 @@ class ParamBuilder {
   // A trained value. `name` is short ("weight"); the model puts the layer's name before it.
   // Parameters appear in args.params in the order of these calls.
   virtual void parameter(std::string_view name, const Shape& shape, Initializer initializer) = 0;
-  // Kept and saved, not trained (running means). Appears in args.state.
+  // Kept and saved, not trained (running means). Appears in args.state, likewise in order.
   virtual void state(std::string_view name, const Shape& shape, Initializer initializer) = 0;
 };
 
@@ -72,7 +72,8 @@ struct PlanArgs {
 struct ForwardArgs {
   std::span<const ConstTensorView> inputs;
   std::span<const ConstTensorView> params;
-  std::span<const TensorView> state;
+  std::span<const ConstTensorView> state;
+  std::span<const TensorView> mutable_state;  // the same memory, to be changed; empty in mode predict
   TensorView output;
   void* saved = nullptr;           // kept until backward: saved_bytes()
   void* scratch = nullptr;         // free to use during the call: scratch_bytes()
@@ -82,7 +83,8 @@ struct ForwardArgs {
 struct BackwardArgs {
   std::span<const ConstTensorView> inputs;  // null unless the plan's backward_reads_inputs()
   std::span<const ConstTensorView> params;
-  ConstTensorView output;  // null unless backward_reads_output()
+  std::span<const ConstTensorView> state;  // as forward left it
+  ConstTensorView output;                  // null unless backward_reads_output()
   ConstTensorView output_gradient;
   std::span<const Destination> input_gradients;      // null where not needed
   std::span<const Destination> parameter_gradients;  // null where not needed; may be the parameter itself

@@ -40,6 +40,7 @@ struct ModelPlan::Impl {
       layer.plan->forward(context, {.inputs = layer.inputs,
                                     .params = layer.params,
                                     .state = layer.state,
+                                    .mutable_state = layer.mutable_state,
                                     .output = layer.output,
                                     .saved = layer.saved,
                                     .scratch = layer.forward_scratch,
@@ -55,6 +56,7 @@ struct ModelPlan::Impl {
       const ScopeName scope(context, layer.name);
       layer.plan->backward(context, {.inputs = layer.kept_inputs,
                                      .params = layer.params,
+                                     .state = layer.state,
                                      .output = layer.kept_output,
                                      .output_gradient = layer.output_gradient,
                                      .input_gradients = layer.input_gradients,

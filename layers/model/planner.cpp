@@ -177,7 +177,11 @@ class Planner {
       planned.parameter_gradients.push_back({.view = parameter, .beta = out_.in_place ? 1.0F : 0.0F});
       planned.gradient_offsets.push_back(model_.parameters()[from.first_parameter + i].offset);
     }
-    for (size_t i = 0; i < from.state_count; ++i) planned.state.push_back(model_.state(from.first_state + i));
+    for (size_t i = 0; i < from.state_count; ++i) {
+      const TensorView state = model_.state(from.first_state + i);
+      planned.state.push_back(state);
+      if (training()) planned.mutable_state.push_back(state);
+    }
     planned.kept_inputs.assign(planned.inputs.size(), {});
     if (planned.keeps_inputs) planned.kept_inputs = planned.inputs;
     if (planned.keeps_output) planned.kept_output = planned.output;

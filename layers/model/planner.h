@@ -26,7 +26,8 @@ struct PlannedLayer {
   std::vector<ConstTensorView> inputs;
   std::vector<ConstTensorView> kept_inputs;  // what backward sees: the inputs or null views
   std::vector<ConstTensorView> params;
-  std::vector<TensorView> state;
+  std::vector<ConstTensorView> state;
+  std::vector<TensorView> mutable_state;  // the same; empty in mode predict
   TensorView output;
   ConstTensorView kept_output;  // likewise
   TensorView output_gradient;

@@ -113,6 +113,8 @@ class LayerRun final : private ParamBuilder {
 
   void set_input(size_t i, const std::vector<double>& values) { write_values(inputs_.at(i).view(), values); }
   void set_parameter(size_t i, const std::vector<double>& values) { write_values(parameters_.at(i).view(), values); }
+  // What every forward() begins with; the initial values unless set.
+  void set_state(size_t i, const std::vector<double>& values) { first_state_.at(i) = values; }
   void set_output_gradient(const std::vector<double>& values) { write_values(output_gradient_.view(), values); }
   // What is in a gradient's place before backward; NaN unless set.
   void set_input_gradient(size_t i, const std::vector<double>& values) {
@@ -130,11 +132,17 @@ class LayerRun final : private ParamBuilder {
     write_values(output_.view(), nans(output_.spec().shape.elements()));
     poison_scratch();
     std::vector<ConstTensorView> inputs, params;
+    std::vector<TensorView> mutable_state;
     for (Tensor& input : inputs_) inputs.push_back(input.view());
     for (Tensor& parameter : parameters_) params.push_back(parameter.view());
+    for (size_t i = 0; i < states_.size(); ++i) {
+      write_values(states_[i].view(), first_state_[i]);
+      if (case_.mode == Mode::train) mutable_state.push_back(states_[i].view());
+    }
     plan_->forward(context_, {.inputs = inputs,
                               .params = params,
-                              .state = {},
+                              .state = state_views(),
+                              .mutable_state = mutable_state,
                               .output = output_.view(),
                               .saved = saved_.data(),
                               .scratch = scratch_.data(),
@@ -157,6 +165,7 @@ class LayerRun final : private ParamBuilder {
     plan_->backward(context_,
                     {.inputs = inputs,
                      .params = params,
+                     .state = state_views(),
                      .output = plan_->backward_reads_output() ? ConstTensorView(output_.view()) : ConstTensorView(),
                      .output_gradient = output_gradient_.view(),
                      .input_gradients = input_gradients,
@@ -169,6 +178,8 @@ class LayerRun final : private ParamBuilder {
   std::vector<double> output() { return read_values(output_.view()); }
   std::vector<double> input(size_t i) { return read_values(inputs_.at(i).view()); }
   std::vector<double> parameter(size_t i) { return read_values(parameters_.at(i).view()); }
+  // What forward() left.
+  std::vector<double> state(size_t i) { return read_values(states_.at(i).view()); }
   std::vector<double> input_gradient(size_t i) { return read_values(input_gradients_.at(i).view()); }
   std::vector<double> parameter_gradient(size_t i) { return read_values(parameter_gradients_.at(i).view()); }
   size_t input_count() const { return inputs_.size(); }
@@ -188,7 +199,11 @@ class LayerRun final : private ParamBuilder {
     initialize(context_, name, initializer, 3, parameters_.back().view());
     write_values(parameter_gradients_.back().view(), nans(shape.elements()));
   }
-  void state(std::string_view, const Shape&, Initializer) override {}
+  void state(std::string_view name, const Shape& shape, Initializer initializer) override {
+    states_.emplace_back(Device::cpu(), TensorSpec{shape, case_.dtype});
+    initialize(context_, name, initializer, 3, states_.back().view());
+    first_state_.push_back(read_values(states_.back().view()));
+  }
 
   Tensor padded(const TensorSpec& row) const {
     return Tensor(Device::cpu(), {row.shape.with_batch(case_.batch), row.dtype}, Tensor::Rows::padded);
@@ -201,6 +216,11 @@ class LayerRun final : private ParamBuilder {
     out.alpha = *alpha == 1.0F ? nullptr : alpha;
     return out;
   }
+  const std::vector<ConstTensorView>& state_views() {
+    state_views_.clear();
+    for (Tensor& state : states_) state_views_.push_back(state.view());
+    return state_views_;
+  }
   void poison_scratch() {
     if (scratch_.bytes() > 0) std::fill_n(static_cast<unsigned char*>(scratch_.data()), scratch_.bytes(), 0xff);
   }
@@ -210,7 +230,9 @@ class LayerRun final : private ParamBuilder {
   Context context_;
   std::unique_ptr<Layer> layer_;
   std::unique_ptr<LayerPlan> plan_;
-  std::vector<Tensor> inputs_, input_gradients_, parameters_, parameter_gradients_;
+  std::vector<Tensor> inputs_, input_gradients_, parameters_, parameter_gradients_, states_;
+  std::vector<std::vector<double>> first_state_;
+  std::vector<ConstTensorView> state_views_;
   std::vector<std::string> names_;
   std::vector<Initializer> initializers_;
   Tensor output_, output_gradient_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/layers/follow_layer.h"
 #include "tests/layers/gradient_check.h"
 #include "tests/layers/model/training.h"
 
@@ -124,6 +125,79 @@ TEST(ModelPlan, PredictsWhatItTrained) {
   write_values(other.model().parameter_block(), training.weights());
   other.step(x, labels(0));
   EXPECT_EQ(prediction, other.output());
+}
+
+TEST(ModelPlan, ComputesGradientsThroughStateAndSavedValues) {
+  for (const bool share_memory : {true, false}) {
+    Training training({.layers = {{.kind = "follow"},
+                                  {.kind = "dense", .options = dense_units(4)},
+                                  {.kind = "follow", .options = Spec::map().set("begin", -1.0)},
+                                  {.kind = "dense", .options = dense_units(5)},
+                                  {.kind = "follow", .options = Spec::map().set("begin", 2.0)},
+                                  {.kind = "dense", .options = dense_units(2)}},
+                       .row = Shape{6},
+                       .batch = 5,
+                       .dtype = DType::f64,
+                       .learning_rate = 1e-30,
+                       .in_place = false,
+                       .share_memory = share_memory,
+                       .catalog = with_follow()});
+    const std::vector<double> x = draws("features", 30), y = labels(0), begin = {0.5, -1, 2};
+    const auto step = [&] {
+      for (size_t i = 0; i < 3; ++i) {
+        write_values(training.model().state(i), filled(training.model().state(i).elements(), begin[i]));
+      }
+      return training.step(x, y);
+    };
+    step();
+    const std::vector<double> gradients = training.gradients();
+    EXPECT_EQ(
+        compare_with_differences(
+            "weights", training.weights(), gradients,
+            [&](const std::vector<double>& values) { write_values(training.model().parameter_block(), values); }, step),
+        0);
+  }
+}
+
+// What follow makes of the columns of `x`, of two values a row; `mean` moves when `training`.
+std::vector<double> followed(const std::vector<double>& x, std::vector<double>& mean, bool training) {
+  std::vector<double> y = x;
+  for (size_t c = 0; c < 2; ++c) {
+    double sum = 0;
+    for (size_t i = c; i < x.size(); i += 2) sum += x[i];
+    if (training) mean[c] = (mean[c] + sum / static_cast<double>(x.size() / 2)) / 2;
+    for (size_t i = c; i < x.size(); i += 2) y[i] = mean[c] * (x[i] - mean[c]);
+  }
+  return y;
+}
+
+TEST(ModelPlan, KeepsStateFromBatchToBatchOfAnySize) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  Model model = build_model(
+      context,
+      {{.kind = "follow", .name = "a"}, {.kind = "follow", .options = Spec::map().set("begin", 3.0), .name = "b"}},
+      features(Shape{2}, DType::f64), DType::f64, 1, with_follow());
+  std::vector<double> a(2, 0.5), b(2, 3);
+  const auto run = [&](int64_t rows, Mode mode) {
+    Tensor field(Device::cpu(), {Shape{rows, 2}, DType::f64}, Tensor::Rows::padded);
+    const std::vector<double> x = draws(cat("rows ", rows), rows * 2);
+    write_values(field.view(), x);
+    const TensorView shape = field.view();
+    ModelPlan plan(model, context, {.inputs = {&shape, 1}, .mode = mode});
+    const ConstTensorView input = field.view();
+    const uint64_t step = 0;
+    plan.forward(context, {&input, 1}, &step);
+    const std::vector<double> expected = followed(followed(x, a, mode == Mode::train), b, mode == Mode::train);
+    expect_close(read_values(plan.output()), expected, 1e-14, "output");
+    expect_close(read_values(model.state(0)), a, 1e-14, "the state of a");
+    expect_close(read_values(model.state(1)), b, 1e-14, "the state of b");
+  };
+  run(5, Mode::train);
+  run(3, Mode::train);
+  run(4, Mode::predict);
+  run(1, Mode::train);
+  run(5, Mode::predict);
 }
 
 // Plans for several batch sizes may stand side by side: a smaller last batch has its own.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/layers/follow_layer.h"
 #include "tests/layers/model/build_model.h"
 
 namespace millrace::testing {
@@ -11,7 +12,7 @@ class PlannerTest : public ::testing::Test {
  protected:
   // The plan of a model that reads features (4, 3).
   PlannedModel plan(const std::vector<LayerLine>& lines, ModelPlanArgs args = {}) {
-    model_ = std::make_unique<Model>(build_model(context_, lines, features(Shape{3})));
+    model_ = std::make_unique<Model>(build_model(context_, lines, features(Shape{3}), DType::f32, 23, with_follow()));
     args.inputs = {&field_, 1};
     return plan_model(*model_, context_, args);
   }
@@ -124,6 +125,18 @@ TEST_F(PlannerTest, NeedsNoGradientsToPredict) {
   }
 }
 
+TEST_F(PlannerTest, GivesEachLayerItsStateToChangeWhileTraining) {
+  const std::vector<LayerLine> lines = {{.kind = "follow"}, dense("a"), {.kind = "follow"}};
+  const PlannedModel training = plan(lines);
+  ASSERT_EQ(training.layers[2].mutable_state.size(), 1U);
+  EXPECT_EQ(training.layers[2].mutable_state[0].data(), model_->state(1).data());
+  EXPECT_EQ(training.layers[2].state[0].data(), model_->state(1).data());
+  EXPECT_TRUE(training.layers[1].state.empty());
+  const PlannedModel predicting = plan(lines, {.inputs = {}, .mode = Mode::predict});
+  EXPECT_TRUE(predicting.layers[2].mutable_state.empty());
+  EXPECT_EQ(predicting.layers[2].state[0].data(), model_->state(1).data());
+}
+
 TEST_F(PlannerTest, HasAPlaceForTheGradientOfAModelWithoutParameters) {
   const PlannedModel planned = plan({{.kind = "relu"}});
   EXPECT_TRUE(planned.output_gradient);
@@ -163,7 +176,6 @@ TEST_F(PlannerTest, ChecksFields) {
             "the field features of the batch is float32 (0, 3), the model expects float32 (1, 3)");
   EXPECT_EQ(error_of(TensorView(nullptr, DType::f64, Shape{4, 3})),
             "the field features of the batch is float64 (4, 3), the model expects float32 (4, 3)");
-  const Model model = build_model(context_, {{.kind = "relu"}}, features(Shape{3}));
   try {
     plan_model(*model_, context_, {});
     FAIL();

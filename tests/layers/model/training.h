@@ -20,6 +20,7 @@ struct TrainingCase {
   bool in_place = true;
   bool share_memory = true;
   int threads = 2;
+  LayerCatalog catalog = LayerCatalog::builtin();
 };
 
 class Training {
@@ -27,7 +28,7 @@ class Training {
   explicit Training(const TrainingCase& from)
       : executor_(from.threads),
         context_(Device::cpu(), executor_),
-        model_(build_model(context_, from.layers, features(from.row, from.dtype), from.dtype, from.seed)),
+        model_(build_model(context_, from.layers, features(from.row, from.dtype), from.dtype, from.seed, from.catalog)),
         features_(Device::cpu(), {from.row.with_batch(from.batch), from.dtype}, Tensor::Rows::padded) {
     const TensorView inputs[] = {features_.view()};
     plan_ = std::make_unique<ModelPlan>(
