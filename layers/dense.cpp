@@ -113,12 +113,11 @@ class Dense final : public Layer {
   explicit Dense(const Options& options) : options_(options) {}
 
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
-    require_float(inputs[0]);
     require_vector(inputs[0]);
     const int64_t in = inputs[0].shape[0], units = options_.units;
     params.parameter("weight", {units, in}, glorot_uniform(in, units));
     if (options_.bias) params.parameter("bias", {units}, Initializer::constant(0));
-    return {Shape{units}, inputs[0].dtype};
+    return {Shape{units}, params.dtype()};
   }
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
     return std::make_unique<DensePlan>(context, args, options_);

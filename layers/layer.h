@@ -47,6 +47,8 @@ inline Initializer he_normal(int64_t fan_in) {
 class ParamBuilder {
  public:
   virtual ~ParamBuilder() = default;
+  // The model's: of parameters, state and what is computed from them.
+  virtual DType dtype() const = 0;
   // A trained value. `name` is short ("weight"); the model puts the layer's name before it.
   // Parameters appear in args.params in the order of these calls.
   virtual void parameter(std::string_view name, const Shape& shape, Initializer initializer) = 0;
@@ -115,8 +117,12 @@ class Layer {
   // How many inputs the layer takes; max_inputs() < 0: any number from min_inputs() on.
   virtual int min_inputs() const { return 1; }
   virtual int max_inputs() const { return 1; }
+  // The dtype in which input `input` is wanted: the model's, unless a layer reads whole numbers (an embedding). Fields
+  // of the batch are converted to it. Only inputs of the model's dtype have gradients.
+  virtual DType input_dtype(int /*input*/, DType model) const { return model; }
 
-  // Once. `inputs` are of one row (no batch axis). Returns one row of the output. Throws ShapeError.
+  // Once. `inputs` are of one row (no batch axis), of the dtypes that input_dtype() wants. Returns one row of the
+  // output, of params.dtype() unless it is read as whole numbers. Throws ShapeError.
   virtual TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) = 0;
   // Once per batch size, device and mode: makes what costs time.
   virtual std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const = 0;

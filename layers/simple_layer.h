@@ -28,7 +28,6 @@
 #include "millrace/layers/draws.h"
 #include "millrace/layers/elementwise.h"
 #include "millrace/layers/layer.h"
-#include "millrace/layers/shape_checks.h"
 
 namespace millrace {
 
@@ -58,10 +57,7 @@ class SimpleLayer : public Layer {
   // Whether the passes use their draws.
   virtual bool draws() const { return false; }
 
-  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
-    require_float(inputs[0]);
-    return inputs[0];
-  }
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override { return inputs[0]; }
 
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     return std::make_unique<Plan>(*this, args);

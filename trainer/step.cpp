@@ -78,7 +78,7 @@ struct TrainStep::Impl {
 TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!step_args.weight.empty()) {
   const DType dtype = args.model.dtype();
   for (const NamedSpec& field : args.model.fields()) {
-    sources.push_back(find_source(args.rows, field.name, dtype, "the model"));
+    sources.push_back(find_source(args.rows, field.name, field.spec.dtype, "the model"));
   }
   const DType label_dtype = args.loss.label_dtype() == DType::f32 ? dtype : args.loss.label_dtype();
   sources.push_back(find_source(args.rows, args.label, label_dtype, "the loss"));

@@ -1,7 +1,7 @@
 // The first values of parameters and state, a pure function of the seed and the parameter's name.
 //
-// Element i in row-major order comes from one draw, philox(seed, fnv1a64(name), i), in double arithmetic, rounded to the
-// parameter's dtype at the end:
+// Element i in row-major order comes from one draw, philox(seed, fnv1a64(name), i), in double arithmetic, rounded to
+// the parameter's dtype at the end:
 //   uniform   unit  = ((bits >> 12) + 0.5) / 2^52       to_unit(bits) of the draw's first 64 bits
 //             value = (2 * unit - 1) * bound
 //   normal    value = deviation * the first number of normal_pair() (random.h)

@@ -15,9 +15,10 @@ namespace {
 // Collects what a layer declares, with the layer's name before each name.
 class Declarations final : public ParamBuilder {
  public:
-  Declarations(std::string_view layer, std::vector<Parameter>& parameters, std::vector<Parameter>& states)
-      : layer_(layer), parameters_(parameters), states_(states) {}
+  Declarations(std::string_view layer, DType dtype, std::vector<Parameter>& parameters, std::vector<Parameter>& states)
+      : layer_(layer), dtype_(dtype), parameters_(parameters), states_(states) {}
 
+  DType dtype() const override { return dtype_; }
   void parameter(std::string_view name, const Shape& shape, Initializer initializer) override {
     add(parameters_, name, shape, initializer);
   }
@@ -37,6 +38,7 @@ class Declarations final : public ParamBuilder {
   }
 
   std::string_view layer_;
+  DType dtype_;
   std::vector<Parameter>& parameters_;
   std::vector<Parameter>& states_;
 };
@@ -55,12 +57,13 @@ std::string inputs_text(const Model::Node& node, const std::vector<Model::Node>&
   return join(texts);
 }
 
-void check_dtype(const NamedSpec& field, DType dtype) {
-  const bool is_float = field.spec.dtype == DType::f32 || field.spec.dtype == DType::f64;
-  if (!is_float || field.spec.dtype == dtype) return;
-  throw ShapeError(
-      cat("the field ", field.name, " is ", to_string(field.spec.dtype), ", the model computes in ", to_string(dtype)),
-      {}, cat("decode it with `type: ", to_string(dtype), "`"));
+// A layer reads another's output as it is.
+void check_input_dtypes(const Model::Node& node, DType dtype) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const DType wanted = node.layer->input_dtype(static_cast<int>(i), dtype);
+    if (node.input_specs[i].dtype == wanted) continue;
+    throw ShapeError(cat("expected ", to_string(wanted), " values, got ", node.input_specs[i].text()));
+  }
 }
 
 TensorView view_of(const Parameter& entry, DType dtype, const Memory& memory) {
@@ -88,7 +91,7 @@ Model Model::build(ModelArgs args, Context& context) {
   Model model;
   model.dtype_ = args.dtype;
   model.seed_ = args.seed;
-  Connections connections = connect(args.layers, args.inputs);
+  Connections connections = connect(args.layers, args.inputs, args.dtype);
   model.fields_ = std::move(connections.fields);
   for (size_t i = 0; i < args.layers.size(); ++i) {
     model.add_layer(args.layers[i], std::move(connections.inputs[i]));
@@ -111,10 +114,8 @@ void Model::add_layer(LayerNode& layer, std::vector<int> inputs) {
                                            : fields_[static_cast<size_t>(-1 - source)].spec);
   }
   try {
-    for (const int source : node.inputs) {
-      if (source < 0) check_dtype(fields_[static_cast<size_t>(-1 - source)], dtype_);
-    }
-    Declarations declarations(node.name, parameters_, states_);
+    check_input_dtypes(node, dtype_);
+    Declarations declarations(node.name, dtype_, parameters_, states_);
     node.output = node.layer->build(node.input_specs, declarations);
   } catch (Error& error) {
     error.add_context(cat("layer ", node.name));

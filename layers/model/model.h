@@ -41,7 +41,7 @@ struct Parameter {
 
 struct ModelArgs {
   std::vector<LayerNode> layers;
-  std::vector<NamedSpec> inputs;  // the fields of one row
+  std::vector<NamedSpec> inputs;  // the fields of one row, as the input gives them
   uint64_t seed = 0;              // initial values: initialize.h
   DType dtype = DType::f32;       // of parameters and activations; f64 in gradient checks
 };
@@ -65,7 +65,7 @@ class Model {
   static Model build(ModelArgs args, Context& context);
 
   const std::vector<Node>& nodes() const { return nodes_; }
-  // The fields that the model reads, in order of first use.
+  // The fields that the model reads, in order of first use, in the dtype in which it wants them: the caller converts.
   const std::vector<NamedSpec>& fields() const { return fields_; }
   // The last layer's output, of one row.
   const TensorSpec& output() const { return nodes_.back().output; }

@@ -70,6 +70,10 @@ class Planner {
       planned.trained = training() && node(i).parameter_count > 0;
       for (const int source : planned.sources) planned.trained |= source >= 0 && layer(source).trained;
       const TensorSpec& row = node(i).output;
+      if (planned.trained && row.dtype != model_.dtype()) {
+        throw ShapeError(cat("layer ", planned.name, ": its output is ", row.text(),
+                             ", and no gradient passes whole numbers to the parameters before it"));
+      }
       planned.output =
           TensorView(nullptr, row.dtype, row.shape.with_batch(args_.inputs[0].rows()), aligned_bytes(row.bytes()));
       out_.layers.push_back(std::move(planned));

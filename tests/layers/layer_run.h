@@ -44,11 +44,18 @@ inline void write_values(TensorView view, const std::vector<double>& values) {
 
 inline std::vector<double> read_values(ConstTensorView view) {
   std::vector<double> values;
-  for (int64_t r = 0; r < view.rows(); ++r) {
-    for (int64_t c = 0; c < view.columns(); ++c) {
-      const int64_t at = r * view.stride() + c;
-      values.push_back(view.dtype() == DType::f32 ? static_cast<double>(view.as<float>()[at]) : view.as<double>()[at]);
+  const auto read = [&]<class T>() {
+    for (int64_t r = 0; r < view.rows(); ++r) {
+      const T* row = view.as<T>() + r * view.stride();
+      for (int64_t c = 0; c < view.columns(); ++c) values.push_back(static_cast<double>(row[c]));
     }
+  };
+  switch (view.dtype()) {
+    case DType::f32: read.operator()<float>(); break;
+    case DType::f64: read.operator()<double>(); break;
+    case DType::i32: read.operator()<int32_t>(); break;
+    case DType::i64: read.operator()<int64_t>(); break;
+    case DType::u8: read.operator()<uint8_t>(); break;
   }
   return values;
 }
@@ -87,21 +94,22 @@ class LayerRun final : private ParamBuilder {
     layer_ = catalog.layers.make({from.kind, from.options}, from.options);
     std::vector<TensorSpec> rows;
     std::vector<TensorView> views;
-    for (const Shape& shape : from.inputs) {
-      rows.push_back({shape, from.dtype});
+    for (size_t i = 0; i < from.inputs.size(); ++i) {
+      const DType dtype = layer_->input_dtype(static_cast<int>(i), from.dtype);
+      rows.push_back({from.inputs[i], dtype});
       inputs_.push_back(padded(rows.back()));
       input_gradients_.push_back(padded(rows.back()));
-      views.emplace_back(nullptr, from.dtype, inputs_.back().spec().shape, inputs_.back().view().row_bytes());
+      input_uses_.push_back(dtype == from.dtype ? from.input_use : GradientUse::none);
+      views.emplace_back(nullptr, dtype, inputs_.back().spec().shape, inputs_.back().view().row_bytes());
     }
     const TensorSpec out = layer_->build(rows, *this);
     output_ = padded(out);
     output_gradient_ = padded(out);
-    const std::vector<GradientUse> uses(rows.size(), from.input_use);
     PlanArgs args;
     args.inputs = views;
     args.output = TensorView(nullptr, out.dtype, output_.spec().shape, output_.view().row_bytes());
     args.mode = from.mode;
-    args.input_gradients = uses;
+    args.input_gradients = input_uses_;
     args.parameter_gradients = from.parameter_use;
     args.seed = 5;
     args.name = "layer";
@@ -155,7 +163,7 @@ class LayerRun final : private ParamBuilder {
     std::vector<Destination> input_gradients, parameter_gradients;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       inputs.push_back(plan_->backward_reads_inputs() ? ConstTensorView(inputs_[i].view()) : ConstTensorView());
-      input_gradients.push_back(destination(input_gradients_[i].view(), case_.input_use, &input_alpha_));
+      input_gradients.push_back(destination(input_gradients_[i].view(), input_uses_[i], &input_alpha_));
     }
     for (size_t i = 0; i < parameters_.size(); ++i) {
       params.push_back(parameters_[i].view());
@@ -191,6 +199,7 @@ class LayerRun final : private ParamBuilder {
   void set_step(uint64_t step) { step_ = step; }
 
  private:
+  DType dtype() const override { return case_.dtype; }
   void parameter(std::string_view name, const Shape& shape, Initializer initializer) override {
     names_.emplace_back(name);
     initializers_.push_back(initializer);
@@ -233,6 +242,7 @@ class LayerRun final : private ParamBuilder {
   std::vector<Tensor> inputs_, input_gradients_, parameters_, parameter_gradients_, states_;
   std::vector<std::vector<double>> first_state_;
   std::vector<ConstTensorView> state_views_;
+  std::vector<GradientUse> input_uses_;
   std::vector<std::string> names_;
   std::vector<Initializer> initializers_;
   Tensor output_, output_gradient_;

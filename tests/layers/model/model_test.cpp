@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "tests/layers/layer_run.h"
+#include "tests/layers/lookup_layer.h"
 #include "tests/layers/model/build_model.h"
 
 namespace millrace::testing {
@@ -113,13 +114,28 @@ TEST_F(ModelTest, NamesTheLayerAndBothSidesOfWhatDoesNotFit) {
             "it reads features float32 (5, 2)");
 }
 
-TEST_F(ModelTest, RejectsFieldsOfAnotherDType) {
-  EXPECT_EQ(error_of(kMlp, features(Shape{5}, DType::f64)),
-            "net.yaml:1:5: model[0].dense: layer dense: the field features is float64, the model computes in float32; "
-            "decode it with `type: float32`");
-  EXPECT_EQ(error_of(kMlp, features(Shape{5}, DType::i64)),
-            "net.yaml:1:5: model[0].dense: layer dense: expected float32 values, got int64 (5); "
-            "it reads features int64 (5)");
+TEST_F(ModelTest, TakesFieldsOfAnyDType) {
+  for (const DType given : {DType::f32, DType::f64, DType::i64, DType::u8}) {
+    const Model model = build(kMlp, features(Shape{5}, given));
+    EXPECT_EQ(model.fields()[0].spec, (TensorSpec{Shape{5}, DType::f32}));
+  }
+}
+
+TEST_F(ModelTest, RefusesAnOutputOfADTypeThatItsReaderDoesNotTake) {
+  const auto message = [&](const std::vector<LayerLine>& lines) -> std::string {
+    try {
+      build_model(context_, lines, features(Shape{3}), DType::f32, 1, with_lookup());
+    } catch (const ShapeError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message({{.kind = "rank"}, {.kind = "relu"}}),
+            "net.yaml:2:5: model[1].relu: layer relu: expected float32 values, got int32 (3); it reads rank int32 (3)");
+  EXPECT_EQ(message({{.kind = "relu"}, {.kind = "lookup"}}),
+            "net.yaml:2:5: model[1].lookup: layer lookup: expected int32 values, got float32 (3); "
+            "it reads relu float32 (3)");
+  EXPECT_EQ(message({{.kind = "rank"}, {.kind = "lookup"}, {.kind = "relu"}}), "no error");
 }
 
 // A layer with state, and one that declares a name twice.

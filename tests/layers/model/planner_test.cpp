@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/layers/follow_layer.h"
+#include "tests/layers/lookup_layer.h"
 #include "tests/layers/model/build_model.h"
 
 namespace millrace::testing {
@@ -141,6 +142,27 @@ TEST_F(PlannerTest, HasAPlaceForTheGradientOfAModelWithoutParameters) {
   const PlannedModel planned = plan({{.kind = "relu"}});
   EXPECT_TRUE(planned.output_gradient);
   EXPECT_NE(planned.output_gradient.data(), planned.layers[0].output.data());
+}
+
+TEST_F(PlannerTest, PassesNoGradientThroughWholeNumbers) {
+  const auto plan_of = [&](const std::vector<LayerLine>& lines, Mode mode) {
+    Model model = build_model(context_, lines, features(Shape{3}), DType::f32, 1, with_lookup());
+    return plan_model(model, context_, {.inputs = {&field_, 1}, .mode = mode});
+  };
+  const PlannedModel planned = plan_of({{.kind = "relu"}, {.kind = "rank"}, {.kind = "lookup"}}, Mode::train);
+  EXPECT_FALSE(planned.layers[1].trained);
+  EXPECT_TRUE(planned.layers[2].trained);
+  EXPECT_FALSE(planned.layers[2].input_gradients[0]);
+  const std::vector<LayerLine> cut = {dense("a"), {.kind = "rank"}, {.kind = "lookup"}};
+  EXPECT_TRUE(plan_of(cut, Mode::predict).layers[2].output);
+  try {
+    plan_of(cut, Mode::train);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "layer rank: its output is int32 (3), and no gradient passes whole numbers to the parameters before it");
+  }
 }
 
 // A layer whose plan fails.
