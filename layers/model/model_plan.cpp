@@ -70,12 +70,10 @@ struct ModelPlan::Impl {
   void set_parameter_gradients(PlannedLayer& layer, const float* alpha, const TensorView& block) const {
     for (size_t i = 0; i < layer.parameter_gradients.size(); ++i) {
       Destination& gradient = layer.parameter_gradients[i];
-      if (model.in_place) {
-        gradient.alpha = alpha;
-      } else {
-        gradient.view = TensorView(static_cast<std::byte*>(block.data()) + layer.gradient_offsets[i],
-                                   gradient.view.dtype(), gradient.view.shape());
-      }
+      gradient.alpha = alpha;
+      if (model.gradient_target == GradientTarget::parameters) continue;
+      gradient.view = TensorView(static_cast<std::byte*>(block.data()) + layer.gradient_offsets[i],
+                                 gradient.view.dtype(), gradient.view.shape());
     }
   }
 };
@@ -98,7 +96,9 @@ void ModelPlan::forward(Context& context, std::span<const ConstTensorView> input
 void ModelPlan::backward(Context& context, std::span<const ConstTensorView> inputs, const uint64_t* step,
                          const float* alpha, TensorView gradient_block) {
   if (!output_gradient()) throw ShapeError("backward needs a plan of mode train");
-  if (!impl_->model.in_place && gradient_block.spec() != impl_->model.gradient_block) {
+  if (in_place()) {
+    if (alpha == nullptr) throw InternalError("an update of the parameters needs an alpha");
+  } else if (gradient_block.spec() != impl_->model.gradient_block) {
     throw ShapeError(cat("the gradient block is ", gradient_block.spec().text(), ", the model's parameter block ",
                          impl_->model.gradient_block.text()));
   }
@@ -106,7 +106,7 @@ void ModelPlan::backward(Context& context, std::span<const ConstTensorView> inpu
   context.executor().run([&] { impl_->backward(context, step, alpha, gradient_block); });
 }
 
-bool ModelPlan::in_place() const { return impl_->model.in_place; }
+bool ModelPlan::in_place() const { return impl_->model.gradient_target == GradientTarget::parameters; }
 
 size_t ModelPlan::bytes() const { return impl_->model.memory.bytes(); }
 

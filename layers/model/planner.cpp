@@ -35,7 +35,7 @@ class Planner {
   PlannedModel run() {
     check_fields(model_, args_.inputs);
     out_.fields.assign(args_.inputs.begin(), args_.inputs.end());
-    out_.in_place = args_.update_in_place;
+    out_.gradient_target = args_.gradient_target;
     out_.gradient_block = model_.parameter_block().spec();
     describe_layers();
     // In the order of backward, so that each layer learns whether it is the first to write a gradient.
@@ -94,7 +94,7 @@ class Planner {
     args.output = planned.output;
     args.mode = args_.mode;
     args.input_gradients = uses;
-    if (training()) args.parameter_gradients = out_.in_place ? GradientUse::add : GradientUse::write;
+    if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();
     args.name = planned.name;
     const ScopeName scope(context_, planned.name);
@@ -106,6 +106,10 @@ class Planner {
     }
     planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
     planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
+  }
+
+  GradientUse use_of_parameter_gradients() const {
+    return args_.gradient_target == GradientTarget::block_write ? GradientUse::write : GradientUse::add;
   }
 
   GradientUse use_of_gradient(const PlannedLayer& planned, int source) {
@@ -178,7 +182,8 @@ class Planner {
     for (size_t i = 0; i < from.parameter_count; ++i) {
       const TensorView parameter = model_.parameter(from.first_parameter + i);
       planned.params.push_back(parameter);
-      planned.parameter_gradients.push_back({.view = parameter, .beta = out_.in_place ? 1.0F : 0.0F});
+      planned.parameter_gradients.push_back(
+          {.view = parameter, .beta = use_of_parameter_gradients() == GradientUse::add ? 1.0F : 0.0F});
       planned.gradient_offsets.push_back(model_.parameters()[from.first_parameter + i].offset);
     }
     for (size_t i = 0; i < from.state_count; ++i) {

@@ -32,7 +32,7 @@ struct PlannedLayer {
   ConstTensorView kept_output;  // likewise
   TensorView output_gradient;
   std::vector<Destination> input_gradients;
-  std::vector<Destination> parameter_gradients;  // with a block, each call gives the data
+  std::vector<Destination> parameter_gradients;  // each call gives alpha and, with a block, the data
   std::vector<size_t> gradient_offsets;          // of the parameters, in the block
   void* saved = nullptr;
   void* forward_scratch = nullptr;
@@ -45,7 +45,7 @@ struct PlannedModel {
   TensorView output_gradient;        // null in mode predict
   Memory memory;
   TensorSpec gradient_block;  // what a block must be
-  bool in_place = false;
+  GradientTarget gradient_target = GradientTarget::block_write;
 };
 
 // Throws ShapeError when args.inputs are not the model's fields; a layer's errors name it.

@@ -77,7 +77,7 @@ class CudaTraining : public test::CudaTest {
         context(), from.layers, millrace::testing::features(from.row, from.dtype), from.dtype, from.seed);
     DeviceTensor features(context(), {from.row.with_batch(from.batch), from.dtype});
     const TensorView shapes[] = {features.view()};
-    ModelPlan plan(model, context(), {.inputs = shapes, .update_in_place = from.in_place});
+    ModelPlan plan(model, context(), {.inputs = shapes, .gradient_target = millrace::testing::target_of(from)});
     DeviceTensor label(context(), {plan.output().shape(), DType::f32}), value(context(), {Shape{1}, from.dtype});
     DeviceTensor weight(context(), {Shape{from.batch, 1}, DType::f32});
     weight.write(std::vector<double>(static_cast<size_t>(from.batch), 2));
@@ -112,7 +112,7 @@ class CudaTraining : public test::CudaTest {
                             .gradient = plan.output_gradient(),
                             .scratch = scratch.data()});
       metric_plan->run(context(), {plan.output(), label.view(), partial.data(), scratch.data()});
-      plan.backward(context(), inputs, step_count, scale, gradients.view());
+      plan.backward(context(), inputs, step_count, plan.in_place() ? scale : nullptr, gradients.view());
       if (!plan.in_place()) {
         optimizer->update(
             context(),

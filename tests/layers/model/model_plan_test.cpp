@@ -218,6 +218,46 @@ TEST(ModelPlan, ServesSmallerBatchesOfTheSameModel) {
   EXPECT_EQ(forward_of(Mode::train), forward_of(Mode::predict));
 }
 
+// The gradient block after a backward pass for each of the batches, with output gradients of one.
+std::vector<double> gradients_of(DType dtype, GradientTarget target, const std::vector<std::string>& batches,
+                                 const float* alpha) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  Model model = build_model(context, kGraph, features(Shape{6}, dtype), dtype);
+  Tensor field(Device::cpu(), {Shape{5, 6}, dtype}, Tensor::Rows::padded);
+  Tensor block(Device::cpu(), model.parameter_block().spec());
+  const TensorView shape = field.view();
+  ModelPlan plan(model, context, {.inputs = {&shape, 1}, .gradient_target = target});
+  const ConstTensorView input = field.view();
+  for (const std::string& batch : batches) {
+    write_values(field.view(), draws(batch, 30));
+    plan.forward(context, {&input, 1}, nullptr);
+    write_values(plan.output_gradient(), filled(10, 1));
+    plan.backward(context, {&input, 1}, nullptr, alpha, block.view());
+  }
+  return read_values(block.view());
+}
+
+TEST(ModelPlan, AddsUpTheGradientsOfSeveralBatches) {
+  constexpr float half = 0.5F;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = dtype == DType::f32 ? 1e-6 : 1e-14;
+    const auto block = [&](GradientTarget target, const std::vector<std::string>& batches, const float* alpha) {
+      return gradients_of(dtype, target, batches, alpha);
+    };
+    const std::vector<double> a = block(GradientTarget::block_write, {"a"}, nullptr);
+    const std::vector<double> b = block(GradientTarget::block_write, {"a", "b"}, nullptr);
+    std::vector<double> sum(a.size()), mean(a.size());
+    for (size_t i = 0; i < a.size(); ++i) sum[i] = a[i] + b[i], mean[i] = sum[i] / 2;
+    EXPECT_NE(a, b);
+    expect_close(block(GradientTarget::block_add, {"a", "b"}, nullptr), sum, tolerance, "sum");
+    expect_close(block(GradientTarget::block_add, {"a", "b"}, &half), mean, tolerance, "mean");
+    std::vector<double> halved = b;
+    for (double& value : halved) value /= 2;
+    expect_close(block(GradientTarget::block_write, {"a", "b"}, &half), halved, tolerance, "half of the last");
+  }
+}
+
 TEST(ModelPlan, LeavesThePaddingOfTheGradientBlockAlone) {
   TrainingCase from = graph_case();
   from.in_place = false;
@@ -261,6 +301,9 @@ TEST(ModelPlan, RejectsWhatItWasNotPlannedFor) {
             }),
             "the gradient block is float32 (), the model's parameter block float32 (288)");
   const TensorView shape = rows.view();
+  ModelPlan in_place(training.model(), context, {.inputs = {&shape, 1}, .gradient_target = GradientTarget::parameters});
+  in_place.forward(context, {&field, 1}, nullptr);
+  EXPECT_THROW(in_place.backward(context, {&field, 1}, nullptr, nullptr, {}), InternalError);
   ModelPlan predict(training.model(), context, {.inputs = {&shape, 1}, .mode = Mode::predict});
   EXPECT_EQ(error_of([&] {
               predict.backward(context, {&field, 1}, nullptr, nullptr, {});

@@ -92,10 +92,11 @@ TEST_F(PlannerTest, PointsGradientsAtTheParametersWhenUpdatingInPlace) {
   EXPECT_EQ(apart.layers[0].parameter_gradients[0].beta, 0);
   EXPECT_EQ(apart.layers[0].gradient_offsets, (std::vector<size_t>{0, 64}));
   EXPECT_EQ(apart.gradient_block, (TensorSpec{Shape{32}, DType::f32}));
-  const PlannedModel in_place = plan({dense("a")}, {.inputs = {}, .update_in_place = true});
-  EXPECT_TRUE(in_place.in_place);
+  const PlannedModel in_place = plan({dense("a")}, {.inputs = {}, .gradient_target = GradientTarget::parameters});
   EXPECT_EQ(in_place.layers[0].parameter_gradients[1].beta, 1);
   EXPECT_EQ(in_place.layers[0].parameter_gradients[1].view.data(), model_->parameter(1).data());
+  const PlannedModel added = plan({dense("a")}, {.inputs = {}, .gradient_target = GradientTarget::block_add});
+  EXPECT_EQ(added.layers[0].parameter_gradients[1].beta, 1);
 }
 
 TEST_F(PlannerTest, PadsRows) {

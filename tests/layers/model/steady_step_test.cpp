@@ -48,7 +48,9 @@ TEST(SteadyStep, AllocatesNothing) {
       Tensor label(Device::cpu(), {Shape{90, 1}, DType::f32}, Tensor::Rows::padded);
       Tensor block(Device::cpu(), model.parameter_block().spec());
       const TensorView shape = field.view();
-      ModelPlan plan(model, context, {.inputs = {&shape, 1}, .update_in_place = in_place});
+      ModelPlan plan(model, context,
+                     {.inputs = {&shape, 1},
+                      .gradient_target = in_place ? GradientTarget::parameters : GradientTarget::block_write});
       const LayerCatalog catalog = LayerCatalog::builtin();
       const auto loss = catalog.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map());
       const auto loss_plan = loss->plan(context, {.prediction = plan.output(), .label = label.view()});
@@ -73,7 +75,7 @@ TEST(SteadyStep, AllocatesNothing) {
         metric_plan->run(
             context,
             {.prediction = plan.output(), .label = label.view(), .partial = partial.data(), .scratch = scratch.data()});
-        plan.backward(context, {&input, 1}, &step, &alpha, block.view());
+        plan.backward(context, {&input, 1}, &step, in_place ? &alpha : nullptr, block.view());
         if (!in_place) {
           optimizer->update(
               context,

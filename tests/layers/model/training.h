@@ -23,6 +23,10 @@ struct TrainingCase {
   LayerCatalog catalog = LayerCatalog::builtin();
 };
 
+inline GradientTarget target_of(const TrainingCase& from) {
+  return from.in_place ? GradientTarget::parameters : GradientTarget::block_write;
+}
+
 class Training {
  public:
   explicit Training(const TrainingCase& from)
@@ -33,7 +37,7 @@ class Training {
     const TensorView inputs[] = {features_.view()};
     plan_ = std::make_unique<ModelPlan>(
         model_, context_,
-        ModelPlanArgs{.inputs = inputs, .update_in_place = from.in_place, .share_memory = from.share_memory});
+        ModelPlanArgs{.inputs = inputs, .gradient_target = target_of(from), .share_memory = from.share_memory});
     const LayerCatalog catalog = LayerCatalog::builtin();
     label_ = Tensor(Device::cpu(), {plan_->output().shape(), DType::f32}, Tensor::Rows::padded);
     loss_ = catalog.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map())
@@ -58,7 +62,7 @@ class Training {
                           .loss = value_.view().data(),
                           .gradient = plan_->output_gradient(),
                           .scratch = scratch_.data()});
-    plan_->backward(context_, inputs, &steps_, &alpha_, gradients_.view());
+    plan_->backward(context_, inputs, &steps_, plan_->in_place() ? &alpha_ : nullptr, gradients_.view());
     if (!plan_->in_place()) {
       optimizer_->update(
           context_,
