@@ -143,11 +143,14 @@ class CudaTraining : public test::CudaTest {
 const std::vector<LayerLine> kDense = {{"dense", dense_units(48, "relu")}, {"dense", dense_units(1)}};
 
 // Every kind of layer, and a value that two layers read.
-const std::vector<LayerLine> kGraph = {{.kind = "dense", .options = dense_units(20), .from = {}, .name = "first"},
-                                       {.kind = "relu", .options = Spec::map(), .from = {}, .name = "bend"},
-                                       {.kind = "dense", .options = dense_units(20), .from = {}, .name = "second"},
-                                       {.kind = "add", .options = Spec::map(), .from = {"bend", "second"}, .name = {}},
-                                       {.kind = "dense", .options = dense_units(1), .from = {}, .name = "last"}};
+const std::vector<LayerLine> kGraph = {
+    {.kind = "dense", .options = dense_units(20, "gelu"), .from = {}, .name = "first"},
+    {.kind = "relu", .options = Spec::map(), .from = {}, .name = "bend"},
+    {.kind = "dense", .options = dense_units(20, "tanh"), .from = {}, .name = "second"},
+    {.kind = "add", .options = Spec::map(), .from = {"bend", "second"}, .name = {}},
+    {.kind = "tanh", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "gelu", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "dense", .options = dense_units(1), .from = {}, .name = "last"}};
 
 TEST_F(CudaTraining, GoesAsOnTheCpu) {
   for (const auto& layers : {kDense, kGraph}) {
