@@ -70,6 +70,10 @@ TensorView view_of(const Parameter& entry, DType dtype, const Memory& memory) {
   return TensorView(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
 }
 
+TensorView block_of(DType dtype, const Memory& memory) {
+  return TensorView(memory.data(), dtype, Shape{static_cast<int64_t>(memory.bytes() / size_of(dtype))});
+}
+
 // Gives every entry its offset and returns memory for all, initialised.
 Memory allocate(std::vector<Parameter>& list, DType dtype, uint64_t seed, Context& context) {
   size_t bytes = 0;
@@ -131,12 +135,15 @@ void Model::add_layer(LayerNode& layer, std::vector<int> inputs) {
 
 TensorView Model::parameter(size_t index) { return view_of(parameters_[index], dtype_, parameter_memory_); }
 
+ConstTensorView Model::parameter(size_t index) const { return view_of(parameters_[index], dtype_, parameter_memory_); }
+
 TensorView Model::state(size_t index) { return view_of(states_[index], dtype_, state_memory_); }
 
-TensorView Model::parameter_block() {
-  const auto count = static_cast<int64_t>(parameter_memory_.bytes() / size_of(dtype_));
-  return TensorView(parameter_memory_.data(), dtype_, Shape{count});
-}
+ConstTensorView Model::state(size_t index) const { return view_of(states_[index], dtype_, state_memory_); }
+
+TensorView Model::parameter_block() { return block_of(dtype_, parameter_memory_); }
+
+ConstTensorView Model::parameter_block() const { return block_of(dtype_, parameter_memory_); }
 
 int64_t Model::parameter_count() const {
   int64_t count = 0;

@@ -81,6 +81,9 @@ struct ModelPlan::Impl {
 ModelPlan::ModelPlan(Model& model, Context& context, const ModelPlanArgs& args)
     : impl_(new Impl{plan_model(model, context, args)}) {}
 
+ModelPlan::ModelPlan(const Model& model, Context& context, const ModelPlanArgs& args)
+    : impl_(new Impl{plan_model(model, context, args)}) {}
+
 ModelPlan::~ModelPlan() = default;
 
 TensorView ModelPlan::output() const { return impl_->model.layers.back().output; }

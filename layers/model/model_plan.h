@@ -1,7 +1,7 @@
 // ModelPlan: one model at one batch size: the layers' plans and an arena for activations, laid out by lifetime.
 //
-// Made once, then forward() and backward() allocate nothing. A plan refers to its Model and its Context's device; one
-// thread uses it at a time.
+// Made once, then forward() and backward() allocate nothing. A plan refers to its Model's layers and memory and to its
+// Context's device; one thread uses it at a time.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,8 @@ class ModelPlan {
  public:
   // Throws ShapeError when `inputs` are not the model's fields.
   ModelPlan(Model& model, Context& context, const ModelPlanArgs& args);
+  // To predict with a model that may not change: throws InternalError for mode train.
+  ModelPlan(const Model& model, Context& context, const ModelPlanArgs& args);
   ~ModelPlan();
   ModelPlan(const ModelPlan&) = delete;
   ModelPlan& operator=(const ModelPlan&) = delete;

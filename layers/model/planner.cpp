@@ -29,8 +29,13 @@ void check_fields(const Model& model, std::span<const TensorView> inputs) {
 // Makes a PlannedModel; run() is the order of its steps.
 class Planner {
  public:
-  Planner(Model& model, Context& context, const ModelPlanArgs& args)
-      : model_(model), context_(context), args_(args), count_(static_cast<int>(model.nodes().size())) {}
+  // `trained` is the same model where it may change, else null. REQUIRES: not null in mode train.
+  Planner(const Model& model, Model* trained, Context& context, const ModelPlanArgs& args)
+      : model_(model),
+        trained_(trained),
+        context_(context),
+        args_(args),
+        count_(static_cast<int>(model.nodes().size())) {}
 
   PlannedModel run() {
     check_fields(model_, args_.inputs);
@@ -179,24 +184,29 @@ class Planner {
         planned.input_gradients[i].view = layer(source).output_gradient;
       }
     }
-    for (size_t i = 0; i < from.parameter_count; ++i) {
-      const TensorView parameter = model_.parameter(from.first_parameter + i);
-      planned.params.push_back(parameter);
-      planned.parameter_gradients.push_back(
-          {.view = parameter, .beta = use_of_parameter_gradients() == GradientUse::add ? 1.0F : 0.0F});
-      planned.gradient_offsets.push_back(model_.parameters()[from.first_parameter + i].offset);
-    }
-    for (size_t i = 0; i < from.state_count; ++i) {
-      const TensorView state = model_.state(from.first_state + i);
-      planned.state.push_back(state);
-      if (training()) planned.mutable_state.push_back(state);
-    }
+    for (size_t i = 0; i < from.parameter_count; ++i)
+      planned.params.push_back(model_.parameter(from.first_parameter + i));
+    for (size_t i = 0; i < from.state_count; ++i) planned.state.push_back(model_.state(from.first_state + i));
+    if (training()) connect_for_training(planned, from);
     planned.kept_inputs.assign(planned.inputs.size(), {});
     if (planned.keeps_inputs) planned.kept_inputs = planned.inputs;
     if (planned.keeps_output) planned.kept_output = planned.output;
   }
 
-  Model& model_;
+  // What a pass in mode train may change.
+  void connect_for_training(PlannedLayer& planned, const Model::Node& from) {
+    for (size_t i = from.first_parameter; i < from.first_parameter + from.parameter_count; ++i) {
+      planned.parameter_gradients.push_back(
+          {.view = trained_->parameter(i), .beta = use_of_parameter_gradients() == GradientUse::add ? 1.0F : 0.0F});
+      planned.gradient_offsets.push_back(model_.parameters()[i].offset);
+    }
+    for (size_t i = from.first_state; i < from.first_state + from.state_count; ++i) {
+      planned.mutable_state.push_back(trained_->state(i));
+    }
+  }
+
+  const Model& model_;
+  Model* const trained_;
   Context& context_;
   const ModelPlanArgs& args_;
   const int count_;
@@ -208,7 +218,12 @@ class Planner {
 }  // namespace
 
 PlannedModel plan_model(Model& model, Context& context, const ModelPlanArgs& args) {
-  return Planner(model, context, args).run();
+  return Planner(model, &model, context, args).run();
+}
+
+PlannedModel plan_model(const Model& model, Context& context, const ModelPlanArgs& args) {
+  if (args.mode == Mode::train) throw InternalError("a plan of mode train needs a model that may change");
+  return Planner(model, nullptr, context, args).run();
 }
 
 }  // namespace millrace

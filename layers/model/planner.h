@@ -48,7 +48,9 @@ struct PlannedModel {
   GradientTarget gradient_target = GradientTarget::block_write;
 };
 
-// Throws ShapeError when args.inputs are not the model's fields; a layer's errors name it.
+// Throws ShapeError when args.inputs are not the model's fields; a layer's errors name it. A const model can only be
+// planned in mode predict, else InternalError.
 PlannedModel plan_model(Model& model, Context& context, const ModelPlanArgs& args);
+PlannedModel plan_model(const Model& model, Context& context, const ModelPlanArgs& args);
 
 }  // namespace millrace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/layers/follow_layer.h"
 #include "tests/layers/gradient_check.h"
 #include "tests/layers/model/training.h"
@@ -198,6 +200,53 @@ TEST(ModelPlan, KeepsStateFromBatchToBatchOfAnySize) {
   run(4, Mode::predict);
   run(1, Mode::train);
   run(5, Mode::predict);
+}
+
+// Each thread with a plan and a Context of its own, on batches of several sizes.
+TEST(ModelPlan, PredictsInSeveralThreadsAtOnce) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  const Model model = build_model(context,
+                                  {{.kind = "dense", .options = dense_units(70, "gelu")},
+                                   {.kind = "follow"},
+                                   {.kind = "dense", .options = dense_units(3)}},
+                                  features(Shape{40}), DType::f32, 23, with_follow());
+  const auto predict = [&model](int64_t rows, int rounds) {
+    Executor own_executor(2);
+    Context own(Device::cpu(), own_executor);
+    Tensor field(Device::cpu(), {Shape{rows, 40}, DType::f32}, Tensor::Rows::padded);
+    const TensorView shape = field.view();
+    ModelPlan plan(model, own, {.inputs = {&shape, 1}, .mode = Mode::predict});
+    std::vector<std::vector<double>> outputs;
+    for (int round = 0; round < rounds; ++round) {
+      write_values(field.view(), draws(cat("round ", round), rows * 40));
+      const ConstTensorView input = field.view();
+      plan.forward(own, {&input, 1}, nullptr);
+      outputs.push_back(read_values(plan.output()));
+    }
+    return outputs;
+  };
+  constexpr int rounds = 20;
+  const std::vector<int64_t> sizes = {5, 130, 5};
+  std::vector<std::vector<std::vector<double>>> outputs(sizes.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    threads.emplace_back([&, i] { outputs[i] = predict(sizes[i], rounds); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < sizes.size(); ++i) EXPECT_EQ(outputs[i], predict(sizes[i], rounds)) << i;
+}
+
+TEST(ModelPlan, TrainsNoModelThatMayNotChange) {
+  Training training(graph_case());
+  const Model& model = training.model();
+  const TensorView shape(nullptr, DType::f32, Shape{5, 6}, 64);
+  try {
+    ModelPlan plan(model, training.context(), {.inputs = {&shape, 1}});
+    FAIL();
+  } catch (const InternalError& error) {
+    EXPECT_STREQ(error.what(), "a plan of mode train needs a model that may change");
+  }
 }
 
 // Plans for several batch sizes may stand side by side: a smaller last batch has its own.

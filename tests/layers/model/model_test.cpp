@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "tests/layers/follow_layer.h"
 #include "tests/layers/layer_run.h"
 #include "tests/layers/lookup_layer.h"
 #include "tests/layers/model/build_model.h"
@@ -62,6 +63,18 @@ TEST_F(ModelTest, KeepsParametersInOneAlignedBlock) {
   }
   EXPECT_EQ(model.parameter_block().spec(), (TensorSpec{Shape{768 / 4}, DType::f32}));
   for (size_t i = 100; i < 112; ++i) EXPECT_EQ(model.parameter_block().as<float>()[i], 0) << "padding " << i;
+}
+
+TEST_F(ModelTest, ShowsItsValuesWhenItMayNotChange) {
+  Model model = build_model(context_, {{.kind = "dense", .options = dense_units(20)}, {.kind = "follow"}},
+                            features(Shape{5}), DType::f32, 23, with_follow());
+  const Model& same = model;
+  EXPECT_EQ(same.parameter(1).data(), model.parameter(1).data());
+  EXPECT_EQ(same.parameter(1).shape(), Shape{20});
+  EXPECT_EQ(same.state(0).data(), model.state(0).data());
+  EXPECT_EQ(same.state(0).shape(), Shape{20});
+  EXPECT_EQ(same.parameter_block().data(), model.parameter_block().data());
+  EXPECT_EQ(same.parameter_block().spec(), model.parameter_block().spec());
 }
 
 TEST_F(ModelTest, BeginsWithValuesKeyedByParameterName) {
