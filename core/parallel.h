@@ -19,7 +19,6 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/sizes.h"
-#include "millrace/core/text.h"
 
 #if defined(__CUDACC__)
 #include "millrace/core/cuda/launch.cuh"
@@ -45,8 +44,7 @@ void for_each_index(Context& context, int64_t count, F body) {
     cuda::launch_for_each(context.cuda(), count, body);
     return;
 #else
-    throw DeviceError(cat(context.scope(), ": this operation was compiled for the CPU only"), {},
-                      "compile the file that defines it as CUDA");
+    throw DeviceError("this operation was compiled for the CPU only", {}, "compile the file that defines it as CUDA");
 #endif
   }
   if (count <= kIndexBlock) {

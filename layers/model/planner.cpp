@@ -40,6 +40,7 @@ class Planner {
   PlannedModel run() {
     check_fields(model_, args_.inputs);
     out_.fields.assign(args_.inputs.begin(), args_.inputs.end());
+    for (const NamedSpec& field : model_.fields()) out_.field_names.push_back(field.name);
     out_.gradient_target = args_.gradient_target;
     out_.gradient_block = model_.parameter_block().spec();
     describe_layers();
@@ -102,13 +103,7 @@ class Planner {
     if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();
     args.name = planned.name;
-    const ScopeName scope(context_, planned.name);
-    try {
-      planned.plan = node(index).layer->plan(context_, args);
-    } catch (Error& error) {
-      error.add_context(cat("layer ", planned.name));
-      throw;
-    }
+    in_layer(context_, planned.name, [&] { planned.plan = node(index).layer->plan(context_, args); });
     planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
     planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
   }

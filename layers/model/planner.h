@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/model/model_plan.h"
 
@@ -42,11 +44,24 @@ struct PlannedLayer {
 struct PlannedModel {
   std::vector<PlannedLayer> layers;  // in model order
   std::vector<TensorView> fields;    // as planned; no data
-  TensorView output_gradient;        // null in mode predict
+  std::vector<std::string> field_names;
+  TensorView output_gradient;  // null in mode predict
   Memory memory;
   TensorSpec gradient_block;  // what a block must be
   GradientTarget gradient_target = GradientTarget::block_write;
 };
+
+// Runs `call` as work of the layer, whose name its errors get.
+template <class F>
+void in_layer(Context& context, const std::string& name, F call) {
+  const ScopeName scope(context, name);
+  try {
+    call();
+  } catch (Error& error) {
+    error.add_context(cat("layer ", name));
+    throw;
+  }
+}
 
 // Throws ShapeError when args.inputs are not the model's fields; a layer's errors name it. A const model can only be
 // planned in mode predict, else InternalError.

@@ -335,20 +335,34 @@ TEST(ModelPlan, RejectsWhatItWasNotPlannedFor) {
   from.in_place = false;
   Training training(from);
   Context& context = training.context();
-  const std::string other = "the fields of this batch are not those that the step was planned for";
   Tensor dense_rows(Device::cpu(), {Shape{5, 6}, DType::f32}),
       rows(Device::cpu(), {Shape{5, 6}, DType::f32}, Tensor::Rows::padded);
   ConstTensorView field = dense_rows.view();
-  EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), other);
-  EXPECT_EQ(error_of([&] { training.plan().forward(context, {}, nullptr); }), other);
+  EXPECT_EQ(
+      error_of([&] {
+        training.plan().forward(context, {&field, 1}, nullptr);
+      }),
+      "the field features: expected float32 (5, 6) in rows of 64 bytes as planned, got float32 (5, 6) in rows of 24 "
+      "bytes");
+  EXPECT_EQ(error_of([&] { training.plan().forward(context, {}, nullptr); }), "expected 1 field, got 0");
   field = rows.view().first_rows(4);
-  EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), other);
+  EXPECT_EQ(
+      error_of([&] {
+        training.plan().forward(context, {&field, 1}, nullptr);
+      }),
+      "the field features: expected float32 (5, 6) in rows of 64 bytes as planned, got float32 (4, 6) in rows of 64 "
+      "bytes");
+  field = ConstTensorView(nullptr, DType::f32, Shape{5, 6}, 64);
+  EXPECT_EQ(error_of([&] {
+              training.plan().forward(context, {&field, 1}, nullptr);
+            }),
+            "the field features: expected values, got a null view");
   field = rows.view();
   EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), "no error");
   EXPECT_EQ(error_of([&] {
               training.plan().backward(context, {&field, 1}, nullptr, nullptr, {});
             }),
-            "the gradient block is float32 (), the model's parameter block float32 (288)");
+            "the gradient block: expected float32 (288) as the model's parameters, got float32 ()");
   const TensorView shape = rows.view();
   ModelPlan in_place(training.model(), context, {.inputs = {&shape, 1}, .gradient_target = GradientTarget::parameters});
   in_place.forward(context, {&field, 1}, nullptr);
@@ -357,7 +371,56 @@ TEST(ModelPlan, RejectsWhatItWasNotPlannedFor) {
   EXPECT_EQ(error_of([&] {
               predict.backward(context, {&field, 1}, nullptr, nullptr, {});
             }),
-            "backward needs a plan of mode train");
+            "backward: expected a plan of mode train, got one of mode predict");
+}
+
+// A layer that fails while it runs, in the pass that it is told.
+class Failing final : public Layer {
+ public:
+  struct Options {
+    bool forward = false;
+    void declare(OptionReader& o) { o.optional("forward", forward, "fails there, else in backward"); }
+  };
+  static constexpr std::string_view kDoc = "fails";
+  explicit Failing(const Options& options) : forward_(options.forward) {}
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override { return inputs[0]; }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return std::make_unique<Plan>(forward_); }
+
+ private:
+  struct Plan final : LayerPlan {
+    explicit Plan(bool in_forward) : fails_in_forward(in_forward) {}
+    void forward(Context&, const ForwardArgs&) override {
+      if (fails_in_forward) throw DeviceError("the device is gone");
+    }
+    void backward(Context&, const BackwardArgs&) override { throw DataError("an id is out of range"); }
+    bool fails_in_forward;
+  };
+  bool forward_;
+};
+
+TEST(ModelPlan, NamesTheLayerThatFails) {
+  LayerCatalog catalog = LayerCatalog::builtin();
+  catalog.layers.add<Failing>("failing");
+  const auto train = [&](bool forward) {
+    Training training({.layers = {{.kind = "dense", .options = dense_units(2)},
+                                  {.kind = "failing", .options = Spec::map().set("forward", forward), .name = "odd"}},
+                       .row = Shape{3},
+                       .batch = 1,
+                       .catalog = catalog});
+    training.step({1, 2, 3}, {0, 1});
+  };
+  try {
+    train(true);
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(), "layer odd: the device is gone");
+  }
+  try {
+    train(false);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "layer odd: an id is out of range");
+  }
 }
 
 }  // namespace
