@@ -54,6 +54,12 @@ class Training {
   double step(const std::vector<double>& features, const std::vector<double>& labels) {
     write_values(features_.view(), features);
     write_values(label_.view(), labels);
+    run();
+    return read_values(value_.view())[0];
+  }
+
+  // A step with the values of the last one.
+  void run() {
     const ConstTensorView inputs[] = {features_.view()};
     plan_->forward(context_, inputs, &steps_);
     loss_->run(context_, {.prediction = plan_->output(),
@@ -69,7 +75,6 @@ class Training {
           {.parameters = model_.parameter_block(), .gradients = gradients_.view(), .slots = {}, .scalars = &alpha_});
     }
     ++steps_;
-    return read_values(value_.view())[0];
   }
 
   Model& model() { return model_; }
