@@ -65,7 +65,7 @@ struct PlanArgs {
   Mode mode = Mode::train;
   // One for each input; the Destinations that backward gets agree with it (write: beta = 0, add: beta = 1).
   std::span<const GradientUse> input_gradients;
-  // Of all parameters; add when gradients go straight into the parameters.
+  // Of all parameters; add when gradients go straight into the parameters, or into a block that sums them up.
   GradientUse parameter_gradients = GradientUse::none;
   uint64_t seed = 0;      // the run's, for layers that draw
   std::string_view name;  // the layer's, for draws and messages
