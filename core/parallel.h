@@ -18,7 +18,7 @@
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/hd.h"
-#include "millrace/core/text.h"
+#include "millrace/core/sizes.h"
 
 #if defined(__CUDACC__)
 #include "millrace/core/cuda/launch.cuh"
@@ -44,8 +44,7 @@ void for_each_index(Context& context, int64_t count, F body) {
     cuda::launch_for_each(context.cuda(), count, body);
     return;
 #else
-    throw DeviceError(cat(context.scope(), ": this operation was compiled for the CPU only"), {},
-                      "compile the file that defines it as CUDA");
+    throw DeviceError("this operation was compiled for the CPU only", {}, "compile the file that defines it as CUDA");
 #endif
   }
   if (count <= kIndexBlock) {
@@ -55,7 +54,7 @@ void for_each_index(Context& context, int64_t count, F body) {
     });
     return;
   }
-  const int64_t blocks = (count + kIndexBlock - 1) / kIndexBlock;
+  const int64_t blocks = ceil_div(count, kIndexBlock);
   context.executor().parallel_for(blocks, [count, body](int64_t block) {
     const F local = body;
     const int64_t end = std::min(count, (block + 1) * kIndexBlock);
@@ -78,7 +77,7 @@ void for_each_row_column(Context& context, int64_t rows, int64_t columns, F body
     return;
   }
   const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));
-  const int64_t blocks = (rows + rows_a_block - 1) / rows_a_block;
+  const int64_t blocks = ceil_div(rows, rows_a_block);
   const auto run_block = [rows, columns, rows_a_block, body](int64_t block) {
     const F local = body;
     const int64_t end = std::min(rows, (block + 1) * rows_a_block);

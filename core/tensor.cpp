@@ -38,15 +38,15 @@ Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size()
 }
 
 void Shape::check() const {
-  constexpr int64_t kMostElements = int64_t{1} << 59;  // so that bytes, too, can be counted
+  constexpr int64_t kMostElements = int64_t{1} << 59;
   int64_t count = 1;
-  bool empty = false, large = false;
+  bool large = false;
   for (int i = 0; i < rank_; ++i) {
     if ((*this)[i] < 0) throw ShapeError(cat("a dimension cannot be negative, got ", text()));
-    empty = empty || (*this)[i] == 0;
+    if ((*this)[i] == 0) continue;
     large = large || __builtin_mul_overflow(count, (*this)[i], &count) || count > kMostElements;
   }
-  if (large && !empty) throw ShapeError(cat("the shape ", text(), " has too many elements"));
+  if (large) throw ShapeError(cat("the shape ", text(), " has too many elements"));
 }
 
 int64_t Shape::elements() const {
@@ -87,8 +87,7 @@ std::string TensorSpec::text() const { return cat(to_string(dtype), ' ', shape.t
 Tensor::Tensor(Device device, const TensorSpec& spec, Rows rows)
     : spec_(spec), row_bytes_(TensorView(nullptr, spec.dtype, spec.shape).row_bytes()) {
   if (rows == Rows::padded) row_bytes_ = aligned_bytes(row_bytes_);
-  const auto count = static_cast<size_t>(spec.shape.rank() == 0 ? 1 : spec.shape[0]);
-  memory_ = Memory(device, row_bytes_ * count);
+  memory_ = Memory(device, view().bytes());
 }
 
 }  // namespace millrace

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "millrace/core/device.h"
+#include "millrace/core/sizes.h"
 
 namespace millrace {
 
@@ -47,7 +48,8 @@ struct DTypeOf<uint8_t> {
 };
 
 // Up to six dimensions, held in place: copying a shape never allocates. Making one throws ShapeError for more
-// dimensions, negative ones, or more elements than memory can hold.
+// dimensions, negative ones, or a product of those that are not 0 beyond 2^59: so the elements and bytes of a shape and
+// of its parts can always be counted.
 class Shape {
  public:
   static constexpr int kMaxRank = 6;
@@ -87,7 +89,7 @@ struct TensorSpec {
 // Rows of batches and activations begin at multiples of this many bytes.
 inline constexpr size_t kRowAlignment = 64;
 // `bytes` rounded up to a multiple of kRowAlignment.
-constexpr size_t aligned_bytes(size_t bytes) { return (bytes + kRowAlignment - 1) / kRowAlignment * kRowAlignment; }
+constexpr size_t aligned_bytes(size_t bytes) { return ceil_div(bytes, kRowAlignment) * kRowAlignment; }
 
 // A view of memory that somebody else owns. `Void` is void or const void.
 template <class Void>
@@ -117,6 +119,8 @@ class BasicTensorView {
   // Elements of one row.
   int64_t columns() const { return shape_.rank() == 0 ? 1 : shape_.row().elements(); }
   int64_t elements() const { return shape_.elements(); }
+  // Of all rows with their padding. Throws ShapeError when that is more than can be counted.
+  size_t bytes() const { return multiply_bytes(row_bytes_, static_cast<size_t>(rows())); }
   bool contiguous() const { return row_bytes_ == dense_row_bytes(dtype_, shape_); }
   TensorSpec spec() const { return {shape_, dtype_}; }
 

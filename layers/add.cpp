@@ -1,6 +1,5 @@
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/elementwise.h"
-#include "millrace/layers/shape_checks.h"
 
 namespace millrace {
 namespace {
@@ -50,7 +49,6 @@ class Add final : public Layer {
   int max_inputs() const override { return -1; }
 
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
-    require_float(inputs[0]);
     for (const TensorSpec& input : inputs) {
       if (input == inputs[0]) continue;
       throw ShapeError(cat("expected inputs of one shape, got ", inputs[0].text(), " and ", input.text()));

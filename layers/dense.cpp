@@ -4,7 +4,6 @@
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/activation.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/elementwise.h"
 #include "millrace/layers/shape_checks.h"
 
 namespace millrace {
@@ -21,30 +20,27 @@ struct DenseOptions {
   }
 };
 
-// x is (B, in), weight (units, in), y (B, units): y = activation(x weight^T + bias).
+// x is (B, in), weight (units, in), y (B, units): z = x weight^T + bias, y = activation(z).
 // dz is the gradient before the activation: dx = dz weight, dweight = dz^T x, dbias = the sums of dz's columns.
 class DensePlan final : public LayerPlan {
  public:
-  DensePlan(Context& context, const PlanArgs& args, const DenseOptions& options) : options_(options) {
+  DensePlan(Context& context, const PlanArgs& args, const DenseOptions& options)
+      : options_(options), reads_(gradient_reads(options.activation)), rows_(args.output), mode_(args.mode) {
     const TensorView& x = args.inputs[0];
-    const TensorView& y = args.output;
     const int64_t batch = x.rows(), in = x.columns(), units = options.units;
-    dz_ = TensorView(nullptr, y.dtype(), y.shape(), aligned_bytes(static_cast<size_t>(units) * size_of(y.dtype())));
 
     GemmSpec forward{.m = batch, .n = units, .k = in, .dtype = x.dtype(), .transpose_b = true};
     forward.lda = x.stride();
     forward.ldb = in;
-    forward.ldc = y.stride();
+    forward.ldc = rows_.stride();
     forward.bias = options.bias;
-    forward.activation = options.activation;
+    forward.activation = fused_activation(options.activation);
     forward_ = make_gemm(context, forward);
-    if (args.mode == Mode::predict) return;
+    if (mode_ == Mode::predict) return;
 
-    // Without an activation dz is the output's own gradient, which lies like the output.
-    const int64_t dz_stride = fused() ? dz_.stride() : y.stride();
     if (args.input_gradients[0] != GradientUse::none) {
       GemmSpec input{.m = batch, .n = in, .k = units, .dtype = x.dtype()};
-      input.lda = dz_stride;
+      input.lda = rows_.stride();
       input.ldb = in;
       input.ldc = x.stride();
       input.beta = args.input_gradients[0] == GradientUse::add ? 1.0F : 0.0F;
@@ -52,7 +48,7 @@ class DensePlan final : public LayerPlan {
     }
     if (args.parameter_gradients != GradientUse::none) {
       GemmSpec weight{.m = units, .n = in, .k = batch, .dtype = x.dtype(), .transpose_a = true};
-      weight.lda = dz_stride;
+      weight.lda = rows_.stride();
       weight.ldb = x.stride();
       weight.ldc = in;
       weight.beta = args.parameter_gradients == GradientUse::add ? 1.0F : 0.0F;
@@ -60,17 +56,20 @@ class DensePlan final : public LayerPlan {
     }
   }
 
+  size_t saved_bytes() const override { return keeps_z() ? rows_.bytes() : 0; }
   size_t scratch_bytes() const override {
     if (weight_gradient_ == nullptr && input_gradient_ == nullptr) return 0;
-    return dz_bytes() + (options_.bias ? column_sum_scratch(dz_.spec()) : 0);
+    return dz_bytes() + (options_.bias ? column_sum_scratch(rows_.spec()) : 0);
   }
-  bool backward_reads_output() const override { return fused(); }
+  bool backward_reads_output() const override { return reads_ == GradientReads::y; }
 
   void forward(Context& context, const ForwardArgs& args) override {
+    const TensorView z = keeps_z() ? rows_at(args.saved) : args.output;
     forward_->run(context, {.a = args.inputs[0].data(),
                             .b = args.params[0].data(),
-                            .c = args.output.data(),
+                            .c = z.data(),
                             .bias = options_.bias ? args.params[1].data() : nullptr});
+    activate(context, options_.activation, z, args.output);
   }
 
   void backward(Context& context, const BackwardArgs& args) override {
@@ -90,18 +89,32 @@ class DensePlan final : public LayerPlan {
   }
 
  private:
-  bool fused() const { return options_.activation == Activation::relu; }
-  size_t dz_bytes() const { return fused() ? dz_.row_bytes() * static_cast<size_t>(dz_.rows()) : 0; }
+  bool keeps_z() const { return reads_ == GradientReads::z && mode_ == Mode::train; }
+  // Of dz in scratch; without an activation dz is the output's own gradient.
+  size_t dz_bytes() const { return reads_ == GradientReads::nothing ? 0 : aligned_bytes(rows_.bytes()); }
+  template <class Void>
+  BasicTensorView<Void> rows_at(Void* data) const {
+    return BasicTensorView<Void>(data, rows_.dtype(), rows_.shape(), rows_.row_bytes());
+  }
 
   ConstTensorView gradient_before_activation(Context& context, const BackwardArgs& args) const {
-    if (!fused()) return args.output_gradient;
-    const TensorView dz(args.scratch, dz_.dtype(), dz_.shape(), dz_.row_bytes());
-    zip_elements(context, args.output, args.output_gradient, dz, ReluGradient{});
+    const TensorView dz = rows_at(args.scratch);
+    switch (reads_) {
+      case GradientReads::nothing: return args.output_gradient;
+      case GradientReads::z:
+        activation_gradient(context, options_.activation, rows_at(args.saved), args.output_gradient, dz);
+        break;
+      case GradientReads::y:
+        activation_gradient(context, options_.activation, args.output, args.output_gradient, dz);
+        break;
+    }
     return dz;
   }
 
   DenseOptions options_;
-  TensorView dz_;  // shape and stride of dz in scratch; no data
+  GradientReads reads_;
+  TensorView rows_;  // how y, its gradient, z and dz lie; no data
+  Mode mode_;
   std::unique_ptr<Gemm> forward_, input_gradient_, weight_gradient_;
 };
 
@@ -113,12 +126,11 @@ class Dense final : public Layer {
   explicit Dense(const Options& options) : options_(options) {}
 
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
-    require_float(inputs[0]);
     require_vector(inputs[0]);
     const int64_t in = inputs[0].shape[0], units = options_.units;
-    params.parameter("weight", {units, in}, {Initializer::Kind::glorot_uniform, in, units});
-    if (options_.bias) params.parameter("bias", {units}, {Initializer::Kind::zeros});
-    return {Shape{units}, inputs[0].dtype};
+    params.parameter("weight", {units, in}, glorot_uniform(in, units));
+    if (options_.bias) params.parameter("bias", {units}, Initializer::constant(0));
+    return {Shape{units}, params.dtype()};
   }
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
     return std::make_unique<DensePlan>(context, args, options_);

@@ -6,8 +6,9 @@
 //   map_elements(context, x, y, Square{});                      // y = x * x
 //   zip_elements(context, x, dy, destination, SquareGradient{}) // dx = beta * dx + alpha * f(x, dy)
 //
-// All tensors of a call have one shape and dtype; each has its own stride. The result may be one of the operands.
-// Nothing is allocated; on CUDA a call is one launch.
+// map_indexed and zip_indexed also give the functor each value's index: f(x, i), f(x, dy, i) with i = row * columns +
+// column, whatever the strides. All tensors of a call have one shape and dtype; each has its own stride. The result may
+// be one of the operands. Nothing is allocated; on CUDA a call is one launch.
 #pragma once
 
 #include <cstdint>
@@ -58,10 +59,10 @@ template <class T, class F>
 struct MapBody {
   F f;
   const T* x;
-  int64_t x_stride;
+  int64_t x_stride, columns;
   Target<T> out;
   MILLRACE_HD void operator()(int64_t row, int64_t column) const {
-    out.store(row, column, f(x[row * x_stride + column]));
+    out.store(row, column, f(x[row * x_stride + column], row * columns + column));
   }
 };
 
@@ -70,37 +71,72 @@ struct ZipBody {
   F f;
   const T* a;
   const T* b;
-  int64_t a_stride, b_stride;
+  int64_t a_stride, b_stride, columns;
   Target<T> out;
   MILLRACE_HD void operator()(int64_t row, int64_t column) const {
-    out.store(row, column, f(a[row * a_stride + column], b[row * b_stride + column]));
+    out.store(row, column, f(a[row * a_stride + column], b[row * b_stride + column], row * columns + column));
   }
 };
+
+// A functor that wants no index, as one that gets it.
+template <class F>
+struct WithoutIndex {
+  F f;
+  template <class T>
+  MILLRACE_HD T operator()(T x, int64_t) const {
+    return f(x);
+  }
+  template <class T>
+  MILLRACE_HD T operator()(T a, T b, int64_t) const {
+    return f(a, b);
+  }
+};
+
+// out = f(x, i), or as the Destination says.
+template <class F>
+void map_indexed(Context& context, const ConstTensorView& x, const Destination& out, F f) {
+  dispatch_float(x.dtype(), [&]<class T>() {
+    for_each_row_column(context, x.rows(), x.columns(),
+                        MapBody<T, F>{f, x.as<T>(), x.stride(), x.columns(), Target<T>(context, out)});
+  });
+}
+template <class F>
+void map_indexed(Context& context, const ConstTensorView& x, const TensorView& out, F f) {
+  map_indexed(context, x, Destination{.view = out}, f);
+}
+
+// out = f(a, b, i), or as the Destination says.
+template <class F>
+void zip_indexed(Context& context, const ConstTensorView& a, const ConstTensorView& b, const Destination& out, F f) {
+  dispatch_float(a.dtype(), [&]<class T>() {
+    for_each_row_column(
+        context, a.rows(), a.columns(),
+        ZipBody<T, F>{f, a.as<T>(), b.as<T>(), a.stride(), b.stride(), a.columns(), Target<T>(context, out)});
+  });
+}
+template <class F>
+void zip_indexed(Context& context, const ConstTensorView& a, const ConstTensorView& b, const TensorView& out, F f) {
+  zip_indexed(context, a, b, Destination{.view = out}, f);
+}
 
 // out = f(x), or as the Destination says.
 template <class F>
 void map_elements(Context& context, const ConstTensorView& x, const Destination& out, F f) {
-  dispatch_float(x.dtype(), [&]<class T>() {
-    for_each_row_column(context, x.rows(), x.columns(),
-                        MapBody<T, F>{f, x.as<T>(), x.stride(), Target<T>(context, out)});
-  });
+  map_indexed(context, x, out, WithoutIndex<F>{f});
 }
 template <class F>
 void map_elements(Context& context, const ConstTensorView& x, const TensorView& out, F f) {
-  map_elements(context, x, Destination{.view = out}, f);
+  map_indexed(context, x, out, WithoutIndex<F>{f});
 }
 
 // out = f(a, b), or as the Destination says.
 template <class F>
 void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorView& b, const Destination& out, F f) {
-  dispatch_float(a.dtype(), [&]<class T>() {
-    for_each_row_column(context, a.rows(), a.columns(),
-                        ZipBody<T, F>{f, a.as<T>(), b.as<T>(), a.stride(), b.stride(), Target<T>(context, out)});
-  });
+  zip_indexed(context, a, b, out, WithoutIndex<F>{f});
 }
 template <class F>
 void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorView& b, const TensorView& out, F f) {
-  zip_elements(context, a, b, Destination{.view = out}, f);
+  zip_indexed(context, a, b, out, WithoutIndex<F>{f});
 }
 
 }  // inline namespace

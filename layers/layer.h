@@ -5,6 +5,7 @@
 // docs/extending.md shows how to write one; elementwise layers derive from SimpleLayer (simple_layer.h).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,21 +22,37 @@ namespace millrace {
 
 enum class Mode : uint8_t { train, predict };
 
-// How a parameter begins. Draws are philox(seed, fnv1a64(parameter's name), index): see docs/design.md.
+// How a parameter or a piece of state begins; zeros unless it says otherwise. initialize.h has the formulas.
 struct Initializer {
-  enum class Kind : uint8_t { zeros, ones, glorot_uniform };
-  Kind kind = Kind::zeros;
-  int64_t fan_in = 0, fan_out = 0;  // glorot_uniform: uniform in +-sqrt(6 / (fan_in + fan_out))
+  enum class Kind : uint8_t { constant, uniform, normal };
+  Kind kind = Kind::constant;
+  double value = 0;  // the constant; the bound of uniform draws, which lie in +-value; the deviation of normal ones
+
+  static constexpr Initializer constant(double value) { return {Kind::constant, value}; }
+  static constexpr Initializer uniform(double bound) { return {Kind::uniform, bound}; }
+  static constexpr Initializer normal(double deviation) { return {Kind::normal, deviation}; }
+
+  bool operator==(const Initializer&) const = default;
 };
+
+// Usual spreads of weights, from the number of values that each output reads and that each input reaches.
+inline Initializer glorot_uniform(int64_t fan_in, int64_t fan_out) {
+  return Initializer::uniform(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)));
+}
+inline Initializer he_normal(int64_t fan_in) {
+  return Initializer::normal(std::sqrt(2.0 / static_cast<double>(fan_in)));
+}
 
 // Given to build(): what the layer keeps between steps.
 class ParamBuilder {
  public:
   virtual ~ParamBuilder() = default;
+  // The model's: of parameters, state and what is computed from them.
+  virtual DType dtype() const = 0;
   // A trained value. `name` is short ("weight"); the model puts the layer's name before it.
   // Parameters appear in args.params in the order of these calls.
   virtual void parameter(std::string_view name, const Shape& shape, Initializer initializer) = 0;
-  // Kept and saved, not trained (running means). Appears in args.state.
+  // Kept and saved, not trained (running means). Appears in args.state, likewise in order.
   virtual void state(std::string_view name, const Shape& shape, Initializer initializer) = 0;
 };
 
@@ -48,7 +65,7 @@ struct PlanArgs {
   Mode mode = Mode::train;
   // One for each input; the Destinations that backward gets agree with it (write: beta = 0, add: beta = 1).
   std::span<const GradientUse> input_gradients;
-  // Of all parameters; add when gradients go straight into the parameters.
+  // Of all parameters; add when gradients go straight into the parameters, or into a block that sums them up.
   GradientUse parameter_gradients = GradientUse::none;
   uint64_t seed = 0;      // the run's, for layers that draw
   std::string_view name;  // the layer's, for draws and messages
@@ -57,23 +74,25 @@ struct PlanArgs {
 struct ForwardArgs {
   std::span<const ConstTensorView> inputs;
   std::span<const ConstTensorView> params;
-  std::span<const TensorView> state;
+  std::span<const ConstTensorView> state;
+  std::span<const TensorView> mutable_state;  // the same memory, to be changed; empty in mode predict
   TensorView output;
   void* saved = nullptr;           // kept until backward: saved_bytes()
   void* scratch = nullptr;         // free to use during the call: scratch_bytes()
-  const uint64_t* step = nullptr;  // steps finished before this one; in the device's memory
+  const uint64_t* step = nullptr;  // forward passes in mode train before this one; in the device's memory
 };
 
 struct BackwardArgs {
   std::span<const ConstTensorView> inputs;  // null unless the plan's backward_reads_inputs()
   std::span<const ConstTensorView> params;
-  ConstTensorView output;  // null unless backward_reads_output()
+  std::span<const ConstTensorView> state;  // as forward left it
+  ConstTensorView output;                  // null unless backward_reads_output()
   ConstTensorView output_gradient;
   std::span<const Destination> input_gradients;      // null where not needed
   std::span<const Destination> parameter_gradients;  // null where not needed; may be the parameter itself
   const void* saved = nullptr;
   void* scratch = nullptr;
-  const uint64_t* step = nullptr;
+  const uint64_t* step = nullptr;  // the same as forward's
 };
 
 // One step's work: allocates nothing, synchronises nothing, may be captured into a CUDA graph.
@@ -98,8 +117,12 @@ class Layer {
   // How many inputs the layer takes; max_inputs() < 0: any number from min_inputs() on.
   virtual int min_inputs() const { return 1; }
   virtual int max_inputs() const { return 1; }
+  // The dtype in which input `input` is wanted: the model's, unless a layer reads whole numbers (an embedding). Fields
+  // of the batch are converted to it. Only inputs of the model's dtype have gradients.
+  virtual DType input_dtype(int /*input*/, DType model) const { return model; }
 
-  // Once. `inputs` are of one row (no batch axis). Returns one row of the output. Throws ShapeError.
+  // Once. `inputs` are of one row (no batch axis), of the dtypes that input_dtype() wants. Returns one row of the
+  // output, of params.dtype() unless it is read as whole numbers. Throws ShapeError.
   virtual TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) = 0;
   // Once per batch size, device and mode: makes what costs time.
   virtual std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const = 0;

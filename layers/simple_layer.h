@@ -25,26 +25,17 @@
 #include <memory>
 #include <span>
 
-#include "millrace/core/random.h"
+#include "millrace/layers/draws.h"
 #include "millrace/layers/elementwise.h"
 #include "millrace/layers/layer.h"
-#include "millrace/layers/shape_checks.h"
 
 namespace millrace {
-
-// What both passes of a layer that draws or differs by mode may want to know.
-// A draw for element i is philox(seed, stream, step * elements + i): backward draws the same again.
-struct SimpleState {
-  Mode mode = Mode::train;
-  uint64_t seed = 0;
-  uint64_t stream = 0;             // fnv1a64 of the layer's name
-  const uint64_t* step = nullptr;  // steps finished before this one; in the device's memory
-};
 
 struct SimpleForward {
   ConstTensorView x;
   TensorView y;
-  SimpleState state;
+  Mode mode = Mode::train;
+  Draws draws;  // for a layer whose draws() is true, in mode train
 };
 
 struct SimpleBackward {
@@ -52,7 +43,7 @@ struct SimpleBackward {
   ConstTensorView y;  // null unless backward_reads_output()
   ConstTensorView dy;
   Destination dx;
-  SimpleState state;
+  Draws draws;  // the same as forward's
 };
 
 class SimpleLayer : public Layer {
@@ -63,37 +54,41 @@ class SimpleLayer : public Layer {
   // What backward() does not read need not be kept.
   virtual bool backward_reads_input() const { return true; }
   virtual bool backward_reads_output() const { return true; }
+  // Whether the passes use their draws.
+  virtual bool draws() const { return false; }
 
-  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
-    require_float(inputs[0]);
-    return inputs[0];
-  }
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override { return inputs[0]; }
 
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
-    return std::make_unique<Plan>(*this, SimpleState{args.mode, args.seed, fnv1a64(args.name), nullptr});
+    return std::make_unique<Plan>(*this, args);
   }
 
  private:
   class Plan final : public LayerPlan {
    public:
-    Plan(const SimpleLayer& layer, const SimpleState& state) : layer_(layer), state_(state) {}
+    Plan(const SimpleLayer& layer, const PlanArgs& args) : layer_(layer), mode_(args.mode) {
+      if (uses_draws()) draws_ = plan_draws(args, args.output.elements());
+    }
 
     bool backward_reads_inputs() const override { return layer_.backward_reads_input(); }
     bool backward_reads_output() const override { return layer_.backward_reads_output(); }
 
     void forward(Context& context, const ForwardArgs& args) override {
-      state_.step = args.step;
-      layer_.forward(context, {args.inputs[0], args.output, state_});
+      draws_.step = uses_draws() ? args.step : nullptr;
+      layer_.forward(context, {args.inputs[0], args.output, mode_, draws_});
     }
     void backward(Context& context, const BackwardArgs& args) override {
       if (!args.input_gradients[0]) return;
-      state_.step = args.step;
-      layer_.backward(context, {args.inputs[0], args.output, args.output_gradient, args.input_gradients[0], state_});
+      draws_.step = uses_draws() ? args.step : nullptr;
+      layer_.backward(context, {args.inputs[0], args.output, args.output_gradient, args.input_gradients[0], draws_});
     }
 
    private:
+    bool uses_draws() const { return layer_.draws() && mode_ == Mode::train; }
+
     const SimpleLayer& layer_;
-    SimpleState state_;
+    Mode mode_;
+    Draws draws_;
   };
 };
 

@@ -78,7 +78,7 @@ struct TrainStep::Impl {
 TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!step_args.weight.empty()) {
   const DType dtype = args.model.dtype();
   for (const NamedSpec& field : args.model.fields()) {
-    sources.push_back(find_source(args.rows, field.name, dtype, "the model"));
+    sources.push_back(find_source(args.rows, field.name, field.spec.dtype, "the model"));
   }
   const DType label_dtype = args.loss.label_dtype() == DType::f32 ? dtype : args.loss.label_dtype();
   sources.push_back(find_source(args.rows, args.label, label_dtype, "the loss"));
@@ -134,10 +134,12 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   plan->views.resize(sources.size());
 
   const size_t fields = args.model.fields().size();
-  plan->model = std::make_unique<ModelPlan>(args.model, args.context,
-                                            ModelPlanArgs{.inputs = std::span(shapes).first(fields),
-                                                          .mode = Mode::train,
-                                                          .update_in_place = args.optimizer.adds_scaled_gradient()});
+  plan->model = std::make_unique<ModelPlan>(
+      args.model, args.context,
+      ModelPlanArgs{.inputs = std::span(shapes).first(fields),
+                    .mode = Mode::train,
+                    .gradient_target = args.optimizer.adds_scaled_gradient() ? GradientTarget::parameters
+                                                                             : GradientTarget::block_write});
   const TensorView prediction = plan->model->output();
   plan->loss = args.loss.plan(args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted});
   size_t scratch = plan->loss->scratch_bytes();

@@ -32,7 +32,7 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 
 std::vector<NamedSpec> model_inputs(const RowSpec& rows) {
   std::vector<NamedSpec> inputs;
-  for (const FieldSpec& field : rows.fields) inputs.push_back({field.name, {field.shape, DType::f32}});
+  for (const FieldSpec& field : rows.fields) inputs.push_back({field.name, field.tensor()});
   return inputs;
 }
 

@@ -13,20 +13,23 @@ T alpha_of(const GemmArgs& args) {
   return args.alpha != nullptr ? static_cast<T>(*args.alpha) : T(1);
 }
 
-// c = activation(c + bias). Either may be absent.
+// c = activation(c + bias). The bias may be absent; a NaN stays one.
 template <class T>
-void add_bias_and_activate(const T* bias, Activation activation, int64_t columns, T* c) {
+void add_bias_and_activate(const T* bias, FusedActivation activation, int64_t columns, T* c) {
   if (bias != nullptr) {
     for (int64_t j = 0; j < columns; ++j) c[j] += bias[j];
   }
-  if (activation == Activation::relu) {
-    for (int64_t j = 0; j < columns; ++j) c[j] = c[j] < T(0) ? T(0) : c[j];
+  switch (activation) {
+    case FusedActivation::none: return;
+    case FusedActivation::relu:
+      for (int64_t j = 0; j < columns; ++j) c[j] = c[j] < T(0) ? T(0) : c[j];
+      return;
   }
 }
 
 // c = activation(alpha * sums + beta * c + bias) for `columns` neighbours; c is not read when beta is 0.
 template <class T>
-void store_row(const T* sums, T alpha, T beta, const T* bias, Activation activation, int64_t columns, T* c) {
+void store_row(const T* sums, T alpha, T beta, const T* bias, FusedActivation activation, int64_t columns, T* c) {
   if (beta == T(0)) {
     for (int64_t j = 0; j < columns; ++j) c[j] = alpha * sums[j];
   } else {

@@ -39,12 +39,15 @@ struct Finish {
   T* c;
   const T* bias;
   int64_t columns, stride;
-  bool relu;
+  FusedActivation activation;
   MILLRACE_HD void operator()(int64_t i) const {
     const int64_t column = i % columns;
     T& value = c[i / columns * stride + column];
     const T sum = bias != nullptr ? value + bias[column] : value;
-    value = relu && sum < T(0) ? T(0) : sum;
+    switch (activation) {
+      case FusedActivation::none: value = sum; return;
+      case FusedActivation::relu: value = sum < T(0) ? T(0) : sum; return;
+    }
   }
 };
 
@@ -200,11 +203,10 @@ const void* LtGemm::alpha_on_device(State& state, const float* alpha) const {
 }
 
 void LtGemm::finish(State& state, const GemmArgs& args, bool add_bias) const {
-  const bool relu = spec_.activation == Activation::relu;
-  if (!relu && !add_bias) return;
+  if (spec_.activation == FusedActivation::none && !add_bias) return;
   const auto launch = [&]<class T>(T* c) {
     const T* bias = add_bias ? static_cast<const T*>(args.bias) : nullptr;
-    launch_for_each(state, spec_.m * spec_.n, Finish<T>{c, bias, spec_.n, spec_.ldc, relu});
+    launch_for_each(state, spec_.m * spec_.n, Finish<T>{c, bias, spec_.n, spec_.ldc, spec_.activation});
   };
   if (spec_.dtype == DType::f64) {
     launch(static_cast<double*>(args.c));

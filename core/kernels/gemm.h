@@ -13,7 +13,8 @@
 
 namespace millrace {
 
-enum class Activation : uint8_t { none, relu };
+// What a product does to its result on the way out; any other activation is a pass of its own.
+enum class FusedActivation : uint8_t { none, relu };
 
 struct GemmSpec {
   int64_t m = 0, n = 0, k = 0;        // op(a) is (m, k), op(b) is (k, n), c is (m, n)
@@ -23,7 +24,7 @@ struct GemmSpec {
   int64_t lda = 0, ldb = 0, ldc = 0;  // elements between stored rows; 0 = contiguous
   float beta = 0;                     // c's own share; with 0 c is only written
   bool bias = false;                  // adds bias[n] to every row
-  Activation activation = Activation::none;
+  FusedActivation activation = FusedActivation::none;
 };
 
 struct GemmArgs {

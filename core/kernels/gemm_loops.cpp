@@ -3,6 +3,7 @@
 
 #include "millrace/core/kernels/epilogue.h"
 #include "millrace/core/kernels/gemm_cpu.h"
+#include "millrace/core/sizes.h"
 
 namespace millrace::cpu {
 
@@ -15,7 +16,7 @@ template <class T>
 class LoopGemm final : public Gemm {
  public:
   explicit LoopGemm(const GemmSpec& spec)
-      : spec_(spec), row_blocks_((spec.m + kRows - 1) / kRows), column_blocks_((spec.n + kColumns - 1) / kColumns) {}
+      : spec_(spec), row_blocks_(ceil_div(spec.m, kRows)), column_blocks_(ceil_div(spec.n, kColumns)) {}
 
   void run(Context& context, const GemmArgs& args) override {
     context.executor().parallel_for(row_blocks_ * column_blocks_, [&](int64_t block) {

@@ -4,6 +4,7 @@
 
 #include "millrace/core/kernels/epilogue.h"
 #include "millrace/core/kernels/gemm_cpu.h"
+#include "millrace/core/sizes.h"
 
 namespace millrace::cpu {
 
@@ -55,7 +56,7 @@ class VectorGemm final : public Gemm {
         for (size_t l = 0; l < gathered_.size(); ++l) gathered_[l] = vector[static_cast<int64_t>(l) * vector_stride_];
         vector = gathered_.data();
       }
-      context.executor().parallel_for((length_ + block_ - 1) / block_, [&](int64_t block) {
+      context.executor().parallel_for(ceil_div(length_, block_), [&](int64_t block) {
         const int64_t begin = block * block_;
         run_block(args, matrix, vector, begin, std::min(block_, length_ - begin));
       });
@@ -130,7 +131,7 @@ class OuterGemm final : public Gemm {
         for (size_t j = 0; j < gathered_.size(); ++j) gathered_[j] = b[static_cast<int64_t>(j) * spec_.ldb];
         b = gathered_.data();
       }
-      context.executor().parallel_for((spec_.m + block_ - 1) / block_, [&](int64_t block) {
+      context.executor().parallel_for(ceil_div(spec_.m, block_), [&](int64_t block) {
         const int64_t end = std::min(spec_.m, (block + 1) * block_);
         for (int64_t i = block * block_; i < end; ++i) store(args, b, i);
       });

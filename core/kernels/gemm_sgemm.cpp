@@ -29,7 +29,7 @@ class SgemmGemm final : public Gemm {
   void run_tile(const GemmArgs& args, const Tile& tile) const {
     float* c = static_cast<float*>(args.c) + tile.row * spec_.ldc + tile.column;
     multiply(args, tile, c);
-    if (!spec_.bias && spec_.activation == Activation::none) return;
+    if (!spec_.bias && spec_.activation == FusedActivation::none) return;
     const float* bias = spec_.bias ? static_cast<const float*>(args.bias) + tile.column : nullptr;
     for (int64_t i = 0; i < tile.rows; ++i) {
       add_bias_and_activate(bias, spec_.activation, tile.columns, c + i * spec_.ldc);

@@ -4,6 +4,7 @@
 
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -14,8 +15,6 @@ namespace {
 constexpr int64_t kColumnBlock = 256;
 // Inputs of fewer elements are summed by the caller's thread.
 constexpr int64_t kSmall = 16384;
-
-int64_t blocks_of(int64_t count, int64_t block) { return (count + block - 1) / block; }
 
 void check_dtype(std::string_view what, DType dtype) {
   if (dtype != DType::f32 && dtype != DType::f64) {
@@ -37,7 +36,7 @@ class ColumnSum {
         beta_(static_cast<T>(destination.beta)) {}
 
   void run(Executor& executor) const {
-    const int64_t row_blocks = blocks_of(rows_, kSumRows), column_blocks = blocks_of(columns_, kColumnBlock);
+    const int64_t row_blocks = ceil_div(rows_, kSumRows), column_blocks = ceil_div(columns_, kColumnBlock);
     if (rows_ * columns_ <= kSmall) {
       executor.run([&] {
         for (int64_t block = 0; block < row_blocks; ++block) sum_block(block, 0, columns_);
@@ -95,7 +94,7 @@ double sum_range(ConstTensorView values, int64_t begin, int64_t end) {
 
 template <class T>
 void sum_all(Executor& executor, ConstTensorView values, void* result, double scale, double* partial) {
-  const int64_t count = values.elements(), blocks = blocks_of(count, kSumValues);
+  const int64_t count = values.elements(), blocks = ceil_div(count, kSumValues);
   const auto sum_block = [&](int64_t block) {
     partial[block] = sum_range<T>(values, block * kSumValues, std::min(count, (block + 1) * kSumValues));
   };
@@ -116,7 +115,7 @@ void sum_all(Executor& executor, ConstTensorView values, void* result, double sc
 size_t column_sum_scratch(const TensorSpec& input) {
   if (input.shape.elements() == 0) return 0;
   const int64_t rows = input.shape[0], columns = input.shape.row().elements();
-  return static_cast<size_t>(blocks_of(rows, kSumRows) * columns) * size_of(input.dtype);
+  return static_cast<size_t>(ceil_div(rows, kSumRows) * columns) * size_of(input.dtype);
 }
 
 void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch) {
@@ -130,7 +129,7 @@ void column_sum(Context& context, ConstTensorView input, const Destination& dest
   }
 }
 
-size_t sum_scratch(int64_t count) { return static_cast<size_t>(blocks_of(count, kSumValues)) * sizeof(double); }
+size_t sum_scratch(int64_t count) { return static_cast<size_t>(ceil_div(count, kSumValues)) * sizeof(double); }
 
 void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch) {
   check_dtype("a sum", values.dtype());

@@ -7,12 +7,11 @@
 #include "millrace/core/cuda/launch.cuh"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
+#include "millrace/core/sizes.h"
 
 namespace millrace::cuda {
 
 namespace {
-
-int64_t blocks_of(int64_t count, int64_t block) { return (count + block - 1) / block; }
 
 // Index i is column i % columns of block i / columns.
 template <class T>
@@ -47,7 +46,7 @@ struct JoinRows {
 
 template <class T>
 void column_sum_of(State& state, ConstTensorView input, const Destination& destination, void* scratch) {
-  const int64_t rows = input.rows(), columns = input.columns(), blocks = blocks_of(rows, kSumRows);
+  const int64_t rows = input.rows(), columns = input.columns(), blocks = ceil_div(rows, kSumRows);
   if (columns == 0) return;
   T* partial = static_cast<T*>(scratch);
   launch_for_each(state, blocks * columns, SumRows<T>{input.as<T>(), partial, rows, columns, input.stride()});
@@ -102,7 +101,7 @@ cudaLaunchConfig_t configuration(State& state, int64_t blocks) {
 
 template <class T>
 void sum_of(State& state, ConstTensorView values, void* result, double scale, void* scratch) {
-  const int64_t count = values.elements(), blocks = blocks_of(count, kSumValues);
+  const int64_t count = values.elements(), blocks = ceil_div(count, kSumValues);
   auto* partial = static_cast<double*>(scratch);
   if (blocks > 0) {
     const cudaLaunchConfig_t config = configuration(state, blocks);

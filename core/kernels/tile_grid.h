@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "millrace/core/sizes.h"
+
 namespace millrace::cpu {
 
 struct Tile {
@@ -24,7 +26,7 @@ class TileGrid {
     constexpr int64_t kEnoughTiles = 8, kWorthATask = int64_t{1} << 21;  // multiplications
     for (;;) {
       const int64_t rows = balanced(m, rows_, 8), columns = balanced(n, columns_, 16);
-      if (tiles(m, rows) * tiles(n, columns) >= kEnoughTiles || rows * columns * k < 2 * kWorthATask) break;
+      if (ceil_div(m, rows) * ceil_div(n, columns) >= kEnoughTiles || rows * columns * k < 2 * kWorthATask) break;
       const bool rows_may = rows_ >= 2 * limits.least_rows, columns_may = columns_ >= 2 * limits.least_columns;
       if (!rows_may && !columns_may) break;
       (columns_may && (columns_ >= rows_ || !rows_may) ? columns_ : rows_) /= 2;
@@ -33,24 +35,23 @@ class TileGrid {
     columns_ = balanced(n, columns_, 16);
   }
 
-  int64_t count() const { return tiles(m_, rows_) * tiles(n_, columns_); }
+  int64_t count() const { return ceil_div(m_, rows_) * ceil_div(n_, columns_); }
   // Largest sizes of a tile.
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
 
   // Neighbours in `index` share columns, so that they find them in a cache.
   Tile tile(int64_t index) const {
-    const int64_t across = tiles(m_, rows_);
+    const int64_t across = ceil_div(m_, rows_);
     const int64_t row = index % across * rows_, column = index / across * columns_;
     return {row, std::min(rows_, m_ - row), column, std::min(columns_, n_ - column)};
   }
 
  private:
-  static int64_t tiles(int64_t size, int64_t tile) { return (size + tile - 1) / tile; }
   // The tile size that cuts `size` into as few parts as `most` does, of nearly the same size.
   static int64_t balanced(int64_t size, int64_t most, int64_t multiple) {
-    const int64_t even = tiles(size, tiles(size, most));
-    return std::min(size, (even + multiple - 1) / multiple * multiple);
+    const int64_t even = ceil_div(size, ceil_div(size, most));
+    return std::min(size, ceil_div(even, multiple) * multiple);
   }
 
   int64_t m_, n_, rows_, columns_;

@@ -8,7 +8,7 @@
 namespace millrace {
 
 size_t Arena::add(size_t bytes, int first, int last) {
-  values_.push_back({aligned_bytes(bytes), first, last, 0});
+  values_.push_back({multiply_bytes(ceil_div(bytes, kRowAlignment), kRowAlignment), first, last, 0});
   return values_.size() - 1;
 }
 
@@ -21,7 +21,7 @@ void Arena::place(bool share) {
   for (const size_t index : order) {
     Value& value = values_[index];
     value.offset = share ? lowest_free(value, placed) : bytes_;
-    bytes_ = std::max(bytes_, value.offset + value.bytes);
+    bytes_ = std::max(bytes_, add_bytes(value.offset, value.bytes));
     placed.push_back(index);
   }
 }
@@ -35,7 +35,7 @@ size_t Arena::lowest_free(const Value& value, const std::vector<size_t>& placed)
   std::sort(neighbours.begin(), neighbours.end(), [](const Value* a, const Value* b) { return a->offset < b->offset; });
   size_t offset = 0;
   for (const Value* other : neighbours) {
-    if (offset + value.bytes <= other->offset) break;
+    if (add_bytes(offset, value.bytes) <= other->offset) break;
     offset = std::max(offset, other->offset + other->bytes);
   }
   return offset;

@@ -11,10 +11,11 @@ namespace millrace {
 class Arena {
  public:
   // A value of `bytes` that lives from time `first` to time `last`, both included. Returns its number. Zero bytes are
-  // fine. REQUIRES: first <= last, before place().
+  // fine. Throws ShapeError when they cannot be counted. REQUIRES: first <= last, before place().
   size_t add(size_t bytes, int first, int last);
   // Decides where everything lies: large values first, each at the lowest place that is free for its whole life, so the
-  // result depends on the calls of add() alone. With `share` false every value has memory of its own.
+  // result depends on the calls of add() alone. With `share` false every value has memory of its own. Throws ShapeError
+  // when the bytes of all cannot be counted.
   void place(bool share = true);
 
   // REQUIRES: place() was called. Offsets are multiples of 64.

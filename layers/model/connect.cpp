@@ -43,8 +43,8 @@ void name_layers(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& b
 
 class Connector {
  public:
-  Connector(const std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch)
-      : layers_(layers), batch_(batch) {}
+  Connector(const std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch, DType dtype)
+      : layers_(layers), batch_(batch), dtype_(dtype) {}
 
   Connections run() {
     std::vector<bool> read(layers_.size());
@@ -60,6 +60,7 @@ class Connector {
                           "name it in the `from` of a later layer, or remove it");
       }
     }
+    for (size_t field = 0; field < out_.fields.size(); ++field) settle_dtype(field);
     return std::move(out_);
   }
 
@@ -104,6 +105,26 @@ class Connector {
     return -1 - static_cast<int>(i);
   }
 
+  // Gives a field the dtype that its readers want.
+  void settle_dtype(size_t index) {
+    NamedSpec& field = out_.fields[index];
+    const LayerNode* first = nullptr;
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      for (size_t k = 0; k < out_.inputs[i].size(); ++k) {
+        if (out_.inputs[i][k] != -1 - static_cast<int>(index)) continue;
+        const DType wanted = layers_[i].layer->input_dtype(static_cast<int>(k), dtype_);
+        if (first != nullptr && wanted != field.spec.dtype) {
+          throw layer_error(layers_[i],
+                            cat("it wants the field ", field.name, " as ", to_string(wanted), ", layer ", first->name,
+                                " wants it as ", to_string(field.spec.dtype)),
+                            "decode its columns into a second field for one of them");
+        }
+        field.spec.dtype = wanted;
+        first = &layers_[i];
+      }
+    }
+  }
+
   static void check_count(const LayerNode& layer, int count) {
     const int least = layer.layer->min_inputs(), most = layer.layer->max_inputs();
     if (count >= least && (most < 0 || count <= most)) return;
@@ -124,15 +145,16 @@ class Connector {
 
   const std::vector<LayerNode>& layers_;
   const std::vector<NamedSpec>& batch_;
+  const DType dtype_;
   Connections out_;
 };
 
 }  // namespace
 
-Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch) {
+Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch, DType dtype) {
   if (layers.empty()) throw ConfigError("the model has no layers", {}, "list at least one under model");
   name_layers(layers, batch);
-  return Connector(layers, batch).run();
+  return Connector(layers, batch, dtype).run();
 }
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// connect: gives every layer a name and finds what it reads.
+// connect: gives every layer a name and finds what it reads, and in which dtype it wants the fields.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,12 @@ namespace millrace {
 struct Connections {
   // For each layer, as Model::Node::inputs: an earlier layer's index, or -1 - i for field i.
   std::vector<std::vector<int>> inputs;
-  std::vector<NamedSpec> fields;  // the fields that are read, in order of first use
+  std::vector<NamedSpec> fields;  // the fields that are read, in order of first use, in the dtype that readers want
 };
 
 // Fills in absent names of `layers`. Throws ConfigError for names that are used twice or unknown, layers that read
-// later ones or that nothing reads, and wrong numbers of inputs.
-Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch);
+// later ones or that nothing reads, wrong numbers of inputs, and a field that two layers want in different dtypes.
+// `dtype` is the model's.
+Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch, DType dtype);
 
 }  // namespace millrace

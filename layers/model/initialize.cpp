@@ -1,7 +1,5 @@
 #include "millrace/layers/model/initialize.h"
 
-#include <cmath>
-
 #include "millrace/core/parallel.h"
 #include "millrace/core/random.h"
 #include "millrace/layers/dispatch.h"
@@ -18,26 +16,34 @@ struct Constant {
 };
 
 template <class T>
-struct GlorotUniform {
+struct Uniform {
   uint64_t seed, stream;
-  double limit;
+  double bound;
   T* out;
   void operator()(int64_t i) const {
     const double unit = to_unit(philox64(seed, stream, static_cast<uint64_t>(i)));
-    out[i] = static_cast<T>((2.0 * unit - 1.0) * limit);
+    out[i] = static_cast<T>((2.0 * unit - 1.0) * bound);
+  }
+};
+
+template <class T>
+struct Normal {
+  uint64_t seed, stream;
+  double deviation;
+  T* out;
+  void operator()(int64_t i) const {
+    out[i] = static_cast<T>(deviation * normal_pair(philox(seed, stream, static_cast<uint64_t>(i)))[0]);
   }
 };
 
 template <class T>
 void fill(Context& host, std::string_view name, const Initializer& initializer, uint64_t seed, T* out, int64_t count) {
+  const double value = initializer.value;
+  const uint64_t stream = fnv1a64(name);
   switch (initializer.kind) {
-    case Initializer::Kind::zeros: for_each_index(host, count, Constant<T>{T(0), out}); return;
-    case Initializer::Kind::ones: for_each_index(host, count, Constant<T>{T(1), out}); return;
-    case Initializer::Kind::glorot_uniform: {
-      const double limit = std::sqrt(6.0 / static_cast<double>(initializer.fan_in + initializer.fan_out));
-      for_each_index(host, count, GlorotUniform<T>{seed, fnv1a64(name), limit, out});
-      return;
-    }
+    case Initializer::Kind::constant: for_each_index(host, count, Constant<T>{static_cast<T>(value), out}); return;
+    case Initializer::Kind::uniform: for_each_index(host, count, Uniform<T>{seed, stream, value, out}); return;
+    case Initializer::Kind::normal: for_each_index(host, count, Normal<T>{seed, stream, value, out}); return;
   }
 }
 

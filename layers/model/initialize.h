@@ -1,10 +1,12 @@
 // The first values of parameters and state, a pure function of the seed and the parameter's name.
 //
-// glorot_uniform, for element i in row-major order, in double arithmetic, rounded to the parameter's dtype at the end:
-//   bits  = philox64(seed, fnv1a64(name), i)            one 64-bit draw a value (random.h)
-//   unit  = ((bits >> 12) + 0.5) / 2^52                 to_unit(bits)
-//   value = (2 * unit - 1) * sqrt(6 / (fan_in + fan_out))
-// Only products, sums and one square root: other programs compute the same bits (tests/golden/make_golden.py does).
+// Element i in row-major order comes from one draw, philox(seed, fnv1a64(name), i), in double arithmetic, rounded to
+// the parameter's dtype at the end:
+//   uniform   unit  = ((bits >> 12) + 0.5) / 2^52       to_unit(bits) of the draw's first 64 bits
+//             value = (2 * unit - 1) * bound
+//   normal    value = deviation * the first number of normal_pair() (random.h)
+// The square roots, logarithms and cosines are this library's own or correctly rounded everywhere, so other programs
+// compute the same bits (tests/golden/make_golden.py does).
 #pragma once
 
 #include <cstdint>

@@ -15,9 +15,10 @@ namespace {
 // Collects what a layer declares, with the layer's name before each name.
 class Declarations final : public ParamBuilder {
  public:
-  Declarations(std::string_view layer, std::vector<Parameter>& parameters, std::vector<Parameter>& states)
-      : layer_(layer), parameters_(parameters), states_(states) {}
+  Declarations(std::string_view layer, DType dtype, std::vector<Parameter>& parameters, std::vector<Parameter>& states)
+      : layer_(layer), dtype_(dtype), parameters_(parameters), states_(states) {}
 
+  DType dtype() const override { return dtype_; }
   void parameter(std::string_view name, const Shape& shape, Initializer initializer) override {
     add(parameters_, name, shape, initializer);
   }
@@ -37,6 +38,7 @@ class Declarations final : public ParamBuilder {
   }
 
   std::string_view layer_;
+  DType dtype_;
   std::vector<Parameter>& parameters_;
   std::vector<Parameter>& states_;
 };
@@ -55,12 +57,21 @@ std::string inputs_text(const Model::Node& node, const std::vector<Model::Node>&
   return join(texts);
 }
 
-void check_dtype(const NamedSpec& field, DType dtype) {
-  const bool is_float = field.spec.dtype == DType::f32 || field.spec.dtype == DType::f64;
-  if (!is_float || field.spec.dtype == dtype) return;
-  throw ShapeError(
-      cat("the field ", field.name, " is ", to_string(field.spec.dtype), ", the model computes in ", to_string(dtype)),
-      {}, cat("decode it with `type: ", to_string(dtype), "`"));
+// A layer reads another's output as it is.
+void check_input_dtypes(const Model::Node& node, DType dtype) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const DType wanted = node.layer->input_dtype(static_cast<int>(i), dtype);
+    if (node.input_specs[i].dtype == wanted) continue;
+    throw ShapeError(cat("expected ", to_string(wanted), " values, got ", node.input_specs[i].text()));
+  }
+}
+
+TensorView view_of(const Parameter& entry, DType dtype, const Memory& memory) {
+  return TensorView(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
+}
+
+TensorView block_of(DType dtype, const Memory& memory) {
+  return TensorView(memory.data(), dtype, Shape{static_cast<int64_t>(memory.bytes() / size_of(dtype))});
 }
 
 // Gives every entry its offset and returns memory for all, initialised.
@@ -68,19 +79,14 @@ Memory allocate(std::vector<Parameter>& list, DType dtype, uint64_t seed, Contex
   size_t bytes = 0;
   for (Parameter& entry : list) {
     entry.offset = bytes;
-    bytes += aligned_bytes(TensorSpec{entry.shape, dtype}.bytes());
+    bytes = add_bytes(bytes, aligned_bytes(TensorSpec{entry.shape, dtype}.bytes()));
   }
   Memory memory(context.device(), bytes);
   for (const Parameter& entry : list) {
-    const TensorView values(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
-    initialize(context, entry.name, entry.initializer, seed, values);
+    initialize(context, entry.name, entry.initializer, seed, view_of(entry, dtype, memory));
   }
   context.synchronize();
   return memory;
-}
-
-TensorView view_of(const Parameter& entry, DType dtype, const Memory& memory) {
-  return TensorView(static_cast<std::byte*>(memory.data()) + entry.offset, dtype, entry.shape);
 }
 
 }  // namespace
@@ -89,7 +95,7 @@ Model Model::build(ModelArgs args, Context& context) {
   Model model;
   model.dtype_ = args.dtype;
   model.seed_ = args.seed;
-  Connections connections = connect(args.layers, args.inputs);
+  Connections connections = connect(args.layers, args.inputs, args.dtype);
   model.fields_ = std::move(connections.fields);
   for (size_t i = 0; i < args.layers.size(); ++i) {
     model.add_layer(args.layers[i], std::move(connections.inputs[i]));
@@ -112,10 +118,8 @@ void Model::add_layer(LayerNode& layer, std::vector<int> inputs) {
                                            : fields_[static_cast<size_t>(-1 - source)].spec);
   }
   try {
-    for (const int source : node.inputs) {
-      if (source < 0) check_dtype(fields_[static_cast<size_t>(-1 - source)], dtype_);
-    }
-    Declarations declarations(node.name, parameters_, states_);
+    check_input_dtypes(node, dtype_);
+    Declarations declarations(node.name, dtype_, parameters_, states_);
     node.output = node.layer->build(node.input_specs, declarations);
   } catch (Error& error) {
     error.add_context(cat("layer ", node.name));
@@ -131,12 +135,15 @@ void Model::add_layer(LayerNode& layer, std::vector<int> inputs) {
 
 TensorView Model::parameter(size_t index) { return view_of(parameters_[index], dtype_, parameter_memory_); }
 
+ConstTensorView Model::parameter(size_t index) const { return view_of(parameters_[index], dtype_, parameter_memory_); }
+
 TensorView Model::state(size_t index) { return view_of(states_[index], dtype_, state_memory_); }
 
-TensorView Model::parameter_block() {
-  const auto count = static_cast<int64_t>(parameter_memory_.bytes() / size_of(dtype_));
-  return TensorView(parameter_memory_.data(), dtype_, Shape{count});
-}
+ConstTensorView Model::state(size_t index) const { return view_of(states_[index], dtype_, state_memory_); }
+
+TensorView Model::parameter_block() { return block_of(dtype_, parameter_memory_); }
+
+ConstTensorView Model::parameter_block() const { return block_of(dtype_, parameter_memory_); }
 
 int64_t Model::parameter_count() const {
   int64_t count = 0;

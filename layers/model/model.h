@@ -2,8 +2,11 @@
 //
 //   Model model = Model::build({.layers = layer_nodes, .inputs = {{"features", spec}}, .seed = 23}, context);
 //
-// Parameters lie in one contiguous block in model order ("<layer>.weight", "<layer>.bias"), state in another. A Model
-// is used by one thread at a time; its plans (model_plan.h) refer to it and must not outlive it.
+// Parameters lie in one contiguous block in model order ("<layer>.weight", "<layer>.bias"), state in another.
+//
+// Const members may be called from any thread. Its plans (model_plan.h) refer to its layers and memory and must not
+// outlive it; several that predict may run at once, each in a thread and Context of its own, while nothing trains the
+// model or changes it otherwise.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +44,7 @@ struct Parameter {
 
 struct ModelArgs {
   std::vector<LayerNode> layers;
-  std::vector<NamedSpec> inputs;  // the fields of one row
+  std::vector<NamedSpec> inputs;  // the fields of one row, as the input gives them
   uint64_t seed = 0;              // initial values: initialize.h
   DType dtype = DType::f32;       // of parameters and activations; f64 in gradient checks
 };
@@ -65,7 +68,7 @@ class Model {
   static Model build(ModelArgs args, Context& context);
 
   const std::vector<Node>& nodes() const { return nodes_; }
-  // The fields that the model reads, in order of first use.
+  // The fields that the model reads, in order of first use, in the dtype in which it wants them: the caller converts.
   const std::vector<NamedSpec>& fields() const { return fields_; }
   // The last layer's output, of one row.
   const TensorSpec& output() const { return nodes_.back().output; }
@@ -75,9 +78,12 @@ class Model {
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::vector<Parameter>& states() const { return states_; }
   TensorView parameter(size_t index);
+  ConstTensorView parameter(size_t index) const;
   TensorView state(size_t index);
+  ConstTensorView state(size_t index) const;
   // The whole block as a vector of dtype(); padding between parameters is zero.
   TensorView parameter_block();
+  ConstTensorView parameter_block() const;
   int64_t parameter_count() const;  // elements, without padding
 
   // A table with one line a layer: name, kind, what it reads, output, parameters; then their total.

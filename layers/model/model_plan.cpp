@@ -26,24 +26,36 @@ struct ModelPlan::Impl {
   }
 
   void check(std::span<const ConstTensorView> inputs) const {
-    bool same = inputs.size() == model.fields.size();
-    for (size_t i = 0; same && i < inputs.size(); ++i) {
-      const ConstTensorView& planned = model.fields[i];
-      same = inputs[i].spec() == planned.spec() && inputs[i].row_bytes() == planned.row_bytes() && inputs[i];
+    if (inputs.size() != model.fields.size()) {
+      throw ShapeError(
+          cat("expected ", count_of(static_cast<int64_t>(model.fields.size()), "field"), ", got ", inputs.size()));
     }
-    if (!same) throw ShapeError("the fields of this batch are not those that the step was planned for");
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ConstTensorView& planned = model.fields[i];
+      if (inputs[i].spec() != planned.spec() || inputs[i].row_bytes() != planned.row_bytes()) {
+        throw ShapeError(cat("the field ", model.field_names[i], ": expected ", rows_text(planned), " as planned, got ",
+                             rows_text(inputs[i])));
+      }
+      if (!inputs[i]) throw ShapeError(cat("the field ", model.field_names[i], ": expected values, got a null view"));
+    }
+  }
+
+  static std::string rows_text(const ConstTensorView& view) {
+    return cat(view.spec().text(), " in rows of ", view.row_bytes(), " bytes");
   }
 
   void forward(Context& context, const uint64_t* step) {
     for (PlannedLayer& layer : model.layers) {
-      const ScopeName scope(context, layer.name);
-      layer.plan->forward(context, {.inputs = layer.inputs,
-                                    .params = layer.params,
-                                    .state = layer.state,
-                                    .output = layer.output,
-                                    .saved = layer.saved,
-                                    .scratch = layer.forward_scratch,
-                                    .step = step});
+      in_layer(context, layer.name, [&] {
+        layer.plan->forward(context, {.inputs = layer.inputs,
+                                      .params = layer.params,
+                                      .state = layer.state,
+                                      .mutable_state = layer.mutable_state,
+                                      .output = layer.output,
+                                      .saved = layer.saved,
+                                      .scratch = layer.forward_scratch,
+                                      .step = step});
+      });
     }
   }
 
@@ -52,33 +64,36 @@ struct ModelPlan::Impl {
       PlannedLayer& layer = model.layers[i];
       if (!layer.trained) continue;
       set_parameter_gradients(layer, alpha, block);
-      const ScopeName scope(context, layer.name);
-      layer.plan->backward(context, {.inputs = layer.kept_inputs,
-                                     .params = layer.params,
-                                     .output = layer.kept_output,
-                                     .output_gradient = layer.output_gradient,
-                                     .input_gradients = layer.input_gradients,
-                                     .parameter_gradients = layer.parameter_gradients,
-                                     .saved = layer.saved,
-                                     .scratch = layer.backward_scratch,
-                                     .step = step});
+      in_layer(context, layer.name, [&] {
+        layer.plan->backward(context, {.inputs = layer.kept_inputs,
+                                       .params = layer.params,
+                                       .state = layer.state,
+                                       .output = layer.kept_output,
+                                       .output_gradient = layer.output_gradient,
+                                       .input_gradients = layer.input_gradients,
+                                       .parameter_gradients = layer.parameter_gradients,
+                                       .saved = layer.saved,
+                                       .scratch = layer.backward_scratch,
+                                       .step = step});
+      });
     }
   }
 
   void set_parameter_gradients(PlannedLayer& layer, const float* alpha, const TensorView& block) const {
     for (size_t i = 0; i < layer.parameter_gradients.size(); ++i) {
       Destination& gradient = layer.parameter_gradients[i];
-      if (model.in_place) {
-        gradient.alpha = alpha;
-      } else {
-        gradient.view = TensorView(static_cast<std::byte*>(block.data()) + layer.gradient_offsets[i],
-                                   gradient.view.dtype(), gradient.view.shape());
-      }
+      gradient.alpha = alpha;
+      if (model.gradient_target == GradientTarget::parameters) continue;
+      gradient.view = TensorView(static_cast<std::byte*>(block.data()) + layer.gradient_offsets[i],
+                                 gradient.view.dtype(), gradient.view.shape());
     }
   }
 };
 
 ModelPlan::ModelPlan(Model& model, Context& context, const ModelPlanArgs& args)
+    : impl_(new Impl{plan_model(model, context, args)}) {}
+
+ModelPlan::ModelPlan(const Model& model, Context& context, const ModelPlanArgs& args)
     : impl_(new Impl{plan_model(model, context, args)}) {}
 
 ModelPlan::~ModelPlan() = default;
@@ -95,16 +110,18 @@ void ModelPlan::forward(Context& context, std::span<const ConstTensorView> input
 
 void ModelPlan::backward(Context& context, std::span<const ConstTensorView> inputs, const uint64_t* step,
                          const float* alpha, TensorView gradient_block) {
-  if (!output_gradient()) throw ShapeError("backward needs a plan of mode train");
-  if (!impl_->model.in_place && gradient_block.spec() != impl_->model.gradient_block) {
-    throw ShapeError(cat("the gradient block is ", gradient_block.spec().text(), ", the model's parameter block ",
-                         impl_->model.gradient_block.text()));
+  if (!output_gradient()) throw ShapeError("backward: expected a plan of mode train, got one of mode predict");
+  if (in_place()) {
+    if (alpha == nullptr) throw InternalError("an update of the parameters needs an alpha");
+  } else if (gradient_block.spec() != impl_->model.gradient_block) {
+    throw ShapeError(cat("the gradient block: expected ", impl_->model.gradient_block.text(),
+                         " as the model's parameters, got ", gradient_block.spec().text()));
   }
   impl_->set_fields(inputs);
   context.executor().run([&] { impl_->backward(context, step, alpha, gradient_block); });
 }
 
-bool ModelPlan::in_place() const { return impl_->model.in_place; }
+bool ModelPlan::in_place() const { return impl_->model.gradient_target == GradientTarget::parameters; }
 
 size_t ModelPlan::bytes() const { return impl_->model.memory.bytes(); }
 

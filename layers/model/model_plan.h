@@ -1,7 +1,7 @@
 // ModelPlan: one model at one batch size: the layers' plans and an arena for activations, laid out by lifetime.
 //
-// Made once, then forward() and backward() allocate nothing. A plan refers to its Model and its Context's device; one
-// thread uses it at a time.
+// Made once, then forward() and backward() allocate nothing. A plan refers to its Model's layers and memory and to its
+// Context's device; one thread uses it at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,19 @@
 
 namespace millrace {
 
+// Where backward puts the gradients of the parameters.
+enum class GradientTarget : uint8_t {
+  // parameter += alpha * gradient: an update without a gradient block. Each parameter has one user, its layer, so none
+  // is read after it changes.
+  parameters,
+  block_write,  // block = alpha * gradient
+  block_add,    // block += alpha * gradient: over several batches
+};
+
 struct ModelPlanArgs {
   std::span<const TensorView> inputs;  // for each of model.fields(): (B, ...) with its stride; no data
   Mode mode = Mode::train;
-  // Gradients go straight into the parameters: parameter += alpha * gradient, with no gradient block. Each parameter
-  // has one user, its layer, so none is read after it changes.
-  bool update_in_place = false;
+  GradientTarget gradient_target = GradientTarget::block_write;
   // False gives every value memory of its own: slower and larger, with the same results.
   bool share_memory = true;
 };
@@ -28,6 +35,8 @@ class ModelPlan {
  public:
   // Throws ShapeError when `inputs` are not the model's fields.
   ModelPlan(Model& model, Context& context, const ModelPlanArgs& args);
+  // To predict with a model that may not change: throws InternalError for mode train.
+  ModelPlan(const Model& model, Context& context, const ModelPlanArgs& args);
   ~ModelPlan();
   ModelPlan(const ModelPlan&) = delete;
   ModelPlan& operator=(const ModelPlan&) = delete;
@@ -40,12 +49,14 @@ class ModelPlan {
   // Reads the fields in `inputs` (order, shapes and strides as planned, else ShapeError). output() holds until the next
   // call.
   void forward(Context& context, std::span<const ConstTensorView> inputs, const uint64_t* step);
-  // In place: adds alpha * gradient to the parameters; `alpha` is in the device's memory and read when the work runs.
-  // Else writes the gradients into `gradient_block`, laid out like the model's parameter block; its padding is left
-  // alone. REQUIRES mode train and a forward() with the same inputs.
+  // Puts the gradients where the GradientTarget says. `alpha` is in the device's memory and read when the work runs;
+  // for blocks null is 1. `gradient_block` is laid out like the model's parameter block, and its padding is left alone;
+  // for the target `parameters` it is not used. REQUIRES: mode train, a forward() with the same inputs, and an alpha
+  // for the target `parameters`.
   void backward(Context& context, std::span<const ConstTensorView> inputs, const uint64_t* step, const float* alpha,
                 TensorView gradient_block);
 
+  // Whether the target is `parameters`.
   bool in_place() const;
   // Bytes of activations, gradients and scratch that this plan holds on the device.
   size_t bytes() const;

@@ -29,13 +29,19 @@ void check_fields(const Model& model, std::span<const TensorView> inputs) {
 // Makes a PlannedModel; run() is the order of its steps.
 class Planner {
  public:
-  Planner(Model& model, Context& context, const ModelPlanArgs& args)
-      : model_(model), context_(context), args_(args), count_(static_cast<int>(model.nodes().size())) {}
+  // `trained` is the same model where it may change, else null. REQUIRES: not null in mode train.
+  Planner(const Model& model, Model* trained, Context& context, const ModelPlanArgs& args)
+      : model_(model),
+        trained_(trained),
+        context_(context),
+        args_(args),
+        count_(static_cast<int>(model.nodes().size())) {}
 
   PlannedModel run() {
     check_fields(model_, args_.inputs);
     out_.fields.assign(args_.inputs.begin(), args_.inputs.end());
-    out_.in_place = args_.update_in_place;
+    for (const NamedSpec& field : model_.fields()) out_.field_names.push_back(field.name);
+    out_.gradient_target = args_.gradient_target;
     out_.gradient_block = model_.parameter_block().spec();
     describe_layers();
     // In the order of backward, so that each layer learns whether it is the first to write a gradient.
@@ -70,6 +76,10 @@ class Planner {
       planned.trained = training() && node(i).parameter_count > 0;
       for (const int source : planned.sources) planned.trained |= source >= 0 && layer(source).trained;
       const TensorSpec& row = node(i).output;
+      if (planned.trained && row.dtype != model_.dtype()) {
+        throw ShapeError(cat("layer ", planned.name, ": its output is ", row.text(),
+                             ", and no gradient passes whole numbers to the parameters before it"));
+      }
       planned.output =
           TensorView(nullptr, row.dtype, row.shape.with_batch(args_.inputs[0].rows()), aligned_bytes(row.bytes()));
       out_.layers.push_back(std::move(planned));
@@ -90,18 +100,16 @@ class Planner {
     args.output = planned.output;
     args.mode = args_.mode;
     args.input_gradients = uses;
-    if (training()) args.parameter_gradients = out_.in_place ? GradientUse::add : GradientUse::write;
+    if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();
     args.name = planned.name;
-    const ScopeName scope(context_, planned.name);
-    try {
-      planned.plan = node(index).layer->plan(context_, args);
-    } catch (Error& error) {
-      error.add_context(cat("layer ", planned.name));
-      throw;
-    }
+    in_layer(context_, planned.name, [&] { planned.plan = node(index).layer->plan(context_, args); });
     planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
     planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
+  }
+
+  GradientUse use_of_parameter_gradients() const {
+    return args_.gradient_target == GradientTarget::block_write ? GradientUse::write : GradientUse::add;
   }
 
   GradientUse use_of_gradient(const PlannedLayer& planned, int source) {
@@ -150,8 +158,7 @@ class Planner {
     }
     if (planned.keeps_output) output_end = std::max(output_end, back);
 
-    const TensorView& y = planned.output;
-    const size_t bytes = y.row_bytes() * static_cast<size_t>(y.rows());
+    const size_t bytes = planned.output.bytes();
     Places places;
     places.output = arena.add(bytes, now, output_end);
     places.saved = arena.add(planned.plan->saved_bytes(), now, planned.trained ? back : now);
@@ -172,19 +179,29 @@ class Planner {
         planned.input_gradients[i].view = layer(source).output_gradient;
       }
     }
-    for (size_t i = 0; i < from.parameter_count; ++i) {
-      const TensorView parameter = model_.parameter(from.first_parameter + i);
-      planned.params.push_back(parameter);
-      planned.parameter_gradients.push_back({.view = parameter, .beta = out_.in_place ? 1.0F : 0.0F});
-      planned.gradient_offsets.push_back(model_.parameters()[from.first_parameter + i].offset);
-    }
+    for (size_t i = 0; i < from.parameter_count; ++i)
+      planned.params.push_back(model_.parameter(from.first_parameter + i));
     for (size_t i = 0; i < from.state_count; ++i) planned.state.push_back(model_.state(from.first_state + i));
+    if (training()) connect_for_training(planned, from);
     planned.kept_inputs.assign(planned.inputs.size(), {});
     if (planned.keeps_inputs) planned.kept_inputs = planned.inputs;
     if (planned.keeps_output) planned.kept_output = planned.output;
   }
 
-  Model& model_;
+  // What a pass in mode train may change.
+  void connect_for_training(PlannedLayer& planned, const Model::Node& from) {
+    for (size_t i = from.first_parameter; i < from.first_parameter + from.parameter_count; ++i) {
+      planned.parameter_gradients.push_back(
+          {.view = trained_->parameter(i), .beta = use_of_parameter_gradients() == GradientUse::add ? 1.0F : 0.0F});
+      planned.gradient_offsets.push_back(model_.parameters()[i].offset);
+    }
+    for (size_t i = from.first_state; i < from.first_state + from.state_count; ++i) {
+      planned.mutable_state.push_back(trained_->state(i));
+    }
+  }
+
+  const Model& model_;
+  Model* const trained_;
   Context& context_;
   const ModelPlanArgs& args_;
   const int count_;
@@ -196,7 +213,12 @@ class Planner {
 }  // namespace
 
 PlannedModel plan_model(Model& model, Context& context, const ModelPlanArgs& args) {
-  return Planner(model, context, args).run();
+  return Planner(model, &model, context, args).run();
+}
+
+PlannedModel plan_model(const Model& model, Context& context, const ModelPlanArgs& args) {
+  if (args.mode == Mode::train) throw InternalError("a plan of mode train needs a model that may change");
+  return Planner(model, nullptr, context, args).run();
 }
 
 }  // namespace millrace

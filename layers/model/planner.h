@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/model/model_plan.h"
 
@@ -26,12 +28,13 @@ struct PlannedLayer {
   std::vector<ConstTensorView> inputs;
   std::vector<ConstTensorView> kept_inputs;  // what backward sees: the inputs or null views
   std::vector<ConstTensorView> params;
-  std::vector<TensorView> state;
+  std::vector<ConstTensorView> state;
+  std::vector<TensorView> mutable_state;  // the same; empty in mode predict
   TensorView output;
   ConstTensorView kept_output;  // likewise
   TensorView output_gradient;
   std::vector<Destination> input_gradients;
-  std::vector<Destination> parameter_gradients;  // with a block, each call gives the data
+  std::vector<Destination> parameter_gradients;  // each call gives alpha and, with a block, the data
   std::vector<size_t> gradient_offsets;          // of the parameters, in the block
   void* saved = nullptr;
   void* forward_scratch = nullptr;
@@ -41,13 +44,28 @@ struct PlannedLayer {
 struct PlannedModel {
   std::vector<PlannedLayer> layers;  // in model order
   std::vector<TensorView> fields;    // as planned; no data
-  TensorView output_gradient;        // null in mode predict
+  std::vector<std::string> field_names;
+  TensorView output_gradient;  // null in mode predict
   Memory memory;
   TensorSpec gradient_block;  // what a block must be
-  bool in_place = false;
+  GradientTarget gradient_target = GradientTarget::block_write;
 };
 
-// Throws ShapeError when args.inputs are not the model's fields; a layer's errors name it.
+// Runs `call` as work of the layer, whose name its errors get.
+template <class F>
+void in_layer(Context& context, const std::string& name, F call) {
+  const ScopeName scope(context, name);
+  try {
+    call();
+  } catch (Error& error) {
+    error.add_context(cat("layer ", name));
+    throw;
+  }
+}
+
+// Throws ShapeError when args.inputs are not the model's fields; a layer's errors name it. A const model can only be
+// planned in mode predict, else InternalError.
 PlannedModel plan_model(Model& model, Context& context, const ModelPlanArgs& args);
+PlannedModel plan_model(const Model& model, Context& context, const ModelPlanArgs& args);
 
 }  // namespace millrace

@@ -34,6 +34,7 @@ TEST(Shape, CountsItsElements) {
   EXPECT_EQ(Shape().rank(), 0);
   EXPECT_EQ((Shape{3, 4, 5}).elements(), 60);
   EXPECT_EQ((Shape{3, 0, 5}).elements(), 0);
+  EXPECT_EQ((Shape{int64_t{1} << 59, 0}).elements(), 0);
   EXPECT_EQ((Shape{3, 4, 5})[1], 4);
 }
 
@@ -80,6 +81,11 @@ TEST(Shape, RejectsWhatItCannotHold) {
             "the shape (1099511627776, 1099511627776) has too many elements");
   EXPECT_EQ(shape_error([] { Shape{int64_t{1} << 40}.with_batch(int64_t{1} << 40); }),
             "the shape (1099511627776, 1099511627776) has too many elements");
+  // Without its 0 this one is a row that nothing could count.
+  EXPECT_EQ(shape_error([] {
+              Shape{0, int64_t{1} << 40, int64_t{1} << 40};
+            }),
+            "the shape (0, 1099511627776, 1099511627776) has too many elements");
 }
 
 TEST(Alignment, RoundsUpToAMultipleOf64) {
@@ -149,6 +155,15 @@ TEST(Tensor, MovesWithItsMemory) {
   EXPECT_EQ(to.view().data(), data);
   EXPECT_EQ(to.spec(), (TensorSpec{{2}, DType::i32}));
   EXPECT_FALSE(std::is_copy_constructible_v<Tensor>);
+}
+
+TEST(Tensor, CountsThePaddingOfItsRows) {
+  // A byte a row: with padding, 2^65 bytes.
+  constexpr int64_t rows = int64_t{1} << 59;
+  EXPECT_EQ(shape_error([&] { Tensor(Device::cpu(), {{rows}, DType::u8}, Tensor::Rows::padded); }),
+            "64 * 576460752303423488 bytes are more than memory can hold");
+  EXPECT_EQ(TensorView(nullptr, DType::u8, {rows}).bytes(), size_t{1} << 59);
+  EXPECT_EQ(TensorView(nullptr, DType::f32, {4, 3}, 64).bytes(), 256u);
 }
 
 TEST(Tensor, OfNoRowsHasNoMemory) {

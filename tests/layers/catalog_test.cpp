@@ -9,6 +9,8 @@ TEST(LayerCatalog, HoldsWhatTheFoldersHold) {
   const LayerCatalog catalog = LayerCatalog::builtin();
   EXPECT_TRUE(catalog.layers.entries().contains("dense"));
   EXPECT_TRUE(catalog.layers.entries().contains("relu"));
+  EXPECT_TRUE(catalog.layers.entries().contains("tanh"));
+  EXPECT_TRUE(catalog.layers.entries().contains("gelu"));
   EXPECT_TRUE(catalog.layers.entries().contains("add"));
   EXPECT_TRUE(catalog.losses.entries().contains("sigmoid_cross_entropy"));
   EXPECT_TRUE(catalog.metrics.entries().contains("accuracy"));
@@ -22,7 +24,7 @@ TEST(LayerCatalog, DescribesEveryKind) {
   ASSERT_EQ(options.size(), 3U);
   EXPECT_EQ(options[0].name, "units");
   EXPECT_TRUE(options[0].required);
-  EXPECT_EQ(options[1].type, "none|relu");
+  EXPECT_EQ(options[1].type, "none|relu|tanh|gelu");
   EXPECT_EQ(options[1].default_value, "none");
   EXPECT_EQ(options[2].default_value, "true");
 }

@@ -8,7 +8,8 @@ namespace millrace::testing {
 namespace {
 
 Spec units(int count) { return Spec::map().set("units", count); }
-Spec relu_units(int count) { return units(count).set("activation", "relu"); }
+Spec units(int count, const char* activation) { return units(count).set("activation", activation); }
+Spec relu_units(int count) { return units(count, "relu"); }
 
 // x (2, 3), weight (2, 3), y (2, 2).
 void give_small_values(LayerRun& run) {
@@ -56,6 +57,36 @@ TEST(Dense, MasksTheGradientWhereReluCut) {
   EXPECT_EQ(run.parameter_gradient(1), (std::vector<double>{0, 10}));
 }
 
+// One that reads its output for backward, and one that keeps what it was computed from.
+TEST(Dense, AppliesWhatTheProductDoesNot) {
+  const std::vector<double> z = {-1.5, 1.5, -1.5, -5.5};
+  for (const Mode mode : {Mode::train, Mode::predict}) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const double tolerance = dtype == DType::f32 ? 1e-6 : 1e-14;
+      LayerRun tanh({.kind = "dense",
+                     .options = units(2, "tanh"),
+                     .inputs = {Shape{3}},
+                     .batch = 2,
+                     .dtype = dtype,
+                     .mode = mode});
+      give_small_values(tanh);
+      tanh.forward();
+      LayerRun gelu({.kind = "dense",
+                     .options = units(2, "gelu"),
+                     .inputs = {Shape{3}},
+                     .batch = 2,
+                     .dtype = dtype,
+                     .mode = mode});
+      give_small_values(gelu);
+      gelu.forward();
+      for (size_t i = 0; i < z.size(); ++i) {
+        EXPECT_NEAR(tanh.output()[i], std::tanh(z[i]), tolerance);
+        EXPECT_NEAR(gelu.output()[i], z[i] * std::erfc(-z[i] / std::sqrt(2.0)) / 2, tolerance);
+      }
+    }
+  }
+}
+
 TEST(Dense, WorksWithoutABias) {
   const LayerCase without{.kind = "dense", .options = units(2).set("bias", false), .inputs = {Shape{3}}, .batch = 2};
   LayerRun run(without);
@@ -91,6 +122,10 @@ TEST(Dense, AgreesWithDifferences) {
   check_layer({.kind = "dense", .options = relu_units(6), .inputs = {Shape{4}}, .batch = 7});
   check_layer({.kind = "dense", .options = units(1), .inputs = {Shape{9}}, .batch = 2});
   check_layer({.kind = "dense", .options = relu_units(3), .inputs = {Shape{1}}, .batch = 1});
+  for (const char* activation : {"tanh", "gelu"}) {
+    check_layer({.kind = "dense", .options = units(6, activation), .inputs = {Shape{4}}, .batch = 7});
+    check_layer({.kind = "dense", .options = units(17, activation).set("bias", false), .inputs = {Shape{3}}});
+  }
 }
 
 // Sizes around the edges of tiles, blocks of sums and padded rows.
@@ -110,11 +145,16 @@ TEST(Dense, KeepsNaN) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const int64_t batch : {1, 70}) {
       for (const int out : {1, 70}) {
-        LayerRun run(
-            {.kind = "dense", .options = relu_units(out), .inputs = {Shape{20}}, .batch = batch, .dtype = dtype});
-        run.set_input(0, nans(batch * 20));
-        run.forward();
-        for (const double value : run.output()) ASSERT_TRUE(std::isnan(value)) << batch << " x " << out;
+        for (const char* activation : {"relu", "tanh", "gelu"}) {
+          LayerRun run({.kind = "dense",
+                        .options = units(out, activation),
+                        .inputs = {Shape{20}},
+                        .batch = batch,
+                        .dtype = dtype});
+          run.set_input(0, nans(batch * 20));
+          run.forward();
+          for (const double value : run.output()) ASSERT_TRUE(std::isnan(value)) << activation << ' ' << out;
+        }
       }
     }
   }
@@ -130,13 +170,17 @@ TEST(Dense, LeavesUnneededGradientsAlone) {
   EXPECT_EQ(run.parameter_gradient(1), (std::vector<double>{0, 10}));
 }
 
-TEST(Dense, KeepsItsOutputOnlyForAnActivation) {
-  LayerRun plain({.kind = "dense", .options = units(2), .inputs = {Shape{3}}});
-  EXPECT_FALSE(plain.plan().backward_reads_output());
-  LayerRun fused({.kind = "dense", .options = relu_units(2), .inputs = {Shape{3}}});
-  EXPECT_TRUE(fused.plan().backward_reads_output());
-  LayerRun predict({.kind = "dense", .options = relu_units(2), .inputs = {Shape{3}}, .mode = Mode::predict});
-  EXPECT_EQ(predict.plan().scratch_bytes(), 0U);
+TEST(Dense, KeepsWhatTheGradientOfItsActivationReads) {
+  const auto run = [](const char* activation, Mode mode) {
+    return LayerRun({.kind = "dense", .options = units(2, activation), .inputs = {Shape{3}}, .batch = 5, .mode = mode});
+  };
+  for (const auto& [activation, output, saved] :
+       {std::tuple{"none", false, 0U}, {"relu", true, 0U}, {"tanh", true, 0U}, {"gelu", false, 5 * 64U}}) {
+    EXPECT_EQ(run(activation, Mode::train).plan().backward_reads_output(), output) << activation;
+    EXPECT_EQ(run(activation, Mode::train).plan().saved_bytes(), saved) << activation;
+    EXPECT_EQ(run(activation, Mode::predict).plan().saved_bytes(), 0U) << activation;
+    EXPECT_EQ(run(activation, Mode::predict).plan().scratch_bytes(), 0U) << activation;
+  }
 }
 
 TEST(Dense, DeclaresWeightAndBias) {
@@ -144,9 +188,7 @@ TEST(Dense, DeclaresWeightAndBias) {
   ASSERT_EQ(run.parameter_count(), 2U);
   EXPECT_EQ(run.parameter_name(0), "weight");
   EXPECT_EQ(run.parameter(0).size(), 20U);
-  EXPECT_EQ(run.initializer(0).kind, Initializer::Kind::glorot_uniform);
-  EXPECT_EQ(run.initializer(0).fan_in, 5);
-  EXPECT_EQ(run.initializer(0).fan_out, 4);
+  EXPECT_EQ(run.initializer(0), glorot_uniform(5, 4));
   EXPECT_EQ(run.parameter_name(1), "bias");
   EXPECT_EQ(run.parameter(1), filled(4, 0));
 }
@@ -164,7 +206,7 @@ TEST(Dense, RejectsWrongOptions) {
   EXPECT_EQ(error_of(Spec::map()), "the key units is required (integer); units: values of the output");
   EXPECT_EQ(error_of(units(0)), "units: expected at least 1 and at most 1073741824, got \"0\"");
   EXPECT_EQ(error_of(units(1).set("activation", "rellu")),
-            "activation: expected none or relu, got the text \"rellu\"; did you mean relu?");
+            "activation: expected none, relu, tanh or gelu, got the text \"rellu\"; did you mean relu?");
   EXPECT_EQ(error_of(units(1).set("biass", true)), "unknown key biass; did you mean bias?");
 }
 

@@ -21,6 +21,20 @@ struct Difference {
   }
 };
 
+struct AddIndex {
+  template <class T>
+  MILLRACE_HD T operator()(T x, int64_t i) const {
+    return x + static_cast<T>(100 * i);
+  }
+};
+
+struct DifferenceAndIndex {
+  template <class T>
+  MILLRACE_HD T operator()(T a, T b, int64_t i) const {
+    return a - b + static_cast<T>(100 * i);
+  }
+};
+
 }  // namespace
 }  // namespace millrace
 
@@ -78,6 +92,21 @@ TEST_P(ElementwiseTest, AddsAndScalesAsTheDestinationSays) {
   alpha = 0;
   map_elements(context_, x.view(), destination, Double{});
   EXPECT_EQ(read_values(y.view()), (std::vector<double>{9, 8, 7, 16, 15, 14}));
+}
+
+TEST_P(ElementwiseTest, CountsValuesWithoutPadding) {
+  const Tensor a = tensor({1, 2, 3, 4, 5, 6}, Tensor::Rows::padded);
+  const Tensor b = tensor({6, 5, 4, 3, 2, 1}, Tensor::Rows::contiguous);
+  Tensor y = tensor(nans(6), Tensor::Rows::padded);
+  map_indexed(context_, a.view(), y.view(), AddIndex{});
+  EXPECT_EQ(read_values(y.view()), (std::vector<double>{1, 102, 203, 304, 405, 506}));
+  zip_indexed(context_, a.view(), b.view(), y.view(), DifferenceAndIndex{});
+  EXPECT_EQ(read_values(y.view()), (std::vector<double>{-5, 97, 199, 301, 403, 505}));
+  const float alpha = 2;
+  const Destination added{.view = y.view(), .beta = 1, .alpha = &alpha};
+  map_indexed(context_, a.view(), added, AddIndex{});
+  zip_indexed(context_, a.view(), b.view(), added, DifferenceAndIndex{});
+  EXPECT_EQ(read_values(y.view()), (std::vector<double>{-13, 495, 1003, 1511, 2019, 2527}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Floats, ElementwiseTest, ::testing::Values(DType::f32, DType::f64),

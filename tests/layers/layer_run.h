@@ -44,11 +44,18 @@ inline void write_values(TensorView view, const std::vector<double>& values) {
 
 inline std::vector<double> read_values(ConstTensorView view) {
   std::vector<double> values;
-  for (int64_t r = 0; r < view.rows(); ++r) {
-    for (int64_t c = 0; c < view.columns(); ++c) {
-      const int64_t at = r * view.stride() + c;
-      values.push_back(view.dtype() == DType::f32 ? static_cast<double>(view.as<float>()[at]) : view.as<double>()[at]);
+  const auto read = [&]<class T>() {
+    for (int64_t r = 0; r < view.rows(); ++r) {
+      const T* row = view.as<T>() + r * view.stride();
+      for (int64_t c = 0; c < view.columns(); ++c) values.push_back(static_cast<double>(row[c]));
     }
+  };
+  switch (view.dtype()) {
+    case DType::f32: read.operator()<float>(); break;
+    case DType::f64: read.operator()<double>(); break;
+    case DType::i32: read.operator()<int32_t>(); break;
+    case DType::i64: read.operator()<int64_t>(); break;
+    case DType::u8: read.operator()<uint8_t>(); break;
   }
   return values;
 }
@@ -87,21 +94,22 @@ class LayerRun final : private ParamBuilder {
     layer_ = catalog.layers.make({from.kind, from.options}, from.options);
     std::vector<TensorSpec> rows;
     std::vector<TensorView> views;
-    for (const Shape& shape : from.inputs) {
-      rows.push_back({shape, from.dtype});
+    for (size_t i = 0; i < from.inputs.size(); ++i) {
+      const DType dtype = layer_->input_dtype(static_cast<int>(i), from.dtype);
+      rows.push_back({from.inputs[i], dtype});
       inputs_.push_back(padded(rows.back()));
       input_gradients_.push_back(padded(rows.back()));
-      views.emplace_back(nullptr, from.dtype, inputs_.back().spec().shape, inputs_.back().view().row_bytes());
+      input_uses_.push_back(dtype == from.dtype ? from.input_use : GradientUse::none);
+      views.emplace_back(nullptr, dtype, inputs_.back().spec().shape, inputs_.back().view().row_bytes());
     }
     const TensorSpec out = layer_->build(rows, *this);
     output_ = padded(out);
     output_gradient_ = padded(out);
-    const std::vector<GradientUse> uses(rows.size(), from.input_use);
     PlanArgs args;
     args.inputs = views;
     args.output = TensorView(nullptr, out.dtype, output_.spec().shape, output_.view().row_bytes());
     args.mode = from.mode;
-    args.input_gradients = uses;
+    args.input_gradients = input_uses_;
     args.parameter_gradients = from.parameter_use;
     args.seed = 5;
     args.name = "layer";
@@ -113,6 +121,8 @@ class LayerRun final : private ParamBuilder {
 
   void set_input(size_t i, const std::vector<double>& values) { write_values(inputs_.at(i).view(), values); }
   void set_parameter(size_t i, const std::vector<double>& values) { write_values(parameters_.at(i).view(), values); }
+  // What every forward() begins with; the initial values unless set.
+  void set_state(size_t i, const std::vector<double>& values) { first_state_.at(i) = values; }
   void set_output_gradient(const std::vector<double>& values) { write_values(output_gradient_.view(), values); }
   // What is in a gradient's place before backward; NaN unless set.
   void set_input_gradient(size_t i, const std::vector<double>& values) {
@@ -130,11 +140,17 @@ class LayerRun final : private ParamBuilder {
     write_values(output_.view(), nans(output_.spec().shape.elements()));
     poison_scratch();
     std::vector<ConstTensorView> inputs, params;
+    std::vector<TensorView> mutable_state;
     for (Tensor& input : inputs_) inputs.push_back(input.view());
     for (Tensor& parameter : parameters_) params.push_back(parameter.view());
+    for (size_t i = 0; i < states_.size(); ++i) {
+      write_values(states_[i].view(), first_state_[i]);
+      if (case_.mode == Mode::train) mutable_state.push_back(states_[i].view());
+    }
     plan_->forward(context_, {.inputs = inputs,
                               .params = params,
-                              .state = {},
+                              .state = state_views(),
+                              .mutable_state = mutable_state,
                               .output = output_.view(),
                               .saved = saved_.data(),
                               .scratch = scratch_.data(),
@@ -147,7 +163,7 @@ class LayerRun final : private ParamBuilder {
     std::vector<Destination> input_gradients, parameter_gradients;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       inputs.push_back(plan_->backward_reads_inputs() ? ConstTensorView(inputs_[i].view()) : ConstTensorView());
-      input_gradients.push_back(destination(input_gradients_[i].view(), case_.input_use, &input_alpha_));
+      input_gradients.push_back(destination(input_gradients_[i].view(), input_uses_[i], &input_alpha_));
     }
     for (size_t i = 0; i < parameters_.size(); ++i) {
       params.push_back(parameters_[i].view());
@@ -157,6 +173,7 @@ class LayerRun final : private ParamBuilder {
     plan_->backward(context_,
                     {.inputs = inputs,
                      .params = params,
+                     .state = state_views(),
                      .output = plan_->backward_reads_output() ? ConstTensorView(output_.view()) : ConstTensorView(),
                      .output_gradient = output_gradient_.view(),
                      .input_gradients = input_gradients,
@@ -169,6 +186,8 @@ class LayerRun final : private ParamBuilder {
   std::vector<double> output() { return read_values(output_.view()); }
   std::vector<double> input(size_t i) { return read_values(inputs_.at(i).view()); }
   std::vector<double> parameter(size_t i) { return read_values(parameters_.at(i).view()); }
+  // What forward() left.
+  std::vector<double> state(size_t i) { return read_values(states_.at(i).view()); }
   std::vector<double> input_gradient(size_t i) { return read_values(input_gradients_.at(i).view()); }
   std::vector<double> parameter_gradient(size_t i) { return read_values(parameter_gradients_.at(i).view()); }
   size_t input_count() const { return inputs_.size(); }
@@ -180,6 +199,7 @@ class LayerRun final : private ParamBuilder {
   void set_step(uint64_t step) { step_ = step; }
 
  private:
+  DType dtype() const override { return case_.dtype; }
   void parameter(std::string_view name, const Shape& shape, Initializer initializer) override {
     names_.emplace_back(name);
     initializers_.push_back(initializer);
@@ -188,7 +208,11 @@ class LayerRun final : private ParamBuilder {
     initialize(context_, name, initializer, 3, parameters_.back().view());
     write_values(parameter_gradients_.back().view(), nans(shape.elements()));
   }
-  void state(std::string_view, const Shape&, Initializer) override {}
+  void state(std::string_view name, const Shape& shape, Initializer initializer) override {
+    states_.emplace_back(Device::cpu(), TensorSpec{shape, case_.dtype});
+    initialize(context_, name, initializer, 3, states_.back().view());
+    first_state_.push_back(read_values(states_.back().view()));
+  }
 
   Tensor padded(const TensorSpec& row) const {
     return Tensor(Device::cpu(), {row.shape.with_batch(case_.batch), row.dtype}, Tensor::Rows::padded);
@@ -201,6 +225,11 @@ class LayerRun final : private ParamBuilder {
     out.alpha = *alpha == 1.0F ? nullptr : alpha;
     return out;
   }
+  const std::vector<ConstTensorView>& state_views() {
+    state_views_.clear();
+    for (Tensor& state : states_) state_views_.push_back(state.view());
+    return state_views_;
+  }
   void poison_scratch() {
     if (scratch_.bytes() > 0) std::fill_n(static_cast<unsigned char*>(scratch_.data()), scratch_.bytes(), 0xff);
   }
@@ -210,7 +239,10 @@ class LayerRun final : private ParamBuilder {
   Context context_;
   std::unique_ptr<Layer> layer_;
   std::unique_ptr<LayerPlan> plan_;
-  std::vector<Tensor> inputs_, input_gradients_, parameters_, parameter_gradients_;
+  std::vector<Tensor> inputs_, input_gradients_, parameters_, parameter_gradients_, states_;
+  std::vector<std::vector<double>> first_state_;
+  std::vector<ConstTensorView> state_views_;
+  std::vector<GradientUse> input_uses_;
   std::vector<std::string> names_;
   std::vector<Initializer> initializers_;
   Tensor output_, output_gradient_;

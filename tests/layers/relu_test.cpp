@@ -53,21 +53,5 @@ TEST(Relu, HasNoOptions) {
   }
 }
 
-TEST(Relu, RejectsWholeNumbers) {
-  LayerCatalog catalog = LayerCatalog::builtin();
-  const std::unique_ptr<Layer> layer = catalog.layers.make({"relu", Spec::map()}, Spec::map());
-  const TensorSpec row{Shape{3}, DType::i32};
-  struct : ParamBuilder {
-    void parameter(std::string_view, const Shape&, Initializer) override {}
-    void state(std::string_view, const Shape&, Initializer) override {}
-  } none;
-  try {
-    layer->build({&row, 1}, none);
-    FAIL();
-  } catch (const ShapeError& error) {
-    EXPECT_STREQ(error.what(), "expected float32 values, got int32 (3)");
-  }
-}
-
 }  // namespace
 }  // namespace millrace::testing

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "millrace/core/math.h"
 #include "tests/layers/gradient_check.h"
@@ -51,15 +52,27 @@ class EluLayer final : public SimpleLayer {
   double alpha_;
 };
 
-// Needs what only layers that draw need: the mode, the seed, its own stream and the step.
-struct Noise {
-  const double* x;
-  double* y;
-  int64_t x_stride, y_stride, columns;
-  SimpleState state;
-  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
-    const auto index = static_cast<uint64_t>(row * columns + column) + *state.step * 1000;
-    y[row * y_stride + column] = x[row * x_stride + column] + to_unit(philox64(state.seed, state.stream, index));
+// A layer that draws: while training, each value is scaled by a number in (0, 2).
+struct Scale {
+  Draws draws;
+  template <class T>
+  MILLRACE_HD T operator()(T x, int64_t i) const {
+    return x * static_cast<T>(2 * draws.unit(i));
+  }
+};
+
+struct ScaleGradient {
+  Draws draws;
+  template <class T>
+  MILLRACE_HD T operator()(T, T dy, int64_t i) const {
+    return dy * static_cast<T>(2 * draws.unit(i));
+  }
+};
+
+struct Same {
+  template <class T>
+  MILLRACE_HD T operator()(T x) const {
+    return x;
   }
 };
 
@@ -68,22 +81,22 @@ class NoiseLayer final : public SimpleLayer {
   struct Options {
     void declare(OptionReader&) {}
   };
-  static constexpr std::string_view kDoc = "adds noise while training";
+  static constexpr std::string_view kDoc = "scales by noise while training";
 
   explicit NoiseLayer(const Options&) {}
 
   void forward(Context& context, const SimpleForward& args) const override {
-    if (args.state.mode == Mode::predict) {
-      map_elements(context, args.x, args.y, Elu{0});
-      return;
+    if (args.mode == Mode::predict) {
+      map_elements(context, args.x, args.y, Same{});
+    } else {
+      map_indexed(context, args.x, args.y, Scale{args.draws});
     }
-    for_each_row_column(context, args.x.rows(), args.x.columns(),
-                        Noise{args.x.as<double>(), args.y.as<double>(), args.x.stride(), args.y.stride(),
-                              args.x.columns(), args.state});
   }
   void backward(Context& context, const SimpleBackward& args) const override {
-    zip_elements(context, args.x, args.dy, args.dx, EluGradient{1});
+    zip_indexed(context, args.x, args.dy, args.dx, ScaleGradient{args.draws});
   }
+  bool backward_reads_output() const override { return false; }
+  bool draws() const override { return true; }
 };
 
 }  // namespace
@@ -128,17 +141,68 @@ TEST(SimpleLayer, KeepsTheShapeOfARow) {
   EXPECT_EQ(run.output_spec(), (TensorSpec{Shape{4, 2, 3}, DType::f32}));
 }
 
-TEST(SimpleLayer, GivesModeSeedStreamAndStep) {
-  LayerRun run({.kind = "noise", .inputs = {Shape{2}}, .batch = 1}, with_own_layers());
-  run.set_input(0, {0, 10});
+// The factor that value `index` of a step gets.
+double factor(uint64_t step, uint64_t index) {
+  return 2 * to_unit(philox64(5, fnv1a64("layer"), (step << 32) + index));
+}
+
+TEST(SimpleLayer, DrawsBySeedNameStepAndIndex) {
+  LayerRun run({.kind = "noise", .inputs = {Shape{2}}, .batch = 2}, with_own_layers());
+  run.set_input(0, {1, 10, 100, 1000});
+  run.set_output_gradient({1, 1, 1, 1});
   run.set_step(3);
   run.forward();
-  EXPECT_EQ(run.output(), (std::vector<double>{to_unit(philox64(5, fnv1a64("layer"), 3000)),
-                                               10 + to_unit(philox64(5, fnv1a64("layer"), 3001))}));
+  run.backward();
+  EXPECT_EQ(run.output(),
+            (std::vector<double>{factor(3, 0), 10 * factor(3, 1), 100 * factor(3, 2), 1000 * factor(3, 3)}));
+  EXPECT_EQ(run.input_gradient(0), (std::vector<double>{factor(3, 0), factor(3, 1), factor(3, 2), factor(3, 3)}));
+}
+
+TEST(SimpleLayer, DrawsAnewInEveryStepWhateverTheSizeOfItsBatch) {
+  std::set<double> drawn;
+  for (const auto& [step, batch] : {std::pair{1, 8}, {2, 4}, {4, 2}, {8, 1}}) {
+    LayerRun run({.kind = "noise", .inputs = {Shape{3}}, .batch = batch}, with_own_layers());
+    run.set_input(0, filled(batch * 3, 1));
+    run.set_step(static_cast<uint64_t>(step));
+    run.forward();
+    for (const double value : run.output()) EXPECT_TRUE(drawn.insert(value).second) << step;
+  }
+}
+
+TEST(SimpleLayer, AgreesWithDifferencesWhileItDraws) {
+  check_layer({.kind = "noise", .inputs = {Shape{17}}, .batch = 4}, with_own_layers());
+}
+
+TEST(SimpleLayer, MayDifferByMode) {
   LayerRun predict({.kind = "noise", .inputs = {Shape{2}}, .batch = 1, .mode = Mode::predict}, with_own_layers());
   predict.set_input(0, {1, 10});
   predict.forward();
   EXPECT_EQ(predict.output(), (std::vector<double>{1, 10}));
+}
+
+std::string error_of_plan(const char* kind, const Shape& batch, Mode mode = Mode::train) {
+  const std::unique_ptr<Layer> layer = with_own_layers().layers.make({kind, Spec::map()}, Spec::map());
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  const TensorView value(nullptr, DType::f32, batch);
+  PlanArgs args;
+  args.inputs = {&value, 1};
+  args.output = value;
+  args.mode = mode;
+  try {
+    layer->plan(context, args);
+  } catch (const ShapeError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(SimpleLayer, DrawsForFewerValuesThanItsDrawsAreNumbered) {
+  EXPECT_EQ(error_of_plan("noise", {1 << 20, 1 << 12}),
+            "expected at most 4294967295 values a batch to draw for, got 4294967296; use smaller batches");
+  EXPECT_EQ(error_of_plan("noise", {1, (int64_t{1} << 32) - 1}), "no error");
+  EXPECT_EQ(error_of_plan("noise", {1 << 20, 1 << 12}, Mode::predict), "no error");
+  EXPECT_EQ(error_of_plan("elu", {1 << 20, 1 << 12}), "no error");
 }
 
 TEST(SimpleLayer, GivesTheSameBitsOnAnyNumberOfThreads) {

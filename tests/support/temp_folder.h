@@ -15,9 +15,9 @@ namespace millrace {
 class TempFolder {
  public:
   TempFolder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(testing::TempDir()) / ("millrace_" + std::string(test->test_suite_name()) + "_" +
-                                                         test->name() + "_" + std::to_string(::getpid()));
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    path_ = std::filesystem::path(::testing::TempDir()) / ("millrace_" + std::string(test->test_suite_name()) + "_" +
+                                                           test->name() + "_" + std::to_string(::getpid()));
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

@@ -56,7 +56,7 @@ TEST(SavedModel, HashIsOfTheParametersInOrder) {
 struct Keeper final : Layer {
   explicit Keeper(int64_t size) : size_(size) {}
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
-    params.parameter("weight", Shape{size_}, {Initializer::Kind::ones});
+    params.parameter("weight", Shape{size_}, Initializer::constant(1));
     params.state("mean", Shape{2}, {});
     return inputs[0];
   }

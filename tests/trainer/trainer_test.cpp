@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "millrace/trainer/model_file.h"
 #include "millrace/trainer/yaml.h"
+#include "tests/layers/lookup_layer.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -93,6 +95,32 @@ TEST(Trainer, NamesBothSidesWhenTheLossDoesNotFit) {
     EXPECT_NE(error.message().find("(2)"), std::string::npos) << error.message();
     EXPECT_NE(error.message().find("(1)"), std::string::npos) << error.message();
   }
+}
+
+// A layer that reads ids asks for whole numbers, whatever the type in which the input decodes them.
+TEST(Trainer, ConvertsFieldsToWhatTheirLayersRead) {
+  const TempFolder folder;
+  std::string rows;
+  for (int i = 0; i < 40; ++i) rows += cat(i % 4, ',', i % 3, ',', i % 4 == 2 ? "1\n" : "0\n");
+  folder.write("ids.csv", rows);
+  Catalog catalog = Catalog::builtin();
+  catalog.layers.layers.add<testing::LookupLayer>("lookup");
+  const auto train = [&](std::string_view type) {
+    return Trainer::from_spec(parse_yaml(cat("seed: 2\ndevice: cpu\nthreads: 2\ninput:\n  - filename_queue: {files: \"",
+                                             folder.path("ids.csv"), "\", epochs: 5}\n  - csv_reader\n",
+                                             "  - decode_csv: {fields: {ids: {columns: 0-1, type: ", type,
+                                             "}, label: {columns: 2}}}\n  - batch: {batch_size: 8}\nmodel:\n",
+                                             "  - lookup: {from: ids, rows: 4, width: 3}\n  - dense: {units: 1}\n",
+                                             "loss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.5}}\n"),
+                                         "t.yaml"),
+                              catalog)
+        .run();
+  };
+  const TrainResult result = train("int64");
+  EXPECT_EQ(result.steps, 25);
+  EXPECT_LT(result.loss, 0.4);
+  EXPECT_EQ(train("float32").weights, result.weights);
+  EXPECT_EQ(train("int32").weights, result.weights);
 }
 
 TEST(Trainer, BoundsItsMemory) {

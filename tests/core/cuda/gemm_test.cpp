@@ -31,7 +31,7 @@ class CudaGemm : public test::CudaTest {
       spec.transpose_b = (form & 2) != 0;
       spec.beta = (form & 4) != 0 ? 1.0f : 0.0f;
       spec.bias = (form & 8) != 0;
-      spec.activation = (form & 16) != 0 ? Activation::relu : Activation::none;
+      spec.activation = (form & 16) != 0 ? FusedActivation::relu : FusedActivation::none;
       for (const int64_t padding : {0, 3, 16}) {
         GemmData<T> data(spec, padding, static_cast<uint64_t>(form));
         data.give_alpha = (form & 32) != 0;
@@ -48,7 +48,7 @@ TEST_F(CudaGemm, MultipliesByHand) {
   const Memory a = upload<float>({1, 2, 3, 4, 5, 6}), b = upload<float>({1, 0, 2, 1, 0, -9}),
                bias = upload<float>({0.5, -1});
   const Memory c = upload(std::vector<float>(4, 7));
-  const auto gemm = make_gemm(context(), {.m = 2, .n = 2, .k = 3, .bias = true, .activation = Activation::relu});
+  const auto gemm = make_gemm(context(), {.m = 2, .n = 2, .k = 3, .bias = true, .activation = FusedActivation::relu});
   gemm->run(context(), {a.data(), b.data(), c.data(), bias.data(), nullptr});
   EXPECT_EQ(download<float>(c.data(), 4), (std::vector<float>{5.5, 0, 14.5, 0}));
 }
@@ -119,7 +119,7 @@ TEST_F(CudaGemm, KeepsInfinitiesAndNaN) {
   for (const bool with_bias : {false, true}) {
     const Memory a = upload<float>({infinity, 1}), b = upload<float>({1, -1, nan, 2, 3, 4});
     const Memory bias = upload<float>({1, 1, 1}), c = upload(std::vector<float>(3, 0));
-    const auto gemm = make_gemm(context(), {.m = 1, .n = 3, .k = 2, .bias = with_bias, .activation = Activation::relu});
+    const auto gemm = make_gemm(context(), {.m = 1, .n = 3, .k = 2, .bias = with_bias, .activation = FusedActivation::relu});
     gemm->run(context(), {a.data(), b.data(), c.data(), with_bias ? bias.data() : nullptr, nullptr});
     const auto result = download<float>(c.data(), 3);
     EXPECT_EQ(result[0], infinity);

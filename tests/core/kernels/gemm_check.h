@@ -19,7 +19,7 @@ namespace millrace::testing {
 inline std::string text_of(const GemmSpec& s) {
   return cat("m ", s.m, " n ", s.n, " k ", s.k, ' ', to_string(s.dtype), s.transpose_a ? " aT" : "",
              s.transpose_b ? " bT" : "", " ld ", s.lda, ' ', s.ldb, ' ', s.ldc, " beta ", s.beta, s.bias ? " bias" : "",
-             s.activation == Activation::relu ? " relu" : "");
+             s.activation == FusedActivation::relu ? " relu" : "");
 }
 
 // A product's operands; what lies between rows is NaN in a and b, and a mark that must survive in c.
@@ -109,7 +109,7 @@ struct GemmData {
     if (spec.beta != 0)
       add(static_cast<double>(spec.beta) * static_cast<double>(c[static_cast<size_t>(i * spec.ldc + j)]));
     if (spec.bias) add(static_cast<double>(bias[static_cast<size_t>(j)]));
-    if (spec.activation == Activation::relu && value < 0) value = 0;
+    if (spec.activation == FusedActivation::relu && value < 0) value = 0;
     return value;
   }
 
@@ -135,7 +135,7 @@ void check_all_forms(GemmMaker make, int64_t m, int64_t n, int64_t k, Context& c
         spec.transpose_b = transpose_b;
         spec.beta = beta;
         spec.bias = (choice & 1) != 0;
-        spec.activation = (choice & 2) != 0 ? Activation::relu : Activation::none;
+        spec.activation = (choice & 2) != 0 ? FusedActivation::relu : FusedActivation::none;
         GemmData<T> data(spec, (choice & 4) != 0 ? 5 : 0, form);
         data.give_alpha = (choice & 8) != 0;
         data.alpha = -0.25f;

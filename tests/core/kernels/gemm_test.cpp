@@ -43,7 +43,7 @@ TEST(Gemm, MultipliesByHand) {
   // [1 2 3; 4 5 6] * [1 0; 2 1; 0 -9] + [0.5 -1], then relu.
   const std::vector<float> a = {1, 2, 3, 4, 5, 6}, b = {1, 0, 2, 1, 0, -9}, bias = {0.5, -1};
   std::vector<float> c(4);
-  const auto gemm = make_gemm(context, {.m = 2, .n = 2, .k = 3, .bias = true, .activation = Activation::relu});
+  const auto gemm = make_gemm(context, {.m = 2, .n = 2, .k = 3, .bias = true, .activation = FusedActivation::relu});
   gemm->run(context, {a.data(), b.data(), c.data(), bias.data(), nullptr});
   EXPECT_EQ(c, (std::vector<float>{5.5, 0, 14.5, 0}));
 

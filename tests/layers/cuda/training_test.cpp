@@ -77,7 +77,7 @@ class CudaTraining : public test::CudaTest {
         context(), from.layers, millrace::testing::features(from.row, from.dtype), from.dtype, from.seed);
     DeviceTensor features(context(), {from.row.with_batch(from.batch), from.dtype});
     const TensorView shapes[] = {features.view()};
-    ModelPlan plan(model, context(), {.inputs = shapes, .update_in_place = from.in_place});
+    ModelPlan plan(model, context(), {.inputs = shapes, .gradient_target = millrace::testing::target_of(from)});
     DeviceTensor label(context(), {plan.output().shape(), DType::f32}), value(context(), {Shape{1}, from.dtype});
     DeviceTensor weight(context(), {Shape{from.batch, 1}, DType::f32});
     weight.write(std::vector<double>(static_cast<size_t>(from.batch), 2));
@@ -112,7 +112,7 @@ class CudaTraining : public test::CudaTest {
                             .gradient = plan.output_gradient(),
                             .scratch = scratch.data()});
       metric_plan->run(context(), {plan.output(), label.view(), partial.data(), scratch.data()});
-      plan.backward(context(), inputs, step_count, scale, gradients.view());
+      plan.backward(context(), inputs, step_count, plan.in_place() ? scale : nullptr, gradients.view());
       if (!plan.in_place()) {
         optimizer->update(
             context(),
@@ -143,11 +143,14 @@ class CudaTraining : public test::CudaTest {
 const std::vector<LayerLine> kDense = {{"dense", dense_units(48, "relu")}, {"dense", dense_units(1)}};
 
 // Every kind of layer, and a value that two layers read.
-const std::vector<LayerLine> kGraph = {{.kind = "dense", .options = dense_units(20), .from = {}, .name = "first"},
-                                       {.kind = "relu", .options = Spec::map(), .from = {}, .name = "bend"},
-                                       {.kind = "dense", .options = dense_units(20), .from = {}, .name = "second"},
-                                       {.kind = "add", .options = Spec::map(), .from = {"bend", "second"}, .name = {}},
-                                       {.kind = "dense", .options = dense_units(1), .from = {}, .name = "last"}};
+const std::vector<LayerLine> kGraph = {
+    {.kind = "dense", .options = dense_units(20, "gelu"), .from = {}, .name = "first"},
+    {.kind = "relu", .options = Spec::map(), .from = {}, .name = "bend"},
+    {.kind = "dense", .options = dense_units(20, "tanh"), .from = {}, .name = "second"},
+    {.kind = "add", .options = Spec::map(), .from = {"bend", "second"}, .name = {}},
+    {.kind = "tanh", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "gelu", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "dense", .options = dense_units(1), .from = {}, .name = "last"}};
 
 TEST_F(CudaTraining, GoesAsOnTheCpu) {
   for (const auto& layers : {kDense, kGraph}) {

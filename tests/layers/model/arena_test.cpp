@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/random.h"
 
 namespace millrace {
@@ -57,6 +59,17 @@ TEST(Arena, MayBeEmpty) {
   nothing.place();
   EXPECT_EQ(nothing.offset(value), 0U);
   EXPECT_EQ(nothing.bytes(), 0U);
+}
+
+TEST(Arena, RefusesWhatItCannotCount) {
+  constexpr size_t most = std::numeric_limits<size_t>::max();
+  Arena arena;
+  EXPECT_THROW(arena.add(most, 0, 0), ShapeError);
+  arena.add(most / 2, 0, 0);
+  arena.add(most / 2, 0, 0);
+  arena.add(64, 0, 0);
+  EXPECT_THROW(arena.place(), ShapeError);
+  EXPECT_THROW(arena.place(false), ShapeError);
 }
 
 // Values that live together never overlap, whatever their sizes and times; no place is worse than none shared.

@@ -43,9 +43,10 @@ inline std::vector<NamedSpec> features(const Shape& row, DType dtype = DType::f3
 }
 
 inline Model build_model(Context& context, const std::vector<LayerLine>& lines, std::vector<NamedSpec> fields,
-                         DType dtype = DType::f32, uint64_t seed = 23) {
-  return Model::build({.layers = layer_nodes(lines), .inputs = std::move(fields), .seed = seed, .dtype = dtype},
-                      context);
+                         DType dtype = DType::f32, uint64_t seed = 23,
+                         const LayerCatalog& catalog = LayerCatalog::builtin()) {
+  return Model::build(
+      {.layers = layer_nodes(lines, catalog), .inputs = std::move(fields), .seed = seed, .dtype = dtype}, context);
 }
 
 }  // namespace millrace::testing

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/layers/lookup_layer.h"
 #include "tests/layers/model/build_model.h"
 
 namespace millrace::testing {
@@ -11,16 +12,16 @@ const std::vector<NamedSpec> kBatch = {{"features", {Shape{4}}}, {"extra", {Shap
 
 std::vector<std::string> names_of(const std::vector<LayerLine>& lines) {
   std::vector<LayerNode> nodes = layer_nodes(lines);
-  connect(nodes, kBatch);
+  connect(nodes, kBatch, DType::f32);
   std::vector<std::string> names;
   for (const LayerNode& node : nodes) names.push_back(node.name);
   return names;
 }
 
 std::string error_of(const std::vector<LayerLine>& lines, const std::vector<NamedSpec>& batch = kBatch) {
-  std::vector<LayerNode> nodes = layer_nodes(lines);
+  std::vector<LayerNode> nodes = layer_nodes(lines, with_lookup());
   try {
-    connect(nodes, batch);
+    connect(nodes, batch, DType::f32);
   } catch (const ConfigError& error) {
     return error.what();
   }
@@ -45,7 +46,7 @@ TEST(Connect, NamesLayersByTheirKind) {
 TEST(Connect, ReadsThePreviousLayerUnlessFromNamesOthers) {
   std::vector<LayerNode> nodes =
       layer_nodes({kRelu, relu("a"), relu("b", {"relu"}), add({"a", "b", "features"}), add({"extra", "add"}, "out")});
-  const Connections connections = connect(nodes, kBatch);
+  const Connections connections = connect(nodes, kBatch, DType::f32);
   EXPECT_EQ(connections.inputs, (std::vector<std::vector<int>>{{-1}, {0}, {0}, {1, 2, -1}, {-2, 3}}));
   ASSERT_EQ(connections.fields.size(), 2U);
   EXPECT_EQ(connections.fields[0].name, "features");
@@ -54,7 +55,7 @@ TEST(Connect, ReadsThePreviousLayerUnlessFromNamesOthers) {
 
 TEST(Connect, NumbersFieldsByFirstUse) {
   std::vector<LayerNode> nodes = layer_nodes({relu("a", {"extra"}), add({"features", "a", "extra"})});
-  const Connections connections = connect(nodes, kBatch);
+  const Connections connections = connect(nodes, kBatch, DType::f32);
   EXPECT_EQ(connections.inputs, (std::vector<std::vector<int>>{{-1}, {-2, 0, -1}}));
   EXPECT_EQ(connections.fields[0].name, "extra");
   EXPECT_EQ(connections.fields[1].name, "features");
@@ -62,7 +63,29 @@ TEST(Connect, NumbersFieldsByFirstUse) {
 
 TEST(Connect, MayReadOneOutputTwice) {
   std::vector<LayerNode> nodes = layer_nodes({relu("a"), add({"a", "a"})});
-  EXPECT_EQ(connect(nodes, kBatch).inputs, (std::vector<std::vector<int>>{{-1}, {0, 0}}));
+  EXPECT_EQ(connect(nodes, kBatch, DType::f32).inputs, (std::vector<std::vector<int>>{{-1}, {0, 0}}));
+}
+
+TEST(Connect, AsksForFieldsInTheDTypeOfTheirReaders) {
+  const std::vector<NamedSpec> batch = {{"features", {Shape{2}, DType::i64}}, {"ids", {Shape{2}, DType::f32}}};
+  for (const DType model : {DType::f32, DType::f64}) {
+    std::vector<LayerNode> nodes = layer_nodes({{.kind = "lookup", .from = {"ids"}},
+                                                {.kind = "relu", .from = {"features"}},
+                                                {.kind = "lookup", .from = {"ids"}},
+                                                {.kind = "add", .from = {"lookup", "relu", "lookup_2"}}},
+                                               with_lookup());
+    const std::vector<NamedSpec> fields = connect(nodes, batch, model).fields;
+    ASSERT_EQ(fields.size(), 2U);
+    EXPECT_EQ(fields[0].spec, (TensorSpec{Shape{2}, DType::i32}));
+    EXPECT_EQ(fields[1].spec, (TensorSpec{Shape{2}, model}));
+  }
+}
+
+TEST(Connect, RejectsAFieldThatIsWantedInTwoDTypes) {
+  EXPECT_EQ(
+      error_of({relu("a"), {.kind = "lookup", .from = {"features"}, .name = "b"}, add({"a", "b"})}),
+      "net.yaml:2:5: model[1].lookup: layer b: it wants the field features as int32, layer a wants it as float32; "
+      "decode its columns into a second field for one of them");
 }
 
 TEST(Connect, RejectsNamesThatAreNotUnique) {

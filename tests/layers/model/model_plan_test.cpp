@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "tests/layers/follow_layer.h"
 #include "tests/layers/gradient_check.h"
 #include "tests/layers/model/training.h"
 
@@ -126,6 +129,126 @@ TEST(ModelPlan, PredictsWhatItTrained) {
   EXPECT_EQ(prediction, other.output());
 }
 
+TEST(ModelPlan, ComputesGradientsThroughStateAndSavedValues) {
+  for (const bool share_memory : {true, false}) {
+    Training training({.layers = {{.kind = "follow"},
+                                  {.kind = "dense", .options = dense_units(4)},
+                                  {.kind = "follow", .options = Spec::map().set("begin", -1.0)},
+                                  {.kind = "dense", .options = dense_units(5)},
+                                  {.kind = "follow", .options = Spec::map().set("begin", 2.0)},
+                                  {.kind = "dense", .options = dense_units(2)}},
+                       .row = Shape{6},
+                       .batch = 5,
+                       .dtype = DType::f64,
+                       .learning_rate = 1e-30,
+                       .in_place = false,
+                       .share_memory = share_memory,
+                       .catalog = with_follow()});
+    const std::vector<double> x = draws("features", 30), y = labels(0), begin = {0.5, -1, 2};
+    const auto step = [&] {
+      for (size_t i = 0; i < 3; ++i) {
+        write_values(training.model().state(i), filled(training.model().state(i).elements(), begin[i]));
+      }
+      return training.step(x, y);
+    };
+    step();
+    const std::vector<double> gradients = training.gradients();
+    EXPECT_EQ(
+        compare_with_differences(
+            "weights", training.weights(), gradients,
+            [&](const std::vector<double>& values) { write_values(training.model().parameter_block(), values); }, step),
+        0);
+  }
+}
+
+// What follow makes of the columns of `x`, of two values a row; `mean` moves when `training`.
+std::vector<double> followed(const std::vector<double>& x, std::vector<double>& mean, bool training) {
+  std::vector<double> y = x;
+  for (size_t c = 0; c < 2; ++c) {
+    double sum = 0;
+    for (size_t i = c; i < x.size(); i += 2) sum += x[i];
+    if (training) mean[c] = (mean[c] + sum / static_cast<double>(x.size() / 2)) / 2;
+    for (size_t i = c; i < x.size(); i += 2) y[i] = mean[c] * (x[i] - mean[c]);
+  }
+  return y;
+}
+
+TEST(ModelPlan, KeepsStateFromBatchToBatchOfAnySize) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  Model model = build_model(
+      context,
+      {{.kind = "follow", .name = "a"}, {.kind = "follow", .options = Spec::map().set("begin", 3.0), .name = "b"}},
+      features(Shape{2}, DType::f64), DType::f64, 1, with_follow());
+  std::vector<double> a(2, 0.5), b(2, 3);
+  const auto run = [&](int64_t rows, Mode mode) {
+    Tensor field(Device::cpu(), {Shape{rows, 2}, DType::f64}, Tensor::Rows::padded);
+    const std::vector<double> x = draws(cat("rows ", rows), rows * 2);
+    write_values(field.view(), x);
+    const TensorView shape = field.view();
+    ModelPlan plan(model, context, {.inputs = {&shape, 1}, .mode = mode});
+    const ConstTensorView input = field.view();
+    const uint64_t step = 0;
+    plan.forward(context, {&input, 1}, &step);
+    const std::vector<double> expected = followed(followed(x, a, mode == Mode::train), b, mode == Mode::train);
+    expect_close(read_values(plan.output()), expected, 1e-14, "output");
+    expect_close(read_values(model.state(0)), a, 1e-14, "the state of a");
+    expect_close(read_values(model.state(1)), b, 1e-14, "the state of b");
+  };
+  run(5, Mode::train);
+  run(3, Mode::train);
+  run(4, Mode::predict);
+  run(1, Mode::train);
+  run(5, Mode::predict);
+}
+
+// Each thread with a plan and a Context of its own, on batches of several sizes.
+TEST(ModelPlan, PredictsInSeveralThreadsAtOnce) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  const Model model = build_model(context,
+                                  {{.kind = "dense", .options = dense_units(70, "gelu")},
+                                   {.kind = "follow"},
+                                   {.kind = "dense", .options = dense_units(3)}},
+                                  features(Shape{40}), DType::f32, 23, with_follow());
+  const auto predict = [&model](int64_t rows, int rounds) {
+    Executor own_executor(2);
+    Context own(Device::cpu(), own_executor);
+    Tensor field(Device::cpu(), {Shape{rows, 40}, DType::f32}, Tensor::Rows::padded);
+    const TensorView shape = field.view();
+    ModelPlan plan(model, own, {.inputs = {&shape, 1}, .mode = Mode::predict});
+    std::vector<std::vector<double>> outputs;
+    for (int round = 0; round < rounds; ++round) {
+      write_values(field.view(), draws(cat("round ", round), rows * 40));
+      const ConstTensorView input = field.view();
+      plan.forward(own, {&input, 1}, nullptr);
+      outputs.push_back(read_values(plan.output()));
+    }
+    return outputs;
+  };
+  constexpr int rounds = 20;
+  const std::vector<int64_t> sizes = {5, 130, 5};
+  std::vector<std::vector<std::vector<double>>> outputs(sizes.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    threads.emplace_back([&, i] { outputs[i] = predict(sizes[i], rounds); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < sizes.size(); ++i) EXPECT_EQ(outputs[i], predict(sizes[i], rounds)) << i;
+}
+
+TEST(ModelPlan, TrainsNoModelThatMayNotChange) {
+  Training training(graph_case());
+  const Model& model = training.model();
+  const TensorView shape(nullptr, DType::f32, Shape{5, 6}, 64);
+  try {
+    ModelPlan plan(model, training.context(), {.inputs = {&shape, 1}});
+    FAIL();
+  } catch (const InternalError& error) {
+    EXPECT_STREQ(error.what(), "a plan of mode train needs a model that may change");
+  }
+}
+
 // Plans for several batch sizes may stand side by side: a smaller last batch has its own.
 TEST(ModelPlan, ServesSmallerBatchesOfTheSameModel) {
   Training training(graph_case());
@@ -142,6 +265,46 @@ TEST(ModelPlan, ServesSmallerBatchesOfTheSameModel) {
   };
   EXPECT_EQ(forward_of(Mode::train).size(), 4U);
   EXPECT_EQ(forward_of(Mode::train), forward_of(Mode::predict));
+}
+
+// The gradient block after a backward pass for each of the batches, with output gradients of one.
+std::vector<double> gradients_of(DType dtype, GradientTarget target, const std::vector<std::string>& batches,
+                                 const float* alpha) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  Model model = build_model(context, kGraph, features(Shape{6}, dtype), dtype);
+  Tensor field(Device::cpu(), {Shape{5, 6}, dtype}, Tensor::Rows::padded);
+  Tensor block(Device::cpu(), model.parameter_block().spec());
+  const TensorView shape = field.view();
+  ModelPlan plan(model, context, {.inputs = {&shape, 1}, .gradient_target = target});
+  const ConstTensorView input = field.view();
+  for (const std::string& batch : batches) {
+    write_values(field.view(), draws(batch, 30));
+    plan.forward(context, {&input, 1}, nullptr);
+    write_values(plan.output_gradient(), filled(10, 1));
+    plan.backward(context, {&input, 1}, nullptr, alpha, block.view());
+  }
+  return read_values(block.view());
+}
+
+TEST(ModelPlan, AddsUpTheGradientsOfSeveralBatches) {
+  constexpr float half = 0.5F;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = dtype == DType::f32 ? 1e-6 : 1e-14;
+    const auto block = [&](GradientTarget target, const std::vector<std::string>& batches, const float* alpha) {
+      return gradients_of(dtype, target, batches, alpha);
+    };
+    const std::vector<double> a = block(GradientTarget::block_write, {"a"}, nullptr);
+    const std::vector<double> b = block(GradientTarget::block_write, {"a", "b"}, nullptr);
+    std::vector<double> sum(a.size()), mean(a.size());
+    for (size_t i = 0; i < a.size(); ++i) sum[i] = a[i] + b[i], mean[i] = sum[i] / 2;
+    EXPECT_NE(a, b);
+    expect_close(block(GradientTarget::block_add, {"a", "b"}, nullptr), sum, tolerance, "sum");
+    expect_close(block(GradientTarget::block_add, {"a", "b"}, &half), mean, tolerance, "mean");
+    std::vector<double> halved = b;
+    for (double& value : halved) value /= 2;
+    expect_close(block(GradientTarget::block_write, {"a", "b"}, &half), halved, tolerance, "half of the last");
+  }
 }
 
 TEST(ModelPlan, LeavesThePaddingOfTheGradientBlockAlone) {
@@ -172,26 +335,92 @@ TEST(ModelPlan, RejectsWhatItWasNotPlannedFor) {
   from.in_place = false;
   Training training(from);
   Context& context = training.context();
-  const std::string other = "the fields of this batch are not those that the step was planned for";
   Tensor dense_rows(Device::cpu(), {Shape{5, 6}, DType::f32}),
       rows(Device::cpu(), {Shape{5, 6}, DType::f32}, Tensor::Rows::padded);
   ConstTensorView field = dense_rows.view();
-  EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), other);
-  EXPECT_EQ(error_of([&] { training.plan().forward(context, {}, nullptr); }), other);
+  EXPECT_EQ(
+      error_of([&] {
+        training.plan().forward(context, {&field, 1}, nullptr);
+      }),
+      "the field features: expected float32 (5, 6) in rows of 64 bytes as planned, got float32 (5, 6) in rows of 24 "
+      "bytes");
+  EXPECT_EQ(error_of([&] { training.plan().forward(context, {}, nullptr); }), "expected 1 field, got 0");
   field = rows.view().first_rows(4);
-  EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), other);
+  EXPECT_EQ(
+      error_of([&] {
+        training.plan().forward(context, {&field, 1}, nullptr);
+      }),
+      "the field features: expected float32 (5, 6) in rows of 64 bytes as planned, got float32 (4, 6) in rows of 64 "
+      "bytes");
+  field = ConstTensorView(nullptr, DType::f32, Shape{5, 6}, 64);
+  EXPECT_EQ(error_of([&] {
+              training.plan().forward(context, {&field, 1}, nullptr);
+            }),
+            "the field features: expected values, got a null view");
   field = rows.view();
   EXPECT_EQ(error_of([&] { training.plan().forward(context, {&field, 1}, nullptr); }), "no error");
   EXPECT_EQ(error_of([&] {
               training.plan().backward(context, {&field, 1}, nullptr, nullptr, {});
             }),
-            "the gradient block is float32 (), the model's parameter block float32 (288)");
+            "the gradient block: expected float32 (288) as the model's parameters, got float32 ()");
   const TensorView shape = rows.view();
+  ModelPlan in_place(training.model(), context, {.inputs = {&shape, 1}, .gradient_target = GradientTarget::parameters});
+  in_place.forward(context, {&field, 1}, nullptr);
+  EXPECT_THROW(in_place.backward(context, {&field, 1}, nullptr, nullptr, {}), InternalError);
   ModelPlan predict(training.model(), context, {.inputs = {&shape, 1}, .mode = Mode::predict});
   EXPECT_EQ(error_of([&] {
               predict.backward(context, {&field, 1}, nullptr, nullptr, {});
             }),
-            "backward needs a plan of mode train");
+            "backward: expected a plan of mode train, got one of mode predict");
+}
+
+// A layer that fails while it runs, in the pass that it is told.
+class Failing final : public Layer {
+ public:
+  struct Options {
+    bool forward = false;
+    void declare(OptionReader& o) { o.optional("forward", forward, "fails there, else in backward"); }
+  };
+  static constexpr std::string_view kDoc = "fails";
+  explicit Failing(const Options& options) : forward_(options.forward) {}
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override { return inputs[0]; }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return std::make_unique<Plan>(forward_); }
+
+ private:
+  struct Plan final : LayerPlan {
+    explicit Plan(bool in_forward) : fails_in_forward(in_forward) {}
+    void forward(Context&, const ForwardArgs&) override {
+      if (fails_in_forward) throw DeviceError("the device is gone");
+    }
+    void backward(Context&, const BackwardArgs&) override { throw DataError("an id is out of range"); }
+    bool fails_in_forward;
+  };
+  bool forward_;
+};
+
+TEST(ModelPlan, NamesTheLayerThatFails) {
+  LayerCatalog catalog = LayerCatalog::builtin();
+  catalog.layers.add<Failing>("failing");
+  const auto train = [&](bool forward) {
+    Training training({.layers = {{.kind = "dense", .options = dense_units(2)},
+                                  {.kind = "failing", .options = Spec::map().set("forward", forward), .name = "odd"}},
+                       .row = Shape{3},
+                       .batch = 1,
+                       .catalog = catalog});
+    training.step({1, 2, 3}, {0, 1});
+  };
+  try {
+    train(true);
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(), "layer odd: the device is gone");
+  }
+  try {
+    train(false);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "layer odd: an id is out of range");
+  }
 }
 
 }  // namespace

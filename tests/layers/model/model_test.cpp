@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
+#include "tests/layers/follow_layer.h"
 #include "tests/layers/layer_run.h"
+#include "tests/layers/lookup_layer.h"
 #include "tests/layers/model/build_model.h"
 
 namespace millrace::testing {
@@ -63,10 +65,22 @@ TEST_F(ModelTest, KeepsParametersInOneAlignedBlock) {
   for (size_t i = 100; i < 112; ++i) EXPECT_EQ(model.parameter_block().as<float>()[i], 0) << "padding " << i;
 }
 
+TEST_F(ModelTest, ShowsItsValuesWhenItMayNotChange) {
+  Model model = build_model(context_, {{.kind = "dense", .options = dense_units(20)}, {.kind = "follow"}},
+                            features(Shape{5}), DType::f32, 23, with_follow());
+  const Model& same = model;
+  EXPECT_EQ(same.parameter(1).data(), model.parameter(1).data());
+  EXPECT_EQ(same.parameter(1).shape(), Shape{20});
+  EXPECT_EQ(same.state(0).data(), model.state(0).data());
+  EXPECT_EQ(same.state(0).shape(), Shape{20});
+  EXPECT_EQ(same.parameter_block().data(), model.parameter_block().data());
+  EXPECT_EQ(same.parameter_block().spec(), model.parameter_block().spec());
+}
+
 TEST_F(ModelTest, BeginsWithValuesKeyedByParameterName) {
   Model model = build(kMlp, features(Shape{5}));
   Tensor expected(Device::cpu(), {Shape{1, 20}, DType::f32});
-  initialize(context_, "dense_2.weight", {Initializer::Kind::glorot_uniform, 20, 1}, 23, expected.view());
+  initialize(context_, "dense_2.weight", glorot_uniform(20, 1), 23, expected.view());
   EXPECT_EQ(read_values(model.parameter(2)), read_values(expected.view()));
   EXPECT_EQ(read_values(model.parameter(1)), filled(20, 0));
 
@@ -113,13 +127,28 @@ TEST_F(ModelTest, NamesTheLayerAndBothSidesOfWhatDoesNotFit) {
             "it reads features float32 (5, 2)");
 }
 
-TEST_F(ModelTest, RejectsFieldsOfAnotherDType) {
-  EXPECT_EQ(error_of(kMlp, features(Shape{5}, DType::f64)),
-            "net.yaml:1:5: model[0].dense: layer dense: the field features is float64, the model computes in float32; "
-            "decode it with `type: float32`");
-  EXPECT_EQ(error_of(kMlp, features(Shape{5}, DType::i64)),
-            "net.yaml:1:5: model[0].dense: layer dense: expected float32 values, got int64 (5); "
-            "it reads features int64 (5)");
+TEST_F(ModelTest, TakesFieldsOfAnyDType) {
+  for (const DType given : {DType::f32, DType::f64, DType::i64, DType::u8}) {
+    const Model model = build(kMlp, features(Shape{5}, given));
+    EXPECT_EQ(model.fields()[0].spec, (TensorSpec{Shape{5}, DType::f32}));
+  }
+}
+
+TEST_F(ModelTest, RefusesAnOutputOfADTypeThatItsReaderDoesNotTake) {
+  const auto message = [&](const std::vector<LayerLine>& lines) -> std::string {
+    try {
+      build_model(context_, lines, features(Shape{3}), DType::f32, 1, with_lookup());
+    } catch (const ShapeError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(message({{.kind = "rank"}, {.kind = "relu"}}),
+            "net.yaml:2:5: model[1].relu: layer relu: expected float32 values, got int32 (3); it reads rank int32 (3)");
+  EXPECT_EQ(message({{.kind = "relu"}, {.kind = "lookup"}}),
+            "net.yaml:2:5: model[1].lookup: layer lookup: expected int32 values, got float32 (3); "
+            "it reads relu float32 (3)");
+  EXPECT_EQ(message({{.kind = "rank"}, {.kind = "lookup"}, {.kind = "relu"}}), "no error");
 }
 
 // A layer with state, and one that declares a name twice.
@@ -132,9 +161,9 @@ class Stateful final : public Layer {
   static constexpr std::string_view kDoc = "keeps a state";
   explicit Stateful(const Options& options) : twice_(options.twice) {}
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
-    params.state("mean", {3}, {Initializer::Kind::zeros});
-    params.parameter("scale", {2}, {Initializer::Kind::ones});
-    params.state("variance", {20}, {Initializer::Kind::ones});
+    params.state("mean", {3}, {});
+    params.parameter("scale", {2}, Initializer::constant(1));
+    params.state("variance", {20}, Initializer::constant(1));
     if (twice_) params.parameter("mean", {1}, {});
     return inputs[0];
   }
@@ -167,6 +196,35 @@ TEST_F(ModelTest, RefusesALayerThatDeclaresANameTwice) {
     FAIL();
   } catch (const InternalError& error) {
     EXPECT_EQ(error.message(), "model[0].stateful: layer stateful: the layer declares \"mean\" twice");
+  }
+}
+
+// Parameters of 2^62 bytes each.
+class Enormous final : public Layer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "declares more than memory can hold";
+  explicit Enormous(const Options&) {}
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
+    for (const char* name : {"a", "b", "c", "d"}) params.parameter(name, {int64_t{1} << 59}, {});
+    return inputs[0];
+  }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return nullptr; }
+};
+
+TEST_F(ModelTest, RefusesParametersThatItCannotCount) {
+  LayerCatalog catalog = LayerCatalog::builtin();
+  catalog.layers.add<Enormous>("enormous");
+  try {
+    Model::build({.layers = layer_nodes({{.kind = "enormous"}}, catalog),
+                  .inputs = features(Shape{3}, DType::f64),
+                  .dtype = DType::f64},
+                 context_);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "13835058055282163712 + 4611686018427387904 bytes are more than memory can hold");
   }
 }
 

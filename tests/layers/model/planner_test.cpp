@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/layers/follow_layer.h"
+#include "tests/layers/lookup_layer.h"
 #include "tests/layers/model/build_model.h"
 
 namespace millrace::testing {
@@ -11,7 +13,7 @@ class PlannerTest : public ::testing::Test {
  protected:
   // The plan of a model that reads features (4, 3).
   PlannedModel plan(const std::vector<LayerLine>& lines, ModelPlanArgs args = {}) {
-    model_ = std::make_unique<Model>(build_model(context_, lines, features(Shape{3})));
+    model_ = std::make_unique<Model>(build_model(context_, lines, features(Shape{3}), DType::f32, 23, with_follow()));
     args.inputs = {&field_, 1};
     return plan_model(*model_, context_, args);
   }
@@ -90,10 +92,11 @@ TEST_F(PlannerTest, PointsGradientsAtTheParametersWhenUpdatingInPlace) {
   EXPECT_EQ(apart.layers[0].parameter_gradients[0].beta, 0);
   EXPECT_EQ(apart.layers[0].gradient_offsets, (std::vector<size_t>{0, 64}));
   EXPECT_EQ(apart.gradient_block, (TensorSpec{Shape{32}, DType::f32}));
-  const PlannedModel in_place = plan({dense("a")}, {.inputs = {}, .update_in_place = true});
-  EXPECT_TRUE(in_place.in_place);
+  const PlannedModel in_place = plan({dense("a")}, {.inputs = {}, .gradient_target = GradientTarget::parameters});
   EXPECT_EQ(in_place.layers[0].parameter_gradients[1].beta, 1);
   EXPECT_EQ(in_place.layers[0].parameter_gradients[1].view.data(), model_->parameter(1).data());
+  const PlannedModel added = plan({dense("a")}, {.inputs = {}, .gradient_target = GradientTarget::block_add});
+  EXPECT_EQ(added.layers[0].parameter_gradients[1].beta, 1);
 }
 
 TEST_F(PlannerTest, PadsRows) {
@@ -124,10 +127,43 @@ TEST_F(PlannerTest, NeedsNoGradientsToPredict) {
   }
 }
 
+TEST_F(PlannerTest, GivesEachLayerItsStateToChangeWhileTraining) {
+  const std::vector<LayerLine> lines = {{.kind = "follow"}, dense("a"), {.kind = "follow"}};
+  const PlannedModel training = plan(lines);
+  ASSERT_EQ(training.layers[2].mutable_state.size(), 1U);
+  EXPECT_EQ(training.layers[2].mutable_state[0].data(), model_->state(1).data());
+  EXPECT_EQ(training.layers[2].state[0].data(), model_->state(1).data());
+  EXPECT_TRUE(training.layers[1].state.empty());
+  const PlannedModel predicting = plan(lines, {.inputs = {}, .mode = Mode::predict});
+  EXPECT_TRUE(predicting.layers[2].mutable_state.empty());
+  EXPECT_EQ(predicting.layers[2].state[0].data(), model_->state(1).data());
+}
+
 TEST_F(PlannerTest, HasAPlaceForTheGradientOfAModelWithoutParameters) {
   const PlannedModel planned = plan({{.kind = "relu"}});
   EXPECT_TRUE(planned.output_gradient);
   EXPECT_NE(planned.output_gradient.data(), planned.layers[0].output.data());
+}
+
+TEST_F(PlannerTest, PassesNoGradientThroughWholeNumbers) {
+  const auto plan_of = [&](const std::vector<LayerLine>& lines, Mode mode) {
+    Model model = build_model(context_, lines, features(Shape{3}), DType::f32, 1, with_lookup());
+    return plan_model(model, context_, {.inputs = {&field_, 1}, .mode = mode});
+  };
+  const PlannedModel planned = plan_of({{.kind = "relu"}, {.kind = "rank"}, {.kind = "lookup"}}, Mode::train);
+  EXPECT_FALSE(planned.layers[1].trained);
+  EXPECT_TRUE(planned.layers[2].trained);
+  EXPECT_FALSE(planned.layers[2].input_gradients[0]);
+  const std::vector<LayerLine> cut = {dense("a"), {.kind = "rank"}, {.kind = "lookup"}};
+  EXPECT_TRUE(plan_of(cut, Mode::predict).layers[2].output);
+  try {
+    plan_of(cut, Mode::train);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "layer rank: its output is int32 (3), and no gradient passes whole numbers to the parameters before it");
+  }
 }
 
 // A layer whose plan fails.
@@ -163,7 +199,6 @@ TEST_F(PlannerTest, ChecksFields) {
             "the field features of the batch is float32 (0, 3), the model expects float32 (1, 3)");
   EXPECT_EQ(error_of(TensorView(nullptr, DType::f64, Shape{4, 3})),
             "the field features of the batch is float64 (4, 3), the model expects float32 (4, 3)");
-  const Model model = build_model(context_, {{.kind = "relu"}}, features(Shape{3}));
   try {
     plan_model(*model_, context_, {});
     FAIL();

@@ -20,19 +20,24 @@ struct TrainingCase {
   bool in_place = true;
   bool share_memory = true;
   int threads = 2;
+  LayerCatalog catalog = LayerCatalog::builtin();
 };
+
+inline GradientTarget target_of(const TrainingCase& from) {
+  return from.in_place ? GradientTarget::parameters : GradientTarget::block_write;
+}
 
 class Training {
  public:
   explicit Training(const TrainingCase& from)
       : executor_(from.threads),
         context_(Device::cpu(), executor_),
-        model_(build_model(context_, from.layers, features(from.row, from.dtype), from.dtype, from.seed)),
+        model_(build_model(context_, from.layers, features(from.row, from.dtype), from.dtype, from.seed, from.catalog)),
         features_(Device::cpu(), {from.row.with_batch(from.batch), from.dtype}, Tensor::Rows::padded) {
     const TensorView inputs[] = {features_.view()};
     plan_ = std::make_unique<ModelPlan>(
         model_, context_,
-        ModelPlanArgs{.inputs = inputs, .update_in_place = from.in_place, .share_memory = from.share_memory});
+        ModelPlanArgs{.inputs = inputs, .gradient_target = target_of(from), .share_memory = from.share_memory});
     const LayerCatalog catalog = LayerCatalog::builtin();
     label_ = Tensor(Device::cpu(), {plan_->output().shape(), DType::f32}, Tensor::Rows::padded);
     loss_ = catalog.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map())
@@ -49,6 +54,12 @@ class Training {
   double step(const std::vector<double>& features, const std::vector<double>& labels) {
     write_values(features_.view(), features);
     write_values(label_.view(), labels);
+    run();
+    return read_values(value_.view())[0];
+  }
+
+  // A step with the values of the last one.
+  void run() {
     const ConstTensorView inputs[] = {features_.view()};
     plan_->forward(context_, inputs, &steps_);
     loss_->run(context_, {.prediction = plan_->output(),
@@ -57,14 +68,13 @@ class Training {
                           .loss = value_.view().data(),
                           .gradient = plan_->output_gradient(),
                           .scratch = scratch_.data()});
-    plan_->backward(context_, inputs, &steps_, &alpha_, gradients_.view());
+    plan_->backward(context_, inputs, &steps_, plan_->in_place() ? &alpha_ : nullptr, gradients_.view());
     if (!plan_->in_place()) {
       optimizer_->update(
           context_,
           {.parameters = model_.parameter_block(), .gradients = gradients_.view(), .slots = {}, .scalars = &alpha_});
     }
     ++steps_;
-    return read_values(value_.view())[0];
   }
 
   Model& model() { return model_; }

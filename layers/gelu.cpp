@@ -1,0 +1,29 @@
+#include "millrace/layers/activation.h"
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/simple_layer.h"
+
+namespace millrace {
+namespace {
+
+class GeluLayer final : public SimpleLayer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "every value times the share of a standard normal below it";
+
+  explicit GeluLayer(const Options&) {}
+
+  void forward(Context& context, const SimpleForward& args) const override {
+    map_elements(context, args.x, args.y, Gelu{});
+  }
+  void backward(Context& context, const SimpleBackward& args) const override {
+    zip_elements(context, args.x, args.dy, args.dx, GeluGradient{});
+  }
+  bool backward_reads_output() const override { return false; }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(gelu, GeluLayer);

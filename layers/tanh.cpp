@@ -1,0 +1,29 @@
+#include "millrace/layers/activation.h"
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/simple_layer.h"
+
+namespace millrace {
+namespace {
+
+class TanhLayer final : public SimpleLayer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "the hyperbolic tangent of every value";
+
+  explicit TanhLayer(const Options&) {}
+
+  void forward(Context& context, const SimpleForward& args) const override {
+    map_elements(context, args.x, args.y, Tanh{});
+  }
+  void backward(Context& context, const SimpleBackward& args) const override {
+    zip_elements(context, args.y, args.dy, args.dx, TanhGradient{});
+  }
+  bool backward_reads_input() const override { return false; }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(tanh, TanhLayer);
