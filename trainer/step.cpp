@@ -31,6 +31,18 @@ Source find_source(const RowSpec& rows, std::string_view name, DType dtype, std:
   return {static_cast<size_t>(index), dtype};
 }
 
+// Neighbouring parameters that one call of the optimizer updates.
+struct UpdateRun {
+  size_t offset = 0;  // bytes from the start of the block
+  TensorView parameters;
+  std::vector<TensorView> slots;
+  bool decay = false;
+};
+
+TensorView part_of(const Memory& block, size_t offset, const TensorView& like) {
+  return TensorView(static_cast<std::byte*>(block.data()) + offset, like.dtype(), like.shape());
+}
+
 }  // namespace
 
 struct TrainStep::Impl {
@@ -51,9 +63,9 @@ struct TrainStep::Impl {
   Plan& plan_for(int64_t rows);
   std::unique_ptr<Plan> make_plan(int64_t rows);
   void load(Plan& plan, const RowBlock& batch);
-  void write_scalars();
+  void plan_updates();
+  void write_counts();
   void update(const Plan& plan);
-  TensorView parameter_slot(size_t index);
 
   StepArgs args;
   std::vector<Source> sources;
@@ -63,15 +75,16 @@ struct TrainStep::Impl {
 
   Memory gradients;           // laid out like the parameter block; empty when backward updates in place
   std::vector<Memory> slots;  // the optimizer's state
-  std::vector<TensorView> slot_views;
+  std::vector<UpdateRun> update_runs;
   std::vector<float> host_scalars;
   Memory scalars;
-  Memory step_counter;
+  Memory pass_counter;
   Memory loss_value;
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators;
   std::vector<std::vector<std::byte>> host_partials;
   std::vector<double> metric_values;
-  uint64_t steps = 0;
+  // What layers and optimizer count. They part when several batches make one update.
+  uint64_t forward_passes = 0, updates = 0;
   int64_t error_row = -1;
 };
 
@@ -96,15 +109,31 @@ TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!st
   host_partials.resize(accumulators.size());
   metric_values.resize(accumulators.size());
 
-  const TensorView block = args.model.parameter_block();
-  for (int i = 0; i < args.optimizer.state_slots(); ++i) {
-    slots.emplace_back(device, block.spec().bytes());
-    slot_views.emplace_back(slots.back().data(), block.dtype(), block.shape());
-  }
+  plan_updates();
   host_scalars.resize(static_cast<size_t>(args.optimizer.scalar_count()));
   scalars = Memory(device, sizeof(float) * host_scalars.size());
-  step_counter = Memory(device, sizeof(uint64_t));
+  pass_counter = Memory(device, sizeof(uint64_t));
   loss_value = Memory(device, sizeof(double));
+}
+
+void TrainStep::Impl::plan_updates() {
+  const TensorView block = args.model.parameter_block();
+  for (int i = 0; i < args.optimizer.state_slots(); ++i) {
+    slots.emplace_back(args.context.device(), block.spec().bytes());
+  }
+  const std::vector<Parameter>& parameters = args.model.parameters();
+  for (size_t first = 0, next = 0; first < parameters.size(); first = next) {
+    UpdateRun run;
+    run.offset = parameters[first].offset;
+    run.decay = args.optimizer.decays(parameters[first].name);
+    do ++next;
+    while (next < parameters.size() && args.optimizer.decays(parameters[next].name) == run.decay);
+    const size_t end = next < parameters.size() ? parameters[next].offset : block.spec().bytes();
+    const auto count = static_cast<int64_t>((end - run.offset) / size_of(block.dtype()));
+    run.parameters = TensorView(static_cast<std::byte*>(block.data()) + run.offset, block.dtype(), Shape{count});
+    for (const Memory& slot : slots) run.slots.push_back(part_of(slot, run.offset, run.parameters));
+    update_runs.push_back(std::move(run));
+  }
 }
 
 TrainStep::Impl::Plan& TrainStep::Impl::plan_for(int64_t rows) {
@@ -169,19 +198,22 @@ void TrainStep::Impl::load(Plan& plan, const RowBlock& batch) {
   args.context.synchronize();
 }
 
-void TrainStep::Impl::write_scalars() {
-  args.optimizer.scalars(steps, host_scalars);
+void TrainStep::Impl::write_counts() {
+  args.optimizer.scalars(updates, host_scalars);
   args.context.copy(scalars.data(), host_scalars.data(), sizeof(float) * host_scalars.size());
-  args.context.copy(step_counter.data(), &steps, sizeof steps);
+  args.context.copy(pass_counter.data(), &forward_passes, sizeof forward_passes);
 }
 
 void TrainStep::Impl::update(const Plan& plan) {
   if (plan.model->in_place()) return;
-  const TensorView block = args.model.parameter_block();
-  args.optimizer.update(args.context, {.parameters = block,
-                                       .gradients = TensorView(gradients.data(), block.dtype(), block.shape()),
-                                       .slots = slot_views,
-                                       .scalars = static_cast<const float*>(scalars.data())});
+  for (const UpdateRun& run : update_runs) {
+    args.optimizer.update(args.context, {.parameters = run.parameters,
+                                         .gradients = part_of(gradients, run.offset, run.parameters),
+                                         .slots = run.slots,
+                                         .scalars = static_cast<const float*>(scalars.data()),
+                                         .gradient_scale = nullptr,
+                                         .decay = run.decay});
+  }
 }
 
 TrainStep::TrainStep(const StepArgs& args) : impl_(std::make_unique<Impl>(args)) {}
@@ -200,14 +232,14 @@ void TrainStep::run(const RowBlock& batch) {
   Impl::Plan& plan = impl_->plan_for(batch.size());
   impl_->current = &plan;
   impl_->load(plan, batch);
-  impl_->write_scalars();
+  impl_->write_counts();
 
   Context& context = impl_->args.context;
   const size_t fields = impl_->args.model.fields().size();
   const auto inputs = std::span<const ConstTensorView>(plan.views).first(fields);
   const ConstTensorView label = plan.views[fields];
-  const auto* step = static_cast<const uint64_t*>(impl_->step_counter.data());
-  plan.model->forward(context, inputs, step);
+  const auto* pass = static_cast<const uint64_t*>(impl_->pass_counter.data());
+  plan.model->forward(context, inputs, pass);
   plan.loss->run(context, {.prediction = plan.model->output(),
                            .label = label,
                            .weight = impl_->weighted ? plan.views[fields + 1] : ConstTensorView(),
@@ -222,10 +254,11 @@ void TrainStep::run(const RowBlock& batch) {
   }
   const bool in_place = plan.model->in_place();
   const TensorView block = impl_->args.model.parameter_block();
-  plan.model->backward(context, inputs, step, in_place ? static_cast<const float*>(impl_->scalars.data()) : nullptr,
+  plan.model->backward(context, inputs, pass, in_place ? static_cast<const float*>(impl_->scalars.data()) : nullptr,
                        in_place ? TensorView() : TensorView(impl_->gradients.data(), block.dtype(), block.shape()));
   impl_->update(plan);
-  ++impl_->steps;
+  ++impl_->forward_passes;
+  ++impl_->updates;
 }
 
 double TrainStep::loss() {
@@ -255,7 +288,7 @@ const std::vector<double>& TrainStep::metrics() {
   return impl.metric_values;
 }
 
-uint64_t TrainStep::steps() const { return impl_->steps; }
+uint64_t TrainStep::steps() const { return impl_->updates; }
 
 int64_t TrainStep::error_row() const { return impl_->error_row; }
 

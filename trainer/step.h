@@ -58,6 +58,7 @@ class TrainStep {
   // In the order of StepArgs::metrics, of the last batch alone.
   const std::vector<double>& metrics();
 
+  // Updates made.
   uint64_t steps() const;
   // The row of the batch that run() threw about, or -1.
   int64_t error_row() const;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -23,6 +24,29 @@ class SeparateSgd final : public Optimizer {
   const Optimizer& sgd_;
 };
 
+// Keeps what update() is called with.
+class RecordingOptimizer final : public Optimizer {
+ public:
+  explicit RecordingOptimizer(std::vector<std::string> decayed) : decayed_(std::move(decayed)) {}
+  int state_slots() const override { return 2; }
+  bool decays(std::string_view parameter) const override {
+    return std::find(decayed_.begin(), decayed_.end(), parameter) != decayed_.end();
+  }
+  void scalars(uint64_t step, std::span<float> out) const override { out[0] = static_cast<float>(step); }
+  void update(Context&, const UpdateArgs& args) const override {
+    calls.push_back(args);
+    slots.emplace_back(args.slots.begin(), args.slots.end());
+    steps.push_back(args.scalars[0]);
+  }
+
+  mutable std::vector<UpdateArgs> calls;
+  mutable std::vector<std::vector<TensorView>> slots;
+  mutable std::vector<float> steps;
+
+ private:
+  std::vector<std::string> decayed_;
+};
+
 // dense(1) on two features, sigmoid cross-entropy, accuracy, SGD 0.5.
 class StepTest : public ::testing::Test {
  protected:
@@ -33,13 +57,24 @@ class StepTest : public ::testing::Test {
     metrics_.push_back({"accuracy", catalog_.metrics.make({"accuracy", Spec::map()}, Spec::map())});
   }
 
-  Model make_model() {
-    const Spec units = Spec::map().set("units", 1);
-    std::vector<LayerNode> layers(1);
-    layers[0].kind = "dense";
-    layers[0].layer = catalog_.layers.make({"dense", units}, units);
+  // A chain of dense layers, each with its name and units.
+  Model make_model(const std::vector<std::pair<std::string, int64_t>>& chain = {{"dense", 1}}) {
+    std::vector<LayerNode> layers;
+    for (const auto& [name, count] : chain) {
+      const Spec units = Spec::map().set("units", count);
+      layers.emplace_back();
+      layers.back().name = name;
+      layers.back().kind = "dense";
+      layers.back().layer = catalog_.layers.make({"dense", units}, units);
+    }
     return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 3},
                         context_);
+  }
+
+  // Bytes from the start of one view to that of the other.
+  static size_t offset_of(const ConstTensorView& view, const ConstTensorView& first) {
+    return static_cast<size_t>(static_cast<const std::byte*>(view.data()) -
+                               static_cast<const std::byte*>(first.data()));
   }
 
   StepArgs args(Model& model, const Optimizer& optimizer) {
@@ -106,6 +141,47 @@ TEST_F(StepTest, KeepsEightPlansAndMakesAnEvictedOneAgain) {
     EXPECT_LE(most, step.bytes());
   }
   EXPECT_EQ(step.steps(), 20u);
+}
+
+TEST_F(StepTest, UpdatesEachRunOfParametersThatDecayAlike) {
+  struct Case {
+    std::vector<std::string> decayed;
+    std::vector<size_t> first;  // parameter of each run
+  };
+  const Case cases[] = {{{}, {0}},
+                        {{"a.weight", "a.bias", "b.weight", "b.bias"}, {0}},
+                        {{"a.weight", "b.weight"}, {0, 1, 2, 3}},
+                        {{"a.bias", "b.weight"}, {0, 1, 3}}};
+  for (const Case& expected : cases) {
+    Model model = make_model({{"a", 3}, {"b", 1}});
+    const RecordingOptimizer optimizer(expected.decayed);
+    TrainStep step(args(model, optimizer));
+    step.run(make_batch({{1, 2, 1}}));
+    step.run(make_batch({{1, 2, 1}}));
+    const size_t runs = expected.first.size();
+    ASSERT_EQ(optimizer.calls.size(), 2 * runs);
+    const auto* const block = static_cast<const std::byte*>(model.parameter_block().data());
+    const size_t block_bytes = model.parameter_block().spec().bytes();
+    for (size_t i = 0; i < runs; ++i) {
+      const UpdateArgs& call = optimizer.calls[i];
+      const size_t begin = model.parameters()[expected.first[i]].offset;
+      const size_t end = i + 1 < runs ? model.parameters()[expected.first[i + 1]].offset : block_bytes;
+      EXPECT_EQ(call.parameters.data(), block + begin);
+      EXPECT_EQ(call.parameters.spec().bytes(), end - begin);
+      EXPECT_EQ(call.decay, optimizer.decays(model.parameters()[expected.first[i]].name));
+      EXPECT_EQ(call.gradient_scale, nullptr);
+      EXPECT_EQ(call.gradients.spec(), call.parameters.spec());
+      ASSERT_EQ(optimizer.slots[i].size(), 2u);
+      for (size_t k = 0; k < 2; ++k) {
+        EXPECT_EQ(optimizer.slots[i][k].spec(), call.parameters.spec());
+        // Every block is cut alike.
+        EXPECT_EQ(offset_of(optimizer.slots[i][k], optimizer.slots[0][k]), begin);
+      }
+      EXPECT_EQ(offset_of(call.gradients, optimizer.calls[0].gradients), begin);
+      EXPECT_EQ(optimizer.steps[i], 0);
+      EXPECT_EQ(optimizer.steps[runs + i], 1);
+    }
+  }
 }
 
 TEST_F(StepTest, SaysWhichFieldIsMissing) {
