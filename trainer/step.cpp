@@ -1,7 +1,9 @@
 #include "millrace/trainer/step.h"
 
 #include <algorithm>
+#include <limits>
 #include <list>
+#include <optional>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -16,9 +18,13 @@ namespace {
 struct Source {
   size_t field = 0;
   DType dtype = DType::f32;
+  std::optional<ValueRange> range = {};
 };
 
-Source find_source(const RowSpec& rows, std::string_view name, DType dtype, std::string_view reader) {
+constexpr ValueRange kWeights{
+    .min = 0, .max = std::numeric_limits<double>::infinity(), .hint = "a row of weight 0 does not count"};
+
+size_t find_field(const RowSpec& rows, std::string_view name, std::string_view reader) {
   const int index = rows.find(name);
   if (index < 0) {
     std::vector<std::string> names;
@@ -28,7 +34,15 @@ Source find_source(const RowSpec& rows, std::string_view name, DType dtype, std:
                       near.empty() ? cat("name the field in decode_csv: {fields: {", name, ": ..}}, or set from")
                                    : cat("did you mean ", near, "?"));
   }
-  return {static_cast<size_t>(index), dtype};
+  return static_cast<size_t>(index);
+}
+
+size_t find_weight(const RowSpec& rows, std::string_view name) {
+  const size_t index = find_field(rows, name, "the loss's weight");
+  const FieldSpec& field = rows.fields[index];
+  if (field.shape.elements() == 1) return index;
+  throw ShapeError(
+      cat("the field ", field.name, " of row weights is ", field.tensor().text(), ", expected one number a row"));
 }
 
 // Neighbouring parameters that one call of the optimizer updates.
@@ -79,7 +93,7 @@ struct TrainStep::Impl {
   std::vector<float> host_scalars;
   Memory scalars;
   Memory pass_counter;
-  Memory loss_value;
+  Memory loss_value;  // as LossArgs::loss
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators;
   std::vector<std::vector<std::byte>> host_partials;
   std::vector<double> metric_values;
@@ -89,16 +103,17 @@ struct TrainStep::Impl {
 };
 
 TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!step_args.weight.empty()) {
-  const DType dtype = args.model.dtype();
   for (const NamedSpec& field : args.model.fields()) {
-    sources.push_back(find_source(args.rows, field.name, dtype, "the model"));
+    sources.push_back({find_field(args.rows, field.name, "the model"), args.model.dtype()});
   }
-  const DType label_dtype = args.loss.label_dtype() == DType::f32 ? dtype : args.loss.label_dtype();
-  sources.push_back(find_source(args.rows, args.label, label_dtype, "the loss"));
-  if (weighted) sources.push_back(find_source(args.rows, args.weight, DType::f32, "the loss's weight"));
-
-  const TensorSpec label = {args.rows.fields[sources[args.model.fields().size()].field].shape, label_dtype};
+  const size_t label_field = find_field(args.rows, args.label, "the loss");
+  TensorSpec label = args.rows.fields[label_field].tensor();
   args.loss.check(args.model.output(), label);
+  const LabelSpec wanted = args.loss.label(args.model.output());
+  label.dtype = wanted.dtype;
+  sources.push_back({label_field, wanted.dtype, wanted.range});
+  if (weighted) sources.push_back({find_weight(args.rows, args.weight), DType::f32, kWeights});
+
   const Device device = args.context.device();
   if (args.metrics != nullptr) {
     for (const NamedMetric& metric : *args.metrics) {
@@ -113,7 +128,7 @@ TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!st
   host_scalars.resize(static_cast<size_t>(args.optimizer.scalar_count()));
   scalars = Memory(device, sizeof(float) * host_scalars.size());
   pass_counter = Memory(device, sizeof(uint64_t));
-  loss_value = Memory(device, sizeof(double));
+  loss_value = Memory(device, 2 * sizeof(double));
 }
 
 void TrainStep::Impl::plan_updates() {
@@ -156,7 +171,11 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   const Device device = args.context.device();
   std::vector<TensorView> shapes;
   for (const Source& source : sources) {
-    plan->inputs.emplace_back(device, args.rows.fields[source.field], source.dtype, rows);
+    plan->inputs.emplace_back(FieldInputArgs{.device = device,
+                                             .field = args.rows.fields[source.field],
+                                             .dtype = source.dtype,
+                                             .rows = rows,
+                                             .range = source.range});
     shapes.push_back(plan->inputs.back().shape());
     plan->bytes += plan->inputs.back().bytes();
   }

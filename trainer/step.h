@@ -50,7 +50,8 @@ class TrainStep {
 
   // Makes what a batch of `rows` rows needs, ahead of time.
   void prepare(int64_t rows);
-  // Trains on the batch. Throws DataError for a class label that is no whole number; its row is error_row().
+  // Trains on the batch. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing trained;
+  // its row is error_row().
   void run(const RowBlock& batch);
 
   // Of the last run(); waits for the device.

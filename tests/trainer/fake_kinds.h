@@ -51,7 +51,7 @@ struct FakeLoss final : Loss {
   };
   explicit FakeLoss(const Options&) {}
   void check(const TensorSpec&, const TensorSpec&) const override {}
-  DType label_dtype() const override { return DType::f32; }
+  LabelSpec label(const TensorSpec&) const override { return {}; }
   std::unique_ptr<LossPlan> plan(Context&, const LossPlanArgs&) const override { return nullptr; }
 };
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <limits>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -58,7 +58,8 @@ class StepTest : public ::testing::Test {
   }
 
   // A chain of dense layers, each with its name and units.
-  Model make_model(const std::vector<std::pair<std::string, int64_t>>& chain = {{"dense", 1}}) {
+  Model make_model(const std::vector<std::pair<std::string, int64_t>>& chain = {{"dense", 1}},
+                   DType dtype = DType::f32) {
     std::vector<LayerNode> layers;
     for (const auto& [name, count] : chain) {
       const Spec units = Spec::map().set("units", count);
@@ -67,8 +68,8 @@ class StepTest : public ::testing::Test {
       layers.back().kind = "dense";
       layers.back().layer = catalog_.layers.make({"dense", units}, units);
     }
-    return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 3},
-                        context_);
+    return Model::build(
+        {.layers = std::move(layers), .inputs = {{"features", {{2}, dtype}}}, .seed = 3, .dtype = dtype}, context_);
   }
 
   // Bytes from the start of one view to that of the other.
@@ -125,6 +126,90 @@ TEST_F(StepTest, TrainsAsByHand) {
     EXPECT_NEAR(weight[1], -0.5 - 0.5 * (g0 * 2 + g1 * 0.5), 1e-6);
     EXPECT_NEAR(model.parameter(1).as<float>()[0], 0.125 - 0.5 * (g0 + g1), 1e-6);
     EXPECT_EQ(step.steps(), 1u);
+  }
+}
+
+TEST_F(StepTest, TrainsModelsOfDoublesOnLabelsOfFloats) {
+  Model model = make_model({{"dense", 1}}, DType::f64);
+  double* weight = model.parameter(0).as<double>();
+  weight[0] = 0.25;
+  weight[1] = -0.5;
+  model.parameter(1).as<double>()[0] = 0.125;
+  TrainStep step(args(model, *sgd_));
+  step.run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
+  const double p0 = 1 / (1 + std::exp(0.625)), p1 = 1 / (1 + std::exp(0.875));
+  EXPECT_NEAR(step.loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-14);
+  EXPECT_EQ(step.metrics()[0], 0.5);
+  EXPECT_NEAR(weight[0], 0.25 - 0.5 * ((p0 - 1) / 2 - p1 / 2 * 3), 1e-14);
+}
+
+TEST_F(StepTest, RefusesALabelThatTheLossDoesNotKnow) {
+  Model model = make_model();
+  TrainStep step(args(model, *sgd_));
+  const float before = *model.parameter(0).as<float>();
+  for (const float bad : {-1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()}) {
+    try {
+      step.run(make_batch({{1, 2, 1}, {1, 2, 0.5f}, {1, 2, bad}}));
+      FAIL() << bad;
+    } catch (const DataError& error) {
+      EXPECT_EQ(error.message(), cat("the field label holds ", bad, ", expected at least 0 and at most 1"));
+      EXPECT_EQ(error.hint(), "0 stands for no and 1 for yes");
+      EXPECT_EQ(step.error_row(), 2);
+    }
+  }
+  EXPECT_EQ(step.steps(), 0u);
+  EXPECT_EQ(*model.parameter(0).as<float>(), before);
+  step.run(make_batch({{1, 2, 1}}));
+  EXPECT_EQ(step.error_row(), -1);
+}
+
+TEST_F(StepTest, WeighsRows) {
+  rows_.fields.push_back({"w", DType::f64, {1}});
+  Model model = make_model();
+  float* weight = model.parameter(0).as<float>();
+  weight[0] = weight[1] = 0;
+  StepArgs arguments = args(model, *sgd_);
+  arguments.weight = "w";
+  TrainStep step(arguments);
+  RowBlock batch = make_batch({{1, 2, 1}, {-3, 0.5f, 0}, {1, 1, 1}});
+  const auto set_weights = [&](const std::array<double, 3>& weights) {
+    for (int64_t row = 0; row < 3; ++row) *batch.row<double>(2, row) = weights[static_cast<size_t>(row)];
+  };
+
+  set_weights({0, 0, 0});
+  step.run(batch);
+  EXPECT_EQ(step.loss(), 0);
+  EXPECT_EQ(weight[0], 0);
+  EXPECT_EQ(weight[1], 0);
+
+  set_weights({3, 1, 0});
+  step.run(batch);
+  // Every logit is 0 and every slope 0.5: (3 * -0.5 * 1 + 0.5 * -3) / 4.
+  EXPECT_NEAR(step.loss(), std::log(2.0), 1e-6);
+  EXPECT_NEAR(weight[0], -0.5 * -0.75, 1e-6);
+
+  for (const double bad : {-1.0, std::nan("")}) {
+    set_weights({1, bad, 1});
+    try {
+      step.run(batch);
+      FAIL() << bad;
+    } catch (const DataError& error) {
+      EXPECT_EQ(error.message(), cat("the field w holds ", bad, ", expected at least 0"));
+      EXPECT_EQ(step.error_row(), 1);
+    }
+  }
+}
+
+TEST_F(StepTest, RefusesWeightsOfSeveralNumbersARow) {
+  rows_.fields.push_back({"w", DType::f32, {2}});
+  Model model = make_model();
+  StepArgs arguments = args(model, *sgd_);
+  arguments.weight = "w";
+  try {
+    TrainStep step(arguments);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.message(), "the field w of row weights is float32 (2), expected one number a row");
   }
 }
 

@@ -78,7 +78,7 @@ class CudaTraining : public test::CudaTest {
     DeviceTensor features(context(), {from.row.with_batch(from.batch), from.dtype});
     const TensorView shapes[] = {features.view()};
     ModelPlan plan(model, context(), {.inputs = shapes, .update_in_place = from.in_place});
-    DeviceTensor label(context(), {plan.output().shape(), DType::f32}), value(context(), {Shape{1}, from.dtype});
+    DeviceTensor label(context(), {plan.output().shape(), DType::f32}), value(context(), {Shape{1, 2}, from.dtype});
     DeviceTensor weight(context(), {Shape{from.batch, 1}, DType::f32});
     weight.write(std::vector<double>(static_cast<size_t>(from.batch), 2));
 

@@ -59,7 +59,7 @@ TEST(SteadyStep, AllocatesNothing) {
       const Spec options = Spec::map().set("learning_rate", 0.1);
       const auto optimizer = catalog.optimizers.make({"sgd", options}, options);
       const ConstTensorView input = field.view();
-      float value = 0, alpha = 0;
+      float value[2] = {}, alpha = 0;
       uint64_t step = 0;
       const auto run = [&] {
         optimizer->scalars(step, {&alpha, 1});
@@ -67,7 +67,7 @@ TEST(SteadyStep, AllocatesNothing) {
         loss_plan->run(context, {.prediction = plan.output(),
                                  .label = label.view(),
                                  .weight = {},
-                                 .loss = &value,
+                                 .loss = value,
                                  .gradient = plan.output_gradient(),
                                  .scratch = scratch.data()});
         metric_plan->run(
