@@ -190,7 +190,8 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   plan->loss = args.loss.plan(args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted});
   size_t scratch = plan->loss->scratch_bytes();
   for (size_t i = 0; i < accumulators.size(); ++i) {
-    plan->metrics.push_back((*args.metrics)[i].metric->plan(args.context, prediction, shapes[fields]));
+    plan->metrics.push_back((*args.metrics)[i].metric->plan(
+        args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted}));
     plan->partials.emplace_back(device, plan->metrics.back()->partial_bytes());
     host_partials[i].reserve(plan->metrics.back()->partial_bytes());
     scratch = std::max(scratch, plan->metrics.back()->scratch_bytes());
@@ -257,17 +258,19 @@ void TrainStep::run(const RowBlock& batch) {
   const size_t fields = impl_->args.model.fields().size();
   const auto inputs = std::span<const ConstTensorView>(plan.views).first(fields);
   const ConstTensorView label = plan.views[fields];
+  const ConstTensorView weight = impl_->weighted ? plan.views[fields + 1] : ConstTensorView();
   const auto* pass = static_cast<const uint64_t*>(impl_->pass_counter.data());
   plan.model->forward(context, inputs, pass);
   plan.loss->run(context, {.prediction = plan.model->output(),
                            .label = label,
-                           .weight = impl_->weighted ? plan.views[fields + 1] : ConstTensorView(),
+                           .weight = weight,
                            .loss = impl_->loss_value.data(),
                            .gradient = plan.model->output_gradient(),
                            .scratch = plan.scratch.data()});
   for (size_t i = 0; i < plan.metrics.size(); ++i) {
     plan.metrics[i]->run(context, {.prediction = plan.model->output(),
                                    .label = label,
+                                   .weight = weight,
                                    .partial = plan.partials[i].data(),
                                    .scratch = plan.scratch.data()});
   }

@@ -179,6 +179,7 @@ TEST_F(StepTest, WeighsRows) {
   set_weights({0, 0, 0});
   step.run(batch);
   EXPECT_EQ(step.loss(), 0);
+  EXPECT_TRUE(std::isnan(step.metrics()[0]));
   EXPECT_EQ(weight[0], 0);
   EXPECT_EQ(weight[1], 0);
 
@@ -186,6 +187,7 @@ TEST_F(StepTest, WeighsRows) {
   step.run(batch);
   // Every logit is 0 and every slope 0.5: (3 * -0.5 * 1 + 0.5 * -3) / 4.
   EXPECT_NEAR(step.loss(), std::log(2.0), 1e-6);
+  EXPECT_EQ(step.metrics()[0], 0.25);
   EXPECT_NEAR(weight[0], -0.5 * -0.75, 1e-6);
 
   for (const double bad : {-1.0, std::nan("")}) {

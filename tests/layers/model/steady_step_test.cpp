@@ -53,7 +53,7 @@ TEST(SteadyStep, AllocatesNothing) {
       const auto loss = catalog.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map());
       const auto loss_plan = loss->plan(context, {.prediction = plan.output(), .label = label.view()});
       const auto metric = catalog.metrics.make({"accuracy", Spec::map()}, Spec::map());
-      const auto metric_plan = metric->plan(context, plan.output(), label.view());
+      const auto metric_plan = metric->plan(context, {.prediction = plan.output(), .label = label.view()});
       const Memory scratch(Device::cpu(), loss_plan->scratch_bytes() + metric_plan->scratch_bytes());
       const Memory partial(Device::cpu(), metric_plan->partial_bytes());
       const Spec options = Spec::map().set("learning_rate", 0.1);
@@ -70,9 +70,11 @@ TEST(SteadyStep, AllocatesNothing) {
                                  .loss = value,
                                  .gradient = plan.output_gradient(),
                                  .scratch = scratch.data()});
-        metric_plan->run(
-            context,
-            {.prediction = plan.output(), .label = label.view(), .partial = partial.data(), .scratch = scratch.data()});
+        metric_plan->run(context, {.prediction = plan.output(),
+                                   .label = label.view(),
+                                   .weight = {},
+                                   .partial = partial.data(),
+                                   .scratch = scratch.data()});
         plan.backward(context, {&input, 1}, &step, &alpha, block.view());
         if (!in_place) {
           optimizer->update(
