@@ -188,6 +188,20 @@ TEST_F(CudaTraining, EqualWeightsAreNoWeights) {
   EXPECT_DOUBLE_EQ(weighted.accuracy, plain.accuracy);
 }
 
+TEST_F(CudaTraining, AnUpdateScalesItsGradientsByANumberOfTheDevice) {
+  const Spec options = Spec::map().set("learning_rate", 1);
+  const auto sgd = LayerCatalog::builtin().optimizers.make({"sgd", options}, options);
+  const Memory parameters = upload<float>({1, 2, 3}), gradients = upload<float>({4, -4, 0});
+  const Memory numbers = upload<float>({-0.5, 0.25});
+  const auto* scalar = static_cast<const float*>(numbers.data());
+  sgd->update(context(), {.parameters = TensorView(parameters.data(), DType::f32, Shape{3}),
+                          .gradients = TensorView(gradients.data(), DType::f32, Shape{3}),
+                          .slots = {},
+                          .scalars = scalar,
+                          .gradient_scale = scalar + 1});
+  EXPECT_EQ(download<float>(parameters.data(), 3), (std::vector<float>{0.5, 2.5, 3}));
+}
+
 TEST_F(CudaTraining, Learns) {
   const TrainingCase from{.layers = kDense, .row = Shape{16}, .batch = 256, .learning_rate = 0.5};
   const Result result = train(from, 300);
