@@ -61,7 +61,7 @@ struct ForwardArgs {
   TensorView output;
   void* saved = nullptr;           // kept until backward: saved_bytes()
   void* scratch = nullptr;         // free to use during the call: scratch_bytes()
-  const uint64_t* step = nullptr;  // steps finished before this one; in the device's memory
+  const uint64_t* step = nullptr;  // forward passes in mode train before this one; in the device's memory
 };
 
 struct BackwardArgs {
@@ -85,6 +85,8 @@ class LayerPlan {
   // Whether backward reads its inputs or its output; what is not read is not kept.
   virtual bool backward_reads_inputs() const { return true; }
   virtual bool backward_reads_output() const { return true; }
+  // Bytes that the plan holds itself, beside `saved` and `scratch`, at most: a plan for fewer rows holds no more.
+  virtual size_t bytes() const { return 0; }
 
   virtual void forward(Context& context, const ForwardArgs& args) = 0;
   // Reads a parameter before it writes that parameter's gradient, which may lie in the same memory. Writes the

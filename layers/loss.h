@@ -48,6 +48,8 @@ class LossPlan {
  public:
   virtual ~LossPlan() = default;
   virtual size_t scratch_bytes() const { return 0; }
+  // Bytes that the plan holds itself, at most: one for fewer rows holds no more.
+  virtual size_t bytes() const { return 0; }
   virtual void run(Context& context, const LossArgs& args) = 0;
 };
 

@@ -34,6 +34,8 @@ class MetricPlan {
   virtual ~MetricPlan() = default;
   virtual size_t partial_bytes() const = 0;
   virtual size_t scratch_bytes() const { return 0; }
+  // Bytes that the plan holds itself, at most: one for fewer rows holds no more.
+  virtual size_t bytes() const { return 0; }
   virtual void run(Context& context, const MetricArgs& args) = 0;
 };
 

@@ -79,6 +79,8 @@ class Model {
   // The whole block as a vector of dtype(); padding between parameters is zero.
   TensorView parameter_block();
   int64_t parameter_count() const;  // elements, without padding
+  // Bytes of parameters and state.
+  size_t bytes() const { return parameter_memory_.bytes() + state_memory_.bytes(); }
 
   // A table with one line a layer: name, kind, what it reads, output, parameters; then their total.
   std::string summary() const;
