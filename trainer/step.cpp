@@ -80,6 +80,7 @@ struct TrainStep::Impl {
   void plan_updates();
   void write_counts();
   void update(const Plan& plan);
+  size_t bytes_beside_plans() const;
 
   StepArgs args;
   std::vector<Source> sources;
@@ -192,15 +193,17 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   for (size_t i = 0; i < accumulators.size(); ++i) {
     plan->metrics.push_back((*args.metrics)[i].metric->plan(
         args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted}));
-    plan->partials.emplace_back(device, plan->metrics.back()->partial_bytes());
-    host_partials[i].reserve(plan->metrics.back()->partial_bytes());
-    scratch = std::max(scratch, plan->metrics.back()->scratch_bytes());
+    const MetricPlan& metric = *plan->metrics.back();
+    plan->partials.emplace_back(device, metric.partial_bytes());
+    host_partials[i].reserve(metric.partial_bytes());
+    scratch = std::max(scratch, metric.scratch_bytes());
+    plan->bytes += metric.partial_bytes() + metric.bytes();
   }
   plan->scratch = Memory(device, scratch);
   if (!plan->model->in_place() && !gradients) {
     gradients = Memory(device, args.model.parameter_block().spec().bytes());
   }
-  plan->bytes += plan->model->bytes() + scratch;
+  plan->bytes += plan->model->bytes() + plan->loss->bytes() + scratch;
   return plan;
 }
 
@@ -234,6 +237,12 @@ void TrainStep::Impl::update(const Plan& plan) {
                                          .gradient_scale = nullptr,
                                          .decay = run.decay});
   }
+}
+
+size_t TrainStep::Impl::bytes_beside_plans() const {
+  size_t total = gradients.bytes() + scalars.bytes() + pass_counter.bytes() + loss_value.bytes();
+  for (const Memory& slot : slots) total += slot.bytes();
+  return total;
 }
 
 TrainStep::TrainStep(const StepArgs& args) : impl_(std::make_unique<Impl>(args)) {}
@@ -315,10 +324,14 @@ uint64_t TrainStep::steps() const { return impl_->updates; }
 int64_t TrainStep::error_row() const { return impl_->error_row; }
 
 size_t TrainStep::bytes() const {
-  size_t total = impl_->gradients.bytes();
-  for (const Memory& slot : impl_->slots) total += slot.bytes();
+  size_t total = impl_->bytes_beside_plans();
   for (const auto& plan : impl_->plans) total += plan->bytes;
   return total;
+}
+
+size_t TrainStep::memory_bound(int64_t rows) {
+  const size_t plan = impl_->plan_for(rows).bytes;
+  return impl_->bytes_beside_plans() + kBatchSizes * plan;
 }
 
 }  // namespace millrace

@@ -41,6 +41,8 @@ struct StepArgs {
 class TrainStep {
  public:
   static constexpr size_t kMaxPlans = 8;
+  // Sizes that the batches of one training have: full ones and a smaller last one.
+  static constexpr size_t kBatchSizes = 2;
 
   // Throws ConfigError when the rows lack a field or the loss does not fit the model, naming both sides.
   explicit TrainStep(const StepArgs& args);
@@ -63,8 +65,11 @@ class TrainStep {
   uint64_t steps() const;
   // The row of the batch that run() threw about, or -1.
   int64_t error_row() const;
-  // Bytes of everything planned, on the device and beside it.
+  // Bytes of the optimizer's state, the gradients and all plans, on the device and beside it, at most.
   size_t bytes() const;
+  // The same for a training whose batches have `rows` rows, but one size that is smaller: the last. Plans the full
+  // size.
+  size_t memory_bound(int64_t rows);
 
  private:
   struct Impl;

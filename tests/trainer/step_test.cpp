@@ -230,6 +230,40 @@ TEST_F(StepTest, KeepsEightPlansAndMakesAnEvictedOneAgain) {
   EXPECT_EQ(step.steps(), 20u);
 }
 
+// Optimizers with state too: these have gradients and slots beside the plans.
+TEST_F(StepTest, HoldsNoMoreThanItsBoundWhateverTheLastBatch) {
+  Model model = make_model({{"a", 300}, {"b", 200}, {"c", 1}});
+  const RecordingOptimizer stateful({});
+  for (const int64_t rows : {7, 65, 257, 300}) {
+    for (const Optimizer* optimizer :
+         {static_cast<const Optimizer*>(sgd_.get()), static_cast<const Optimizer*>(&stateful)}) {
+      size_t bound = 0;
+      for (int64_t last = rows - 1; last > 0; last -= rows < 100 ? 1 : 11) {
+        TrainStep step(args(model, *optimizer));
+        bound = step.memory_bound(rows);
+        EXPECT_GT(step.bytes(), bound / 3) << rows;
+        step.prepare(last);
+        EXPECT_LE(step.bytes(), bound) << rows << " and then " << last;
+        EXPECT_EQ(step.memory_bound(rows), bound);
+      }
+      const size_t slots = optimizer == &stateful ? 3 * model.parameter_block().spec().bytes() : 0;
+      EXPECT_GT(bound, slots) << rows;
+    }
+  }
+}
+
+TEST_F(StepTest, CountsWhatThreadsNeed) {
+  Model model = make_model({{"a", 300}, {"b", 200}, {"c", 1}});
+  const auto bound = [&](int threads) {
+    Executor executor(threads);
+    Context context(Device::cpu(), executor);
+    return TrainStep({.model = model, .context = context, .loss = *loss_, .optimizer = *sgd_, .rows = rows_})
+        .memory_bound(300);
+  };
+  // The two plans' two larger products, each with a tile of at least 152 x 64 sums for each thread.
+  EXPECT_GE(bound(2), bound(1) + 2 * 2 * 152 * 64 * sizeof(float));
+}
+
 TEST_F(StepTest, UpdatesEachRunOfParametersThatDecayAlike) {
   struct Case {
     std::vector<std::string> decayed;
