@@ -1,6 +1,7 @@
 #include "millrace/trainer/step.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <list>
 #include <optional>
@@ -159,7 +160,10 @@ TrainStep::Impl::Plan& TrainStep::Impl::plan_for(int64_t rows) {
   } else {
     if (plans.size() == kMaxPlans) {
       args.context.synchronize();
-      plans.pop_back();
+      auto oldest = std::prev(plans.end());
+      // metrics() reads the partials of the last run.
+      if (oldest->get() == current) --oldest;
+      plans.erase(oldest);
     }
     plans.push_front(make_plan(rows));
   }
@@ -259,8 +263,8 @@ void TrainStep::prepare(int64_t rows) { impl_->plan_for(rows); }
 
 void TrainStep::run(const RowBlock& batch) {
   Impl::Plan& plan = impl_->plan_for(batch.size());
-  impl_->current = &plan;
   impl_->load(plan, batch);
+  impl_->current = &plan;
   impl_->write_counts();
 
   Context& context = impl_->args.context;

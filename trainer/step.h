@@ -41,7 +41,7 @@ struct StepArgs {
 class TrainStep {
  public:
   static constexpr size_t kMaxPlans = 8;
-  // Sizes that the batches of one training have: full ones and a smaller last one.
+  // Sizes of the batches of one training: the full one and that of the last batch.
   static constexpr size_t kBatchSizes = 2;
 
   // Throws ConfigError when the rows lack a field or the loss does not fit the model, naming both sides.
@@ -67,8 +67,8 @@ class TrainStep {
   int64_t error_row() const;
   // Bytes of the optimizer's state, the gradients and all plans, on the device and beside it, at most.
   size_t bytes() const;
-  // The same for a training whose batches have `rows` rows, but one size that is smaller: the last. Plans the full
-  // size.
+  // The same for a training on batches of `rows` rows and a smaller last one, which it may prepare() or not. Plans the
+  // full size.
   size_t memory_bound(int64_t rows);
 
  private:

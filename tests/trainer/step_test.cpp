@@ -305,6 +305,17 @@ TEST_F(StepTest, UpdatesEachRunOfParametersThatDecayAlike) {
   }
 }
 
+TEST_F(StepTest, KeepsTheMetricsOfTheLastBatchWhateverIsPrepared) {
+  Model model = make_model();
+  TrainStep step(args(model, *sgd_));
+  float* weight = model.parameter(0).as<float>();
+  weight[0] = 1;
+  weight[1] = 0;
+  step.run(make_batch({{1, 0, 1}, {1, 0, 0}, {1, 0, 1}, {1, 0, 1}}));
+  for (int64_t rows = 10; rows < 30; ++rows) step.prepare(rows);
+  EXPECT_EQ(step.metrics()[0], 0.75);
+}
+
 TEST_F(StepTest, SaysWhichFieldIsMissing) {
   Model model = make_model();
   rows_.fields[1].name = "lable";
