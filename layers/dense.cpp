@@ -62,6 +62,13 @@ class DensePlan final : public LayerPlan {
     return dz_bytes() + (options_.bias ? column_sum_scratch(rows_.spec()) : 0);
   }
   bool backward_reads_output() const override { return reads_ == GradientReads::y; }
+  size_t bytes() const override {
+    size_t total = 0;
+    for (const Gemm* gemm : {forward_.get(), input_gradient_.get(), weight_gradient_.get()}) {
+      if (gemm != nullptr) total += gemm->bytes();
+    }
+    return total;
+  }
 
   void forward(Context& context, const ForwardArgs& args) override {
     const TensorView z = keeps_z() ? rows_at(args.saved) : args.output;

@@ -104,6 +104,8 @@ class LayerPlan {
   // Whether backward reads its inputs or its output; what is not read is not kept.
   virtual bool backward_reads_inputs() const { return true; }
   virtual bool backward_reads_output() const { return true; }
+  // Bytes that the plan holds itself, beside `saved` and `scratch`, at most: a plan for fewer rows holds no more.
+  virtual size_t bytes() const { return 0; }
 
   virtual void forward(Context& context, const ForwardArgs& args) = 0;
   // Reads a parameter before it writes that parameter's gradient, which may lie in the same memory. Writes the

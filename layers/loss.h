@@ -1,9 +1,13 @@
 // Loss: what training minimises: the mean over the batch's rows (weighted: sum(w l) / sum(w)) and its gradient.
 //
+// Row weights are finite and not negative: the step refuses others before the loss sees them. A row of weight 0 does
+// not count, whatever its prediction; where all weights are 0, loss and gradient are 0.
 // Thread-safety as for layers: a Loss is configuration, a LossPlan is used by one thread at a time.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "millrace/core/context.h"
 #include "millrace/core/registry.h"
@@ -11,9 +15,21 @@
 
 namespace millrace {
 
+// Which values make sense, both bounds included; NaN and infinities never do.
+struct ValueRange {
+  double min = 0, max = 0;
+  std::string_view hint;  // how to mend a value outside; a literal
+};
+
+// How a loss reads its label, whatever dtype the model computes in.
+struct LabelSpec {
+  DType dtype = DType::f32;         // float32 for numbers, int32 for class labels
+  std::optional<ValueRange> range;  // the step refuses rows with other values; absent: every value is allowed
+};
+
 struct LossPlanArgs {
   TensorView prediction;  // (B, ...), shapes and strides only
-  TensorView label;       // (B, ...)
+  TensorView label;       // (B, ...) of label().dtype
   bool weighted = false;
 };
 
@@ -21,8 +37,10 @@ struct LossArgs {
   ConstTensorView prediction;
   ConstTensorView label;
   ConstTensorView weight;  // (B, 1) float32; null when not weighted
-  void* loss = nullptr;    // one value of the prediction's dtype, in the device's memory
-  TensorView gradient;     // of the mean, by the prediction; null when only the loss is wanted
+  // Two values of the prediction's dtype, in the device's memory: the mean over the rows, and the sum of their weights
+  // (unweighted: how many they are), by which an evaluation joins the means of its batches.
+  void* loss = nullptr;
+  TensorView gradient;  // of the mean, by the prediction; null when only the loss is wanted
   void* scratch = nullptr;
 };
 
@@ -30,6 +48,8 @@ class LossPlan {
  public:
   virtual ~LossPlan() = default;
   virtual size_t scratch_bytes() const { return 0; }
+  // Bytes that the plan holds itself, at most: one for fewer rows holds no more.
+  virtual size_t bytes() const { return 0; }
   virtual void run(Context& context, const LossArgs& args) = 0;
 };
 
@@ -38,8 +58,9 @@ class Loss {
   virtual ~Loss() = default;
   // Whether one row of prediction and label fit, in any dtype of the label. Throws ShapeError that names both.
   virtual void check(const TensorSpec& prediction, const TensorSpec& label) const = 0;
-  // The dtype in which the label reaches the step: float32 for losses of numbers, int32 for class labels.
-  virtual DType label_dtype() const = 0;
+  // REQUIRES: check() accepts the prediction (one row of it).
+  virtual LabelSpec label(const TensorSpec& prediction) const = 0;
+  // Throws ShapeError when args.label is not of label().dtype.
   virtual std::unique_ptr<LossPlan> plan(Context& context, const LossPlanArgs& args) const = 0;
 };
 

@@ -1,5 +1,8 @@
 // Metric: a number that judges predictions. A plan reduces each batch to a few bytes on the device; an accumulator on
 // the host joins them in order, over one batch, a logging window or a whole evaluation.
+//
+// Rows count by their weights, as in the loss (loss.h): one of weight 0 not at all, and all alike when not weighted. A
+// prediction that is NaN is never right.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +15,16 @@
 
 namespace millrace {
 
+struct MetricPlanArgs {
+  TensorView prediction;  // (B, ...), shapes and strides only
+  TensorView label;       // (B, ...), of the loss's label().dtype
+  bool weighted = false;
+};
+
 struct MetricArgs {
   ConstTensorView prediction;
   ConstTensorView label;
+  ConstTensorView weight;   // (B, 1) float32; null when not weighted
   void* partial = nullptr;  // partial_bytes(), in the device's memory: this batch's contribution
   void* scratch = nullptr;
 };
@@ -24,6 +34,8 @@ class MetricPlan {
   virtual ~MetricPlan() = default;
   virtual size_t partial_bytes() const = 0;
   virtual size_t scratch_bytes() const { return 0; }
+  // Bytes that the plan holds itself, at most: one for fewer rows holds no more.
+  virtual size_t bytes() const { return 0; }
   virtual void run(Context& context, const MetricArgs& args) = 0;
 };
 
@@ -32,7 +44,7 @@ class MetricAccumulator {
   virtual ~MetricAccumulator() = default;
   // Joins the partial of a batch of `rows` rows.
   virtual void add(std::span<const std::byte> partial, int64_t rows) = 0;
-  // The metric over everything added since reset(); NaN when nothing was.
+  // The metric over everything added since reset(); NaN when nothing was, or nothing of a weight.
   virtual double value() const = 0;
   virtual void reset() = 0;
 };
@@ -40,11 +52,11 @@ class MetricAccumulator {
 class Metric {
  public:
   virtual ~Metric() = default;
-  // Whether one row of prediction and label fit; the label in the loss's label_dtype(). Throws ShapeError that names
+  // Whether one row of prediction and label fit; the label of the loss's label().dtype. Throws ShapeError that names
   // both.
   virtual void check(const TensorSpec& prediction, const TensorSpec& label) const = 0;
-  virtual std::unique_ptr<MetricPlan> plan(Context& context, const TensorView& prediction,
-                                           const TensorView& label) const = 0;
+  // Throws ShapeError when args.label is of a dtype that check() refuses.
+  virtual std::unique_ptr<MetricPlan> plan(Context& context, const MetricPlanArgs& args) const = 0;
   virtual std::unique_ptr<MetricAccumulator> accumulator() const = 0;
 };
 

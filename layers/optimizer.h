@@ -1,9 +1,17 @@
 // Optimizer: how gradients change parameters. Configuration only; its per-parameter state belongs to the step.
+//
+// An optimizer must
+// - multiply every gradient by `gradient_scale` before it does anything else with it (ScaledGradient of
+//   layers/optimizers/scaled_gradient.h is a gradient that did): clipping and loss scaling rely on it;
+// - update each element by itself, so that a call for neighbours gives what one call for each would;
+// - leave an element at 0 whose parameter, gradient and slots are 0: the padding between parameters is one.
+// keeps_update_contract() of tests/layers/optimizers/update_contract.h checks these.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "millrace/core/context.h"
 #include "millrace/core/registry.h"
@@ -12,10 +20,13 @@
 namespace millrace {
 
 struct UpdateArgs {
-  TensorView parameters;              // one parameter, or the whole block as a vector
+  TensorView parameters;              // a run of neighbouring parameters, with their padding, as a vector
   ConstTensorView gradients;          // the same shape
   std::span<const TensorView> slots;  // state_slots() of the same shape, zero at first
-  const float* scalars = nullptr;     // what scalars() gave for this step, in the device's memory
+  const float* scalars = nullptr;     // what scalars() gave for this update, in the device's memory
+  // One number in the device's memory, read when the update runs; null is 1.
+  const float* gradient_scale = nullptr;
+  bool decay = false;  // weight decay applies to these parameters: what decays() says of each
 };
 
 class Optimizer {
@@ -23,13 +34,17 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // Values kept for each parameter element (momentum: 1, Adam: 2).
   virtual int state_slots() const { return 0; }
-  // Numbers that change from step to step (learning rates): written by scalars() before each step, so that nothing is
+  // Numbers that change from update to update (learning rates): written by scalars() before each, so that nothing is
   // planned again when they change.
   virtual int scalar_count() const { return 1; }
-  // `step` counts from 0. REQUIRES: out.size() == scalar_count().
+  // `step` counts the updates before this one, from 0; not the batches, of which several may make one update.
+  // REQUIRES: out.size() == scalar_count().
   virtual void scalars(uint64_t step, std::span<float> out) const = 0;
+  // Whether weight decay applies to the parameter of this full name ("dense_2.bias"). The step calls update() once for
+  // each longest run of neighbouring parameters that agree.
+  virtual bool decays(std::string_view) const { return false; }
   // True when the update is exactly parameter += scalars[0] * gradient, so that the planner may let backward add to the
-  // parameters directly. update() gives the same up to rounding.
+  // parameters directly where nothing scales the gradients. update() gives the same up to rounding.
   virtual bool adds_scaled_gradient() const { return false; }
   virtual void update(Context& context, const UpdateArgs& args) const = 0;
 };

@@ -13,6 +13,12 @@ inline void require_float(const TensorSpec& spec) {
   throw ShapeError(cat("expected float32 values, got ", spec.text()));
 }
 
+// Throws ShapeError unless `values` have the dtype that `reader` reads.
+inline void require_dtype(std::string_view reader, const TensorSpec& values, DType dtype) {
+  if (values.dtype == dtype) return;
+  throw ShapeError(cat(reader, " reads ", to_string(dtype), " labels, got ", values.text()));
+}
+
 // Throws ShapeError unless a row is a vector.
 inline void require_vector(const TensorSpec& spec) {
   if (spec.shape.rank() == 1 && spec.shape[0] > 0) return;

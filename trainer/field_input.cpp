@@ -38,52 +38,70 @@ void with_type(DType dtype, const F& f) {
   }
 }
 
-// Returns the first row that cannot be converted, or -1.
+// The first value that cannot be used: its row, how it reads, and why.
+struct Misfit {
+  int64_t row = -1;  // -1: there is none
+  std::string text;
+  bool outside = false;  // of the range; else To cannot hold it
+};
+
+bool lies_in(const ValueRange& range, double value) {
+  return std::isfinite(value) && value >= range.min && value <= range.max;
+}
+
+// Checks every value as To, up to the first misfit, and stores it in `to` unless that is null.
 template <class To, class From>
-int64_t convert_rows(ConstTensorView from, TensorView to) {
+Misfit take_rows(ConstTensorView from, const std::optional<ValueRange>& range, TensorView to) {
   for (int64_t row = 0; row < from.rows(); ++row) {
     const From* source = from.as<From>() + row * from.stride();
-    To* target = to.as<To>() + row * to.stride();
+    To* target = to ? to.as<To>() + row * to.stride() : nullptr;
     for (int64_t column = 0; column < from.columns(); ++column) {
       const std::optional<To> value = exactly<To>(source[column]);
-      if (!value) return row;
-      target[column] = *value;
+      if (!value) return {row, cat(source[column])};
+      if (range && !lies_in(*range, static_cast<double>(*value))) return {row, cat(source[column]), true};
+      if (target != nullptr) target[column] = *value;
     }
   }
-  return -1;
+  return {};
+}
+
+std::string text_of(const ValueRange& range) {
+  if (!std::isfinite(range.max)) return cat("at least ", range.min);
+  return cat("at least ", range.min, " and at most ", range.max);
 }
 
 }  // namespace
 
-FieldInput::FieldInput(Device device, const FieldSpec& field, DType dtype, int64_t rows) : name_(field.name) {
-  const size_t row_bytes = aligned_bytes(size_of(dtype) * static_cast<size_t>(field.shape.elements()));
-  shape_ = TensorView(nullptr, dtype, field.shape.with_batch(rows), row_bytes);
-  const size_t bytes = row_bytes * static_cast<size_t>(rows);
-  if (dtype != field.dtype) converted_ = device.is_cpu() ? Memory(device, bytes) : Memory::pinned(bytes);
-  if (!device.is_cpu()) device_ = Memory(device, bytes);
+FieldInput::FieldInput(const FieldInputArgs& args) : name_(args.field.name), range_(args.range) {
+  const size_t row_bytes = aligned_bytes(size_of(args.dtype) * static_cast<size_t>(args.field.shape.elements()));
+  shape_ = TensorView(nullptr, args.dtype, args.field.shape.with_batch(args.rows), row_bytes);
+  const size_t bytes = row_bytes * static_cast<size_t>(args.rows);
+  if (args.dtype != args.field.dtype) {
+    converted_ = args.device.is_cpu() ? Memory(args.device, bytes) : Memory::pinned(bytes);
+  }
+  if (!args.device.is_cpu()) device_ = Memory(args.device, bytes);
 }
 
 ConstTensorView FieldInput::load(Context& context, ConstTensorView batch) {
   error_row_ = -1;
-  const void* host = batch.data();
-  if (converted_) {
-    convert(batch);
-    host = converted_.data();
-  }
+  if (converted_ || range_) take(batch);
+  const void* const host = converted_ ? converted_.data() : batch.data();
   if (device_) context.copy(device_.data(), host, device_.bytes());
   return ConstTensorView(device_ ? device_.data() : host, shape_.dtype(), shape_.shape(), shape_.row_bytes());
 }
 
-void FieldInput::convert(ConstTensorView from) {
+void FieldInput::take(ConstTensorView from) {
   const TensorView to(converted_.data(), shape_.dtype(), shape_.shape(), shape_.row_bytes());
+  Misfit misfit;
   with_type(from.dtype(), [&](auto source) {
     with_type(to.dtype(),
-              [&](auto target) { error_row_ = convert_rows<decltype(target), decltype(source)>(from, to); });
+              [&](auto target) { misfit = take_rows<decltype(target), decltype(source)>(from, range_, to); });
   });
-  if (error_row_ >= 0) {
-    throw DataError(cat("the field ", name_, " holds a value that is no whole number of type ", to_string(to.dtype())),
-                    {}, "class labels are whole numbers");
-  }
+  if (misfit.row < 0) return;
+  error_row_ = misfit.row;
+  const std::string found = cat("the field ", name_, " holds ", misfit.text, ", expected ");
+  if (misfit.outside) throw DataError(found + text_of(*range_), {}, std::string(range_->hint));
+  throw DataError(cat(found, "a whole number of type ", to_string(to.dtype())), {}, "class labels are whole numbers");
 }
 
 }  // namespace millrace

@@ -1,7 +1,10 @@
 #include "millrace/trainer/step.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <list>
+#include <optional>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -16,9 +19,13 @@ namespace {
 struct Source {
   size_t field = 0;
   DType dtype = DType::f32;
+  std::optional<ValueRange> range = {};
 };
 
-Source find_source(const RowSpec& rows, std::string_view name, DType dtype, std::string_view reader) {
+constexpr ValueRange kWeights{
+    .min = 0, .max = std::numeric_limits<double>::infinity(), .hint = "a row of weight 0 does not count"};
+
+size_t find_field(const RowSpec& rows, std::string_view name, std::string_view reader) {
   const int index = rows.find(name);
   if (index < 0) {
     std::vector<std::string> names;
@@ -28,7 +35,27 @@ Source find_source(const RowSpec& rows, std::string_view name, DType dtype, std:
                       near.empty() ? cat("name the field in decode_csv: {fields: {", name, ": ..}}, or set from")
                                    : cat("did you mean ", near, "?"));
   }
-  return {static_cast<size_t>(index), dtype};
+  return static_cast<size_t>(index);
+}
+
+size_t find_weight(const RowSpec& rows, std::string_view name) {
+  const size_t index = find_field(rows, name, "the loss's weight");
+  const FieldSpec& field = rows.fields[index];
+  if (field.shape.elements() == 1) return index;
+  throw ShapeError(
+      cat("the field ", field.name, " of row weights is ", field.tensor().text(), ", expected one number a row"));
+}
+
+// Neighbouring parameters that one call of the optimizer updates.
+struct UpdateRun {
+  size_t offset = 0;  // bytes from the start of the block
+  TensorView parameters;
+  std::vector<TensorView> slots;
+  bool decay = false;
+};
+
+TensorView part_of(const Memory& block, size_t offset, const TensorView& like) {
+  return TensorView(static_cast<std::byte*>(block.data()) + offset, like.dtype(), like.shape());
 }
 
 }  // namespace
@@ -51,9 +78,10 @@ struct TrainStep::Impl {
   Plan& plan_for(int64_t rows);
   std::unique_ptr<Plan> make_plan(int64_t rows);
   void load(Plan& plan, const RowBlock& batch);
-  void write_scalars();
+  void plan_updates();
+  void write_counts();
   void update(const Plan& plan);
-  TensorView parameter_slot(size_t index);
+  size_t bytes_beside_plans() const;
 
   StepArgs args;
   std::vector<Source> sources;
@@ -63,29 +91,31 @@ struct TrainStep::Impl {
 
   Memory gradients;           // laid out like the parameter block; empty when backward updates in place
   std::vector<Memory> slots;  // the optimizer's state
-  std::vector<TensorView> slot_views;
+  std::vector<UpdateRun> update_runs;
   std::vector<float> host_scalars;
   Memory scalars;
-  Memory step_counter;
-  Memory loss_value;
+  Memory pass_counter;
+  Memory loss_value;  // as LossArgs::loss
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators;
   std::vector<std::vector<std::byte>> host_partials;
   std::vector<double> metric_values;
-  uint64_t steps = 0;
+  // What layers and optimizer count. They part when several batches make one update.
+  uint64_t forward_passes = 0, updates = 0;
   int64_t error_row = -1;
 };
 
 TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!step_args.weight.empty()) {
-  const DType dtype = args.model.dtype();
   for (const NamedSpec& field : args.model.fields()) {
-    sources.push_back(find_source(args.rows, field.name, field.spec.dtype, "the model"));
+    sources.push_back({find_field(args.rows, field.name, "the model"), field.spec.dtype});
   }
-  const DType label_dtype = args.loss.label_dtype() == DType::f32 ? dtype : args.loss.label_dtype();
-  sources.push_back(find_source(args.rows, args.label, label_dtype, "the loss"));
-  if (weighted) sources.push_back(find_source(args.rows, args.weight, DType::f32, "the loss's weight"));
-
-  const TensorSpec label = {args.rows.fields[sources[args.model.fields().size()].field].shape, label_dtype};
+  const size_t label_field = find_field(args.rows, args.label, "the loss");
+  TensorSpec label = args.rows.fields[label_field].tensor();
   args.loss.check(args.model.output(), label);
+  const LabelSpec wanted = args.loss.label(args.model.output());
+  label.dtype = wanted.dtype;
+  sources.push_back({label_field, wanted.dtype, wanted.range});
+  if (weighted) sources.push_back({find_weight(args.rows, args.weight), DType::f32, kWeights});
+
   const Device device = args.context.device();
   if (args.metrics != nullptr) {
     for (const NamedMetric& metric : *args.metrics) {
@@ -96,15 +126,31 @@ TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!st
   host_partials.resize(accumulators.size());
   metric_values.resize(accumulators.size());
 
-  const TensorView block = args.model.parameter_block();
-  for (int i = 0; i < args.optimizer.state_slots(); ++i) {
-    slots.emplace_back(device, block.spec().bytes());
-    slot_views.emplace_back(slots.back().data(), block.dtype(), block.shape());
-  }
+  plan_updates();
   host_scalars.resize(static_cast<size_t>(args.optimizer.scalar_count()));
   scalars = Memory(device, sizeof(float) * host_scalars.size());
-  step_counter = Memory(device, sizeof(uint64_t));
-  loss_value = Memory(device, sizeof(double));
+  pass_counter = Memory(device, sizeof(uint64_t));
+  loss_value = Memory(device, 2 * sizeof(double));
+}
+
+void TrainStep::Impl::plan_updates() {
+  const TensorView block = args.model.parameter_block();
+  for (int i = 0; i < args.optimizer.state_slots(); ++i) {
+    slots.emplace_back(args.context.device(), block.spec().bytes());
+  }
+  const std::vector<Parameter>& parameters = args.model.parameters();
+  for (size_t first = 0, next = 0; first < parameters.size(); first = next) {
+    UpdateRun run;
+    run.offset = parameters[first].offset;
+    run.decay = args.optimizer.decays(parameters[first].name);
+    do ++next;
+    while (next < parameters.size() && args.optimizer.decays(parameters[next].name) == run.decay);
+    const size_t end = next < parameters.size() ? parameters[next].offset : block.spec().bytes();
+    const auto count = static_cast<int64_t>((end - run.offset) / size_of(block.dtype()));
+    run.parameters = TensorView(static_cast<std::byte*>(block.data()) + run.offset, block.dtype(), Shape{count});
+    for (const Memory& slot : slots) run.slots.push_back(part_of(slot, run.offset, run.parameters));
+    update_runs.push_back(std::move(run));
+  }
 }
 
 TrainStep::Impl::Plan& TrainStep::Impl::plan_for(int64_t rows) {
@@ -114,7 +160,10 @@ TrainStep::Impl::Plan& TrainStep::Impl::plan_for(int64_t rows) {
   } else {
     if (plans.size() == kMaxPlans) {
       args.context.synchronize();
-      plans.pop_back();
+      auto oldest = std::prev(plans.end());
+      // metrics() reads the partials of the last run.
+      if (oldest->get() == current) --oldest;
+      plans.erase(oldest);
     }
     plans.push_front(make_plan(rows));
   }
@@ -127,7 +176,11 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   const Device device = args.context.device();
   std::vector<TensorView> shapes;
   for (const Source& source : sources) {
-    plan->inputs.emplace_back(device, args.rows.fields[source.field], source.dtype, rows);
+    plan->inputs.emplace_back(FieldInputArgs{.device = device,
+                                             .field = args.rows.fields[source.field],
+                                             .dtype = source.dtype,
+                                             .rows = rows,
+                                             .range = source.range});
     shapes.push_back(plan->inputs.back().shape());
     plan->bytes += plan->inputs.back().bytes();
   }
@@ -144,16 +197,19 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   plan->loss = args.loss.plan(args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted});
   size_t scratch = plan->loss->scratch_bytes();
   for (size_t i = 0; i < accumulators.size(); ++i) {
-    plan->metrics.push_back((*args.metrics)[i].metric->plan(args.context, prediction, shapes[fields]));
-    plan->partials.emplace_back(device, plan->metrics.back()->partial_bytes());
-    host_partials[i].reserve(plan->metrics.back()->partial_bytes());
-    scratch = std::max(scratch, plan->metrics.back()->scratch_bytes());
+    plan->metrics.push_back((*args.metrics)[i].metric->plan(
+        args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted}));
+    const MetricPlan& metric = *plan->metrics.back();
+    plan->partials.emplace_back(device, metric.partial_bytes());
+    host_partials[i].reserve(metric.partial_bytes());
+    scratch = std::max(scratch, metric.scratch_bytes());
+    plan->bytes += metric.partial_bytes() + metric.bytes();
   }
   plan->scratch = Memory(device, scratch);
   if (!plan->model->in_place() && !gradients) {
     gradients = Memory(device, args.model.parameter_block().spec().bytes());
   }
-  plan->bytes += plan->model->bytes() + scratch;
+  plan->bytes += plan->model->bytes() + plan->loss->bytes() + scratch;
   return plan;
 }
 
@@ -171,19 +227,28 @@ void TrainStep::Impl::load(Plan& plan, const RowBlock& batch) {
   args.context.synchronize();
 }
 
-void TrainStep::Impl::write_scalars() {
-  args.optimizer.scalars(steps, host_scalars);
+void TrainStep::Impl::write_counts() {
+  args.optimizer.scalars(updates, host_scalars);
   args.context.copy(scalars.data(), host_scalars.data(), sizeof(float) * host_scalars.size());
-  args.context.copy(step_counter.data(), &steps, sizeof steps);
+  args.context.copy(pass_counter.data(), &forward_passes, sizeof forward_passes);
 }
 
 void TrainStep::Impl::update(const Plan& plan) {
   if (plan.model->in_place()) return;
-  const TensorView block = args.model.parameter_block();
-  args.optimizer.update(args.context, {.parameters = block,
-                                       .gradients = TensorView(gradients.data(), block.dtype(), block.shape()),
-                                       .slots = slot_views,
-                                       .scalars = static_cast<const float*>(scalars.data())});
+  for (const UpdateRun& run : update_runs) {
+    args.optimizer.update(args.context, {.parameters = run.parameters,
+                                         .gradients = part_of(gradients, run.offset, run.parameters),
+                                         .slots = run.slots,
+                                         .scalars = static_cast<const float*>(scalars.data()),
+                                         .gradient_scale = nullptr,
+                                         .decay = run.decay});
+  }
+}
+
+size_t TrainStep::Impl::bytes_beside_plans() const {
+  size_t total = gradients.bytes() + scalars.bytes() + pass_counter.bytes() + loss_value.bytes();
+  for (const Memory& slot : slots) total += slot.bytes();
+  return total;
 }
 
 TrainStep::TrainStep(const StepArgs& args) : impl_(std::make_unique<Impl>(args)) {}
@@ -200,34 +265,37 @@ void TrainStep::prepare(int64_t rows) { impl_->plan_for(rows); }
 
 void TrainStep::run(const RowBlock& batch) {
   Impl::Plan& plan = impl_->plan_for(batch.size());
-  impl_->current = &plan;
   impl_->load(plan, batch);
-  impl_->write_scalars();
+  impl_->current = &plan;
+  impl_->write_counts();
 
   Context& context = impl_->args.context;
   const size_t fields = impl_->args.model.fields().size();
   const auto inputs = std::span<const ConstTensorView>(plan.views).first(fields);
   const ConstTensorView label = plan.views[fields];
-  const auto* step = static_cast<const uint64_t*>(impl_->step_counter.data());
-  plan.model->forward(context, inputs, step);
+  const ConstTensorView weight = impl_->weighted ? plan.views[fields + 1] : ConstTensorView();
+  const auto* pass = static_cast<const uint64_t*>(impl_->pass_counter.data());
+  plan.model->forward(context, inputs, pass);
   plan.loss->run(context, {.prediction = plan.model->output(),
                            .label = label,
-                           .weight = impl_->weighted ? plan.views[fields + 1] : ConstTensorView(),
+                           .weight = weight,
                            .loss = impl_->loss_value.data(),
                            .gradient = plan.model->output_gradient(),
                            .scratch = plan.scratch.data()});
   for (size_t i = 0; i < plan.metrics.size(); ++i) {
     plan.metrics[i]->run(context, {.prediction = plan.model->output(),
                                    .label = label,
+                                   .weight = weight,
                                    .partial = plan.partials[i].data(),
                                    .scratch = plan.scratch.data()});
   }
   const bool in_place = plan.model->in_place();
   const TensorView block = impl_->args.model.parameter_block();
-  plan.model->backward(context, inputs, step, in_place ? static_cast<const float*>(impl_->scalars.data()) : nullptr,
+  plan.model->backward(context, inputs, pass, in_place ? static_cast<const float*>(impl_->scalars.data()) : nullptr,
                        in_place ? TensorView() : TensorView(impl_->gradients.data(), block.dtype(), block.shape()));
   impl_->update(plan);
-  ++impl_->steps;
+  ++impl_->forward_passes;
+  ++impl_->updates;
 }
 
 double TrainStep::loss() {
@@ -257,15 +325,19 @@ const std::vector<double>& TrainStep::metrics() {
   return impl.metric_values;
 }
 
-uint64_t TrainStep::steps() const { return impl_->steps; }
+uint64_t TrainStep::steps() const { return impl_->updates; }
 
 int64_t TrainStep::error_row() const { return impl_->error_row; }
 
 size_t TrainStep::bytes() const {
-  size_t total = impl_->gradients.bytes();
-  for (const Memory& slot : impl_->slots) total += slot.bytes();
+  size_t total = impl_->bytes_beside_plans();
   for (const auto& plan : impl_->plans) total += plan->bytes;
   return total;
+}
+
+size_t TrainStep::memory_bound(int64_t rows) {
+  const size_t plan = impl_->plan_for(rows).bytes;
+  return impl_->bytes_beside_plans() + kBatchSizes * plan;
 }
 
 }  // namespace millrace

@@ -41,6 +41,8 @@ struct StepArgs {
 class TrainStep {
  public:
   static constexpr size_t kMaxPlans = 8;
+  // Sizes of the batches of one training: the full one and that of the last batch.
+  static constexpr size_t kBatchSizes = 2;
 
   // Throws ConfigError when the rows lack a field or the loss does not fit the model, naming both sides.
   explicit TrainStep(const StepArgs& args);
@@ -50,7 +52,8 @@ class TrainStep {
 
   // Makes what a batch of `rows` rows needs, ahead of time.
   void prepare(int64_t rows);
-  // Trains on the batch. Throws DataError for a class label that is no whole number; its row is error_row().
+  // Trains on the batch. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing trained;
+  // its row is error_row().
   void run(const RowBlock& batch);
 
   // Of the last run(); waits for the device.
@@ -58,11 +61,15 @@ class TrainStep {
   // In the order of StepArgs::metrics, of the last batch alone.
   const std::vector<double>& metrics();
 
+  // Updates made.
   uint64_t steps() const;
   // The row of the batch that run() threw about, or -1.
   int64_t error_row() const;
-  // Bytes of everything planned, on the device and beside it.
+  // Bytes of the optimizer's state, the gradients and all plans, on the device and beside it, at most.
   size_t bytes() const;
+  // The same for a training on batches of `rows` rows and a smaller last one, which it may prepare() or not. Plans the
+  // full size.
+  size_t memory_bound(int64_t rows);
 
  private:
   struct Impl;

@@ -10,6 +10,7 @@
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
+#include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
@@ -25,6 +26,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+// Batches that a delivery holds: feed makes one and hands on a copy.
+constexpr uint64_t kMostSlots = 2;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -138,9 +141,12 @@ const std::vector<std::string>& Trainer::warnings() const { return impl_->warnin
 int64_t Trainer::steps() const { return static_cast<int64_t>(impl_->step->steps()); }
 
 uint64_t Trainer::memory_bound() const {
-  impl_->step->prepare(impl_->batch_size);
-  return input().memory_bound(impl_->executor.threads()) + impl_->step->bytes() +
-         impl_->model->parameter_block().spec().bytes();
+  const Impl& impl = *impl_;
+  const uint64_t batch_bytes = static_cast<uint64_t>(impl.batch_size) * (impl.rows.row_bytes() + sizeof(RowId));
+  // The model, and its copy on the host when it is hashed or saved.
+  const uint64_t model_bytes = 2 * impl.model->bytes();
+  return input().memory_bound(impl.executor.threads()) + kMostSlots * batch_bytes + model_bytes +
+         impl.step->memory_bound(impl.batch_size) + shared_gemm_bytes(impl.context.device());
 }
 
 void Trainer::Impl::begin(const TrainCallbacks& callbacks) {

@@ -82,7 +82,8 @@ class Trainer {
   const InputGraph& input() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
-  // Bytes of input graph, model and plans at most (P5).
+  // Bytes of input graph, model and plans at most (P5): the same before, during and after run(). Beside them stands a
+  // fixed part: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
   // Trains until the data or train.steps end, or stop(). REQUIRES: not called before. When an error is thrown, the

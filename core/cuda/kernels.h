@@ -2,6 +2,7 @@
 // Every function only enqueues on the context's stream and allocates nothing, except make_gemm, which plans.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "millrace/core/context.h"
@@ -10,6 +11,9 @@
 #include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
+
+// What a product's algorithm may use at most, whatever memory is free: the choice must not depend on it.
+inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;
 
 // REQUIRES: `spec` has been checked, and its leading dimensions are filled in.
 std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);

@@ -20,8 +20,6 @@ namespace millrace::cuda {
 
 namespace {
 
-// What an algorithm may use at most, whatever memory is free: the choice must not depend on it.
-constexpr uint64_t kWorkspaceBytes = 32u << 20;
 // Of every operand's address.
 constexpr uint32_t kAlignment = 16;
 constexpr int kCandidates = 32;
@@ -55,6 +53,8 @@ class LtGemm : public Gemm {
  public:
   LtGemm(Context& context, const GemmSpec& spec);
   void run(Context& context, const GemmArgs& args) override;
+  // The workspace is shared: shared_gemm_bytes().
+  size_t bytes() const override { return scalars_.bytes(); }
 
  private:
   // Alpha and beta lie together on the host or on the device, and algorithms differ between the two.
@@ -78,7 +78,7 @@ class LtGemm : public Gemm {
   CublasLt::Layout first_, second_, result_;
   Memory scalars_;  // on the device: alpha as double, then beta in the product's type
   Plan host_, device_;
-  std::shared_ptr<const Memory> workspace_;
+  std::shared_ptr<const Memory> workspace_;  // null where no algorithm wants one
 };
 
 LtGemm::LtGemm(Context& context, const GemmSpec& spec)
@@ -92,8 +92,9 @@ LtGemm::LtGemm(Context& context, const GemmSpec& spec)
       result_(lt_.make_layout(type_, spec.n, spec.m, spec.ldc)),
       scalars_(context.device(), 2 * sizeof(double)),
       host_(plan(CUBLASLT_POINTER_MODE_HOST)),
-      device_(plan(CUBLASLT_POINTER_MODE_DEVICE)),
-      workspace_(context.cuda().workspace(std::max(host_.workspace, device_.workspace))) {
+      device_(plan(CUBLASLT_POINTER_MODE_DEVICE)) {
+  // Always of the same size, so that it never grows beside an old one.
+  if (host_.workspace + device_.workspace > 0) workspace_ = context.cuda().workspace(kGemmWorkspaceBytes);
   const double beta = static_cast<double>(spec.beta);
   const bool wide = spec.dtype == DType::f64;
   context.copy(static_cast<double*>(scalars_.data()) + 1, wide ? static_cast<const void*>(&beta) : &spec_.beta,
@@ -146,7 +147,7 @@ CublasLt::Preference LtGemm::preference() const {
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
     MILLRACE_CUBLASLT_CHECK(lt_, lt_.preference_set(preference.get(), attribute, &value, sizeof value));
   };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kWorkspaceBytes);
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{kGemmWorkspaceBytes});
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
   for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -188,10 +189,11 @@ void LtGemm::run(Context& context, const GemmArgs& args) {
     alpha = alpha_on_device(state, args.alpha);
     beta_at = static_cast<const double*>(scalars_.data()) + 1;
   }
+  void* const workspace = workspace_ != nullptr ? workspace_->data() : nullptr;
   const LibraryCall mark;
   MILLRACE_CUBLASLT_CHECK(lt_, lt_.matmul(lt_.handle(), plan.product.get(), alpha, args.b, first_.get(), args.a,
                                           second_.get(), beta_at, args.c, result_.get(), args.c, result_.get(),
-                                          &plan.algorithm, workspace_->data(), plan.workspace, state.stream()));
+                                          &plan.algorithm, workspace, plan.workspace, state.stream()));
   finish(state, args, spec_.bias && !plan.adds_bias);
 }
 

@@ -5,6 +5,7 @@
 // by one thread at a time and belongs to the Context it was made for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -41,10 +42,15 @@ class Gemm {
   // Allocates nothing of its own and, on CUDA, only enqueues. Throws InternalError when oneDNN fails.
   // REQUIRES: c overlaps neither a, b nor bias.
   virtual void run(Context& context, const GemmArgs& args) = 0;
+  // Bytes of the buffers that it holds itself, at most: with fewer rows m it would hold no more.
+  virtual size_t bytes() const { return 0; }
 };
 
 // Throws ShapeError for sizes < 1, leading dimensions shorter than a row, or a dtype that is neither f32 nor f64;
 // DeviceError when the device refuses, InternalError when oneDNN does.
 std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
+
+// Bytes that all products of a Context share, at most: cuBLASLt's workspace. 0 on the CPU.
+size_t shared_gemm_bytes(Device device);
 
 }  // namespace millrace

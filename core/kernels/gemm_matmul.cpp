@@ -79,7 +79,8 @@ class MatmulGemm final : public Gemm {
   MatmulGemm(Context& context, const GemmSpec& spec)
       : spec_(spec),
         grid_(spec.m, spec.n, spec.k, kLimits),
-        slots_(static_cast<size_t>(std::min<int64_t>(grid_.count(), context.executor().threads()))) {
+        threads_(context.executor().threads()),
+        slots_(slots_of(grid_)) {
     // The engine and its primitives are made where OpenMP is limited to one thread, as they will run.
     context.executor().run([&] {
       try {
@@ -96,21 +97,34 @@ class MatmulGemm final : public Gemm {
     context.executor().parallel_for(grid_.count(), [&](int64_t index) { run_tile(args, grid_.tile(index)); });
   }
 
+  size_t bytes() const override {
+    // Fewer rows may be cut into larger or more tiles.
+    size_t most = 0;
+    for (int64_t m = 1; m <= spec_.m; ++m) {
+      const TileGrid grid(m, spec_.n, spec_.k, kLimits);
+      most = std::max(most, slots_of(grid) * (sums_bytes_of(grid) + scratch_bytes_));
+    }
+    return most;
+  }
+
  private:
+  size_t slots_of(const TileGrid& grid) const { return static_cast<size_t>(std::min<int64_t>(grid.count(), threads_)); }
+  static size_t sums_bytes_of(const TileGrid& grid) {
+    return aligned_bytes(static_cast<size_t>(grid.rows() * grid.columns()) * sizeof(float));
+  }
+
   void plan() {
     const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-    size_t scratch_bytes = 0;
     for (int64_t index = 0; index < grid_.count(); ++index) {
       const Tile tile = grid_.tile(index);
       std::optional<TilePrimitive>& primitive = primitives_[kind_of(tile)];
       if (primitive) continue;
       primitive.emplace(engine, spec_, tile.rows, tile.columns);
-      scratch_bytes = std::max(scratch_bytes, primitive->scratch_bytes());
+      scratch_bytes_ = std::max(scratch_bytes_, primitive->scratch_bytes());
       for (size_t slot = 0; slot < slots_.size(); ++slot) primitive->add_slot(engine);
     }
-    sums_bytes_ = aligned_bytes(static_cast<size_t>(grid_.rows() * grid_.columns()) * sizeof(float));
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      buffers_.emplace_back(Device::cpu(), sums_bytes_ + scratch_bytes);
+      buffers_.emplace_back(Device::cpu(), sums_bytes_of(grid_) + scratch_bytes_);
     }
   }
 
@@ -126,7 +140,7 @@ class MatmulGemm final : public Gemm {
     const TilePrimitive::Buffers buffers = {
         static_cast<const float*>(args.a) + tile.row * (spec_.transpose_a ? 1 : spec_.lda),
         static_cast<const float*>(args.b) + tile.column * (spec_.transpose_b ? spec_.ldb : 1), sums,
-        buffer + sums_bytes_};
+        buffer + sums_bytes_of(grid_)};
     multiply(tile, lease.slot(), buffers);
     store(args, tile, sums);
   }
@@ -154,9 +168,10 @@ class MatmulGemm final : public Gemm {
 
   GemmSpec spec_;
   TileGrid grid_;
+  int threads_;
   SlotPool slots_;
   std::array<std::optional<TilePrimitive>, 4> primitives_;
-  size_t sums_bytes_ = 0;
+  size_t scratch_bytes_ = 0;     // of the library for a tile: set by k, so the same for every m
   std::vector<Memory> buffers_;  // one a slot: the tile's sums, then oneDNN's scratch
 };
 

@@ -63,6 +63,8 @@ class VectorGemm final : public Gemm {
     });
   }
 
+  size_t bytes() const override { return gathered_.size() * sizeof(float); }
+
  private:
   static constexpr int64_t kMostBlock = 256;
   using Sums = std::array<float, kMostBlock>;
@@ -137,6 +139,8 @@ class OuterGemm final : public Gemm {
       });
     });
   }
+
+  size_t bytes() const override { return gathered_.size() * sizeof(float); }
 
  private:
   void store(const GemmArgs& args, const float* b, int64_t row) const {

@@ -29,12 +29,16 @@ struct CrossEntropy {
     const T small = math::exp(logit < T(0) ? logit : -logit);
     const T w = weight != nullptr ? static_cast<T>(weight[row * weight_stride]) : T(1);
     const T positive = logit > T(0) ? logit : T(0);
-    term[row * columns + column] = w * (positive - logit * label + math::log1p(small));
+    const T weighted = w * (positive - logit * label + math::log1p(small));
+    // Chosen, not multiplied: 0 times a logit that is not finite would show.
+    const bool counts = w != T(0);
+    term[row * columns + column] = counts ? weighted : T(0);
     if (gradient == nullptr) return;
     const T sigmoid = (logit < T(0) ? small : T(1)) / (T(1) + small);
     T share = w * inverse_count;
-    if (weight_sum != nullptr) share = *weight_sum != T(0) ? share / *weight_sum : T(0);
-    gradient[row * gradient_stride + column] = (sigmoid - label) * share;
+    if (weight_sum != nullptr) share /= *weight_sum;
+    const T slope = (sigmoid - label) * share;
+    gradient[row * gradient_stride + column] = counts ? slope : T(0);
   }
 };
 
@@ -46,21 +50,28 @@ struct GatherWeight {
   MILLRACE_HD void operator()(int64_t row) const { out[row] = static_cast<T>(weight[row * stride]); }
 };
 
-// A batch whose weights add to nothing teaches nothing: its loss is 0.
+// loss[0] becomes the mean, loss[1] the weight of all rows.
 template <class T>
-struct DivideByWeights {
+struct Finish {
   T* loss;
-  const T* weight_sum;
-  MILLRACE_HD void operator()(int64_t) const { *loss = *weight_sum != T(0) ? *loss / *weight_sum : T(0); }
+  T rows;  // 0: weighted, and loss[1] is there already
+  MILLRACE_HD void operator()(int64_t) const {
+    if (rows != T(0)) {
+      loss[1] = rows;
+    } else {
+      loss[0] = loss[1] != T(0) ? loss[0] / loss[1] : T(0);
+    }
+  }
 };
 
 class Plan final : public LossPlan {
  public:
   explicit Plan(const LossPlanArgs& args)
-      : rows_(args.prediction.rows()), columns_(args.prediction.columns()), weighted_(args.weighted) {
-    const size_t size = size_of(args.prediction.dtype());
-    weight_sum_at_ = aligned_bytes(static_cast<size_t>(rows_ * columns_) * size);
-    sum_at_ = weight_sum_at_ + (weighted_ ? aligned_bytes(size) : 0);
+      : rows_(args.prediction.rows()),
+        columns_(args.prediction.columns()),
+        weighted_(args.weighted),
+        sum_at_(aligned_bytes(static_cast<size_t>(rows_ * columns_) * size_of(args.prediction.dtype()))) {
+    require_dtype("sigmoid_cross_entropy", args.label.spec(), DType::f32);
   }
 
   size_t scratch_bytes() const override { return sum_at_ + sum_scratch(rows_ * columns_); }
@@ -74,8 +85,9 @@ class Plan final : public LossPlan {
   void run_as(Context& context, const LossArgs& args) const {
     auto* const scratch = static_cast<std::byte*>(args.scratch);
     auto* const term = reinterpret_cast<T*>(scratch);
-    T* const weight_sum = weighted_ ? reinterpret_cast<T*>(scratch + weight_sum_at_) : nullptr;
     void* const sum_space = scratch + sum_at_;
+    T* const loss = static_cast<T*>(args.loss);
+    T* const weight_sum = weighted_ ? loss + 1 : nullptr;
     constexpr DType dtype = DTypeOf<T>::value;
     if (weighted_) {
       // The terms' place holds the weights first.
@@ -88,13 +100,13 @@ class Plan final : public LossPlan {
         CrossEntropy<T>{args.prediction.as<T>(), args.label.as<float>(), weighted_ ? args.weight.as<float>() : nullptr,
                         weight_sum, term, args.gradient.as<T>(), args.prediction.stride(), args.label.stride(),
                         args.weight.stride(), args.gradient.stride(), columns_, static_cast<T>(1.0 / count)});
-    sum(context, ConstTensorView(term, dtype, Shape{rows_ * columns_}), args.loss, 1.0 / count, sum_space);
-    if (weighted_) for_each_index(context, 1, DivideByWeights<T>{static_cast<T*>(args.loss), weight_sum});
+    sum(context, ConstTensorView(term, dtype, Shape{rows_ * columns_}), loss, 1.0 / count, sum_space);
+    for_each_index(context, 1, Finish<T>{loss, weighted_ ? T(0) : static_cast<T>(rows_)});
   }
 
   int64_t rows_, columns_;
   bool weighted_;
-  size_t weight_sum_at_ = 0, sum_at_ = 0;
+  size_t sum_at_;
 };
 
 // Labels are probabilities, usually 0 or 1; the mean is over the rows and over the columns of a row.
@@ -114,7 +126,9 @@ class SigmoidCrossEntropy final : public Loss {
                          label.shape.text()),
                      {}, "the last layer needs one unit for each value of the label");
   }
-  DType label_dtype() const override { return DType::f32; }
+  LabelSpec label(const TensorSpec&) const override {
+    return {.dtype = DType::f32, .range = ValueRange{.min = 0, .max = 1, .hint = "0 stands for no and 1 for yes"}};
+  }
   std::unique_ptr<LossPlan> plan(Context&, const LossPlanArgs& args) const override {
     return std::make_unique<Plan>(args);
   }

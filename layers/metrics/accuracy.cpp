@@ -10,95 +10,131 @@
 namespace millrace {
 namespace {
 
-// correct[row] = 1 where the logit's sign is that of the label.
+// What a row adds when it is right: its weight.
+struct RowWeight {
+  const float* weight;  // null: 1 for each row
+  int64_t stride;
+  MILLRACE_HD double operator()(int64_t row) const {
+    return weight != nullptr ? static_cast<double>(weight[row * stride]) : 1.0;
+  }
+};
+
+// A row is right where the logit's sign is that of the label. NaN has none.
 template <class T, class Label>
 struct BinaryHit {
   const T* logit;
   const Label* label;
   int64_t logit_stride, label_stride;
+  RowWeight weight;
   double* correct;
   MILLRACE_HD void operator()(int64_t row) const {
-    const bool predicted = logit[row * logit_stride] > T(0);
+    const T z = logit[row * logit_stride];
     const bool wanted = static_cast<double>(label[row * label_stride]) > 0.5;
-    correct[row] = predicted == wanted ? 1.0 : 0.0;
+    const bool right = wanted ? z > T(0) : z <= T(0);
+    correct[row] = right ? weight(row) : 0.0;
   }
 };
 
-// correct[row] = 1 where the largest logit, the first of equal ones, is the label's.
+// A row is right where the largest logit, the first of equal ones, is the label's. Next to NaN none is the largest.
 template <class T, class Label>
 struct ClassHit {
   const T* logits;
   const Label* label;
   int64_t logit_stride, label_stride, classes;
+  RowWeight weight;
   double* correct;
   MILLRACE_HD void operator()(int64_t row) const {
     const T* const x = logits + row * logit_stride;
-    int64_t best = 0;
-    for (int64_t i = 1; i < classes; ++i) {
-      if (x[i] > x[best]) best = i;
-    }
-    correct[row] = static_cast<int64_t>(label[row * label_stride]) == best ? 1.0 : 0.0;
+    const auto wanted = static_cast<int64_t>(label[row * label_stride]);
+    bool right = wanted >= 0 && wanted < classes;
+    const T best = right ? x[wanted] : T(0);
+    for (int64_t i = 0; i < classes; ++i) right = right && (i < wanted ? x[i] < best : x[i] <= best);
+    correct[row] = right ? weight(row) : 0.0;
   }
 };
 
-// The partial is the number of rows that are right, as a double: exact up to 2^53.
+struct GatherWeight {
+  RowWeight weight;
+  double* out;
+  MILLRACE_HD void operator()(int64_t row) const { out[row] = weight(row); }
+};
+
+bool reads(DType label) { return label == DType::f32 || label == DType::i32 || label == DType::i64; }
+
+// The partial is the weight of the rows that are right and, where rows are weighted, that of all: doubles. Without
+// weights they count whole rows, so that windows of any length are exact.
 class AccuracyPlan final : public MetricPlan {
  public:
-  explicit AccuracyPlan(int64_t batch) : batch_(batch) {}
+  explicit AccuracyPlan(const MetricPlanArgs& args)
+      : batch_(args.prediction.rows()), label_(args.label.dtype()), weighted_(args.weighted) {
+    if (!reads(label_)) {
+      throw ShapeError(cat("accuracy reads float32, int32 or int64 labels, got ", args.label.spec().text()));
+    }
+  }
 
-  size_t partial_bytes() const override { return sizeof(double); }
-  size_t scratch_bytes() const override { return hit_bytes() + sum_scratch(batch_); }
+  size_t partial_bytes() const override { return (weighted_ ? 2 : 1) * sizeof(double); }
+  size_t scratch_bytes() const override { return value_bytes() + sum_scratch(batch_); }
 
   void run(Context& context, const MetricArgs& args) override {
-    if (args.label.dtype() == DType::i32) {
-      mark_hits<int32_t>(context, args);
-    } else if (args.label.dtype() == DType::i64) {
-      mark_hits<int64_t>(context, args);
-    } else {
-      mark_hits<float>(context, args);
+    switch (label_) {
+      case DType::i32: mark_hits<int32_t>(context, args); break;
+      case DType::i64: mark_hits<int64_t>(context, args); break;
+      default: mark_hits<float>(context, args);
     }
-    const ConstTensorView hits(args.scratch, DType::f64, Shape{batch_});
-    sum(context, hits, args.partial, 1.0, static_cast<std::byte*>(args.scratch) + hit_bytes());
+    auto* const partial = static_cast<double*>(args.partial);
+    add_up(context, args, partial);
+    if (!weighted_) return;
+    for_each_index(context, batch_, GatherWeight{weight_of(args), static_cast<double*>(args.scratch)});
+    add_up(context, args, partial + 1);
   }
 
  private:
-  size_t hit_bytes() const { return aligned_bytes(static_cast<size_t>(batch_) * sizeof(double)); }
+  size_t value_bytes() const { return aligned_bytes(static_cast<size_t>(batch_) * sizeof(double)); }
+  RowWeight weight_of(const MetricArgs& args) const {
+    return {weighted_ ? args.weight.as<float>() : nullptr, args.weight.stride()};
+  }
 
   template <class Label>
   void mark_hits(Context& context, const MetricArgs& args) const {
     const ConstTensorView &x = args.prediction, &label = args.label;
     auto* const hits = static_cast<double*>(args.scratch);
+    const RowWeight weight = weight_of(args);
     dispatch_float(x.dtype(), [&]<class T>() {
       if (x.columns() == 1) {
         for_each_index(context, batch_,
-                       BinaryHit<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), hits});
+                       BinaryHit<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), weight, hits});
       } else {
-        for_each_index(context, batch_,
-                       ClassHit<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), x.columns(), hits});
+        for_each_index(
+            context, batch_,
+            ClassHit<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), x.columns(), weight, hits});
       }
     });
   }
 
+  // *result = the sum of the scratch's values, one a row.
+  void add_up(Context& context, const MetricArgs& args, double* result) const {
+    const ConstTensorView values(args.scratch, DType::f64, Shape{batch_});
+    sum(context, values, result, 1.0, static_cast<std::byte*>(args.scratch) + value_bytes());
+  }
+
   int64_t batch_;
+  DType label_;
+  bool weighted_;
 };
 
-// Counts whole rows, so that windows of any length are exact.
 class AccuracyAccumulator final : public MetricAccumulator {
  public:
   void add(std::span<const std::byte> partial, int64_t rows) override {
-    double correct = 0;
-    std::memcpy(&correct, partial.data(), sizeof correct);
-    correct_ += static_cast<int64_t>(correct);
-    rows_ += rows;
+    double sums[2] = {0, static_cast<double>(rows)};
+    std::memcpy(sums, partial.data(), partial.size());
+    correct_ += sums[0];
+    weight_ += sums[1];
   }
-  double value() const override {
-    if (rows_ == 0) return std::numeric_limits<double>::quiet_NaN();
-    return static_cast<double>(correct_) / static_cast<double>(rows_);
-  }
-  void reset() override { correct_ = rows_ = 0; }
+  double value() const override { return weight_ > 0 ? correct_ / weight_ : std::numeric_limits<double>::quiet_NaN(); }
+  void reset() override { correct_ = weight_ = 0; }
 
  private:
-  int64_t correct_ = 0, rows_ = 0;
+  double correct_ = 0, weight_ = 0;
 };
 
 class Accuracy final : public Metric {
@@ -113,14 +149,14 @@ class Accuracy final : public Metric {
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     require_float(prediction);
     require_vector(prediction);
-    const bool one_label = label.shape.elements() == 1 && label.dtype != DType::u8 && label.dtype != DType::f64;
+    const bool one_label = label.shape.elements() == 1 && reads(label.dtype);
     const bool is_class = label.dtype == DType::i32 || label.dtype == DType::i64;
     if (one_label && (prediction.shape[0] == 1 || is_class)) return;
     throw ShapeError(cat("accuracy does not fit the prediction ", prediction.text(), " and the label ", label.text()),
                      {}, "it takes one logit and one label a row, or several logits and one class index");
   }
-  std::unique_ptr<MetricPlan> plan(Context&, const TensorView& prediction, const TensorView&) const override {
-    return std::make_unique<AccuracyPlan>(prediction.rows());
+  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const override {
+    return std::make_unique<AccuracyPlan>(args);
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<AccuracyAccumulator>(); }
 };

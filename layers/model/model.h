@@ -85,6 +85,8 @@ class Model {
   TensorView parameter_block();
   ConstTensorView parameter_block() const;
   int64_t parameter_count() const;  // elements, without padding
+  // Bytes of parameters and state.
+  size_t bytes() const { return parameter_memory_.bytes() + state_memory_.bytes(); }
 
   // A table with one line a layer: name, kind, what it reads, output, parameters; then their total.
   std::string summary() const;

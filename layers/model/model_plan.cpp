@@ -123,6 +123,10 @@ void ModelPlan::backward(Context& context, std::span<const ConstTensorView> inpu
 
 bool ModelPlan::in_place() const { return impl_->model.gradient_target == GradientTarget::parameters; }
 
-size_t ModelPlan::bytes() const { return impl_->model.memory.bytes(); }
+size_t ModelPlan::bytes() const {
+  size_t total = impl_->model.memory.bytes();
+  for (const PlannedLayer& layer : impl_->model.layers) total += layer.plan->bytes();
+  return total;
+}
 
 }  // namespace millrace

@@ -58,7 +58,7 @@ class ModelPlan {
 
   // Whether the target is `parameters`.
   bool in_place() const;
-  // Bytes of activations, gradients and scratch that this plan holds on the device.
+  // Bytes of activations, gradients and scratch that this plan and its layers' hold, at most.
   size_t bytes() const;
 
  private:

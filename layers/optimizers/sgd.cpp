@@ -1,6 +1,7 @@
 #include "millrace/core/parallel.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/dispatch.h"
+#include "millrace/layers/optimizers/scaled_gradient.h"
 
 namespace millrace {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 template <class T>
 struct AddScaled {
   T* parameter;
-  const T* gradient;
+  ScaledGradient<T> gradient;
   const float* scale;
   MILLRACE_HD void operator()(int64_t i) const { parameter[i] += static_cast<T>(*scale) * gradient[i]; }
 };
@@ -24,20 +25,20 @@ class Sgd final : public Optimizer {
   };
   static constexpr std::string_view kDoc = "plain gradient descent: parameter -= learning_rate * gradient";
 
-  explicit Sgd(const Options& options) : scale_(static_cast<float>(-options.learning_rate)) {}
+  explicit Sgd(const Options& options) : learning_rate_(options.learning_rate) {}
 
-  void scalars(uint64_t, std::span<float> out) const override { out[0] = scale_; }
+  void scalars(uint64_t, std::span<float> out) const override { out[0] = static_cast<float>(-learning_rate_); }
   bool adds_scaled_gradient() const override { return true; }
 
   void update(Context& context, const UpdateArgs& args) const override {
     dispatch_float(args.parameters.dtype(), [&]<class T>() {
       for_each_index(context, args.parameters.elements(),
-                     AddScaled<T>{args.parameters.as<T>(), args.gradients.as<T>(), args.scalars});
+                     AddScaled<T>{args.parameters.as<T>(), ScaledGradient<T>(args), args.scalars});
     });
   }
 
  private:
-  float scale_;
+  double learning_rate_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "millrace/core/kernels/gemm.h"
 #include "tests/layers/gradient_check.h"
 
 namespace millrace::testing {
@@ -180,6 +181,28 @@ TEST(Dense, KeepsWhatTheGradientOfItsActivationReads) {
     EXPECT_EQ(run(activation, Mode::train).plan().saved_bytes(), saved) << activation;
     EXPECT_EQ(run(activation, Mode::predict).plan().saved_bytes(), 0U) << activation;
     EXPECT_EQ(run(activation, Mode::predict).plan().scratch_bytes(), 0U) << activation;
+  }
+}
+
+TEST(Dense, CountsTheBuffersOfItsProducts) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  for (const Mode mode : {Mode::train, Mode::predict}) {
+    for (const int out : {1, 200}) {
+      const LayerCase from{.kind = "dense",
+                           .options = units(out),
+                           .inputs = {Shape{64}},
+                           .batch = 70,
+                           .dtype = DType::f32,
+                           .mode = mode};
+      GemmSpec forward{.m = 70, .n = out, .k = 64, .transpose_b = true};
+      GemmSpec input{.m = 70, .n = 64, .k = out}, weight{.m = out, .n = 64, .k = 70, .transpose_a = true};
+      forward.ldc = input.lda = weight.lda = out == 1 ? 16 : 208;
+      size_t expected = make_gemm(context, forward)->bytes();
+      if (mode == Mode::train) expected += make_gemm(context, input)->bytes() + make_gemm(context, weight)->bytes();
+      EXPECT_EQ(LayerRun(from).plan().bytes(), expected) << out;
+      EXPECT_EQ(expected > 0, mode == Mode::train || out > 1) << out;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 // P4: our code allocates nothing in a steady step; what the libraries allocate inside their own calls is constant.
-// P5: the memory of a run does not grow with the data.
+// P5: a run holds no more memory than the bound of its configuration.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,6 +56,60 @@ TEST(Allocation, TheLibrariesShareIsConstant) {
   for (const AllocationCounts& step : counts) {
     EXPECT_EQ(step.own, 0);
     EXPECT_EQ(step.library, counts[0].library);
+  }
+}
+
+// Keeps gradients and two slots beside the parameters.
+class Slotted final : public Optimizer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "gradient descent with state that it does not need";
+  explicit Slotted(const Options&) {}
+  int state_slots() const override { return 2; }
+  void scalars(uint64_t, std::span<float> out) const override { out[0] = 0.01F; }
+  void update(Context&, const UpdateArgs& args) const override {
+    for (int64_t i = 0; i < args.parameters.elements(); ++i) {
+      args.parameters.as<float>()[i] -= args.scalars[0] * args.gradients.as<float>()[i];
+    }
+  }
+};
+
+// What is not counted: the configuration, threads, and what libraries keep for themselves.
+constexpr int64_t kFixedBytes = 1 << 20;
+
+// Trains on a batch of 257 rows and one of 256, and saves the model.
+void expect_within_bound(const std::string& yaml) {
+  Catalog catalog = Catalog::builtin();
+  catalog.layers.optimizers.add<Slotted>("slotted");
+  const Spec config = parse_yaml(yaml, "test.yaml");
+  const TempFolder folder;
+  const int64_t before = held_bytes();
+  begin_peak();
+  Trainer trainer = Trainer::from_spec(config, catalog);
+  const auto bound = static_cast<int64_t>(trainer.memory_bound());
+  const TrainResult result = trainer.run();
+  trainer.save(folder.path("model.safetensors"));
+  const int64_t most = peak_bytes() - before;
+  EXPECT_LE(most, bound + kFixedBytes) << yaml;
+  EXPECT_GE(most, bound / 2) << yaml;
+  EXPECT_EQ(static_cast<int64_t>(trainer.memory_bound()), bound) << yaml;
+  EXPECT_EQ(result.last_batch, 256);
+}
+
+TEST(Memory, StaysWithinTheBoundWithASmallerLastBatch) {
+  for (const char* delivery : {"native", "feed"}) {
+    for (const char* optimizer : {"{sgd: {learning_rate: 0.01}}", "slotted"}) {
+      for (const int threads : {1, 4}) {
+        expect_within_bound(cat("seed: 1\ndevice: cpu\nthreads: ", threads,
+                                "\ninput:\n  - synthetic: {task: sum, features: 600, rows: 513}\n",
+                                "  - batch: {batch_size: 257, allow_smaller_final_batch: true}\ndelivery: ", delivery,
+                                "\nmodel:\n  - dense: {units: 1000, activation: relu}\n  - dense: {units: 700}\n",
+                                "  - dense: {units: 1}\nloss: sigmoid_cross_entropy\nmetrics: [accuracy]\n",
+                                "optimizer: ", optimizer, "\n"));
+      }
+    }
   }
 }
 

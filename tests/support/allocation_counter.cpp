@@ -1,5 +1,7 @@
 #include "tests/support/allocation_counter.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -11,6 +13,7 @@ void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* old, size_t bytes);
 void* __libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void* data);
 }
 
 namespace {
@@ -23,35 +26,60 @@ void count() {
   (millrace::LibraryCall::active() ? library : own).fetch_add(1, std::memory_order_relaxed);
 }
 
+std::atomic<int64_t> held{0}, peak{0};
+
+void* hold(void* data) {
+  const auto bytes = static_cast<int64_t>(malloc_usable_size(data));
+  const int64_t now = held.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  int64_t most = peak.load(std::memory_order_relaxed);
+  while (now > most && !peak.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+  return data;
+}
+
+void release(void* data) { held.fetch_sub(static_cast<int64_t>(malloc_usable_size(data)), std::memory_order_relaxed); }
+
 }  // namespace
 
+// Libraries must see the replacements, which the build would hide.
+#pragma GCC visibility push(default)
 extern "C" {
 void* malloc(size_t bytes) {
   count();
-  return __libc_malloc(bytes);
+  return hold(__libc_malloc(bytes));
 }
 void* calloc(size_t number, size_t bytes) {
   count();
-  return __libc_calloc(number, bytes);
+  return hold(__libc_calloc(number, bytes));
 }
 void* realloc(void* old, size_t bytes) {
   count();
-  return __libc_realloc(old, bytes);
+  const auto before = static_cast<int64_t>(malloc_usable_size(old));
+  void* const data = __libc_realloc(old, bytes);
+  // Where there is no memory, the old block stays.
+  if (data == nullptr && bytes > 0) return nullptr;
+  held.fetch_sub(before, std::memory_order_relaxed);
+  return hold(data);
 }
 void* memalign(size_t alignment, size_t bytes) {
   count();
-  return __libc_memalign(alignment, bytes);
+  return hold(__libc_memalign(alignment, bytes));
 }
 void* aligned_alloc(size_t alignment, size_t bytes) {
   count();
-  return __libc_memalign(alignment, bytes);
+  return hold(__libc_memalign(alignment, bytes));
 }
 int posix_memalign(void** result, size_t alignment, size_t bytes) {
   count();
-  *result = __libc_memalign(alignment, bytes);
+  *result = hold(__libc_memalign(alignment, bytes));
   return *result != nullptr ? 0 : ENOMEM;
 }
+void free(void* data) {
+  release(data);
+  __libc_free(data);
 }
+}
+#pragma GCC visibility pop
 
 namespace millrace::testing {
 
@@ -65,5 +93,9 @@ AllocationCounts stop_counting() {
   counting = false;
   return {own.load(), library.load()};
 }
+
+int64_t held_bytes() { return held.load(); }
+int64_t peak_bytes() { return peak.load(); }
+void begin_peak() { peak = held.load(); }
 
 }  // namespace millrace::testing

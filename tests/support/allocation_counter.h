@@ -1,4 +1,5 @@
-// Counts allocations: linking allocation_counter.cpp replaces malloc and its family, and with them operator new.
+// Counts allocations and the bytes that are held: linking allocation_counter.cpp replaces malloc and its family, and
+// with them operator new.
 #pragma once
 
 #include <cstdint>
@@ -13,5 +14,10 @@ struct AllocationCounts {
 // Counting is off until the first call. All threads are counted.
 void start_counting();
 AllocationCounts stop_counting();
+
+// Bytes allocated now, and the most that were since begin_peak().
+int64_t held_bytes();
+int64_t peak_bytes();
+void begin_peak();
 
 }  // namespace millrace::testing

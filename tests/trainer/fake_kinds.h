@@ -51,7 +51,7 @@ struct FakeLoss final : Loss {
   };
   explicit FakeLoss(const Options&) {}
   void check(const TensorSpec&, const TensorSpec&) const override {}
-  DType label_dtype() const override { return DType::f32; }
+  LabelSpec label(const TensorSpec&) const override { return {}; }
   std::unique_ptr<LossPlan> plan(Context&, const LossPlanArgs&) const override { return nullptr; }
 };
 
@@ -60,7 +60,7 @@ struct FakeMetric final : Metric {
   using Options = FakeOptions;
   explicit FakeMetric(const Options&) {}
   void check(const TensorSpec&, const TensorSpec&) const override {}
-  std::unique_ptr<MetricPlan> plan(Context&, const TensorView&, const TensorView&) const override { return nullptr; }
+  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs&) const override { return nullptr; }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return nullptr; }
 };
 

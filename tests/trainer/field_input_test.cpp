@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "millrace/core/errors.h"
 
 namespace millrace {
@@ -23,7 +26,7 @@ class FieldInputTest : public ::testing::Test {
 TEST_F(FieldInputTest, OnTheCpuTheBatchItselfIsRead) {
   const FieldSpec field = {"x", DType::f32, {3}};
   RowBlock block = block_of(field, 4);
-  FieldInput input(Device::cpu(), field, DType::f32, 4);
+  FieldInput input({.device = Device::cpu(), .field = field, .dtype = DType::f32, .rows = 4});
   const ConstTensorView view = input.load(context_, block.view(0));
   EXPECT_EQ(view.data(), static_cast<const void*>(block.at(0, 0)));
   EXPECT_EQ(view.shape(), (Shape{4, 3}));
@@ -37,7 +40,7 @@ TEST_F(FieldInputTest, ConvertsIntegersAndWholeNumbers) {
   *block.row<float>(0, 0) = 2.0f;
   *block.row<float>(0, 1) = -7.0f;
   *block.row<float>(0, 2) = 2147483520.0f;
-  FieldInput input(Device::cpu(), field, DType::i32, 3);
+  FieldInput input({.device = Device::cpu(), .field = field, .dtype = DType::i32, .rows = 3});
   ConstTensorView view = input.load(context_, block.view(0));
   EXPECT_EQ(view.dtype(), DType::i32);
   EXPECT_EQ(view.as<int32_t>()[0], 2);
@@ -48,29 +51,74 @@ TEST_F(FieldInputTest, ConvertsIntegersAndWholeNumbers) {
   RowBlock other = block_of(integers, 1);
   other.row<int32_t>(0, 0)[0] = 5;
   other.row<int32_t>(0, 0)[1] = -6;
-  FieldInput floats(Device::cpu(), integers, DType::f32, 1);
+  FieldInput floats({.device = Device::cpu(), .field = integers, .dtype = DType::f32, .rows = 1});
   view = floats.load(context_, other.view(0));
   EXPECT_EQ(view.as<float>()[0], 5.0f);
   EXPECT_EQ(view.as<float>()[1], -6.0f);
 }
 
+// What load() throws about a batch of these values, and about which row.
+struct Refusal {
+  std::string message, hint;
+  int64_t row = -1;
+};
+
+template <class T>
+Refusal refusal_of(Context& context, const std::vector<T>& values, DType dtype, std::optional<ValueRange> range = {}) {
+  const FieldSpec field = {"label", DTypeOf<T>::value, {1}};
+  const auto rows = static_cast<int64_t>(values.size());
+  RowBlock block = block_of(field, rows);
+  for (int64_t row = 0; row < rows; ++row) *block.row<T>(0, row) = values[static_cast<size_t>(row)];
+  FieldInput input({.device = Device::cpu(), .field = field, .dtype = dtype, .rows = rows, .range = range});
+  try {
+    input.load(context, block.view(0));
+  } catch (const DataError& error) {
+    return {error.message(), error.hint(), input.error_row()};
+  }
+  return {"", "", input.error_row()};
+}
+
 TEST_F(FieldInputTest, RefusesWhatIsNoWholeNumberAndNamesTheRow) {
-  const FieldSpec field = {"label", DType::f32, {1}};
-  for (const float bad : {0.5f, 2147483648.0f, -2147483904.0f, std::numeric_limits<float>::quiet_NaN(),
-                          std::numeric_limits<float>::infinity()}) {
-    RowBlock block = block_of(field, 3);
-    *block.row<float>(0, 0) = 1;
-    *block.row<float>(0, 1) = bad;
-    *block.row<float>(0, 2) = bad;
-    FieldInput input(Device::cpu(), field, DType::i32, 3);
-    try {
-      input.load(context_, block.view(0));
-      FAIL() << bad;
-    } catch (const DataError& error) {
-      EXPECT_EQ(input.error_row(), 1);
-      EXPECT_NE(error.message().find("the field label holds "), std::string::npos) << error.what();
-      EXPECT_NE(error.message().find("int32"), std::string::npos) << error.what();
-    }
+  const std::pair<float, std::string> cases[] = {{0.5f, "0.5"},
+                                                 {2147483648.0f, "2147483648"},
+                                                 {-2147483904.0f, "-2147483904"},
+                                                 {std::numeric_limits<float>::quiet_NaN(), "nan"},
+                                                 {std::numeric_limits<float>::infinity(), "inf"}};
+  for (const auto& [bad, text] : cases) {
+    const Refusal refusal = refusal_of<float>(context_, {1, bad, bad}, DType::i32);
+    EXPECT_EQ(refusal.message, "the field label holds " + text + ", expected a whole number of type int32");
+    EXPECT_EQ(refusal.hint, "class labels are whole numbers");
+    EXPECT_EQ(refusal.row, 1);
+  }
+}
+
+TEST_F(FieldInputTest, RefusesValuesOutsideTheRange) {
+  const ValueRange classes{.min = 0, .max = 9, .hint = "class labels count from 0"};
+  EXPECT_EQ(refusal_of<float>(context_, {0, 9, 3}, DType::i32, classes).row, -1);
+  EXPECT_EQ(refusal_of<int64_t>(context_, {0, 9, 3}, DType::i64, classes).row, -1);
+  for (const Refusal& refusal : {refusal_of<float>(context_, {0, 9, 10, -1}, DType::i32, classes),
+                                 refusal_of<int32_t>(context_, {0, 9, 10, -1}, DType::i32, classes),
+                                 refusal_of<uint8_t>(context_, {0, 9, 10}, DType::f32, classes)}) {
+    EXPECT_EQ(refusal.message, "the field label holds 10, expected at least 0 and at most 9");
+    EXPECT_EQ(refusal.hint, "class labels count from 0");
+    EXPECT_EQ(refusal.row, 2);
+  }
+  EXPECT_EQ(refusal_of<int64_t>(context_, {int64_t{1} << 40}, DType::i64, classes).message,
+            "the field label holds 1099511627776, expected at least 0 and at most 9");
+  // The first row that cannot be used counts, whatever is wrong with it.
+  EXPECT_EQ(refusal_of<float>(context_, {0.5f, 10}, DType::i32, classes).row, 0);
+  EXPECT_EQ(refusal_of<float>(context_, {10, 0.5f}, DType::i32, classes).row, 0);
+}
+
+TEST_F(FieldInputTest, WhatIsNotFiniteLiesInNoRange) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ValueRange weights{.min = 0, .max = infinity, .hint = ""};
+  EXPECT_EQ(refusal_of<double>(context_, {0, 1e30}, DType::f32, weights).row, -1);
+  const std::pair<double, std::string> cases[] = {
+      {-0.25, "-0.25"}, {std::nan(""), "nan"}, {infinity, "inf"}, {1e300, "1e+300"}};  // the last one as float32
+  for (const auto& [bad, text] : cases) {
+    EXPECT_EQ(refusal_of<double>(context_, {1, bad}, DType::f32, weights).message,
+              "the field label holds " + text + ", expected at least 0");
   }
 }
 

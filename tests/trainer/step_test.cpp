@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
+#include <limits>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -23,6 +24,29 @@ class SeparateSgd final : public Optimizer {
   const Optimizer& sgd_;
 };
 
+// Keeps what update() is called with.
+class RecordingOptimizer final : public Optimizer {
+ public:
+  explicit RecordingOptimizer(std::vector<std::string> decayed) : decayed_(std::move(decayed)) {}
+  int state_slots() const override { return 2; }
+  bool decays(std::string_view parameter) const override {
+    return std::find(decayed_.begin(), decayed_.end(), parameter) != decayed_.end();
+  }
+  void scalars(uint64_t step, std::span<float> out) const override { out[0] = static_cast<float>(step); }
+  void update(Context&, const UpdateArgs& args) const override {
+    calls.push_back(args);
+    slots.emplace_back(args.slots.begin(), args.slots.end());
+    steps.push_back(args.scalars[0]);
+  }
+
+  mutable std::vector<UpdateArgs> calls;
+  mutable std::vector<std::vector<TensorView>> slots;
+  mutable std::vector<float> steps;
+
+ private:
+  std::vector<std::string> decayed_;
+};
+
 // dense(1) on two features, sigmoid cross-entropy, accuracy, SGD 0.5.
 class StepTest : public ::testing::Test {
  protected:
@@ -33,13 +57,25 @@ class StepTest : public ::testing::Test {
     metrics_.push_back({"accuracy", catalog_.metrics.make({"accuracy", Spec::map()}, Spec::map())});
   }
 
-  Model make_model() {
-    const Spec units = Spec::map().set("units", 1);
-    std::vector<LayerNode> layers(1);
-    layers[0].kind = "dense";
-    layers[0].layer = catalog_.layers.make({"dense", units}, units);
-    return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 3},
-                        context_);
+  // A chain of dense layers, each with its name and units.
+  Model make_model(const std::vector<std::pair<std::string, int64_t>>& chain = {{"dense", 1}},
+                   DType dtype = DType::f32) {
+    std::vector<LayerNode> layers;
+    for (const auto& [name, count] : chain) {
+      const Spec units = Spec::map().set("units", count);
+      layers.emplace_back();
+      layers.back().name = name;
+      layers.back().kind = "dense";
+      layers.back().layer = catalog_.layers.make({"dense", units}, units);
+    }
+    return Model::build(
+        {.layers = std::move(layers), .inputs = {{"features", {{2}, dtype}}}, .seed = 3, .dtype = dtype}, context_);
+  }
+
+  // Bytes from the start of one view to that of the other.
+  static size_t offset_of(const ConstTensorView& view, const ConstTensorView& first) {
+    return static_cast<size_t>(static_cast<const std::byte*>(view.data()) -
+                               static_cast<const std::byte*>(first.data()));
   }
 
   StepArgs args(Model& model, const Optimizer& optimizer) {
@@ -93,6 +129,92 @@ TEST_F(StepTest, TrainsAsByHand) {
   }
 }
 
+TEST_F(StepTest, TrainsModelsOfDoublesOnLabelsOfFloats) {
+  Model model = make_model({{"dense", 1}}, DType::f64);
+  double* weight = model.parameter(0).as<double>();
+  weight[0] = 0.25;
+  weight[1] = -0.5;
+  model.parameter(1).as<double>()[0] = 0.125;
+  TrainStep step(args(model, *sgd_));
+  step.run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
+  const double p0 = 1 / (1 + std::exp(0.625)), p1 = 1 / (1 + std::exp(0.875));
+  EXPECT_NEAR(step.loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-14);
+  EXPECT_EQ(step.metrics()[0], 0.5);
+  EXPECT_NEAR(weight[0], 0.25 - 0.5 * ((p0 - 1) / 2 - p1 / 2 * 3), 1e-14);
+}
+
+TEST_F(StepTest, RefusesALabelThatTheLossDoesNotKnow) {
+  Model model = make_model();
+  TrainStep step(args(model, *sgd_));
+  const float before = *model.parameter(0).as<float>();
+  for (const float bad : {-1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()}) {
+    try {
+      step.run(make_batch({{1, 2, 1}, {1, 2, 0.5f}, {1, 2, bad}}));
+      FAIL() << bad;
+    } catch (const DataError& error) {
+      EXPECT_EQ(error.message(), cat("the field label holds ", bad, ", expected at least 0 and at most 1"));
+      EXPECT_EQ(error.hint(), "0 stands for no and 1 for yes");
+      EXPECT_EQ(step.error_row(), 2);
+    }
+  }
+  EXPECT_EQ(step.steps(), 0u);
+  EXPECT_EQ(*model.parameter(0).as<float>(), before);
+  step.run(make_batch({{1, 2, 1}}));
+  EXPECT_EQ(step.error_row(), -1);
+}
+
+TEST_F(StepTest, WeighsRows) {
+  rows_.fields.push_back({"w", DType::f64, {1}});
+  Model model = make_model();
+  float* weight = model.parameter(0).as<float>();
+  weight[0] = weight[1] = 0;
+  StepArgs arguments = args(model, *sgd_);
+  arguments.weight = "w";
+  TrainStep step(arguments);
+  RowBlock batch = make_batch({{1, 2, 1}, {-3, 0.5f, 0}, {1, 1, 1}});
+  const auto set_weights = [&](const std::array<double, 3>& weights) {
+    for (int64_t row = 0; row < 3; ++row) *batch.row<double>(2, row) = weights[static_cast<size_t>(row)];
+  };
+
+  set_weights({0, 0, 0});
+  step.run(batch);
+  EXPECT_EQ(step.loss(), 0);
+  EXPECT_TRUE(std::isnan(step.metrics()[0]));
+  EXPECT_EQ(weight[0], 0);
+  EXPECT_EQ(weight[1], 0);
+
+  set_weights({3, 1, 0});
+  step.run(batch);
+  // Every logit is 0 and every slope 0.5: (3 * -0.5 * 1 + 0.5 * -3) / 4.
+  EXPECT_NEAR(step.loss(), std::log(2.0), 1e-6);
+  EXPECT_EQ(step.metrics()[0], 0.25);
+  EXPECT_NEAR(weight[0], -0.5 * -0.75, 1e-6);
+
+  for (const double bad : {-1.0, std::nan("")}) {
+    set_weights({1, bad, 1});
+    try {
+      step.run(batch);
+      FAIL() << bad;
+    } catch (const DataError& error) {
+      EXPECT_EQ(error.message(), cat("the field w holds ", bad, ", expected at least 0"));
+      EXPECT_EQ(step.error_row(), 1);
+    }
+  }
+}
+
+TEST_F(StepTest, RefusesWeightsOfSeveralNumbersARow) {
+  rows_.fields.push_back({"w", DType::f32, {2}});
+  Model model = make_model();
+  StepArgs arguments = args(model, *sgd_);
+  arguments.weight = "w";
+  try {
+    TrainStep step(arguments);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.message(), "the field w of row weights is float32 (2), expected one number a row");
+  }
+}
+
 TEST_F(StepTest, KeepsEightPlansAndMakesAnEvictedOneAgain) {
   Model model = make_model();
   TrainStep step(args(model, *sgd_));
@@ -106,6 +228,92 @@ TEST_F(StepTest, KeepsEightPlansAndMakesAnEvictedOneAgain) {
     EXPECT_LE(most, step.bytes());
   }
   EXPECT_EQ(step.steps(), 20u);
+}
+
+// Optimizers with state too: these have gradients and slots beside the plans.
+TEST_F(StepTest, HoldsNoMoreThanItsBoundWhateverTheLastBatch) {
+  Model model = make_model({{"a", 300}, {"b", 200}, {"c", 1}});
+  const RecordingOptimizer stateful({});
+  for (const int64_t rows : {7, 65, 257, 300}) {
+    for (const Optimizer* optimizer :
+         {static_cast<const Optimizer*>(sgd_.get()), static_cast<const Optimizer*>(&stateful)}) {
+      size_t bound = 0;
+      for (int64_t last = rows - 1; last > 0; last -= rows < 100 ? 1 : 11) {
+        TrainStep step(args(model, *optimizer));
+        bound = step.memory_bound(rows);
+        EXPECT_GT(step.bytes(), bound / 3) << rows;
+        step.prepare(last);
+        EXPECT_LE(step.bytes(), bound) << rows << " and then " << last;
+        EXPECT_EQ(step.memory_bound(rows), bound);
+      }
+      const size_t slots = optimizer == &stateful ? 3 * model.parameter_block().spec().bytes() : 0;
+      EXPECT_GT(bound, slots) << rows;
+    }
+  }
+}
+
+TEST_F(StepTest, CountsWhatThreadsNeed) {
+  Model model = make_model({{"a", 300}, {"b", 200}, {"c", 1}});
+  const auto bound = [&](int threads) {
+    Executor executor(threads);
+    Context context(Device::cpu(), executor);
+    return TrainStep({.model = model, .context = context, .loss = *loss_, .optimizer = *sgd_, .rows = rows_})
+        .memory_bound(300);
+  };
+  // The two plans' two larger products, each with a tile of at least 152 x 64 sums for each thread.
+  EXPECT_GE(bound(2), bound(1) + 2 * 2 * 152 * 64 * sizeof(float));
+}
+
+TEST_F(StepTest, UpdatesEachRunOfParametersThatDecayAlike) {
+  struct Case {
+    std::vector<std::string> decayed;
+    std::vector<size_t> first;  // parameter of each run
+  };
+  const Case cases[] = {{{}, {0}},
+                        {{"a.weight", "a.bias", "b.weight", "b.bias"}, {0}},
+                        {{"a.weight", "b.weight"}, {0, 1, 2, 3}},
+                        {{"a.bias", "b.weight"}, {0, 1, 3}}};
+  for (const Case& expected : cases) {
+    Model model = make_model({{"a", 3}, {"b", 1}});
+    const RecordingOptimizer optimizer(expected.decayed);
+    TrainStep step(args(model, optimizer));
+    step.run(make_batch({{1, 2, 1}}));
+    step.run(make_batch({{1, 2, 1}}));
+    const size_t runs = expected.first.size();
+    ASSERT_EQ(optimizer.calls.size(), 2 * runs);
+    const auto* const block = static_cast<const std::byte*>(model.parameter_block().data());
+    const size_t block_bytes = model.parameter_block().spec().bytes();
+    for (size_t i = 0; i < runs; ++i) {
+      const UpdateArgs& call = optimizer.calls[i];
+      const size_t begin = model.parameters()[expected.first[i]].offset;
+      const size_t end = i + 1 < runs ? model.parameters()[expected.first[i + 1]].offset : block_bytes;
+      EXPECT_EQ(call.parameters.data(), block + begin);
+      EXPECT_EQ(call.parameters.spec().bytes(), end - begin);
+      EXPECT_EQ(call.decay, optimizer.decays(model.parameters()[expected.first[i]].name));
+      EXPECT_EQ(call.gradient_scale, nullptr);
+      EXPECT_EQ(call.gradients.spec(), call.parameters.spec());
+      ASSERT_EQ(optimizer.slots[i].size(), 2u);
+      for (size_t k = 0; k < 2; ++k) {
+        EXPECT_EQ(optimizer.slots[i][k].spec(), call.parameters.spec());
+        // Every block is cut alike.
+        EXPECT_EQ(offset_of(optimizer.slots[i][k], optimizer.slots[0][k]), begin);
+      }
+      EXPECT_EQ(offset_of(call.gradients, optimizer.calls[0].gradients), begin);
+      EXPECT_EQ(optimizer.steps[i], 0);
+      EXPECT_EQ(optimizer.steps[runs + i], 1);
+    }
+  }
+}
+
+TEST_F(StepTest, KeepsTheMetricsOfTheLastBatchWhateverIsPrepared) {
+  Model model = make_model();
+  TrainStep step(args(model, *sgd_));
+  float* weight = model.parameter(0).as<float>();
+  weight[0] = 1;
+  weight[1] = 0;
+  step.run(make_batch({{1, 0, 1}, {1, 0, 0}, {1, 0, 1}, {1, 0, 1}}));
+  for (int64_t rows = 10; rows < 30; ++rows) step.prepare(rows);
+  EXPECT_EQ(step.metrics()[0], 0.75);
 }
 
 TEST_F(StepTest, SaysWhichFieldIsMissing) {

@@ -125,8 +125,12 @@ TEST(Trainer, ConvertsFieldsToWhatTheirLayersRead) {
 
 TEST(Trainer, BoundsItsMemory) {
   Trainer trainer = make();
-  EXPECT_GT(trainer.memory_bound(), 20u * 30u * 4u);
-  EXPECT_LT(trainer.memory_bound(), 64u << 20);
+  const uint64_t bound = trainer.memory_bound();
+  EXPECT_GT(bound, 20u * 30u * 4u);
+  EXPECT_LT(bound, 64u << 20);
+  // The last batch has 4 rows of 16.
+  EXPECT_EQ(trainer.run().last_batch, 4);
+  EXPECT_EQ(trainer.memory_bound(), bound);
 }
 
 TEST(Trainer, MovesAndServesSeveralAtOnce) {

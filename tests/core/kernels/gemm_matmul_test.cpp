@@ -23,5 +23,23 @@ TEST(MatmulGemm, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+// Held: for each tile that may be made at once its sums, and what oneDNN asks for.
+TEST(MatmulGemm, SaysWhatItHoldsAtMost) {
+  Executor one(1), many(8);
+  Context alone(Device::cpu(), one), shared(Device::cpu(), many);
+  const auto bytes = [](Context& context, int64_t m) {
+    return cpu::make_matmul_gemm(context, {.m = m, .n = 1024, .k = 64, .transpose_b = true})->bytes();
+  };
+  EXPECT_GE(bytes(alone, 256), 256U * 128 * sizeof(float));
+  EXPECT_EQ(bytes(shared, 256), 8 * bytes(alone, 256));
+  // 257 rows are cut into tiles of 136, 256 are one tile: the larger product must not promise less.
+  size_t before = 0;
+  for (const int64_t m : {2, 9, 100, 255, 256, 257, 300, 600}) {
+    const size_t now = bytes(shared, m);
+    EXPECT_GE(now, before) << m;
+    before = now;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -33,5 +33,14 @@ TEST(NarrowGemm, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+TEST(NarrowGemm, SaysWhatItHolds) {
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  const auto bytes = [&](const GemmSpec& spec) { return cpu::make_narrow_gemm(context, spec)->bytes(); };
+  EXPECT_EQ(bytes({.m = 5, .n = 1, .k = 70, .lda = 70, .ldb = 1, .ldc = 1}), 0U);
+  EXPECT_EQ(bytes({.m = 5, .n = 1, .k = 70, .lda = 70, .ldb = 16, .ldc = 1}), 70 * sizeof(float));
+  EXPECT_EQ(bytes({.m = 5, .n = 9, .k = 1, .transpose_b = true, .lda = 1, .ldb = 16, .ldc = 9}), 9 * sizeof(float));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -83,6 +83,11 @@ TEST(Gemm, TheHostsOpenMpSettingDoesNotMatter) {
   omp_set_num_threads(before);
 }
 
+TEST(Gemm, SharesAWorkspaceOnDevicesAlone) {
+  EXPECT_EQ(shared_gemm_bytes(Device::cpu()), 0U);
+  EXPECT_EQ(shared_gemm_bytes(Device::cuda(0)), 32U << 20);
+}
+
 TEST(Gemm, OfOneShapeMayLiveSeveralTimes) {
   Executor executor(2);
   Context context(Device::cpu(), executor);

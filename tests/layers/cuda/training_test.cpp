@@ -78,7 +78,7 @@ class CudaTraining : public test::CudaTest {
     DeviceTensor features(context(), {from.row.with_batch(from.batch), from.dtype});
     const TensorView shapes[] = {features.view()};
     ModelPlan plan(model, context(), {.inputs = shapes, .gradient_target = millrace::testing::target_of(from)});
-    DeviceTensor label(context(), {plan.output().shape(), DType::f32}), value(context(), {Shape{1}, from.dtype});
+    DeviceTensor label(context(), {plan.output().shape(), DType::f32}), value(context(), {Shape{1, 2}, from.dtype});
     DeviceTensor weight(context(), {Shape{from.batch, 1}, DType::f32});
     weight.write(std::vector<double>(static_cast<size_t>(from.batch), 2));
 
@@ -88,7 +88,8 @@ class CudaTraining : public test::CudaTest {
     const auto loss = catalog.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map())
                           ->plan(context(), {.prediction = plan.output(), .label = label.view(), .weighted = weighted});
     const auto metric = catalog.metrics.make({"accuracy", Spec::map()}, Spec::map());
-    const auto metric_plan = metric->plan(context(), plan.output(), label.view());
+    const auto metric_plan =
+        metric->plan(context(), {.prediction = plan.output(), .label = label.view(), .weighted = weighted});
     const Memory scratch(context().device(), std::max(loss->scratch_bytes(), metric_plan->scratch_bytes()));
     const Memory partial(context().device(), metric_plan->partial_bytes());
     Tensor gradients(context().device(), model.parameter_block().spec());
@@ -111,7 +112,11 @@ class CudaTraining : public test::CudaTest {
                             .loss = value.view().data(),
                             .gradient = plan.output_gradient(),
                             .scratch = scratch.data()});
-      metric_plan->run(context(), {plan.output(), label.view(), partial.data(), scratch.data()});
+      metric_plan->run(context(), {.prediction = plan.output(),
+                                   .label = label.view(),
+                                   .weight = weighted ? ConstTensorView(weight.view()) : ConstTensorView(),
+                                   .partial = partial.data(),
+                                   .scratch = scratch.data()});
       plan.backward(context(), inputs, step_count, plan.in_place() ? scale : nullptr, gradients.view());
       if (!plan.in_place()) {
         optimizer->update(
@@ -120,7 +125,10 @@ class CudaTraining : public test::CudaTest {
       }
       result.losses.push_back(value.read()[0]);
     }
-    result.accuracy = download<double>(partial.data(), 1)[0] / static_cast<double>(from.batch);
+    const std::vector<std::byte> host_partial = download<std::byte>(partial.data(), partial.bytes());
+    const std::unique_ptr<MetricAccumulator> accumulator = metric->accumulator();
+    accumulator->add(host_partial, from.batch);
+    result.accuracy = accumulator->value();
     Tensor host(Device::cpu(), model.parameter_block().spec());
     context().copy(host.view().data(), model.parameter_block().data(), host.spec().bytes());
     context().synchronize();
@@ -178,7 +186,23 @@ TEST_F(CudaTraining, GivesTheSameBitsEveryTime) {
 
 TEST_F(CudaTraining, EqualWeightsAreNoWeights) {
   const TrainingCase from{.layers = kDense, .row = Shape{33}, .batch = 23};
-  expect_near(train(from, 5, true), train(from, 5, false), 1e-5);
+  const Result weighted = train(from, 5, true), plain = train(from, 5, false);
+  expect_near(weighted, plain, 1e-5);
+  EXPECT_DOUBLE_EQ(weighted.accuracy, plain.accuracy);
+}
+
+TEST_F(CudaTraining, AnUpdateScalesItsGradientsByANumberOfTheDevice) {
+  const Spec options = Spec::map().set("learning_rate", 1);
+  const auto sgd = LayerCatalog::builtin().optimizers.make({"sgd", options}, options);
+  const Memory parameters = upload<float>({1, 2, 3}), gradients = upload<float>({4, -4, 0});
+  const Memory numbers = upload<float>({-0.5, 0.25});
+  const auto* scalar = static_cast<const float*>(numbers.data());
+  sgd->update(context(), {.parameters = TensorView(parameters.data(), DType::f32, Shape{3}),
+                          .gradients = TensorView(gradients.data(), DType::f32, Shape{3}),
+                          .slots = {},
+                          .scalars = scalar,
+                          .gradient_scale = scalar + 1});
+  EXPECT_EQ(download<float>(parameters.data(), 3), (std::vector<float>{0.5, 2.5, 3}));
 }
 
 TEST_F(CudaTraining, Learns) {

@@ -25,10 +25,10 @@ class LossRun {
         loss_(LayerCatalog::builtin().losses.make({from.kind, Spec::map()}, Spec::map())),
         prediction_(padded({from.row, from.dtype})),
         gradient_(padded({from.row, from.dtype})),
-        label_(padded({from.row, loss_->label_dtype()})),
+        label_(padded({from.row, loss_->label({from.row, from.dtype}).dtype})),
         weight_(padded({Shape{1}, DType::f32})),
-        value_(Device::cpu(), {Shape{}, from.dtype}) {
-    loss_->check({from.row, from.dtype}, {from.row, loss_->label_dtype()});
+        value_(Device::cpu(), {Shape{2}, from.dtype}) {
+    loss_->check({from.row, from.dtype}, {from.row, label_.spec().dtype});
     plan_ =
         loss_->plan(context_, {.prediction = prediction_.view(), .label = label_.view(), .weighted = from.weighted});
     scratch_ = Memory(Device::cpu(), plan_->scratch_bytes());
@@ -40,7 +40,7 @@ class LossRun {
 
   double run(bool with_gradient = true) {
     write_values(gradient_.view(), nans(gradient_.spec().shape.elements()));
-    write_values(value_.view(), nans(1));
+    write_values(value_.view(), nans(2));
     std::fill_n(static_cast<unsigned char*>(scratch_.data()), scratch_.bytes(), 0xff);
     plan_->run(context_, {.prediction = prediction_.view(),
                           .label = label_.view(),
@@ -50,6 +50,8 @@ class LossRun {
                           .scratch = scratch_.data()});
     return read_values(value_.view())[0];
   }
+  // The rows' weight that the last run() gave beside the mean.
+  double weight() { return read_values(value_.view())[1]; }
   std::vector<double> prediction() { return read_values(prediction_.view()); }
   std::vector<double> gradient() { return read_values(gradient_.view()); }
 

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "tests/layers/losses/loss_run.h"
 
@@ -8,6 +10,8 @@ namespace millrace::testing {
 namespace {
 
 constexpr char kKind[] = "sigmoid_cross_entropy";
+
+std::unique_ptr<Loss> make_loss() { return LayerCatalog::builtin().losses.make({kKind, Spec::map()}, Spec::map()); }
 
 // Labels that are half zeros and ones, half probabilities.
 std::vector<double> labels(int64_t count) {
@@ -30,6 +34,7 @@ TEST(SigmoidCrossEntropy, IsTheMeanOverRows) {
     run.set_label({1, 1, 0});
     const double tolerance = dtype == DType::f32 ? 1e-7 : 1e-15;
     EXPECT_NEAR(run.run(), (std::log(2.0) + std::log1p(std::exp(-2.0)) + std::log1p(std::exp(-1.0))) / 3, tolerance);
+    EXPECT_EQ(run.weight(), 3);
     const std::vector<double> expected = {-0.5 / 3, (1 / (1 + std::exp(-2.0)) - 1) / 3, 1 / (1 + std::exp(1.0)) / 3};
     for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(run.gradient()[i], expected[i], tolerance) << i;
   }
@@ -49,8 +54,46 @@ TEST(SigmoidCrossEntropy, WeighsRows) {
   run.set_label({0, 1, 1, 1});
   run.set_weight({3, 1});
   EXPECT_NEAR(run.run(), (3 * std::log(2.0) + std::log1p(std::exp(-3.0))) / 4, 1e-15);
+  EXPECT_EQ(run.weight(), 4);
   EXPECT_NEAR(run.gradient()[0], 0.5 * 3 / 4 / 2, 1e-15);
   EXPECT_NEAR(run.gradient()[2], (1 / (1 + std::exp(-3.0)) - 1) / 4 / 2, 1e-15);
+}
+
+TEST(SigmoidCrossEntropy, JoinsBatchesByTheirWeight) {
+  for (const bool weighted : {false, true}) {
+    const LossCase whole{.kind = kKind, .row = Shape{2}, .batch = 10, .weighted = weighted};
+    LossRun all(whole);
+    prepare(all, whole);
+    const std::vector<double> predictions = draws("prediction", 20, -4, 4), targets = labels(20),
+                              weights = draws("weight", 10, 0.1, 3);
+    const double expected = all.run();
+    double sum = 0, weight = 0;
+    for (const auto& [begin, end] : {std::pair{0, 7}, {7, 8}, {8, 10}}) {
+      LossCase part = whole;
+      part.batch = end - begin;
+      LossRun run(part);
+      run.set_prediction({predictions.begin() + 2 * begin, predictions.begin() + 2 * end});
+      run.set_label({targets.begin() + 2 * begin, targets.begin() + 2 * end});
+      run.set_weight({weights.begin() + begin, weights.begin() + end});
+      const double mean = run.run();
+      sum += mean * run.weight();
+      weight += run.weight();
+    }
+    EXPECT_NEAR(weight, all.weight(), 1e-14);
+    EXPECT_NEAR(sum / weight, expected, 1e-14);
+  }
+}
+
+TEST(SigmoidCrossEntropy, ARowOfWeightZeroDoesNotCount) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    LossRun run({.kind = kKind, .row = Shape{1}, .batch = 3, .dtype = dtype, .weighted = true});
+    run.set_prediction({0, std::nan(""), std::numeric_limits<double>::infinity()});
+    run.set_label({1, 1, 0});
+    run.set_weight({0.5, 0, 0});
+    EXPECT_NEAR(run.run(), std::log(2.0), 1e-7);
+    EXPECT_EQ(run.weight(), 0.5);
+    EXPECT_EQ(run.gradient(), (std::vector<double>{-0.5, 0, 0}));
+  }
 }
 
 TEST(SigmoidCrossEntropy, EqualWeightsChangeNothing) {
@@ -68,10 +111,11 @@ TEST(SigmoidCrossEntropy, EqualWeightsChangeNothing) {
 TEST(SigmoidCrossEntropy, WeightsThatAddToNothingTeachNothing) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     LossRun run({.kind = kKind, .row = Shape{1}, .batch = 2, .dtype = dtype, .weighted = true});
-    run.set_prediction({1, 2});
+    run.set_prediction({1, std::nan("")});
     run.set_label({0, 1});
     run.set_weight({0, 0});
     EXPECT_EQ(run.run(), 0);
+    EXPECT_EQ(run.weight(), 0);
     EXPECT_EQ(run.gradient(), (std::vector<double>{0, 0}));
   }
 }
@@ -144,11 +188,31 @@ TEST(SigmoidCrossEntropy, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-TEST(SigmoidCrossEntropy, RejectsALabelOfAnotherShape) {
-  const auto loss = LayerCatalog::builtin().losses.make({kKind, Spec::map()}, Spec::map());
-  EXPECT_EQ(loss->label_dtype(), DType::f32);
+TEST(SigmoidCrossEntropy, ReadsLabelsBetweenZeroAndOne) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const LabelSpec label = make_loss()->label({Shape{3}, dtype});
+    EXPECT_EQ(label.dtype, DType::f32);
+    ASSERT_TRUE(label.range);
+    EXPECT_EQ(label.range->min, 0);
+    EXPECT_EQ(label.range->max, 1);
+  }
+}
+
+TEST(SigmoidCrossEntropy, IsNotPlannedForLabelsOfAnotherDtype) {
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  const TensorView prediction(nullptr, DType::f64, Shape{4, 1}), label(nullptr, DType::f64, Shape{4, 1});
   try {
-    loss->check({Shape{10}, DType::f32}, {Shape{1}, DType::f32});
+    make_loss()->plan(context, {.prediction = prediction, .label = label});
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "sigmoid_cross_entropy reads float32 labels, got float64 (4, 1)");
+  }
+}
+
+TEST(SigmoidCrossEntropy, RejectsALabelOfAnotherShape) {
+  try {
+    make_loss()->check({Shape{10}, DType::f32}, {Shape{1}, DType::f32});
     FAIL();
   } catch (const ShapeError& error) {
     EXPECT_STREQ(error.what(),

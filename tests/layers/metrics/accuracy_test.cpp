@@ -10,6 +10,7 @@ namespace {
 struct Rows {
   TensorSpec prediction, label;  // of one row
   std::vector<double> predictions, labels;
+  std::vector<double> weights = {};  // none: not weighted
 };
 
 std::unique_ptr<Metric> accuracy() {
@@ -23,17 +24,22 @@ std::vector<std::byte> partial_of(const Rows& rows, int64_t batch, int threads =
   const auto padded = [&](const TensorSpec& row) {
     return Tensor(Device::cpu(), {row.shape.with_batch(batch), row.dtype}, Tensor::Rows::padded);
   };
-  Tensor prediction = padded(rows.prediction), label = padded(rows.label);
+  const bool weighted = !rows.weights.empty();
+  Tensor prediction = padded(rows.prediction), label = padded(rows.label), weight = padded({Shape{1}, DType::f32});
   write_values(prediction.view(), rows.predictions);
   write_values(label.view(), rows.labels);
+  if (weighted) write_values(weight.view(), rows.weights);
   const std::unique_ptr<Metric> metric = accuracy();
   metric->check(rows.prediction, rows.label);
-  const std::unique_ptr<MetricPlan> plan = metric->plan(context, prediction.view(), label.view());
+  const std::unique_ptr<MetricPlan> plan =
+      metric->plan(context, {.prediction = prediction.view(), .label = label.view(), .weighted = weighted});
   std::vector<std::byte> partial(plan->partial_bytes());
   const Memory scratch(Device::cpu(), plan->scratch_bytes());
-  plan->run(
-      context,
-      {.prediction = prediction.view(), .label = label.view(), .partial = partial.data(), .scratch = scratch.data()});
+  plan->run(context, {.prediction = prediction.view(),
+                      .label = label.view(),
+                      .weight = weighted ? ConstTensorView(weight.view()) : ConstTensorView(),
+                      .partial = partial.data(),
+                      .scratch = scratch.data()});
   return partial;
 }
 
@@ -56,6 +62,46 @@ TEST(Accuracy, ComparesTheLargestLogitWithTheClass) {
   const std::vector<double> values = {0, 1, 2, 5, 1, 2, -3, -1, -2, 7, 7, 0};
   EXPECT_EQ(accuracy_of({logits, {Shape{1}, DType::i32}, values, {2, 0, 1, 0}}, 4), 1);
   EXPECT_EQ(accuracy_of({logits, {Shape{1}, DType::i64}, values, {2, 1, 0, 1}}, 4), 0.25);
+}
+
+TEST(Accuracy, NaNIsNeverRight) {
+  const double nan = std::nan("");
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    EXPECT_EQ(accuracy_of({{Shape{1}, dtype}, {Shape{1}, DType::f32}, {nan, nan, -1, 1}, {0, 1, 0, 1}}, 4), 0.5);
+    // Wherever it stands, also beside the largest logit.
+    const std::vector<double> logits = {nan, nan, nan, nan, 2, 1, 2, nan, 1, 2, 1, nan, 2, 1, 0};
+    EXPECT_EQ(accuracy_of({{Shape{3}, dtype}, {Shape{1}, DType::i32}, logits, {0, 1, 0, 0, 0}}, 5), 0.2);
+  }
+}
+
+TEST(Accuracy, AClassThatIsNotThereIsWrong) {
+  const TensorSpec logits{Shape{2}, DType::f32};
+  EXPECT_EQ(accuracy_of({logits, {Shape{1}, DType::i32}, {-1, -2, -1, -2, -1, -2}, {-1, 2, 0}}, 3), 1.0 / 3);
+}
+
+TEST(Accuracy, CountsRowsByTheirWeights) {
+  const TensorSpec label{Shape{1}, DType::f32}, classes{Shape{1}, DType::i32};
+  EXPECT_EQ(accuracy_of({kLogit, label, {1, 1, 1, -1}, {1, 0, 0, 0}, {3, 0.5, 0, 0.5}}, 4), 3.5 / 4);
+  EXPECT_EQ(accuracy_of({{Shape{2}, DType::f32}, classes, {1, 0, 1, 0}, {0, 1}, {1, 3}}, 2), 0.25);
+  // A row of weight 0 is as good as none, and no row has no accuracy.
+  EXPECT_TRUE(std::isnan(accuracy_of({kLogit, label, {1, 1}, {1, 0}, {0, 0}}, 2)));
+
+  const std::unique_ptr<MetricAccumulator> accumulator = accuracy()->accumulator();
+  accumulator->add(partial_of({kLogit, label, {1, 1}, {1, 0}, {2, 4}}, 2), 2);
+  accumulator->add(partial_of({kLogit, label, {1}, {1}, {2}}, 1), 1);
+  EXPECT_EQ(accumulator->value(), 0.5);
+}
+
+TEST(Accuracy, IsNotPlannedForLabelsThatItCannotRead) {
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  const TensorView prediction(nullptr, DType::f64, Shape{4, 1}), label(nullptr, DType::f64, Shape{4, 1});
+  try {
+    accuracy()->plan(context, {.prediction = prediction, .label = label});
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "accuracy reads float32, int32 or int64 labels, got float64 (4, 1)");
+  }
 }
 
 TEST(Accuracy, JoinsBatchesOfDifferentSizesExactly) {

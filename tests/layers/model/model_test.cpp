@@ -184,6 +184,7 @@ TEST_F(ModelTest, KeepsStateApart) {
   EXPECT_EQ(read_values(model.parameter(0)), filled(2, 1));
   EXPECT_EQ(model.parameter_count(), 2);
   EXPECT_EQ(model.nodes()[0].state_count, 2U);
+  EXPECT_EQ(model.bytes(), (64 + 128) + 64U);
 }
 
 TEST_F(ModelTest, RefusesALayerThatDeclaresANameTwice) {

@@ -43,7 +43,7 @@ class Training {
     loss_ = catalog.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map())
                 ->plan(context_, {.prediction = plan_->output(), .label = label_.view()});
     scratch_ = Memory(Device::cpu(), loss_->scratch_bytes());
-    value_ = Tensor(Device::cpu(), {Shape{}, from.dtype});
+    value_ = Tensor(Device::cpu(), {Shape{2}, from.dtype});
     gradients_ = Tensor(Device::cpu(), model_.parameter_block().spec());
     const Spec options = Spec::map().set("learning_rate", from.learning_rate);
     optimizer_ = catalog.optimizers.make({"sgd", options}, options);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/layers/layer_run.h"
+#include "tests/layers/optimizers/update_contract.h"
 
 namespace millrace::testing {
 namespace {
@@ -44,6 +45,8 @@ TEST(Sgd, ReadsItsRateWhenTheStepRuns) {
                     {.parameters = parameter.view(), .gradients = gradient.view(), .slots = {}, .scalars = &other});
   EXPECT_EQ(read_values(parameter.view())[0], 2);
 }
+
+TEST(Sgd, KeepsTheContractOfUpdates) { EXPECT_TRUE(keeps_update_contract(*sgd(0.3))); }
 
 TEST(Sgd, MayBeFusedAndKeepsNoState) {
   EXPECT_TRUE(sgd(1)->adds_scaled_gradient());
