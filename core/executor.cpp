@@ -10,7 +10,6 @@
 #include <oneapi/tbb/version.h>
 #include <algorithm>
 #include <atomic>
-#include <cfenv>
 #include <charconv>
 #include <cstdio>
 #include <exception>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/float_mode.h"
 #include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
 
@@ -75,21 +75,14 @@ class TbbBody {
 // Sets what every thread of an executor must have, and puts the thread's own settings back.
 class ThreadSettings {
  public:
-  ThreadSettings() : openmp_threads_(omp_get_max_threads()) {
-    std::fegetenv(&environment_);
-    std::fesetenv(FE_DFL_ENV);
-    omp_set_num_threads(1);
-  }
-  ~ThreadSettings() {
-    omp_set_num_threads(openmp_threads_);
-    std::fesetenv(&environment_);
-  }
+  ThreadSettings() : openmp_threads_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~ThreadSettings() { omp_set_num_threads(openmp_threads_); }
   ThreadSettings(const ThreadSettings&) = delete;
   ThreadSettings& operator=(const ThreadSettings&) = delete;
 
  private:
+  const FloatMode mode_;
   int openmp_threads_;
-  std::fenv_t environment_{};
 };
 
 // The executor whose thread this is now.

@@ -10,6 +10,7 @@
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
+#include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
@@ -104,6 +105,7 @@ void Trainer::Impl::build_model() {
 }
 
 Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
+  const FloatMode mode;
   Config config = read_config(spec, catalog);
   Device device;
   try {
@@ -138,6 +140,7 @@ const std::vector<std::string>& Trainer::warnings() const { return impl_->warnin
 int64_t Trainer::steps() const { return static_cast<int64_t>(impl_->step->steps()); }
 
 uint64_t Trainer::memory_bound() const {
+  const FloatMode mode;
   impl_->step->prepare(impl_->batch_size);
   return input().memory_bound(impl_->executor.threads()) + impl_->step->bytes() +
          impl_->model->parameter_block().spec().bytes();
@@ -234,6 +237,7 @@ TrainResult Trainer::Impl::result(std::string reason) {
 }
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
+  const FloatMode mode;
   Impl& impl = *impl_;
   impl.begin(callbacks);
   const auto finished = [&] { return impl.config.train.steps && steps() >= *impl.config.train.steps; };
@@ -250,6 +254,9 @@ void Trainer::stop() noexcept {
   if (Delivery* delivery = impl_->running.load()) delivery->stop();
 }
 
-void Trainer::save(const std::string& path) { save_model(path, *impl_->model, impl_->context, impl_->config.resolved); }
+void Trainer::save(const std::string& path) {
+  const FloatMode mode;
+  save_model(path, *impl_->model, impl_->context, impl_->config.resolved);
+}
 
 }  // namespace millrace

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
+
+#include "tests/support/host_mode.h"
 
 namespace millrace {
 namespace {
@@ -165,6 +168,18 @@ TEST(KindAndOptions, ReadsBothForms) {
   Spec empty = Spec::map(kPlace);
   empty.set("relu", Spec::null(kPlace));
   EXPECT_TRUE(kind_and_options(empty, "a layer").options.is_map());
+}
+
+TEST(Spec, ReadsTheSameNumberInEveryFloatingPointMode) {
+  for (const int rounding : test::HostMode::roundings()) {
+    const test::HostMode host(rounding, true);
+    EXPECT_EQ(plain("0.1").as_double(), 0.1) << rounding;
+    EXPECT_EQ(plain("-0.3").as_double(), -0.3) << rounding;
+    EXPECT_EQ(plain("123456789.123456789e-30").as_double(), 123456789.123456789e-30) << rounding;
+    const double subnormal = plain("1e-310").as_double();
+    EXPECT_EQ(std::bit_cast<uint64_t>(subnormal), std::bit_cast<uint64_t>(1e-310)) << rounding;
+    EXPECT_EQ(std::fegetround(), rounding);
+  }
 }
 
 TEST(KindAndOptions, RejectsOtherForms) {
