@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/errors.h"
@@ -85,8 +87,47 @@ class ThreadSettings {
   int openmp_threads_;
 };
 
-// The executor whose thread this is now.
-thread_local const void* current_executor = nullptr;
+// An executor that this thread is in, until the end of the block. Executors nest.
+class Stay {
+ public:
+  explicit Stay(const void* executor) : executor_(executor), outer_(std::exchange(innermost, this)) {}
+  ~Stay() { innermost = outer_; }
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
+
+  // Whether this thread is in `executor`, and whether it is in no other one since.
+  static bool in(const void* executor) {
+    const Stay* stay = innermost;
+    while (stay != nullptr && stay->executor_ != executor) stay = stay->outer_;
+    return stay != nullptr;
+  }
+  static bool last_in(const void* executor) { return innermost != nullptr && innermost->executor_ == executor; }
+
+ private:
+  static constinit thread_local const Stay* innermost;
+
+  const void* executor_;
+  const Stay* outer_;
+};
+constinit thread_local const Stay* Stay::innermost = nullptr;
+
+// A lock that is given in the order of asking: a caller that comes again and again must not keep the others out.
+class FairLock {
+ public:
+  void lock() {
+    const uint32_t mine = asked_.fetch_add(1);
+    for (uint32_t now = served_.load(); now != mine; now = served_.load()) served_.wait(now);
+    MILLRACE_ACQUIRE(this);
+  }
+  void unlock() {
+    MILLRACE_RELEASE(this);
+    served_.fetch_add(1);
+    served_.notify_all();
+  }
+
+ private:
+  std::atomic<uint32_t> asked_{0}, served_{0};
+};
 
 // Processors that a cgroup's CPU quota allows, or 0 without a quota. Reads version 2, then version 1.
 int quota_threads() {
@@ -121,30 +162,30 @@ struct Executor::Impl {
   // oneTBB gives every task the floating-point mode in which its arena was made: REQUIRES the default one.
   explicit Impl(int threads) : arena(threads, static_cast<unsigned>(threads)) { arena.initialize(); }
 
-  // Runs `body` on this thread, inside the arena.
+  // Runs `body` on this thread, as one of the executor's: in the place that its own threads leave free.
   template <class Body>
   void enter(const Body& body) {
-    if (current_executor == this) {
+    if (Stay::in(this)) {
       body();
       return;
     }
-    // When every place in the arena is taken, one of its threads runs this instead.
-    char handover = 0;
-    MILLRACE_RELEASE(&handover);
+    const std::lock_guard lock(entry);
+    take_place(body);
+  }
+
+  // REQUIRES: a free place in the arena; else oneTBB would give `body` to a thread that has one, or start its own.
+  template <class Body>
+  void take_place(const Body& body) {
     const TbbCall inside;
     arena.execute([&] {
       const TbbBody outside;
-      MILLRACE_ACQUIRE(&handover);
       const ThreadSettings settings;
-      const void* before = current_executor;
-      current_executor = this;
+      const Stay stay(this);
       body();
-      current_executor = before;
-      MILLRACE_RELEASE(&handover);
     });
-    MILLRACE_ACQUIRE(&handover);
   }
 
+  FairLock entry;  // held by the one caller that is inside
   oneapi::tbb::task_arena arena;
   oneapi::tbb::task_group hold;  // helpers wait for it, and so help, until the executor ends
   oneapi::tbb::task_handle hold_handle;
@@ -171,7 +212,7 @@ Executor::Executor(int threads) : threads_(threads == 0 ? available_threads() : 
   try {
     for (int i = 1; i < threads_; ++i) {
       impl_->helpers.emplace_back([impl = impl_.get()] {
-        impl->enter([impl] {
+        impl->take_place([impl] {
           impl->started.fetch_add(1);
           impl->started.notify_all();
           const TbbCall inside;
@@ -194,17 +235,7 @@ Executor::~Executor() {
 
 int Executor::started_threads() const { return impl_->started.load(); }
 
-void Executor::run(FunctionRef<void()> body) {
-  std::exception_ptr failure;
-  impl_->enter([&] {
-    try {
-      body();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  });
-  if (failure) std::rethrow_exception(failure);
-}
+void Executor::run(FunctionRef<void()> body) { impl_->enter(body); }
 
 void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
   if (count <= 0) return;
@@ -225,7 +256,8 @@ void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
     }
   };
   impl_->enter([&] {
-    if (count == 1 || threads_ == 1) {
+    // Where another executor was entered since, oneTBB would hand the loop to that one's threads.
+    if (count == 1 || threads_ == 1 || !Stay::last_in(impl_.get())) {
       for (int64_t i = 0; i < count; ++i) call(i);
       return;
     }
