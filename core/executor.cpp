@@ -15,8 +15,8 @@
 #include <cstdio>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -160,7 +160,23 @@ int quota_threads() {
 
 struct Executor::Impl {
   // oneTBB gives every task the floating-point mode in which its arena was made: REQUIRES the default one.
-  explicit Impl(int threads) : arena(threads, static_cast<unsigned>(threads)) { arena.initialize(); }
+  explicit Impl(int threads) : arena(threads, static_cast<unsigned>(threads)) {
+    const TbbCall inside;
+    arena.initialize();
+    hold_handle = hold.defer([] {});
+    helpers.reserve(static_cast<size_t>(threads) - 1);
+  }
+
+  ~Impl() {
+    {
+      const TbbCall inside;
+      hold_handle = {};
+    }
+    for (std::thread& helper : helpers) helper.join();
+  }
+
+  // Starts the executor's own threads and waits until they are there; throws what one of them failed with.
+  void start_helpers(int count);
 
   // Runs `body` on this thread, as one of the executor's: in the place that its own threads leave free.
   template <class Body>
@@ -191,7 +207,35 @@ struct Executor::Impl {
   oneapi::tbb::task_handle hold_handle;
   std::vector<std::thread> helpers;
   std::atomic<int> started{1};
+  std::mutex mutex;
+  std::exception_ptr failure;  // of a helper that could not start; guarded by mutex
 };
+
+void Executor::Impl::start_helpers(int count) {
+  const auto arrive = [this] {
+    started.fetch_add(1);
+    started.notify_all();
+  };
+  const auto help = [this, arrive] {
+    try {
+      take_place([this, arrive] {
+        arrive();
+        const TbbCall inside;
+        hold.wait();
+      });
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex);
+        failure = std::current_exception();
+      }
+      arrive();
+    }
+  };
+  for (int i = 0; i < count; ++i) helpers.emplace_back(help);
+  for (int seen = started.load(); seen <= count; seen = started.load()) started.wait(seen);
+  const std::lock_guard lock(mutex);
+  if (failure) std::rethrow_exception(failure);
+}
 
 std::string Executor::library() { return cat("oneTBB ", TBB_runtime_version()); }
 
@@ -206,32 +250,19 @@ int Executor::available_threads() {
 
 Executor::Executor(int threads) : threads_(threads == 0 ? available_threads() : threads) {
   if (threads_ < 1) throw ConfigError(cat("an executor needs at least 1 thread, got ", threads));
-  const ThreadSettings settings;
-  impl_ = std::make_unique<Impl>(threads_);
-  impl_->hold_handle = impl_->hold.defer([] {});
   try {
-    for (int i = 1; i < threads_; ++i) {
-      impl_->helpers.emplace_back([impl = impl_.get()] {
-        impl->take_place([impl] {
-          impl->started.fetch_add(1);
-          impl->started.notify_all();
-          const TbbCall inside;
-          impl->hold.wait();
-        });
-      });
-    }
-  } catch (const std::system_error& failure) {
-    impl_->hold_handle = {};
-    for (std::thread& helper : impl_->helpers) helper.join();
-    throw InternalError(cat("could not start ", threads_, " threads: ", failure.what()), {}, "lower threads");
+    const ThreadSettings settings;
+    impl_ = std::make_unique<Impl>(threads_);
+    impl_->start_helpers(threads_ - 1);
+  } catch (const std::bad_alloc&) {
+    throw InternalError(cat("could not start ", count_of(threads_, "thread"), ": out of memory"), {}, "lower threads");
+  } catch (const std::exception& failure) {
+    throw InternalError(cat("could not start ", count_of(threads_, "thread"), ": ", failure.what()), {},
+                        "lower threads");
   }
-  for (int seen = impl_->started.load(); seen < threads_; seen = impl_->started.load()) impl_->started.wait(seen);
 }
 
-Executor::~Executor() {
-  impl_->hold_handle = {};
-  for (std::thread& helper : impl_->helpers) helper.join();
-}
+Executor::~Executor() = default;
 
 int Executor::started_threads() const { return impl_->started.load(); }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <utility>
 
 #include "millrace/core/library_call.h"
 
@@ -17,38 +18,26 @@ namespace {
 
 std::atomic<bool> counting{false};
 std::atomic<int64_t> own{0}, library{0};
+constinit thread_local int64_t until_failure = -1;  // negative: none fails
 
-void count() {
-  if (!counting.load(std::memory_order_relaxed)) return;
+// False when this allocation is to fail.
+bool count() {
+  if (until_failure >= 0 && until_failure-- == 0) return false;
+  if (!counting.load(std::memory_order_relaxed)) return true;
   (millrace::LibraryCall::active() ? library : own).fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 }  // namespace
 
 extern "C" {
-void* malloc(size_t bytes) {
-  count();
-  return __libc_malloc(bytes);
-}
-void* calloc(size_t number, size_t bytes) {
-  count();
-  return __libc_calloc(number, bytes);
-}
-void* realloc(void* old, size_t bytes) {
-  count();
-  return __libc_realloc(old, bytes);
-}
-void* memalign(size_t alignment, size_t bytes) {
-  count();
-  return __libc_memalign(alignment, bytes);
-}
-void* aligned_alloc(size_t alignment, size_t bytes) {
-  count();
-  return __libc_memalign(alignment, bytes);
-}
+void* malloc(size_t bytes) { return count() ? __libc_malloc(bytes) : nullptr; }
+void* calloc(size_t number, size_t bytes) { return count() ? __libc_calloc(number, bytes) : nullptr; }
+void* realloc(void* old, size_t bytes) { return count() ? __libc_realloc(old, bytes) : nullptr; }
+void* memalign(size_t alignment, size_t bytes) { return count() ? __libc_memalign(alignment, bytes) : nullptr; }
+void* aligned_alloc(size_t alignment, size_t bytes) { return count() ? __libc_memalign(alignment, bytes) : nullptr; }
 int posix_memalign(void** result, size_t alignment, size_t bytes) {
-  count();
-  *result = __libc_memalign(alignment, bytes);
+  *result = count() ? __libc_memalign(alignment, bytes) : nullptr;
   return *result != nullptr ? 0 : ENOMEM;
 }
 }
@@ -65,5 +54,9 @@ AllocationCounts stop_counting() {
   counting = false;
   return {own.load(), library.load()};
 }
+
+void fail_allocation(int64_t number) { until_failure = number; }
+
+bool allocation_failed() { return std::exchange(until_failure, -1) < 0; }
 
 }  // namespace millrace::testing

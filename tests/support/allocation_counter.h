@@ -1,4 +1,4 @@
-// Counts allocations: linking allocation_counter.cpp replaces malloc and its family, and with them operator new.
+// Counts allocations, and makes them fail: linking allocation_counter.cpp replaces malloc and its family, and with them operator new.
 #pragma once
 
 #include <cstdint>
@@ -13,5 +13,10 @@ struct AllocationCounts {
 // Counting is off until the first call. All threads are counted.
 void start_counting();
 AllocationCounts stop_counting();
+
+// Makes one of the calling thread's next allocations fail, counted from 0.
+void fail_allocation(int64_t number);
+// Whether it came to that; then, and also if not, none fails any more.
+bool allocation_failed();
 
 }  // namespace millrace::testing
