@@ -10,9 +10,7 @@
 #include <oneapi/tbb/version.h>
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <new>
@@ -21,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/cpu_quota.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/float_mode.h"
 #include "millrace/core/library_call.h"
@@ -128,33 +127,6 @@ class FairLock {
  private:
   std::atomic<uint32_t> asked_{0}, served_{0};
 };
-
-// Processors that a cgroup's CPU quota allows, or 0 without a quota. Reads version 2, then version 1.
-int quota_threads() {
-  const auto read_number = [](std::FILE* file) {
-    char text[32] = {};
-    long long value = -1;
-    if (std::fscanf(file, "%31s", text) == 1) std::from_chars(text, text + sizeof text, value);
-    return value;
-  };
-  long long quota = -1, period = -1;
-  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
-    quota = read_number(file);
-    period = read_number(file);
-    std::fclose(file);
-  } else {
-    if (std::FILE* quota_file = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re")) {
-      quota = read_number(quota_file);
-      std::fclose(quota_file);
-    }
-    if (std::FILE* period_file = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re")) {
-      period = read_number(period_file);
-      std::fclose(period_file);
-    }
-  }
-  if (quota <= 0 || period <= 0) return 0;
-  return static_cast<int>((quota + period - 1) / period);
-}
 
 }  // namespace
 

@@ -33,7 +33,7 @@ class Task {
 
 class Executor {
  public:
-  // The processors that this process may use: affinity mask and cgroup quota, at least 1.
+  // The processors that this process may use: affinity mask and cgroup quotas (cpu_quota.h), at least 1.
   static int available_threads();
 
   // What carries it: "oneTBB 2021.8".
