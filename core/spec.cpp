@@ -81,6 +81,8 @@ Spec Spec::number(T value, std::source_location where) {
   return scalar(cat(value), false, place_of(where));
 }
 template Spec Spec::number(bool, std::source_location);
+template Spec Spec::number(signed char, std::source_location);
+template Spec Spec::number(unsigned char, std::source_location);
 template Spec Spec::number(short, std::source_location);
 template Spec Spec::number(unsigned short, std::source_location);
 template Spec Spec::number(int, std::source_location);

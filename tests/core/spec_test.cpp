@@ -182,6 +182,32 @@ TEST(Spec, ReadsTheSameNumberInEveryFloatingPointMode) {
   }
 }
 
+template <class T>
+concept HasSpec = requires(Spec map, const T& value) {
+  Spec::of(value);
+  map.set("key", value);
+};
+
+TEST(Spec, HoldsNumbersOfEverySizeAndNoOthers) {
+  EXPECT_EQ(Spec::of(uint8_t{255}).as_int(), 255);
+  EXPECT_EQ(Spec::of(int8_t{-128}).as_int(), -128);
+  EXPECT_EQ(Spec().set("key", std::numeric_limits<uint64_t>::max()).find("key")->as_string(), "18446744073709551615");
+  EXPECT_EQ(Spec::of(0.1F).as_string(), "0.1");
+  EXPECT_TRUE(Spec::of(true).as_bool());
+  EXPECT_FALSE(HasSpec<long double>);
+  EXPECT_FALSE(HasSpec<wchar_t>);
+  EXPECT_FALSE(HasSpec<char8_t>);
+  EXPECT_FALSE(HasSpec<char32_t>);
+  EXPECT_FALSE(HasSpec<const int*>);
+}
+
+TEST(Spec, TakesACharacterAsText) {
+  const Spec map = Spec().set("delimiter", ';').set("digit", '7');
+  EXPECT_EQ(map.find("delimiter")->as_string(), ";");
+  EXPECT_TRUE(map.find("digit")->quoted());
+  EXPECT_EQ(Spec::of(',').as_string(), ",");
+}
+
 TEST(KindAndOptions, RejectsOtherForms) {
   const std::string hint = "; write `name` or `name: {option: value}`; check the indentation of the options";
   EXPECT_EQ(config_error([] { kind_and_options(Spec::list(kPlace), "a layer"); }),
