@@ -94,12 +94,9 @@ void* allocate(Device device, size_t bytes) {
   require(device);
   const DeviceGuard guard(device.index);
   void* data = nullptr;
-  const cudaError_t status = cudaMalloc(&data, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    static_cast<void>(cudaGetLastError());
+  if (!MILLRACE_CUDA_SUCCEEDED(cudaMalloc(&data, bytes), cudaErrorMemoryAllocation)) {
     throw DeviceError(out_of_memory(device, bytes), {}, "use a smaller batch_size, or another device");
   }
-  MILLRACE_CUDA_CHECK(status);
   try {
     MILLRACE_CUDA_CHECK(cudaMemsetAsync(data, 0, bytes, cudaStreamPerThread));
     MILLRACE_CUDA_CHECK(cudaStreamSynchronize(cudaStreamPerThread));
