@@ -108,14 +108,16 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   const FloatMode mode;
   Config config = read_config(spec, catalog);
   Device device;
+  std::string device_warning;
   try {
-    device = parse_device(config.device);
+    device = parse_device(config.device, &device_warning);
   } catch (Error& error) {
     error.set_place(config.node("device").place());
     throw;
   }
   InputGraph graph = build_input(config, catalog);
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
+  if (!device_warning.empty()) impl->warnings.push_back(std::move(device_warning));
   impl->build_model();
   return Trainer(std::move(impl));
 }
