@@ -81,14 +81,13 @@ function(millrace_library)
                        $<TARGET_OBJECTS:millrace_trainer>)
   add_library(millrace::millrace ALIAS millrace)
   target_include_directories(millrace PUBLIC $<BUILD_INTERFACE:${MILLRACE_INCLUDE_DIR}>)
-  target_link_libraries(millrace PRIVATE ${libraries} PUBLIC Threads::Threads)
-  target_link_libraries(millrace PRIVATE gomp ${CMAKE_DL_LIBS})
+  # OpenMP's pragmas are not used; core/executor.cpp only asks its runtime to stay at one thread.
+  target_link_libraries(millrace PRIVATE ${libraries} gomp ${CMAKE_DL_LIBS} PUBLIC Threads::Threads)
   if(MILLRACE_WITH_CUDA)
     target_link_libraries(millrace PRIVATE CUDA::cudart_static)
   endif()
   set_target_properties(millrace PROPERTIES LINKER_LANGUAGE CXX)
   millrace_options(millrace)
-  # OpenMP's pragmas are not used; core/executor.cpp only asks its runtime to stay at one thread.
   # The executor is invisible to ThreadSanitizer, which does not know oneTBB; it announces its joins itself.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/core/executor.cpp TARGET_DIRECTORY millrace_core
     PROPERTIES COMPILE_OPTIONS $<$<STREQUAL:${MILLRACE_SANITIZE},thread>:-fno-sanitize=thread>)

@@ -15,22 +15,34 @@ std::string Device::text() const { return is_cpu() ? "cpu" : cat("cuda:", index)
 
 CudaStatus cuda_status() { return cuda::status(); }
 
-Device parse_device(std::string_view text) {
+Device parse_device(std::string_view text, std::string* warning) {
+  if (warning != nullptr) warning->clear();
   if (text == "cpu") return Device::cpu();
-  if (text == "auto") return cuda::status().devices > 0 ? Device::cuda(0) : Device::cpu();
+  if (text == "auto") {
+    CudaStatus found = cuda::status();
+    if (!found.usable.empty()) {
+      std::string missing = cuda::missing_library();
+      if (!missing.empty()) found = {.usable = {}, .reason = std::move(missing), .worth_telling = true};
+    }
+    return automatic_device(found, warning);
+  }
   int index = 0;
   const std::string_view digits = text == "cuda" ? "0" : text.substr(0, 5) == "cuda:" ? text.substr(5) : "";
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
   if (digits.empty() || index < 0 || failure != std::errc() || end != digits.data() + digits.size()) {
     throw ConfigError(cat("unknown device ", quote(text)), {}, "use auto, cpu or cuda:0");
   }
-  const CudaStatus status = cuda::status();
-  if (index >= status.devices) {
-    throw DeviceError(cat("there is no device ", quote(text), ": ",
-                          status.devices == 0 ? status.reason : cat("only ", count_of(status.devices, "device"))),
-                      {}, "use device: auto or cpu");
+  const Device device = Device::cuda(index);
+  if (const std::string reason = cuda::unusable(device); !reason.empty()) {
+    throw DeviceError(cat(device.text(), " cannot be used: ", reason), {}, "use device: auto or cpu");
   }
-  return Device::cuda(index);
+  return device;
+}
+
+Device automatic_device(const CudaStatus& found, std::string* warning) {
+  if (!found.usable.empty()) return Device::cuda(found.usable.front());
+  if (warning != nullptr && found.worth_telling) *warning = cat("device: auto takes the CPU: ", found.reason);
+  return Device::cpu();
 }
 
 Memory::Memory(Device device, size_t bytes) : bytes_(bytes), device_(device) {
@@ -46,7 +58,7 @@ Memory::Memory(Device device, size_t bytes) : bytes_(bytes), device_(device) {
 }
 
 Memory Memory::pinned(size_t bytes) {
-  if (cuda::status().devices == 0) return Memory(Device::cpu(), bytes);
+  if (cuda::status().usable.empty()) return Memory(Device::cpu(), bytes);
   Memory memory;
   memory.bytes_ = bytes;
   memory.pinned_ = true;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace millrace {
 
@@ -24,16 +25,20 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-// The CUDA devices that can be used now, and, when there is none, why ("built without CUDA", "no driver", ...).
+// The CUDA devices that can be used now.
 struct CudaStatus {
-  int devices = 0;
-  std::string reason;
+  std::vector<int> usable;     // their numbers, the fastest first
+  std::string reason;          // why there is none: "this build has no CUDA support", "no driver", ...
+  bool worth_telling = false;  // a driver or a device is there all the same
 };
 CudaStatus cuda_status();
 
-// "auto" (the first CUDA device, else the CPU), "cpu" or "cuda:N". Throws ConfigError for other text,
-// DeviceError for a device that is not there.
-Device parse_device(std::string_view text);
+// "auto" (see automatic_device), "cpu" or "cuda:N". Throws ConfigError for other text, DeviceError for a device that
+// cannot be used. `warning`, where it is not null, receives what automatic_device() says.
+Device parse_device(std::string_view text, std::string* warning = nullptr);
+
+// The first usable device, else the CPU; `warning` then says why, unless there is simply no GPU.
+Device automatic_device(const CudaStatus& found, std::string* warning);
 
 class Memory {
  public:

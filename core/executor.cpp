@@ -10,17 +10,18 @@
 #include <oneapi/tbb/version.h>
 #include <algorithm>
 #include <atomic>
-#include <cfenv>
-#include <charconv>
-#include <cstdio>
+#include <cstdint>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <string>
-#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "millrace/core/cpu_quota.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/float_mode.h"
 #include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
 
@@ -75,89 +76,138 @@ class TbbBody {
 // Sets what every thread of an executor must have, and puts the thread's own settings back.
 class ThreadSettings {
  public:
-  ThreadSettings() : openmp_threads_(omp_get_max_threads()) {
-    std::fegetenv(&environment_);
-    std::fesetenv(FE_DFL_ENV);
-    omp_set_num_threads(1);
-  }
-  ~ThreadSettings() {
-    omp_set_num_threads(openmp_threads_);
-    std::fesetenv(&environment_);
-  }
+  ThreadSettings() : openmp_threads_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~ThreadSettings() { omp_set_num_threads(openmp_threads_); }
   ThreadSettings(const ThreadSettings&) = delete;
   ThreadSettings& operator=(const ThreadSettings&) = delete;
 
  private:
+  const FloatMode mode_;
   int openmp_threads_;
-  std::fenv_t environment_{};
 };
 
-// The executor whose thread this is now.
-thread_local const void* current_executor = nullptr;
+// An executor that this thread is in, until the end of the block. Executors nest.
+class Stay {
+ public:
+  explicit Stay(const void* executor) : executor_(executor), outer_(std::exchange(innermost, this)) {}
+  ~Stay() { innermost = outer_; }
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
 
-// Processors that a cgroup's CPU quota allows, or 0 without a quota. Reads version 2, then version 1.
-int quota_threads() {
-  const auto read_number = [](std::FILE* file) {
-    char text[32] = {};
-    long long value = -1;
-    if (std::fscanf(file, "%31s", text) == 1) std::from_chars(text, text + sizeof text, value);
-    return value;
-  };
-  long long quota = -1, period = -1;
-  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
-    quota = read_number(file);
-    period = read_number(file);
-    std::fclose(file);
-  } else {
-    if (std::FILE* quota_file = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re")) {
-      quota = read_number(quota_file);
-      std::fclose(quota_file);
-    }
-    if (std::FILE* period_file = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re")) {
-      period = read_number(period_file);
-      std::fclose(period_file);
-    }
+  // Whether this thread is in `executor`, and whether it is in no other one since.
+  static bool in(const void* executor) {
+    const Stay* stay = innermost;
+    while (stay != nullptr && stay->executor_ != executor) stay = stay->outer_;
+    return stay != nullptr;
   }
-  if (quota <= 0 || period <= 0) return 0;
-  return static_cast<int>((quota + period - 1) / period);
-}
+  static bool last_in(const void* executor) { return innermost != nullptr && innermost->executor_ == executor; }
+
+ private:
+  static constinit thread_local const Stay* innermost;
+
+  const void* executor_;
+  const Stay* outer_;
+};
+constinit thread_local const Stay* Stay::innermost = nullptr;
+
+// A lock that is given in the order of asking: a caller that comes again and again must not keep the others out.
+class FairLock {
+ public:
+  void lock() {
+    const uint32_t mine = asked_.fetch_add(1);
+    for (uint32_t now = served_.load(); now != mine; now = served_.load()) served_.wait(now);
+    MILLRACE_ACQUIRE(this);
+  }
+  void unlock() {
+    MILLRACE_RELEASE(this);
+    served_.fetch_add(1);
+    served_.notify_all();
+  }
+
+ private:
+  std::atomic<uint32_t> asked_{0}, served_{0};
+};
 
 }  // namespace
 
 struct Executor::Impl {
   // oneTBB gives every task the floating-point mode in which its arena was made: REQUIRES the default one.
-  explicit Impl(int threads) : arena(threads, static_cast<unsigned>(threads)) { arena.initialize(); }
+  explicit Impl(int threads) : arena(threads, static_cast<unsigned>(threads)) {
+    const TbbCall inside;
+    arena.initialize();
+    hold_handle = hold.defer([] {});
+    helpers.reserve(static_cast<size_t>(threads) - 1);
+  }
 
-  // Runs `body` on this thread, inside the arena.
+  ~Impl() {
+    {
+      const TbbCall inside;
+      hold_handle = {};
+    }
+    for (std::thread& helper : helpers) helper.join();
+  }
+
+  // Starts the executor's own threads and waits until they are there; throws what one of them failed with.
+  void start_helpers(int count);
+
+  // Runs `body` on this thread, as one of the executor's: in the place that its own threads leave free.
   template <class Body>
   void enter(const Body& body) {
-    if (current_executor == this) {
+    if (Stay::in(this)) {
       body();
       return;
     }
-    // When every place in the arena is taken, one of its threads runs this instead.
-    char handover = 0;
-    MILLRACE_RELEASE(&handover);
+    const std::lock_guard lock(entry);
+    take_place(body);
+  }
+
+  // REQUIRES: a free place in the arena; else oneTBB would give `body` to a thread that has one, or start its own.
+  template <class Body>
+  void take_place(const Body& body) {
     const TbbCall inside;
     arena.execute([&] {
       const TbbBody outside;
-      MILLRACE_ACQUIRE(&handover);
       const ThreadSettings settings;
-      const void* before = current_executor;
-      current_executor = this;
+      const Stay stay(this);
       body();
-      current_executor = before;
-      MILLRACE_RELEASE(&handover);
     });
-    MILLRACE_ACQUIRE(&handover);
   }
 
+  FairLock entry;  // held by the one caller that is inside
   oneapi::tbb::task_arena arena;
   oneapi::tbb::task_group hold;  // helpers wait for it, and so help, until the executor ends
   oneapi::tbb::task_handle hold_handle;
   std::vector<std::thread> helpers;
   std::atomic<int> started{1};
+  std::mutex mutex;
+  std::exception_ptr failure;  // of a helper that could not start; guarded by mutex
 };
+
+void Executor::Impl::start_helpers(int count) {
+  const auto arrive = [this] {
+    started.fetch_add(1);
+    started.notify_all();
+  };
+  const auto help = [this, arrive] {
+    try {
+      take_place([this, arrive] {
+        arrive();
+        const TbbCall inside;
+        hold.wait();
+      });
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex);
+        failure = std::current_exception();
+      }
+      arrive();
+    }
+  };
+  for (int i = 0; i < count; ++i) helpers.emplace_back(help);
+  for (int seen = started.load(); seen <= count; seen = started.load()) started.wait(seen);
+  const std::lock_guard lock(mutex);
+  if (failure) std::rethrow_exception(failure);
+}
 
 std::string Executor::library() { return cat("oneTBB ", TBB_runtime_version()); }
 
@@ -172,46 +222,23 @@ int Executor::available_threads() {
 
 Executor::Executor(int threads) : threads_(threads == 0 ? available_threads() : threads) {
   if (threads_ < 1) throw ConfigError(cat("an executor needs at least 1 thread, got ", threads));
-  const ThreadSettings settings;
-  impl_ = std::make_unique<Impl>(threads_);
-  impl_->hold_handle = impl_->hold.defer([] {});
   try {
-    for (int i = 1; i < threads_; ++i) {
-      impl_->helpers.emplace_back([impl = impl_.get()] {
-        impl->enter([impl] {
-          impl->started.fetch_add(1);
-          impl->started.notify_all();
-          const TbbCall inside;
-          impl->hold.wait();
-        });
-      });
-    }
-  } catch (const std::system_error& failure) {
-    impl_->hold_handle = {};
-    for (std::thread& helper : impl_->helpers) helper.join();
-    throw InternalError(cat("could not start ", threads_, " threads: ", failure.what()), {}, "lower threads");
+    const ThreadSettings settings;
+    impl_ = std::make_unique<Impl>(threads_);
+    impl_->start_helpers(threads_ - 1);
+  } catch (const std::bad_alloc&) {
+    throw InternalError(cat("could not start ", count_of(threads_, "thread"), ": out of memory"), {}, "lower threads");
+  } catch (const std::exception& failure) {
+    throw InternalError(cat("could not start ", count_of(threads_, "thread"), ": ", failure.what()), {},
+                        "lower threads");
   }
-  for (int seen = impl_->started.load(); seen < threads_; seen = impl_->started.load()) impl_->started.wait(seen);
 }
 
-Executor::~Executor() {
-  impl_->hold_handle = {};
-  for (std::thread& helper : impl_->helpers) helper.join();
-}
+Executor::~Executor() = default;
 
 int Executor::started_threads() const { return impl_->started.load(); }
 
-void Executor::run(FunctionRef<void()> body) {
-  std::exception_ptr failure;
-  impl_->enter([&] {
-    try {
-      body();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-  });
-  if (failure) std::rethrow_exception(failure);
-}
+void Executor::run(FunctionRef<void()> body) { impl_->enter(body); }
 
 void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
   if (count <= 0) return;
@@ -232,7 +259,8 @@ void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
     }
   };
   impl_->enter([&] {
-    if (count == 1 || threads_ == 1) {
+    // Where another executor was entered since, oneTBB would hand the loop to that one's threads.
+    if (count == 1 || threads_ == 1 || !Stay::last_in(impl_.get())) {
       for (int64_t i = 0; i < count; ++i) call(i);
       return;
     }

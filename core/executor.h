@@ -6,6 +6,11 @@
 // Thread-safety: every member may be called from any thread, also from inside a task. Tasks never wait for other
 // tasks except through parallel_for and TaskGroup::wait, and who waits helps: it runs other tasks meanwhile.
 // Inside, OpenMP is limited to one thread and the floating-point mode is the default one; the caller's are restored.
+//
+// `threads - 1` threads are the executor's own, and one caller at a time is inside with them. Others that call
+// meanwhile wait until it has left, in the order in which they came: a body must not wait for what another caller does.
+// Executors nest: inside, a thread may call another executor, and this one again from there, whose loops then run on
+// that thread alone. Two executors whose tasks call each other may wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +33,7 @@ class Task {
 
 class Executor {
  public:
-  // The processors that this process may use: affinity mask and cgroup quota, at least 1.
+  // The processors that this process may use: affinity mask and cgroup quotas (cpu_quota.h), at least 1.
   static int available_threads();
 
   // What carries it: "oneTBB 2021.8".
@@ -46,8 +51,8 @@ class Executor {
   // The exception of the smallest i that threw is thrown; the others still run.
   void parallel_for(int64_t count, FunctionRef<void(int64_t)> body);
 
-  // Runs `body` on the calling thread as one of this executor's threads. Loops that call parallel_for often are
-  // cheaper inside.
+  // Runs `body` on the calling thread as one of this executor's threads; what it throws is thrown. Loops that call
+  // parallel_for often are cheaper inside.
   void run(FunctionRef<void()> body);
 
   // The number of threads of this executor that exist now, the caller's included; for tests.

@@ -62,7 +62,7 @@ MILLRACE_HD inline double to_unit(uint64_t bits) {
 }
 
 // Two independent standard normals from one Philox block, by Box and Muller with this library's own log, sine and
-// cosine: the same bits on every machine. Host only.
+// cosine: the same bits on every machine. Host only. REQUIRES: the default floating-point mode (FloatMode).
 std::array<double, 2> normal_pair(const PhiloxBlock& block);
 
 }  // namespace millrace

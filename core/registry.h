@@ -3,10 +3,12 @@
 // A value: a program copies it and adds kinds of its own. Constant after that; then any thread may read it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/errors.h"
@@ -20,29 +22,33 @@ namespace millrace {
 template <class Base>
 class Registry {
  public:
+  // The functions may hold what the program wants its kind to know; any thread may call them.
   struct Entry {
-    std::string_view doc;
-    std::vector<OptionInfo> (*describe)();
-    std::unique_ptr<Base> (*make)(const Spec& options, Spec* resolved);
+    std::string doc;
+    std::function<std::vector<OptionInfo>()> describe;
+    // As read_options(): throws ConfigError, and gives `resolved`, where it is not null, every option.
+    std::function<std::unique_ptr<Base>(const Spec& options, Spec* resolved)> make;
   };
 
   // `what` names the sort in messages: "layer", "input op".
-  explicit Registry(std::string_view what) : what_(what) {}
+  explicit Registry(std::string what) : what_(std::move(what)) {}
 
   template <class Kind>
   void add(std::string_view kind) {
-    const Entry entry = {
-        Kind::kDoc,
-        [] { return describe_options<typename Kind::Options>(); },
-        [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
-          return std::make_unique<Kind>(read_options<typename Kind::Options>(options, resolved));
-        },
-    };
-    if (!entries_.emplace(kind, entry).second) throw ConfigError(cat("the ", what_, ' ', kind, " is registered twice"));
+    add(kind, {.doc = std::string(Kind::kDoc),
+               .describe = describe_options<typename Kind::Options>,
+               .make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
+                 return std::make_unique<Kind>(read_options<typename Kind::Options>(options, resolved));
+               }});
+  }
+  // REQUIRES: both functions. Throws ConfigError when the kind is there already.
+  void add(std::string_view kind, Entry entry) {
+    const bool added = entries_.emplace(kind, std::move(entry)).second;
+    if (!added) throw ConfigError(cat("the ", what_, ' ', kind, " is registered twice"));
   }
 
-  // The object that `spec` (`kind` or `kind: {options}`) describes. `resolved`, where given, receives all its options.
-  // Throws ConfigError; an unknown kind's message names the nearest ones.
+  // The object of `wanted`, which was read from `spec`. `resolved`, where it is not null, receives all its options.
+  // Throws ConfigError; that of an unknown kind is at `spec` and names the nearest kind, or all.
   std::unique_ptr<Base> make(const KindAndOptions& wanted, const Spec& spec, Spec* resolved = nullptr) const {
     return find(wanted.kind, spec).make(wanted.options, resolved);
   }
@@ -52,7 +58,7 @@ class Registry {
     if (found != entries_.end()) return found->second;
     const std::string near = nearest(kind, kinds());
     throw spec.error(cat("unknown ", what_, ' ', quote(kind)),
-                     near.empty() ? cat("known ", what_, "s: ", join(kinds())) : cat("did you mean ", near, "?"));
+                     near.empty() ? cat("known: ", join(kinds())) : cat("did you mean ", near, "?"));
   }
 
   // All kinds, sorted by name.
@@ -64,7 +70,7 @@ class Registry {
   const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
 
  private:
-  std::string_view what_;
+  std::string what_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

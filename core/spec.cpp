@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -80,6 +81,8 @@ Spec Spec::number(T value, std::source_location where) {
   return scalar(cat(value), false, place_of(where));
 }
 template Spec Spec::number(bool, std::source_location);
+template Spec Spec::number(signed char, std::source_location);
+template Spec Spec::number(unsigned char, std::source_location);
 template Spec Spec::number(short, std::source_location);
 template Spec Spec::number(unsigned short, std::source_location);
 template Spec Spec::number(int, std::source_location);
@@ -124,6 +127,7 @@ double Spec::as_double() const {
     const char* end = begin + text_.size();
     if (end - begin > 1 && begin[0] == '+' && begin[1] != '-') ++begin;
     const bool digits_first = begin != end && (*begin == '-' || *begin == '.' || (*begin >= '0' && *begin <= '9'));
+    const FloatMode mode;  // the library parses in the mode of its caller
     const auto [stop, failure] = std::from_chars(begin, end, value);
     if (digits_first && failure == std::errc() && stop == end && std::isfinite(value)) return value;
   }

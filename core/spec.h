@@ -19,6 +19,16 @@
 
 namespace millrace {
 
+namespace spec_detail {
+template <class T, class... Others>
+inline constexpr bool is_none_of = (!std::same_as<T, Others> && ...);
+}
+
+// The numbers of C++ that a Spec holds: characters are none, and nothing is wider than double.
+template <class T>
+concept SpecNumber = spec_detail::is_none_of<T, char, wchar_t, char8_t, char16_t, char32_t, long double> &&
+    (std::integral<T> || std::floating_point<T>);
+
 class Spec {
  public:
   enum class Kind { null, scalar, list, map };
@@ -40,9 +50,12 @@ class Spec {
   static Spec of(const char* text, std::source_location where = std::source_location::current()) {
     return of(std::string_view(text), where);
   }
-  template <class T>
-  requires(std::integral<T> || std::floating_point<T>) static Spec
-      of(T value, std::source_location where = std::source_location::current()) {
+  template <std::same_as<char> T>
+  static Spec of(T text, std::source_location where = std::source_location::current()) {
+    return of(std::string_view(&text, 1), where);
+  }
+  template <SpecNumber T>
+  static Spec of(T value, std::source_location where = std::source_location::current()) {
     return number(value, where);
   }
 
@@ -58,7 +71,7 @@ class Spec {
   // Where this node is in its document: "input[3].shuffle_batch.batch_size"; empty at the root.
   const std::string& path() const { return path_; }
 
-  // Typed reads. as_text() takes any scalar as written; as_string() also, but not null, lists or maps.
+  // Typed reads. as_string() takes any scalar as it is written.
   bool as_bool() const;
   int64_t as_int() const;
   double as_double() const;
@@ -75,7 +88,7 @@ class Spec {
   // Building. Keys are unique: set() replaces. Paths of children follow.
   Spec& set(std::string key, Spec value);
   template <class T>
-  requires(std::integral<T> || std::floating_point<T> || std::convertible_to<T, std::string_view>) Spec& set(
+  requires(SpecNumber<T> || std::same_as<T, char> || std::convertible_to<T, std::string_view>) Spec& set(
       std::string key, const T& value, std::source_location where = std::source_location::current()) {
     return set(std::move(key), of(value, where));
   }

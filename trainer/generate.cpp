@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/float_mode.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/atomic_file.h"
@@ -100,6 +101,7 @@ class RowWriter {
 }  // namespace
 
 GenerateResult generate_sum(const GenerateOptions& options) {
+  const FloatMode mode;
   check(options);
   GenerateResult result;
   result.paths = paths_of(options);

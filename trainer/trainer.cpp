@@ -11,6 +11,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/kernels/gemm.h"
+#include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
@@ -107,16 +108,19 @@ void Trainer::Impl::build_model() {
 }
 
 Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
+  const FloatMode mode;
   Config config = read_config(spec, catalog);
   Device device;
+  std::string device_warning;
   try {
-    device = parse_device(config.device);
+    device = parse_device(config.device, &device_warning);
   } catch (Error& error) {
     error.set_place(config.node("device").place());
     throw;
   }
   InputGraph graph = build_input(config, catalog);
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
+  if (!device_warning.empty()) impl->warnings.push_back(std::move(device_warning));
   impl->build_model();
   return Trainer(std::move(impl));
 }
@@ -141,6 +145,7 @@ const std::vector<std::string>& Trainer::warnings() const { return impl_->warnin
 int64_t Trainer::steps() const { return static_cast<int64_t>(impl_->step->steps()); }
 
 uint64_t Trainer::memory_bound() const {
+  const FloatMode mode;
   const Impl& impl = *impl_;
   const uint64_t batch_bytes = static_cast<uint64_t>(impl.batch_size) * (impl.rows.row_bytes() + sizeof(RowId));
   // The model, and its copy on the host when it is hashed or saved.
@@ -240,6 +245,7 @@ TrainResult Trainer::Impl::result(std::string reason) {
 }
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
+  const FloatMode mode;
   Impl& impl = *impl_;
   impl.begin(callbacks);
   const auto finished = [&] { return impl.config.train.steps && steps() >= *impl.config.train.steps; };
@@ -256,6 +262,9 @@ void Trainer::stop() noexcept {
   if (Delivery* delivery = impl_->running.load()) delivery->stop();
 }
 
-void Trainer::save(const std::string& path) { save_model(path, *impl_->model, impl_->context, impl_->config.resolved); }
+void Trainer::save(const std::string& path) {
+  const FloatMode mode;
+  save_model(path, *impl_->model, impl_->context, impl_->config.resolved);
+}
 
 }  // namespace millrace

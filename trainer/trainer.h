@@ -61,6 +61,7 @@ struct TrainResult {
   InputSummary input;
 };
 
+// Called on the thread of run(), in the default floating-point mode.
 struct TrainCallbacks {
   std::function<void(const StartReport&)> on_start;
   std::function<void(const StepReport&)> on_step;      // every log_every steps

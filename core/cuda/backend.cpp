@@ -3,8 +3,10 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "millrace/core/cuda/check.h"
+#include "millrace/core/cuda/cublaslt.h"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/cuda/toolkit.h"
 #include "millrace/core/errors.h"
@@ -19,18 +21,42 @@ constexpr size_t kStagedBytes = 64 * 1024;
 
 std::string release(int version) { return cat(version / 1000, '.', version % 1000 / 10); }
 
-std::string no_devices(cudaError_t failure, int driver) {
+// What the driver shows, or why it shows nothing.
+struct Shown {
+  int devices = 0;
+  std::string reason;
+  bool worth_telling = false;
+};
+
+Shown no_devices(cudaError_t failure, int driver) {
   switch (failure) {
     case cudaErrorInsufficientDriver:
-      return cat("the NVIDIA driver supports CUDA ", release(driver), ", this build needs ", release(CUDART_VERSION));
+      return {0,
+              cat("the NVIDIA driver supports CUDA ", release(driver), ", this build needs ", release(CUDART_VERSION)),
+              true};
     case cudaSuccess:
     case cudaErrorNoDevice: {
       const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-      return visible == nullptr ? "the NVIDIA driver sees no GPU"
-                                : cat("the NVIDIA driver sees no GPU (CUDA_VISIBLE_DEVICES is ", quote(visible), ')');
+      return {0, visible == nullptr
+                     ? "the NVIDIA driver sees no GPU"
+                     : cat("the NVIDIA driver sees no GPU (CUDA_VISIBLE_DEVICES is ", quote(visible), ')')};
     }
-    default: return cat("the NVIDIA driver failed: ", cudaGetErrorString(failure));
+    default: return {0, cat("the NVIDIA driver failed: ", cudaGetErrorString(failure)), true};
   }
+}
+
+Shown shown_devices() {
+  int driver = 0;
+  // Opens the driver's library and asks it for nothing else: a machine without one pays for a look at the file system.
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+    static_cast<void>(cudaGetLastError());
+    return {0, "no NVIDIA driver was found (libcuda.so.1)"};
+  }
+  int count = 0;
+  const cudaError_t failure = cudaGetDeviceCount(&count);
+  if (failure == cudaSuccess && count > 0) return {count, {}};
+  static_cast<void>(cudaGetLastError());
+  return no_devices(failure, driver);
 }
 
 // The compute capability times 10, 0 when it cannot be read.
@@ -45,12 +71,16 @@ int capability(int device) {
 
 std::string tenths(int value) { return cat(value / 10, '.', value % 10); }
 
+// Why a device that the driver shows cannot be used; empty when it can.
+std::string misfit(int device) {
+  const int has = capability(device), oldest = oldest_architecture();
+  return has >= oldest ? "" : cat("it has compute capability ", tenths(has), ", this build needs ", tenths(oldest));
+}
+
 void require(Device device) {
-  const CudaStatus found = status();
-  if (device.index >= 0 && device.index < found.devices) return;
-  throw DeviceError(cat(device.text(), " cannot be used: ",
-                        found.devices == 0 ? found.reason : cat("there is only ", count_of(found.devices, "device"))),
-                    {}, "use device: auto or cpu");
+  const std::string reason = unusable(device);
+  if (reason.empty()) return;
+  throw DeviceError(cat(device.text(), " cannot be used: ", reason), {}, "use device: auto or cpu");
 }
 
 bool is_pageable(const void* data) {
@@ -70,36 +100,43 @@ std::string out_of_memory(Device device, size_t bytes) {
 BuildInfo build_info() { return {true, toolkit_version()}; }
 
 CudaStatus status() {
-  int driver = 0;
-  // Opens the driver's library and asks it for nothing else: a machine without one pays for a look at the file system.
-  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
-    static_cast<void>(cudaGetLastError());
-    return {0, "no NVIDIA driver was found (libcuda.so.1)"};
+  const Shown shown = shown_devices();
+  CudaStatus out = {.usable = {}, .reason = shown.reason, .worth_telling = shown.worth_telling};
+  for (int device = 0; device < shown.devices; ++device) {
+    if (const std::string reason = misfit(device); reason.empty()) {
+      out.usable.push_back(device);
+    } else if (out.reason.empty()) {
+      out.reason = cat(Device::cuda(device).text(), " cannot be used: ", reason);
+      out.worth_telling = true;
+    }
   }
-  int count = 0;
-  const cudaError_t failure = cudaGetDeviceCount(&count);
-  if (failure != cudaSuccess || count == 0) {
-    static_cast<void>(cudaGetLastError());
-    return {0, no_devices(failure, driver)};
+  if (!out.usable.empty()) return {.usable = std::move(out.usable), .reason = {}};
+  return out;
+}
+
+std::string unusable(Device device) {
+  const Shown shown = shown_devices();
+  if (shown.devices == 0) return shown.reason;
+  if (device.index >= 0 && device.index < shown.devices) return misfit(device.index);
+  return cat("there is only ", count_of(shown.devices, "device"));
+}
+
+std::string missing_library() {
+  try {
+    CublasLt::open();
+    return {};
+  } catch (const DeviceError& error) {
+    return error.what();
   }
-  // The driver lists the fastest first, so an older GPU ends the list of usable ones.
-  const int oldest = oldest_architecture();
-  int usable = 0;
-  while (usable < count && capability(usable) >= oldest) ++usable;
-  if (usable > 0) return {usable, {}};
-  return {0, cat("cuda:0 has compute capability ", tenths(capability(0)), ", this build needs ", tenths(oldest))};
 }
 
 void* allocate(Device device, size_t bytes) {
   require(device);
   const DeviceGuard guard(device.index);
   void* data = nullptr;
-  const cudaError_t status = cudaMalloc(&data, bytes);
-  if (status == cudaErrorMemoryAllocation) {
-    static_cast<void>(cudaGetLastError());
+  if (!MILLRACE_CUDA_SUCCEEDED(cudaMalloc(&data, bytes), cudaErrorMemoryAllocation)) {
     throw DeviceError(out_of_memory(device, bytes), {}, "use a smaller batch_size, or another device");
   }
-  MILLRACE_CUDA_CHECK(status);
   try {
     MILLRACE_CUDA_CHECK(cudaMemsetAsync(data, 0, bytes, cudaStreamPerThread));
     MILLRACE_CUDA_CHECK(cudaStreamSynchronize(cudaStreamPerThread));

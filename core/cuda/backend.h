@@ -4,13 +4,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "millrace/core/device.h"
-
-namespace millrace {
-class Context;
-class Executor;
-}  // namespace millrace
 
 namespace millrace::cuda {
 
@@ -21,8 +17,12 @@ struct BuildInfo {
 };
 BuildInfo build_info();
 
-// The usable devices; never throws and opens no library but the driver.
+// The usable devices; opens no library but the driver.
 CudaStatus status();
+// Why `device` cannot be used; empty when it can.
+std::string unusable(Device device);
+// What a training on any device would miss of CUDA's libraries, and how to get it; empty when all is there. Opens them.
+std::string missing_library();
 
 // Zero-filled device memory. Throws DeviceError.
 void* allocate(Device device, size_t bytes);

@@ -5,24 +5,20 @@
 
 namespace millrace::cuda {
 
-namespace {
-
-// The release of this build's toolkit first: its headers are the ones that were read.
-LibraryNeed need() {
-  std::vector<std::string> sonames = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  if (CUDART_VERSION < 13000) std::swap(sonames[0], sonames[1]);
-  return {.name = "cuBLASLt",
-          .purpose = "matrix products on a GPU",
-          .sonames = std::move(sonames),
-          .hint = "install the CUDA toolkit's cuBLAS (or pip install nvidia-cublas)"};
-}
-
-}  // namespace
-
 #define MILLRACE_FUNCTION(name) library_.function<decltype(::name)>(#name)
 
+// The release of this build's toolkit first: its headers are the ones that were read.
+SharedLibrary CublasLt::open() {
+  std::vector<std::string> sonames = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  if (CUDART_VERSION < 13000) std::swap(sonames[0], sonames[1]);
+  return SharedLibrary({.name = "cuBLASLt",
+                        .purpose = "matrix products on a GPU",
+                        .sonames = std::move(sonames),
+                        .hint = "install the CUDA toolkit's cuBLAS (or pip install nvidia-cublas)"});
+}
+
 CublasLt::CublasLt()
-    : library_(need()),
+    : library_(open()),
       create(MILLRACE_FUNCTION(cublasLtCreate)),
       destroy(MILLRACE_FUNCTION(cublasLtDestroy)),
       get_version(MILLRACE_FUNCTION(cublasLtGetVersion)),

@@ -18,6 +18,9 @@ class CublasLt {
   SharedLibrary library_;  // first: the functions below are read from it
 
  public:
+  // Opens the library, without a handle. Throws DeviceError when it is not there.
+  static SharedLibrary open();
+
   // Throws DeviceError when the library is not there.
   CublasLt();
   CublasLt(const CublasLt&) = delete;

@@ -45,13 +45,7 @@ void Event::record(const Stream& stream) {
 
 bool Event::finished() const {
   const DeviceGuard guard(device_);
-  const cudaError_t status = cudaEventQuery(event_);
-  if (status == cudaErrorNotReady) {
-    static_cast<void>(cudaGetLastError());
-    return false;
-  }
-  MILLRACE_CUDA_CHECK(status);
-  return true;
+  return MILLRACE_CUDA_SUCCEEDED(cudaEventQuery(event_), cudaErrorNotReady);
 }
 
 void Event::synchronize() const {

@@ -14,7 +14,9 @@ constexpr char kReason[] = "this build has no CUDA support";
 class State {};
 
 BuildInfo build_info() { return {}; }
-CudaStatus status() { return {0, kReason}; }
+CudaStatus status() { return {.usable = {}, .reason = kReason}; }
+std::string unusable(Device) { return kReason; }
+std::string missing_library() { return kReason; }
 void* allocate(Device, size_t) { refuse(); }
 void free(Device, void*) noexcept {}
 void* allocate_pinned(size_t) { refuse(); }

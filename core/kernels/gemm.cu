@@ -132,7 +132,7 @@ std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasL
                     preference().get(), kCandidates, results.data(), &found);
   const bool failed_fused = plan.adds_bias && status != CUBLAS_STATUS_SUCCESS;
   if (failed_fused || status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
-  MILLRACE_CUBLASLT_CHECK(lt_, status);
+  lt_.check(status, {"cublasLtMatmulAlgoGetHeuristic(..)", __FILE__, __LINE__});
   for (const cublasLtMatmulHeuristicResult_t& result : std::span(results).first(static_cast<size_t>(found))) {
     if (result.state != CUBLAS_STATUS_SUCCESS || !keeps_one_order(result.algo)) continue;
     plan.algorithm = result.algo;
@@ -190,10 +190,12 @@ void LtGemm::run(Context& context, const GemmArgs& args) {
     beta_at = static_cast<const double*>(scalars_.data()) + 1;
   }
   void* const workspace = workspace_ != nullptr ? workspace_->data() : nullptr;
-  const LibraryCall mark;
-  MILLRACE_CUBLASLT_CHECK(lt_, lt_.matmul(lt_.handle(), plan.product.get(), alpha, args.b, first_.get(), args.a,
-                                          second_.get(), beta_at, args.c, result_.get(), args.c, result_.get(),
-                                          &plan.algorithm, workspace, plan.workspace, state.stream()));
+  {
+    const LibraryCall mark;
+    MILLRACE_CUBLASLT_CHECK(lt_, lt_.matmul(lt_.handle(), plan.product.get(), alpha, args.b, first_.get(), args.a,
+                                            second_.get(), beta_at, args.c, result_.get(), args.c, result_.get(),
+                                            &plan.algorithm, workspace, plan.workspace, state.stream()));
+  }
   finish(state, args, spec_.bias && !plan.adds_bias);
 }
 

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/graph/graph_list.h"
@@ -197,6 +198,7 @@ void make_streams(GraphImpl& graph) {
 }  // namespace
 
 InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const GraphArgs& args) {
+  const FloatMode mode;
   auto impl = std::make_unique<GraphImpl>();
   impl->seed = args.seed;
   impl->nodes = read_graph_list(list, registry, impl->resolved);

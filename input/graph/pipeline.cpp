@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/graph/graph_list.h"
@@ -108,6 +109,7 @@ int64_t Pipeline::Impl::next(RowBlock& batch) {
     if (options.executor != nullptr) {
       options.executor->run(body);
     } else {
+      const FloatMode mode;
       body();
     }
   } catch (...) {
@@ -310,6 +312,7 @@ State Pipeline::save() const {
 
 void Pipeline::restore(const State& state) {
   if (impl_->started) throw InternalError("the input's state can only be restored before the first batch");
+  const FloatMode mode;  // rows are read again
   impl_->restore(state);
 }
 

@@ -27,11 +27,44 @@ TEST(Device, HasAName) {
 
 TEST(ParseDevice, TakesWhatIsThere) {
   EXPECT_EQ(parse_device("cpu"), Device::cpu());
-  EXPECT_EQ(parse_device("auto"), cuda_status().devices > 0 ? Device::cuda(0) : Device::cpu());
-  if (cuda_status().devices > 0) {
-    EXPECT_EQ(parse_device("cuda"), Device::cuda(0));
-    EXPECT_EQ(parse_device("cuda:0"), Device::cuda(0));
+  for (const int index : cuda_status().usable) {
+    EXPECT_EQ(parse_device("cuda:" + std::to_string(index)), Device::cuda(index));
+    EXPECT_EQ(index == 0 ? parse_device("cuda") : Device::cuda(0), Device::cuda(0));
   }
+}
+
+TEST(ParseDevice, AutoIsAUsableDeviceOrTheCpu) {
+  std::string warning = "of before";
+  const Device device = parse_device("auto", &warning);
+  const CudaStatus found = cuda_status();
+  if (found.usable.empty()) {
+    EXPECT_EQ(device, automatic_device(found, nullptr));
+    EXPECT_EQ(warning.empty(), !found.worth_telling);
+  } else {
+    EXPECT_EQ(device.is_cpu(), !warning.empty()) << warning;
+  }
+  warning = "of before";
+  parse_device("cpu", &warning);
+  EXPECT_EQ(warning, "");
+}
+
+TEST(AutomaticDevice, IsTheFirstThatCanBeUsed) {
+  std::string warning;
+  EXPECT_EQ(automatic_device({.usable = {1, 3}, .reason = {}}, &warning), Device::cuda(1));
+  EXPECT_EQ(warning, "");
+}
+
+TEST(AutomaticDevice, TellsWhyAGpuThatIsThereIsNotUsed) {
+  std::string warning;
+  EXPECT_EQ(automatic_device({.usable = {}, .reason = "the driver is too old", .worth_telling = true}, &warning),
+            Device::cpu());
+  EXPECT_EQ(warning, "device: auto takes the CPU: the driver is too old");
+}
+
+TEST(AutomaticDevice, IsSilentWhereThereIsSimplyNone) {
+  std::string warning;
+  EXPECT_EQ(automatic_device({.usable = {}, .reason = "no driver"}, &warning), Device::cpu());
+  EXPECT_EQ(warning, "");
 }
 
 TEST(ParseDevice, RejectsOtherNames) {
@@ -51,12 +84,9 @@ TEST(ParseDevice, SaysWhyADeviceIsNotThere) {
     parse_device("cuda:9999");
     FAIL();
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), StartsWith("there is no device \"cuda:9999\": "));
+    EXPECT_THAT(error.message(), StartsWith("cuda:9999 cannot be used: "));
     EXPECT_EQ(error.hint(), "use device: auto or cpu");
-    if (status.devices == 0) {
-      EXPECT_FALSE(status.reason.empty());
-      EXPECT_EQ(error.message(), "there is no device \"cuda:9999\": " + status.reason);
-    }
+    EXPECT_EQ(status.reason.empty(), !status.usable.empty());
   }
 }
 

@@ -22,7 +22,7 @@ namespace millrace {
 namespace {
 
 // Counts the threads that run bodies at the same time: every body waits until `threads` of them are there.
-int threads_that_meet(Executor& executor, int threads) {
+int threads_that_meet(Executor& executor, int threads, std::set<std::thread::id>* who = nullptr) {
   std::mutex mutex;
   std::condition_variable changed;
   std::set<std::thread::id> ids;  // guarded by mutex
@@ -32,6 +32,7 @@ int threads_that_meet(Executor& executor, int threads) {
     changed.notify_all();
     changed.wait_for(lock, std::chrono::seconds(20), [&] { return static_cast<int>(ids.size()) == threads; });
   });
+  if (who != nullptr) *who = ids;
   return static_cast<int>(ids.size());
 }
 
@@ -119,11 +120,104 @@ TEST(Executor, ServesSeveralCallersAtOnce) {
   EXPECT_EQ(sum.load(), 4 * 50 * 190);
 }
 
+// Calls `call(c)` on `count` threads at once.
+template <class Call>
+void call_from_threads(int count, const Call& call) {
+  std::vector<std::thread> callers;
+  std::barrier start(count);
+  for (int c = 0; c < count; ++c) {
+    callers.emplace_back([&, c] {
+      start.arrive_and_wait();
+      call(c);
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST(Executor, RunsABodyOnItsCallersThreadOneCallerAtATime) {
+  for (int threads : {1, 2, 3}) {
+    Executor executor(threads);
+    std::atomic<int> elsewhere{0}, inside{0}, most{0}, ran{0};
+    call_from_threads(6, [&](int) {
+      for (int round = 0; round < 20; ++round) {
+        executor.run([&, caller = std::this_thread::get_id()] {
+          if (std::this_thread::get_id() != caller) ++elsewhere;
+          if (const int now = ++inside; now > most) most = now;
+          for (int turn = 0; turn < 50; ++turn) std::this_thread::yield();
+          --inside;
+          ++ran;
+        });
+      }
+    });
+    EXPECT_EQ(ran.load(), 120);
+    EXPECT_EQ(elsewhere.load(), 0) << threads;
+    EXPECT_EQ(most.load(), 1) << threads;
+  }
+}
+
+// Every loop has as many bodies as there are threads, and they wait for each other: so the caller is one of them, the
+// others are the executor's own, and no other caller's bodies are in the way.
+TEST(Executor, ALoopHasAllThreadsWhoeverElseCalls) {
+  constexpr int kThreads = 3, kCallers = 4, kRounds = 20;
+  Executor executor(kThreads);
+  std::atomic<int> wrong{0};
+  std::mutex mutex;
+  std::set<std::thread::id> others;  // guarded by mutex
+  call_from_threads(kCallers, [&](int) {
+    for (int round = 0; round < kRounds && wrong == 0; ++round) {
+      std::set<std::thread::id> ids;
+      if (threads_that_meet(executor, kThreads, &ids) != kThreads || !ids.contains(std::this_thread::get_id())) ++wrong;
+      ids.erase(std::this_thread::get_id());
+      const std::lock_guard lock(mutex);
+      others.merge(ids);
+    }
+  });
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(others.size(), size_t{kThreads - 1});
+}
+
 TEST(Executor, SeveralExecutorsLiveTogether) {
   Executor one(2), two(3);
   std::atomic<int64_t> sum{0};
   one.parallel_for(20, [&](int64_t) { two.parallel_for(20, [&](int64_t i) { sum += i; }); });
   EXPECT_EQ(sum.load(), 20 * 190);
+}
+
+TEST(Executor, NestsInOthersForSeveralCallers) {
+  Executor one(2), two(3);
+  std::atomic<int64_t> sum{0};
+  call_from_threads(4, [&](int) {
+    one.parallel_for(
+        10, [&](int64_t) { one.run([&] { two.parallel_for(10, [&](int64_t i) { two.run([&] { sum += i; }); }); }); });
+  });
+  EXPECT_EQ(sum.load(), 4 * 10 * 45);
+}
+
+TEST(Executor, ComesBackToItselfBehindAnother) {
+  for (int threads : {1, 2}) {
+    Executor one(threads), two(threads);
+    const auto caller = std::this_thread::get_id();
+    int sum = 0;  // not atomic: every body is on the caller's thread
+    one.run([&] {
+      two.run([&] {
+        one.run([&] { EXPECT_EQ(std::this_thread::get_id(), caller); });
+        one.parallel_for(100, [&](int64_t i) {
+          EXPECT_EQ(std::this_thread::get_id(), caller);
+          sum += static_cast<int>(i);
+        });
+      });
+      EXPECT_EQ(threads_that_meet(one, threads), threads);
+    });
+    EXPECT_EQ(sum, 4950);
+  }
+}
+
+TEST(Executor, LetsTheNextCallerInAfterABodyThatThrows) {
+  Executor executor(2);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_THROW(executor.run([] { throw std::runtime_error("enough"); }), std::runtime_error);
+    std::thread([&] { EXPECT_EQ(threads_that_meet(executor, 2), 2); }).join();
+  }
 }
 
 struct CountingTask : Task {

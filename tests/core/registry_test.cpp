@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace millrace {
 namespace {
@@ -76,13 +77,58 @@ TEST(Registry, NamesTheNearestKindOrAllOfThem) {
   EXPECT_EQ(error_of(Spec::scalar("insects", false, kPlace)),
             "zoo.yaml:2:5: unknown animal \"insects\"; did you mean insect?");
   EXPECT_EQ(error_of(Spec::scalar("helicopter", false, kPlace)),
-            "zoo.yaml:2:5: unknown animal \"helicopter\"; known animals: insect and snake");
+            "zoo.yaml:2:5: unknown animal \"helicopter\"; known: insect and snake");
 }
 
 TEST(Registry, PassesOnErrorsInOptions) {
   Spec snake = Spec::map(kPlace);
   snake.set("snake", Spec::map(kPlace).set("legs", Spec::scalar("2", false, kPlace)));
   EXPECT_EQ(error_of(snake), "zoo.yaml:2:5: snake: unknown key legs; there are no options here");
+}
+
+class Parrot : public Animal {
+ public:
+  explicit Parrot(std::vector<std::string>& said) : said_(said) {}
+  int64_t legs() const override {
+    said_.emplace_back("two");
+    return 2;
+  }
+
+ private:
+  std::vector<std::string>& said_;
+};
+
+TEST(Registry, AProgramsKindMayHoldWhatIsThePrograms) {
+  std::vector<std::string> said;
+  Registry<Animal> registry = animals();
+  {
+    std::string doc = "says what it has";
+    registry.add(std::string("parrot"), {.doc = doc,
+                                         .describe = describe_options<Snake::Options>,
+                                         .make = [&said](const Spec& options, Spec* resolved) {
+                                           read_options<Snake::Options>(options, resolved);
+                                           return std::make_unique<Parrot>(said);
+                                         }});
+    doc = "gone";
+  }
+  const Registry<Animal> copy = registry;
+  EXPECT_EQ(make(copy, Spec::of("parrot"))->legs(), 2);
+  EXPECT_EQ(said, (std::vector<std::string>{"two"}));
+  EXPECT_EQ(copy.find("parrot", Spec()).doc, "says what it has");
+  EXPECT_TRUE(copy.find("parrot", Spec()).describe().empty());
+  EXPECT_THROW(registry.add("parrot", copy.find("parrot", Spec())), ConfigError);
+}
+
+TEST(Registry, OwnsTheNameOfItsSort) {
+  std::string what = "a sort with a name that no string keeps in itself";
+  const Registry<Animal> registry(what);
+  what.assign(what.size(), 'x');
+  try {
+    registry.find("dog", Spec());
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.message(), "unknown a sort with a name that no string keeps in itself \"dog\"");
+  }
 }
 
 TEST(Registry, RefusesAKindTwice) {

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
+
+#include "tests/support/host_mode.h"
 
 namespace millrace {
 namespace {
@@ -165,6 +168,44 @@ TEST(KindAndOptions, ReadsBothForms) {
   Spec empty = Spec::map(kPlace);
   empty.set("relu", Spec::null(kPlace));
   EXPECT_TRUE(kind_and_options(empty, "a layer").options.is_map());
+}
+
+TEST(Spec, ReadsTheSameNumberInEveryFloatingPointMode) {
+  for (const int rounding : test::HostMode::roundings()) {
+    const test::HostMode host(rounding, true);
+    EXPECT_EQ(plain("0.1").as_double(), 0.1) << rounding;
+    EXPECT_EQ(plain("-0.3").as_double(), -0.3) << rounding;
+    EXPECT_EQ(plain("123456789.123456789e-30").as_double(), 123456789.123456789e-30) << rounding;
+    const double subnormal = plain("1e-310").as_double();
+    EXPECT_EQ(std::bit_cast<uint64_t>(subnormal), std::bit_cast<uint64_t>(1e-310)) << rounding;
+    EXPECT_EQ(std::fegetround(), rounding);
+  }
+}
+
+template <class T>
+concept HasSpec = requires(Spec map, const T& value) {
+  Spec::of(value);
+  map.set("key", value);
+};
+
+TEST(Spec, HoldsNumbersOfEverySizeAndNoOthers) {
+  EXPECT_EQ(Spec::of(uint8_t{255}).as_int(), 255);
+  EXPECT_EQ(Spec::of(int8_t{-128}).as_int(), -128);
+  EXPECT_EQ(Spec().set("key", std::numeric_limits<uint64_t>::max()).find("key")->as_string(), "18446744073709551615");
+  EXPECT_EQ(Spec::of(0.1F).as_string(), "0.1");
+  EXPECT_TRUE(Spec::of(true).as_bool());
+  EXPECT_FALSE(HasSpec<long double>);
+  EXPECT_FALSE(HasSpec<wchar_t>);
+  EXPECT_FALSE(HasSpec<char8_t>);
+  EXPECT_FALSE(HasSpec<char32_t>);
+  EXPECT_FALSE(HasSpec<const int*>);
+}
+
+TEST(Spec, TakesACharacterAsText) {
+  const Spec map = Spec().set("delimiter", ';').set("digit", '7');
+  EXPECT_EQ(map.find("delimiter")->as_string(), ";");
+  EXPECT_TRUE(map.find("digit")->quoted());
+  EXPECT_EQ(Spec::of(',').as_string(), ",");
 }
 
 TEST(KindAndOptions, RejectsOtherForms) {

@@ -1,8 +1,11 @@
 // P4: our code allocates nothing in a steady step; what the libraries allocate inside their own calls is constant.
 // P5: a run holds no more memory than the bound of its configuration.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tests/promises/training.h"
@@ -111,6 +114,27 @@ TEST(Memory, StaysWithinTheBoundWithASmallerLastBatch) {
       }
     }
   }
+}
+
+// P3: an executor starts or says why not, whichever of the caller's allocations fails. A thread that were left behind
+// would end the process.
+TEST(Allocation, AnExecutorThatCannotStartSaysSo) {
+  { const Executor first(3); }  // OpenMP's runtime ends the process when what it keeps of a thread cannot be had
+  std::set<std::string> messages;
+  int64_t number = 0;
+  for (bool failed = true; failed; ++number) {
+    fail_allocation(number);
+    try {
+      const Executor executor(3);
+      failed = allocation_failed();
+      EXPECT_EQ(executor.started_threads(), 3);
+    } catch (const InternalError& error) {
+      EXPECT_TRUE(allocation_failed());
+      messages.insert(error.what());
+    }
+  }
+  EXPECT_GE(number, 5);  // the executor, its list of threads, two threads; then all went well
+  EXPECT_THAT(messages, ::testing::Contains("could not start 3 threads: out of memory; lower threads"));
 }
 
 }  // namespace

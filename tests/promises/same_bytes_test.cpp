@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cfenv>
 #include <clocale>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/promises/training.h"
+#include "tests/support/host_mode.h"
 
 namespace millrace::testing {
 namespace {
@@ -79,16 +80,45 @@ TEST_F(SameBytes, WithOtherTrainersInTheProcess) {
   for (const std::string& hash : hashes) EXPECT_EQ(hash, expected.weights);
 }
 
-TEST_F(SameBytes, UnderTheHostsFloatingPointModeAndLocale) {
+TEST_F(SameBytes, UnderTheHostsLocale) {
   const TrainResult expected = train({});
   std::setlocale(LC_ALL, "de_DE.UTF-8");  // where it exists, a decimal comma
-  std::fesetround(FE_UPWARD);
   const TrainResult result = train({.threads = 3});
-  const int mode_after = std::fegetround();
-  std::fesetround(FE_TONEAREST);
   std::setlocale(LC_ALL, "C");
-  EXPECT_EQ(mode_after, FE_UPWARD);
   EXPECT_EQ(result.weights, expected.weights);
+}
+
+// A rate of 0.3 is rounded twice on its way into the step, from text and from double.
+TEST_F(SameBytes, UnderTheHostsFloatingPointMode) {
+  const std::string path = folder_.write("train.yaml", training_yaml(folder_, {}));
+  for (const char* rate : {"0.1", "0.01", "0.3"}) {
+    const std::vector<std::string> overrides = {cat("optimizer.sgd.learning_rate=", rate)};
+    const auto train_and_save = [&](std::string& weights) {
+      Trainer trainer = Trainer::from_file(path, overrides);
+      weights = trainer.run().weights;
+      trainer.save(folder_.path("model.safetensors"));
+      return TempFolder::read(folder_.path("model.safetensors"));
+    };
+    std::string expected, weights;
+    const std::string saved = train_and_save(expected);
+    for (const bool flush : {false, true}) {
+      for (const int rounding : test::HostMode::roundings()) {
+        const test::HostMode host(rounding, flush);
+        EXPECT_EQ(train_and_save(weights), saved) << rate << ' ' << rounding;
+        EXPECT_EQ(weights, expected) << rate << ' ' << rounding;
+        EXPECT_EQ(std::fegetround(), rounding);
+        EXPECT_EQ(test::HostMode::keeps_subnormals(), !flush || !test::HostMode::can_flush());
+      }
+    }
+  }
+}
+
+TEST_F(SameBytes, UnderTheHostsFloatingPointModeWhenFed) {
+  const TrainResult expected = train({.delivery = "feed"});
+  for (const int rounding : test::HostMode::roundings()) {
+    const test::HostMode host(rounding, true);
+    EXPECT_EQ(train({.delivery = "feed"}).weights, expected.weights) << rounding;
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <utility>
 
 #include "millrace/core/library_call.h"
 
@@ -20,10 +21,14 @@ namespace {
 
 std::atomic<bool> counting{false};
 std::atomic<int64_t> own{0}, library{0};
+constinit thread_local int64_t until_failure = -1;  // negative: none fails
 
-void count() {
-  if (!counting.load(std::memory_order_relaxed)) return;
+// False when this allocation is to fail.
+bool count() {
+  if (until_failure >= 0 && until_failure-- == 0) return false;
+  if (!counting.load(std::memory_order_relaxed)) return true;
   (millrace::LibraryCall::active() ? library : own).fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 std::atomic<int64_t> held{0}, peak{0};
@@ -44,16 +49,10 @@ void release(void* data) { held.fetch_sub(static_cast<int64_t>(malloc_usable_siz
 // Libraries must see the replacements, which the build would hide.
 #pragma GCC visibility push(default)
 extern "C" {
-void* malloc(size_t bytes) {
-  count();
-  return hold(__libc_malloc(bytes));
-}
-void* calloc(size_t number, size_t bytes) {
-  count();
-  return hold(__libc_calloc(number, bytes));
-}
+void* malloc(size_t bytes) { return count() ? hold(__libc_malloc(bytes)) : nullptr; }
+void* calloc(size_t number, size_t bytes) { return count() ? hold(__libc_calloc(number, bytes)) : nullptr; }
 void* realloc(void* old, size_t bytes) {
-  count();
+  if (!count()) return nullptr;
   const auto before = static_cast<int64_t>(malloc_usable_size(old));
   void* const data = __libc_realloc(old, bytes);
   // Where there is no memory, the old block stays.
@@ -62,16 +61,13 @@ void* realloc(void* old, size_t bytes) {
   return hold(data);
 }
 void* memalign(size_t alignment, size_t bytes) {
-  count();
-  return hold(__libc_memalign(alignment, bytes));
+  return count() ? hold(__libc_memalign(alignment, bytes)) : nullptr;
 }
 void* aligned_alloc(size_t alignment, size_t bytes) {
-  count();
-  return hold(__libc_memalign(alignment, bytes));
+  return count() ? hold(__libc_memalign(alignment, bytes)) : nullptr;
 }
 int posix_memalign(void** result, size_t alignment, size_t bytes) {
-  count();
-  *result = hold(__libc_memalign(alignment, bytes));
+  *result = count() ? hold(__libc_memalign(alignment, bytes)) : nullptr;
   return *result != nullptr ? 0 : ENOMEM;
 }
 void free(void* data) {
@@ -97,5 +93,9 @@ AllocationCounts stop_counting() {
 int64_t held_bytes() { return held.load(); }
 int64_t peak_bytes() { return peak.load(); }
 void begin_peak() { peak = held.load(); }
+
+void fail_allocation(int64_t number) { until_failure = number; }
+
+bool allocation_failed() { return std::exchange(until_failure, -1) < 0; }
 
 }  // namespace millrace::testing

@@ -1,5 +1,5 @@
-// Counts allocations and the bytes that are held: linking allocation_counter.cpp replaces malloc and its family, and
-// with them operator new.
+// Counts allocations and the bytes that are held, and makes allocations fail: linking allocation_counter.cpp replaces
+// malloc and its family, and with them operator new.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,10 @@ AllocationCounts stop_counting();
 int64_t held_bytes();
 int64_t peak_bytes();
 void begin_peak();
+
+// Makes one of the calling thread's next allocations fail, counted from 0.
+void fail_allocation(int64_t number);
+// Whether it came to that; then, and also if not, none fails any more.
+bool allocation_failed();
 
 }  // namespace millrace::testing

@@ -24,8 +24,8 @@ class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const CudaStatus found = cuda_status();
-    if (found.devices == 0) GTEST_SKIP() << kNoGpu << found.reason;
-    context_.emplace(Device::cuda(0), executor_);
+    if (found.usable.empty()) GTEST_SKIP() << kNoGpu << found.reason;
+    context_.emplace(Device::cuda(found.usable.front()), executor_);
   }
 
   Context& context() { return *context_; }

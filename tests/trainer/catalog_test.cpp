@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "millrace/core/text.h"
+#include "tests/support/temp_folder.h"
 #include "tests/trainer/fake_kinds.h"
 
 namespace millrace {
@@ -30,6 +32,23 @@ TEST(Catalog, EveryKindAndOptionIsDocumented) {
   check(catalog.layers.losses);
   check(catalog.layers.metrics);
   check(catalog.layers.optimizers);
+}
+
+// Far from every name: all of them are told.
+TEST(Catalog, TellsWhatIsKnownOfEverySort) {
+  const Catalog catalog = Catalog::builtin();
+  const Spec spec = Spec::scalar("gearwheel", false, {"mill.yaml", 2, 3});
+  const auto error_of_gearwheel = [&](const auto& registry) {
+    return error_of<ConfigError>([&] { registry.make({"gearwheel", Spec::map()}, spec); });
+  };
+  const auto expected = [](std::string_view what, const auto& registry) {
+    return cat("mill.yaml:2:3: unknown ", what, " \"gearwheel\"; known: ", join(registry.kinds()));
+  };
+  EXPECT_EQ(error_of_gearwheel(catalog.ops), expected("input op", catalog.ops));
+  EXPECT_EQ(error_of_gearwheel(catalog.layers.layers), expected("layer", catalog.layers.layers));
+  EXPECT_EQ(error_of_gearwheel(catalog.layers.losses), expected("loss", catalog.layers.losses));
+  EXPECT_EQ(error_of_gearwheel(catalog.layers.metrics), expected("metric", catalog.layers.metrics));
+  EXPECT_EQ(error_of_gearwheel(catalog.layers.optimizers), expected("optimizer", catalog.layers.optimizers));
 }
 
 TEST(Catalog, IsAValueThatAProgramAddsTo) {

@@ -5,6 +5,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/random.h"
+#include "tests/support/host_mode.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -64,6 +65,8 @@ TEST(Generate, DependsOnTheSeedAlone) {
   const std::string first = make("a", 1);
   EXPECT_EQ(first, make("b", 1));
   EXPECT_NE(first, make("c", 2));
+  const test::HostMode host(FE_UPWARD, true);
+  EXPECT_EQ(first, make("d", 1));
 }
 
 // The cut into files does not change the rows.

@@ -12,7 +12,7 @@ namespace {
 template <class Base>
 void add(std::vector<KindReference>& out, std::string_view sort, const Registry<Base>& registry) {
   for (const auto& [kind, entry] : registry.entries()) {
-    out.push_back({std::string(sort), kind, std::string(entry.doc), entry.describe()});
+    out.push_back({std::string(sort), kind, entry.doc, entry.describe()});
   }
 }
 

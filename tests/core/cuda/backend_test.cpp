@@ -30,26 +30,33 @@ TEST(CudaBackend, KnowsItsToolkit) {
 
 TEST(CudaBackend, GivesAReasonExactlyWhenThereIsNoDevice) {
   const CudaStatus found = cuda_status();
-  if (found.devices > 0) {
+  if (!found.usable.empty()) {
     EXPECT_EQ(found.reason, "");
+    EXPECT_FALSE(found.worth_telling);
   } else {
     EXPECT_THAT(found.reason, AnyOf("no NVIDIA driver was found (libcuda.so.1)", StartsWith("the NVIDIA driver "),
-                                    HasSubstr("has compute capability")));
+                                    HasSubstr("cannot be used: it has compute capability")));
   }
 }
 
+TEST(CudaBackend, SaysOfEveryDeviceWhetherItCanBeUsed) {
+  for (const int device : cuda_status().usable) EXPECT_EQ(cuda::unusable(Device::cuda(device)), "");
+  EXPECT_NE(cuda::unusable(Device::cuda(9999)), "");
+  EXPECT_NE(cuda::unusable(Device::cuda(-1)), "");
+}
+
+TEST(CudaBackend, NamesTheLibraryThatIsMissing) {
+  EXPECT_THAT(cuda::missing_library(), AnyOf("", StartsWith("matrix products on a GPU need cuBLASLt, but ")));
+}
+
 TEST(CudaBackend, RefusesADeviceThatIsNotThere) {
-  const CudaStatus found = cuda_status();
   Executor executor(1);
   try {
-    Context context(Device::cuda(found.devices), executor);
+    Context context(Device::cuda(9999), executor);
     FAIL();
   } catch (const DeviceError& error) {
-    const std::string reason = found.devices == 0   ? found.reason
-                               : found.devices == 1 ? "there is only 1 device"
-                                                    : "there is only " + std::to_string(found.devices) + " devices";
-    EXPECT_EQ(error.what(),
-              Device::cuda(found.devices).text() + " cannot be used: " + reason + "; use device: auto or cpu");
+    EXPECT_EQ(error.message(), "cuda:9999 cannot be used: " + cuda::unusable(Device::cuda(9999)));
+    EXPECT_EQ(error.hint(), "use device: auto or cpu");
   }
 }
 
@@ -61,8 +68,8 @@ TEST(CudaBackend, MemoryOfADeviceThatIsNotThereIsRefused) {
 TEST(CudaBackend, FailuresLeaveNoErrorBehind) {
   EXPECT_THROW(Memory(Device::cuda(9999), 16), DeviceError);
   const CudaStatus found = cuda_status();
-  if (found.devices == 0) GTEST_SKIP() << test::kNoGpu << found.reason;
-  const Memory memory(Device::cuda(0), 16);
+  if (found.usable.empty()) GTEST_SKIP() << test::kNoGpu << found.reason;
+  const Memory memory(Device::cuda(found.usable.front()), 16);
   EXPECT_NE(memory.data(), nullptr);
 }
 
@@ -136,7 +143,8 @@ TEST_F(CudaMemory, SaysHowMuchWasWanted) {
     Memory memory(context().device(), size_t{1} << 50);
     FAIL();
   } catch (const DeviceError& error) {
-    EXPECT_THAT(error.what(), StartsWith("out of memory: 1125899906842624 bytes on cuda:0, where "));
+    EXPECT_THAT(error.what(),
+                StartsWith("out of memory: 1125899906842624 bytes on " + context().device().text() + ", where "));
     EXPECT_EQ(error.hint(), "use a smaller batch_size, or another device");
   }
   EXPECT_NE(Memory(context().device(), 16).data(), nullptr);
@@ -146,9 +154,9 @@ TEST_F(CudaMemory, ServesContextsOfSeveralThreads) {
   std::vector<std::thread> threads;
   std::vector<std::vector<int32_t>> results(4);
   for (int32_t t = 0; t < 4; ++t) {
-    threads.emplace_back([t, &results] {
+    threads.emplace_back([t, &results, device = context().device()] {
       Executor executor(1);
-      Context own(Device::cuda(0), executor);
+      Context own(device, executor);
       const std::vector<int32_t> values(10'000, t);
       Memory memory(own.device(), values.size() * sizeof(int32_t));
       for (int round = 0; round < 20; ++round) own.copy(memory.data(), values.data(), memory.bytes());

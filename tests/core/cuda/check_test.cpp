@@ -44,9 +44,22 @@ TEST(CudaCheck, NamesItsOwnCallSite) {
   }
 }
 
+TEST(CudaCheck, LetsAnExpectedFailurePass) {
+  const auto call = [](cudaError_t status) { return status; };
+  EXPECT_TRUE(MILLRACE_CUDA_SUCCEEDED(call(cudaSuccess), cudaErrorNotReady));
+  EXPECT_FALSE(MILLRACE_CUDA_SUCCEEDED(call(cudaErrorNotReady), cudaErrorNotReady));
+  try {
+    static_cast<void>(MILLRACE_CUDA_SUCCEEDED(call(cudaErrorInvalidValue), cudaErrorNotReady));
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_TRUE(error.message().starts_with("call(cudaErrorInvalidValue) at core/cuda/check_test.cpp:"))
+        << error.message();
+  }
+}
+
 TEST(CudaCheck, ClearsTheThreadsLastError) {
   const CudaStatus found = cuda_status();
-  if (found.devices == 0) GTEST_SKIP() << "needs a GPU: " << found.reason;
+  if (found.usable.empty()) GTEST_SKIP() << "needs a GPU: " << found.reason;
   const cudaError_t status = cudaSetDevice(9999);
   ASSERT_NE(status, cudaSuccess);
   EXPECT_THROW(check(status, {"", "", 0}), DeviceError);

@@ -19,7 +19,7 @@ int current_device() {
 
 TEST_F(CudaHandles, GuardRestoresTheDeviceBefore) {
   const int before = current_device();
-  for (int device = 0; device < cuda_status().devices; ++device) {
+  for (const int device : cuda_status().usable) {
     {
       const DeviceGuard guard(device);
       EXPECT_EQ(current_device(), device);

@@ -9,8 +9,9 @@ namespace {
 
 TEST(WithoutCuda, SaysSo) {
   EXPECT_FALSE(cuda::build_info().built);
-  EXPECT_EQ(cuda_status().devices, 0);
+  EXPECT_TRUE(cuda_status().usable.empty());
   EXPECT_EQ(cuda_status().reason, "this build has no CUDA support");
+  EXPECT_FALSE(cuda_status().worth_telling);
 }
 
 TEST(WithoutCuda, RefusesADevice) {

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <thread>
 
+#include "millrace/input/catalog.h"
 #include "tests/input/graph/fake_graph.h"
+#include "tests/support/host_mode.h"
 
 namespace millrace {
 namespace {
@@ -181,6 +183,29 @@ TEST(Pipeline, GoesOnFromEveryBatch) {
     EXPECT_EQ(second.summary().batches, plain.summary().batches);
     EXPECT_EQ(second.summary().bad_rows, plain.summary().bad_rows);
     EXPECT_EQ(second.summary().dropped.size(), plain.summary().dropped.size());
+  }
+}
+
+// Drawn numbers, computed on the caller's own thread, and again by restore().
+TEST(Pipeline, GivesTheSameNumbersInEveryFloatingPointModeOfTheHost) {
+  const auto start = [] {
+    const Spec spec =
+        list({op("synthetic", {{"features", of(40)}, {"rows", of(60)}}),
+              op("shuffle_batch", {{"batch_size", of(8)}, {"capacity", of(60)}, {"min_after_dequeue", of(30)}})});
+    return std::make_unique<Pipeline>(InputGraph::build(spec, builtin_ops(), {.seed = 1, .files = nullptr}),
+                                      PipelineOptions());
+  };
+  const std::vector<std::string> expected = batches_of(*start());
+  EXPECT_EQ(expected.size(), 7u);
+  for (const int rounding : test::HostMode::roundings()) {
+    const test::HostMode host(rounding, true);
+    const auto first = start();
+    std::vector<std::string> got = batches_of(*first, 3);
+    const auto second = start();
+    second->restore(first->save());
+    for (std::string& batch : batches_of(*second)) got.push_back(std::move(batch));
+    EXPECT_EQ(got, expected) << rounding;
+    EXPECT_EQ(std::fegetround(), rounding);
   }
 }
 

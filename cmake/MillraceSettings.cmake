@@ -1,0 +1,15 @@
+# Checks the settings that are texts: a typo ends the configuration. MILLRACE_CUDA is AUTO, ON or OFF afterwards.
+string(TOUPPER "${MILLRACE_CUDA}" cuda)
+if(NOT MILLRACE_CUDA)
+  set(MILLRACE_CUDA OFF)
+elseif(cuda MATCHES "^(ON|YES|TRUE|Y|1)$")
+  set(MILLRACE_CUDA ON)
+elseif(cuda STREQUAL "AUTO")
+  set(MILLRACE_CUDA AUTO)
+else()
+  message(FATAL_ERROR "MILLRACE_CUDA is ${MILLRACE_CUDA}, expected AUTO, ON or OFF")
+endif()
+
+if(MILLRACE_SANITIZE AND NOT MILLRACE_SANITIZE MATCHES "^(address|thread)$")
+  message(FATAL_ERROR "MILLRACE_SANITIZE is ${MILLRACE_SANITIZE}, expected address, thread or nothing")
+endif()

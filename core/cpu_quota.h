@@ -1,0 +1,18 @@
+// The CPU quotas of the cgroups that this process is in.
+#pragma once
+
+#include <string>
+
+namespace millrace {
+
+// Where the kernel tells of cgroups.
+struct CgroupPaths {
+  std::string membership = "/proc/self/cgroup";
+  std::string root = "/sys/fs/cgroup";
+};
+
+// How many processors the quotas allow at most, rounded up: the smallest of the process's own cgroup and of those
+// around it, version 2 or version 1. 0 without a quota, and where there are no cgroups.
+int quota_threads(const CgroupPaths& paths = {});
+
+}  // namespace millrace

@@ -1,0 +1,42 @@
+# cmake/MillraceSettings.cmake: what it takes and what it refuses. Run by cmake -P.
+set(settings ${CMAKE_CURRENT_LIST_DIR}/../../cmake/MillraceSettings.cmake)
+
+function(takes_cuda given expected)
+  set(MILLRACE_CUDA "${given}")
+  include(${settings})
+  if(NOT MILLRACE_CUDA STREQUAL expected)
+    message(SEND_ERROR "MILLRACE_CUDA=${given} is taken for ${MILLRACE_CUDA}, expected ${expected}")
+  endif()
+endfunction()
+
+foreach(given OFF off 0 NO FALSE "" IGNORE)
+  takes_cuda("${given}" OFF)
+endforeach()
+foreach(given ON on 1 TRUE yes)
+  takes_cuda(${given} ON)
+endforeach()
+takes_cuda(AUTO AUTO)
+takes_cuda(auto AUTO)
+
+function(refuses setting message)
+  execute_process(COMMAND ${CMAKE_COMMAND} -D${setting} -P ${settings}
+                  RESULT_VARIABLE result OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(result EQUAL 0 OR NOT text MATCHES "${message}")
+    message(SEND_ERROR "${setting}: expected \"${message}\", got ${result}: ${text}")
+  endif()
+endfunction()
+
+function(takes setting)
+  execute_process(COMMAND ${CMAKE_COMMAND} -D${setting} -P ${settings} RESULT_VARIABLE result ERROR_VARIABLE text)
+  if(NOT result EQUAL 0)
+    message(SEND_ERROR "${setting}: ${text}")
+  endif()
+endfunction()
+
+refuses(MILLRACE_CUDA=maybe "MILLRACE_CUDA is maybe, expected AUTO, ON or OFF")
+refuses(MILLRACE_CUDA=ONE "MILLRACE_CUDA is ONE, expected AUTO, ON or OFF")
+refuses(MILLRACE_SANITIZE=adress "MILLRACE_SANITIZE is adress, expected address, thread or nothing")
+refuses(MILLRACE_SANITIZE=undefined "MILLRACE_SANITIZE is undefined, expected address, thread or nothing")
+takes(MILLRACE_SANITIZE=)
+takes(MILLRACE_SANITIZE=address)
+takes(MILLRACE_SANITIZE=thread)
