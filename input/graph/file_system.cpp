@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -21,8 +20,7 @@ namespace {
 constexpr size_t kMaxRead = size_t{1} << 30;
 
 [[noreturn]] void fail(const std::string& path, std::string_view what, int code) {
-  const char* reason = strerrordesc_np(code);
-  throw IoError(cat(what, ": ", reason != nullptr ? std::string(reason) : cat("error ", code)), {path});
+  throw IoError(cat(what, ": ", errno_text(code)), {path});
 }
 
 class LocalFile : public File {

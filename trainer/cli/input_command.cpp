@@ -3,6 +3,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/catalog.h"
@@ -15,7 +16,6 @@
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/config.h"
 #include "millrace/trainer/overrides.h"
-#include "millrace/trainer/utf8.h"
 #include "millrace/trainer/yaml.h"
 
 namespace millrace::cli {
