@@ -51,6 +51,20 @@ std::string default_text(const Spec& value) {
 
 }  // namespace
 
+void check_keys(const Spec& spec, const std::vector<OptionInfo>& known) {
+  std::vector<std::string> names;
+  for (const OptionInfo& info : known) names.push_back(info.name);
+  for (const auto& [key, value] : spec.entries()) {
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    const std::string near = nearest(key, names);
+    const std::string path = spec.path().empty() ? std::string() : spec.path() + ": ";
+    throw ConfigError(cat(path, "unknown key ", key), value.key_place(),
+                      !near.empty()   ? cat("did you mean ", near, "?")
+                      : names.empty() ? std::string("there are no options here")
+                                      : cat("the keys here are ", join(names)));
+  }
+}
+
 OptionReader::OptionReader() : resolved_(Spec::map(Place{})) {}
 
 OptionReader::OptionReader(const Spec& spec) : spec_(&spec), resolved_(Spec::map(spec.place())) {
@@ -89,22 +103,6 @@ std::optional<std::string> OptionReader::is_written_as(std::string_view name) co
 void OptionReader::finish(std::string_view name, bool required, Spec value) {
   if (!required) infos_.back().default_value = default_text(value);
   if (spec_ != nullptr && !value.is_null()) resolved_.set(std::string(name), std::move(value));
-}
-
-void OptionReader::done() const {
-  for (const auto& [key, value] : spec_->entries()) {
-    const auto known =
-        std::find_if(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == key; });
-    if (known != infos_.end()) continue;
-    std::vector<std::string> names;
-    for (const OptionInfo& info : infos_) names.push_back(info.name);
-    const std::string near = nearest(key, names);
-    const std::string path = spec_->path().empty() ? std::string() : spec_->path() + ": ";
-    throw ConfigError(cat(path, "unknown key ", key), value.key_place(),
-                      !near.empty()   ? cat("did you mean ", near, "?")
-                      : names.empty() ? std::string("there are no options here")
-                                      : cat("the keys here are ", join(names)));
-  }
 }
 
 void OptionReader::check_number(const Spec& node, double value, const Range& range) {

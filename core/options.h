@@ -122,6 +122,9 @@ struct OptionType<std::optional<T>> {
   static std::string type() { return OptionType<T>::type(); }
 };
 
+// Throws ConfigError for a key of the map `spec` that is none of `known`, at its place; suggests the nearest.
+void check_keys(const Spec& spec, const std::vector<OptionInfo>& known);
+
 // Visits the declarations of an options struct: reads a Spec, or only lists what there is.
 class OptionReader {
  public:
@@ -147,8 +150,8 @@ class OptionReader {
     visit(name, value, false, range, doc);
   }
 
-  // Rejects keys that nothing declared, suggesting the nearest. Call once, after all declarations. REQUIRES: reading().
-  void done() const;
+  // Rejects keys that nothing declared. Call once, after all declarations. REQUIRES: reading().
+  void done() const { check_keys(*spec_, infos_); }
 
   bool reading() const { return spec_ != nullptr; }
   // The node of `name` where it was written, else the whole map's: the place for an error about it. REQUIRES:
