@@ -1,6 +1,7 @@
 #include "millrace/core/options.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "millrace/core/text.h"
 
@@ -47,6 +48,13 @@ std::string default_text(const Spec& value) {
     out += cat(i > 0 ? ", " : "", item.quoted() ? quote(item.as_string()) : default_text(item));
   }
   return out + "]";
+}
+
+// A bound in digits where it is whole and they are not too many: 1000000000000, not 1e+12.
+std::string bound_text(double bound) {
+  constexpr double kMostDigits = 1e15;
+  const bool in_digits = std::abs(bound) <= kMostDigits && bound == std::trunc(bound);
+  return in_digits ? cat(static_cast<int64_t>(bound)) : cat(bound);
 }
 
 }  // namespace
@@ -111,8 +119,8 @@ void OptionReader::check_number(const Spec& node, double value, const Range& ran
   const bool bounded_below = range.min != -std::numeric_limits<double>::infinity();
   const bool bounded_above = range.max != std::numeric_limits<double>::infinity();
   if (!bounded_below && !bounded_above) return;
-  std::string expected = bounded_below ? cat(range.above_min ? "more than " : "at least ", range.min) : "";
-  if (bounded_above) expected += cat(bounded_below ? " and " : "", "at most ", range.max);
+  std::string expected = bounded_below ? cat(range.above_min ? "more than " : "at least ", bound_text(range.min)) : "";
+  if (bounded_above) expected += cat(bounded_below ? " and " : "", "at most ", bound_text(range.max));
   throw node.error(cat("expected ", expected, ", got ", node.describe()));
 }
 

@@ -185,7 +185,7 @@ class OptionReader {
     } else if constexpr (requires { value.has_value(); }) {
       if (value) check_range(node, *value, range);
     } else if constexpr (requires { value.begin(); } && !std::is_same_v<T, std::string>) {
-      for (const auto& one : value) check_range(node, one, range);
+      for (size_t i = 0; i < value.size(); ++i) check_range(node.is_list() ? node.items()[i] : node, value[i], range);
     }
   }
 

@@ -132,20 +132,20 @@ TEST(Config, TheInputAloneNeedsNoModelButChecksIt) {
 }
 
 TEST(Config, IllTypedValues) {
-  EXPECT_EQ(rejects("seed: -1\n"), "f.yaml:6:7: seed: expected at least 0, got \"-1\"");
+  EXPECT_EQ(rejects("seed: -1\n"), "f.yaml:6:7: seed: expected at least 0, got -1");
   EXPECT_EQ(rejects("seed: \"1\"\n"), "f.yaml:6:7: seed: expected an integer, got the text \"1\"");
   EXPECT_EQ(rejects("seed:\n"), "f.yaml:6:1: seed: the key has no value; expected integer");
   EXPECT_EQ(rejects("device: gpu\n"), "f.yaml:6:9: device: expected auto, cpu or cuda:0, got \"gpu\"");
   EXPECT_EQ(rejects("device: cuda:x\n"), "f.yaml:6:9: device: expected auto, cpu or cuda:0, got \"cuda:x\"");
-  EXPECT_EQ(rejects("threads: 0\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got \"0\"");
+  EXPECT_EQ(rejects("threads: 0\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got 0");
   EXPECT_EQ(rejects("threads: many\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got \"many\"");
   EXPECT_EQ(rejects("delivery: fed\n"),
             "f.yaml:6:11: delivery: expected auto, native or feed, got \"fed\"; did you mean feed?");
   EXPECT_EQ(rejects("delivery: {kind: fed}\n"),
             "f.yaml:6:18: delivery.kind: expected auto, native or feed, got \"fed\"; did you mean feed?");
-  EXPECT_EQ(rejects("train: 5\n"), "f.yaml:6:8: train: expected a map, got \"5\"");
-  EXPECT_EQ(rejects("train: {steps: 0}\n"), "f.yaml:6:16: train.steps: expected at least 1, got \"0\"");
-  EXPECT_EQ(rejects("train: {log_every: 1.5}\n"), "f.yaml:6:20: train.log_every: expected an integer, got \"1.5\"");
+  EXPECT_EQ(rejects("train: 5\n"), "f.yaml:6:8: train: expected a map, got 5");
+  EXPECT_EQ(rejects("train: {steps: 0}\n"), "f.yaml:6:16: train.steps: expected at least 1, got 0");
+  EXPECT_EQ(rejects("train: {log_every: 1.5}\n"), "f.yaml:6:20: train.log_every: expected an integer, got 1.5");
   EXPECT_EQ(rejects("save: \"\"\n"), "f.yaml:6:7: save: expected the path of a file, got an empty text");
   EXPECT_EQ(
       rejects("metrics: {accuracy: {}, b: {}}\n"),
