@@ -94,6 +94,10 @@ class DecodeCsv final : public Transform {
     if (bad_rows_file_) bad_rows_file_->add(row);
   }
 
+  std::vector<std::string> written_files() const override {
+    return bad_rows_file_ ? std::vector{bad_rows_file_->path()} : std::vector<std::string>{};
+  }
+
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 
  private:

@@ -57,6 +57,8 @@ class Op {
   virtual void check_files() const {}
   // Upper bound of the bytes that this op holds itself (P5): a window, a cache. Chunks and slots are counted elsewhere.
   virtual uint64_t memory_bound() const { return 0; }
+  // Files that the op writes while it runs.
+  virtual std::vector<std::string> written_files() const { return {}; }
   // Things that are allowed but unlikely to be meant: "capacity 79 raised to 133: ...".
   virtual std::vector<std::string> warnings() const { return {}; }
 };

@@ -16,6 +16,7 @@ class BadRowsFile {
  public:
   explicit BadRowsFile(std::string path) : path_(std::move(path)) {}
 
+  const std::string& path() const { return path_; }
   // `field` and `text` are null where no value is at fault. Throws IoError; ConfigError when the file is the row's own.
   void add(const BadRow& row);
 

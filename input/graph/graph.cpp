@@ -197,6 +197,16 @@ const Port& InputGraph::output() const { return impl_->output(); }
 const Spec& InputGraph::resolved() const { return impl_->resolved; }
 const std::vector<std::string>& InputGraph::warnings() const { return impl_->warnings; }
 
+InputFiles InputGraph::files() const {
+  InputFiles out;
+  for (const GraphNode& node : impl_->nodes) {
+    for (std::string& path : node.op->written_files()) out.written.push_back(std::move(path));
+    if (node.source == nullptr) continue;
+    for (const auto& file : node.source->files()) out.read.push_back(file->path);
+  }
+  return out;
+}
+
 void InputGraph::check_files() const {
   for (const GraphNode& node : impl_->nodes) {
     at_node(node, [&] { node.op->check_files(); });

@@ -369,5 +369,20 @@ TEST(CsvGraph, BuildsItsResolvedListAgain) {
   EXPECT_EQ(rows_of(again), rows_of(*setup.start(files, nullptr)));
 }
 
+TEST(CsvGraph, NamesTheFilesThatItReadsAndWrites) {
+  MemoryFiles files;
+  files.files = {{"d/b.csv", "1\n"}, {"d/a.csv", "2\n"}};
+  Spec input = Spec::list();
+  input.append(Spec::map().set("filename_queue", Spec::map().set("files", "d/*.csv")));
+  input.append(Spec::of("csv_reader"));
+  Spec fields = Spec::map().set("x", Spec::map().set("columns", 0));
+  Spec decode = Spec::map().set("fields", fields).set("on_bad_row", "skip").set("bad_rows_file", "bad.jsonl");
+  input.append(Spec::map().set("decode_csv", decode));
+  input.append(Spec::map().set("batch", Spec::map().set("batch_size", 1)));
+  const InputFiles used = InputGraph::build(input, builtin_ops(), {.seed = 1, .files = &files}).files();
+  EXPECT_EQ(used.read, (std::vector<std::string>{"d/a.csv", "d/b.csv"}));
+  EXPECT_EQ(used.written, std::vector<std::string>{"bad.jsonl"});
+}
+
 }  // namespace
 }  // namespace millrace
