@@ -1,6 +1,7 @@
 #include "millrace/core/options.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "millrace/core/text.h"
 
@@ -49,7 +50,28 @@ std::string default_text(const Spec& value) {
   return out + "]";
 }
 
+// A bound in digits where it is whole and they are not too many: 1000000000000, not 1e+12.
+std::string bound_text(double bound) {
+  constexpr double kMostDigits = 1e15;
+  const bool in_digits = std::abs(bound) <= kMostDigits && bound == std::trunc(bound);
+  return in_digits ? cat(static_cast<int64_t>(bound)) : cat(bound);
+}
+
 }  // namespace
+
+void check_keys(const Spec& spec, const std::vector<OptionInfo>& known) {
+  std::vector<std::string> names;
+  for (const OptionInfo& info : known) names.push_back(info.name);
+  for (const auto& [key, value] : spec.entries()) {
+    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    const std::string near = nearest(key, names);
+    const std::string path = spec.path().empty() ? std::string() : spec.path() + ": ";
+    throw ConfigError(cat(path, "unknown key ", key), value.key_place(),
+                      !near.empty()   ? cat("did you mean ", near, "?")
+                      : names.empty() ? std::string("there are no options here")
+                                      : cat("the keys here are ", join(names)));
+  }
+}
 
 OptionReader::OptionReader() : resolved_(Spec::map(Place{})) {}
 
@@ -95,30 +117,14 @@ void OptionReader::only_speed(std::string_view name) {
   for (OptionInfo& info : infos_) info.only_speed = info.only_speed || info.name == name;
 }
 
-void OptionReader::done() const {
-  for (const auto& [key, value] : spec_->entries()) {
-    const auto known =
-        std::find_if(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == key; });
-    if (known != infos_.end()) continue;
-    std::vector<std::string> names;
-    for (const OptionInfo& info : infos_) names.push_back(info.name);
-    const std::string near = nearest(key, names);
-    const std::string path = spec_->path().empty() ? std::string() : spec_->path() + ": ";
-    throw ConfigError(cat(path, "unknown key ", key), value.key_place(),
-                      !near.empty()   ? cat("did you mean ", near, "?")
-                      : names.empty() ? std::string("there are no options here")
-                                      : cat("the keys here are ", join(names)));
-  }
-}
-
 void OptionReader::check_number(const Spec& node, double value, const Range& range) {
   const bool low = range.above_min ? !(value > range.min) : !(value >= range.min);
   if (!low && value <= range.max) return;
   const bool bounded_below = range.min != -std::numeric_limits<double>::infinity();
   const bool bounded_above = range.max != std::numeric_limits<double>::infinity();
   if (!bounded_below && !bounded_above) return;
-  std::string expected = bounded_below ? cat(range.above_min ? "more than " : "at least ", range.min) : "";
-  if (bounded_above) expected += cat(bounded_below ? " and " : "", "at most ", range.max);
+  std::string expected = bounded_below ? cat(range.above_min ? "more than " : "at least ", bound_text(range.min)) : "";
+  if (bounded_above) expected += cat(bounded_below ? " and " : "", "at most ", bound_text(range.max));
   throw node.error(cat("expected ", expected, ", got ", node.describe()));
 }
 

@@ -122,6 +122,9 @@ struct OptionType<std::optional<T>> {
   static std::string type() { return OptionType<T>::type(); }
 };
 
+// Throws ConfigError for a key of the map `spec` that is none of `known`, at its place; suggests the nearest.
+void check_keys(const Spec& spec, const std::vector<OptionInfo>& known);
+
 // Visits the declarations of an options struct: reads a Spec, or only lists what there is.
 class OptionReader {
  public:
@@ -151,8 +154,8 @@ class OptionReader {
   // on under any value of it.
   void only_speed(std::string_view name);
 
-  // Rejects keys that nothing declared, suggesting the nearest. Call once, after all declarations. REQUIRES: reading().
-  void done() const;
+  // Rejects keys that nothing declared. Call once, after all declarations. REQUIRES: reading().
+  void done() const { check_keys(*spec_, infos_); }
 
   bool reading() const { return spec_ != nullptr; }
   // The node of `name` where it was written, else the whole map's: the place for an error about it. REQUIRES:
@@ -186,7 +189,7 @@ class OptionReader {
     } else if constexpr (requires { value.has_value(); }) {
       if (value) check_range(node, *value, range);
     } else if constexpr (requires { value.begin(); } && !std::is_same_v<T, std::string>) {
-      for (const auto& one : value) check_range(node, one, range);
+      for (size_t i = 0; i < value.size(); ++i) check_range(node.is_list() ? node.items()[i] : node, value[i], range);
     }
   }
 

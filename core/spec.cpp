@@ -24,6 +24,15 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
                     [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; });
 }
 
+// Whether the text may be shown as the number that it is; what is longer is cut like any text.
+bool is_short_number(std::string_view text) {
+  constexpr size_t kLongest = 60;
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  return text.size() <= kLongest && failure == std::errc() && stop == end && std::isfinite(value);
+}
+
 }  // namespace
 
 Spec Spec::null(Place place) {
@@ -189,7 +198,9 @@ ConfigError Spec::error(std::string_view message, std::string hint) const {
 std::string Spec::describe() const {
   switch (kind_) {
     case Kind::null: return "nothing";
-    case Kind::scalar: return quoted_ ? cat("the text ", quote(text_)) : quote(text_);
+    case Kind::scalar:
+      if (quoted_) return cat("the text ", quote(text_));
+      return is_short_number(text_) ? text_ : quote(text_);
     case Kind::list: return "a list";
     case Kind::map: return "a map";
   }

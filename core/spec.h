@@ -100,7 +100,7 @@ class Spec {
 
   // A ConfigError at this place: "<path>: <message>".
   ConfigError error(std::string_view message, std::string hint = {}) const;
-  // "a list", "the text \"abc\"", ...: for messages.
+  // For messages: `a list`, `the text "3"` when it was quoted, `3`, `"abc"`.
   std::string describe() const;
 
   // Changes the path of this node and of everything below it.

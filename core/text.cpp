@@ -1,6 +1,7 @@
 #include "millrace/core/text.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace millrace {
 
@@ -87,5 +88,10 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 }
 
 std::string count_of(int64_t count, std::string_view noun) { return cat(count, ' ', noun, count == 1 ? "" : "s"); }
+
+std::string errno_text(int code) {
+  const char* known = strerrordesc_np(code);
+  return known != nullptr ? std::string(known) : cat("error ", code);
+}
 
 }  // namespace millrace

@@ -46,4 +46,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 // "1 row", "2 rows".
 std::string count_of(int64_t count, std::string_view noun);
 
+// "No such file or directory" for ENOENT, whatever the locale.
+std::string errno_text(int code);
+
 }  // namespace millrace

@@ -103,11 +103,12 @@ class DecodeCsv final : public Transform {
   void resume_reports(uint64_t reports) override {
     if (bad_rows_file_) bad_rows_file_->resume(reports);
   }
-  std::vector<std::string> output_files() const override {
-    return bad_rows_file_ ? std::vector<std::string>{bad_rows_file_->path()} : std::vector<std::string>{};
-  }
 
   uint64_t note_bytes() const override { return skip_bad_rows_ ? sizeof(Note) + kNoteText : 0; }
+
+  std::vector<std::string> written_files() const override {
+    return bad_rows_file_ ? std::vector{bad_rows_file_->path()} : std::vector<std::string>{};
+  }
 
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 

@@ -2,46 +2,72 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/files_in_use.h"
 
 namespace millrace {
 
 namespace {
 
-// The patterns of every `files` option of the list.
-std::vector<std::string> file_patterns(const Spec& input) {
-  std::vector<std::string> out;
-  for (const Spec& item : input.items()) {
-    const Spec options = kind_and_options(item, "an input op").options;
-    const Spec* files = options.find("files");
-    if (files == nullptr) continue;
-    for (const std::string& pattern : OptionType<std::vector<std::string>>::read(*files)) out.push_back(pattern);
+// The files of this machine; remembers the patterns that matched none of them.
+class WatchedFiles : public FileSystem {
+ public:
+  std::vector<std::string> unmatched;
+
+  std::unique_ptr<File> open(const std::string& path) override { return local().open(path); }
+  Type type(const std::string& path) override { return local().type(path); }
+  std::vector<std::string> match(const std::string& pattern) override {
+    std::vector<std::string> paths = local().match(pattern);
+    if (paths.empty()) unmatched.push_back(pattern);
+    return paths;
   }
-  return out;
+  std::vector<std::string> list(const std::string& folder) override { return local().list(folder); }
+};
+
+InputGraph build(const Config& config, const Catalog& catalog, FileSystem* files = nullptr) {
+  return InputGraph::build(config.input, catalog.ops, {.seed = config.seed, .files = files});
 }
 
-// The first pattern that matches nothing here but something beside the configuration, with that folder; else empty.
-std::string beside_configuration(const Spec& input) {
-  const std::filesystem::path folder = std::filesystem::path(input.place().file).parent_path();
+// What matched nothing when the graph was built, but matches beside the configuration, with that folder; else empty.
+std::string beside_configuration(const Config& config, const Catalog& catalog) {
+  const std::filesystem::path folder = std::filesystem::path(config.written.place().file).parent_path();
   if (folder.empty()) return {};
-  for (const std::string& pattern : file_patterns(input)) {
-    if (std::filesystem::path(pattern).is_absolute() || !FileSystem::local().match(pattern).empty()) continue;
+  WatchedFiles files;
+  try {
+    build(config, catalog, &files);
+  } catch (const Error&) {
+    // As before; now it is known what was looked for.
+  }
+  for (const std::string& pattern : files.unmatched) {
+    // An absolute pattern stays as it is, and matches nothing again.
     const std::string there = (folder / pattern).string();
     if (!FileSystem::local().match(there).empty()) return there;
   }
   return {};
 }
 
+void check_written_files(const Config& config, const InputGraph& graph) {
+  InputFiles files = graph.files();
+  for (const std::string& path : std::exchange(files.written, {})) {
+    const std::string loss = would_overwrite(path, files, config.written.place().file);
+    if (!loss.empty()) throw config.input.error(cat("writing ", quote(path, 4096), ' ', loss), "give it another name");
+    files.written.push_back(path);
+  }
+}
+
 }  // namespace
 
 InputGraph build_input(const Config& config, const Catalog& catalog) {
   try {
-    return InputGraph::build(config.input, catalog.ops, {.seed = config.seed});
+    InputGraph graph = build(config, catalog);
+    check_written_files(config, graph);
+    return graph;
   } catch (const MissingError& error) {
-    const std::string there = beside_configuration(config.input);
+    const std::string there = beside_configuration(config, catalog);
     if (there.empty()) throw;
     throw MissingError(
         error.message(), error.place(),

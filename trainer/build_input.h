@@ -8,7 +8,8 @@
 namespace millrace {
 
 // InputGraph::build(), with one more hint: paths are relative to the current folder, and where a file is missing there
-// but lies beside the configuration, the MissingError says so.
+// but lies beside the configuration, the MissingError says so. And one more check: an op that would write over the
+// configuration, the data or another op's file is a ConfigError.
 InputGraph build_input(const Config& config, const Catalog& catalog);
 
 }  // namespace millrace

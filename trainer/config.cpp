@@ -1,6 +1,5 @@
 #include "millrace/trainer/config.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "millrace/core/text.h"
@@ -25,14 +24,6 @@ struct DeviceName {
 };
 struct ThreadCount {
   int count = 0;  // 0: auto
-};
-struct DeliveryChoice {
-  std::optional<DeliveryKind> kind;  // absent: auto
-};
-
-struct DeliveryOptions {
-  DeliveryChoice kind;
-  void declare(OptionReader& o);
 };
 
 }  // namespace
@@ -99,26 +90,7 @@ struct OptionType<ThreadCount> {
   static std::string type() { return "auto|integer"; }
 };
 
-template <>
-struct OptionType<DeliveryChoice> {
-  static DeliveryChoice read(const Spec& spec) {
-    if (spec.is_map()) return read_options<DeliveryOptions>(spec).kind;
-    std::vector<std::string> names = {"auto"};
-    for (const auto& [name, kind] : EnumNames<DeliveryKind>::kNames) names.emplace_back(name);
-    if (!spec.is_scalar()) throw_unknown_option_value(spec, names);
-    if (spec.as_string() == names.front()) return {};
-    if (std::find(names.begin(), names.end(), spec.as_string()) == names.end()) throw_unknown_option_value(spec, names);
-    return {OptionType<DeliveryKind>::read(spec)};
-  }
-  static Spec write(const DeliveryChoice& value) {
-    return value.kind ? OptionType<DeliveryKind>::write(*value.kind) : Spec::scalar("auto", false, {});
-  }
-  static std::string type() { return "auto|" + OptionType<DeliveryKind>::type(); }
-};
-
 namespace {
-
-void DeliveryOptions::declare(OptionReader& o) { o.required("kind", kind, "how a batch reaches the step"); }
 
 // The top level.
 struct ConfigOptions {
@@ -126,7 +98,7 @@ struct ConfigOptions {
   DeviceName device;
   ThreadCount threads;
   ListNode input;
-  DeliveryChoice delivery;
+  DeliveryOptions delivery;
   ListNode model;
   KindNode loss;
   MetricList metrics;
@@ -201,7 +173,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.device = options.device.text;
   config.threads = options.threads.count;
   config.input = options.input.spec;
-  config.delivery = options.delivery.kind.value_or(DeliveryKind::native);
+  config.delivery = options.delivery;
   Spec train;
   config.train = read_options<TrainOptions>(options.train, &train);
   config.resolved.set("train", std::move(train));

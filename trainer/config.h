@@ -40,7 +40,7 @@ struct Config {
   std::string device = "auto";  // as written; parse_device() reads it
   int threads = 0;              // 0: auto
   Spec input;                   // the list of ops, as written; InputGraph::build() reads it
-  DeliveryKind delivery = DeliveryKind::native;
+  DeliveryOptions delivery;
   std::vector<LayerNode> layers;  // names are empty where none was given; Model::build() fills them in
   LossConfig loss;
   std::vector<NamedMetric> metrics;

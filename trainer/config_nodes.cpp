@@ -39,21 +39,6 @@ bool is_one_of(std::string_view key, const std::vector<OptionInfo>& infos) {
   return std::any_of(infos.begin(), infos.end(), [&](const OptionInfo& info) { return info.name == key; });
 }
 
-// Rejects a key that neither the node nor the kind knows; the nearest is sought among both.
-void check_keys(const Spec& options, const std::vector<OptionInfo>& own, const std::vector<OptionInfo>& common) {
-  for (const auto& [key, value] : options.entries()) {
-    if (is_one_of(key, own) || is_one_of(key, common)) continue;
-    std::vector<std::string> names;
-    for (const OptionInfo& info : own) names.push_back(info.name);
-    for (const OptionInfo& info : common) names.push_back(info.name);
-    const std::string near = nearest(key, names);
-    throw ConfigError(cat(options.path(), ": unknown key ", key), value.key_place(),
-                      !near.empty()   ? cat("did you mean ", near, "?")
-                      : names.empty() ? std::string("there are no options here")
-                                      : cat("the keys here are ", join(names)));
-  }
-}
-
 template <class Base>
 struct Made {
   std::unique_ptr<Base> object;
@@ -67,7 +52,9 @@ Made<Base> make_node(const Spec& node, const Registry<Base>& registry, std::stri
   KindAndOptions wanted = kind_and_options(node, what);
   const auto& entry = registry.find(wanted.kind, node);
   const std::vector<OptionInfo> common = describe_options<Keys>();
-  check_keys(wanted.options, entry.describe(), common);
+  std::vector<OptionInfo> known = entry.describe();
+  known.insert(known.end(), common.begin(), common.end());
+  check_keys(wanted.options, known);
 
   Spec node_part = Spec::map(wanted.options.place());
   node_part.set_path(wanted.options.path());

@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <string>
-#include <system_error>
 #include <utility>
 
 namespace millrace {
@@ -30,8 +28,5 @@ class Descriptor {
  private:
   int value_ = -1;
 };
-
-// "No such file or directory" for ENOENT; unlike strerror, safe in threads.
-inline std::string errno_text(int code) { return std::generic_category().message(code); }
 
 }  // namespace millrace

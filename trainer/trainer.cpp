@@ -27,8 +27,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
-// Batches that a delivery holds: feed makes one and hands on a copy.
-constexpr uint64_t kMostSlots = 2;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -50,34 +48,37 @@ uint64_t epoch_of(const RowBlock& batch) {
 }  // namespace
 
 struct Trainer::Impl {
-  Impl(Config read_config, InputGraph built_graph, Device device)
+  Impl(Config read_config, InputGraph graph, Device device)
       : config(std::move(read_config)),
         executor(config.threads),
         context(device, executor),
-        graph(std::move(built_graph)),
-        rows(graph.output().rows),
-        batch_size(graph.output().batch_size),
-        warnings(graph.warnings()) {}
+        delivery(Delivery::make(config.delivery, std::move(graph),
+                                {.executor = executor, .pipeline = pipeline_options()})) {}
 
+  PipelineOptions pipeline_options();
   void build_model();
-  void begin(const TrainCallbacks& callbacks);
+  void begin(const TrainCallbacks& given);
+  TrainResult train();
   const RowBlock* next_batch();
-  void train_on(const RowBlock& batch, const TrainCallbacks& callbacks);
+  void train_on(const RowBlock& batch);
   void fill_report(const RowBlock& batch, Clock::time_point now);
   TrainResult result(std::string reason);
+
+  const Port& input() const { return delivery->graph().output(); }
+  void log(std::string_view text) const {
+    if (callbacks.on_log) callbacks.on_log(text);
+  }
 
   Config config;
   Executor executor;
   Context context;
-  InputGraph graph;  // moved into the delivery when run() begins
-  RowSpec rows;
-  int64_t batch_size;
-  std::vector<std::string> warnings;
+  std::unique_ptr<Delivery> delivery;
   std::optional<Model> model;  // made by build_model()
   std::unique_ptr<TrainStep> step;
-  std::unique_ptr<Delivery> delivery;
   std::atomic<bool> stopping{false};
-  std::atomic<Delivery*> running{nullptr};
+
+  bool begun = false;
+  TrainCallbacks callbacks;  // given to run()
 
   Clock::time_point started, window_began, progress_shown;
   Clock::duration waited{}, waited_before_window{};
@@ -86,18 +87,26 @@ struct Trainer::Impl {
   StepReport report;
 };
 
+PipelineOptions Trainer::Impl::pipeline_options() {
+  PipelineOptions options;
+  options.on_bad_row = [this](const BadRow& bad) { log(cat("left out ", bad.place.text(), ": ", bad.reason)); };
+  options.on_print = [this](std::string_view text) { log(text); };
+  options.pinned = !context.device().is_cpu();
+  return options;
+}
+
 void Trainer::Impl::build_model() {
   std::vector<std::string> names;
-  model.emplace(
-      Model::build({.layers = std::move(config.layers), .inputs = model_inputs(rows), .seed = config.seed}, context));
+  model.emplace(Model::build(
+      {.layers = std::move(config.layers), .inputs = model_inputs(input().rows), .seed = config.seed}, context));
   for (const Model::Node& node : model->nodes()) names.push_back(node.name);
-  complete_resolved(config, graph.resolved(), names);
+  complete_resolved(config, delivery->graph().resolved(), names);
   try {
     step = std::make_unique<TrainStep>(StepArgs{.model = *model,
                                                 .context = context,
                                                 .loss = *config.loss.loss,
                                                 .optimizer = *config.optimizer,
-                                                .rows = rows,
+                                                .rows = input().rows,
                                                 .label = config.loss.label,
                                                 .weight = config.loss.weight,
                                                 .metrics = &config.metrics});
@@ -138,43 +147,32 @@ Trainer::~Trainer() = default;
 
 const Config& Trainer::config() const { return impl_->config; }
 Model& Trainer::model() { return *impl_->model; }
-const InputGraph& Trainer::input() const {
-  return impl_->delivery ? impl_->delivery->pipeline().graph() : impl_->graph;
-}
-const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
+const InputGraph& Trainer::input() const { return impl_->delivery->graph(); }
+const std::vector<std::string>& Trainer::warnings() const { return input().warnings(); }
 int64_t Trainer::steps() const { return static_cast<int64_t>(impl_->step->steps()); }
 
 uint64_t Trainer::memory_bound() const {
   const FloatMode mode;
   const Impl& impl = *impl_;
-  const uint64_t batch_bytes = static_cast<uint64_t>(impl.batch_size) * (impl.rows.row_bytes() + sizeof(RowId));
   // The model, and its copy on the host when it is hashed or saved.
   const uint64_t model_bytes = 2 * impl.model->bytes();
-  return input().memory_bound(impl.executor.threads()) + kMostSlots * batch_bytes + model_bytes +
-         impl.step->memory_bound(impl.batch_size) + shared_gemm_bytes(impl.context.device());
+  return impl.delivery->memory_bound() + model_bytes + impl.step->memory_bound(impl.input().batch_size) +
+         shared_gemm_bytes(impl.context.device());
 }
 
-void Trainer::Impl::begin(const TrainCallbacks& callbacks) {
-  if (delivery) throw InternalError("a trainer runs once", {}, "make another one from the same configuration");
-  const auto log = [&callbacks](std::string_view text) {
-    if (callbacks.on_log) callbacks.on_log(text);
-  };
+void Trainer::Impl::begin(const TrainCallbacks& given) {
+  if (begun) throw InternalError("a trainer runs once", {}, "make another one from the same configuration");
+  begun = true;
+  callbacks = given;
   if (callbacks.on_start) {
     callbacks.on_start({.device = context.device().text(),
                         .threads = executor.threads(),
                         .parameters = model->parameter_count(),
-                        .batch_size = batch_size,
+                        .batch_size = input().batch_size,
                         .steps = config.train.steps});
   }
-  for (const std::string& warning : warnings) log(cat("warning: ", warning));
-  PipelineOptions options;
-  options.on_bad_row = [log](const BadRow& bad) { log(cat("left out ", bad.place.text(), ": ", bad.reason)); };
-  options.on_print = log;
-  options.pinned = !context.device().is_cpu();
-  delivery =
-      Delivery::make(std::move(graph), {.kind = config.delivery, .executor = executor, .pipeline = std::move(options)});
-  running.store(delivery.get());
-  step->prepare(batch_size);
+  for (const std::string& warning : delivery->graph().warnings()) log(cat("warning: ", warning));
+  step->prepare(input().batch_size);
   for (const NamedMetric& metric : config.metrics) report.metrics.emplace_back(metric.name, 0.0);
   started = window_began = progress_shown = Clock::now();
 }
@@ -186,11 +184,11 @@ const RowBlock* Trainer::Impl::next_batch() {
   return batch;
 }
 
-void Trainer::Impl::train_on(const RowBlock& batch, const TrainCallbacks& callbacks) {
+void Trainer::Impl::train_on(const RowBlock& batch) {
   try {
     executor.run([&] { step->run(batch); });
   } catch (DataError& error) {
-    if (step->error_row() >= 0) error.set_place(delivery->pipeline().place(batch.id(step->error_row())));
+    if (step->error_row() >= 0) error.set_place(delivery->place(batch.id(step->error_row())));
     throw;
   }
   last_batch = batch.size();
@@ -239,27 +237,32 @@ TrainResult Trainer::Impl::result(std::string reason) {
   }
   out.weights = weights_hash(*model, context);
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited).count() / out.seconds : 0;
-  out.input = delivery->pipeline().summary();
+  out.input = delivery->summary();
   out.epochs = out.input.passes;
   return out;
 }
 
+TrainResult Trainer::Impl::train() {
+  const auto finished = [&] {
+    return config.train.steps && step->steps() >= static_cast<uint64_t>(*config.train.steps);
+  };
+  while (!finished() && !stopping.load()) {
+    const RowBlock* batch = next_batch();
+    if (batch == nullptr) return result(stopping.load() ? "stopped" : "end of data");
+    train_on(*batch);
+  }
+  return result(finished() ? "steps" : "stopped");
+}
+
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   const FloatMode mode;
-  Impl& impl = *impl_;
-  impl.begin(callbacks);
-  const auto finished = [&] { return impl.config.train.steps && steps() >= *impl.config.train.steps; };
-  while (!finished() && !impl.stopping.load()) {
-    const RowBlock* batch = impl.next_batch();
-    if (batch == nullptr) return impl.result(impl.stopping.load() ? "stopped" : "end of data");
-    impl.train_on(*batch, callbacks);
-  }
-  return impl.result(finished() ? "steps" : "stopped");
+  impl_->begin(callbacks);
+  return impl_->train();
 }
 
 void Trainer::stop() noexcept {
   impl_->stopping.store(true);
-  if (Delivery* delivery = impl_->running.load()) delivery->stop();
+  impl_->delivery->stop();
 }
 
 void Trainer::save(const std::string& path) {

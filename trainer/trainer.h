@@ -4,8 +4,10 @@
 //   millrace::TrainResult result = trainer.run();
 //   trainer.save("model.safetensors");
 //
-// One thread uses a Trainer; stop() may be called from any thread and from a signal handler. Several trainers may live
-// in one process. Nothing is printed: reports go to callbacks, failures are Errors.
+// One thread uses a Trainer; stop() may be called from any thread, but not from a signal handler: it takes locks. A
+// program that ends a training on a signal sets a flag in the handler and calls stop() from on_step or on_progress, or
+// gives the signal to a thread of its own (signalfd, sigwait). Several trainers may live in one process. Nothing is
+// printed: reports go to callbacks, failures are Errors.
 #pragma once
 
 #include <cstdint>
@@ -83,15 +85,16 @@ class Trainer {
   const InputGraph& input() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
-  // Bytes of input graph, model and plans at most (P5): the same before, during and after run(). Beside them stands a
-  // fixed part: the configuration, threads, and what libraries keep for themselves.
+  // Bytes of input graph, batches, model and plans at most (P5): the same before, during and after run(). Beside them
+  // stands a fixed part: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
-  // Trains until the data or train.steps end, or stop(). REQUIRES: not called before. When an error is thrown, the
-  // model is as the last finished step left it, and steps() says how many there were.
+  // Trains until the data or train.steps end, or stop(). Once: a second call throws InternalError, also when the first
+  // one failed. When an error is thrown, the model is as the last finished step left it, and steps() says how many
+  // there were.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
-  // Ends run() after the step that runs now. Idempotent.
+  // Ends run() after the step that runs now; callbacks may call it too. Idempotent.
   void stop() noexcept;
 
   // Writes the model with its resolved configuration to a temporary file, syncs and renames it.

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/trainer/read_file.h"
-#include "millrace/trainer/utf8.h"
 
 namespace millrace {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "millrace/core/text.h"
-#include "millrace/trainer/utf8.h"
+#include "millrace/core/utf8.h"
 #include "millrace/trainer/yaml.h"
 
 namespace millrace {

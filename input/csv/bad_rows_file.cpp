@@ -1,76 +1,13 @@
 #include "millrace/input/csv/bad_rows_file.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 
 namespace millrace {
-
-namespace {
-
-unsigned byte_at(std::string_view text, size_t at) {
-  return at < text.size() ? static_cast<unsigned char>(text[at]) : 0;
-}
-
-// How many bytes the UTF-8 character at text[at] has; 0 when there is none.
-size_t character_bytes(std::string_view text, size_t at) {
-  const unsigned first = byte_at(text, at);
-  if (first < 0x80) return 1;
-  const size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  // The second byte's range shuts out long forms, surrogates and what lies beyond U+10FFFF.
-  unsigned low = 0x80, high = 0xbf;
-  if (first == 0xe0) low = 0xa0;
-  if (first == 0xed) high = 0x9f;
-  if (first == 0xf0) low = 0x90;
-  if (first == 0xf4) high = 0x8f;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  if (byte_at(text, at + 1) < low || byte_at(text, at + 1) > high) return 0;
-  for (size_t i = 2; i < bytes; ++i) {
-    if ((byte_at(text, at + i) & 0xc0) != 0x80) return 0;
-  }
-  return bytes;
-}
-
-void append_escaped(char c, std::string& out) {
-  static constexpr std::string_view kHex = "0123456789abcdef";
-  switch (c) {
-    case '"': out += "\\\""; return;
-    case '\\': out += "\\\\"; return;
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    default: break;
-  }
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20) {
-    out += c;
-  } else {
-    out += "\\u00";
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-}
-
-}  // namespace
-
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (size_t at = 0; at < text.size();) {
-    const size_t bytes = character_bytes(text, at);
-    if (bytes == 1) {
-      append_escaped(text[at], out);
-    } else {
-      out += bytes == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(at, bytes);
-    }
-    at += std::max<size_t>(bytes, 1);
-  }
-  out += '"';
-  return out;
-}
 
 void BadRowsFile::add(const BadRow& row) {
   if (!out_.is_open()) open(std::ios::trunc);

@@ -8,7 +8,6 @@
 
 #include <fstream>
 #include <string>
-#include <string_view>
 
 #include "millrace/input/graph/chunk.h"
 
@@ -32,8 +31,5 @@ class BadRowsFile {
   std::string path_;
   std::ofstream out_;
 };
-
-// `text` as a JSON string, in quotes; bytes that are not UTF-8 become U+FFFD.
-std::string json_string(std::string_view text);
 
 }  // namespace millrace

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -21,8 +20,7 @@ namespace {
 constexpr size_t kMaxRead = size_t{1} << 30;
 
 [[noreturn]] void fail(const std::string& path, std::string_view what, int code) {
-  const char* reason = strerrordesc_np(code);
-  throw IoError(cat(what, ": ", reason != nullptr ? std::string(reason) : cat("error ", code)), {path});
+  throw IoError(cat(what, ": ", errno_text(code)), {path});
 }
 
 class LocalFile : public File {
@@ -83,12 +81,6 @@ class LocalFileSystem : public FileSystem {
     if (stat(path.c_str(), &status) != 0) return Type::none;
     if (S_ISREG(status.st_mode)) return Type::file;
     return S_ISDIR(status.st_mode) ? Type::folder : Type::other;
-  }
-
-  bool same(const std::string& a, const std::string& b) override {
-    struct stat first, second;
-    if (stat(a.c_str(), &first) != 0 || stat(b.c_str(), &second) != 0) return a == b;
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
   }
 
   std::vector<std::string> match(const std::string& pattern) override { return glob_paths(pattern); }

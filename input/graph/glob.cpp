@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include "millrace/core/errors.h"
@@ -144,13 +143,13 @@ std::vector<std::string> list_folder(const std::string& folder) {
   std::vector<std::string> names;
   if (!open) {
     if (errno == ENOENT || errno == ENOTDIR) return names;
-    throw IoError(cat("cannot read the folder: ", strerrordesc_np(errno)), {folder});
+    throw IoError(cat("cannot read the folder: ", errno_text(errno)), {folder});
   }
   for (errno = 0; const dirent* entry = readdir(open.get()); errno = 0) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
   }
-  if (errno != 0) throw IoError(cat("cannot read the folder: ", strerrordesc_np(errno)), {folder});
+  if (errno != 0) throw IoError(cat("cannot read the folder: ", errno_text(errno)), {folder});
   std::sort(names.begin(), names.end());
   return names;
 }

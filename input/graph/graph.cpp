@@ -165,22 +165,6 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   return *graph.transform_streams.back();
 }
 
-// Throws when an op would write over a file that another one reads.
-void check_output_files(const GraphImpl& graph, FileSystem& files) {
-  for (const GraphNode& writer : graph.nodes) {
-    for (const std::string& path : writer.op->output_files()) {
-      for (const GraphNode& reader : graph.nodes) {
-        if (reader.names == nullptr) continue;
-        for (const auto& file : reader.names->files()) {
-          if (!files.same(path, file->path)) continue;
-          throw writer.spec.error(cat(writer.name, " would write over ", path, ", an input file of ", reader.name),
-                                  "give it a path of its own");
-        }
-      }
-    }
-  }
-}
-
 void make_streams(GraphImpl& graph) {
   const GraphNode& last = graph.nodes.back();
   if (last.output.type != PortType::batches) {
@@ -205,7 +189,6 @@ InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const
   connect(impl->nodes);
   check_uses(impl->nodes);
   bind(*impl, args);
-  check_output_files(*impl, args.files != nullptr ? *args.files : FileSystem::local());
   make_streams(*impl);
   return InputGraph(std::move(impl));
 }
@@ -218,6 +201,16 @@ InputGraph::~InputGraph() = default;
 const Port& InputGraph::output() const { return impl_->output(); }
 const Spec& InputGraph::resolved() const { return impl_->resolved; }
 const std::vector<std::string>& InputGraph::warnings() const { return impl_->warnings; }
+
+InputFiles InputGraph::files() const {
+  InputFiles out;
+  for (const GraphNode& node : impl_->nodes) {
+    for (std::string& path : node.op->written_files()) out.written.push_back(std::move(path));
+    if (node.names == nullptr) continue;
+    for (const auto& file : node.names->files()) out.read.push_back(file->path);
+  }
+  return out;
+}
 
 void InputGraph::check_files() const {
   for (const GraphNode& node : impl_->nodes) {

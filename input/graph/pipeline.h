@@ -28,6 +28,12 @@ struct GraphArgs {
   FileSystem* files = nullptr;  // nullptr: FileSystem::local()
 };
 
+// What a graph has to do with files, by the paths that it uses.
+struct InputFiles {
+  std::vector<std::string> read;     // as matched
+  std::vector<std::string> written;  // by an op, while it runs
+};
+
 // Ops, named, connected and bound; nothing runs yet. Move-only.
 class InputGraph {
  public:
@@ -42,6 +48,7 @@ class InputGraph {
   const Port& output() const;
   // The list with every option of every op, names included.
   const Spec& resolved() const;
+  InputFiles files() const;
   // Opens every file and checks every header. Throws as build() does.
   void check_files() const;
   // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads (P5), its slots apart.

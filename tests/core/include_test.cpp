@@ -40,7 +40,7 @@ const Library kLibraries[] = {
      {{"", ".cu"}, {"", ".cuh"}, {"core/cuda/", ""}}},
     {"yaml-cpp", {"<yaml-cpp/"}, {{"trainer/", ".cpp"}}},
     {"fast_float", {"<fast_float/"}, {{"input/", ".cpp"}}},
-    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/", ".cpp"}, {"trainer/cli/", ""}}},
+    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/", "model_file.cpp"}}},
     {"fmt", {"<fmt/"}, {{"trainer/", "main.cpp"}, {"trainer/cli/", ""}}},
     {"CLI11", {"<CLI/"}, {{"trainer/", "main.cpp"}, {"trainer/cli/", ""}}},
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <limits>
 #include <string>
 
@@ -70,6 +71,11 @@ TEST(CountOf, AgreesWithTheNumber) {
   EXPECT_EQ(count_of(0, "row"), "0 rows");
   EXPECT_EQ(count_of(1, "row"), "1 row");
   EXPECT_EQ(count_of(2, "row"), "2 rows");
+}
+
+TEST(ErrnoText, NamesTheReason) {
+  EXPECT_EQ(errno_text(ENOENT), "No such file or directory");
+  EXPECT_EQ(errno_text(123456), "error 123456");
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ std::string error_of(const Spec& options, const std::vector<Shape>& inputs = {Sh
 
 TEST(Dense, RejectsWrongOptions) {
   EXPECT_EQ(error_of(Spec::map()), "the key units is required (integer); units: values of the output");
-  EXPECT_EQ(error_of(units(0)), "units: expected at least 1 and at most 1073741824, got \"0\"");
+  EXPECT_EQ(error_of(units(0)), "units: expected at least 1 and at most 1073741824, got 0");
   EXPECT_EQ(error_of(units(1).set("activation", "rellu")),
             "activation: expected none, relu, tanh or gelu, got the text \"rellu\"; did you mean relu?");
   EXPECT_EQ(error_of(units(1).set("biass", true)), "unknown key biass; did you mean bias?");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -97,6 +98,38 @@ TEST(Failure, AnExceptionOfACallbackReachesTheCaller) {
   };
   EXPECT_THROW(trainer.run(callbacks), std::runtime_error);
   EXPECT_EQ(trainer.steps(), 3);
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+TEST(Failure, AFlagThatASignalHandlerSetsEndsTheRun) {
+  TempFolder folder;
+  write_data(folder);
+  Trainer trainer = make_trainer(folder, {.more = "train: {log_every: 1}\n"});
+  TrainCallbacks callbacks;
+  callbacks.on_step = [&](const StepReport& report) {
+    if (report.step == 3) std::raise(SIGUSR1);
+    if (interrupted != 0) trainer.stop();
+  };
+  const auto before = std::signal(SIGUSR1, [](int) { interrupted = 1; });
+  const TrainResult result = trainer.run(callbacks);
+  std::signal(SIGUSR1, before);
+  EXPECT_EQ(result.reason, "stopped");
+  EXPECT_EQ(result.steps, 3);
+}
+
+TEST(Failure, ARunThatFailedToBeginLeavesATrainerThatAnswers) {
+  TempFolder folder;
+  write_data(folder);
+  Trainer trainer = make_trainer(folder);
+  TrainCallbacks callbacks;
+  callbacks.on_start = [](const StartReport&) { throw std::runtime_error("not now"); };
+  EXPECT_THROW(trainer.run(callbacks), std::runtime_error);
+  EXPECT_THROW(trainer.run(), InternalError);
+  EXPECT_EQ(trainer.input().output().batch_size, 16);
+  EXPECT_GT(trainer.memory_bound(), 0u);
+  EXPECT_EQ(trainer.steps(), 0);
+  trainer.stop();
 }
 
 TEST(Failure, ATrainerRunsOnce) {

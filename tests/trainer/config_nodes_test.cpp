@@ -2,8 +2,8 @@
 
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
-#include "tests/trainer/fake_kinds.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/fake_kinds.h"
 
 namespace millrace {
 namespace {
@@ -34,7 +34,7 @@ TEST(ConfigNodes, LayersAreChecked) {
   EXPECT_EQ(layer_error("- conv"), "f:1:3: [0]: unknown layer \"conv\"; known: dense and relu");
   EXPECT_EQ(layer_error("[]"), "f:1:1: the model has no layers; for example `- dense: {units: 1}`");
   EXPECT_EQ(layer_error("- dense: 5"),
-            "f:1:10: [0].dense: expected the options of dense as a map, got \"5\"; write `dense: {option: value}`");
+            "f:1:10: [0].dense: expected the options of dense as a map, got 5; write `dense: {option: value}`");
 }
 
 TEST(ConfigNodes, LossMetricsAndOptimizer) {

@@ -2,8 +2,8 @@
 
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
-#include "tests/trainer/fake_kinds.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/fake_kinds.h"
 
 namespace millrace {
 namespace {
@@ -28,7 +28,7 @@ TEST(Config, HasEachDefault) {
   EXPECT_EQ(config.seed, 0u);
   EXPECT_EQ(config.device, "auto");
   EXPECT_EQ(config.threads, 0);
-  EXPECT_EQ(config.delivery, DeliveryKind::native);
+  EXPECT_EQ(config.delivery.kind, DeliveryKind::automatic);
   EXPECT_EQ(config.loss.label, "label");
   EXPECT_EQ(config.loss.weight, "");
   EXPECT_TRUE(config.metrics.empty());
@@ -59,7 +59,7 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.device, "cuda:1");
   EXPECT_EQ(config.threads, 4);
   EXPECT_EQ(config.input.size(), 2u);
-  EXPECT_EQ(config.delivery, DeliveryKind::feed);
+  EXPECT_EQ(config.delivery.kind, DeliveryKind::feed);
   ASSERT_EQ(config.layers.size(), 3u);
   EXPECT_EQ(config.layers[0].name, "hidden");
   EXPECT_EQ(config.layers[0].kind, "dense");
@@ -132,20 +132,25 @@ TEST(Config, TheInputAloneNeedsNoModelButChecksIt) {
 }
 
 TEST(Config, IllTypedValues) {
-  EXPECT_EQ(rejects("seed: -1\n"), "f.yaml:6:7: seed: expected at least 0, got \"-1\"");
+  EXPECT_EQ(rejects("seed: -1\n"), "f.yaml:6:7: seed: expected at least 0, got -1");
   EXPECT_EQ(rejects("seed: \"1\"\n"), "f.yaml:6:7: seed: expected an integer, got the text \"1\"");
   EXPECT_EQ(rejects("seed:\n"), "f.yaml:6:1: seed: the key has no value; expected integer");
   EXPECT_EQ(rejects("device: gpu\n"), "f.yaml:6:9: device: expected auto, cpu or cuda:0, got \"gpu\"");
   EXPECT_EQ(rejects("device: cuda:x\n"), "f.yaml:6:9: device: expected auto, cpu or cuda:0, got \"cuda:x\"");
-  EXPECT_EQ(rejects("threads: 0\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got \"0\"");
+  EXPECT_EQ(rejects("threads: 0\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got 0");
   EXPECT_EQ(rejects("threads: many\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got \"many\"");
   EXPECT_EQ(rejects("delivery: fed\n"),
             "f.yaml:6:11: delivery: expected auto, native or feed, got \"fed\"; did you mean feed?");
   EXPECT_EQ(rejects("delivery: {kind: fed}\n"),
             "f.yaml:6:18: delivery.kind: expected auto, native or feed, got \"fed\"; did you mean feed?");
-  EXPECT_EQ(rejects("train: 5\n"), "f.yaml:6:8: train: expected a map, got \"5\"");
-  EXPECT_EQ(rejects("train: {steps: 0}\n"), "f.yaml:6:16: train.steps: expected at least 1, got \"0\"");
-  EXPECT_EQ(rejects("train: {log_every: 1.5}\n"), "f.yaml:6:20: train.log_every: expected an integer, got \"1.5\"");
+  EXPECT_EQ(rejects("delivery: {kind: {kind: feed}}\n"),
+            "f.yaml:6:18: delivery.kind: expected auto, native or feed, got a map");
+  EXPECT_EQ(rejects("delivery: {kind: queue, capacity: 5}\n"),
+            "f.yaml:6:18: delivery.kind: expected auto, native or feed, got \"queue\"");
+  EXPECT_EQ(rejects("delivery: []\n"), "f.yaml:6:11: delivery: expected auto, native or feed, got a list");
+  EXPECT_EQ(rejects("train: 5\n"), "f.yaml:6:8: train: expected a map, got 5");
+  EXPECT_EQ(rejects("train: {steps: 0}\n"), "f.yaml:6:16: train.steps: expected at least 1, got 0");
+  EXPECT_EQ(rejects("train: {log_every: 1.5}\n"), "f.yaml:6:20: train.log_every: expected an integer, got 1.5");
   EXPECT_EQ(rejects("save: \"\"\n"), "f.yaml:6:7: save: expected the path of a file, got an empty text");
   EXPECT_EQ(
       rejects("metrics: {accuracy: {}, b: {}}\n"),

@@ -120,7 +120,7 @@ TEST(Overrides, MistakesNameTheNearest) {
             "--set optimizer.sdg.learning_rate=1: optimizer is sgd, not \"sdg\"; did you mean optimizer.sgd?");
   EXPECT_EQ(rejects("loss.mse.weight=w"),
             "--set loss.mse.weight=w: loss is sigmoid_cross_entropy, not \"mse\"; replace it whole: loss={mse: {..}}");
-  EXPECT_EQ(rejects("seed.x=1"), "--set seed.x=1: seed is \"1\", so it has no key \"x\"");
+  EXPECT_EQ(rejects("seed.x=1"), "--set seed.x=1: seed is 1, so it has no key \"x\"");
   EXPECT_EQ(rejects("train[0]=1"), "--set train[0]=1: train is a map, so it has no positions");
 }
 

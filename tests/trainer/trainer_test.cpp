@@ -1,7 +1,9 @@
 #include "millrace/trainer/trainer.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
@@ -131,6 +133,36 @@ TEST(Trainer, BoundsItsMemory) {
   // The last batch has 4 rows of 16.
   EXPECT_EQ(trainer.run().last_batch, 4);
   EXPECT_EQ(trainer.memory_bound(), bound);
+}
+
+// Bytes that malloc has given out and not got back.
+uint64_t allocated() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+TEST(Trainer, HoldsNoMoreThanItsBoundWhereBatchesAreMostOfIt) {
+  // What is there whatever the configuration: threads, libraries, names.
+  constexpr uint64_t kFixed = 4u << 20;
+  constexpr int64_t kBatch = 100000;
+  for (const std::string delivery : {"native", "feed"}) {
+    const uint64_t before = allocated();
+    Trainer trainer = Trainer::from_spec(parse_yaml(
+        cat("device: cpu\nthreads: 2\ninput:\n  - synthetic: {task: sum, features: 40}\n  - batch: {capacity: 1, "
+            "batch_size: ",
+            kBatch, "}\nmodel:\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\n",
+            "optimizer: {sgd: {learning_rate: 0.1}}\ntrain: {steps: 2, log_every: 1}\ndelivery: ", delivery, '\n'),
+        "t.yaml"));
+    const uint64_t bound = trainer.memory_bound();
+    uint64_t held = 0;
+    TrainCallbacks callbacks;
+    callbacks.on_step = [&](const StepReport&) { held = std::max(held, allocated() - before); };
+    trainer.run(callbacks);
+    EXPECT_LE(held, bound + kFixed) << delivery;
+    const uint64_t slot = kBatch * (trainer.input().output().rows.row_bytes() + sizeof(RowId));
+    EXPECT_GT(held, slot) << "the test measures nothing";
+    EXPECT_GT(slot, 2 * kFixed);
+  }
 }
 
 TEST(Trainer, MovesAndServesSeveralAtOnce) {

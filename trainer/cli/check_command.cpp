@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "millrace/trainer/cli/check_report.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/exit_code.h"

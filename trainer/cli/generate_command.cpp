@@ -1,9 +1,9 @@
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/number_format.h"
 #include "millrace/trainer/generate.h"
-#include "millrace/trainer/utf8.h"
 
 namespace millrace::cli {
 

@@ -3,6 +3,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/catalog.h"
@@ -10,12 +11,11 @@
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/csv_layout.h"
 #include "millrace/trainer/cli/exit_code.h"
-#include "millrace/trainer/cli/input_files.h"
 #include "millrace/trainer/cli/input_report.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/config.h"
+#include "millrace/trainer/files_in_use.h"
 #include "millrace/trainer/overrides.h"
-#include "millrace/trainer/utf8.h"
 #include "millrace/trainer/yaml.h"
 
 namespace millrace::cli {
@@ -113,6 +113,11 @@ InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) 
   return result;
 }
 
+void check_out(const Arguments& arguments, const InputGraph& graph) {
+  const std::string loss = would_overwrite(arguments.out, graph.files(), arguments.config);
+  if (!loss.empty()) throw UsageError(cat("--out ", quote(arguments.out, 4096), ' ', loss), {}, "give it another name");
+}
+
 InputResult write_file(InputRun& run, const Arguments& arguments) {
   Output file = Output::file(arguments.out);
   try {
@@ -152,7 +157,7 @@ int finish(Session& session) {
 
 int run_input(const Arguments& arguments, Session& session) {
   InputRun run(arguments);
-  if (!arguments.out.empty()) check_not_an_input(arguments.out, run.graph().resolved(), arguments.config);
+  if (!arguments.out.empty()) check_out(arguments, run.graph());
   run.start();
   const auto guard = session.signals.while_running([&run] { run.pipeline().cancel(); });
   if (arguments.explain) {

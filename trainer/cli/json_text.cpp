@@ -2,7 +2,8 @@
 
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "millrace/core/utf8.h"
 
 namespace millrace::cli {
 
@@ -14,10 +15,6 @@ std::string number_text(T number) {
   if (std::isinf(number)) return number > 0 ? "\"Infinity\"" : "\"-Infinity\"";
   char buffer[40];
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr};
-}
-
-std::string quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -35,13 +32,13 @@ JsonText& JsonText::close(char bracket) {
 }
 
 JsonText& JsonText::key(std::string_view name) {
-  raw(quoted(name));
+  raw(json_string(name));
   text_ += ':';
   first_ = true;
   return *this;
 }
 
-JsonText& JsonText::value(std::string_view text) { return raw(quoted(text)); }
+JsonText& JsonText::value(std::string_view text) { return raw(json_string(text)); }
 JsonText& JsonText::value(double number) { return raw(number_text(number)); }
 JsonText& JsonText::value(float number) { return raw(number_text(number)); }
 

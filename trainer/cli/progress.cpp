@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/number_format.h"
 #include "millrace/trainer/cli/output.h"
 #include "millrace/trainer/cli/result_text.h"
 #include "millrace/trainer/cli/terminal.h"
-#include "millrace/trainer/utf8.h"
 
 namespace millrace::cli {
 

@@ -3,11 +3,11 @@
 #include <new>
 
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/json_text.h"
 #include "millrace/trainer/cli/terminal.h"
 #include "millrace/trainer/cli/usage_error.h"
-#include "millrace/trainer/utf8.h"
 
 namespace millrace::cli {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/number_format.h"
-#include "millrace/trainer/utf8.h"
 
 namespace millrace::cli {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "millrace/core/text.h"
-#include "millrace/trainer/utf8.h"
+#include "millrace/core/utf8.h"
 
 namespace millrace::cli {
 
@@ -26,9 +26,8 @@ bool wants_color(int descriptor) {
 }
 
 std::string paint(std::string_view text, Color color, bool enabled) {
-  if (!enabled || color == Color::none) return std::string(text);
-  const std::string_view code = color == Color::red ? "31" : color == Color::yellow ? "33" : "36";
-  return cat("\x1b[1;", code, 'm', text, "\x1b[0m");
+  if (!enabled) return std::string(text);
+  return cat("\x1b[1;", color == Color::red ? "31" : "36", 'm', text, "\x1b[0m");
 }
 
 std::string cut_to_width(std::string_view text, size_t columns) {

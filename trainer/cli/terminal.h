@@ -13,7 +13,7 @@ size_t terminal_width(int descriptor);
 // A terminal that understands colours, and NO_COLOR is not set.
 bool wants_color(int descriptor);
 
-enum class Color { none, red, yellow, cyan };
+enum class Color { red, cyan };
 // `text` in bold and in `color`; as it is when `enabled` is false.
 std::string paint(std::string_view text, Color color, bool enabled);
 

@@ -84,23 +84,5 @@ TEST(BadRowsFile, RefusesWhatItCannotWrite) {
   EXPECT_EQ(error_of([&] { full.add(bad_row({"a", 1, 1}, "r")); }), "/dev/full: cannot write the file of bad rows");
 }
 
-TEST(JsonString, EscapesAndKeepsUtf8) {
-  EXPECT_EQ(json_string("a\"b\\c\n\r\t\x01\x1f\x7f"), "\"a\\\"b\\\\c\\n\\r\\t\\u0001\\u001f\x7f\"");
-  EXPECT_EQ(json_string("\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82"), "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82\"");
-  EXPECT_EQ(json_string(std::string_view("\0", 1)), "\"\\u0000\"");
-}
-
-TEST(JsonString, ReplacesWhatIsNoUtf8) {
-  const std::string replaced = "\xef\xbf\xbd";
-  EXPECT_EQ(json_string("\xff"), cat('"', replaced, '"'));
-  EXPECT_EQ(json_string("a\xc3"), cat("\"a", replaced, '"')) << "cut off";
-  EXPECT_EQ(json_string("\xc3x"), cat('"', replaced, "x\""));
-  EXPECT_EQ(json_string("\xc0\xaf"), cat('"', replaced, replaced, '"')) << "a long form";
-  EXPECT_EQ(json_string("\xe0\x80\xaf"), cat('"', replaced, replaced, replaced, '"'));
-  EXPECT_EQ(json_string("\xed\xa0\x80"), cat('"', replaced, replaced, replaced, '"')) << "a surrogate";
-  EXPECT_EQ(json_string("\xf4\x90\x80\x80"), cat('"', replaced, replaced, replaced, replaced, '"'));
-  EXPECT_EQ(json_string("\xf5"), cat('"', replaced, '"'));
-}
-
 }  // namespace
 }  // namespace millrace

@@ -141,9 +141,9 @@ TEST(FieldSelection, RefusesDefaultsThatAreNoValues) {
   EXPECT_EQ(error_of([] { defaults<float>("float32", plain("abc")); }),
             "c.yaml:3:5: x.default: expected a default of type float32, got \"abc\"");
   EXPECT_EQ(error_of([] { defaults<int32_t>("int32", plain("0.5")); }),
-            "c.yaml:3:5: x.default: expected a default of type int32, got \"0.5\"");
+            "c.yaml:3:5: x.default: expected a default of type int32, got 0.5");
   EXPECT_EQ(error_of([] { defaults<int32_t>("int32", plain("4294967296")); }),
-            "c.yaml:3:5: x.default: expected a default of type int32, got \"4294967296\"");
+            "c.yaml:3:5: x.default: expected a default of type int32, got 4294967296");
   EXPECT_EQ(error_of([] { defaults<float>("float32", plain("nan"), "0", false); }),
             "c.yaml:3:5: x.default: the default nan is not finite; set allow_nonfinite: true");
   EXPECT_THAT(error_of([] {

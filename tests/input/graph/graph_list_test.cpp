@@ -49,7 +49,7 @@ TEST(GraphList, RefusesBadNames) {
   EXPECT_EQ(error_of(list({op("step", {{"name", of("a b")}})})),
             "input[0].step.name: expected a name of letters, digits, _ and -, got the text \"a b\"");
   EXPECT_EQ(error_of(list({op("step", {{"name", of(7)}})})),
-            "input[0].step.name: expected a name of letters, digits, _ and -, got \"7\"");
+            "input[0].step.name: expected a name of letters, digits, _ and -, got 7");
   EXPECT_EQ(error_of(list({op("step", {{"name", of("a")}}), op("group", {{"name", of("a")}})})),
             "input[1]: two ops have the name a; give one of them another name");
   EXPECT_EQ(error_of(list({op("step", {{"from", Spec::list()}})})),

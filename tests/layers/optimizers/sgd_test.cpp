@@ -65,9 +65,9 @@ std::string error_of(const Spec& options) {
 TEST(Sgd, NeedsAPositiveRate) {
   EXPECT_EQ(error_of(Spec::map()), "the key learning_rate is required (number)");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", 0)),
-            "learning_rate: expected more than 0 and at most 1e+30, got \"0\"");
+            "learning_rate: expected more than 0 and at most 1e+30, got 0");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", -0.5)),
-            "learning_rate: expected more than 0 and at most 1e+30, got \"-0.5\"");
+            "learning_rate: expected more than 0 and at most 1e+30, got -0.5");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", Spec::scalar(".inf", false, {}))),
             "learning_rate: expected more than 0 and at most 1e+30, got \".inf\"");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", Spec::scalar(".nan", false, {}))),

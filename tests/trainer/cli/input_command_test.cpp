@@ -118,13 +118,19 @@ TEST_F(InputCommandTest, BatchesBeforeAFailureAreGiven) {
   EXPECT_EQ(lines(json.out).back()["event"], "error");
 }
 
-TEST_F(InputCommandTest, RefusesToOverwriteItsInput) {
-  const CommandResult result = run({"small.yaml", "--out", "./part-1.csv"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err,
-            "error: --out \"./part-1.csv\" would overwrite \"part-1.csv\", which this run reads\n"
-            "hint: give it another name\n");
-  EXPECT_NE(TempFolder::read(folder_.path("part-1.csv")), "");
+TEST_F(InputCommandTest, RefusesToOverwriteWhatItUses) {
+  const auto refused = [&](const std::string& out, const std::string& file, const std::string& use) {
+    const std::string before = TempFolder::read(folder_.path(file));
+    const CommandResult result = run({"small.yaml", "--out", out, "--set", "input.decode_csv.on_bad_row=skip", "--set",
+                                      "input.decode_csv.bad_rows_file=bad.jsonl"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.err, "error: --out \"" + out + "\" would overwrite \"" + file + "\", which this run " + use +
+                              "\nhint: give it another name\n");
+    EXPECT_EQ(TempFolder::read(folder_.path(file)), before);
+  };
+  refused("./part-1.csv", "part-1.csv", "reads");
+  refused("./small.yaml", "small.yaml", "reads");
+  refused("./bad.jsonl", "bad.jsonl", "writes");
 }
 
 TEST_F(InputCommandTest, ExplainNamesEveryRowOfAStep) {

@@ -1,4 +1,4 @@
-#include "millrace/trainer/utf8.h"
+#include "millrace/core/utf8.h"
 
 namespace millrace {
 
@@ -6,12 +6,14 @@ namespace {
 
 constexpr unsigned byte_at(std::string_view text, size_t index) { return static_cast<unsigned char>(text[index]); }
 
-void append_hex(std::string& out, unsigned byte) {
+void append_hex(std::string& out, std::string_view prefix, unsigned byte) {
   static constexpr char kHex[] = "0123456789abcdef";
-  out += "\\x";
+  out += prefix;
   out += kHex[byte >> 4];
   out += kHex[byte & 15];
 }
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 bool is_control(char32_t character) {
   return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x2028 || character == 0x2029;
@@ -56,7 +58,7 @@ std::string escape_controls(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const size_t length = utf8_length(text.substr(i));
     if (length == 0) {
-      append_hex(out, byte_at(text, i++));
+      append_hex(out, "\\x", byte_at(text, i++));
       continue;
     }
     const std::string_view character = text.substr(i, length);
@@ -70,10 +72,33 @@ std::string escape_controls(std::string_view text) {
     if (!is_control(utf8_decode(character, length))) {
       out += character;
     } else {
-      for (size_t k = 0; k < length; ++k) append_hex(out, byte_at(character, k));
+      for (size_t k = 0; k < length; ++k) append_hex(out, "\\x", byte_at(character, k));
     }
   }
   return out;
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = utf8_length(text.substr(i));
+    const std::string_view character = length == 0 ? kReplacement : text.substr(i, length);
+    i += length == 0 ? 1 : length;
+    switch (character[0]) {
+      case '"': out += "\\\""; continue;
+      case '\\': out += "\\\\"; continue;
+      case '\n': out += "\\n"; continue;
+      case '\r': out += "\\r"; continue;
+      case '\t': out += "\\t"; continue;
+      default: break;
+    }
+    if (const unsigned first = byte_at(character, 0); first < 0x20) {
+      append_hex(out, "\\u00", first);
+    } else {
+      out += character;
+    }
+  }
+  return out + '"';
 }
 
 }  // namespace millrace

@@ -1,6 +1,8 @@
-#include "millrace/trainer/utf8.h"
+#include "millrace/core/utf8.h"
 
 #include <gtest/gtest.h>
+
+#include "millrace/core/text.h"
 
 namespace millrace {
 namespace {
@@ -60,6 +62,24 @@ TEST(Utf8, EscapesWhatATerminalWouldObey) {
             "\\xc2\\x9b0m");
   EXPECT_EQ(escape_controls("\xff\xc3"), "\\xff\\xc3");
   EXPECT_EQ(escape_controls(std::string_view("a\0b", 3)), "a\\x00b");
+}
+
+TEST(JsonString, EscapesAndKeepsUtf8) {
+  EXPECT_EQ(json_string("a\"b\\c\n\r\t\x01\x1f\x7f"), "\"a\\\"b\\\\c\\n\\r\\t\\u0001\\u001f\x7f\"");
+  EXPECT_EQ(json_string("\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82"), "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82\"");
+  EXPECT_EQ(json_string(std::string_view("\0", 1)), "\"\\u0000\"");
+}
+
+TEST(JsonString, ReplacesWhatIsNoUtf8) {
+  const std::string replaced = "\xef\xbf\xbd";
+  EXPECT_EQ(json_string("\xff"), cat('"', replaced, '"'));
+  EXPECT_EQ(json_string("a\xc3"), cat("\"a", replaced, '"')) << "cut off";
+  EXPECT_EQ(json_string("\xc3x"), cat('"', replaced, "x\""));
+  EXPECT_EQ(json_string("\xc0\xaf"), cat('"', replaced, replaced, '"')) << "a long form";
+  EXPECT_EQ(json_string("\xe0\x80\xaf"), cat('"', replaced, replaced, replaced, '"'));
+  EXPECT_EQ(json_string("\xed\xa0\x80"), cat('"', replaced, replaced, replaced, '"')) << "a surrogate";
+  EXPECT_EQ(json_string("\xf4\x90\x80\x80"), cat('"', replaced, replaced, replaced, replaced, '"'));
+  EXPECT_EQ(json_string("\xf5"), cat('"', replaced, '"'));
 }
 
 }  // namespace

@@ -21,4 +21,7 @@ size_t find_invalid_utf8(std::string_view text);
 // \xNN; everything else stays.
 std::string escape_controls(std::string_view text);
 
+// `text` as a JSON string, in quotes; each byte that is not UTF-8 becomes U+FFFD.
+std::string json_string(std::string_view text);
+
 }  // namespace millrace

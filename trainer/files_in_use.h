@@ -1,0 +1,17 @@
+// Files in use: what a run must not write over: its configuration, its data, and what its ops write.
+#pragma once
+
+#include <string>
+
+#include "millrace/input/graph/pipeline.h"
+
+namespace millrace {
+
+// Whether both paths lead to one file, links followed; also where it is not there yet.
+bool same_file(const std::string& path, const std::string& other);
+
+// What is lost when `path` is written: `would overwrite "d/a.csv", which this run reads`; empty when nothing is.
+// `config` is the path of the configuration.
+std::string would_overwrite(const std::string& path, const InputFiles& files, const std::string& config);
+
+}  // namespace millrace
