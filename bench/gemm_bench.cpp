@@ -60,7 +60,8 @@ class Product {
 };
 
 GemmSpec forward(int64_t batch, bool out_in) {
-  return {.m = batch, .n = kUnits, .k = kUnits, .transpose_b = out_in, .bias = true, .activation = FusedActivation::relu};
+  return {
+      .m = batch, .n = kUnits, .k = kUnits, .transpose_b = out_in, .bias = true, .activation = FusedActivation::relu};
 }
 GemmSpec weight_gradient(int64_t batch) {
   return {.m = kUnits, .n = kUnits, .k = batch, .transpose_a = true, .beta = 1};

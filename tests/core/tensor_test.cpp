@@ -160,7 +160,9 @@ TEST(Tensor, MovesWithItsMemory) {
 TEST(Tensor, CountsThePaddingOfItsRows) {
   // A byte a row: with padding, 2^65 bytes.
   constexpr int64_t rows = int64_t{1} << 59;
-  EXPECT_EQ(shape_error([&] { Tensor(Device::cpu(), {{rows}, DType::u8}, Tensor::Rows::padded); }),
+  EXPECT_EQ(shape_error([&] {
+              Tensor(Device::cpu(), {{rows}, DType::u8}, Tensor::Rows::padded);
+            }),
             "64 * 576460752303423488 bytes are more than memory can hold");
   EXPECT_EQ(TensorView(nullptr, DType::u8, {rows}).bytes(), size_t{1} << 59);
   EXPECT_EQ(TensorView(nullptr, DType::f32, {4, 3}, 64).bytes(), 256u);

@@ -60,9 +60,7 @@ void* realloc(void* old, size_t bytes) {
   held.fetch_sub(before, std::memory_order_relaxed);
   return hold(data);
 }
-void* memalign(size_t alignment, size_t bytes) {
-  return count() ? hold(__libc_memalign(alignment, bytes)) : nullptr;
-}
+void* memalign(size_t alignment, size_t bytes) { return count() ? hold(__libc_memalign(alignment, bytes)) : nullptr; }
 void* aligned_alloc(size_t alignment, size_t bytes) {
   return count() ? hold(__libc_memalign(alignment, bytes)) : nullptr;
 }

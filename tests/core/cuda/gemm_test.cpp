@@ -119,7 +119,8 @@ TEST_F(CudaGemm, KeepsInfinitiesAndNaN) {
   for (const bool with_bias : {false, true}) {
     const Memory a = upload<float>({infinity, 1}), b = upload<float>({1, -1, nan, 2, 3, 4});
     const Memory bias = upload<float>({1, 1, 1}), c = upload(std::vector<float>(3, 0));
-    const auto gemm = make_gemm(context(), {.m = 1, .n = 3, .k = 2, .bias = with_bias, .activation = FusedActivation::relu});
+    const auto gemm =
+        make_gemm(context(), {.m = 1, .n = 3, .k = 2, .bias = with_bias, .activation = FusedActivation::relu});
     gemm->run(context(), {a.data(), b.data(), c.data(), with_bias ? bias.data() : nullptr, nullptr});
     const auto result = download<float>(c.data(), 3);
     EXPECT_EQ(result[0], infinity);
