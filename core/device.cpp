@@ -57,13 +57,13 @@ Memory::Memory(Device device, size_t bytes) : bytes_(bytes), device_(device) {
   }
 }
 
-Memory Memory::pinned(size_t bytes) {
-  if (cuda::status().usable.empty()) return Memory(Device::cpu(), bytes);
+Memory Memory::pinned(Device reader, size_t bytes) {
+  if (reader.is_cpu()) return Memory(reader, bytes);
   Memory memory;
   memory.bytes_ = bytes;
-  memory.pinned_ = true;
+  memory.pinned_for_ = reader;
   if (bytes > 0) {
-    memory.data_ = cuda::allocate_pinned(bytes);
+    memory.data_ = cuda::allocate_pinned(reader, bytes);
     std::memset(memory.data_, 0, bytes);
   }
   return memory;
@@ -73,7 +73,7 @@ Memory::Memory(Memory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
       device_(other.device_),
-      pinned_(other.pinned_) {}
+      pinned_for_(other.pinned_for_) {}
 
 Memory& Memory::operator=(Memory&& other) noexcept {
   if (this != &other) {
@@ -81,7 +81,7 @@ Memory& Memory::operator=(Memory&& other) noexcept {
     data_ = std::exchange(other.data_, nullptr);
     bytes_ = std::exchange(other.bytes_, 0);
     device_ = other.device_;
-    pinned_ = other.pinned_;
+    pinned_for_ = other.pinned_for_;
   }
   return *this;
 }
@@ -90,8 +90,8 @@ Memory::~Memory() { release(); }
 
 void Memory::release() noexcept {
   if (data_ == nullptr) return;
-  if (pinned_) {
-    cuda::free_pinned(data_);
+  if (!pinned_for_.is_cpu()) {
+    cuda::free_pinned(pinned_for_, data_);
   } else if (device_.is_cpu()) {
     std::free(data_);
   } else {

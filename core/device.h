@@ -1,7 +1,7 @@
 // Devices and their memory: Device names one, Memory owns a block on it.
 //
 // Memory is move-only, 64-byte aligned (256 on CUDA) and zero-filled when made. Pinned memory lies on the host, where
-// a CUDA device can copy from it while other work runs; without CUDA it is ordinary host memory.
+// a CUDA device can copy from it while other work runs.
 #pragma once
 
 #include <cstddef>
@@ -45,14 +45,16 @@ class Memory {
   Memory() = default;
   // Zero-filled. Throws DeviceError, with the size, when there is none.
   Memory(Device device, size_t bytes);
-  // Host memory that CUDA devices can copy from and to without staging.
-  static Memory pinned(size_t bytes);
+  // Host memory that `reader` can copy from and to without staging; for the CPU that is ordinary memory. Throws
+  // DeviceError.
+  static Memory pinned(Device reader, size_t bytes);
   Memory(Memory&& other) noexcept;
   Memory& operator=(Memory&& other) noexcept;
   ~Memory();
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
+  // Where it lies; pinned memory on the CPU.
   Device device() const { return device_; }
   explicit operator bool() const { return data_ != nullptr; }
 
@@ -62,7 +64,7 @@ class Memory {
   void* data_ = nullptr;
   size_t bytes_ = 0;
   Device device_;
-  bool pinned_ = false;
+  Device pinned_for_ = Device::cpu();  // the CPU: it is not pinned
 };
 
 }  // namespace millrace

@@ -53,7 +53,8 @@ struct Trainer::Impl {
         executor(config.threads),
         context(device, executor),
         delivery(Delivery::make(config.delivery, std::move(graph),
-                                {.executor = executor, .pipeline = pipeline_options()})) {}
+                                {.executor = executor, .pipeline = pipeline_options()})),
+        warnings(delivery->graph().warnings()) {}
 
   PipelineOptions pipeline_options();
   void build_model();
@@ -75,6 +76,7 @@ struct Trainer::Impl {
   std::unique_ptr<Delivery> delivery;
   std::optional<Model> model;  // made by build_model()
   std::unique_ptr<TrainStep> step;
+  std::vector<std::string> warnings;
   std::atomic<bool> stopping{false};
 
   bool begun = false;
@@ -91,7 +93,7 @@ PipelineOptions Trainer::Impl::pipeline_options() {
   PipelineOptions options;
   options.on_bad_row = [this](const BadRow& bad) { log(cat("left out ", bad.place.text(), ": ", bad.reason)); };
   options.on_print = [this](std::string_view text) { log(text); };
-  options.pinned = !context.device().is_cpu();
+  options.reader = context.device();
   return options;
 }
 
@@ -171,7 +173,7 @@ void Trainer::Impl::begin(const TrainCallbacks& given) {
                         .batch_size = input().batch_size,
                         .steps = config.train.steps});
   }
-  for (const std::string& warning : delivery->graph().warnings()) log(cat("warning: ", warning));
+  for (const std::string& warning : warnings) log(cat("warning: ", warning));
   step->prepare(input().batch_size);
   for (const NamedMetric& metric : config.metrics) report.metrics.emplace_back(metric.name, 0.0);
   started = window_began = progress_shown = Clock::now();

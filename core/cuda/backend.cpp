@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "millrace/core/cuda/check.h"
@@ -148,20 +149,22 @@ void* allocate(Device device, size_t bytes) {
 }
 
 void free(Device device, void* data) noexcept {
-  int before = 0;
-  static_cast<void>(cudaGetDevice(&before));
-  if (before != device.index) static_cast<void>(cudaSetDevice(device.index));
+  const DeviceGuard guard(device.index, std::nothrow);
   static_cast<void>(cudaFree(data));
-  if (before != device.index) static_cast<void>(cudaSetDevice(before));
 }
 
-void* allocate_pinned(size_t bytes) {
+void* allocate_pinned(Device device, size_t bytes) {
+  require(device);
+  const DeviceGuard guard(device.index);
   void* data = nullptr;
   MILLRACE_CUDA_CHECK(cudaHostAlloc(&data, bytes, cudaHostAllocPortable));
   return data;
 }
 
-void free_pinned(void* data) noexcept { static_cast<void>(cudaFreeHost(data)); }
+void free_pinned(Device device, void* data) noexcept {
+  const DeviceGuard guard(device.index, std::nothrow);
+  static_cast<void>(cudaFreeHost(data));
+}
 
 void StateDeleter::operator()(State* state) const noexcept { delete state; }
 

@@ -27,8 +27,9 @@ std::string missing_library();
 // Zero-filled device memory. Throws DeviceError.
 void* allocate(Device device, size_t bytes);
 void free(Device device, void* data) noexcept;
-void* allocate_pinned(size_t bytes);
-void free_pinned(void* data) noexcept;
+// Host memory for copies from and to `device`. Throws DeviceError.
+void* allocate_pinned(Device device, size_t bytes);
+void free_pinned(Device device, void* data) noexcept;
 
 // A stream and the library handles made on it (cuBLASLt is opened when the first product is planned).
 class State;

@@ -1,8 +1,38 @@
 #include "millrace/core/cuda/handles.h"
 
+#include <cuda.h>
+
 #include "millrace/core/cuda/check.h"
 
 namespace millrace::cuda {
+
+namespace {
+
+using StateOfContext = CUresult (*)(CUdevice, unsigned* flags, int* active);
+
+// The driver's own function, which the runtime has no equal of; null where there is no driver.
+StateOfContext find_state_of_context() noexcept {
+  constexpr char kName[] = "cuDevicePrimaryCtxGetState";
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+#if CUDART_VERSION >= 12050
+  const cudaError_t status = cudaGetDriverEntryPointByVersion(kName, &function, 12000, cudaEnableDefault, &found);
+#else
+  const cudaError_t status = cudaGetDriverEntryPoint(kName, &function, cudaEnableDefault, &found);
+#endif
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return status == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<StateOfContext>(function)
+                                                                       : nullptr;
+}
+
+}  // namespace
+
+bool has_context(int device) noexcept {
+  static const StateOfContext state_of = find_state_of_context();
+  unsigned flags = 0;
+  int active = 0;
+  return state_of != nullptr && state_of(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
 
 DeviceGuard::DeviceGuard(int device) {
   MILLRACE_CUDA_CHECK(cudaGetDevice(&before_));
@@ -11,8 +41,12 @@ DeviceGuard::DeviceGuard(int device) {
   changed_ = true;
 }
 
+DeviceGuard::DeviceGuard(int device, std::nothrow_t) noexcept {
+  changed_ = cudaGetDevice(&before_) == cudaSuccess && before_ != device && cudaSetDevice(device) == cudaSuccess;
+}
+
 DeviceGuard::~DeviceGuard() {
-  if (changed_) static_cast<void>(cudaSetDevice(before_));
+  if (changed_ && has_context(before_)) static_cast<void>(cudaSetDevice(before_));
 }
 
 Stream::Stream(int device) : device_(device) {
@@ -21,7 +55,9 @@ Stream::Stream(int device) : device_(device) {
 }
 
 Stream::~Stream() {
-  if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
+  if (stream_ == nullptr) return;
+  const DeviceGuard guard(device_, std::nothrow);
+  static_cast<void>(cudaStreamDestroy(stream_));
 }
 
 void Stream::synchronize() const {
@@ -35,7 +71,9 @@ Event::Event(int device) : device_(device) {
 }
 
 Event::~Event() {
-  if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
+  if (event_ == nullptr) return;
+  const DeviceGuard guard(device_, std::nothrow);
+  static_cast<void>(cudaEventDestroy(event_));
 }
 
 void Event::record(const Stream& stream) {

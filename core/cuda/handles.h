@@ -6,15 +6,23 @@
 
 #include <cuda_runtime_api.h>
 
+#include <new>
 #include <utility>
 
 namespace millrace::cuda {
 
-// Makes `device` the calling thread's current one until the end of the block, then restores the one before.
+// Whether anyone in this process uses `device`, so that it has a context.
+bool has_context(int device) noexcept;
+
+// Makes `device` the calling thread's current one until the end of the block, then restores the one before, where that
+// one is in use: to make a device current opens a context on it, hundreds of megabytes for nothing. So a thread that
+// would have been the first to use another device stays on this one.
 class DeviceGuard {
  public:
   // Throws DeviceError when the device is not there.
   explicit DeviceGuard(int device);
+  // For destructors: what fails is ignored.
+  DeviceGuard(int device, std::nothrow_t) noexcept;
   ~DeviceGuard();
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

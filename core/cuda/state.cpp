@@ -6,7 +6,10 @@ namespace millrace::cuda {
 
 State::State(Device device) : stream_(device.index) {}
 
-State::~State() = default;
+State::~State() {
+  const DeviceGuard guard(device(), std::nothrow);
+  cublaslt_.reset();
+}
 
 const CublasLt& State::cublaslt() {
   if (!cublaslt_) {

@@ -19,8 +19,8 @@ std::string unusable(Device) { return kReason; }
 std::string missing_library() { return kReason; }
 void* allocate(Device, size_t) { refuse(); }
 void free(Device, void*) noexcept {}
-void* allocate_pinned(size_t) { refuse(); }
-void free_pinned(void*) noexcept {}
+void* allocate_pinned(Device, size_t) { refuse(); }
+void free_pinned(Device, void*) noexcept {}
 void StateDeleter::operator()(State* state) const noexcept { delete state; }
 StatePointer make_state(Device) { refuse(); }
 void copy(State&, void*, const void*, size_t) { refuse(); }

@@ -238,7 +238,7 @@ const InputGraph& Pipeline::graph() const { return impl_->whole; }
 
 RowBlock Pipeline::make_slot() const {
   RowBlock slot;
-  slot.configure(rows(), batch_size(), impl_->options.pinned);
+  slot.configure(rows(), batch_size(), impl_->options.reader);
   return slot;
 }
 

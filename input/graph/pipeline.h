@@ -68,7 +68,7 @@ struct PipelineOptions {
   // Called from next(), in row order. What they throw comes out of next().
   std::function<void(const BadRow&)> on_bad_row = {};
   std::function<void(std::string_view)> on_print = {};
-  bool pinned = false;  // slots in memory that a CUDA device can copy from
+  Device reader = Device::cpu();  // slots are in host memory that this device can copy from
 };
 
 struct InputSummary {

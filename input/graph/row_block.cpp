@@ -42,19 +42,19 @@ void RowBlock::swap(RowBlock& other) noexcept {
   std::swap(stride_, other.stride_);
   std::swap(ids_, other.ids_);
   std::swap(memory_, other.memory_);
-  std::swap(pinned_, other.pinned_);
+  std::swap(reader_, other.reader_);
 }
 
-void RowBlock::configure(const RowSpec& spec, int64_t capacity, bool pinned) {
-  const bool to_pin = pinned && !pinned_;
+void RowBlock::configure(const RowSpec& spec, int64_t capacity, Device reader) {
+  const bool to_pin = reader_.is_cpu() && !reader.is_cpu();
   size_ = 0;
   if (spec == spec_ && capacity <= capacity_ && !to_pin) return;
   const size_t needed = spec.row_bytes() * static_cast<size_t>(capacity);
   if (to_pin || needed > memory_.bytes()) {
-    pinned_ = pinned_ || pinned;
+    if (to_pin) reader_ = reader;
     capacity_ = 0;
     memory_ = Memory();
-    memory_ = allocate(needed);
+    memory_ = Memory::pinned(reader_, needed);
   }
   if (!(spec == spec_)) {
     spec_ = spec;
@@ -81,7 +81,7 @@ void RowBlock::grow(int64_t capacity) {
   const size_t needed = spec_.row_bytes() * static_cast<size_t>(capacity);
   Memory old;
   if (needed > memory_.bytes()) {
-    Memory larger = allocate(needed);
+    Memory larger = Memory::pinned(reader_, needed);
     old = std::exchange(memory_, std::move(larger));
   }
   ids_.resize(static_cast<size_t>(capacity));

@@ -70,8 +70,8 @@ class RowBlock {
   void swap(RowBlock& other) noexcept;
 
   // Makes an empty block for rows of `spec`, with room for at least `capacity`. Memory is kept where it is enough.
-  // `pinned`: host memory that a CUDA device can copy from; memory that is pinned stays so.
-  void configure(const RowSpec& spec, int64_t capacity, bool pinned = false);
+  // For a CUDA device as `reader` it is host memory that this device can copy from; memory that is pinned stays so.
+  void configure(const RowSpec& spec, int64_t capacity, Device reader = Device::cpu());
 
   const RowSpec& spec() const { return spec_; }
   int64_t size() const { return size_; }
@@ -112,7 +112,6 @@ class RowBlock {
  private:
   // Sets where the fields lie in `memory_`, with room for `capacity` rows.
   void place(int64_t capacity);
-  Memory allocate(size_t bytes) const { return pinned_ ? Memory::pinned(bytes) : Memory(Device::cpu(), bytes); }
 
   RowSpec spec_;
   int64_t size_ = 0, capacity_ = 0;
@@ -120,7 +119,7 @@ class RowBlock {
   std::vector<size_t> stride_;
   std::vector<RowId> ids_;
   Memory memory_;
-  bool pinned_ = false;
+  Device reader_;
 };
 
 // `count` neighbouring rows of a block; count 0 means the end of the pass. Valid until the next call to where it came

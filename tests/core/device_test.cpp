@@ -101,7 +101,7 @@ TEST(Memory, IsAlignedAndZero) {
 TEST(Memory, OfNoBytesIsEmpty) {
   EXPECT_FALSE(static_cast<bool>(Memory(Device::cpu(), 0)));
   EXPECT_FALSE(static_cast<bool>(Memory()));
-  EXPECT_FALSE(static_cast<bool>(Memory::pinned(0)));
+  EXPECT_FALSE(static_cast<bool>(Memory::pinned(Device::cpu(), 0)));
 }
 
 TEST(Memory, MovesAndReleasesWhatItHeld) {
@@ -131,12 +131,20 @@ TEST(Memory, SaysHowMuchWasMissing) {
   }
 }
 
+TEST(Memory, PinnedForADeviceThatIsNotThereIsRefused) {
+  EXPECT_THROW(Memory::pinned(Device::cuda(9999), 100), DeviceError);
+}
+
 TEST(Memory, PinnedMemoryCanBeWrittenByTheHost) {
-  const Memory memory = Memory::pinned(100);
-  EXPECT_EQ(memory.bytes(), 100u);
-  EXPECT_TRUE(memory.device().is_cpu());
-  std::memset(memory.data(), 7, 100);
-  EXPECT_EQ(static_cast<const unsigned char*>(memory.data())[99], 7);
+  std::string ignored;
+  for (const Device reader : {Device::cpu(), parse_device("auto", &ignored)}) {
+    const Memory memory = Memory::pinned(reader, 100);
+    EXPECT_EQ(memory.bytes(), 100u);
+    EXPECT_TRUE(memory.device().is_cpu());
+    EXPECT_EQ(static_cast<const unsigned char*>(memory.data())[99], 0);
+    std::memset(memory.data(), 7, 100);
+    EXPECT_EQ(static_cast<const unsigned char*>(memory.data())[99], 7);
+  }
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST_F(CudaMemory, PageableDestinationsAreFilledAtOnce) {
 }
 
 TEST_F(CudaMemory, PinnedMemoryIsHostMemory) {
-  Memory pinned = Memory::pinned(4000);
+  Memory pinned = Memory::pinned(context().device(), 4000);
   auto* values = static_cast<int32_t*>(pinned.data());
   EXPECT_EQ(std::accumulate(values, values + 1000, 0), 0);
   std::iota(values, values + 1000, 5);

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <thread>
+#include <vector>
+
 #include "millrace/core/cuda/check.h"
+#include "millrace/core/cuda/state.h"
 #include "millrace/core/errors.h"
 #include "tests/support/cuda.h"
 
@@ -17,8 +22,10 @@ int current_device() {
   return device;
 }
 
-TEST_F(CudaHandles, GuardRestoresTheDeviceBefore) {
+TEST_F(CudaHandles, GuardRestoresADeviceInUse) {
   const int before = current_device();
+  MILLRACE_CUDA_CHECK(cudaFree(nullptr));  // opens the context of `before`
+  ASSERT_TRUE(has_context(before));
   for (const int device : cuda_status().usable) {
     {
       const DeviceGuard guard(device);
@@ -28,17 +35,45 @@ TEST_F(CudaHandles, GuardRestoresTheDeviceBefore) {
   }
   EXPECT_THROW(DeviceGuard(9999), DeviceError);
   EXPECT_EQ(current_device(), before);
+  { const DeviceGuard ignored(9999, std::nothrow); }
+  EXPECT_EQ(current_device(), before);
+  EXPECT_FALSE(has_context(9999));
+}
+
+// Not a CudaHandles, which would use the first device.
+TEST(CudaDevices, AUseOfOneOpensNoContextOnAnother) {
+  const std::vector<int> usable = cuda_status().usable;
+  if (usable.size() < 2) GTEST_SKIP() << test::kNoGpu << "and a second one beside it";
+  std::vector<bool> before, after;
+  for (const int device : usable) before.push_back(has_context(device));
+  before.back() = true;
+  const auto use = [device = Device::cuda(usable.back())] {
+    Executor executor(1);
+    Context context(device, executor);
+    const Memory pinned = Memory::pinned(device, 4096), memory(device, 4096);
+    context.copy(memory.data(), pinned.data(), 4096);
+    context.synchronize();
+    Event event(device.index);
+    event.record(context.cuda().whole_stream());
+    event.synchronize();
+  };
+  use();
+  std::thread(use).join();
+  for (const int device : usable) after.push_back(has_context(device));
+  EXPECT_EQ(after, before);
 }
 
 TEST_F(CudaHandles, EventsFollowTheirStreams) {
-  const Stream first(0);
-  Stream second(0);
-  Event event(0);
+  const Device device = context().device();
+  const Stream first(device.index);
+  Stream second(device.index);
+  Event event(device.index);
   EXPECT_TRUE(event.finished());
   const std::vector<float> values(1'000'000, 3);
-  Memory source = Memory::pinned(values.size() * sizeof(float)), result = Memory::pinned(source.bytes());
+  Memory source = Memory::pinned(device, values.size() * sizeof(float)),
+         result = Memory::pinned(device, source.bytes());
   std::memcpy(source.data(), values.data(), source.bytes());
-  Memory memory(Device::cuda(0), source.bytes());
+  Memory memory(device, source.bytes());
   MILLRACE_CUDA_CHECK(cudaMemcpyAsync(memory.data(), source.data(), source.bytes(), cudaMemcpyDefault, first.get()));
   event.record(first);
   event.wait_on(second);
@@ -50,12 +85,13 @@ TEST_F(CudaHandles, EventsFollowTheirStreams) {
 }
 
 TEST_F(CudaHandles, MoveLeavesNothingBehind) {
-  Stream stream(0);
+  const int device = context().device().index;
+  Stream stream(device);
   const cudaStream_t handle = stream.get();
   const Stream moved = std::move(stream);
   EXPECT_EQ(moved.get(), handle);
   moved.synchronize();
-  Event event(0);
+  Event event(device);
   Event other = std::move(event);
   other.record(moved);
   other.synchronize();

@@ -85,7 +85,7 @@ struct CsvSetup {
   }
   std::unique_ptr<Pipeline> start(MemoryFiles& files, Executor* executor, std::function<void(const BadRow&)> bad = {}) {
     return std::make_unique<Pipeline>(InputGraph::build(list(), builtin_ops(), {.seed = 23, .files = &files}),
-                                      PipelineOptions{executor, std::move(bad), {}, false});
+                                      PipelineOptions{executor, std::move(bad), {}, Device::cpu()});
   }
 };
 

@@ -107,7 +107,7 @@ TEST(Pipeline, GivesTheSameWhateverTheThreadsTheRoomAndTheChunks) {
                           {.executor = executor.get(),
                            .on_bad_row = [&](const BadRow& row) { bad.push_back(row.text); },
                            .on_print = {},
-                           .pinned = false});
+                           .reader = Device::cpu()});
         EXPECT_EQ(batches_of(pipeline), expected);
         EXPECT_EQ(pipeline.summary().rows, expected_summary.rows);
         EXPECT_EQ(pipeline.summary().bad_rows, expected_summary.bad_rows);

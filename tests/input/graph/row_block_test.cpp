@@ -137,9 +137,9 @@ TEST(RowBlock, MovesItsRowsAndLeavesAnEmptyBlock) {
 
 TEST(RowBlock, StaysPinned) {
   RowBlock block;
-  block.configure(two_fields(), 2, true);
+  block.configure(two_fields(), 2, parse_device("auto"));
   const std::byte* start = block.at(0, 0);
-  block.configure(two_fields(), 2, false);
+  block.configure(two_fields(), 2, Device::cpu());
   EXPECT_EQ(block.at(0, 0), start);
   block.resize(1);
   write(block, 0, 3);
