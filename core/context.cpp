@@ -17,6 +17,14 @@ void Context::copy(void* destination, const void* source, size_t bytes) {
   }
 }
 
+void Context::copy_async(void* destination, const void* source, size_t bytes) {
+  if (device_.is_cpu()) {
+    copy(destination, source, bytes);
+  } else if (bytes > 0) {
+    cuda::copy_async(*cuda_, destination, source, bytes);
+  }
+}
+
 void Context::fill_zero(void* destination, size_t bytes) {
   if (bytes == 0) return;
   if (device_.is_cpu()) {
@@ -28,6 +36,18 @@ void Context::fill_zero(void* destination, size_t bytes) {
 
 void Context::synchronize() {
   if (!device_.is_cpu()) cuda::synchronize(*cuda_);
+}
+
+void Context::record(Event& event) {
+  if (!device_.is_cpu()) cuda::record(*event.cuda_, *cuda_);
+}
+
+void Context::wait_for(const Event& event) {
+  if (device_.is_cpu()) {
+    event.synchronize();
+  } else if (event.cuda_) {
+    cuda::wait(*cuda_, *event.cuda_);
+  }
 }
 
 }  // namespace millrace

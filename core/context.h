@@ -10,6 +10,7 @@
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/device.h"
+#include "millrace/core/event.h"
 #include "millrace/core/executor.h"
 
 namespace millrace {
@@ -24,12 +25,19 @@ class Context {
   // The CUDA stream and handles. REQUIRES: device() is a CUDA device.
   cuda::State& cuda() const { return *cuda_; }
 
-  // Copies between any two of host and this device, in stream order. Host memory that is not pinned may be
-  // reused at return; pinned memory only after synchronize().
+  // Copies between any two of host and this device, in stream order. Ordinary host memory is done with at return, which
+  // may wait for the work given before; pinned memory (Memory::pinned) is the copy's until synchronize().
   void copy(void* destination, const void* source, size_t bytes);
+  // The same without ever waiting. REQUIRES: host memory is pinned for this device, or this device is the CPU.
+  void copy_async(void* destination, const void* source, size_t bytes);
   void fill_zero(void* destination, size_t bytes);
   // Waits for the work given to this context.
   void synchronize();
+
+  // Marks in `event` what this context was given so far. REQUIRES: an event of this device.
+  void record(Event& event);
+  // What this context is given from now on waits for what the event marks, on any device; on the CPU this call does.
+  void wait_for(const Event& event);
 
   // The layer or op that computes now, for error messages and traces; see ScopeName.
   std::string_view scope() const { return scope_; }

@@ -175,9 +175,14 @@ StatePointer make_state(Device device) {
 
 void copy(State& state, void* destination, const void* source, size_t bytes) {
   const DeviceGuard guard(state.device());
-  MILLRACE_CUDA_CHECK(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, state.stream()));
+  copy_async(state, destination, source, bytes);
   // Whether a copy of pageable memory has ended when the call returns is up to the driver, so it is waited for here.
   if (is_pageable(destination) || (bytes > kStagedBytes && is_pageable(source))) state.whole_stream().synchronize();
+}
+
+void copy_async(State& state, void* destination, const void* source, size_t bytes) {
+  const DeviceGuard guard(state.device());
+  MILLRACE_CUDA_CHECK(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, state.stream()));
 }
 
 void fill_zero(State& state, void* destination, size_t bytes) {
@@ -186,5 +191,17 @@ void fill_zero(State& state, void* destination, size_t bytes) {
 }
 
 void synchronize(State& state) { state.whole_stream().synchronize(); }
+
+void EventDeleter::operator()(Event* event) const noexcept { delete event; }
+
+EventPointer make_event(Device device) {
+  require(device);
+  return EventPointer(new Event(device.index));
+}
+
+void record(Event& event, State& state) { event.record(state.whole_stream()); }
+void wait(State& state, const Event& event) { event.wait_on(state.whole_stream()); }
+bool finished(const Event& event) { return event.finished(); }
+void synchronize(const Event& event) { event.synchronize(); }
 
 }  // namespace millrace::cuda

@@ -39,9 +39,24 @@ struct StateDeleter {
 using StatePointer = std::unique_ptr<State, StateDeleter>;
 StatePointer make_state(Device device);
 
-// All on the state's stream. `copy` takes host or device pointers of either side.
+// All on the state's stream; each pointer of a copy is the host's or the device's. copy() waits as Context::copy says;
+// copy_async() never does. REQUIRES, of copy_async: host memory is pinned.
 void copy(State& state, void* destination, const void* source, size_t bytes);
+void copy_async(State& state, void* destination, const void* source, size_t bytes);
 void fill_zero(State& state, void* destination, size_t bytes);
 void synchronize(State& state);
+
+// A point in a stream; see core/event.h.
+class Event;
+struct EventDeleter {
+  void operator()(Event* event) const noexcept;
+};
+using EventPointer = std::unique_ptr<Event, EventDeleter>;
+EventPointer make_event(Device device);
+void record(Event& event, State& state);
+// What the state's stream is given from now on waits for the event.
+void wait(State& state, const Event& event);
+bool finished(const Event& event);
+void synchronize(const Event& event);
 
 }  // namespace millrace::cuda

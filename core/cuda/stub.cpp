@@ -12,6 +12,7 @@ constexpr char kReason[] = "this build has no CUDA support";
 }  // namespace
 
 class State {};
+class Event {};
 
 BuildInfo build_info() { return {}; }
 CudaStatus status() { return {.usable = {}, .reason = kReason}; }
@@ -24,8 +25,15 @@ void free_pinned(Device, void*) noexcept {}
 void StateDeleter::operator()(State* state) const noexcept { delete state; }
 StatePointer make_state(Device) { refuse(); }
 void copy(State&, void*, const void*, size_t) { refuse(); }
+void copy_async(State&, void*, const void*, size_t) { refuse(); }
 void fill_zero(State&, void*, size_t) { refuse(); }
 void synchronize(State&) { refuse(); }
+void EventDeleter::operator()(Event* event) const noexcept { delete event; }
+EventPointer make_event(Device) { refuse(); }
+void record(Event&, State&) { refuse(); }
+void wait(State&, const Event&) { refuse(); }
+bool finished(const Event&) { refuse(); }
+void synchronize(const Event&) { refuse(); }
 
 std::unique_ptr<Gemm> make_gemm(Context&, const GemmSpec&) { refuse(); }
 void column_sum(Context&, ConstTensorView, const Destination&, void*) { refuse(); }

@@ -28,6 +28,7 @@ TEST(Context, TakesNullForNoBytes) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
   context.copy(nullptr, nullptr, 0);
+  context.copy_async(nullptr, nullptr, 0);
   context.fill_zero(nullptr, 0);
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
@@ -128,6 +129,35 @@ TEST_F(CudaMemory, PinnedMemoryIsHostMemory) {
   context().synchronize();
   EXPECT_EQ(values[0], 5);
   EXPECT_EQ(values[999], 1004);
+}
+
+TEST_F(CudaMemory, TwoContextsOrderTheirWorkByEvents) {
+  Executor executor(1);
+  Context copies(context().device(), executor);
+  constexpr size_t kCount = 1'000'000;
+  Memory host = Memory::pinned(context().device(), kCount * sizeof(int32_t));
+  Memory result = Memory::pinned(context().device(), host.bytes());
+  Memory memory(context().device(), host.bytes());
+  auto* values = static_cast<int32_t*>(host.data());
+  Event copied(context().device()), used(context().device());
+  EXPECT_TRUE(copied.finished());
+  for (int32_t round = 0; round < 20; ++round) {
+    copied.synchronize();
+    EXPECT_TRUE(copied.finished());
+    std::fill_n(values, kCount, round);
+    copies.wait_for(used);
+    copies.copy_async(memory.data(), host.data(), host.bytes());
+    copies.record(copied);
+    context().wait_for(copied);
+    context().copy_async(result.data(), memory.data(), memory.bytes());
+    context().record(used);
+    used.synchronize();
+    const auto* seen = static_cast<const int32_t*>(result.data());
+    ASSERT_EQ(std::count(seen, seen + kCount, round), static_cast<int64_t>(kCount));
+  }
+  Context cpu(Device::cpu(), executor);
+  cpu.wait_for(used);
+  EXPECT_TRUE(used.finished());
 }
 
 TEST_F(CudaMemory, FillsWithZeros) {
