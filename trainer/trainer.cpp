@@ -150,7 +150,7 @@ Trainer::~Trainer() = default;
 const Config& Trainer::config() const { return impl_->config; }
 Model& Trainer::model() { return *impl_->model; }
 const InputGraph& Trainer::input() const { return impl_->delivery->graph(); }
-const std::vector<std::string>& Trainer::warnings() const { return input().warnings(); }
+const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
 int64_t Trainer::steps() const { return static_cast<int64_t>(impl_->step->steps()); }
 
 uint64_t Trainer::memory_bound() const {
