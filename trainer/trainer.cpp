@@ -11,12 +11,15 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/atomic_file.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
+#include "millrace/trainer/files_in_use.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/step.h"
 #include "millrace/trainer/yaml.h"
+#include "millrace/trainer/yaml_writer.h"
 
 namespace millrace {
 
@@ -55,6 +58,8 @@ struct Trainer::Impl {
 
   PipelineOptions pipeline_options();
   void build_model();
+  void check_save() const;
+  Spec kept_config() const;
   void begin(const TrainCallbacks& given);
   TrainResult train();
   const RowBlock* next_batch();
@@ -114,6 +119,22 @@ void Trainer::Impl::build_model() {
   }
 }
 
+// Finds out before the training that its model could not be kept.
+void Trainer::Impl::check_save() const {
+  if (!config.save) return;
+  const std::string loss = would_overwrite(*config.save, delivery->graph().files(), config.written.place().file);
+  if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
+  check_writable(*config.save);
+  to_yaml(kept_config());  // throws for texts that YAML cannot hold
+}
+
+// What a model file says of its making: where it was first saved to is nothing to whoever reads it.
+Spec Trainer::Impl::kept_config() const {
+  Spec kept = config.resolved;
+  kept.erase("save");
+  return kept;
+}
+
 Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   Config config = read_config(spec, catalog);
   Device device;
@@ -126,6 +147,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   InputGraph graph = build_input(config, catalog);
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
   impl->build_model();
+  impl->check_save();
   return Trainer(std::move(impl));
 }
 
@@ -247,7 +269,12 @@ TrainResult Trainer::Impl::train() {
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   impl_->begin(callbacks);
-  return impl_->train();
+  TrainResult result = impl_->train();
+  if (config().save) {
+    save(*config().save);
+    result.saved = *config().save;
+  }
+  return result;
 }
 
 void Trainer::stop() noexcept {
@@ -255,6 +282,6 @@ void Trainer::stop() noexcept {
   impl_->delivery->stop();
 }
 
-void Trainer::save(const std::string& path) { save_model(path, *impl_->model, impl_->context, impl_->config.resolved); }
+void Trainer::save(const std::string& path) { save_model(path, *impl_->model, impl_->context, impl_->kept_config()); }
 
 }  // namespace millrace
