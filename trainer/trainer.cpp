@@ -151,10 +151,10 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   return Trainer(std::move(impl));
 }
 
-Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides) {
+Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides, const Catalog& catalog) {
   Spec spec = read_yaml_file(path);
   apply_overrides(spec, overrides);
-  return from_spec(std::move(spec));
+  return from_spec(std::move(spec), catalog);
 }
 
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

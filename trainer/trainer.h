@@ -75,7 +75,8 @@ class Trainer {
  public:
   // Read, checked and built, nothing run yet. Throws every error that can be known before the first step: also for a
   // file of the key `save` that could not be written.
-  static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {});
+  static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {},
+                           const Catalog& catalog = Catalog::builtin());
   static Trainer from_spec(Spec config, const Catalog& catalog = Catalog::builtin());
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;

@@ -13,6 +13,7 @@
 #include "millrace/trainer/model_file.h"
 #include "millrace/trainer/yaml.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/fake_kinds.h"
 
 namespace millrace {
 namespace {
@@ -122,6 +123,17 @@ TEST(Trainer, ReadsAFileWithOverrides) {
   const TrainResult result = Trainer::from_file(path, overrides).run();
   EXPECT_EQ(result.steps, 3);
   EXPECT_EQ(result.rows, 15u);
+}
+
+TEST(Trainer, ReadsAFileWithKindsOfTheProgram) {
+  const TempFolder folder;
+  std::string config(kConfig);
+  config.insert(config.find("  - dense: {units: 1}"), "  - my_relu\n");
+  const std::string path = folder.write("c.yaml", config);
+  Catalog catalog = Catalog::builtin();
+  catalog.layers.layers.add<FakeRelu>("my_relu");
+  EXPECT_EQ(Trainer::from_file(path, {}, catalog).model().nodes().size(), 3u);
+  EXPECT_THROW(Trainer::from_file(path), ConfigError);
 }
 
 TEST(Trainer, NamesBothSidesWhenTheLossDoesNotFit) {
