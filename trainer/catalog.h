@@ -2,7 +2,7 @@
 //
 //   Catalog catalog = Catalog::builtin();
 //   catalog.layers.layers.add<Swish>("swish");
-//   Trainer trainer = Trainer::from_spec(config, catalog);
+//   Trainer trainer = Trainer::from_file("mlp.yaml", {}, catalog);
 #pragma once
 
 #include "millrace/input/op.h"

@@ -13,12 +13,15 @@
 #include "millrace/core/float_mode.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/atomic_file.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
+#include "millrace/trainer/files_in_use.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/step.h"
 #include "millrace/trainer/yaml.h"
+#include "millrace/trainer/yaml_writer.h"
 
 namespace millrace {
 
@@ -58,6 +61,8 @@ struct Trainer::Impl {
 
   PipelineOptions pipeline_options();
   void build_model();
+  void check_save() const;
+  Spec kept_config() const;
   void begin(const TrainCallbacks& given);
   TrainResult train();
   const RowBlock* next_batch();
@@ -118,6 +123,22 @@ void Trainer::Impl::build_model() {
   }
 }
 
+// Finds out before the training that its model could not be kept.
+void Trainer::Impl::check_save() const {
+  if (!config.save) return;
+  const std::string loss = would_overwrite(*config.save, delivery->graph().files(), config.written.place().file);
+  if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
+  check_writable(*config.save);
+  to_yaml(kept_config());  // throws for texts that YAML cannot hold
+}
+
+// What a model file says of its making: where it was first saved to is nothing to whoever reads it.
+Spec Trainer::Impl::kept_config() const {
+  Spec kept = config.resolved;
+  kept.erase("save");
+  return kept;
+}
+
 Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   const FloatMode mode;
   Config config = read_config(spec, catalog);
@@ -133,13 +154,14 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
   if (!device_warning.empty()) impl->warnings.push_back(std::move(device_warning));
   impl->build_model();
+  impl->check_save();
   return Trainer(std::move(impl));
 }
 
-Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides) {
+Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides, const Catalog& catalog) {
   Spec spec = read_yaml_file(path);
   apply_overrides(spec, overrides);
-  return from_spec(std::move(spec));
+  return from_spec(std::move(spec), catalog);
 }
 
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -259,7 +281,12 @@ TrainResult Trainer::Impl::train() {
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   const FloatMode mode;
   impl_->begin(callbacks);
-  return impl_->train();
+  TrainResult result = impl_->train();
+  if (config().save) {
+    save(*config().save);
+    result.saved = *config().save;
+  }
+  return result;
 }
 
 void Trainer::stop() noexcept {
@@ -269,7 +296,7 @@ void Trainer::stop() noexcept {
 
 void Trainer::save(const std::string& path) {
   const FloatMode mode;
-  save_model(path, *impl_->model, impl_->context, impl_->config.resolved);
+  save_model(path, *impl_->model, impl_->context, impl_->kept_config());
 }
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
 // Trainer: from a configuration to a trained model, in this process.
 //
 //   millrace::Trainer trainer = millrace::Trainer::from_file("mlp.yaml");
-//   millrace::TrainResult result = trainer.run();
+//   millrace::TrainResult result = trainer.run();   // saves the model where the configuration says so
 //   trainer.save("model.safetensors");
 //
 // One thread uses a Trainer; stop() may be called from any thread, but not from a signal handler: it takes locks. A
@@ -59,6 +59,7 @@ struct TrainResult {
   double loss = 0;         // of the last batch; NaN when there was none
   MetricValues metrics;    // of the last batch
   std::string weights;     // sha-256 over the parameters in model order, little-endian f32
+  std::string saved;       // the file of the key `save`; empty: the model was not saved
   double input_wait = 0;
   InputSummary input;
 };
@@ -73,8 +74,10 @@ struct TrainCallbacks {
 
 class Trainer {
  public:
-  // Read, checked and built, nothing run yet. Throws every error that can be known before the first step.
-  static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {});
+  // Read, checked and built, nothing run yet. Throws every error that can be known before the first step: also for a
+  // file of the key `save` that could not be written.
+  static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {},
+                           const Catalog& catalog = Catalog::builtin());
   static Trainer from_spec(Spec config, const Catalog& catalog = Catalog::builtin());
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
@@ -89,9 +92,9 @@ class Trainer {
   // stands a fixed part: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
-  // Trains until the data or train.steps end, or stop(). Once: a second call throws InternalError, also when the first
-  // one failed. When an error is thrown, the model is as the last finished step left it, and steps() says how many
-  // there were.
+  // Trains until the data or train.steps end, or stop(), then saves the model where the key `save` is set. Once: a
+  // second call throws InternalError, also when the first one failed. When an error is thrown, the model is as the last
+  // finished step left it, and steps() says how many there were.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
   // Ends run() after the step that runs now; callbacks may call it too. Idempotent.

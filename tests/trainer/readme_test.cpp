@@ -1,8 +1,11 @@
 // The README's program is the one in examples/, and its configuration trains.
 #include <gtest/gtest.h>
 
-#include "millrace/trainer/config.h"
+#include "millrace/trainer/generate.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml.h"
+#include "millrace/trainer/yaml_writer.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_folder.h"
 
@@ -22,15 +25,23 @@ TEST(Readme, ShowsTheExample) {
   EXPECT_EQ(block(readme, "cpp"), TempFolder::read(test::source_dir() + "/examples/embed.cpp"));
 }
 
+// The configuration with every default, its files replaced by those of `folder`.
+std::string resolved(Spec config, const TempFolder& folder) {
+  apply_override(config, "input.filename_queue.files=\"" + folder.path("examples-*.csv") + "\"");
+  return to_yaml(Trainer::from_spec(std::move(config)).config().resolved);
+}
+
 TEST(Readme, ShowsTheNotebooksConfiguration) {
   const std::string readme = TempFolder::read(test::source_dir() + "/README.md");
-  const Config shown = read_config(parse_yaml(block(readme, "yaml"), "README.md"), Catalog::builtin());
-  const Config file = read_config(read_yaml_file(test::source_dir() + "/configs/mlp.yaml"), Catalog::builtin());
-  EXPECT_EQ(shown.seed, file.seed);
-  EXPECT_EQ(shown.layers.size(), file.layers.size());
-  EXPECT_EQ(shown.train.log_every, file.train.log_every);
-  EXPECT_EQ(shown.input.size(), file.input.size());
-  EXPECT_EQ(shown.loss.kind, file.loss.kind);
+  const Spec shown = parse_yaml(block(readme, "yaml"), "README.md");
+  const Spec file = read_yaml_file(test::source_dir() + "/configs/mlp.yaml");
+  const auto files = [](const Spec& config) {
+    return kind_and_options(config.find("input")->items()[0], "an op").options.find("files")->as_string();
+  };
+  EXPECT_EQ(files(shown), files(file));
+  const TempFolder folder;
+  generate_sum({.folder = folder.path(), .files = 1, .rows = 1});
+  EXPECT_EQ(resolved(shown, folder), resolved(file, folder));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "millrace/trainer/yaml.h"
 #include "tests/layers/lookup_layer.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/fake_kinds.h"
 
 namespace millrace {
 namespace {
@@ -76,6 +78,45 @@ TEST(Trainer, SavesWhatItTrained) {
   EXPECT_EQ(again.run().weights, make().run().weights);
 }
 
+TEST(Trainer, SavesWhereTheConfigurationSays) {
+  const TempFolder folder;
+  const std::string path = folder.path("m.safetensors");
+  Trainer trainer = make("train: {steps: 2}\nsave: " + quote(path, 4096) + "\n");
+  EXPECT_FALSE(std::filesystem::exists(path)) << "not before the end";
+  EXPECT_EQ(trainer.run().saved, path);
+  EXPECT_EQ(make("train: {steps: 2}\n").run().saved, "");
+  // The file does not depend on its name.
+  const std::string other = folder.path("n.safetensors");
+  make("train: {steps: 2}\nsave: " + quote(other, 4096) + "\n").run();
+  EXPECT_EQ(TempFolder::read(other), TempFolder::read(path));
+  EXPECT_EQ(ModelFile::read(path).entries().size(), 4u);
+}
+
+TEST(Trainer, FindsOutBeforeTrainingThatItCannotSave) {
+  const TempFolder folder;
+  const auto saving_to = [](const std::string& path) { return [path] { make("save: " + quote(path, 4096) + "\n"); }; };
+  const std::string fifo = folder.path("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(error_of<IoError>(saving_to(fifo)), fifo + ": cannot write: it is there and no regular file");
+  EXPECT_THROW(saving_to(folder.path("none/m"))(), IoError);
+  EXPECT_THROW(saving_to(folder.path())(), IoError);
+  // A name that fits, but not with what is added to it while it is written.
+  EXPECT_THROW(saving_to(folder.path(std::string(254, 'm')))(), IoError);
+  std::filesystem::create_symlink(fifo, folder.path("link"));
+  EXPECT_THROW(saving_to(folder.path("link"))(), IoError);
+  EXPECT_NO_THROW(saving_to(folder.path("m"))());
+  EXPECT_FALSE(std::filesystem::exists(folder.path("m")));
+}
+
+TEST(Trainer, SavesOverNothingThatItReads) {
+  const TempFolder folder;
+  const std::string config = folder.path("c.yaml");
+  folder.write("c.yaml", std::string(kConfig) + "save: " + quote(config, 4096) + "\n");
+  EXPECT_EQ(error_of<ConfigError>([&] { Trainer::from_file(config); }),
+            cat(config, ":13:7: save: would overwrite ", quote(config, 4096),
+                ", which this run reads; give it another name"));
+}
+
 TEST(Trainer, ReadsAFileWithOverrides) {
   const TempFolder folder;
   const std::string path = folder.write("c.yaml", kConfig);
@@ -83,6 +124,17 @@ TEST(Trainer, ReadsAFileWithOverrides) {
   const TrainResult result = Trainer::from_file(path, overrides).run();
   EXPECT_EQ(result.steps, 3);
   EXPECT_EQ(result.rows, 15u);
+}
+
+TEST(Trainer, ReadsAFileWithKindsOfTheProgram) {
+  const TempFolder folder;
+  std::string config(kConfig);
+  config.insert(config.find("  - dense: {units: 1}"), "  - my_relu\n");
+  const std::string path = folder.write("c.yaml", config);
+  Catalog catalog = Catalog::builtin();
+  catalog.layers.layers.add<FakeRelu>("my_relu");
+  EXPECT_EQ(Trainer::from_file(path, {}, catalog).model().nodes().size(), 3u);
+  EXPECT_THROW(Trainer::from_file(path), ConfigError);
 }
 
 TEST(Trainer, NamesBothSidesWhenTheLossDoesNotFit) {

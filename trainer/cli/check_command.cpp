@@ -1,5 +1,6 @@
 #include "millrace/trainer/cli/check_report.h"
 #include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml_writer.h"
@@ -7,7 +8,7 @@
 namespace millrace::cli {
 
 int run_check(const Arguments& arguments, Session& session) {
-  Trainer trainer = Trainer::from_file(arguments.config, arguments.overrides);
+  Trainer trainer = Trainer::from_spec(read_configuration(arguments));
   trainer.input().check_files();
   const Port& port = trainer.input().output();
   const CheckReport report{.rows = port.rows.text(),

@@ -9,14 +9,13 @@
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/batch_json.h"
 #include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/csv_layout.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/input_report.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/config.h"
 #include "millrace/trainer/files_in_use.h"
-#include "millrace/trainer/overrides.h"
-#include "millrace/trainer/yaml.h"
 
 namespace millrace::cli {
 
@@ -26,7 +25,9 @@ namespace {
 class InputRun {
  public:
   explicit InputRun(const Arguments& arguments)
-      : config_(read(arguments)), executor_(config_.threads), graph_(build_input(config_, Catalog::builtin())) {}
+      : config_(read_config(read_configuration(arguments), Catalog::builtin(), ConfigUse::input)),
+        executor_(config_.threads),
+        graph_(build_input(config_, Catalog::builtin())) {}
 
   const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
 
@@ -52,11 +53,6 @@ class InputRun {
   }
 
  private:
-  static Config read(const Arguments& arguments) {
-    Spec spec = read_yaml_file(arguments.config);
-    apply_overrides(spec, arguments.overrides);
-    return read_config(spec, Catalog::builtin(), ConfigUse::input);
-  }
   static void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 
   Config config_;

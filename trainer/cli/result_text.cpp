@@ -14,7 +14,7 @@ std::string counted(uint64_t count, std::string_view noun) { return count_of(sta
 
 }  // namespace
 
-std::string result_text(const TrainResult& result, const Kept& kept) {
+std::string result_text(const TrainResult& result) {
   std::string out =
       fmt::format("{}: {}, {}, {} in {}", result.reason, count_of(result.steps, "step"), counted(result.rows, "row"),
                   counted(result.epochs, "epoch"), format_seconds(result.seconds));
@@ -27,10 +27,10 @@ std::string result_text(const TrainResult& result, const Kept& kept) {
     if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
   }
   out += cat('\n', left_out_text(result.input), "\nweights: ", result.weights, '\n');
-  if (kept.path.empty()) {
+  if (result.saved.empty()) {
     out += "model: not kept; --save FILE or the key save keeps it\n";
   } else {
-    out += cat("model: ", escape_controls(kept.path), '\n');
+    out += cat("model: ", escape_controls(result.saved), '\n');
   }
   return out;
 }

@@ -7,14 +7,9 @@
 
 namespace millrace::cli {
 
-// Where the model went.
-struct Kept {
-  std::string path;  // empty: the model was not kept
-};
-
 // Several lines: steps, rows, epochs, seconds; last batch, loss, metrics; what was left out; the weights' hash; the
 // model's file, or how to keep the model.
-std::string result_text(const TrainResult& result, const Kept& kept);
+std::string result_text(const TrainResult& result);
 
 // "left out: 8 rows (last partial batch), 2 bad rows", or nothing was: "left out: nothing".
 std::string left_out_text(const InputSummary& input);

@@ -1,10 +1,7 @@
 #include <unistd.h>
 
-#include <cerrno>
-#include <filesystem>
-
-#include "millrace/core/text.h"
 #include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/json_events.h"
 #include "millrace/trainer/cli/progress.h"
@@ -21,19 +18,6 @@ ProgressStyle progress_style(const Arguments& arguments) {
   // Lines of JSON on the same terminal would tear the live line.
   const bool torn = arguments.json && is_terminal(STDOUT_FILENO);
   return is_terminal(STDERR_FILENO) && !torn ? ProgressStyle::live : ProgressStyle::lines;
-}
-
-// Finds out before the training, not after it, that its model cannot be kept.
-void check_can_save(const std::string& path) {
-  std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (folder.empty()) folder = ".";
-  std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) {
-    throw IoError(cat("cannot save the model: there is no folder ", quote(folder.string(), 4096)), {path},
-                  cat("make it: mkdir -p ", folder.string()));
-  }
-  if (std::filesystem::is_directory(path, error)) throw IoError("cannot save the model: this is a folder", {path});
-  if (::access(folder.c_str(), W_OK) != 0) throw IoError(cat("cannot save the model: ", errno_text(errno)), {path});
 }
 
 TrainCallbacks callbacks(bool json, Progress& progress, Output& out) {
@@ -61,18 +45,15 @@ TrainCallbacks callbacks(bool json, Progress& progress, Output& out) {
 }  // namespace
 
 int run_train(const Arguments& arguments, Session& session) {
-  Trainer trainer = Trainer::from_file(arguments.config, arguments.overrides);
-  const std::string path = arguments.save.empty() ? trainer.config().save.value_or("") : arguments.save;
-  if (!path.empty()) check_can_save(path);
+  Trainer trainer = Trainer::from_spec(read_configuration(arguments));
   Progress progress(progress_style(arguments));
   TrainResult result;
   {
     const auto guard = session.signals.while_running([&trainer] { trainer.stop(); });
     result = trainer.run(callbacks(arguments.json, progress, session.out));
-    if (!path.empty()) trainer.save(path);
   }
   progress.clear();
-  session.out.write(arguments.json ? done_event(result) : result_text(result, {path}));
+  session.out.write(arguments.json ? done_event(result) : result_text(result));
   session.out.flush();
   const int signal = session.signals.received();
   return result.reason == "stopped" && signal != 0 ? exit_code_of_signal(signal) : static_cast<int>(kExitDone);

@@ -21,7 +21,9 @@ TrainResult example() {
 }
 
 TEST(ResultTextTest, SaysWhatWasDone) {
-  EXPECT_EQ(result_text(example(), {"m.safetensors"}),
+  TrainResult result = example();
+  result.saved = "m.safetensors";
+  EXPECT_EQ(result_text(result),
             "end of data: 174 steps, 4000 rows, 2 epochs in 2.0 s (2000 rows/s, input wait 3%)\n"
             "last batch: 21 rows  loss 0.3123  accuracy 0.8571\n"
             "left out: nothing\n"
@@ -30,7 +32,7 @@ TEST(ResultTextTest, SaysWhatWasDone) {
 }
 
 TEST(ResultTextTest, SaysHowToKeepAModelThatWasNot) {
-  const std::string text = result_text(example(), {});
+  const std::string text = result_text(example());
   EXPECT_TRUE(text.ends_with("model: not kept; --save FILE or the key save keeps it\n")) << text;
 }
 
@@ -38,7 +40,8 @@ TEST(ResultTextTest, RunWithoutABatchHasNoLastBatch) {
   TrainResult result;
   result.reason = "end of data";
   result.weights = "abc";
-  EXPECT_EQ(result_text(result, {"m"}),
+  result.saved = "m";
+  EXPECT_EQ(result_text(result),
             "end of data: 0 steps, 0 rows, 0 epochs in 0.000 s\nleft out: nothing\nweights: abc\nmodel: m\n");
 }
 

@@ -122,14 +122,26 @@ TEST_F(TrainCommandTest, SaveKeepsTheModel) {
 TEST_F(TrainCommandTest, ImpossibleSaveFailsBeforeTheTraining) {
   const CommandResult result = run({"small.yaml", "--save", "none/m.safetensors", "--json"});
   EXPECT_EQ(result.exit_code, 74);
-  EXPECT_EQ(
-      result.err,
-      "error: none/m.safetensors: cannot save the model: there is no folder \"none\"\nhint: make it: mkdir -p none\n");
+  EXPECT_EQ(result.err,
+            "error: none/m.safetensors: cannot write: No such file or directory\nhint: make the folder \"none\" "
+            "first\n");
   const std::vector<nlohmann::json> events = json_lines(result.out);
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0]["event"], "error");
   EXPECT_EQ(events[0]["kind"], "io");
-  EXPECT_EQ(run({"small.yaml", "--save", "."}).err, "error: .: cannot save the model: this is a folder\n");
+  EXPECT_EQ(run({"small.yaml", "--save", "."}).err, "error: .: cannot write: it is a folder\n");
+}
+
+TEST_F(TrainCommandTest, SaveOverwritesNothingThatIsInUse) {
+  const std::string data = TempFolder::read(folder_.path("part-1.csv"));
+  const CommandResult result = run({"small.yaml", "--save", "./part-1.csv"});
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_EQ(result.err,
+            "error: --save ./part-1.csv: save: would overwrite \"part-1.csv\", which this run reads\n"
+            "hint: give it another name\n");
+  EXPECT_EQ(run({"small.yaml", "--save", "small.yaml"}).exit_code, 78);
+  EXPECT_EQ(TempFolder::read(folder_.path("part-1.csv")), data);
+  EXPECT_EQ(TempFolder::read(folder_.path("small.yaml")), millrace::testing::small_config());
 }
 
 TEST_F(TrainCommandTest, BadDataEndsWithAnErrorEvent) {

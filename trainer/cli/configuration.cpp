@@ -1,0 +1,23 @@
+#include "millrace/trainer/cli/configuration.h"
+
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/yaml.h"
+
+namespace millrace::cli {
+
+Spec read_configuration(const Arguments& arguments) {
+  Spec config = read_yaml_file(arguments.config);
+  apply_overrides(config, arguments.overrides);
+  if (!arguments.save.empty() && config.is_map()) {
+    const Place place = {cat("--save ", arguments.save)};
+    Spec save = Spec::scalar(arguments.save, true, place);
+    save.set_key_place(place);
+    config.set("save", std::move(save));
+  }
+  return config;
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,12 @@
+// The configuration that a command line asks for.
+#pragma once
+
+#include "millrace/core/spec.h"
+#include "millrace/trainer/cli/arguments.h"
+
+namespace millrace::cli {
+
+// The file --config with what --set changes; --save is its key `save`. Throws MissingError, ConfigError.
+Spec read_configuration(const Arguments& arguments);
+
+}  // namespace millrace::cli
