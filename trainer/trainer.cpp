@@ -55,8 +55,8 @@ struct Trainer::Impl {
       : config(std::move(read_config)),
         executor(config.threads),
         context(device, executor),
-        delivery(Delivery::make(config.delivery, std::move(graph),
-                                {.executor = executor, .pipeline = pipeline_options()})),
+        delivery(
+            Delivery::make(config.delivery, std::move(graph), {.executor = executor, .pipeline = pipeline_options()})),
         warnings(delivery->graph().warnings()) {}
 
   PipelineOptions pipeline_options();
