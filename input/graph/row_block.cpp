@@ -97,7 +97,7 @@ void RowBlock::reserve(const RowMemory& memory) {
   if (memory_.bytes() >= memory.bytes) return;
   capacity_ = 0;
   memory_ = Memory();
-  memory_ = allocate(memory.bytes);
+  memory_ = Memory::pinned(reader_, memory.bytes);
 }
 
 TensorView RowBlock::view(size_t field) {
