@@ -353,7 +353,7 @@ TEST(CsvGraph, AFileThatGrewIsReadToItsOldSizeWithAWarning) {
     setup.reader.set("chunk_bytes", 30);
     std::vector<std::string> printed;
     Pipeline pipeline(InputGraph::build(setup.list(), builtin_ops(), {.seed = 23, .files = &files}),
-                      {executor.get(), {}, [&](std::string_view text) { printed.emplace_back(text); }, false});
+                      {executor.get(), {}, [&](std::string_view text) { printed.emplace_back(text); }, Device::cpu()});
     files.files_at_open["a.csv"] = files.files["a.csv"] + "20,n,20\n";
     EXPECT_EQ(rows_of(pipeline).size(), 40u);
     const std::string warning =
