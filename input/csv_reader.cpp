@@ -53,6 +53,7 @@ struct CsvReaderOptions {
     out.quote = byte_or_none(quote);
     out.comment = byte_or_none(comment);
     out.skip_blank_lines = blank_lines == BlankLines::skip;
+    out.skip_lines = skip_lines;
     return out;
   }
 

@@ -70,6 +70,8 @@ class DecodeCsv final : public Transform {
     dialect_ = *dialect;
     converter_ = std::make_unique<RowConverter>(select_fields(requests_, dialect_), rules_);
     spec_ = converter_->spec();
+    columns_ = {args.inputs.front().format, spec_, {}};
+    for (const SelectedField& field : converter_->fields()) columns_.columns.push_back(field.columns);
     Port out;
     out.type = PortType::rows;
     out.rows = spec_;
@@ -109,6 +111,7 @@ class DecodeCsv final : public Transform {
   std::vector<std::string> written_files() const override {
     return bad_rows_file_ ? std::vector{bad_rows_file_->path()} : std::vector<std::string>{};
   }
+  const TextColumns* text_columns() const override { return &columns_; }
 
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 
@@ -167,6 +170,7 @@ class DecodeCsv final : public Transform {
   CsvDialect dialect_;
   std::unique_ptr<const RowConverter> converter_;
   RowSpec spec_;
+  TextColumns columns_;
 };
 
 }  // namespace

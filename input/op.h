@@ -34,6 +34,13 @@ struct TextFormat {
   bool operator==(const TextFormat&) const = default;
 };
 
+// Where rows come from in text: value i of field f is read from column columns[f][i].
+struct TextColumns {
+  std::shared_ptr<const TextFormat> format;
+  RowSpec rows;
+  std::vector<std::vector<uint32_t>> columns;
+};
+
 // What flows out of an op.
 struct Port {
   PortType type = PortType::none;
@@ -106,6 +113,8 @@ class Transform : public Op {
   virtual void report(const BadRow&) {}
   // A restored run goes on behind the first `reports` of them: a report file keeps those. Before the first report().
   virtual void resume_reports(uint64_t) {}
+  // For an op that decodes text in columns: where its rows come from.
+  virtual const TextColumns* text_columns() const { return nullptr; }
   // Upper bound of the bytes that apply() keeps in chunk.work() for each task.
   virtual uint64_t work_bound() const { return 0; }
   // Upper bound of the bytes of a note that apply() attaches to a record, errors apart; 0 when it attaches none.

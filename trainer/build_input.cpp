@@ -20,6 +20,7 @@ class WatchedFiles : public FileSystem {
 
   std::unique_ptr<File> open(const std::string& path) override { return local().open(path); }
   Type type(const std::string& path) override { return local().type(path); }
+  bool same(const std::string& a, const std::string& b) override { return local().same(a, b); }
   std::vector<std::string> match(const std::string& pattern) override {
     std::vector<std::string> paths = local().match(pattern);
     if (paths.empty()) unmatched.push_back(pattern);

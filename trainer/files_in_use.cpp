@@ -1,7 +1,5 @@
 #include "millrace/trainer/files_in_use.h"
 
-#include <sys/stat.h>
-
 #include <filesystem>
 #include <system_error>
 
@@ -18,11 +16,9 @@ std::string message(const std::string& file, std::string_view use) {
 }  // namespace
 
 bool same_file(const std::string& path, const std::string& other) {
-  struct stat one {
-  }, two{};
-  const bool there = ::stat(path.c_str(), &one) == 0;
-  if (there != (::stat(other.c_str(), &two) == 0)) return false;
-  if (there) return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+  FileSystem& files = FileSystem::local();
+  if (files.same(path, other)) return true;
+  if (files.type(path) != FileSystem::Type::none || files.type(other) != FileSystem::Type::none) return false;
   std::error_code failure;
   const std::filesystem::path real = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failure);
   return !failure && real == std::filesystem::weakly_canonical(std::filesystem::absolute(other), failure);

@@ -18,6 +18,7 @@ struct CsvDialect final : TextFormat {
   std::optional<char> quote = '"';
   std::optional<char> comment;  // a record that starts with it is skipped
   bool skip_blank_lines = true;
+  int64_t skip_lines = 0;  // at the start of every file, before its header
   // Fields of every record: those of the header, or of the first file's first record; 0 when there is no record at all.
   int64_t columns = 0;
   std::vector<std::string> header;  // empty without a header

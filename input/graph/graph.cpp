@@ -212,6 +212,17 @@ InputFiles InputGraph::files() const {
   return out;
 }
 
+const TextColumns* InputGraph::text_columns() const {
+  const TextColumns* found = nullptr;
+  for (const GraphNode& node : impl_->nodes) {
+    const TextColumns* columns = node.transform != nullptr ? node.transform->text_columns() : nullptr;
+    if (columns == nullptr) continue;
+    if (found != nullptr) return nullptr;
+    found = columns;
+  }
+  return found;
+}
+
 void InputGraph::check_files() const {
   for (const GraphNode& node : impl_->nodes) {
     at_node(node, [&] { node.op->check_files(); });

@@ -49,6 +49,8 @@ class InputGraph {
   // The list with every option of every op, names included.
   const Spec& resolved() const;
   InputFiles files() const;
+  // Where the rows come from in text; nullptr where not exactly one op decodes it.
+  const TextColumns* text_columns() const;
   // Opens every file and checks every header. Throws as build() does.
   void check_files() const;
   // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads (P5), its slots apart.

@@ -3,17 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "millrace/core/spec.h"
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/graph/row_block.h"
 
 namespace millrace::cli {
 
 struct CsvColumn {
-  std::string name;
+  std::string name = {};
   // Value `element` of field `field`; field < 0: a column that nobody reads, left empty.
   int field = -1;
   int64_t element = 0;
@@ -21,16 +20,15 @@ struct CsvColumn {
 
 struct CsvLayout {
   std::vector<CsvColumn> columns;
-  char delimiter = ',';
-  std::optional<char> quote = '"';
+  CsvDialect dialect;
   bool header = true;
-  int64_t skip_lines = 0;  // lines before the header or the first row that the reader passes over
 };
 
-// `input` is InputGraph::resolved(), `rows` what the graph gives. Where the graph has one csv_reader and one decode_csv
-// every field stands in the columns that decode_csv takes it from, under their names where it asks for names.
-// Otherwise the fields stand side by side, with a header.
-CsvLayout csv_layout(const Spec& input, const RowSpec& rows);
+// `rows` is what the graph gives and `from` where they come from, InputGraph::text_columns(). Every value stands in the
+// column that it was read from, under that column's name. Where it was read from none, or from
+// no CSV, the fields stand side by side,
+// with a header.
+CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows);
 
 // The lines before the first row.
 std::string csv_head(const CsvLayout& layout);

@@ -68,7 +68,7 @@ class BatchWriter {
  public:
   BatchWriter(BatchFormat format, InputRun& run, Output& out) : format_(format), run_(run), out_(out) {
     if (format_ != BatchFormat::csv) return;
-    layout_ = csv_layout(run_.graph().resolved(), run_.pipeline().rows());
+    layout_ = csv_layout(run_.graph().text_columns(), run_.pipeline().rows());
     out_.write(csv_head(layout_));
   }
 

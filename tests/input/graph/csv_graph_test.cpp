@@ -5,6 +5,7 @@
 #include <map>
 
 #include "millrace/core/random.h"
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/graph/pipeline.h"
 #include "tests/input/op_testing.h"
 
@@ -428,19 +429,26 @@ TEST(CsvGraph, BuildsItsResolvedListAgain) {
   EXPECT_EQ(rows_of(again), rows_of(*setup.start(files, nullptr)));
 }
 
-TEST(CsvGraph, NamesTheFilesThatItReadsAndWrites) {
+TEST(CsvGraph, NamesItsFilesAndColumns) {
   MemoryFiles files;
-  files.files = {{"d/b.csv", "1\n"}, {"d/a.csv", "2\n"}};
+  files.files = {{"d/b.csv", "b\n1;5\n"}, {"d/a.csv", "a\n2;6\n"}};
   Spec input = Spec::list();
   input.append(Spec::map().set("filename_queue", Spec::map().set("files", "d/*.csv")));
-  input.append(Spec::of("csv_reader"));
-  Spec fields = Spec::map().set("x", Spec::map().set("columns", 0));
+  input.append(Spec::map().set("csv_reader", Spec::map().set("delimiter", ";").set("skip_lines", 1)));
+  Spec fields = Spec::map().set("x", Spec::map().set("columns", 1)).set("y", Spec::map().set("columns", "1-1"));
   Spec decode = Spec::map().set("fields", fields).set("on_bad_row", "skip").set("bad_rows_file", "bad.jsonl");
   input.append(Spec::map().set("decode_csv", decode));
   input.append(Spec::map().set("batch", Spec::map().set("batch_size", 1)));
-  const InputFiles used = InputGraph::build(input, builtin_ops(), {.seed = 1, .files = &files}).files();
-  EXPECT_EQ(used.read, (std::vector<std::string>{"d/a.csv", "d/b.csv"}));
-  EXPECT_EQ(used.written, std::vector<std::string>{"bad.jsonl"});
+  const InputGraph graph = InputGraph::build(input, builtin_ops(), {.seed = 1, .files = &files});
+  EXPECT_EQ(graph.files().read, (std::vector<std::string>{"d/a.csv", "d/b.csv"}));
+  EXPECT_EQ(graph.files().written, std::vector<std::string>{"bad.jsonl"});
+  ASSERT_NE(graph.text_columns(), nullptr);
+  const auto* dialect = dynamic_cast<const CsvDialect*>(graph.text_columns()->format.get());
+  ASSERT_NE(dialect, nullptr);
+  EXPECT_EQ(dialect->delimiter, ';');
+  EXPECT_EQ(dialect->skip_lines, 1);
+  EXPECT_EQ(graph.text_columns()->rows, graph.output().rows);
+  EXPECT_EQ(graph.text_columns()->columns, (std::vector<std::vector<uint32_t>>{{1}, {1}}));
 }
 
 }  // namespace

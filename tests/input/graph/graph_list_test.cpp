@@ -40,8 +40,8 @@ TEST(GraphList, RefusesWhatIsNoList) {
   EXPECT_EQ(error_of(list({})), "input: expected at least one input op, got an empty list");
   EXPECT_EQ(error_of(Spec::of("x")), "expected a list, got the text \"x\"");
   EXPECT_EQ(error_of(list({of(3)})),
-            "input[0]: unknown input op \"3\"; known input ops: first, group, integers, names, "
-            "reader, refusing, step, unchecked and zip");
+            "input[0]: unknown input op \"3\"; known: first, group, integers, names, reader, "
+            "refusing, step, unchecked and zip");
   EXPECT_EQ(error_of(list({op("stap")})), "input[0]: unknown input op \"stap\"; did you mean step?");
 }
 

@@ -3,16 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-
-#include "millrace/trainer/yaml.h"
+#include <utility>
 
 namespace millrace::cli {
 namespace {
 
 const RowSpec kRows = {{{"features", DType::f32, Shape({2})}, {"label", DType::f64, Shape({1})}}};
 
-CsvLayout layout_of(const std::string& yaml, const RowSpec& rows = kRows) {
-  return csv_layout(parse_yaml(yaml, "test.yaml"), rows);
+// The example's rows, decoded from `columns`.
+TextColumns decoded(std::vector<std::vector<uint32_t>> columns, CsvDialect dialect = {}) {
+  return {std::make_shared<CsvDialect>(std::move(dialect)), kRows, std::move(columns)};
+}
+
+CsvDialect with_header(std::vector<std::string> header) {
+  CsvDialect out;
+  out.header = std::move(header);
+  return out;
 }
 
 RowBlock example() {
@@ -32,56 +38,66 @@ std::string text_of(const CsvLayout& layout) {
   append_csv(out, layout, example());
   return out;
 }
+std::string text_of(const TextColumns& from) { return text_of(csv_layout(&from, kRows)); }
 
-TEST(CsvLayoutTest, FieldsStandWhereTheyAreReadFrom) {
-  EXPECT_EQ(
-      text_of(layout_of("- csv_reader: {header: false}\n"
-                        "- decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2, type: float64}}}")),
-      "0.1,nan,0.1\n0.1,-2e-30,-inf\n");
+TEST(CsvLayoutTest, ValuesStandWhereTheyWereReadFrom) {
+  EXPECT_EQ(text_of(decoded({{0, 1}, {2}})), "0.1,nan,0.1\n0.1,-2e-30,-inf\n");
 }
 
 TEST(CsvLayoutTest, ColumnsThatNobodyReadsStayEmpty) {
-  EXPECT_EQ(text_of(layout_of("- csv_reader: {header: false, delimiter: ;}\n"
-                              "- decode_csv: {fields: {features: {columns: [4, 2]}, label: {columns: 0}}}")),
-            "0.1;;nan;;0.1\n-inf;;-2e-30;;0.1\n");
+  CsvDialect dialect;
+  dialect.delimiter = ';';
+  dialect.columns = 9;
+  EXPECT_EQ(text_of(decoded({{4, 2}, {0}}, dialect)), "0.1;;nan;;0.1\n-inf;;-2e-30;;0.1\n");
 }
 
-TEST(CsvLayoutTest, NamesAreKept) {
-  EXPECT_EQ(text_of(layout_of("- csv_reader: {header: true}\n"
-                              "- decode_csv: {fields: {features: {columns: [open, \"a,b\"]}, label: {columns: y}}}")),
-            "open,\"a,b\",y\n0.1,nan,0.1\n0.1,-2e-30,-inf\n");
-}
-
-TEST(CsvLayoutTest, NamedColumnsTakeThePlacesThatAreLeft) {
-  EXPECT_EQ(text_of(layout_of("- csv_reader: {header: true}\n"
-                              "- decode_csv: {fields: {features: {columns: [1, open]}, label: {columns: y}}}")),
-            "open,features_0,y\nnan,0.1,0.1\n-2e-30,0.1,-inf\n");
+TEST(CsvLayoutTest, ColumnsKeepTheirNames) {
+  EXPECT_EQ(text_of(decoded({{0, 3}, {1}}, with_header({"open", "y", "note", "a,\"b", "more"}))),
+            "open,y,note,\"a,\"\"b\"\n0.1,0.1,,nan\n0.1,-inf,,-2e-30\n");
 }
 
 TEST(CsvLayoutTest, LinesThatTheReaderSkipsAreThere) {
-  EXPECT_EQ(csv_head(layout_of("- csv_reader: {header: true, skip_lines: 2}\n"
-                               "- decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 3}}}")),
-            "\n\nfeatures_0,features_1,unused_2,label\n");
+  CsvDialect dialect = with_header({"a", "b", "c", "d"});
+  dialect.skip_lines = 2;
+  const TextColumns from = decoded({{0, 1}, {3}}, dialect);
+  EXPECT_EQ(csv_head(csv_layout(&from, kRows)), "\n\na,b,c,d\n");
 }
 
-TEST(CsvLayoutTest, OneColumnMayServeTwoFields) {
-  const RowSpec rows = {{{"a", DType::f32, Shape({1})}, {"b", DType::f32, Shape({1})}}};
-  const CsvLayout layout =
-      layout_of("- csv_reader: {header: true}\n- decode_csv: {fields: {a: {columns: y}, b: {columns: y}}}", rows);
-  ASSERT_EQ(layout.columns.size(), 1u);
-  EXPECT_EQ(layout.columns[0].name, "y");
-  EXPECT_EQ(layout.columns[0].field, 0);
+TEST(CsvLayoutTest, WhatWouldBeReadAsSomethingElseIsQuoted) {
+  CsvDialect dialect = with_header({"#a", "#b", "c"});
+  dialect.comment = '#';
+  EXPECT_EQ(text_of(decoded({{0, 1}, {2}}, dialect)), "\"#a\",#b,c\n0.1,nan,0.1\n0.1,-2e-30,-inf\n");
+  dialect = {};
+  dialect.delimiter = '.';
+  dialect.comment = '-';
+  EXPECT_EQ(text_of(decoded({{1, 2}, {0}}, dialect)), "\"0.1\".\"0.1\".nan\n\"-inf\".\"0.1\".-2e-30\n");
+  dialect = {};
+  dialect.quote = std::nullopt;
+  EXPECT_EQ(text_of(decoded({{0, 1}, {2}}, dialect)), "0.1,nan,0.1\n0.1,-2e-30,-inf\n");
 }
 
-TEST(CsvLayoutTest, WithoutAReaderFieldsStandSideBySide) {
-  EXPECT_EQ(text_of(layout_of("- synthetic: {task: sum}")),
-            "features_0,features_1,label\n0.1,nan,0.1\n0.1,-2e-30,-inf\n");
+TEST(CsvLayoutTest, AColumnOfSeveralFieldsHasTheTextThatAllOfThemRead) {
+  const RowSpec rows = {{{"narrow", DType::f32, Shape({1})},
+                         {"wide", DType::f64, Shape({1})},
+                         {"whole", DType::i32, Shape({1})},
+                         {"again", DType::f32, Shape({1})}}};
+  const TextColumns from = {std::make_shared<CsvDialect>(), rows, {{0}, {0}, {1}, {1}}};
+  const CsvLayout layout = csv_layout(&from, rows);
+  ASSERT_EQ(layout.columns.size(), 2u);
+  EXPECT_EQ(layout.columns[0].field, 1);
+  EXPECT_EQ(layout.columns[1].field, 2);
+}
+
+TEST(CsvLayoutTest, WithoutADecoderFieldsStandSideBySide) {
+  EXPECT_EQ(text_of(csv_layout(nullptr, kRows)), "features_0,features_1,label\n0.1,nan,0.1\n0.1,-2e-30,-inf\n");
 }
 
 TEST(CsvLayoutTest, FieldsThatTheDecoderDoesNotMakeStandSideBySide) {
-  EXPECT_TRUE(csv_head(layout_of("- csv_reader: {header: false}\n"
-                                 "- decode_csv: {fields: {features: {columns: 0-1}, y: {columns: 2}}}"))
-                  .starts_with("features_0,"));
+  const RowSpec other = {{{"features", DType::f32, Shape({2})}, {"y", DType::f64, Shape({1})}}};
+  const TextColumns from = {std::make_shared<CsvDialect>(), other, {{0, 1}, {2}}};
+  EXPECT_TRUE(csv_head(csv_layout(&from, kRows)).starts_with("features_0,"));
+  const TextColumns no_csv = {nullptr, kRows, {{0, 1}, {2}}};
+  EXPECT_TRUE(csv_head(csv_layout(&no_csv, kRows)).starts_with("features_0,"));
 }
 
 }  // namespace

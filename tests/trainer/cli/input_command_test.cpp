@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
@@ -102,6 +103,33 @@ TEST_F(InputCommandTest, CsvReadsBackToEqualBatches) {
       return out;
     };
     EXPECT_EQ(fields("rows.csv", "1"), fields("part-*.csv", "2"));
+  }
+}
+
+// A quoted text that looks like an index or a range is a name where the header has it.
+TEST_F(InputCommandTest, CsvReadsBackWhateverTheColumnsAreCalled) {
+  const std::pair<const char*, const char*> cases[] = {{"a,b,c,label", "\"0-1\""},
+                                                       {"a,0,c,label", "\"0\""},
+                                                       {"a,b,label,2", "[\"2\", 0]"},
+                                                       {"\"#a\",\"b,c\",label,d", "[\"b,c\", \"#a\"]"}};
+  for (const auto& [header, x] : cases) {
+    folder_.write("named.csv", cat("note\n", header, "\n1,2,3,0\n-4.5,5,6,1\n"));
+    folder_.write("named.yaml", cat("input:\n  - filename_queue: {files: named.csv, epochs: 1}\n"
+                                    "  - csv_reader: {header: true, skip_lines: 1, comment: \"#\"}\n"
+                                    "  - decode_csv: {fields: {x: {columns: ",
+                                    x, "}, label: {columns: label}}}\n  - batch: {batch_size: 2}\n"));
+    const auto fields = [&] {
+      const CommandResult result = run({"named.yaml"});
+      EXPECT_EQ(result.exit_code, 0) << result.err;
+      const std::vector<nlohmann::json> batches = lines(result.out);
+      return batches.empty() ? nlohmann::json() : batches[0]["fields"];
+    };
+    const nlohmann::json expected = fields();
+    EXPECT_EQ(expected["x"].size(), 2u);
+    const CommandResult written = run({"named.yaml", "--format", "csv"});
+    ASSERT_EQ(written.exit_code, 0) << written.err;
+    folder_.write("named.csv", written.out);
+    EXPECT_EQ(fields(), expected) << written.out;
   }
 }
 
