@@ -31,6 +31,8 @@ class FileSystem {
   enum class Type { none, file, folder, other };
   // What `path` is, symbolic links followed; `none` when it is absent or a dangling link.
   virtual Type type(const std::string& path) = 0;
+  // Whether both name one file, by whatever links.
+  virtual bool same(const std::string& a, const std::string& b) { return a == b; }
   // Paths that match `pattern` (`*`, `?`, `[..]`; `*` leaves out hidden files), sorted bytewise.
   virtual std::vector<std::string> match(const std::string& pattern) = 0;
   // Names in a folder, sorted; for the message of an empty match.
