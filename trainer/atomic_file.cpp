@@ -20,12 +20,15 @@ IoError write_error(const std::string& path, std::string_view reason, std::strin
   return IoError(cat("cannot write: ", reason), {path, 0, 0}, std::move(hint));
 }
 
-std::string hint_for(int code, const std::filesystem::path& folder) {
-  if (code == ENOENT) return cat("make the folder ", quote(folder.string(), 300), " first");
-  return {};
-}
-
 }  // namespace
+
+std::string missing_folder_hint(const std::string& path, int code) {
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  std::error_code ignored;
+  if (code != ENOENT || std::filesystem::exists(folder, ignored)) return {};
+  return cat("make the folder ", quote(folder.string(), 300), " first");
+}
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
   std::error_code ignored;
@@ -44,7 +47,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
     if (file_ || (errno == EEXIST && attempt < 1000)) continue;
     const int code = errno;
     temporary_.clear();
-    throw write_error(path_, errno_text(code), hint_for(code, folder));
+    throw write_error(path_, errno_text(code), missing_folder_hint(target_, code));
   }
   if (replaces) (void)::fchmod(file_.get(), old.st_mode & 07777);
 }

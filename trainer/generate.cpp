@@ -108,7 +108,7 @@ GenerateResult generate_sum(const GenerateOptions& options) {
   if (!options.force) refuse_to_overwrite(result.paths);
   std::error_code failure;
   std::filesystem::create_directories(options.folder, failure);
-  if (failure) throw IoError(cat("cannot make the folder: ", failure.message()), {options.folder, 0, 0});
+  if (failure) throw IoError(cat("cannot make the folder: ", errno_text(failure.value())), {options.folder, 0, 0});
 
   RowWriter writer(options);
   uint64_t row = 0;

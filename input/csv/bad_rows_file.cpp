@@ -32,7 +32,7 @@ void BadRowsFile::resume(uint64_t rows) {
   }
   std::error_code failure;
   std::filesystem::resize_file(path_, bytes, failure);
-  if (failure) throw IoError(cat("cannot shorten the file of bad rows: ", failure.message()), {path_});
+  if (failure) throw IoError(cat("cannot shorten the file of bad rows: ", errno_text(failure.value())), {path_});
   open(std::ios::app);
 }
 

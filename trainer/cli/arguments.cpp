@@ -32,8 +32,10 @@ class Parser {
   void text(CLI::App& app, const std::string& name, std::string& value, const char* type, const char* doc);
   void number(CLI::App& app, const std::string& name, const char* doc);
 
+  void check_file() const;
   void check_words(const CLI::App& app) const;
   void check_order(const CLI::App& selected) const;
+  void check_explain() const;
   void read_numbers(const CLI::App& app);
   void read_config(const CLI::App& app);
 
@@ -146,6 +148,7 @@ Arguments Parser::parse(std::span<const std::string> words) {
     throw translated(error);
   }
   const CLI::App& selected = innermost(app_);
+  if (&selected == &app_) check_file();
   check_words(app_);
   check_order(selected);
   out_.command = commands_.at(&selected);
@@ -157,6 +160,7 @@ Arguments Parser::parse(std::span<const std::string> words) {
     throw UsageError("generate needs to know what", {}, "trainer generate sum --out DIR");
   }
   read_numbers(selected);
+  check_explain();
   read_config(selected);
   if (!format_.empty()) {
     try {
@@ -189,6 +193,21 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
 
 std::string help_command(const CLI::App& app) {
   return app.get_parent() == nullptr ? "trainer --help" : cat("trainer ", app.get_name(), " --help");
+}
+
+// Throws for a first word that is neither a subcommand nor looks like a file.
+void Parser::check_file() const {
+  const bool is_file = file_.find_first_of("./") != std::string::npos || ::access(file_.c_str(), F_OK) == 0;
+  if (file_.empty() || is_file) return;
+  const std::vector<std::string> known = known_words(app_, false);
+  throw UsageError(cat("unknown subcommand ", quote(file_)), {}, suggestion(file_, known, cat("known: ", join(known))));
+}
+
+// Throws where --explain stands beside options that it leaves no meaning.
+void Parser::check_explain() const {
+  if (!out_.explain) return;
+  const bool batches = out_.batches || !format_.empty() || !out_.out.empty();
+  if (batches) throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
 }
 
 // Throws for words that no option, subcommand or argument took, and for options given twice.
@@ -252,12 +271,6 @@ void Parser::read_config(const CLI::App& app) {
       throw UsageError("generate sum needs --out DIR", {}, "trainer generate sum --out data/sum");
     }
     return;
-  }
-  const bool is_file = file_.find_first_of("./") != std::string::npos || ::access(file_.c_str(), F_OK) == 0;
-  if (!file_.empty() && !is_file && &app == &app_) {
-    const std::vector<std::string> known = known_words(app_, false);
-    throw UsageError(cat("unknown subcommand ", quote(file_)), {},
-                     suggestion(file_, known, cat("known: ", join(known))));
   }
   if (!file_.empty() && !out_.config.empty()) {
     throw UsageError(cat("unexpected argument ", quote(file_)), {}, "the configuration is given by --config already");

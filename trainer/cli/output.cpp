@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/atomic_file.h"
 
 namespace millrace::cli {
 
@@ -38,7 +39,10 @@ Output Output::standard() { return Output({}, STDOUT_FILENO, "standard output");
 
 Output Output::file(const std::string& path) {
   const int number = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (number < 0) throw IoError(cat("cannot write this file: ", errno_text(errno)), {path});
+  if (number < 0) {
+    const int code = errno;
+    throw IoError(cat("cannot write: ", errno_text(code)), {path}, missing_folder_hint(path, code));
+  }
   return Output(Descriptor(number), number, path);
 }
 

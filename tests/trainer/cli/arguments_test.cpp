@@ -53,13 +53,22 @@ TEST(ArgumentsTest, ValuesOfSetMayHoldAnything) {
 }
 
 TEST(ArgumentsTest, InputOptions) {
-  const Arguments arguments = parse(
-      {"input", "--config", "a.yaml", "--batches", "3", "--format", "csv", "--out", "rows.csv", "--explain", "20"});
+  const Arguments arguments =
+      parse({"input", "--config", "a.yaml", "--batches", "3", "--format", "csv", "--out", "rows.csv"});
   EXPECT_EQ(arguments.command, Command::input);
   EXPECT_EQ(arguments.batches, 3);
   EXPECT_EQ(arguments.format, BatchFormat::csv);
   EXPECT_EQ(arguments.out, "rows.csv");
-  EXPECT_EQ(arguments.explain, 20);
+  EXPECT_EQ(parse({"input", "a.yaml", "--explain", "20", "--json"}).explain, 20);
+}
+
+TEST(ArgumentsTest, ExplainStandsAlone) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--batches", "3"}, {"--format", "jsonl"}, {"--out", "x"}}) {
+    std::vector<std::string> words = {"input", "a.yaml", "--explain", "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(usage_error(words), "--explain prints no batches; leave out --batches, --format and --out");
+  }
 }
 
 TEST(ArgumentsTest, InputDefaults) {
@@ -119,6 +128,7 @@ TEST(ArgumentsTest, UnknownOptionsNameTheNearest) {
 }
 
 TEST(ArgumentsTest, UnknownSubcommandsNameTheNearest) {
+  EXPECT_EQ(usage_error({"chekc", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"frobnicate"}),
             "unknown subcommand \"frobnicate\"; known: train, check, input, generate, ops and layers");

@@ -32,8 +32,10 @@ TEST(OutputTest, NothingIsWrittenBeforeFlush) {
 
 TEST(OutputTest, FileThatCannotBeMadeIsAnErrorWithItsPath) {
   const TempFolder folder;
-  EXPECT_EQ(error_of<IoError>([&] { Output::file(folder.path()); }),
-            folder.path() + ": cannot write this file: Is a directory");
+  EXPECT_EQ(error_of<IoError>([&] { Output::file(folder.path()); }), folder.path() + ": cannot write: Is a directory");
+  EXPECT_EQ(error_of<IoError>([&] { Output::file(folder.path("none/x")); }),
+            folder.path("none/x") + ": cannot write: No such file or directory; make the folder \"" +
+                folder.path("none") + "\" first");
 }
 
 TEST(OutputTest, FullDeviceIsAnError) {
