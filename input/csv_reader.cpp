@@ -125,9 +125,10 @@ class CsvReader final : public RowSource {
 
   ChunkBound chunk_bound() const override {
     // A record has a byte for each of its fields, the last one's line end included; a blank line is no record.
+    const uint64_t bytes = reader_->range_bytes();
     const auto shortest = static_cast<uint64_t>(std::max<int64_t>(reader_->dialect().columns, 2));
     const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
-    return {chunk_bytes_ + 2 * kMaxRecordBytes, chunk_bytes_ / shortest + 1, chunk_bytes_ / shortest_bad + 1};
+    return {reader_->text_bound(), bytes / shortest + 1, bytes / shortest_bad + 1};
   }
 
   void rewind(uint32_t run) override {

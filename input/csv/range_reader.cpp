@@ -93,10 +93,16 @@ void RangeReader::check_header(const ScannedRecord& header, const Preamble& prea
 }
 
 void RangeReader::learn(const std::vector<std::shared_ptr<const FileEntry>>& files) {
-  for (const auto& file : files) range_bytes_ = std::max(range_bytes_, std::min(file->size, chunk_bytes_));
+  for (const auto& file : files) largest_file_ = std::max(largest_file_, file->size);
+  range_bytes_ = std::min(largest_file_, chunk_bytes_);
   for (const auto& file : files) {
     if (file->size > 0 && learn_from(file)) return;
   }
+}
+
+uint64_t RangeReader::text_bound() const {
+  // The text grows by doubling, and never beyond its file.
+  return std::min(chunk_bytes_ + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
 }
 
 bool RangeReader::learn_from(const std::shared_ptr<const FileEntry>& file) {

@@ -29,6 +29,10 @@ class RangeReader final : public Transform {
   // for a header that is none. Learns, too, how much memory a range takes.
   void learn(const std::vector<std::shared_ptr<const FileEntry>>& files);
   const CsvDialect& dialect() const { return dialect_; }
+  // Of any file, learned: the most bytes of a range, and of the memory for its text, records that reach beyond it
+  // included.
+  uint64_t range_bytes() const { return range_bytes_; }
+  uint64_t text_bound() const;
 
   // Opens the file and checks its header.
   void check(const std::shared_ptr<const FileEntry>& file) const;
@@ -41,6 +45,7 @@ class RangeReader final : public Transform {
   PreambleOptions preamble_;
   CsvDialect dialect_;
   const uint64_t chunk_bytes_;
+  uint64_t largest_file_ = 0;
   uint64_t range_bytes_ = 0;                      // of the largest range of any file
   std::shared_ptr<const FileEntry> header_file_;  // whose header is dialect_.header
   mutable OpenFiles open_files_;

@@ -170,9 +170,10 @@ uint64_t ChunkStream::memory_bound(int threads) const {
     note_bytes = std::max(note_bytes, link.transform->note_bytes());
   }
   // Blocks grow by doubling; every task may hold a spare block besides its chunk.
-  const uint64_t chunk_bytes = 2 * chunk.rows * row_bytes + chunk.records * note_bytes;
+  const uint64_t block_bytes = 2 * chunk.rows * row_bytes;
+  const uint64_t chunk_bytes = block_bytes + chunk.records * note_bytes;
   return static_cast<uint64_t>(ahead_rows_) * (2 * row_bytes + note_bytes) + (tasks + 2) * chunk_bytes +
-         (tasks + 1) * (work_bytes + chunk_bytes);
+         (tasks + 1) * (work_bytes + block_bytes);
 }
 
 }  // namespace millrace

@@ -170,8 +170,14 @@ TEST_F(CsvReaderTest, GivesNoRowsWhereThereAreNone) {
 
 TEST_F(CsvReaderTest, BoundsItsChunks) {
   files_.files = {{"a", "1,2,3,4\n"}};
+  const ChunkBound small = CsvRun(setup(chunks(1000))).reader().chunk_bound();
+  EXPECT_EQ(small.rows, 3u) << "8 bytes of at least 4 a record, and one that begins at the end";
+  EXPECT_EQ(small.records, 5u);
+  EXPECT_LT(small.text_bytes, 200000u);
+  for (int i = 0; i < 23; ++i) files_.files["a"] += files_.files["a"];
   const ChunkBound bound = CsvRun(setup(chunks(1000))).reader().chunk_bound();
   EXPECT_EQ(bound.rows, 251u);
+  EXPECT_EQ(bound.records, 501u);
   EXPECT_EQ(bound.text_bytes, 1000u + (32u << 20));
 }
 
