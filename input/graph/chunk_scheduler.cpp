@@ -1,15 +1,11 @@
 #include "millrace/input/graph/chunk_scheduler.h"
 
-#include <chrono>
-
 #include "millrace/core/text.h"
+#include "millrace/input/graph/clock.h"
 
 namespace millrace {
 
 namespace {
-
-// Chunks that may wait besides those in work, whatever the capacity: more hide no delay that these do not.
-constexpr int64_t kMostAhead = 256;
 
 // Failures of the machine are told at once, even when the task may have begun in the middle of a record.
 bool is_of_the_machine(const std::exception_ptr& failure) {
@@ -22,10 +18,6 @@ bool is_of_the_machine(const std::exception_ptr& failure) {
   } catch (...) {
     return false;
   }
-}
-
-uint64_t nanoseconds_since(std::chrono::steady_clock::time_point start) {
-  return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
 }
 
 bool ends_with_error(const Chunk& chunk) {
@@ -87,7 +79,7 @@ ChunkScheduler::Slot* ChunkScheduler::next_inline(std::unique_lock<std::mutex>& 
   if (plan()) {
     Slot& slot = slot_at(started_);
     const bool to_do = begin_task(slot, started_++);
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     lock.unlock();
     if (to_do) decode(slot, consumer_memory_);
     lock.lock();
@@ -125,7 +117,7 @@ ChunkScheduler::Slot& ChunkScheduler::hand_on_first() {
 }
 
 void ChunkScheduler::wait_for_first(std::unique_lock<std::mutex>& lock) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   lock.unlock();
   first_done_->arm();
   lock.lock();
@@ -152,7 +144,7 @@ void ChunkScheduler::release_current() {
   if (current_ == nullptr) return;
   Slot& slot = *std::exchange(current_, nullptr);
   free_.give(&slot);
-  if (slots_.size() > wanted_slots() || !slot.memory.covers(memory_)) settled_ = false;
+  if (slots_.size() > wanted_slots() || !slot.memory.covers(sizes_.memory())) settled_ = false;
 }
 
 void ChunkScheduler::restart() {
@@ -271,11 +263,8 @@ bool ChunkScheduler::plan() {
   }
 }
 
-// As many chunks as may exist at once while all are as large as the largest so far.
 uint64_t ChunkScheduler::wanted_slots() const {
-  if (executor_ == nullptr) return 1;
-  const int64_t ahead = most_rows_ == 0 ? 0 : std::min((ahead_rows_ + most_rows_ - 1) / most_rows_, kMostAhead);
-  return static_cast<uint64_t>(threads_) + 1 + static_cast<uint64_t>(ahead);
+  return executor_ == nullptr ? 1 : sizes_.wanted(ahead_rows_, static_cast<uint64_t>(threads_) + 1);
 }
 
 // Makes as many slots as are wanted, or gives free ones up, and gives all that is free the same memory.
@@ -298,12 +287,12 @@ void ChunkScheduler::settle() {
   }
   for (Slot* slot : free_.items()) {
     slot->chunk.rows.clear();
-    slot->chunk.rows.reserve(memory_);
+    slot->chunk.rows.reserve(sizes_.memory());
     slot->memory = slot->chunk.rows.memory();
   }
   for (TaskMemory* memory : free_memories_.items()) {
     memory->spare.clear();
-    if (has_spares_) memory->spare.reserve(memory_);
+    if (sizes_.has_spares()) memory->spare.reserve(sizes_.memory());
   }
   settled_ = true;
 }
@@ -332,22 +321,11 @@ bool ChunkScheduler::begin_task(Slot& slot, uint64_t sequence) {
   return true;
 }
 
-// Learns from a task that ended how large chunks get.
-void ChunkScheduler::measure(Slot& slot, const TaskMemory& memory) {
+void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
   const int64_t rows = slot.chunk.rows.size();
   slot.waiting_rows = std::max<int64_t>(rows + std::ssize(slot.chunk.notes), 1);
   slot.memory = slot.chunk.rows.memory();
-  const RowMemory spare = memory.spare.memory();
-  has_spares_ = has_spares_ || spare.bytes > 0;
-  if (rows <= most_rows_ && memory_.covers(slot.memory) && memory_.covers(spare)) return;
-  most_rows_ = std::max(most_rows_, rows);
-  memory_.cover(slot.memory);
-  memory_.cover(spare);
-  settled_ = false;
-}
-
-void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
-  measure(slot, memory);
+  if (sizes_.add(rows, slot.memory, memory.spare.memory())) settled_ = false;
   waiting_rows_ += slot.waiting_rows;
   slot.stage = Stage::done;
   for (size_t link = 0; link < memory.done.size(); ++link) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "millrace/core/executor.h"
+#include "millrace/input/graph/chunk_sizes.h"
 #include "millrace/input/graph/reuse_stack.h"
 #include "millrace/input/graph/transform_chain.h"
 #include "millrace/input/op.h"
@@ -89,7 +90,6 @@ class ChunkScheduler : private Task {
   bool plan();
   uint64_t wanted_slots() const;
   void settle();
-  void measure(Slot& slot, const TaskMemory& memory);
   Slot& append_slot();
   bool begin_task(Slot& slot, uint64_t sequence);
   void end_task(Slot& slot, TaskMemory& memory);
@@ -124,10 +124,8 @@ class ChunkScheduler : private Task {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> ring_;  // by sequence number; at least as long as there are slots
   ReuseStack<Slot> free_;
-  RowMemory memory_;         // the most that any chunk needed
-  int64_t most_rows_ = 0;    // of any chunk
-  bool has_spares_ = false;  // some transform writes into another block
-  bool settled_ = false;     // everything free is as these three want it
+  ChunkSizes sizes_;
+  bool settled_ = false;  // everything free is as sizes_ wants it
   uint64_t first_ = 0, started_ = 0, planned_ = 0, joined_ = 0;
   uint64_t chain_end_ = 0, chain_line_ = 0;  // where the text chunk before joined_ ended
   Slot* current_ = nullptr;

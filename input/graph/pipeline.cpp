@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <utility>
 
 #include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/clock.h"
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/graph/graph_list.h"
 
@@ -15,13 +15,7 @@ namespace millrace {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kNanosecond = 1e-9;
-
-uint64_t nanoseconds_since(Clock::time_point start) {
-  return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - start).count());
-}
 
 std::string as_lines(const std::vector<std::string>& lines) {
   std::string out;

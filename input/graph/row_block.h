@@ -122,7 +122,7 @@ class RowBlock {
   Device reader_;
 };
 
-// `count` neighbouring rows of a block; count 0 means the end of the pass. Valid until the next call to where it came
+// `count` neighbouring rows of a block; count 0 means the end of the data. Valid until the next call to where it came
 // from.
 struct RowSpan {
   const RowBlock* block = nullptr;

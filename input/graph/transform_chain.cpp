@@ -1,17 +1,15 @@
 #include "millrace/input/graph/transform_chain.h"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <utility>
 
 #include "millrace/core/text.h"
+#include "millrace/input/graph/clock.h"
 
 namespace millrace {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Signs the notes that are new, and cuts off what lies behind the first error.
 void finish_notes(Chunk& chunk, size_t transform) {
@@ -67,7 +65,7 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
   }
   finish_notes(chunk, index);
   TaskMemory::Work& done = memory.done[index];
-  done.nanoseconds += static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - start).count());
+  done.nanoseconds += nanoseconds_since(start);
   done.rows += static_cast<uint64_t>(chunk.rows.size());
   if (!has_rows && chunk.text != nullptr) done.bytes += chunk.text->bytes().size();
 }

@@ -125,16 +125,6 @@ TEST(ChunkScheduler, BoundsWhatWaits) {
   }
 }
 
-// Rows that are few at first must not make as many chunks as the capacity has rows.
-TEST(ChunkScheduler, BoundsTheChunksOfALargeCapacity) {
-  Executor executor(2);
-  Harness harness({.rows = 2000, .unit_rows = 1});
-  harness.scheduler.set_executor(&executor);
-  harness.scheduler.set_ahead(1000000, 2);
-  EXPECT_EQ(harness.read(&executor, 20000).size(), 2000u);
-  EXPECT_LE(harness.scheduler.held().chunks, 300u);
-}
-
 // Once the largest chunk was seen every chunk has its memory, whatever it is used for next.
 TEST(ChunkScheduler, GivesAllChunksTheSameMemory) {
   Executor executor(2);
