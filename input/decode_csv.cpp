@@ -139,8 +139,8 @@ class DecodeCsv final : public Transform {
     RecordError error = find_error(record);
     Place place = {chunk.unit.file->path, static_cast<int64_t>(error.line), error.column};
     if (!skip_bad_rows_ || !error.certain_end) {
-      DataError data_error(std::move(error.message), {}, std::move(error.hint));
-      chunk.fail(std::make_exception_ptr(std::move(data_error)), std::move(place));
+      const DataError data_error(std::move(error.message), {}, std::move(error.hint));
+      chunk.fail(std::make_exception_ptr(data_error), std::move(place));
       return false;
     }
     Note note;

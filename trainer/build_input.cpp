@@ -45,7 +45,7 @@ std::string beside_configuration(const Config& config, const Catalog& catalog) {
   }
   for (const std::string& pattern : files.unmatched) {
     // An absolute pattern stays as it is, and matches nothing again.
-    const std::string there = (folder / pattern).string();
+    std::string there = (folder / pattern).string();
     if (!FileSystem::local().match(there).empty()) return there;
   }
   return {};

@@ -73,7 +73,9 @@ Made<Base> make_node(const Spec& node, const Registry<Base>& registry, std::stri
 
 Spec resolved_node(const std::string& kind, Spec options) {
   if (options.size() == 0) return Spec::scalar(kind, false, options.place());
-  return Spec::map(options.place()).set(kind, std::move(options));
+  Spec node = Spec::map(options.place());
+  node.set(kind, std::move(options));
+  return node;
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ std::string read_file(const std::string& path, size_t limit, std::string_view wh
   if (!file) throw_missing(path, what, errno);
   std::string bytes;
   for (;;) {
-    constexpr size_t kStep = 64 * 1024;
+    constexpr size_t kStep = size_t{64} * 1024;
     const size_t before = bytes.size();
     const size_t wanted = std::min(kStep, limit - before);
     if (wanted == 0) return bytes;

@@ -105,7 +105,7 @@ CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows) {
   CsvLayout layout;
   const auto* dialect = from == nullptr ? nullptr : dynamic_cast<const CsvDialect*>(from->format.get());
   if (dialect != nullptr) layout.columns = as_decoded(*from, dialect->header, rows);
-  if (layout.columns.empty()) {
+  if (dialect == nullptr || layout.columns.empty()) {
     layout.columns = side_by_side(rows);
     return layout;
   }
