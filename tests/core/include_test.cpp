@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -151,6 +152,31 @@ TEST(Includes, TheRulesBite) {
   EXPECT_EQ(complaint("core/parallel.h", "\"millrace/core/cuda/launch.cuh\""), "");
   EXPECT_EQ(complaint("core/executor.cpp", "<oneapi/tbb/task_arena.h>"), "");
   EXPECT_EQ(complaint("layers/relu.cpp", "<vector>"), "");
+}
+
+// The machine's C library computes these with other bits on other machines, and not at all on a device.
+bool uses_foreign_mathematics(const std::string& line) {
+  static const std::regex kForeign(
+      R"(std::(exp|exp2|expm1|log|log2|log1p|tanh|sinh|cosh|erfc?|sin|cos|pow|tgamma|lgamma)f?\()");
+  const std::string code = line.substr(0, line.find("//"));
+  return std::regex_search(code, kForeign);
+}
+
+TEST(Mathematics, IsOurOwnInLayersAndKernels) {
+  const fs::path root = test::source_dir();
+  for (const char* folder : {"layers", "core/kernels"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream file(entry.path());
+      for (std::string line; std::getline(file, line);) {
+        EXPECT_FALSE(uses_foreign_mathematics(line)) << entry.path() << ": use millrace/core/math.h for\n" << line;
+      }
+    }
+  }
+  EXPECT_TRUE(uses_foreign_mathematics("  return std::exp(x);"));
+  EXPECT_TRUE(uses_foreign_mathematics("  y = std::tanhf(x) + 1;"));
+  EXPECT_FALSE(uses_foreign_mathematics("  return math::exp(std::max(x, y));"));
+  EXPECT_FALSE(uses_foreign_mathematics("  return x;  // not std::exp(x)"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A layer from outside the library: elu is written here as a user would write it.
+// A layer from outside the library: elu, as own_elu, is written here as a user would write it.
 #include "millrace/layers/simple_layer.h"
 
 #include <gtest/gtest.h>
@@ -102,20 +102,20 @@ class NoiseLayer final : public SimpleLayer {
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_LAYER(elu, EluLayer);
+MILLRACE_REGISTER_LAYER(own_elu, EluLayer);
 
 namespace millrace::testing {
 namespace {
 
 LayerCatalog with_own_layers() {
   LayerCatalog catalog = LayerCatalog::builtin();
-  register_layer_elu(catalog.layers);
+  register_layer_own_elu(catalog.layers);
   catalog.layers.add<NoiseLayer>("noise");
   return catalog;
 }
 
 TEST(SimpleLayer, ComputesWhatItsFunctorSays) {
-  LayerRun run({.kind = "elu", .options = Spec::map().set("alpha", 0.5), .inputs = {Shape{3}}, .batch = 2},
+  LayerRun run({.kind = "own_elu", .options = Spec::map().set("alpha", 0.5), .inputs = {Shape{3}}, .batch = 2},
                with_own_layers());
   run.set_input(0, {-1, 0, 2, -3, 1, 0.25});
   run.forward();
@@ -124,12 +124,13 @@ TEST(SimpleLayer, ComputesWhatItsFunctorSays) {
 }
 
 TEST(SimpleLayer, AgreesWithDifferences) {
-  check_layer({.kind = "elu", .inputs = {Shape{17}}, .batch = 4}, with_own_layers());
-  check_layer({.kind = "elu", .inputs = {Shape{3, 5}}, .batch = 2}, with_own_layers());
+  check_layer({.kind = "own_elu", .inputs = {Shape{17}}, .batch = 4}, with_own_layers());
+  check_layer({.kind = "own_elu", .inputs = {Shape{3, 5}}, .batch = 2}, with_own_layers());
 }
 
 TEST(SimpleLayer, LeavesAnUnneededGradientAlone) {
-  LayerRun run({.kind = "elu", .inputs = {Shape{2}}, .batch = 1, .input_use = GradientUse::none}, with_own_layers());
+  LayerRun run({.kind = "own_elu", .inputs = {Shape{2}}, .batch = 1, .input_use = GradientUse::none},
+               with_own_layers());
   prepare(run);
   run.forward();
   run.backward();
@@ -137,7 +138,7 @@ TEST(SimpleLayer, LeavesAnUnneededGradientAlone) {
 }
 
 TEST(SimpleLayer, KeepsTheShapeOfARow) {
-  LayerRun run({.kind = "elu", .inputs = {Shape{2, 3}}, .batch = 4, .dtype = DType::f32}, with_own_layers());
+  LayerRun run({.kind = "own_elu", .inputs = {Shape{2, 3}}, .batch = 4, .dtype = DType::f32}, with_own_layers());
   EXPECT_EQ(run.output_spec(), (TensorSpec{Shape{4, 2, 3}, DType::f32}));
 }
 
@@ -202,13 +203,14 @@ TEST(SimpleLayer, DrawsForFewerValuesThanItsDrawsAreNumbered) {
             "expected at most 4294967295 values a batch to draw for, got 4294967296; use smaller batches");
   EXPECT_EQ(error_of_plan("noise", {1, (int64_t{1} << 32) - 1}), "no error");
   EXPECT_EQ(error_of_plan("noise", {1 << 20, 1 << 12}, Mode::predict), "no error");
-  EXPECT_EQ(error_of_plan("elu", {1 << 20, 1 << 12}), "no error");
+  EXPECT_EQ(error_of_plan("own_elu", {1 << 20, 1 << 12}), "no error");
 }
 
 TEST(SimpleLayer, GivesTheSameBitsOnAnyNumberOfThreads) {
   std::vector<double> first;
   for (const int threads : {1, 2, 3, 8}) {
-    LayerRun run({.kind = "elu", .inputs = {Shape{701}}, .batch = 97, .dtype = DType::f32}, with_own_layers(), threads);
+    LayerRun run({.kind = "own_elu", .inputs = {Shape{701}}, .batch = 97, .dtype = DType::f32}, with_own_layers(),
+                 threads);
     prepare(run);
     run.forward();
     run.backward();
