@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/device.h"
@@ -39,31 +38,10 @@ class Context {
   // What this context is given from now on waits for what the event marks, on any device; on the CPU this call does.
   void wait_for(const Event& event);
 
-  // The layer or op that computes now, for error messages and traces; see ScopeName.
-  std::string_view scope() const { return scope_; }
-
  private:
-  friend class ScopeName;
-
   Device device_;
   Executor& executor_;
   cuda::StatePointer cuda_;
-  std::string_view scope_;
-};
-
-// Names the layer or op that computes, until the end of the block. `name` must outlive it.
-class ScopeName {
- public:
-  ScopeName(Context& context, std::string_view name) : context_(context), before_(context.scope_) {
-    context.scope_ = name;
-  }
-  ~ScopeName() { context_.scope_ = before_; }
-  ScopeName(const ScopeName&) = delete;
-  ScopeName& operator=(const ScopeName&) = delete;
-
- private:
-  Context& context_;
-  std::string_view before_;
 };
 
 }  // namespace millrace

@@ -26,12 +26,7 @@
 
 namespace millrace {
 
-// The two kinds of unit get names of their own: one template seen by both would silently keep only one of its bodies.
-#if defined(__CUDACC__)
-inline namespace cuda_unit {
-#else
-inline namespace cpp_unit {
-#endif
+inline namespace MILLRACE_UNIT {
 
 // Indices that one task handles: large enough to hide the cost of a task, small enough to balance.
 inline constexpr int64_t kIndexBlock = 16384;
@@ -88,5 +83,5 @@ void for_each_row_column(Context& context, int64_t rows, int64_t columns, F body
   context.executor().parallel_for(blocks, run_block);
 }
 
-}  // inline namespace
+}  // namespace MILLRACE_UNIT
 }  // namespace millrace

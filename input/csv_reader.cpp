@@ -100,8 +100,7 @@ class CsvReader final : public RowSource {
 
   Port bind(const BindArgs& args) override {
     source_ = args.source_index;
-    const PreambleOptions preamble = {options_.skip_lines, options_.header};
-    reader_ = std::make_unique<RangeReader>(*args.files, preamble, options_.dialect(), chunk_bytes_);
+    reader_ = std::make_unique<RangeReader>(*args.files, options_.header, options_.dialect(), chunk_bytes_);
     reader_->learn(names_->files());
     return reader_->bind(args);
   }

@@ -118,11 +118,7 @@ inline GradientReads gradient_reads(Activation activation) {
 }
 
 // Like the passes that they call, these have another name in CUDA units than in C++ ones.
-#if defined(__CUDACC__)
-inline namespace cuda_unit {
-#else
-inline namespace cpp_unit {
-#endif
+inline namespace MILLRACE_UNIT {
 
 // y = f(z), where the product has not done it; z may be y.
 inline void activate(Context& context, Activation activation, const ConstTensorView& z, const TensorView& y) {
@@ -141,5 +137,5 @@ inline void activation_gradient(Context& context, Activation activation, const C
   });
 }
 
-}  // inline namespace
+}  // namespace MILLRACE_UNIT
 }  // namespace millrace

@@ -23,11 +23,7 @@
 namespace millrace {
 
 // Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
-#if defined(__CUDACC__)
-inline namespace cuda_unit {
-#else
-inline namespace cpp_unit {
-#endif
+inline namespace MILLRACE_UNIT {
 
 // Where an elementwise body stores: target = beta * target + alpha * value, never reading the target when beta is 0.
 template <class T>
@@ -139,5 +135,5 @@ void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorV
   zip_indexed(context, a, b, out, WithoutIndex<F>{f});
 }
 
-}  // inline namespace
+}  // namespace MILLRACE_UNIT
 }  // namespace millrace

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -75,7 +76,7 @@ std::string text_of(const ValueRange& range) {
 FieldInput::FieldInput(const FieldInputArgs& args) : name_(args.field.name), range_(args.range) {
   const size_t row_bytes = aligned_bytes(size_of(args.dtype) * static_cast<size_t>(args.field.shape.elements()));
   shape_ = TensorView(nullptr, args.dtype, args.field.shape.with_batch(args.rows), row_bytes);
-  const size_t bytes = row_bytes * static_cast<size_t>(args.rows);
+  const size_t bytes = multiply_bytes(row_bytes, static_cast<size_t>(args.rows));
   if (args.dtype != args.field.dtype) converted_ = Memory::pinned(args.device, bytes);
   if (!args.device.is_cpu()) device_ = Memory(args.device, bytes);
 }
@@ -99,7 +100,8 @@ void FieldInput::take(ConstTensorView from) {
   error_row_ = misfit.row;
   const std::string found = cat("the field ", name_, " holds ", misfit.text, ", expected ");
   if (misfit.outside) throw DataError(found + text_of(*range_), {}, std::string(range_->hint));
-  throw DataError(cat(found, "a whole number of type ", to_string(to.dtype())), {}, "class labels are whole numbers");
+  throw DataError(cat(found, "a whole number of type ", to_string(to.dtype())), {},
+                  "class labels and ids are whole numbers");
 }
 
 }  // namespace millrace

@@ -272,7 +272,11 @@ TrainResult Trainer::Impl::train() {
   };
   while (!finished() && !stopping.load()) {
     const RowBlock* batch = next_batch();
-    if (batch == nullptr) return result(stopping.load() ? "stopped" : "end of data");
+    if (batch == nullptr) {
+      if (stopping.load()) break;
+      if (step->steps() == 0) log("warning: the data ended before the first batch: nothing was trained");
+      return result("end of data");
+    }
     train_on(*batch);
   }
   return result(finished() ? "steps" : "stopped");

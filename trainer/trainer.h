@@ -66,10 +66,10 @@ struct TrainResult {
 
 // Called on the thread of run(), in the default floating-point mode.
 struct TrainCallbacks {
-  std::function<void(const StartReport&)> on_start;
-  std::function<void(const StepReport&)> on_step;      // every log_every steps
-  std::function<void(const StepReport&)> on_progress;  // at most about ten times a second
-  std::function<void(std::string_view)> on_log;        // warnings, bad rows, lines of `print`
+  std::function<void(const StartReport&)> on_start = {};
+  std::function<void(const StepReport&)> on_step = {};      // every log_every steps
+  std::function<void(const StepReport&)> on_progress = {};  // at most about ten times a second
+  std::function<void(std::string_view)> on_log = {};        // warnings, bad rows, lines of `print`
 };
 
 class Trainer {

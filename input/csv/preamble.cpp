@@ -43,15 +43,14 @@ void skip_line(FileText& text) {
   }
 }
 
-Preamble pass_preamble(FileText& text, const PreambleOptions& options, const CsvDialect& dialect,
-                       const FileEntry& file) {
+Preamble pass_preamble(FileText& text, bool header, const CsvDialect& dialect, const FileEntry& file) {
   Preamble out;
   if (text.bytes().starts_with(kByteOrderMark)) text.skip(kByteOrderMark.size());
-  for (int64_t i = 0; i < options.skip_lines && !(text.bytes().empty() && text.at_end()); ++i) {
+  for (int64_t i = 0; i < dialect.skip_lines && !(text.bytes().empty() && text.at_end()); ++i) {
     skip_line(text);
     ++out.lines;
   }
-  while (options.header && !out.has_header && !(text.bytes().empty() && text.at_end())) {
+  while (header && !out.has_header && !(text.bytes().empty() && text.at_end())) {
     switch (line_kind(text.bytes(), text.at_end(), dialect)) {
       case LineKind::more: text.extend(); break;
       case LineKind::blank:

@@ -10,11 +10,6 @@
 
 namespace millrace {
 
-struct PreambleOptions {
-  int64_t skip_lines = 0;
-  bool header = false;
-};
-
 struct Preamble {
   uint64_t lines = 0;        // line ends in it
   bool has_header = false;   // text.scratch() holds the header; false also when the file ends before it
@@ -24,9 +19,8 @@ struct Preamble {
 // Passes a line, whatever is in it; the end of the file ends one, too. REQUIRES: there is one.
 void skip_line(FileText& text);
 
-// Passes the preamble of the file that `text` starts with: afterwards `text` starts behind it. Throws DataError for a
-// header that cannot be cut into fields, IoError.
-Preamble pass_preamble(FileText& text, const PreambleOptions& options, const CsvDialect& dialect,
-                       const FileEntry& file);
+// Passes the preamble of the file that `text` starts with, a header only where `header` says that there is one:
+// afterwards `text` starts behind it. Throws DataError for a header that cannot be cut into fields, IoError.
+Preamble pass_preamble(FileText& text, bool header, const CsvDialect& dialect, const FileEntry& file);
 
 }  // namespace millrace

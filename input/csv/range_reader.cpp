@@ -42,8 +42,8 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-RangeReader::RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect, uint64_t chunk_bytes)
-    : preamble_(preamble), dialect_(std::move(dialect)), chunk_bytes_(chunk_bytes), open_files_(files, kOpenFiles) {}
+RangeReader::RangeReader(FileSystem& files, bool header, CsvDialect dialect, uint64_t chunk_bytes)
+    : header_(header), dialect_(std::move(dialect)), chunk_bytes_(chunk_bytes), open_files_(files, kOpenFiles) {}
 
 Port RangeReader::bind(const BindArgs&) {
   Port out;
@@ -70,7 +70,7 @@ void RangeReader::apply(Chunk& chunk) const {
   chunk.first_record = chunk.end_record = text.offset();
   chunk.lines = 0;
   if (unit.begin > 0) return;
-  const Preamble preamble = pass_preamble(text, preamble_, dialect_, *unit.file);
+  const Preamble preamble = pass_preamble(text, header_, dialect_, *unit.file);
   chunk.lines = preamble.lines;
   chunk.end_record = text.offset();
   if (preamble.has_header) check_header(text.scratch(), preamble, *unit.file);
@@ -108,8 +108,8 @@ uint64_t RangeReader::text_bound() const {
 bool RangeReader::learn_from(const std::shared_ptr<const FileEntry>& file) {
   FileText text;
   text.start(open_files_.get(*file), start_of(file));
-  const Preamble preamble = pass_preamble(text, preamble_, dialect_, *file);
-  if (!preamble_.header) return learn_columns(text);
+  const Preamble preamble = pass_preamble(text, header_, dialect_, *file);
+  if (!header_) return learn_columns(text);
   if (!preamble.has_header) return false;
   const ScannedRecord& header = text.scratch();
   for (size_t i = 0; i < header.size(); ++i) dialect_.header.emplace_back(header.field(i));

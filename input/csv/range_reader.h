@@ -18,7 +18,7 @@ namespace millrace {
 class RangeReader final : public Transform {
  public:
   // `chunk_bytes`: the most of a file that one unit holds.
-  RangeReader(FileSystem& files, PreambleOptions preamble, CsvDialect dialect, uint64_t chunk_bytes);
+  RangeReader(FileSystem& files, bool header, CsvDialect dialect, uint64_t chunk_bytes);
 
   std::vector<PortType> inputs() const override { return {PortType::names}; }
   Port bind(const BindArgs& args) override;
@@ -42,7 +42,7 @@ class RangeReader final : public Transform {
   bool learn_columns(FileText& text);
   void check_header(const ScannedRecord& header, const Preamble& preamble, const FileEntry& file) const;
 
-  PreambleOptions preamble_;
+  const bool header_;
   CsvDialect dialect_;
   const uint64_t chunk_bytes_;
   uint64_t largest_file_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -49,7 +50,7 @@ void RowBlock::configure(const RowSpec& spec, int64_t capacity, Device reader) {
   const bool to_pin = reader_.is_cpu() && !reader.is_cpu();
   size_ = 0;
   if (spec == spec_ && capacity <= capacity_ && !to_pin) return;
-  const size_t needed = spec.row_bytes() * static_cast<size_t>(capacity);
+  const size_t needed = multiply_bytes(spec.row_bytes(), static_cast<size_t>(capacity));
   if (to_pin || needed > memory_.bytes()) {
     if (to_pin) reader_ = reader;
     capacity_ = 0;
@@ -78,7 +79,7 @@ void RowBlock::place(int64_t capacity) {
 void RowBlock::grow(int64_t capacity) {
   if (capacity <= capacity_) return;
   const std::vector<std::byte*> from = base_;
-  const size_t needed = spec_.row_bytes() * static_cast<size_t>(capacity);
+  const size_t needed = multiply_bytes(spec_.row_bytes(), static_cast<size_t>(capacity));
   Memory old;
   if (needed > memory_.bytes()) {
     Memory larger = Memory::pinned(reader_, needed);

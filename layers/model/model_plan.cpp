@@ -46,7 +46,7 @@ struct ModelPlan::Impl {
 
   void forward(Context& context, const uint64_t* step) {
     for (PlannedLayer& layer : model.layers) {
-      in_layer(context, layer.name, [&] {
+      in_layer(layer.name, [&] {
         layer.plan->forward(context, {.inputs = layer.inputs,
                                       .params = layer.params,
                                       .state = layer.state,
@@ -64,7 +64,7 @@ struct ModelPlan::Impl {
       PlannedLayer& layer = model.layers[i];
       if (!layer.trained) continue;
       set_parameter_gradients(layer, alpha, block);
-      in_layer(context, layer.name, [&] {
+      in_layer(layer.name, [&] {
         layer.plan->backward(context, {.inputs = layer.kept_inputs,
                                        .params = layer.params,
                                        .state = layer.state,

@@ -103,7 +103,7 @@ class Planner {
     if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();
     args.name = planned.name;
-    in_layer(context_, planned.name, [&] { planned.plan = node(index).layer->plan(context_, args); });
+    in_layer(planned.name, [&] { planned.plan = node(index).layer->plan(context_, args); });
     planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
     planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
   }

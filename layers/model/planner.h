@@ -51,10 +51,9 @@ struct PlannedModel {
   GradientTarget gradient_target = GradientTarget::block_write;
 };
 
-// Runs `call` as work of the layer, whose name its errors get.
+// Runs `call`, whose errors get the layer's name.
 template <class F>
-void in_layer(Context& context, const std::string& name, F call) {
-  const ScopeName scope(context, name);
+void in_layer(const std::string& name, F call) {
   try {
     call();
   } catch (Error& error) {

@@ -37,21 +37,5 @@ TEST(Context, RefusesADeviceThatIsNotThere) {
   EXPECT_THROW(Context(Device::cuda(9999), executor), DeviceError);
 }
 
-TEST(ScopeName, NamesTheLayerUntilTheBlockEnds) {
-  Executor executor(1);
-  Context context(Device::cpu(), executor);
-  EXPECT_EQ(context.scope(), "");
-  {
-    const ScopeName outer(context, "dense");
-    EXPECT_EQ(context.scope(), "dense");
-    {
-      const ScopeName inner(context, "relu");
-      EXPECT_EQ(context.scope(), "relu");
-    }
-    EXPECT_EQ(context.scope(), "dense");
-  }
-  EXPECT_EQ(context.scope(), "");
-}
-
 }  // namespace
 }  // namespace millrace

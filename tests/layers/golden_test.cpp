@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "millrace/core/random.h"
@@ -128,6 +130,27 @@ TEST(Golden, TrainsAGraphAsPyTorchDoes) {
     from.dtype = DType::f32;
     compare(from, 6, expected, {1e-4, 1e-4}, false);
   }
+}
+
+// Each mutation of run_mutations changes one place that is there.
+TEST(Mutations, FitTheSources) {
+  const std::string root = test::source_dir() + '/';
+  std::ifstream list(root + "tests/golden/mutations.txt");
+  std::map<std::string, std::string> mutation;
+  int count = 0;
+  for (std::string line; std::getline(list, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with('#') || colon == std::string::npos) continue;
+    mutation[line.substr(0, colon)] = line.substr(colon + 2);
+    if (!line.starts_with("new: ")) continue;
+    std::ifstream file(root + mutation["file"]);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const size_t first = text.find(mutation["old"]);
+    EXPECT_NE(first, std::string::npos) << mutation["name"];
+    EXPECT_EQ(text.find(mutation["old"], first + 1), std::string::npos) << mutation["name"];
+    ++count;
+  }
+  EXPECT_GT(count, 10);
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_F(FieldInputTest, RefusesWhatIsNoWholeNumberAndNamesTheRow) {
   for (const auto& [bad, text] : cases) {
     const Refusal refusal = refusal_of<float>(context_, {1, bad, bad}, DType::i32);
     EXPECT_EQ(refusal.message, "the field label holds " + text + ", expected a whole number of type int32");
-    EXPECT_EQ(refusal.hint, "class labels are whole numbers");
+    EXPECT_EQ(refusal.hint, "class labels and ids are whole numbers");
     EXPECT_EQ(refusal.row, 1);
   }
 }

@@ -11,6 +11,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/model_file.h"
+#include "millrace/trainer/overrides.h"
 #include "millrace/trainer/yaml.h"
 #include "tests/layers/lookup_layer.h"
 #include "tests/support/temp_folder.h"
@@ -56,6 +57,17 @@ TEST(Trainer, TrainsUntilTheDataEnds) {
   EXPECT_LT(result.loss, reports[0].loss);
   EXPECT_EQ(result.weights.size(), 64u);
   EXPECT_GT(reports[2].rows_per_s, 0);
+}
+
+TEST(Trainer, WarnsWhenNothingWasTrained) {
+  std::vector<std::string> log;
+  Spec config = parse_yaml(kConfig, "t.yaml");
+  apply_overrides(config, std::vector<std::string>{"input.batch={batch_size: 501}"});
+  const TrainResult result =
+      Trainer::from_spec(std::move(config)).run({.on_log = [&](std::string_view text) { log.emplace_back(text); }});
+  EXPECT_EQ(result.reason, "end of data");
+  EXPECT_EQ(result.steps, 0);
+  EXPECT_EQ(log, std::vector<std::string>{"warning: the data ended before the first batch: nothing was trained"});
 }
 
 TEST(Trainer, StopsAtTheWantedStep) {

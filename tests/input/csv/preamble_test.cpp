@@ -12,8 +12,14 @@ namespace {
 using testing_support::error_of;
 using testing_support::MemoryFiles;
 
+struct Start {
+  int64_t skip_lines = 0;
+  bool header = false;
+};
+
 // "lines, [header fields] on line, then the rest", of a file that begins with `bytes`.
-std::string pass(const std::string& bytes, const PreambleOptions& options, const CsvDialect& dialect = {}) {
+std::string pass(const std::string& bytes, const Start& start, CsvDialect dialect = {}) {
+  dialect.skip_lines = start.skip_lines;
   MemoryFiles files;
   files.files["t"] = bytes;
   const auto entry = std::make_shared<FileEntry>(FileEntry{"t", 0, bytes.size()});
@@ -23,7 +29,7 @@ std::string pass(const std::string& bytes, const PreambleOptions& options, const
   unit.exact = true;
   FileText text;
   text.start(files.open("t"), unit);
-  const Preamble preamble = pass_preamble(text, options, dialect, *entry);
+  const Preamble preamble = pass_preamble(text, start.header, dialect, *entry);
   std::string out = cat(preamble.lines, " lines");
   if (preamble.has_header) {
     out += ", header";

@@ -14,6 +14,11 @@ using testing_support::error_of;
 using testing_support::MemoryFiles;
 using testing_support::throws_exactly;
 
+struct Start {
+  int64_t skip_lines = 0;
+  bool header = false;
+};
+
 class RangeReaderTest : public ::testing::Test {
  protected:
   std::shared_ptr<const FileEntry> add(const std::string& path, const std::string& bytes) {
@@ -22,8 +27,9 @@ class RangeReaderTest : public ::testing::Test {
         std::make_shared<FileEntry>(FileEntry{path, static_cast<uint32_t>(entries_.size()), bytes.size()}));
     return entries_.back();
   }
-  CsvDialect learn(const PreambleOptions& options, const CsvDialect& dialect = {}) {
-    reader_ = std::make_unique<RangeReader>(files_, options, dialect, 1000);
+  CsvDialect learn(const Start& start, CsvDialect dialect = {}) {
+    dialect.skip_lines = start.skip_lines;
+    reader_ = std::make_unique<RangeReader>(files_, start.header, dialect, 1000);
     reader_->learn(entries_);
     return reader_->dialect();
   }
@@ -124,7 +130,7 @@ TEST_F(RangeReaderTest, NotesAFileThatCannotBeOpened) {
   add("a", "1\n");
   learn({});
   files_.unreadable.insert("a");
-  reader_ = std::make_unique<RangeReader>(files_, PreambleOptions{}, reader_->dialect(), 1000);
+  reader_ = std::make_unique<RangeReader>(files_, false, reader_->dialect(), 1000);
   const Chunk& chunk = read(0, 0, 2, true);
   ASSERT_EQ(chunk.notes.size(), 1u);
   EXPECT_EQ(error_of([&] { std::rethrow_exception(chunk.notes[0].error); }),

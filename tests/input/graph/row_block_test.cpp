@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "millrace/core/errors.h"
+
 namespace millrace {
 namespace {
 
@@ -133,6 +135,13 @@ TEST(RowBlock, MovesItsRowsAndLeavesAnEmptyBlock) {
   to = std::move(from);
   EXPECT_EQ(to.size(), 1);
   expect_row(to, 0, 6);
+}
+
+TEST(RowBlock, RefusesMoreThanCanBeCounted) {
+  RowBlock block;
+  EXPECT_THROW(block.configure(two_fields(), int64_t{1} << 60), ShapeError);
+  block.configure(two_fields(), 2);
+  EXPECT_THROW(block.grow(int64_t{1} << 60), ShapeError);
 }
 
 TEST(RowBlock, StaysPinned) {
