@@ -2,49 +2,17 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <list>
 #include <optional>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/model/model_plan.h"
-#include "millrace/trainer/field_input.h"
+#include "millrace/trainer/step_inputs.h"
 
 namespace millrace {
 
 namespace {
-
-// A field of the rows that the step reads, in the dtype in which it reads it.
-struct Source {
-  size_t field = 0;
-  DType dtype = DType::f32;
-  std::optional<ValueRange> range = {};
-};
-
-constexpr ValueRange kWeights{
-    .min = 0, .max = std::numeric_limits<double>::infinity(), .hint = "a row of weight 0 does not count"};
-
-size_t find_field(const RowSpec& rows, std::string_view name, std::string_view reader) {
-  const int index = rows.find(name);
-  if (index < 0) {
-    std::vector<std::string> names;
-    for (const FieldSpec& field : rows.fields) names.push_back(field.name);
-    const std::string near = nearest(name, names);
-    throw ConfigError(cat(reader, " reads the field ", quote(name), ", but the input gives ", rows.text()), {},
-                      near.empty() ? cat("name the field in decode_csv: {fields: {", name, ": ..}}, or set from")
-                                   : cat("did you mean ", near, "?"));
-  }
-  return static_cast<size_t>(index);
-}
-
-size_t find_weight(const RowSpec& rows, std::string_view name) {
-  const size_t index = find_field(rows, name, "the loss's weight");
-  const FieldSpec& field = rows.fields[index];
-  if (field.shape.elements() == 1) return index;
-  throw ShapeError(
-      cat("the field ", field.name, " of row weights is ", field.tensor().text(), ", expected one number a row"));
-}
 
 // Neighbouring parameters that one call of the optimizer updates.
 struct UpdateRun {
@@ -64,8 +32,7 @@ struct TrainStep::Impl {
   // Everything that one batch size needs.
   struct Plan {
     int64_t rows = 0;
-    std::vector<FieldInput> inputs;      // the model's fields, then label, then weight
-    std::vector<ConstTensorView> views;  // of inputs
+    std::optional<StepInputs> inputs;
     std::unique_ptr<ModelPlan> model;
     std::unique_ptr<LossPlan> loss;
     std::vector<std::unique_ptr<MetricPlan>> metrics;
@@ -77,15 +44,13 @@ struct TrainStep::Impl {
   explicit Impl(const StepArgs& step_args);
   Plan& plan_for(int64_t rows);
   std::unique_ptr<Plan> make_plan(int64_t rows);
-  void load(Plan& plan, const RowBlock& batch);
   void plan_updates();
   void write_counts();
   void update(const Plan& plan);
   size_t bytes_beside_plans() const;
 
   StepArgs args;
-  std::vector<Source> sources;
-  bool weighted;
+  StepFields fields;
   std::list<std::unique_ptr<Plan>> plans;  // most recently used first
   Plan* current = nullptr;
 
@@ -104,22 +69,13 @@ struct TrainStep::Impl {
   int64_t error_row = -1;
 };
 
-TrainStep::Impl::Impl(const StepArgs& step_args) : args(step_args), weighted(!step_args.weight.empty()) {
-  for (const NamedSpec& field : args.model.fields()) {
-    sources.push_back({find_field(args.rows, field.name, "the model"), field.spec.dtype});
-  }
-  const size_t label_field = find_field(args.rows, args.label, "the loss");
-  TensorSpec label = args.rows.fields[label_field].tensor();
-  args.loss.check(args.model.output(), label);
-  const LabelSpec wanted = args.loss.label(args.model.output());
-  label.dtype = wanted.dtype;
-  sources.push_back({label_field, wanted.dtype, wanted.range});
-  if (weighted) sources.push_back({find_weight(args.rows, args.weight), DType::f32, kWeights});
-
+TrainStep::Impl::Impl(const StepArgs& step_args)
+    : args(step_args),
+      fields({.model = args.model, .rows = args.rows, .loss = &args.loss, .label = args.label, .weight = args.weight}) {
   const Device device = args.context.device();
   if (args.metrics != nullptr) {
     for (const NamedMetric& metric : *args.metrics) {
-      metric.metric->check(args.model.output(), label);
+      metric.metric->check(args.model.output(), fields.label());
       accumulators.push_back(metric.metric->accumulator());
     }
   }
@@ -174,31 +130,21 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   auto plan = std::make_unique<Plan>();
   plan->rows = rows;
   const Device device = args.context.device();
-  std::vector<TensorView> shapes;
-  for (const Source& source : sources) {
-    plan->inputs.emplace_back(FieldInputArgs{.device = device,
-                                             .field = args.rows.fields[source.field],
-                                             .dtype = source.dtype,
-                                             .rows = rows,
-                                             .range = source.range});
-    shapes.push_back(plan->inputs.back().shape());
-    plan->bytes += plan->inputs.back().bytes();
-  }
-  plan->views.resize(sources.size());
-
-  const size_t fields = args.model.fields().size();
+  plan->inputs.emplace(fields, device, rows);
   plan->model = std::make_unique<ModelPlan>(
       args.model, args.context,
-      ModelPlanArgs{.inputs = std::span(shapes).first(fields),
+      ModelPlanArgs{.inputs = plan->inputs->model_shapes(),
                     .mode = Mode::train,
                     .gradient_target = args.optimizer.adds_scaled_gradient() ? GradientTarget::parameters
                                                                              : GradientTarget::block_write});
   const TensorView prediction = plan->model->output();
-  plan->loss = args.loss.plan(args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted});
+  const TensorView label = plan->inputs->label_shape();
+  const bool weighted = fields.weighted();
+  plan->loss = args.loss.plan(args.context, {.prediction = prediction, .label = label, .weighted = weighted});
   size_t scratch = plan->loss->scratch_bytes();
   for (size_t i = 0; i < accumulators.size(); ++i) {
     plan->metrics.push_back((*args.metrics)[i].metric->plan(
-        args.context, {.prediction = prediction, .label = shapes[fields], .weighted = weighted}));
+        args.context, {.prediction = prediction, .label = label, .weighted = weighted}));
     const MetricPlan& metric = *plan->metrics.back();
     plan->partials.emplace_back(device, metric.partial_bytes());
     host_partials[i].reserve(metric.partial_bytes());
@@ -209,22 +155,8 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
   if (!plan->model->in_place() && !gradients) {
     gradients = Memory(device, args.model.parameter_block().spec().bytes());
   }
-  plan->bytes += plan->model->bytes() + plan->loss->bytes() + scratch;
+  plan->bytes += plan->inputs->bytes() + plan->model->bytes() + plan->loss->bytes() + scratch;
   return plan;
-}
-
-void TrainStep::Impl::load(Plan& plan, const RowBlock& batch) {
-  error_row = -1;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    try {
-      plan.views[i] = plan.inputs[i].load(args.context, batch.view(sources[i].field));
-    } catch (const DataError&) {
-      error_row = plan.inputs[i].error_row();
-      throw;
-    }
-  }
-  // The batch's memory is free again when run() returns.
-  args.context.synchronize();
 }
 
 void TrainStep::Impl::write_counts() {
@@ -265,15 +197,19 @@ void TrainStep::prepare(int64_t rows) { impl_->plan_for(rows); }
 
 void TrainStep::run(const RowBlock& batch) {
   Impl::Plan& plan = impl_->plan_for(batch.size());
-  impl_->load(plan, batch);
+  impl_->error_row = -1;
+  try {
+    plan.inputs->load(impl_->args.context, batch);
+  } catch (const DataError&) {
+    impl_->error_row = plan.inputs->error_row();
+    throw;
+  }
   impl_->current = &plan;
   impl_->write_counts();
 
   Context& context = impl_->args.context;
-  const size_t fields = impl_->args.model.fields().size();
-  const auto inputs = std::span<const ConstTensorView>(plan.views).first(fields);
-  const ConstTensorView label = plan.views[fields];
-  const ConstTensorView weight = impl_->weighted ? plan.views[fields + 1] : ConstTensorView();
+  const std::span<const ConstTensorView> inputs = plan.inputs->model();
+  const ConstTensorView label = plan.inputs->label(), weight = plan.inputs->weight();
   const auto* pass = static_cast<const uint64_t*>(impl_->pass_counter.data());
   plan.model->forward(context, inputs, pass);
   plan.loss->run(context, {.prediction = plan.model->output(),
