@@ -21,5 +21,6 @@ std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
 // As in core/kernels/reduce.h, with the same scratch.
 void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch);
 void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch);
+void square_sum(Context& context, ConstTensorView values, double* result, void* scratch);
 
 }  // namespace millrace::cuda

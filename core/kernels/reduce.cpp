@@ -92,21 +92,57 @@ double sum_range(ConstTensorView values, int64_t begin, int64_t end) {
   return total;
 }
 
+// The squares of `count` values in interleaved sums, so that they can be computed several at once.
+template <class T>
+double square_range(const T* values, int64_t count) {
+  constexpr int64_t kLanes = 16;
+  double lanes[kLanes] = {};
+  const auto add = [&](int64_t lane, int64_t i) {
+    const auto value = static_cast<double>(values[i]);
+    lanes[lane] += value * value;
+  };
+  const int64_t whole = count / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) add(lane, i + lane);
+  }
+  for (int64_t i = whole; i < count; ++i) add(i - whole, i);
+  double total = 0;
+  for (const double lane : lanes) total += lane;
+  return total;
+}
+
+// The sum over blocks of kSumValues values of what `sum_of(begin, end)` gives, joined in order. REQUIRES: inside
+// executor.run().
+template <class F>
+double join_ranges(Executor& executor, int64_t count, double* partial, const F& sum_of) {
+  const int64_t blocks = ceil_div(count, kSumValues);
+  const auto sum_block = [&](int64_t block) {
+    partial[block] = sum_of(block * kSumValues, std::min(count, (block + 1) * kSumValues));
+  };
+  if (count <= kSmall) {
+    for (int64_t block = 0; block < blocks; ++block) sum_block(block);
+  } else {
+    executor.parallel_for(blocks, sum_block);
+  }
+  double total = 0;
+  for (int64_t block = 0; block < blocks; ++block) total += partial[block];
+  return total;
+}
+
 template <class T>
 void sum_all(Executor& executor, ConstTensorView values, void* result, double scale, double* partial) {
-  const int64_t count = values.elements(), blocks = ceil_div(count, kSumValues);
-  const auto sum_block = [&](int64_t block) {
-    partial[block] = sum_range<T>(values, block * kSumValues, std::min(count, (block + 1) * kSumValues));
-  };
   executor.run([&] {
-    if (count <= kSmall) {
-      for (int64_t block = 0; block < blocks; ++block) sum_block(block);
-    } else {
-      executor.parallel_for(blocks, sum_block);
-    }
-    double total = 0;
-    for (int64_t block = 0; block < blocks; ++block) total += partial[block];
-    *static_cast<T*>(result) = static_cast<T>(total * scale);
+    const auto sum_of = [&](int64_t begin, int64_t end) { return sum_range<T>(values, begin, end); };
+    *static_cast<T*>(result) = static_cast<T>(join_ranges(executor, values.elements(), partial, sum_of) * scale);
+  });
+}
+
+template <class T>
+void sum_squares(Executor& executor, ConstTensorView values, double* result, double* partial) {
+  executor.run([&] {
+    *result = join_ranges(executor, values.elements(), partial, [&](int64_t begin, int64_t end) {
+      return square_range(values.as<T>() + begin, end - begin);
+    });
   });
 }
 
@@ -139,6 +175,19 @@ void sum(Context& context, ConstTensorView values, void* result, double scale, v
     sum_all<float>(context.executor(), values, result, scale, static_cast<double*>(scratch));
   } else {
     sum_all<double>(context.executor(), values, result, scale, static_cast<double*>(scratch));
+  }
+}
+
+void square_sum(Context& context, ConstTensorView values, double* result, void* scratch) {
+  check_dtype("a sum of squares", values.dtype());
+  if (values.shape().rank() != 1) throw ShapeError(cat("a sum of squares needs a vector, got ", values.shape().text()));
+  auto* const partial = static_cast<double*>(scratch);
+  if (!context.device().is_cpu()) {
+    cuda::square_sum(context, values, result, scratch);
+  } else if (values.dtype() == DType::f32) {
+    sum_squares<float>(context.executor(), values, result, partial);
+  } else {
+    sum_squares<double>(context.executor(), values, result, partial);
   }
 }
 

@@ -68,15 +68,22 @@ __device__ double join_threads(double value) {
   return shares[0];
 }
 
+struct Same {
+  __device__ double operator()(double value) const { return value; }
+};
+struct Square {
+  __device__ double operator()(double value) const { return value * value; }
+};
+
 // One thread block for each kSumValues values.
-template <class T>
+template <class T, class F>
 __global__ void __launch_bounds__(kSumThreads)
     sum_blocks(const T* values, int64_t count, int64_t columns, int64_t stride, double* partial) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kSumValues;
   const int64_t last = count < first + kSumValues ? count : first + kSumValues;
   double total = 0;
   for (int64_t i = first + threadIdx.x; i < last; i += kSumThreads) {
-    total += static_cast<double>(values[i / columns * stride + i % columns]);
+    total += F{}(static_cast<double>(values[i / columns * stride + i % columns]));
   }
   total = join_threads(total);
   if (threadIdx.x == 0) partial[blockIdx.x] = total;
@@ -99,18 +106,19 @@ cudaLaunchConfig_t configuration(State& state, int64_t blocks) {
   return config;
 }
 
-template <class T>
-void sum_of(State& state, ConstTensorView values, void* result, double scale, void* scratch) {
+// *result of type R = the sum of F of the values, times scale.
+template <class T, class F, class R>
+void sum_of(State& state, ConstTensorView values, R* result, double scale, void* scratch) {
   const int64_t count = values.elements(), blocks = ceil_div(count, kSumValues);
   auto* partial = static_cast<double*>(scratch);
   if (blocks > 0) {
     const cudaLaunchConfig_t config = configuration(state, blocks);
-    MILLRACE_CUDA_CHECK(
-        cudaLaunchKernelEx(&config, sum_blocks<T>, values.as<T>(), count, values.columns(), values.stride(), partial));
+    MILLRACE_CUDA_CHECK(cudaLaunchKernelEx(&config, sum_blocks<T, F>, values.as<T>(), count, values.columns(),
+                                           values.stride(), partial));
   }
   const cudaLaunchConfig_t config = configuration(state, 1);
-  MILLRACE_CUDA_CHECK(cudaLaunchKernelEx(&config, join_blocks<T>, static_cast<const double*>(partial), blocks, scale,
-                                         static_cast<T*>(result)));
+  MILLRACE_CUDA_CHECK(
+      cudaLaunchKernelEx(&config, join_blocks<R>, static_cast<const double*>(partial), blocks, scale, result));
 }
 
 }  // namespace
@@ -129,9 +137,19 @@ void sum(Context& context, ConstTensorView values, void* result, double scale, v
   State& state = context.cuda();
   const DeviceGuard guard(state.device());
   if (values.dtype() == DType::f64) {
-    sum_of<double>(state, values, result, scale, scratch);
+    sum_of<double, Same>(state, values, static_cast<double*>(result), scale, scratch);
   } else {
-    sum_of<float>(state, values, result, scale, scratch);
+    sum_of<float, Same>(state, values, static_cast<float*>(result), scale, scratch);
+  }
+}
+
+void square_sum(Context& context, ConstTensorView values, double* result, void* scratch) {
+  State& state = context.cuda();
+  const DeviceGuard guard(state.device());
+  if (values.dtype() == DType::f64) {
+    sum_of<double, Square>(state, values, result, 1, scratch);
+  } else {
+    sum_of<float, Square>(state, values, result, 1, scratch);
   }
 }
 

@@ -27,4 +27,8 @@ size_t sum_scratch(int64_t count);
 // REQUIRES: scratch has sum_scratch(values.elements()) bytes on the device.
 void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch);
 
+// *result = the sum of the squares of a vector's values, in double: finite where all values are (of float64, where
+// their squares are too). f32 or f64, else ShapeError. REQUIRES: scratch as for sum().
+void square_sum(Context& context, ConstTensorView values, double* result, void* scratch);
+
 }  // namespace millrace

@@ -107,6 +107,19 @@ TEST_F(CudaReduce, SumsPaddedRows) {
   EXPECT_EQ(sum_of(values, view, 1), static_cast<float>(expected));
 }
 
+TEST_F(CudaReduce, SumsSquares) {
+  for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{1025}, int64_t{1'000'003}}) {
+    const auto values = whole_numbers<float>(1, count, 0);
+    double expected = 0;
+    for (const float value : values) expected += static_cast<double>(value * value);
+    const Memory input = upload(values), scratch(context().device(), sum_scratch(count));
+    const Memory result(context().device(), sizeof(double));
+    square_sum(context(), ConstTensorView(input.data(), DType::f32, {count}), static_cast<double*>(result.data()),
+               scratch.data());
+    EXPECT_EQ(download<double>(result.data(), 1)[0], expected) << count;
+  }
+}
+
 TEST_F(CudaReduce, GivesTheSameBitsEveryTime) {
   const auto values = test::random_values<float>(1'000'000, "sum");
   const ConstTensorView view(nullptr, DType::f32, {1'000'000});

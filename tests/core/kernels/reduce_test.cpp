@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -157,6 +158,53 @@ TEST(Sum, GivesTheSameBitsOnAnyNumberOfThreadsAndForAnyPadding) {
   }
 }
 
+template <class T>
+double squares_of(Context& context, const std::vector<T>& values) {
+  const auto count = static_cast<int64_t>(values.size());
+  std::vector<double> scratch(sum_scratch(count) / sizeof(double) + 1, 77);
+  double result = -1;
+  square_sum(context, ConstTensorView(values.data(), DTypeOf<T>::value, Shape{count}), &result, scratch.data());
+  EXPECT_EQ(scratch.back(), 77) << "wrote behind its scratch";
+  return result;
+}
+
+TEST(SquareSum, AddsTheSquareOfEveryValue) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  for (const int64_t count : {0, 1, 15, 16, 17, 1023, 1024, 1025, 16384, 16385, 50001}) {
+    const auto narrow = whole_numbers<float>(1, count, 0);
+    double expected = 0;
+    for (const float value : narrow) expected += static_cast<double>(value * value);
+    EXPECT_EQ(squares_of(context, narrow), expected) << count;
+    EXPECT_EQ(squares_of(context, whole_numbers<double>(1, count, 0)), expected) << count;
+  }
+}
+
+TEST(SquareSum, IsFiniteWhereTheValuesAre) {
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  std::vector<float> values(3000, std::numeric_limits<float>::max());
+  EXPECT_TRUE(std::isfinite(squares_of(context, values)));
+  for (const size_t at : {size_t{0}, size_t{1030}, values.size() - 1}) {
+    for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+      std::vector<float> changed = values;
+      changed[at] = bad;
+      EXPECT_FALSE(std::isfinite(squares_of(context, changed))) << at;
+    }
+  }
+}
+
+TEST(SquareSum, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const auto data = uneven(100'003);
+  std::vector<double> results;
+  for (const int threads : {1, 2, 3, 8}) {
+    Executor executor(threads);
+    Context context(Device::cpu(), executor);
+    results.push_back(squares_of(context, data));
+    EXPECT_EQ(results.back(), results.front()) << threads;
+  }
+}
+
 TEST(Reduce, RejectsOtherTypes) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
@@ -173,6 +221,14 @@ TEST(Reduce, RejectsOtherTypes) {
     FAIL();
   } catch (const ShapeError& error) {
     EXPECT_STREQ(error.what(), "a sum needs float32 or float64, got int32");
+  }
+  double result = 0;
+  const float numbers[] = {1, 2};
+  try {
+    square_sum(context, ConstTensorView(numbers, DType::f32, {1, 2}), &result, nullptr);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_STREQ(error.what(), "a sum of squares needs a vector, got (1, 2)");
   }
 }
 

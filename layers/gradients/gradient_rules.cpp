@@ -1,0 +1,108 @@
+#include "millrace/layers/gradients/gradient_rules.h"
+
+#include <cmath>
+
+#include "millrace/core/kernels/reduce.h"
+#include "millrace/core/parallel.h"
+#include "millrace/layers/dispatch.h"
+
+namespace millrace {
+namespace {
+
+// What is known of an update, in the device's memory.
+struct Numbers {
+  double weight;       // of all rows of the batches so far
+  double given;        // sum of squares of the block's values
+  double square;       // the same behind clip_value
+  float batch_weight;  // of the rows of the newest batch
+  float scale;
+};
+
+template <class T>
+struct CountBatch {
+  const T* loss;
+  Numbers* numbers;
+  bool first;
+  MILLRACE_HD void operator()(int64_t) const {
+    numbers->batch_weight = static_cast<float>(loss[1]);
+    numbers->weight = (first ? 0.0 : numbers->weight) + static_cast<double>(numbers->batch_weight);
+  }
+};
+
+// The block holds the sum of weight times gradient, or where nothing accumulates the gradient itself.
+template <class T>
+struct LimitValues {
+  T* gradient;
+  const Numbers* numbers;
+  double limit;
+  bool weighted;
+  MILLRACE_HD void operator()(int64_t i) const {
+    const T bound = static_cast<T>(weighted ? limit * numbers->weight : limit);
+    const T value = gradient[i];
+    // A NaN is neither, and stays.
+    gradient[i] = value > bound ? bound : (value < -bound ? -bound : value);
+  }
+};
+
+struct Scale {
+  Numbers* numbers;
+  double clip_norm;  // 0: no limit
+  bool weighted;
+  MILLRACE_HD void operator()(int64_t) const {
+    double scale = 1;
+    if (weighted) scale = numbers->weight > 0 ? 1 / numbers->weight : 0;
+    if (clip_norm > 0) {
+      // The addend keeps a gradient of zeros away from 0/0.
+      const double factor = clip_norm / (std::sqrt(numbers->square) * scale + 1e-6);
+      if (factor < 1) scale *= factor;
+    }
+    numbers->scale = static_cast<float>(scale);
+  }
+};
+
+}  // namespace
+
+GradientRules::GradientRules(const GradientOptions& options, Device device, const TensorSpec& block)
+    : options_(options) {
+  if (!options.any()) return;
+  numbers_ = Memory(device, sizeof(Numbers));
+  if (options.clip_norm || options.check_finite) scratch_ = Memory(device, sum_scratch(block.shape.elements()));
+}
+
+const float* GradientRules::begin_batch(Context& context, const void* loss, const TensorView& gradients) {
+  const bool first = gathered_++ == 0;
+  if (options_.accumulate == 1) return nullptr;
+  auto* const numbers = static_cast<Numbers*>(numbers_.data());
+  if (first) context.fill_zero(gradients.data(), gradients.spec().bytes());
+  dispatch_float(gradients.dtype(), [&]<class T>() {
+    for_each_index(context, 1, CountBatch<T>{static_cast<const T*>(loss), numbers, first});
+  });
+  return &numbers->batch_weight;
+}
+
+const float* GradientRules::finish(Context& context, const TensorView& gradients) {
+  gathered_ = 0;
+  if (!options_.any()) return nullptr;
+  auto* const numbers = static_cast<Numbers*>(numbers_.data());
+  const bool weighted = options_.accumulate > 1;
+  if (options_.check_finite) square_sum(context, gradients, &numbers->given, scratch_.data());
+  if (options_.clip_value) {
+    dispatch_float(gradients.dtype(), [&]<class T>() {
+      for_each_index(context, gradients.elements(),
+                     LimitValues<T>{gradients.as<T>(), numbers, *options_.clip_value, weighted});
+    });
+  }
+  if (options_.clip_norm) square_sum(context, gradients, &numbers->square, scratch_.data());
+  if (!weighted && !options_.clip_norm) return nullptr;
+  for_each_index(context, 1, Scale{numbers, options_.clip_norm.value_or(0), weighted});
+  return &numbers->scale;
+}
+
+bool GradientRules::finite(Context& context) const {
+  double given = 0;
+  context.copy(&given, &static_cast<const Numbers*>(numbers_.data())->given, sizeof given);
+  context.synchronize();
+  return std::isfinite(given);
+}
+
+}  // namespace millrace

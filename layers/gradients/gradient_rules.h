@@ -1,0 +1,69 @@
+// GradientRules: what happens to gradients between the backward passes and the optimizer: those of several batches are
+// joined, values or the norm are limited, and numbers that are not finite are found.
+//
+//   GradientRules rules({.accumulate = 4, .clip_norm = 1.0}, device, block_spec);
+//   const float* alpha = rules.begin_batch(context, loss, gradients);  // then backward() with alpha
+//   if (rules.complete()) optimizer.update(context, {.gradient_scale = rules.finish(context, gradients), ...});
+//
+// `gradients` is one block (model_plan.h), the same at every call. Everything runs on the context's stream; nothing is
+// allocated after construction. Used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "millrace/core/context.h"
+#include "millrace/core/tensor.h"
+#include "millrace/layers/model/model_plan.h"
+
+namespace millrace {
+
+struct GradientOptions {
+  // Batches that make one update. Each counts by its rows' weights, so that the update is that of one batch of all
+  // their rows.
+  int64_t accumulate = 1;
+  // Limits of the gradient that an update sees, first of each value, then of the Euclidean norm of all together, which
+  // is scaled down to it.
+  std::optional<double> clip_value = {}, clip_norm = {};
+  // Whether finite() will be asked.
+  bool check_finite = false;
+
+  // Whether there is anything to do: then gradients need a block of their own.
+  bool any() const { return accumulate > 1 || clip_value || clip_norm || check_finite; }
+};
+
+class GradientRules {
+ public:
+  // `block` is what the model's parameter block is.
+  GradientRules(const GradientOptions& options, Device device, const TensorSpec& block);
+
+  // As which backward() treats the block.
+  GradientTarget target() const {
+    return options_.accumulate > 1 ? GradientTarget::block_add : GradientTarget::block_write;
+  }
+  // Before the backward pass of a batch: what it multiplies its gradients by; null is 1. `loss` are the two values of
+  // LossArgs::loss, in `gradients`' dtype.
+  const float* begin_batch(Context& context, const void* loss, const TensorView& gradients);
+  // Whether enough batches were begun for an update.
+  bool complete() const { return gathered_ >= options_.accumulate; }
+  // Batches begun since the last update.
+  int64_t gathered() const { return gathered_; }
+  // Behind the last backward pass: limits the gradients and begins anew. Gives UpdateArgs::gradient_scale.
+  const float* finish(Context& context, const TensorView& gradients);
+  // Whether every value was finite at the last finish(), before anything limited it; waits for the device. REQUIRES:
+  // check_finite.
+  bool finite(Context& context) const;
+  // Forgets the batches since the last update.
+  void drop() { gathered_ = 0; }
+
+  size_t bytes() const { return numbers_.bytes() + scratch_.bytes(); }
+
+ private:
+  GradientOptions options_;
+  Memory numbers_;  // gradient_rules.cpp: Numbers
+  Memory scratch_;
+  int64_t gathered_ = 0;
+};
+
+}  // namespace millrace
