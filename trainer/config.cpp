@@ -104,7 +104,7 @@ struct ConfigOptions {
   MetricList metrics;
   KindNode optimizer;
   Spec train = Spec::map(Place{});
-  std::optional<std::string> save;
+  std::optional<ModelFileOptions> save, load;
 
   void declare(OptionReader& o) {
     o.optional("seed", seed, {.min = 0}, "the key of every random number");
@@ -117,6 +117,7 @@ struct ConfigOptions {
     o.optional("metrics", metrics, "what is reported besides the loss");
     o.optional("optimizer", optimizer, "how gradients change the parameters");
     o.optional("train", train, "how long to train and what to report");
+    o.optional("load", load, "a model file whose values training begins with; absent: fresh ones, from the seed");
     o.optional("save", save, "the file that the trained model is written to; absent: it is not kept");
   }
 };
@@ -156,6 +157,37 @@ void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Confi
 void TrainOptions::declare(OptionReader& o) {
   o.optional("steps", steps, {.min = 1}, "the most steps; absent: until the data ends");
   o.optional("log_every", log_every, {.min = 1}, "steps from one report to the next");
+  o.optional("report_over", report_over,
+             "what a reported loss or metric is over: its batch, or the window of all batches since the last report");
+  o.optional("accumulate", accumulate, {.min = 1}, "batches that make one update, as if they were one");
+  o.optional("clip_norm", clip_norm, {.min = 0, .above_min = true},
+             "the largest norm of all gradients together; larger ones are scaled down to it");
+  o.optional("clip_value", clip_value, {.min = 0, .above_min = true}, "the largest absolute value of a gradient");
+  o.optional(
+      "on_nonfinite", on_nonfinite,
+      "when loss or gradient is nan or infinite: warn once (looks at the loss alone), fail, skip the update, off");
+}
+
+void ModelFileOptions::declare(OptionReader& o) {
+  o.required("file", file, "the path of the model file");
+  o.optional("optimizer", optimizer, "with the state of the optimizer");
+}
+
+ModelFileOptions OptionType<ModelFileOptions>::read(const Spec& spec) {
+  ModelFileOptions out;
+  if (spec.is_map()) {
+    out = read_options<ModelFileOptions>(spec);
+  } else {
+    out.file = spec.as_string();
+  }
+  if (out.file.empty()) throw spec.error("expected the path of a file, got an empty text");
+  return out;
+}
+
+Spec OptionType<ModelFileOptions>::write(const ModelFileOptions& value) {
+  Spec file = OptionType<std::string>::write(value.file);
+  if (!value.optimizer) return file;
+  return Spec::map(Place{}).set("file", std::move(file)).set("optimizer", OptionType<bool>::write(true));
 }
 
 const Spec& Config::node(std::string_view key) const {
@@ -178,8 +210,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.train = read_options<TrainOptions>(options.train, &train);
   config.resolved.set("train", std::move(train));
   config.save = options.save;
-  if (config.save && config.save->empty())
-    throw config.node("save").error("expected the path of a file, got an empty text");
+  config.load = options.load;
   read_kinds(options, catalog.layers, config);
   return config;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/options.h"
 #include "millrace/core/spec.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/catalog.h"
@@ -20,11 +21,55 @@
 
 namespace millrace {
 
+// What to do about a loss or gradient that is not finite. `warn` looks at the loss where the host has it anyway: on the
+// CPU in every step, else when it is reported. `fail` and `skip` look at loss and gradients in every step.
+enum class OnNonfinite : uint8_t { warn, fail, skip, off };
+
+template <>
+struct EnumNames<OnNonfinite> {
+  static constexpr std::pair<std::string_view, OnNonfinite> kNames[] = {
+      {"warn", OnNonfinite::warn}, {"fail", OnNonfinite::fail}, {"skip", OnNonfinite::skip}, {"off", OnNonfinite::off}};
+};
+
+// What loss and metrics of a report are over: its batch, or all batches since the report before.
+enum class ReportOver : uint8_t { batch, window };
+
+template <>
+struct EnumNames<ReportOver> {
+  static constexpr std::pair<std::string_view, ReportOver> kNames[] = {{"batch", ReportOver::batch},
+                                                                       {"window", ReportOver::window}};
+};
+
 struct TrainOptions {
   std::optional<int64_t> steps;  // absent: until the data ends
   int64_t log_every = 100;
+  ReportOver report_over = ReportOver::batch;
+  int64_t accumulate = 1;
+  std::optional<double> clip_norm, clip_value;
+  OnNonfinite on_nonfinite = OnNonfinite::warn;
+
+  bool checks_gradients() const { return on_nonfinite == OnNonfinite::fail || on_nonfinite == OnNonfinite::skip; }
+  GradientOptions gradients() const {
+    return {
+        .accumulate = accumulate, .clip_value = clip_value, .clip_norm = clip_norm, .check_finite = checks_gradients()};
+  }
 
   void declare(OptionReader& o);
+};
+
+// A model file: `FILE`, or `{file: FILE, optimizer: true}`.
+struct ModelFileOptions {
+  std::string file;
+  bool optimizer = false;  // with the optimizer's state
+
+  void declare(OptionReader& o);
+};
+
+template <>
+struct OptionType<ModelFileOptions> {
+  static ModelFileOptions read(const Spec& spec);
+  static Spec write(const ModelFileOptions& value);
+  static std::string type() { return "path or {file, optimizer}"; }
 };
 
 struct LossConfig {
@@ -46,7 +91,7 @@ struct Config {
   std::vector<NamedMetric> metrics;
   std::unique_ptr<Optimizer> optimizer;
   TrainOptions train;
-  std::optional<std::string> save;
+  std::optional<ModelFileOptions> save, load;
 
   // The configuration with every default; `input` and the layers' names are as written until complete_resolved().
   Spec resolved;

@@ -1,6 +1,7 @@
 #include "millrace/trainer/saved_model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,6 +18,18 @@ namespace millrace {
 namespace {
 
 constexpr const char* kConfigKey = "config";
+constexpr const char* kOptimizerKey = "optimizer";
+constexpr const char* kStepsKey = "steps";
+constexpr const char* kUpdatesKey = "updates";
+// Layers' names hold no slash, so no parameter is called like this.
+constexpr std::string_view kSlotPrefix = "optimizer/";
+
+std::string slot_name(size_t slot, const Parameter& parameter) { return cat(kSlotPrefix, slot, '/', parameter.name); }
+
+// The part of an optimizer's block that belongs to the parameter.
+TensorView part_of(const TensorView& block, const Parameter& parameter) {
+  return TensorView(static_cast<std::byte*>(block.data()) + parameter.offset, block.dtype(), parameter.shape);
+}
 
 // The values on the host, as contiguous float32.
 std::vector<float> to_host(TensorView values, Context& context) {
@@ -61,17 +74,28 @@ std::string weights_hash(Model& model, Context& context) {
   return hash.hex();
 }
 
-void save_model(const std::string& path, Model& model, Context& context, const Spec& config) {
+void save_model(const std::string& path, Model& model, Context& context, const Spec& config,
+                const OptimizerState* optimizer) {
   std::vector<std::vector<float>> values;
   std::vector<NamedTensor> tensors;
-  const auto add = [&](const Parameter& parameter, TensorView view) {
+  const auto add = [&](std::string name, TensorView view) {
     values.push_back(to_host(view, context));
-    tensors.push_back({parameter.name, ConstTensorView(values.back().data(), DType::f32, parameter.shape)});
+    tensors.push_back({std::move(name), ConstTensorView(values.back().data(), DType::f32, view.shape())});
   };
-  for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i], model.parameter(i));
-  for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i], model.state(i));
-  write_model_file(path, {{kConfigKey, to_yaml(config)}, {"format", "millrace"}, {"version", std::string(version())}},
-                   tensors);
+  for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i].name, model.parameter(i));
+  for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i].name, model.state(i));
+  ModelMetadata metadata = {{kConfigKey, to_yaml(config)}, {"format", "millrace"}, {"version", std::string(version())}};
+  if (optimizer != nullptr) {
+    for (size_t slot = 0; slot < optimizer->slots.size(); ++slot) {
+      for (const Parameter& parameter : model.parameters()) {
+        add(slot_name(slot, parameter), part_of(optimizer->slots[slot], parameter));
+      }
+    }
+    metadata[kOptimizerKey] = optimizer->kind;
+    metadata[kStepsKey] = cat(optimizer->steps);
+    metadata[kUpdatesKey] = cat(optimizer->updates);
+  }
+  write_model_file(path, metadata, tensors);
 }
 
 void load_model(const ModelFile& file, Model& model, Context& context) {
@@ -83,10 +107,44 @@ void load_model(const ModelFile& file, Model& model, Context& context) {
   for (size_t i = 0; i < model.states().size(); ++i) find(model.states()[i], model.state(i));
   for (const ModelFile::Entry& entry : file.entries()) {
     const auto used = [&](const auto& one) { return one.second == &entry; };
+    if (entry.name.starts_with(kSlotPrefix)) continue;
     if (std::none_of(found.begin(), found.end(), used)) throw load_error(file, cat("it also has ", quote(entry.name)));
   }
   for (const auto& [view, entry] : found) context.copy(view.data(), file.values(*entry).data(), entry->spec.bytes());
   context.synchronize();
+}
+
+void load_optimizer(const ModelFile& file, const Model& model, Context& context, OptimizerState& state) {
+  const ModelMetadata& metadata = file.metadata();
+  const auto kind = metadata.find(kOptimizerKey);
+  if (kind == metadata.end()) {
+    throw load_error(file, "it holds no state of an optimizer", "save it with save: {file: .., optimizer: true}");
+  }
+  if (kind->second != state.kind) {
+    throw load_error(file, cat("it holds the state of ", quote(kind->second), ", the optimizer is ", state.kind));
+  }
+  const auto count = [&](const char* key) {
+    const auto found = metadata.find(key);
+    const std::string text = found != metadata.end() ? found->second : std::string();
+    uint64_t number = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || fault != std::errc() || end != text.data() + text.size()) {
+      throw load_error(file, cat("its metadata's ", key, " is ", quote(text), ", expected a number"));
+    }
+    return number;
+  };
+  const uint64_t steps = count(kStepsKey), updates = count(kUpdatesKey);
+  std::vector<std::pair<TensorView, const ModelFile::Entry*>> found;
+  for (size_t slot = 0; slot < state.slots.size(); ++slot) {
+    for (const Parameter& parameter : model.parameters()) {
+      const TensorView view = part_of(state.slots[slot], parameter);
+      found.emplace_back(view, &find_entry(file, slot_name(slot, parameter), view.spec()));
+    }
+  }
+  for (const auto& [view, entry] : found) context.copy(view.data(), file.values(*entry).data(), entry->spec.bytes());
+  context.synchronize();
+  state.steps = steps;
+  state.updates = updates;
 }
 
 Spec saved_config(const ModelFile& file) {

@@ -1,7 +1,9 @@
 // Models in files: a Model's parameters and state, with the configuration that made them.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/core/spec.h"
@@ -13,13 +15,27 @@ namespace millrace {
 // SHA-256 over the parameters in model order, as little-endian float32: equal hashes mean equal models.
 std::string weights_hash(Model& model, Context& context);
 
-// Writes parameters, then state, as float32 under their names; the metadata holds `config` as YAML and the version.
-// The file appears whole or not at all. Throws IoError.
-void save_model(const std::string& path, Model& model, Context& context, const Spec& config);
+// What an optimizer kept beside the parameters.
+struct OptimizerState {
+  std::string kind;  // "adam"
+  uint64_t steps = 0, updates = 0;
+  // Optimizer::state_slots() blocks, each laid out like the model's parameter block.
+  std::vector<TensorView> slots;
+};
+
+// Writes parameters, then state, as float32 under their names, then the optimizer's slots, where there are any, as
+// "optimizer/<slot>/<parameter>"; the metadata holds `config` as YAML and the version. The file appears whole or not at
+// all. Throws IoError.
+void save_model(const std::string& path, Model& model, Context& context, const Spec& config,
+                const OptimizerState* optimizer = nullptr);
 
 // Gives every parameter and state of `model` the values of the same name. Throws DataError, and changes nothing, when
 // one is absent or has another shape, or when the file holds others. REQUIRES: a model of float32.
 void load_model(const ModelFile& file, Model& model, Context& context);
+
+// Fills `state.slots` and the counts. Throws DataError, and changes nothing, when the file holds no such state of an
+// optimizer of this kind.
+void load_optimizer(const ModelFile& file, const Model& model, Context& context, OptimizerState& state);
 
 // The configuration that was saved with the values. Throws DataError when there is none.
 Spec saved_config(const ModelFile& file);

@@ -1,6 +1,7 @@
 #include "millrace/trainer/step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <list>
 #include <optional>
@@ -46,7 +47,12 @@ struct TrainStep::Impl {
   std::unique_ptr<Plan> make_plan(int64_t rows);
   void plan_updates();
   void write_counts();
-  void update(const Plan& plan);
+  bool in_place() const { return args.optimizer.adds_scaled_gradient() && !args.gradients.any(); }
+  TensorView gradient_block() const;
+  double batch_value(size_t index);
+  StepOutcome update();
+  void join_partials();
+  void add_to_window();
   size_t bytes_beside_plans() const;
 
   StepArgs args;
@@ -54,8 +60,10 @@ struct TrainStep::Impl {
   std::list<std::unique_ptr<Plan>> plans;  // most recently used first
   Plan* current = nullptr;
 
-  Memory gradients;           // laid out like the parameter block; empty when backward updates in place
-  std::vector<Memory> slots;  // the optimizer's state
+  Memory gradients;  // laid out like the parameter block; empty when backward updates in place
+  GradientRules rules;
+  std::vector<Memory> slot_memory;  // the optimizer's state
+  std::vector<TensorView> slots;
   std::vector<UpdateRun> update_runs;
   std::vector<float> host_scalars;
   Memory scalars;
@@ -64,14 +72,16 @@ struct TrainStep::Impl {
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators;
   std::vector<std::vector<std::byte>> host_partials;
   std::vector<double> metric_values;
-  // What layers and optimizer count. They part when several batches make one update.
-  uint64_t forward_passes = 0, updates = 0;
+  double window_loss = 0, window_weight = 0;  // the sum of the batches' losses by weight, and that of the weights
+  // What layers and optimizer count.
+  uint64_t forward_passes = 0, updates = 0, skipped = 0;
   int64_t error_row = -1;
 };
 
 TrainStep::Impl::Impl(const StepArgs& step_args)
     : args(step_args),
-      fields({.model = args.model, .rows = args.rows, .loss = &args.loss, .label = args.label, .weight = args.weight}) {
+      fields({.model = args.model, .rows = args.rows, .loss = &args.loss, .label = args.label, .weight = args.weight}),
+      rules(args.gradients, args.context.device(), args.model.parameter_block().spec()) {
   const Device device = args.context.device();
   if (args.metrics != nullptr) {
     for (const NamedMetric& metric : *args.metrics) {
@@ -92,7 +102,8 @@ TrainStep::Impl::Impl(const StepArgs& step_args)
 void TrainStep::Impl::plan_updates() {
   const TensorView block = args.model.parameter_block();
   for (int i = 0; i < args.optimizer.state_slots(); ++i) {
-    slots.emplace_back(args.context.device(), block.spec().bytes());
+    slot_memory.emplace_back(args.context.device(), block.spec().bytes());
+    slots.push_back(part_of(slot_memory.back(), 0, block));
   }
   const std::vector<Parameter>& parameters = args.model.parameters();
   for (size_t first = 0, next = 0; first < parameters.size(); first = next) {
@@ -104,7 +115,7 @@ void TrainStep::Impl::plan_updates() {
     const size_t end = next < parameters.size() ? parameters[next].offset : block.spec().bytes();
     const auto count = static_cast<int64_t>((end - run.offset) / size_of(block.dtype()));
     run.parameters = TensorView(static_cast<std::byte*>(block.data()) + run.offset, block.dtype(), Shape{count});
-    for (const Memory& slot : slots) run.slots.push_back(part_of(slot, run.offset, run.parameters));
+    for (const Memory& slot : slot_memory) run.slots.push_back(part_of(slot, run.offset, run.parameters));
     update_runs.push_back(std::move(run));
   }
 }
@@ -135,8 +146,7 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
       args.model, args.context,
       ModelPlanArgs{.inputs = plan->inputs->model_shapes(),
                     .mode = Mode::train,
-                    .gradient_target = args.optimizer.adds_scaled_gradient() ? GradientTarget::parameters
-                                                                             : GradientTarget::block_write});
+                    .gradient_target = in_place() ? GradientTarget::parameters : rules.target()});
   const TensorView prediction = plan->model->output();
   const TensorView label = plan->inputs->label_shape();
   const bool weighted = fields.weighted();
@@ -165,21 +175,61 @@ void TrainStep::Impl::write_counts() {
   args.context.copy(pass_counter.data(), &forward_passes, sizeof forward_passes);
 }
 
-void TrainStep::Impl::update(const Plan& plan) {
-  if (plan.model->in_place()) return;
+TensorView TrainStep::Impl::gradient_block() const {
+  const TensorView block = args.model.parameter_block();
+  return gradients ? part_of(gradients, 0, block) : TensorView();
+}
+
+StepOutcome TrainStep::Impl::update() {
+  const auto batches = static_cast<uint64_t>(rules.gathered());
+  const float* scale = rules.finish(args.context, gradient_block());
+  if (args.gradients.check_finite && !rules.finite(args.context)) {
+    skipped += batches;
+    return StepOutcome::gradient_not_finite;
+  }
   for (const UpdateRun& run : update_runs) {
     args.optimizer.update(args.context, {.parameters = run.parameters,
                                          .gradients = part_of(gradients, run.offset, run.parameters),
                                          .slots = run.slots,
                                          .scalars = static_cast<const float*>(scalars.data()),
-                                         .gradient_scale = nullptr,
+                                         .gradient_scale = scale,
                                          .decay = run.decay});
   }
+  ++updates;
+  return StepOutcome::trained;
+}
+
+// Of the last batch: its loss, or the weight of its rows.
+double TrainStep::Impl::batch_value(size_t index) {
+  double wide[2] = {};
+  float narrow[2] = {};
+  const bool is_double = args.model.dtype() == DType::f64;
+  args.context.copy(is_double ? static_cast<void*>(wide) : narrow, loss_value.data(),
+                    is_double ? sizeof wide : sizeof narrow);
+  args.context.synchronize();
+  return is_double ? wide[index] : static_cast<double>(narrow[index]);
+}
+
+// Adds the last batch's contributions to the metrics.
+void TrainStep::Impl::join_partials() {
+  for (size_t i = 0; i < accumulators.size(); ++i) {
+    host_partials[i].resize(current->partials[i].bytes());
+    args.context.copy(host_partials[i].data(), current->partials[i].data(), host_partials[i].size());
+  }
+  args.context.synchronize();
+  for (size_t i = 0; i < accumulators.size(); ++i) accumulators[i]->add(host_partials[i], current->rows);
+}
+
+void TrainStep::Impl::add_to_window() {
+  const double weight = batch_value(1);
+  if (weight > 0) window_loss += weight * batch_value(0);
+  window_weight += weight;
+  join_partials();
 }
 
 size_t TrainStep::Impl::bytes_beside_plans() const {
-  size_t total = gradients.bytes() + scalars.bytes() + pass_counter.bytes() + loss_value.bytes();
-  for (const Memory& slot : slots) total += slot.bytes();
+  size_t total = gradients.bytes() + rules.bytes() + scalars.bytes() + pass_counter.bytes() + loss_value.bytes();
+  for (const Memory& slot : slot_memory) total += slot.bytes();
   return total;
 }
 
@@ -195,27 +245,27 @@ TrainStep::~TrainStep() {
 
 void TrainStep::prepare(int64_t rows) { impl_->plan_for(rows); }
 
-void TrainStep::run(const RowBlock& batch) {
-  Impl::Plan& plan = impl_->plan_for(batch.size());
-  impl_->error_row = -1;
+StepOutcome TrainStep::run(const RowBlock& batch) {
+  Impl& impl = *impl_;
+  Impl::Plan& plan = impl.plan_for(batch.size());
+  Context& context = impl.args.context;
+  impl.error_row = -1;
   try {
-    plan.inputs->load(impl_->args.context, batch);
+    plan.inputs->load(context, batch);
   } catch (const DataError&) {
-    impl_->error_row = plan.inputs->error_row();
+    impl.error_row = plan.inputs->error_row();
     throw;
   }
-  impl_->current = &plan;
-  impl_->write_counts();
+  impl.write_counts();
 
-  Context& context = impl_->args.context;
   const std::span<const ConstTensorView> inputs = plan.inputs->model();
   const ConstTensorView label = plan.inputs->label(), weight = plan.inputs->weight();
-  const auto* pass = static_cast<const uint64_t*>(impl_->pass_counter.data());
+  const auto* pass = static_cast<const uint64_t*>(impl.pass_counter.data());
   plan.model->forward(context, inputs, pass);
   plan.loss->run(context, {.prediction = plan.model->output(),
                            .label = label,
                            .weight = weight,
-                           .loss = impl_->loss_value.data(),
+                           .loss = impl.loss_value.data(),
                            .gradient = plan.model->output_gradient(),
                            .scratch = plan.scratch.data()});
   for (size_t i = 0; i < plan.metrics.size(); ++i) {
@@ -225,43 +275,60 @@ void TrainStep::run(const RowBlock& batch) {
                                    .partial = plan.partials[i].data(),
                                    .scratch = plan.scratch.data()});
   }
-  const bool in_place = plan.model->in_place();
-  const TensorView block = impl_->args.model.parameter_block();
-  plan.model->backward(context, inputs, pass, in_place ? static_cast<const float*>(impl_->scalars.data()) : nullptr,
-                       in_place ? TensorView() : TensorView(impl_->gradients.data(), block.dtype(), block.shape()));
-  impl_->update(plan);
-  ++impl_->forward_passes;
-  ++impl_->updates;
+  impl.current = &plan;
+  ++impl.forward_passes;
+  if (impl.args.gradients.check_finite && !std::isfinite(impl.batch_value(0))) {
+    ++impl.skipped;
+    return StepOutcome::loss_not_finite;
+  }
+  if (impl.args.window) impl.add_to_window();
+  if (plan.model->in_place()) {
+    plan.model->backward(context, inputs, pass, static_cast<const float*>(impl.scalars.data()), TensorView());
+    ++impl.updates;
+    return StepOutcome::trained;
+  }
+  const TensorView gradients = impl.gradient_block();
+  const float* alpha = impl.rules.begin_batch(context, impl.loss_value.data(), gradients);
+  plan.model->backward(context, inputs, pass, alpha, gradients);
+  return impl.rules.complete() ? impl.update() : StepOutcome::trained;
 }
 
+StepOutcome TrainStep::flush() { return impl_->rules.gathered() > 0 ? impl_->update() : StepOutcome::trained; }
+
 double TrainStep::loss() {
-  double wide = 0;
-  float narrow = 0;
-  const bool is_double = impl_->args.model.dtype() == DType::f64;
-  impl_->args.context.copy(is_double ? static_cast<void*>(&wide) : &narrow, impl_->loss_value.data(),
-                           is_double ? sizeof wide : sizeof narrow);
-  impl_->args.context.synchronize();
-  return is_double ? wide : static_cast<double>(narrow);
+  const Impl& impl = *impl_;
+  if (!impl.args.window) return impl_->batch_value(0);
+  return impl.window_weight > 0 ? impl.window_loss / impl.window_weight : 0;
 }
 
 const std::vector<double>& TrainStep::metrics() {
   Impl& impl = *impl_;
   if (impl.current == nullptr) return impl.metric_values;
-  for (size_t i = 0; i < impl.accumulators.size(); ++i) {
-    impl.host_partials[i].resize(impl.current->partials[i].bytes());
-    impl.args.context.copy(impl.host_partials[i].data(), impl.current->partials[i].data(),
-                           impl.host_partials[i].size());
+  if (!impl.args.window) {
+    for (const auto& accumulator : impl.accumulators) accumulator->reset();
+    impl.join_partials();
   }
-  impl.args.context.synchronize();
-  for (size_t i = 0; i < impl.accumulators.size(); ++i) {
-    impl.accumulators[i]->reset();
-    impl.accumulators[i]->add(impl.host_partials[i], impl.current->rows);
-    impl.metric_values[i] = impl.accumulators[i]->value();
-  }
+  for (size_t i = 0; i < impl.accumulators.size(); ++i) impl.metric_values[i] = impl.accumulators[i]->value();
   return impl.metric_values;
 }
 
-uint64_t TrainStep::steps() const { return impl_->updates; }
+void TrainStep::start_window() {
+  impl_->window_loss = impl_->window_weight = 0;
+  for (const auto& accumulator : impl_->accumulators) accumulator->reset();
+}
+
+uint64_t TrainStep::steps() const { return impl_->forward_passes; }
+
+uint64_t TrainStep::updates() const { return impl_->updates; }
+
+uint64_t TrainStep::skipped() const { return impl_->skipped; }
+
+void TrainStep::resume(uint64_t steps, uint64_t updates) {
+  impl_->forward_passes = steps;
+  impl_->updates = updates;
+}
+
+const std::vector<TensorView>& TrainStep::slots() const { return impl_->slots; }
 
 int64_t TrainStep::error_row() const { return impl_->error_row; }
 

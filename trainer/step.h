@@ -1,9 +1,11 @@
-// TrainStep: what happens to one batch: forward, loss, metrics, backward, update. Planned once per batch size.
+// TrainStep: what happens to one batch: forward, loss, metrics, backward, and an update behind every batch or every
+// few. Planned once per batch size.
 //
 //   TrainStep step({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, .rows = rows});
 //   while (const RowBlock* batch = delivery.next()) step.run(*batch);
 //
-// run() allocates nothing once a batch size was seen. At most kMaxPlans sizes are kept, the least recently used goes
+// run() allocates nothing once a batch size was seen. The gradients go straight into the parameters where the optimizer
+// allows it and no GradientOptions need them. At most kMaxPlans sizes are kept, the least recently used goes
 // first. One thread uses a TrainStep; everything in StepArgs must outlive it.
 #pragma once
 
@@ -15,6 +17,7 @@
 
 #include "millrace/core/context.h"
 #include "millrace/input/graph/row_block.h"
+#include "millrace/layers/gradients/gradient_rules.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/metric.h"
 #include "millrace/layers/model/model.h"
@@ -36,6 +39,19 @@ struct StepArgs {
   std::string label = "label";  // the field that the loss reads
   std::string weight = {};      // the field of row weights; empty: none
   const std::vector<NamedMetric>* metrics = nullptr;
+  GradientOptions gradients = {};
+  // Whether loss() and metrics() are over all batches since start_window(), not of the last one alone. Costs a wait for
+  // the device in every step.
+  bool window = false;
+};
+
+// What came of a batch.
+enum class StepOutcome : uint8_t {
+  trained,
+  // Nothing was trained on the batch; only with GradientOptions::check_finite.
+  loss_not_finite,
+  // Nothing was trained on the batches of this update; only with GradientOptions::check_finite.
+  gradient_not_finite,
 };
 
 class TrainStep {
@@ -54,15 +70,25 @@ class TrainStep {
   void prepare(int64_t rows);
   // Trains on the batch. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing trained;
   // its row is error_row().
-  void run(const RowBlock& batch);
+  StepOutcome run(const RowBlock& batch);
+  // Updates with the batches since the last update, where several make one and the data ends in between.
+  StepOutcome flush();
 
-  // Of the last run(); waits for the device.
+  // Of the last batch, or of the window; wait for the device.
   double loss();
-  // In the order of StepArgs::metrics, of the last batch alone.
-  const std::vector<double>& metrics();
+  const std::vector<double>& metrics();  // in the order of StepArgs::metrics
+  void start_window();
 
-  // Updates made.
+  // Batches taken, and updates made.
   uint64_t steps() const;
+  uint64_t updates() const;
+  // Batches that no update followed, as loss or gradient were not finite.
+  uint64_t skipped() const;
+  // Counts on from an earlier training's numbers: draws and schedules go on where it ended.
+  void resume(uint64_t steps, uint64_t updates);
+  // The optimizer's state: Optimizer::state_slots() blocks laid out like the model's parameter block.
+  const std::vector<TensorView>& slots() const;
+
   // The row of the batch that run() threw about, or -1.
   int64_t error_row() const;
   // Bytes of the optimizer's state, the gradients and all plans, on the device and beside it, at most.

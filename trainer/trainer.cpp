@@ -17,6 +17,7 @@
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
 #include "millrace/trainer/files_in_use.h"
+#include "millrace/trainer/nonfinite.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/step.h"
@@ -67,6 +68,12 @@ struct Trainer::Impl {
   TrainResult train();
   const RowBlock* next_batch();
   void train_on(const RowBlock& batch);
+  void flush();
+  void take_outcome(StepOutcome outcome, const RowBlock* batch);
+  DataError not_finite(int64_t number, double loss, const RowBlock* batch) const;
+  OptimizerState optimizer_state();
+  void load();
+  void save(const std::string& path);
   void fill_report(const RowBlock& batch, Clock::time_point now);
   TrainResult result(std::string reason);
 
@@ -89,6 +96,8 @@ struct Trainer::Impl {
 
   Clock::time_point started, window_began, progress_shown;
   Clock::duration waited{}, waited_before_window{};
+  bool warned_of_nonfinite = false, window_ended = false;
+  int64_t steps_done = 0, skipped_steps = 0;
   uint64_t rows_done = 0, rows_before_window = 0;
   int64_t last_batch = 0;
   StepReport report;
@@ -116,7 +125,9 @@ void Trainer::Impl::build_model() {
                                                 .rows = input().rows,
                                                 .label = config.loss.label,
                                                 .weight = config.loss.weight,
-                                                .metrics = &config.metrics});
+                                                .metrics = &config.metrics,
+                                                .gradients = config.train.gradients(),
+                                                .window = config.train.report_over == ReportOver::window});
   } catch (ConfigError& error) {
     error.set_place(config.loss.spec.place());
     throw;
@@ -126,16 +137,18 @@ void Trainer::Impl::build_model() {
 // Finds out before the training that its model could not be kept.
 void Trainer::Impl::check_save() const {
   if (!config.save) return;
-  const std::string loss = would_overwrite(*config.save, delivery->graph().files(), config.written.place().file);
+  const std::string& file = config.save->file;
+  const std::string loss = would_overwrite(file, delivery->graph().files(), config.written.place().file);
   if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
-  check_writable(*config.save);
+  check_writable(file);
   to_yaml(kept_config());  // throws for texts that YAML cannot hold
 }
 
-// What a model file says of its making: where it was first saved to is nothing to whoever reads it.
+// What a model file says of its making: where it was saved to and what it began with is nothing to whoever reads it.
 Spec Trainer::Impl::kept_config() const {
   Spec kept = config.resolved;
   kept.erase("save");
+  kept.erase("load");
   return kept;
 }
 
@@ -154,6 +167,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
   if (!device_warning.empty()) impl->warnings.push_back(std::move(device_warning));
   impl->build_model();
+  impl->load();
   impl->check_save();
   return Trainer(std::move(impl));
 }
@@ -173,7 +187,7 @@ const Config& Trainer::config() const { return impl_->config; }
 Model& Trainer::model() { return *impl_->model; }
 const InputGraph& Trainer::input() const { return impl_->delivery->graph(); }
 const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
-int64_t Trainer::steps() const { return static_cast<int64_t>(impl_->step->steps()); }
+int64_t Trainer::steps() const { return impl_->steps_done; }
 
 uint64_t Trainer::memory_bound() const {
   const FloatMode mode;
@@ -209,21 +223,33 @@ const RowBlock* Trainer::Impl::next_batch() {
 }
 
 void Trainer::Impl::train_on(const RowBlock& batch) {
+  // Not before there is another batch: the result reports the last window, too.
+  if (std::exchange(window_ended, false)) step->start_window();
+  StepOutcome outcome = StepOutcome::trained;
   try {
-    executor.run([&] { step->run(batch); });
+    executor.run([&] { outcome = step->run(batch); });
   } catch (DataError& error) {
     if (step->error_row() >= 0) error.set_place(delivery->place(batch.id(step->error_row())));
     throw;
   }
+  take_outcome(outcome, &batch);
+  ++steps_done;
   last_batch = batch.size();
   rows_done += static_cast<uint64_t>(batch.size());
-  const bool log_now = callbacks.on_step && step->steps() % static_cast<uint64_t>(config.train.log_every) == 0;
+  const bool log_now = callbacks.on_step && steps_done % config.train.log_every == 0;
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks.on_progress && now - progress_shown >= kProgressInterval;
+  const bool may_warn = config.train.on_nonfinite == OnNonfinite::warn && !warned_of_nonfinite;
+  if (may_warn && (log_now || show_now || context.device().is_cpu())) {
+    const double loss = step->loss();
+    warned_of_nonfinite = !std::isfinite(loss);
+    if (warned_of_nonfinite) log(cat("warning: ", not_finite(steps_done, loss, &batch).what()));
+  }
   if (!log_now && !show_now) return;
   fill_report(batch, now);
   if (log_now) {
     callbacks.on_step(report);
+    window_ended = true;
     window_began = now;
     rows_before_window = rows_done;
     waited_before_window = waited;
@@ -234,8 +260,59 @@ void Trainer::Impl::train_on(const RowBlock& batch) {
   }
 }
 
+void Trainer::Impl::take_outcome(StepOutcome outcome, const RowBlock* batch) {
+  if (outcome == StepOutcome::trained) return;
+  const double loss = outcome == StepOutcome::loss_not_finite ? step->loss() : 0;
+  const DataError error = not_finite(steps_done + (batch != nullptr ? 1 : 0), loss, batch);
+  if (config.train.on_nonfinite == OnNonfinite::fail) throw error;
+  log(cat("warning: skipped ", error.what()));
+}
+
+// Step `number`'s batch is null where it is gone.
+DataError Trainer::Impl::not_finite(int64_t number, double loss, const RowBlock* batch) const {
+  std::vector<std::string> fields;
+  for (const NamedSpec& field : model->fields()) fields.push_back(field.name);
+  fields.push_back(config.loss.label);
+  if (!config.loss.weight.empty()) fields.push_back(config.loss.weight);
+  return nonfinite_error(
+      {.step = number, .loss = loss, .batch = batch, .fields = fields, .place = [this](const RowId& id) {
+         return delivery->place(id);
+       }});
+}
+
+// The batches that an update still misses make one at the end of the training.
+void Trainer::Impl::flush() {
+  StepOutcome outcome = StepOutcome::trained;
+  executor.run([&] { outcome = step->flush(); });
+  take_outcome(outcome, nullptr);
+}
+
+OptimizerState Trainer::Impl::optimizer_state() {
+  const Spec* node = std::as_const(config.resolved).find("optimizer");
+  return {.kind = kind_and_options(*node, "an optimizer").kind,
+          .steps = step->steps(),
+          .updates = step->updates(),
+          .slots = step->slots()};
+}
+
+void Trainer::Impl::load() {
+  if (!config.load) return;
+  const ModelFile file = ModelFile::read(config.load->file);
+  load_model(file, *model, context);
+  if (!config.load->optimizer) return;
+  OptimizerState state = optimizer_state();
+  load_optimizer(file, *model, context, state);
+  step->resume(state.steps, state.updates);
+}
+
+void Trainer::Impl::save(const std::string& path) {
+  if (!config.save || !config.save->optimizer) return save_model(path, *model, context, kept_config());
+  const OptimizerState state = optimizer_state();
+  save_model(path, *model, context, kept_config(), &state);
+}
+
 void Trainer::Impl::fill_report(const RowBlock& batch, Clock::time_point now) {
-  report.step = static_cast<int64_t>(step->steps());
+  report.step = steps_done;
   report.epoch = epoch_of(batch);
   report.batch_size = batch.size();
   report.loss = step->loss();
@@ -250,7 +327,8 @@ void Trainer::Impl::fill_report(const RowBlock& batch, Clock::time_point now) {
 TrainResult Trainer::Impl::result(std::string reason) {
   TrainResult out;
   out.reason = std::move(reason);
-  out.steps = static_cast<int64_t>(step->steps());
+  out.steps = steps_done;
+  out.skipped_steps = static_cast<int64_t>(step->skipped());
   out.rows = rows_done;
   out.seconds = seconds_between(started, Clock::now());
   out.last_batch = last_batch;
@@ -267,18 +345,18 @@ TrainResult Trainer::Impl::result(std::string reason) {
 }
 
 TrainResult Trainer::Impl::train() {
-  const auto finished = [&] {
-    return config.train.steps && step->steps() >= static_cast<uint64_t>(*config.train.steps);
-  };
+  const auto finished = [&] { return config.train.steps && steps_done >= *config.train.steps; };
   while (!finished() && !stopping.load()) {
     const RowBlock* batch = next_batch();
     if (batch == nullptr) {
       if (stopping.load()) break;
-      if (step->steps() == 0) log("warning: the data ended before the first batch: nothing was trained");
+      if (steps_done == 0) log("warning: the data ended before the first batch: nothing was trained");
+      flush();
       return result("end of data");
     }
     train_on(*batch);
   }
+  flush();
   return result(finished() ? "steps" : "stopped");
 }
 
@@ -287,8 +365,8 @@ TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   impl_->begin(callbacks);
   TrainResult result = impl_->train();
   if (config().save) {
-    save(*config().save);
-    result.saved = *config().save;
+    impl_->save(config().save->file);
+    result.saved = config().save->file;
   }
   return result;
 }
@@ -300,7 +378,7 @@ void Trainer::stop() noexcept {
 
 void Trainer::save(const std::string& path) {
   const FloatMode mode;
-  save_model(path, *impl_->model, impl_->context, impl_->kept_config());
+  impl_->save(path);
 }
 
 }  // namespace millrace

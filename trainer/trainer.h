@@ -42,8 +42,8 @@ struct StepReport {
   int64_t step = 0;    // counted from 1
   uint64_t epoch = 0;  // counted from 1: the pass of the newest row
   int64_t batch_size = 0;
-  double loss = 0;        // of this batch
-  MetricValues metrics;   // of this batch
+  double loss = 0;        // of this batch, or with train.report_over: window of all since the report before
+  MetricValues metrics;   // likewise
   double rows_per_s = 0;  // since the report before
   double input_wait = 0;  // share of the time since the report before in which the step waited for input
   double seconds = 0;     // since the start
@@ -52,12 +52,14 @@ struct StepReport {
 struct TrainResult {
   std::string reason;  // "end of data", "steps" or "stopped"
   int64_t steps = 0;
+  // Of these, steps that no update followed, as loss or gradient were not finite (train.on_nonfinite: skip).
+  int64_t skipped_steps = 0;
   uint64_t rows = 0;
   uint64_t epochs = 0;
   double seconds = 0;
   int64_t last_batch = 0;  // rows of it; 0 when there was none
-  double loss = 0;         // of the last batch; NaN when there was none
-  MetricValues metrics;    // of the last batch
+  double loss = 0;         // as the last step's report would say; NaN when there was no step
+  MetricValues metrics;    // likewise
   std::string weights;     // sha-256 over the parameters in model order, little-endian f32
   std::string saved;       // the file of the key `save`; empty: the model was not saved
   double input_wait = 0;

@@ -45,7 +45,7 @@ TEST(Config, HasEachDefault) {
             "  - dense: {units: 3, activation: none}\n"
             "loss: {mse: {scale: 1, from: label}}\n"
             "optimizer: {sgd: {learning_rate: 0.1}}\n"
-            "train: {log_every: 100}\n");
+            "train: {log_every: 100, report_over: batch, accumulate: 1, on_nonfinite: warn}\n");
 }
 
 TEST(Config, ReadsEveryKey) {
@@ -76,7 +76,7 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.metrics[1].name, "accuracy_2");
   EXPECT_NE(config.optimizer, nullptr);
   EXPECT_EQ(config.train.steps, 5);
-  EXPECT_EQ(config.save, "m.safetensors");
+  EXPECT_EQ(config.save->file, "m.safetensors");
 }
 
 TEST(Config, ResolvedReadsBackTheSame) {
@@ -102,13 +102,31 @@ TEST(Config, UnknownKeysAreErrorsWithTheNearest) {
   EXPECT_EQ(
       rejects("validation: {}\n"),
       "f.yaml:6:1: unknown key validation; the keys here are seed, device, threads, input, delivery, model, loss, "
-      "metrics, optimizer, train and save");
+      "metrics, optimizer, train, load and save");
   EXPECT_EQ(rejects("delivery: {kind: feed, capcity: 5}\n"),
             "f.yaml:6:24: delivery: unknown key capcity; the keys here are kind");
   EXPECT_EQ(rejects("metrics: [accuracy: {x: 1}]\n"),
             "f.yaml:6:22: metrics[0].accuracy: unknown key x; there are no options here");
   // A typo of a required key is reported as the typo.
   EXPECT_EQ(rejects_whole("modle: [relu]\ninput: [a]\n"), "f.yaml:1:1: unknown key modle; did you mean model?");
+}
+
+TEST(Config, AModelFileIsAPathOrHasOptions) {
+  const Config config = read(
+      "input: [a]\nmodel: [relu]\nloss: mse\noptimizer: {sgd: {learning_rate: 1}}\nload: a.safetensors\n"
+      "save: {file: b.safetensors, optimizer: true}\n");
+  EXPECT_EQ(config.load->file, "a.safetensors");
+  EXPECT_FALSE(config.load->optimizer);
+  EXPECT_EQ(config.save->file, "b.safetensors");
+  EXPECT_TRUE(config.save->optimizer);
+  const std::string resolved = to_yaml(config.resolved);
+  EXPECT_NE(resolved.find("load: a.safetensors\nsave: {file: b.safetensors, optimizer: true}\n"), std::string::npos)
+      << resolved;
+  EXPECT_EQ(rejects("save: {optimizer: true}\n"),
+            "f.yaml:6:7: save: the key file is required (text); file: the path of the model file");
+  EXPECT_EQ(rejects("save: \"\"\n"), "f.yaml:6:7: save: expected the path of a file, got an empty text");
+  EXPECT_EQ(rejects("load: {file: a, optimiser: true}\n"),
+            "f.yaml:6:17: load: unknown key optimiser; did you mean optimizer?");
 }
 
 TEST(Config, AbsentKeys) {

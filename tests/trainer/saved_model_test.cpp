@@ -87,6 +87,81 @@ class SavedModelTest : public testing::Test {
   Context context_{Device::cpu(), executor_};
 };
 
+// Two slots whose values say which they are.
+class SlotsTest : public SavedModelTest {
+ protected:
+  SlotsTest() : model_(model_of({{"first", 3}, {"second", 17}})) {
+    for (int slot = 0; slot < 2; ++slot) {
+      blocks_.emplace_back(Device::cpu(), model_.parameter_block().spec());
+      TensorView view = blocks_.back().view();
+      for (int64_t i = 0; i < view.elements(); ++i) view.as<float>()[i] = static_cast<float>(100 * (slot + 1) + i);
+    }
+  }
+  OptimizerState state(std::vector<Tensor>& blocks) const {
+    OptimizerState out{.kind = "adam", .steps = 12, .updates = 6, .slots = {}};
+    for (Tensor& block : blocks) out.slots.push_back(block.view());
+    return out;
+  }
+  std::string save_all() {
+    const std::string path = folder_.path("m.safetensors");
+    const OptimizerState saved = state(blocks_);
+    save_model(path, model_, context_, parse_yaml("seed: 5\n", "f"), &saved);
+    return path;
+  }
+  std::string load_error(const std::string& path, OptimizerState to) {
+    try {
+      load_optimizer(ModelFile::read(path), model_, context_, to);
+    } catch (const DataError& error) {
+      return error.message() + (error.hint().empty() ? "" : "; " + error.hint());
+    }
+    return "no error";
+  }
+
+  Model model_;
+  std::vector<Tensor> blocks_;
+};
+
+TEST_F(SlotsTest, ComeBackIntoTheirPlaces) {
+  const ModelFile file = ModelFile::read(save_all());
+  std::vector<Tensor> blocks;
+  for (int slot = 0; slot < 2; ++slot) blocks.emplace_back(Device::cpu(), model_.parameter_block().spec());
+  OptimizerState loaded = state(blocks);
+  loaded.steps = loaded.updates = 0;
+  load_optimizer(file, model_, context_, loaded);
+  EXPECT_EQ(loaded.steps, 12u);
+  EXPECT_EQ(loaded.updates, 6u);
+  for (size_t slot = 0; slot < 2; ++slot) {
+    for (const Parameter& parameter : model_.parameters()) {
+      const auto first = static_cast<int64_t>(parameter.offset / sizeof(float));
+      for (int64_t i = first; i < first + parameter.shape.elements(); ++i) {
+        EXPECT_EQ(blocks[slot].view().as<float>()[i], blocks_[slot].view().as<float>()[i]) << slot << ' ' << i;
+      }
+    }
+  }
+  load_model(file, model_, context_);
+}
+
+TEST_F(SlotsTest, AreOfOneKindOfOptimizer) {
+  OptimizerState other = state(blocks_);
+  other.kind = "rmsprop";
+  EXPECT_EQ(load_error(save_all(), other),
+            "the saved model does not fit: it holds the state of \"adam\", the optimizer is rmsprop");
+  EXPECT_EQ(load_error(save(model_), state(blocks_)),
+            "the saved model does not fit: it holds no state of an optimizer; save it with save: {file: .., optimizer: "
+            "true}");
+  std::vector<Tensor> three;
+  for (int slot = 0; slot < 3; ++slot) three.emplace_back(Device::cpu(), model_.parameter_block().spec());
+  EXPECT_EQ(load_error(save_all(), state(three)),
+            "the saved model does not fit: it has no optimizer/2/first.weight; it has optimizer/0/first.weight");
+}
+
+TEST_F(SlotsTest, CountsThatAreNoNumbersAreErrors) {
+  const std::string path = folder_.path("m.safetensors");
+  write_model_file(path, {{"optimizer", "adam"}, {"steps", "12x"}, {"updates", "6"}}, {});
+  EXPECT_EQ(load_error(path, state(blocks_)),
+            "the saved model does not fit: its metadata's steps is \"12x\", expected a number");
+}
+
 TEST_F(SavedModelTest, SavedWeightsLoadIntoAnEqualModel) {
   Model model = model_of({{"a", 3}, {"b", 2}});
   model.parameter(0).as<float>()[1] = 7;

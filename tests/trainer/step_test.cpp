@@ -320,6 +320,81 @@ TEST_F(StepTest, KeepsTheMetricsOfTheLastBatchWhateverIsPrepared) {
   EXPECT_EQ(step.metrics()[0], 0.75);
 }
 
+TEST_F(StepTest, UpdatesBehindEveryFewBatches) {
+  Model model = make_model();
+  RecordingOptimizer optimizer({});
+  StepArgs wanted = args(model, optimizer);
+  wanted.gradients.accumulate = 3;
+  TrainStep step(wanted);
+  const RowBlock batch = make_batch({{1, 2, 1}, {3, 4, 0}});
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(step.run(batch), StepOutcome::trained);
+  EXPECT_EQ(step.steps(), 4u);
+  EXPECT_EQ(step.updates(), 1u);
+  ASSERT_EQ(optimizer.calls.size(), 1u);
+  EXPECT_EQ(*optimizer.calls[0].gradient_scale, 1.0F / 6) << "six rows";
+  EXPECT_EQ(step.flush(), StepOutcome::trained);
+  EXPECT_EQ(step.updates(), 2u);
+  EXPECT_EQ(*optimizer.calls[1].gradient_scale, 1.0F / 2);
+  EXPECT_EQ(optimizer.steps, (std::vector<float>{0, 1})) << "schedules count updates";
+  step.flush();
+  EXPECT_EQ(step.updates(), 2u) << "nothing was left";
+}
+
+TEST_F(StepTest, CountsOnFromAnotherTraining) {
+  Model model = make_model();
+  RecordingOptimizer optimizer({});
+  TrainStep step(args(model, optimizer));
+  ASSERT_EQ(step.slots().size(), 2u);
+  EXPECT_EQ(step.slots()[0].spec(), model.parameter_block().spec());
+  step.resume(70, 35);
+  step.run(make_batch({{1, 2, 1}}));
+  EXPECT_EQ(step.steps(), 71u);
+  EXPECT_EQ(optimizer.steps, std::vector<float>{35});
+}
+
+TEST_F(StepTest, TrainsNothingOnALossThatIsNotFinite) {
+  Model model = make_model();
+  StepArgs wanted = args(model, *sgd_);
+  wanted.gradients.check_finite = true;
+  TrainStep step(wanted);
+  const float before = model.parameter(0).as<float>()[0];
+  EXPECT_EQ(step.run(make_batch({{1, 2, 1}, {std::numeric_limits<float>::quiet_NaN(), 4, 0}})),
+            StepOutcome::loss_not_finite);
+  EXPECT_TRUE(std::isnan(step.loss()));
+  EXPECT_EQ(model.parameter(0).as<float>()[0], before);
+  EXPECT_EQ(step.steps(), 1u);
+  EXPECT_EQ(step.skipped(), 1u);
+  EXPECT_EQ(step.run(make_batch({{1, 2, 1}})), StepOutcome::trained);
+  EXPECT_NE(model.parameter(0).as<float>()[0], before);
+  EXPECT_EQ(step.updates(), 1u);
+}
+
+TEST_F(StepTest, TrainsNothingOnAGradientThatIsNotFinite) {
+  Model model = make_model({{"a", 1}, {"b", 1}});
+  const auto set = [&model](size_t parameter, int64_t i, float value) {
+    model.parameter(parameter).as<float>()[i] = value;
+  };
+  set(0, 0, 0.1F);
+  set(0, 1, 0);
+  set(2, 0, 2);
+  StepArgs wanted = args(model, *sgd_);
+  wanted.gradients.check_finite = true;
+  wanted.gradients.accumulate = 2;
+  wanted.gradients.clip_value = 1;
+  TrainStep step(wanted);
+  // The logit is 0.6e38, and so is the loss; the gradient of a's weight is 6e38, which no float holds.
+  EXPECT_EQ(step.run(make_batch({{1, 1, 1}})), StepOutcome::trained);
+  EXPECT_EQ(step.run(make_batch({{3e38F, 0, 0}})), StepOutcome::gradient_not_finite);
+  EXPECT_TRUE(std::isfinite(step.loss()));
+  EXPECT_EQ(step.skipped(), 2u) << "both batches of the update";
+  EXPECT_EQ(step.updates(), 0u);
+  EXPECT_EQ(model.parameter(0).as<float>()[0], 0.1F);
+  EXPECT_EQ(step.run(make_batch({{1, 1, 1}})), StepOutcome::trained);
+  EXPECT_EQ(step.run(make_batch({{1, 1, 1}})), StepOutcome::trained);
+  EXPECT_EQ(step.updates(), 1u);
+  EXPECT_NE(model.parameter(0).as<float>()[0], 0.1F);
+}
+
 TEST_F(StepTest, SaysWhichFieldIsMissing) {
   Model model = make_model();
   rows_.fields[1].name = "lable";

@@ -15,7 +15,12 @@ Spec read_configuration(const Arguments& arguments) {
     const Place place = {cat("--save ", arguments.save)};
     Spec save = Spec::scalar(arguments.save, true, place);
     save.set_key_place(place);
-    config.set("save", std::move(save));
+    Spec* const before = config.find("save");
+    if (before != nullptr && before->is_map()) {
+      before->set("file", std::move(save));
+    } else {
+      config.set("save", std::move(save));
+    }
   }
   return config;
 }

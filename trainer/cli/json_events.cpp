@@ -47,6 +47,7 @@ std::string done_event(const TrainResult& result) {
   json.key("epochs").value(result.epochs).key("seconds").value(result.seconds);
   json.key("last_batch").value(result.last_batch).key("loss").value(result.loss);
   add_metrics(json, result.metrics);
+  json.key("skipped_steps").value(result.skipped_steps);
   json.key("dropped").value(dropped_rows(result.input)).key("bad").value(result.input.bad_rows);
   json.key("weights").value(result.weights);
   return ended(json);

@@ -26,6 +26,9 @@ std::string result_text(const TrainResult& result) {
     out += fmt::format("\nlast batch: {}  loss {}", count_of(result.last_batch, "row"), format_value(result.loss));
     if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
   }
+  if (result.skipped_steps > 0) {
+    out += cat("\nskipped: ", count_of(result.skipped_steps, "step"), " whose loss or gradient was not finite");
+  }
   out += cat('\n', left_out_text(result.input), "\nweights: ", result.weights, '\n');
   if (result.saved.empty()) {
     out += "model: not kept; --save FILE or the key save keeps it\n";

@@ -42,10 +42,11 @@ TEST(JsonEventsTest, Done) {
   result.weights = "abc";
   result.input.bad_rows = 3;
   result.input.dropped = {{"filter", 4}, {"last partial batch", 5}};
-  EXPECT_EQ(done_event(result),
-            "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"steps\":174,\"rows\":4000,\"epochs\":2,"
-            "\"seconds\":1.5,\"last_batch\":21,\"loss\":\"NaN\",\"metrics\":{},\"dropped\":9,\"bad\":3,"
-            "\"weights\":\"abc\"}\n");
+  EXPECT_EQ(
+      done_event(result),
+      "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"steps\":174,\"rows\":4000,\"epochs\":2,"
+      "\"seconds\":1.5,\"last_batch\":21,\"loss\":\"NaN\",\"metrics\":{},\"skipped_steps\":0,\"dropped\":9,\"bad\":3,"
+      "\"weights\":\"abc\"}\n");
 }
 
 }  // namespace
