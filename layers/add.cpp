@@ -1,5 +1,6 @@
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/elementwise.h"
+#include "millrace/layers/shape_checks.h"
 
 namespace millrace {
 namespace {
@@ -11,13 +12,6 @@ struct Sum {
   }
 };
 
-struct Identity {
-  template <class T>
-  MILLRACE_HD T operator()(T x) const {
-    return x;
-  }
-};
-
 class AddPlan final : public LayerPlan {
  public:
   bool backward_reads_inputs() const override { return false; }
@@ -26,12 +20,12 @@ class AddPlan final : public LayerPlan {
   void forward(Context& context, const ForwardArgs& args) override {
     zip_elements(context, args.inputs[0], args.inputs[1], args.output, Sum{});
     for (size_t i = 2; i < args.inputs.size(); ++i) {
-      map_elements(context, args.inputs[i], Destination{.view = args.output, .beta = 1}, Identity{});
+      copy_elements(context, args.inputs[i], Destination{.view = args.output, .beta = 1});
     }
   }
   void backward(Context& context, const BackwardArgs& args) override {
     for (const Destination& dx : args.input_gradients) {
-      if (dx) map_elements(context, args.output_gradient, dx, Identity{});
+      if (dx) copy_elements(context, args.output_gradient, dx);
     }
   }
 };
@@ -49,10 +43,7 @@ class Add final : public Layer {
   int max_inputs() const override { return -1; }
 
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
-    for (const TensorSpec& input : inputs) {
-      if (input == inputs[0]) continue;
-      throw ShapeError(cat("expected inputs of one shape, got ", inputs[0].text(), " and ", input.text()));
-    }
+    require_one_shape(inputs);
     return inputs[0];
   }
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs&) const override { return std::make_unique<AddPlan>(); }

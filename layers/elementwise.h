@@ -5,10 +5,11 @@
 //   };
 //   map_elements(context, x, y, Square{});                      // y = x * x
 //   zip_elements(context, x, dy, destination, SquareGradient{}) // dx = beta * dx + alpha * f(x, dy)
+//   copy_elements(context, x, y);                              // y = x
 //
 // map_indexed and zip_indexed also give the functor each value's index: f(x, i), f(x, dy, i) with i = row * columns +
-// column, whatever the strides. All tensors of a call have one shape and dtype; each has its own stride. The result may
-// be one of the operands. Nothing is allocated; on CUDA a call is one launch.
+// column, whatever the strides. All tensors of a call have one dtype and as many rows and columns; each has its own
+// stride. The result may be one of the operands. Nothing is allocated; on CUDA a call is one launch.
 #pragma once
 
 #include <cstdint>
@@ -133,6 +134,19 @@ void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorV
 template <class F>
 void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorView& b, const TensorView& out, F f) {
   zip_indexed(context, a, b, out, WithoutIndex<F>{f});
+}
+
+struct Identity {
+  template <class T>
+  MILLRACE_HD T operator()(T x) const {
+    return x;
+  }
+};
+
+// out = x, or as the Destination says. `Out` is a TensorView or a Destination.
+template <class Out>
+void copy_elements(Context& context, const ConstTensorView& x, const Out& out) {
+  map_elements(context, x, out, Identity{});
 }
 
 }  // namespace MILLRACE_UNIT

@@ -1,6 +1,8 @@
 // The checks of shapes and dtypes that layers, losses and metrics share. The model adds the layer's name and place.
 #pragma once
 
+#include <span>
+
 #include "millrace/core/errors.h"
 #include "millrace/core/tensor.h"
 #include "millrace/core/text.h"
@@ -23,6 +25,21 @@ inline void require_dtype(std::string_view reader, const TensorSpec& values, DTy
 inline void require_vector(const TensorSpec& spec) {
   if (spec.shape.rank() == 1 && spec.shape[0] > 0) return;
   throw ShapeError(cat("expected a vector a row, got ", spec.text()));
+}
+
+// Throws ShapeError unless a row has values along a last axis.
+inline void require_last_axis(const TensorSpec& spec) {
+  const int rank = spec.shape.rank();
+  if (rank > 0 && spec.shape[rank - 1] > 0) return;
+  throw ShapeError(cat("expected values along the last axis of a row, got ", spec.text()));
+}
+
+// Throws ShapeError unless the inputs look alike.
+inline void require_one_shape(std::span<const TensorSpec> inputs) {
+  for (const TensorSpec& input : inputs) {
+    if (input == inputs[0]) continue;
+    throw ShapeError(cat("expected inputs of one shape, got ", inputs[0].text(), " and ", input.text()));
+  }
 }
 
 }  // namespace millrace

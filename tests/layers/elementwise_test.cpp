@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/layers/layer_run.h"
 
 namespace millrace {
@@ -92,6 +94,18 @@ TEST_P(ElementwiseTest, AddsAndScalesAsTheDestinationSays) {
   alpha = 0;
   map_elements(context_, x.view(), destination, Double{});
   EXPECT_EQ(read_values(y.view()), (std::vector<double>{9, 8, 7, 16, 15, 14}));
+}
+
+TEST_P(ElementwiseTest, CopiesWhateverTheValues) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Tensor x = tensor({1, -infinity, 3, 4, 0.5, infinity}, Tensor::Rows::contiguous);
+  Tensor y = tensor(nans(6), Tensor::Rows::padded);
+  copy_elements(context_, x.view(), y.view());
+  EXPECT_EQ(read_values(y.view()), read_values(x.view()));
+  const float alpha = -0.5F;
+  copy_elements(context_, tensor({1, 2, 3, 4, 5, 6}, Tensor::Rows::padded).view(),
+                Destination{.view = y.view(), .beta = 1, .alpha = &alpha});
+  EXPECT_EQ(read_values(y.view()), (std::vector<double>{0.5, -infinity, 1.5, 2, -2, infinity}));
 }
 
 TEST_P(ElementwiseTest, CountsValuesWithoutPadding) {

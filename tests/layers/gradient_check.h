@@ -158,7 +158,24 @@ inline void check_destinations(LayerCase from, double tolerance = 1e-5,
   }
 }
 
-// All three for one layer.
+// One, two, three and eight threads give the same bits, in float.
+inline void check_threads(LayerCase from, const LayerCatalog& catalog = LayerCatalog::builtin()) {
+  from.dtype = DType::f32;
+  std::vector<std::vector<double>> first;
+  for (const int threads : {1, 2, 3, 8}) {
+    LayerRun run(from, catalog, threads);
+    prepare(run);
+    run.forward();
+    run.backward();
+    std::vector<std::vector<double>> all = {run.output()};
+    for (size_t i = 0; i < run.input_count(); ++i) all.push_back(run.input_gradient(i));
+    for (size_t i = 0; i < run.parameter_count(); ++i) all.push_back(run.parameter_gradient(i));
+    if (first.empty()) first = all;
+    EXPECT_EQ(all, first) << threads << " threads";
+  }
+}
+
+// The first three for one layer.
 inline void check_layer(const LayerCase& from, const LayerCatalog& catalog = LayerCatalog::builtin()) {
   check_gradients(from, catalog);
   check_float(from, 1e-5, catalog);

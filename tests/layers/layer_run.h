@@ -85,6 +85,7 @@ struct LayerCase {
   Mode mode = Mode::train;
   GradientUse input_use = GradientUse::write;
   GradientUse parameter_use = GradientUse::write;
+  std::string name = "layer";
 };
 
 class LayerRun final : private ParamBuilder {
@@ -112,7 +113,7 @@ class LayerRun final : private ParamBuilder {
     args.input_gradients = input_uses_;
     args.parameter_gradients = from.parameter_use;
     args.seed = 5;
-    args.name = "layer";
+    args.name = case_.name;
     plan_ = layer_->plan(context_, args);
     saved_ = Memory(Device::cpu(), plan_->saved_bytes());
     scratch_ = Memory(Device::cpu(), plan_->scratch_bytes());
@@ -251,5 +252,15 @@ class LayerRun final : private ParamBuilder {
   bool in_place_ = false;
   uint64_t step_ = 0;
 };
+
+// "message; hint" of what is wrong with a case; "no error" when nothing is.
+inline std::string error_of(const LayerCase& from) {
+  try {
+    LayerRun run(from);
+  } catch (const Error& error) {
+    return cat(error.message(), error.hint().empty() ? "" : "; ", error.hint());
+  }
+  return "no error";
+}
 
 }  // namespace millrace::testing

@@ -207,19 +207,7 @@ TEST(SimpleLayer, DrawsForFewerValuesThanItsDrawsAreNumbered) {
 }
 
 TEST(SimpleLayer, GivesTheSameBitsOnAnyNumberOfThreads) {
-  std::vector<double> first;
-  for (const int threads : {1, 2, 3, 8}) {
-    LayerRun run({.kind = "own_elu", .inputs = {Shape{701}}, .batch = 97, .dtype = DType::f32}, with_own_layers(),
-                 threads);
-    prepare(run);
-    run.forward();
-    run.backward();
-    std::vector<double> all = run.output();
-    const std::vector<double> gradient = run.input_gradient(0);
-    all.insert(all.end(), gradient.begin(), gradient.end());
-    if (first.empty()) first = all;
-    EXPECT_EQ(all, first) << threads;
-  }
+  check_threads({.kind = "own_elu", .inputs = {Shape{701}}, .batch = 97}, with_own_layers());
 }
 
 }  // namespace
