@@ -19,12 +19,15 @@
 
 namespace millrace {
 
-enum class Activation : uint8_t { none, relu, tanh, gelu };
+enum class Activation : uint8_t { none, relu, tanh, gelu, sigmoid };
 
 template <>
 struct EnumNames<Activation> {
-  static constexpr std::pair<std::string_view, Activation> kNames[] = {
-      {"none", Activation::none}, {"relu", Activation::relu}, {"tanh", Activation::tanh}, {"gelu", Activation::gelu}};
+  static constexpr std::pair<std::string_view, Activation> kNames[] = {{"none", Activation::none},
+                                                                       {"relu", Activation::relu},
+                                                                       {"tanh", Activation::tanh},
+                                                                       {"gelu", Activation::gelu},
+                                                                       {"sigmoid", Activation::sigmoid}};
 };
 
 // What the gradient of an activation reads; `nothing`: dz is dy.
@@ -97,6 +100,25 @@ struct Gelu {
   }
 };
 
+struct SigmoidGradient {
+  template <class T>
+  MILLRACE_HD T operator()(T y, T dy) const {
+    return dy * (y * (T(1) - y));
+  }
+};
+
+// 1 / (1 + exp(-z)), from the exponential that cannot overflow.
+struct Sigmoid {
+  static constexpr FusedActivation kFused = FusedActivation::none;
+  static constexpr GradientReads kReads = GradientReads::y;
+  using Gradient = SigmoidGradient;
+  template <class T>
+  MILLRACE_HD T operator()(T z) const {
+    const T small = math::exp(z < T(0) ? z : -z);
+    return (z < T(0) ? small : T(1)) / (T(1) + small);
+  }
+};
+
 // use(f), f the functor of `activation`.
 template <class F>
 decltype(auto) visit_activation(Activation activation, F&& use) {
@@ -105,6 +127,7 @@ decltype(auto) visit_activation(Activation activation, F&& use) {
     case Activation::relu: return use(Relu{});
     case Activation::tanh: return use(Tanh{});
     case Activation::gelu: return use(Gelu{});
+    case Activation::sigmoid: return use(Sigmoid{});
   }
   throw InternalError("there is no such activation");
 }

@@ -24,7 +24,7 @@ TEST(LayerCatalog, DescribesEveryKind) {
   ASSERT_EQ(options.size(), 3U);
   EXPECT_EQ(options[0].name, "units");
   EXPECT_TRUE(options[0].required);
-  EXPECT_EQ(options[1].type, "none|relu|tanh|gelu");
+  EXPECT_EQ(options[1].type, "none|relu|tanh|gelu|sigmoid");
   EXPECT_EQ(options[1].default_value, "none");
   EXPECT_EQ(options[2].default_value, "true");
 }

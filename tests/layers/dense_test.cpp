@@ -80,8 +80,17 @@ TEST(Dense, AppliesWhatTheProductDoesNot) {
                      .mode = mode});
       give_small_values(gelu);
       gelu.forward();
+      LayerRun sigmoid({.kind = "dense",
+                        .options = units(2, "sigmoid"),
+                        .inputs = {Shape{3}},
+                        .batch = 2,
+                        .dtype = dtype,
+                        .mode = mode});
+      give_small_values(sigmoid);
+      sigmoid.forward();
       for (size_t i = 0; i < z.size(); ++i) {
         EXPECT_NEAR(tanh.output()[i], std::tanh(z[i]), tolerance);
+        EXPECT_NEAR(sigmoid.output()[i], 1 / (1 + std::exp(-z[i])), tolerance);
         EXPECT_NEAR(gelu.output()[i], z[i] * std::erfc(-z[i] / std::sqrt(2.0)) / 2, tolerance);
       }
     }
@@ -123,7 +132,7 @@ TEST(Dense, AgreesWithDifferences) {
   check_layer({.kind = "dense", .options = relu_units(6), .inputs = {Shape{4}}, .batch = 7});
   check_layer({.kind = "dense", .options = units(1), .inputs = {Shape{9}}, .batch = 2});
   check_layer({.kind = "dense", .options = relu_units(3), .inputs = {Shape{1}}, .batch = 1});
-  for (const char* activation : {"tanh", "gelu"}) {
+  for (const char* activation : {"tanh", "gelu", "sigmoid"}) {
     check_layer({.kind = "dense", .options = units(6, activation), .inputs = {Shape{4}}, .batch = 7});
     check_layer({.kind = "dense", .options = units(17, activation).set("bias", false), .inputs = {Shape{3}}});
   }
@@ -146,7 +155,7 @@ TEST(Dense, KeepsNaN) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const int64_t batch : {1, 70}) {
       for (const int out : {1, 70}) {
-        for (const char* activation : {"relu", "tanh", "gelu"}) {
+        for (const char* activation : {"relu", "tanh", "gelu", "sigmoid"}) {
           LayerRun run({.kind = "dense",
                         .options = units(out, activation),
                         .inputs = {Shape{20}},
@@ -175,8 +184,11 @@ TEST(Dense, KeepsWhatTheGradientOfItsActivationReads) {
   const auto run = [](const char* activation, Mode mode) {
     return LayerRun({.kind = "dense", .options = units(2, activation), .inputs = {Shape{3}}, .batch = 5, .mode = mode});
   };
-  for (const auto& [activation, output, saved] :
-       {std::tuple{"none", false, 0U}, {"relu", true, 0U}, {"tanh", true, 0U}, {"gelu", false, 5 * 64U}}) {
+  for (const auto& [activation, output, saved] : {std::tuple{"none", false, 0U},
+                                                  {"relu", true, 0U},
+                                                  {"tanh", true, 0U},
+                                                  {"gelu", false, 5 * 64U},
+                                                  {"sigmoid", true, 0U}}) {
     EXPECT_EQ(run(activation, Mode::train).plan().backward_reads_output(), output) << activation;
     EXPECT_EQ(run(activation, Mode::train).plan().saved_bytes(), saved) << activation;
     EXPECT_EQ(run(activation, Mode::predict).plan().saved_bytes(), 0U) << activation;
@@ -229,7 +241,7 @@ TEST(Dense, RejectsWrongOptions) {
   EXPECT_EQ(error_of(Spec::map()), "the key units is required (integer); units: values of the output");
   EXPECT_EQ(error_of(units(0)), "units: expected at least 1 and at most 1073741824, got 0");
   EXPECT_EQ(error_of(units(1).set("activation", "rellu")),
-            "activation: expected none, relu, tanh or gelu, got the text \"rellu\"; did you mean relu?");
+            "activation: expected none, relu, tanh, gelu or sigmoid, got the text \"rellu\"; did you mean relu?");
   EXPECT_EQ(error_of(units(1).set("biass", true)), "unknown key biass; did you mean bias?");
 }
 

@@ -1,0 +1,50 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/simple_layer.h"
+
+namespace millrace {
+namespace {
+
+// A NaN stays one, so that a diverging model shows.
+struct LeakyRelu {
+  double slope;
+  template <class T>
+  MILLRACE_HD T operator()(T x) const {
+    return x < T(0) ? static_cast<T>(slope) * x : x;
+  }
+};
+
+// y > 0 just where x > 0, as the slope is not negative.
+struct LeakyReluGradient {
+  double slope;
+  template <class T>
+  MILLRACE_HD T operator()(T y, T dy) const {
+    return y > T(0) ? dy : static_cast<T>(slope) * dy;
+  }
+};
+
+class LeakyReluLayer final : public SimpleLayer {
+ public:
+  struct Options {
+    double slope = 0.01;
+    void declare(OptionReader& o) { o.optional("slope", slope, {.min = 0, .max = 1}, "factor of negative values"); }
+  };
+  static constexpr std::string_view kDoc = "x where it is positive, else slope * x";
+
+  explicit LeakyReluLayer(const Options& options) : slope_(options.slope) {}
+
+  void forward(Context& context, const SimpleForward& args) const override {
+    map_elements(context, args.x, args.y, LeakyRelu{slope_});
+  }
+  void backward(Context& context, const SimpleBackward& args) const override {
+    zip_elements(context, args.y, args.dy, args.dx, LeakyReluGradient{slope_});
+  }
+  bool backward_reads_input() const override { return false; }
+
+ private:
+  double slope_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(leaky_relu, LeakyReluLayer);

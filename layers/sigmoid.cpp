@@ -1,0 +1,29 @@
+#include "millrace/layers/activation.h"
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/simple_layer.h"
+
+namespace millrace {
+namespace {
+
+class SigmoidLayer final : public SimpleLayer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "1 / (1 + exp(-x)) of every value";
+
+  explicit SigmoidLayer(const Options&) {}
+
+  void forward(Context& context, const SimpleForward& args) const override {
+    map_elements(context, args.x, args.y, Sigmoid{});
+  }
+  void backward(Context& context, const SimpleBackward& args) const override {
+    zip_elements(context, args.y, args.dy, args.dx, SigmoidGradient{});
+  }
+  bool backward_reads_input() const override { return false; }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(sigmoid, SigmoidLayer);
