@@ -1,0 +1,106 @@
+#include <algorithm>
+
+#include "millrace/core/math.h"
+#include "millrace/core/parallel.h"
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/shape_checks.h"
+#include "millrace/layers/simple_layer.h"
+
+namespace millrace {
+namespace {
+
+// A row holds `runs` runs of `length` values along its last axis, each with a softmax of its own; run i of a batch is
+// run i % runs of row i / runs.
+
+// y = exp(x - max) / sum. Without the maximum, exp(x) would overflow.
+template <class T>
+struct Softmax {
+  const T* x;
+  T* y;
+  int64_t x_stride, y_stride, runs, length;
+
+  MILLRACE_HD void operator()(int64_t i) const {
+    const int64_t row = i / runs, begin = i % runs * length;
+    const T* const in = x + row * x_stride + begin;
+    T* const out = y + row * y_stride + begin;
+    T most = in[0];
+    for (int64_t k = 1; k < length; ++k) most = in[k] > most ? in[k] : most;
+    for (int64_t k = 0; k < length; ++k) out[k] = math::exp(in[k] - most);
+    double sum = 0;
+    for (int64_t k = 0; k < length; ++k) sum += static_cast<double>(out[k]);
+    const T whole = static_cast<T>(sum);
+    for (int64_t k = 0; k < length; ++k) out[k] /= whole;
+  }
+};
+
+// dx = y (dy - the sum of y dy)
+template <class T>
+struct SoftmaxGradient {
+  const T* y;
+  const T* dy;
+  int64_t y_stride, dy_stride, runs, length;
+  Target<T> dx;
+
+  MILLRACE_HD void operator()(int64_t i) const {
+    const int64_t row = i / runs, begin = i % runs * length;
+    const T* const shares = y + row * y_stride + begin;
+    const T* const slopes = dy + row * dy_stride + begin;
+    double sum = 0;
+    for (int64_t k = 0; k < length; ++k) sum += static_cast<double>(shares[k]) * static_cast<double>(slopes[k]);
+    const T mean = static_cast<T>(sum);
+    for (int64_t k = 0; k < length; ++k) dx.store(row, begin + k, shares[k] * (slopes[k] - mean));
+  }
+};
+
+// body(i) for each run i; on the CPU in tasks of as many values as elementwise passes have.
+template <class F>
+void for_each_run(Context& context, int64_t count, int64_t length, F body) {
+  if (!context.device().is_cpu()) {
+    for_each_index(context, count, body);
+    return;
+  }
+  const int64_t runs_a_task = std::max<int64_t>(1, kIndexBlock / length);
+  context.executor().parallel_for(ceil_div(count, runs_a_task), [=](int64_t task) {
+    const int64_t end = std::min(count, (task + 1) * runs_a_task);
+    for (int64_t i = task * runs_a_task; i < end; ++i) body(i);
+  });
+}
+
+class SoftmaxLayer final : public SimpleLayer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "exp(x) divided by its sum along the last axis: shares that add up to 1";
+
+  explicit SoftmaxLayer(const Options&) {}
+
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
+    require_last_axis(inputs[0]);
+    return inputs[0];
+  }
+  void forward(Context& context, const SimpleForward& args) const override {
+    const int64_t length = run_length(args.x), runs = args.x.columns() / length;
+    dispatch_float(args.x.dtype(), [&]<class T>() {
+      for_each_run(context, args.x.rows() * runs, length,
+                   Softmax<T>{args.x.as<T>(), args.y.as<T>(), args.x.stride(), args.y.stride(), runs, length});
+    });
+  }
+  void backward(Context& context, const SimpleBackward& args) const override {
+    const int64_t length = run_length(args.y), runs = args.y.columns() / length;
+    dispatch_float(args.y.dtype(), [&]<class T>() {
+      for_each_run(context, args.y.rows() * runs, length,
+                   SoftmaxGradient<T>{args.y.as<T>(), args.dy.as<T>(), args.y.stride(), args.dy.stride(), runs, length,
+                                      Target<T>(context, args.dx)});
+    });
+  }
+  bool backward_reads_input() const override { return false; }
+
+ private:
+  static int64_t run_length(const ConstTensorView& batch) { return batch.shape()[batch.shape().rank() - 1]; }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(softmax, SoftmaxLayer);
