@@ -1,0 +1,58 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/simple_layer.h"
+
+namespace millrace {
+namespace {
+
+// Scaling what is kept keeps the mean, so that predicting needs nothing.
+struct Drop {
+  Draws draws;
+  double rate, scale;
+
+  Drop(const Draws& numbers, double share) : draws(numbers), rate(share), scale(1 / (1 - share)) {}
+
+  template <class T>
+  MILLRACE_HD T operator()(T x, int64_t i) const {
+    return draws.unit(i) < rate ? T(0) : x * static_cast<T>(scale);
+  }
+};
+
+class Dropout final : public SimpleLayer {
+ public:
+  struct Options {
+    double rate = 0.5;
+    void declare(OptionReader& o) {
+      o.optional("rate", rate, "share of the values that become 0");
+      if (!o.reading() || (rate >= 0 && rate < 1)) return;
+      throw o.node("rate").error(cat("expected at least 0 and less than 1, got ", o.node("rate").describe()));
+    }
+  };
+  static constexpr std::string_view kDoc =
+      "while training, a share of the values, drawn anew in every step, becomes 0 and every other x / (1 - rate); else "
+      "x";
+
+  explicit Dropout(const Options& options) : rate_(options.rate) {}
+
+  void forward(Context& context, const SimpleForward& args) const override {
+    if (args.mode == Mode::predict) {
+      copy_elements(context, args.x, args.y);
+    } else {
+      map_indexed(context, args.x, args.y, Drop(args.draws, rate_));
+    }
+  }
+  // The gradient takes the way of the values.
+  void backward(Context& context, const SimpleBackward& args) const override {
+    map_indexed(context, args.dy, args.dx, Drop(args.draws, rate_));
+  }
+  bool backward_reads_input() const override { return false; }
+  bool backward_reads_output() const override { return false; }
+  bool draws() const override { return true; }
+
+ private:
+  double rate_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(dropout, Dropout);
