@@ -1,4 +1,5 @@
-// SimpleLayer: base of the elementwise layers: one input, an output of the same shape, no parameters.
+// SimpleLayer: base of the elementwise layers: one input, an output of the same shape (or another one of as many
+// values, by an own build()), no parameters.
 //
 // A kind writes forward() and backward() as one pass each, usually with map_elements and zip_elements; the plan is made
 // here. A whole layer:

@@ -1,0 +1,31 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/simple_layer.h"
+
+namespace millrace {
+namespace {
+
+// The values of a row keep their order, so both passes copy rows.
+class Flatten final : public SimpleLayer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "the values of a row as a vector";
+
+  explicit Flatten(const Options&) {}
+
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
+    return {Shape{inputs[0].shape.elements()}, inputs[0].dtype};
+  }
+  void forward(Context& context, const SimpleForward& args) const override { copy_elements(context, args.x, args.y); }
+  void backward(Context& context, const SimpleBackward& args) const override {
+    copy_elements(context, args.dy, args.dx);
+  }
+  bool backward_reads_input() const override { return false; }
+  bool backward_reads_output() const override { return false; }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(flatten, Flatten);

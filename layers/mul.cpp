@@ -1,0 +1,78 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/elementwise.h"
+#include "millrace/layers/shape_checks.h"
+
+namespace millrace {
+namespace {
+
+struct Product {
+  template <class T>
+  MILLRACE_HD T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+
+// The gradient of an input is the output's times all other inputs: multiplied anew, as dividing the output by the input
+// fails at 0.
+class MulPlan final : public LayerPlan {
+ public:
+  explicit MulPlan(const PlanArgs& args)
+      : rows_(args.output), keeps_product_(args.mode == Mode::train && args.inputs.size() > 2) {}
+
+  size_t scratch_bytes() const override { return keeps_product_ ? rows_.bytes() : 0; }
+  bool backward_reads_output() const override { return false; }
+
+  void forward(Context& context, const ForwardArgs& args) override {
+    zip_elements(context, args.inputs[0], args.inputs[1], args.output, Product{});
+    for (size_t i = 2; i < args.inputs.size(); ++i) {
+      zip_elements(context, args.output, args.inputs[i], args.output, Product{});
+    }
+  }
+  void backward(Context& context, const BackwardArgs& args) override {
+    for (size_t i = 0; i < args.inputs.size(); ++i) {
+      if (args.input_gradients[i]) write_gradient(context, args, i);
+    }
+  }
+
+ private:
+  void write_gradient(Context& context, const BackwardArgs& args, size_t input) const {
+    const size_t last = input + 1 == args.inputs.size() ? input - 1 : args.inputs.size() - 1;
+    const TensorView scratch(args.scratch, rows_.dtype(), rows_.shape(), rows_.row_bytes());
+    ConstTensorView product = args.output_gradient;
+    for (size_t other = 0; other < last; ++other) {
+      if (other == input) continue;
+      zip_elements(context, product, args.inputs[other], scratch, Product{});
+      product = scratch;
+    }
+    zip_elements(context, product, args.inputs[last], args.input_gradients[input], Product{});
+  }
+
+  TensorView rows_;  // how the output and a product in scratch lie; no data
+  bool keeps_product_;
+};
+
+class Mul final : public Layer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "the product of two or more inputs of the same shape, value by value";
+
+  explicit Mul(const Options&) {}
+
+  int min_inputs() const override { return 2; }
+  int max_inputs() const override { return -1; }
+
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
+    require_one_shape(inputs);
+    return inputs[0];
+  }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
+    return std::make_unique<MulPlan>(args);
+  }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(mul, Mul);
