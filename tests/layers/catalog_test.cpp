@@ -12,6 +12,10 @@ TEST(LayerCatalog, HoldsWhatTheFoldersHold) {
   EXPECT_TRUE(catalog.layers.entries().contains("tanh"));
   EXPECT_TRUE(catalog.layers.entries().contains("gelu"));
   EXPECT_TRUE(catalog.layers.entries().contains("add"));
+  for (const char* kind :
+       {"leaky_relu", "elu", "sigmoid", "softmax", "dropout", "concat", "mul", "flatten", "reshape", "scale"}) {
+    EXPECT_TRUE(catalog.layers.entries().contains(kind)) << kind;
+  }
   EXPECT_TRUE(catalog.losses.entries().contains("sigmoid_cross_entropy"));
   EXPECT_TRUE(catalog.metrics.entries().contains("accuracy"));
   EXPECT_TRUE(catalog.optimizers.entries().contains("sgd"));

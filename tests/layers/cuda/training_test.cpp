@@ -104,6 +104,8 @@ class CudaTraining : public test::CudaTest {
       const auto rows = rows_of(from, step);
       features.write(rows);
       label.write(labels_of(from, rows));
+      const auto steps_before = static_cast<uint64_t>(step);
+      context().copy(counter.data(), &steps_before, sizeof(steps_before));
       const ConstTensorView inputs[] = {features.view()};
       plan.forward(context(), inputs, step_count);
       loss->run(context(), {.prediction = plan.output(),
@@ -150,6 +152,8 @@ class CudaTraining : public test::CudaTest {
 
 const std::vector<LayerLine> kDense = {{"dense", dense_units(48, "relu")}, {"dense", dense_units(1)}};
 
+Spec rows_of_5() { return Spec::list().append(Spec::of(-1)).append(Spec::of(5)); }
+
 // Every kind of layer, and a value that two layers read.
 const std::vector<LayerLine> kGraph = {
     {.kind = "dense", .options = dense_units(20, "gelu"), .from = {}, .name = "first"},
@@ -158,6 +162,18 @@ const std::vector<LayerLine> kGraph = {
     {.kind = "add", .options = Spec::map(), .from = {"bend", "second"}, .name = {}},
     {.kind = "tanh", .options = Spec::map(), .from = {}, .name = {}},
     {.kind = "gelu", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "scale", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "dropout", .options = Spec::map().set("rate", 0.25), .from = {}, .name = {}},
+    {.kind = "leaky_relu", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "reshape", .options = Spec::map().set("shape", rows_of_5()), .from = {}, .name = "folded"},
+    {.kind = "softmax", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "elu", .options = Spec::map(), .from = {"folded"}, .name = {}},
+    {.kind = "mul", .options = Spec::map(), .from = {"softmax", "elu", "folded"}, .name = {}},
+    {.kind = "concat", .options = Spec::map().set("axis", 1), .from = {"mul", "folded", "folded"}, .name = {}},
+    {.kind = "scale", .options = Spec::map().set("bias", false), .from = {}, .name = "along"},
+    {.kind = "sigmoid", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "flatten", .options = Spec::map(), .from = {}, .name = {}},
+    {.kind = "dense", .options = dense_units(8, "sigmoid"), .from = {}, .name = "narrow"},
     {.kind = "dense", .options = dense_units(1), .from = {}, .name = "last"}};
 
 TEST_F(CudaTraining, GoesAsOnTheCpu) {

@@ -9,6 +9,8 @@
 namespace millrace::testing {
 namespace {
 
+Spec rows_of_20() { return Spec::list().append(Spec::of(-1)).append(Spec::of(20)); }
+
 TEST(SteadyStep, AllocatesNothing) {
   for (const bool in_place : {true, false}) {
     for (const int threads : {1, 3}) {
@@ -17,6 +19,17 @@ TEST(SteadyStep, AllocatesNothing) {
                                     {.kind = "add", .from = {"a", "b"}},
                                     {.kind = "follow"},
                                     {.kind = "relu"},
+                                    {.kind = "scale"},
+                                    {.kind = "leaky_relu"},
+                                    {.kind = "dropout"},
+                                    {.kind = "reshape", .options = Spec::map().set("shape", rows_of_20()), .name = "c"},
+                                    {.kind = "softmax", .name = "d"},
+                                    {.kind = "elu", .from = {"c"}, .name = "e"},
+                                    {.kind = "mul", .from = {"c", "d", "e"}},
+                                    {.kind = "concat", .options = Spec::map().set("axis", 1), .from = {"mul", "d"}},
+                                    {.kind = "scale", .options = Spec::map().set("bias", false)},
+                                    {.kind = "sigmoid"},
+                                    {.kind = "flatten"},
                                     {.kind = "dense", .options = dense_units(1)}},
                          .row = Shape{300},
                          .batch = 90,
