@@ -17,6 +17,7 @@
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery.h"
 #include "millrace/trainer/files_in_use.h"
+#include "millrace/trainer/model_warnings.h"
 #include "millrace/trainer/nonfinite.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
@@ -117,6 +118,7 @@ void Trainer::Impl::build_model() {
       {.layers = std::move(config.layers), .inputs = model_inputs(input().rows), .seed = config.seed}, context));
   for (const Model::Node& node : model->nodes()) names.push_back(node.name);
   complete_resolved(config, delivery->graph().resolved(), names);
+  for (std::string& warning : model_warnings(config.resolved)) warnings.push_back(std::move(warning));
   try {
     step = std::make_unique<TrainStep>(StepArgs{.model = *model,
                                                 .context = context,
