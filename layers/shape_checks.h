@@ -21,6 +21,14 @@ inline void require_dtype(std::string_view reader, const TensorSpec& values, DTy
   throw ShapeError(cat(reader, " reads ", to_string(dtype), " labels, got ", values.text()));
 }
 
+// Throws ShapeError unless `reader` gets a label for each value of the prediction.
+inline void require_same_shape(std::string_view reader, const TensorSpec& prediction, const TensorSpec& label) {
+  if (prediction.shape == label.shape) return;
+  throw ShapeError(
+      cat(reader, ": the prediction is ", prediction.shape.text(), " a row, the label ", label.shape.text()), {},
+      "the last layer needs one unit for each value of the label");
+}
+
 // Throws ShapeError unless a row is a vector.
 inline void require_vector(const TensorSpec& spec) {
   if (spec.shape.rank() == 1 && spec.shape[0] > 0) return;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tests/layers/gradient_check.h"
@@ -10,11 +12,19 @@ namespace millrace::testing {
 
 struct LossCase {
   std::string kind;
-  Shape row;
+  Spec options = Spec::map();
+  Shape row;                            // of the prediction
+  std::optional<Shape> label_row = {};  // absent: as the prediction's
   int64_t batch = 3;
   DType dtype = DType::f64;
   bool weighted = false;
+
+  Shape label_shape() const { return label_row.value_or(row); }
 };
+
+inline std::unique_ptr<Loss> make_loss(const std::string& kind, const Spec& options = Spec::map()) {
+  return LayerCatalog::builtin().losses.make({kind, options}, options);
+}
 
 class LossRun {
  public:
@@ -22,13 +32,13 @@ class LossRun {
       : case_(from),
         executor_(threads),
         context_(Device::cpu(), executor_),
-        loss_(LayerCatalog::builtin().losses.make({from.kind, Spec::map()}, Spec::map())),
+        loss_(make_loss(from.kind, from.options)),
         prediction_(padded({from.row, from.dtype})),
         gradient_(padded({from.row, from.dtype})),
-        label_(padded({from.row, loss_->label({from.row, from.dtype}).dtype})),
+        label_(padded({from.label_shape(), loss_->label({from.row, from.dtype}).dtype})),
         weight_(padded({Shape{1}, DType::f32})),
         value_(Device::cpu(), {Shape{2}, from.dtype}) {
-    loss_->check({from.row, from.dtype}, {from.row, label_.spec().dtype});
+    loss_->check({from.row, from.dtype}, {from.label_shape(), label_.spec().dtype});
     plan_ =
         loss_->plan(context_, {.prediction = prediction_.view(), .label = label_.view(), .weighted = from.weighted});
     scratch_ = Memory(Device::cpu(), plan_->scratch_bytes());
