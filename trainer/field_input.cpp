@@ -67,6 +67,7 @@ Misfit take_rows(ConstTensorView from, const std::optional<ValueRange>& range, T
 }
 
 std::string text_of(const ValueRange& range) {
+  if (!std::isfinite(range.min)) return "a finite number";
   if (!std::isfinite(range.max)) return cat("at least ", range.min);
   return cat("at least ", range.min, " and at most ", range.max);
 }

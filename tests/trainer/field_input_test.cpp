@@ -110,6 +110,16 @@ TEST_F(FieldInputTest, RefusesValuesOutsideTheRange) {
   EXPECT_EQ(refusal_of<float>(context_, {10, 0.5f}, DType::i32, classes).row, 0);
 }
 
+TEST_F(FieldInputTest, ARangeWithoutBoundsIsForFiniteNumbers) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ValueRange finite{.min = -infinity, .max = infinity, .hint = "drop them"};
+  EXPECT_EQ(refusal_of<float>(context_, {0, -1e30F, 1e30F}, DType::f32, finite).row, -1);
+  const Refusal refusal = refusal_of<float>(context_, {0, std::nanf("")}, DType::f32, finite);
+  EXPECT_EQ(refusal.message, "the field label holds nan, expected a finite number");
+  EXPECT_EQ(refusal.hint, "drop them");
+  EXPECT_EQ(refusal.row, 1);
+}
+
 TEST_F(FieldInputTest, WhatIsNotFiniteLiesInNoRange) {
   const double infinity = std::numeric_limits<double>::infinity();
   const ValueRange weights{.min = 0, .max = infinity, .hint = ""};
