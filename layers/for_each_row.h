@@ -1,0 +1,32 @@
+// for_each_row: body(row) for every row, where a body walks over `columns` values by itself.
+//
+// As for_each_index (core/parallel.h), with blocks of rows that suit the length of a row: on the CPU long rows are
+// shared out one by one. On CUDA a row is one thread's.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "millrace/core/parallel.h"
+
+namespace millrace {
+
+// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
+inline namespace MILLRACE_UNIT {
+
+template <class F>
+void for_each_row(Context& context, int64_t rows, int64_t columns, F body) {
+  if (!context.device().is_cpu()) {
+    for_each_index(context, rows, body);
+    return;
+  }
+  const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));
+  context.executor().parallel_for(ceil_div(rows, rows_a_block), [rows, rows_a_block, body](int64_t block) {
+    const F local = body;
+    const int64_t end = std::min(rows, (block + 1) * rows_a_block);
+    for (int64_t row = block * rows_a_block; row < end; ++row) local(row);
+  });
+}
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace
