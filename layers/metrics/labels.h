@@ -1,0 +1,57 @@
+// What metrics of classes read: one logit and one label a row, or several logits and the index of a class.
+//
+// One logit says yes where it is above 0, a label where it is above 0.5. Of several logits the largest says which
+// class, the first one of equal ones. A NaN says nothing, neither alone nor beside numbers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/hd.h"
+#include "millrace/core/tensor.h"
+#include "millrace/core/text.h"
+#include "millrace/layers/shape_checks.h"
+
+namespace millrace {
+
+// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
+inline namespace MILLRACE_UNIT {
+
+inline bool is_class_dtype(DType label) { return label == DType::i32 || label == DType::i64; }
+
+inline bool is_label_dtype(DType label) { return label == DType::f32 || is_class_dtype(label); }
+
+// Throws ShapeError unless one row of prediction and label is what the text above says.
+inline void check_logits(std::string_view metric, const TensorSpec& prediction, const TensorSpec& label) {
+  require_float(prediction);
+  require_vector(prediction);
+  const bool one_label = label.shape.elements() == 1 && is_label_dtype(label.dtype);
+  if (one_label && (prediction.shape[0] == 1 || is_class_dtype(label.dtype))) return;
+  throw ShapeError(cat(metric, " does not fit the prediction ", prediction.text(), " and the label ", label.text()), {},
+                   "it takes one logit and one label a row, or several logits and one class index");
+}
+
+// Throws ShapeError unless a plan can read labels of this dtype.
+inline void require_label_dtype(std::string_view metric, const TensorSpec& label) {
+  if (is_label_dtype(label.dtype)) return;
+  throw ShapeError(cat(metric, " reads float32, int32 or int64 labels, got ", label.text()));
+}
+
+// Calls a generic lambda with the C++ type of a label, as dispatch_float() does. REQUIRES: is_label_dtype(dtype).
+template <class F>
+void dispatch_label(DType dtype, F&& call) {
+  switch (dtype) {
+    case DType::i32: call.template operator()<int32_t>(); return;
+    case DType::i64: call.template operator()<int64_t>(); return;
+    default: call.template operator()<float>();
+  }
+}
+
+template <class Label>
+MILLRACE_HD bool says_yes(Label label) {
+  return static_cast<double>(label) > 0.5;
+}
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace
