@@ -1,0 +1,20 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/metrics/regression.h"
+
+namespace millrace {
+namespace {
+
+class Mse final : public MeanError<SquareOf> {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "mean squared error: (prediction - label)^2 over rows and columns";
+
+  explicit Mse(const Options&) : MeanError("mse") {}
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_METRIC(mse, Mse);

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/metrics/regression.h"
+
+namespace millrace {
+namespace {
+
+// The label less its column's value in the first row: of labels that are all alike, exactly 0. A first row that is not
+// finite (it may be one of weight 0) stands for 0.
+struct Origin {
+  const float* y;
+  MILLRACE_HD double operator()(int64_t column) const {
+    const auto first = static_cast<double>(y[column]);
+    return first - first == 0 ? first : 0;
+  }
+};
+
+// Weight times (label - origin - shift)^power, power 1 or 2.
+struct Deviation {
+  const float* y;
+  int64_t stride, columns;
+  RowWeight weight;
+  const double* weight_sum;
+  const double* shift_sum;  // null: no shift, and power 1; else a column's shift is its shift_sum / weight_sum
+  double* term;             // (B, C), contiguous
+  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
+    const double w = weight(row);
+    double deviation = static_cast<double>(y[row * stride + column]) - Origin{y}(column);
+    if (shift_sum != nullptr) {
+      deviation -= shift_sum[column] / *weight_sum;
+      deviation *= deviation;
+    }
+    term[row * columns + column] = w != 0 ? w * deviation : 0;
+  }
+};
+
+// Turns the sums of the deviations from the origins into means of the labels.
+struct FinishMeans {
+  const float* y;
+  const double* weight_sum;
+  double* mean;
+  MILLRACE_HD void operator()(int64_t column) const {
+    mean[column] = *weight_sum != 0 ? Origin{y}(column) + mean[column] / *weight_sum : 0;
+  }
+};
+
+// The partial: the rows' weight; the sum of the squared errors; for each column the mean of its labels; for each column
+// the sum of the squared deviations from it. Doubles, all weighted.
+constexpr int64_t kWeight = 0, kErrors = 1, kMeans = 2;
+
+class R2Plan final : public MetricPlan {
+ public:
+  explicit R2Plan(const MetricPlanArgs& args)
+      : columns_(args.prediction.columns()),
+        sums_(args, columns_),
+        terms_({Shape{sums_.batch(), columns_}, DType::f64}),
+        column_sums_at_(aligned_bytes(terms_.bytes())) {
+    require_dtype("r2", args.label.spec(), DType::f32);
+  }
+
+  size_t partial_bytes() const override { return static_cast<size_t>(kMeans + 2 * columns_) * sizeof(double); }
+  size_t scratch_bytes() const override {
+    return std::max(sums_.scratch_bytes(), column_sums_at_ + column_sum_scratch(terms_));
+  }
+
+  void run(Context& context, const MetricArgs& args) override {
+    auto* const partial = static_cast<double*>(args.partial);
+    auto* const terms = static_cast<double*>(args.scratch);
+    double* const means = partial + kMeans;
+    const RowWeight weight = sums_.weight_of(args);
+    sums_.add_up_weights(context, args, partial + kWeight);
+    write_errors<SquareOf>(context, args, weight, terms);
+    sums_.add_up(context, args, 1.0, partial + kErrors);
+
+    const auto* const y = args.label.as<float>();
+    Deviation deviation{y, args.label.stride(), columns_, weight, partial + kWeight, nullptr, terms};
+    for_each_row_column(context, sums_.batch(), columns_, deviation);
+    add_up_columns(context, args, means);
+    deviation.shift_sum = means;
+    for_each_row_column(context, sums_.batch(), columns_, deviation);
+    add_up_columns(context, args, means + columns_);
+    for_each_index(context, columns_, FinishMeans{y, partial + kWeight, means});
+  }
+
+ private:
+  void add_up_columns(Context& context, const MetricArgs& args, double* result) const {
+    column_sum(context, ConstTensorView(args.scratch, DType::f64, terms_.shape),
+               {.view = TensorView(result, DType::f64, Shape{columns_})},
+               static_cast<std::byte*>(args.scratch) + column_sums_at_);
+  }
+
+  int64_t columns_;
+  RowSums sums_;
+  TensorSpec terms_;
+  size_t column_sums_at_;
+};
+
+// Joins means and squared deviations as Chan, Golub and LeVeque do: nothing large is subtracted.
+class R2Accumulator final : public MetricAccumulator {
+ public:
+  void add(std::span<const std::byte> partial, int64_t) override {
+    added_.resize(partial.size() / sizeof(double));
+    std::memcpy(added_.data(), partial.data(), partial.size());
+    const double weight = added_[kWeight];
+    if (weight == 0) return;
+    if (weight_ == 0) {
+      joined_.assign(added_.begin(), added_.end());
+      weight_ = weight;
+      return;
+    }
+    const size_t columns = (added_.size() - kMeans) / 2;
+    const double all = weight_ + weight;
+    joined_[kErrors] += added_[kErrors];
+    for (size_t i = kMeans; i < kMeans + columns; ++i) {
+      const double apart = added_[i] - joined_[i];
+      joined_[i] += apart * (weight / all);
+      joined_[i + columns] += added_[i + columns] + apart * apart * (weight_ * weight / all);
+    }
+    weight_ = all;
+  }
+  double value() const override {
+    if (weight_ == 0) return std::numeric_limits<double>::quiet_NaN();
+    const double errors = joined_[kErrors];
+    double deviations = 0;
+    for (size_t i = kMeans + (joined_.size() - kMeans) / 2; i < joined_.size(); ++i) deviations += joined_[i];
+    if (deviations == 0 && errors >= 0) return errors == 0 ? 1 : 0;
+    return 1 - errors / deviations;
+  }
+  void reset() override { weight_ = 0; }
+
+ private:
+  std::vector<double> added_, joined_;  // as the partial, but for the weight; kept, so that a window allocates nothing
+  double weight_ = 0;
+};
+
+class R2 final : public Metric {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc =
+      "coefficient of determination: 1 - squared errors / squared deviations of the labels from their column's mean, "
+      "each summed over all columns; where labels are all alike, 1 if every prediction is right, else 0";
+
+  explicit R2(const Options&) {}
+
+  void check(const TensorSpec& prediction, const TensorSpec& label) const override {
+    check_numbers("r2", prediction, label);
+  }
+  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const override {
+    return std::make_unique<R2Plan>(args);
+  }
+  std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<R2Accumulator>(); }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_METRIC(r2, R2);

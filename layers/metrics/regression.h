@@ -1,0 +1,92 @@
+// What metrics of numbers share: each value of the prediction against the one of the label, over the rows and over the
+// columns of a row. An error of a row that counts and is NaN makes the metric NaN.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "millrace/layers/dispatch.h"
+#include "millrace/layers/metrics/row_mean.h"
+#include "millrace/layers/shape_checks.h"
+
+namespace millrace {
+
+// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
+inline namespace MILLRACE_UNIT {
+
+struct SquareOf {
+  MILLRACE_HD double operator()(double error) const { return error * error; }
+};
+struct SizeOf {
+  MILLRACE_HD double operator()(double error) const { return error < 0 ? -error : error; }
+};
+
+// f of each error, times its row's weight.
+template <class T, class F>
+struct ErrorTerms {
+  F f;
+  const T* x;
+  const float* y;
+  int64_t x_stride, y_stride, columns;
+  RowWeight weight;
+  double* term;  // (B, C), contiguous
+  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
+    const double w = weight(row);
+    const double error =
+        static_cast<double>(x[row * x_stride + column]) - static_cast<double>(y[row * y_stride + column]);
+    // Chosen, not multiplied: 0 times NaN would show.
+    term[row * columns + column] = w != 0 ? w * f(error) : 0;
+  }
+};
+
+template <class F>
+void write_errors(Context& context, const MetricArgs& args, const RowWeight& weight, double* terms) {
+  const ConstTensorView &x = args.prediction, &y = args.label;
+  dispatch_float(x.dtype(), [&]<class T>() {
+    for_each_row_column(
+        context, x.rows(), x.columns(),
+        ErrorTerms<T, F>{F{}, x.as<T>(), y.as<float>(), x.stride(), y.stride(), x.columns(), weight, terms});
+  });
+}
+
+inline void check_numbers(std::string_view metric, const TensorSpec& prediction, const TensorSpec& label) {
+  require_float(prediction);
+  require_same_shape(metric, prediction, label);
+  require_dtype(metric, label, DType::f32);
+}
+
+template <class F>
+class MeanErrorPlan final : public RowMeanPlan {
+ public:
+  explicit MeanErrorPlan(const MetricPlanArgs& args) : RowMeanPlan(args, args.prediction.columns()) {}
+
+ private:
+  void write(Context& context, const MetricArgs& args, const RowWeight& weight, double* terms) const override {
+    write_errors<F>(context, args, weight, terms);
+  }
+};
+
+// The mean of f of the errors.
+template <class F>
+class MeanError : public Metric {
+ public:
+  void check(const TensorSpec& prediction, const TensorSpec& label) const final {
+    check_numbers(kind_, prediction, label);
+  }
+  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const final {
+    require_dtype(kind_, args.label.spec(), DType::f32);
+    return std::make_unique<MeanErrorPlan<F>>(args);
+  }
+  std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
+
+ protected:
+  // `kind` names the metric in messages; a literal.
+  explicit MeanError(std::string_view kind) : kind_(kind) {}
+
+ private:
+  std::string_view kind_;
+};
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace

@@ -1,0 +1,28 @@
+#include <cmath>
+
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/metrics/regression.h"
+
+namespace millrace {
+namespace {
+
+class RootAccumulator final : public RowMeanAccumulator {
+ public:
+  double value() const override { return std::sqrt(RowMeanAccumulator::value()); }
+};
+
+class Rmse final : public MeanError<SquareOf> {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "root of the mean squared error over all rows and columns";
+
+  explicit Rmse(const Options&) : MeanError("rmse") {}
+  std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RootAccumulator>(); }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_METRIC(rmse, Rmse);
