@@ -1,0 +1,91 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/dispatch.h"
+#include "millrace/layers/for_each_row.h"
+#include "millrace/layers/metrics/labels.h"
+#include "millrace/layers/metrics/row_mean.h"
+
+namespace millrace {
+namespace {
+
+// A row is right where fewer than k logits stand before the label's: those that are larger, and equal ones with a
+// lower index. Next to NaN there is no order.
+template <class T, class Label>
+struct TopHit {
+  const T* logits;
+  const Label* label;
+  int64_t logit_stride, label_stride, classes, k;
+  RowWeight weight;
+  double* correct;
+  MILLRACE_HD void operator()(int64_t row) const {
+    const T* const x = logits + row * logit_stride;
+    const auto wanted = static_cast<int64_t>(label[row * label_stride]);
+    bool ordered = wanted >= 0 && wanted < classes;
+    const T own = ordered ? x[wanted] : T(0);
+    int64_t before = 0;
+    for (int64_t i = 0; i < classes; ++i) {
+      before += x[i] > own || (x[i] == own && i < wanted) ? 1 : 0;
+      ordered = ordered && x[i] == x[i];
+    }
+    correct[row] = ordered && before < k ? weight(row) : 0.0;
+  }
+};
+
+class TopKPlan final : public RowMeanPlan {
+ public:
+  TopKPlan(const MetricPlanArgs& args, int64_t k) : RowMeanPlan(args), k_(k) {
+    if (is_class_dtype(args.label.dtype())) return;
+    throw ShapeError(cat("top_k reads int32 or int64 labels, got ", args.label.spec().text()));
+  }
+
+ private:
+  void write(Context& context, const MetricArgs& args, const RowWeight& weight, double* hits) const override {
+    const ConstTensorView &x = args.prediction, &label = args.label;
+    dispatch_float(x.dtype(), [&]<class T>() {
+      dispatch_label(label.dtype(), [&]<class Label>() {
+        for_each_row(
+            context, batch(), x.columns(),
+            TopHit<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), x.columns(), k_, weight, hits});
+      });
+    });
+  }
+
+  int64_t k_;
+};
+
+class TopK final : public Metric {
+ public:
+  struct Options {
+    int64_t k = 5;
+    void declare(OptionReader& o) {
+      o.optional("k", k, {.min = 1}, "how many of the largest logits count; less than the number of classes");
+    }
+  };
+  static constexpr std::string_view kDoc =
+      "the share of rows whose label is among the k largest logits, of equal ones those of the lowest index";
+
+  explicit TopK(const Options& options) : k_(options.k) {}
+
+  void check(const TensorSpec& prediction, const TensorSpec& label) const override {
+    require_float(prediction);
+    require_vector(prediction);
+    if (label.shape.elements() != 1 || !is_class_dtype(label.dtype)) {
+      throw ShapeError(cat("top_k does not fit the prediction ", prediction.text(), " and the label ", label.text()),
+                       {}, "it takes several logits and one class index a row");
+    }
+    if (k_ < prediction.shape[0]) return;
+    throw ShapeError(cat("top_k: every row of ", prediction.shape[0], " logits is right with k of ", k_), {},
+                     "choose k below the number of classes");
+  }
+  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const override {
+    return std::make_unique<TopKPlan>(args, k_);
+  }
+  std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
+
+ private:
+  int64_t k_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_METRIC(top_k, TopK);

@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/layers/metrics/metric_run.h"
+
+namespace millrace::testing {
+namespace {
+
+MetricCase auc(DType label = DType::f32) {
+  return {.kind = "auc", .prediction = {Shape{1}, DType::f32}, .label = {Shape{1}, label}};
+}
+
+// sklearn.metrics.roc_auc_score of scikit-learn 1.2, without and with sample_weight.
+TEST(Auc, AgreesWithScikitLearn) {
+  MetricRows rows{{-1, 0.5, 0.5, 2, -0.25, 0.5, 0.5, -2, 3, 2}, {0, 0, 1, 1, 1, 0, 1, 0, 1, 0}};
+  EXPECT_DOUBLE_EQ(value_of(auc(), rows), 0.7);
+  rows.weights = {1, 2, 0.5, 1.5, 1, 0.25, 3, 1, 2, 0.75};
+  EXPECT_DOUBLE_EQ(value_of(auc(), rows), 0.746875);
+}
+
+TEST(Auc, ByHand) {
+  EXPECT_EQ(value_of(auc(), {{1, 2, 3, 4}, {0, 0, 1, 1}}), 1);
+  EXPECT_EQ(value_of(auc(), {{4, 3, 2, 1}, {0, 0, 1, 1}}), 0);
+  EXPECT_EQ(value_of(auc(), {{1, 1, 1}, {0, 1, 0}}), 0.5);
+  EXPECT_EQ(value_of(auc(), {{0, -0.0}, {0, 1}}), 0.5);
+  EXPECT_EQ(value_of(auc(), {{1, 3, 2, 4}, {0, 0, 1, 1}}), 0.75);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(value_of(auc(), {{-infinity, infinity, infinity}, {0, 0, 1}}), 0.75);
+  // A label is yes from above 0.5.
+  EXPECT_EQ(value_of(auc(), {{1, 2, 3}, {0.5, 0.75, 1}}), 1);
+}
+
+TEST(Auc, IsNoNumberWithoutBothLabels) {
+  EXPECT_TRUE(std::isnan(value_of(auc(), {{1, 2}, {1, 1}})));
+  EXPECT_TRUE(std::isnan(value_of(auc(), {{1, 2}, {0, 0}})));
+  EXPECT_TRUE(std::isnan(value_of(auc(), {{1, 2}, {0, 1}, {1, 0}})));
+}
+
+TEST(Auc, NaNIsNeverRight) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(value_of(auc(), {{nan, -infinity}, {1, 0}}), 0);
+  EXPECT_EQ(value_of(auc(), {{nan, infinity}, {0, 1}}), 0);
+  EXPECT_EQ(value_of(auc(), {{nan, nan}, {0, 1}}), 0);
+  EXPECT_EQ(value_of(auc(), {{nan, 1, nan, 2}, {0, 0, 1, 1}}), 0.25);
+}
+
+// Every pair of a positive and a negative row.
+double by_pairs(const MetricRows& rows) {
+  double won = 0, pairs = 0;
+  for (size_t i = 0; i < rows.labels.size(); ++i) {
+    for (size_t j = 0; j < rows.labels.size(); ++j) {
+      if (rows.labels[i] <= 0.5 || rows.labels[j] > 0.5) continue;
+      const double weight = rows.weight(i) * rows.weight(j);
+      const double positive = rows.predictions[i], negative = rows.predictions[j];
+      won += positive > negative ? weight : (positive == negative ? weight / 2 : 0);
+      pairs += weight;
+    }
+  }
+  return won / pairs;
+}
+
+TEST(Auc, AgreesWithItsFormulaInAnyBatches) {
+  constexpr int64_t batch = 1501;
+  for (const DType label : {DType::f32, DType::i32, DType::i64}) {
+    MetricRows rows{draws_with_ties("score", batch, -3, 3), drawn_classes("label", batch, 2)};
+    for (size_t i = 0; i < rows.labels.size(); ++i) rows.predictions[i] += rows.labels[i];
+    check_metric(auc(label), rows, Joins::exactly, Joins::exactly, by_pairs);
+  }
+}
+
+TEST(Auc, GivesTheSameBitsOnAnyNumberOfThreads) {
+  constexpr int64_t batch = 40001;
+  check_metric_threads(auc(), {draws("score", batch), drawn_classes("label", batch, 2), drawn_weights(batch)});
+}
+
+TEST(Auc, KeepsSixteenBytesARow) {
+  const MetricRows rows{draws("score", 10), drawn_classes("label", 10, 2)};
+  EXPECT_EQ(partial_of(auc(), rows).size(), 160U);
+}
+
+TEST(Auc, RejectsWhatItCannotJudge) {
+  const std::string hint = "; it takes one logit and one label a row";
+  EXPECT_EQ(check_error("auc", {Shape{2}, DType::f32}, {Shape{1}, DType::i32}),
+            "auc does not fit the prediction float32 (2) and the label int32 (1)" + hint);
+  EXPECT_EQ(check_error("auc", {Shape{1}, DType::f32}, {Shape{2}, DType::f32}),
+            "auc does not fit the prediction float32 (1) and the label float32 (2)" + hint);
+  EXPECT_EQ(check_error("auc", {Shape{1}, DType::i32}, {Shape{1}, DType::f32}),
+            "expected float32 values, got int32 (1)");
+  EXPECT_EQ(plan_error("auc"), "auc reads float32, int32 or int64 labels, got float64 (4, 1)");
+}
+
+}  // namespace
+}  // namespace millrace::testing
