@@ -1,0 +1,192 @@
+// What precision, recall and f1 share: for each class the weight of the rows that are said to be of it, that are of it,
+// and both.
+//
+// With one logit the only class is "yes". With several, the metric is the mean over the classes that occur in labels or
+// predictions, as scikit-learn's macro average. A division by zero gives 0. A prediction that says nothing (labels.h)
+// is of no class. Without weights the counts are exact, whatever the batches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/kernels/reduce.h"
+#include "millrace/layers/dispatch.h"
+#include "millrace/layers/for_each_row.h"
+#include "millrace/layers/metrics/labels.h"
+#include "millrace/layers/metrics/row_mean.h"
+
+namespace millrace {
+
+// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
+inline namespace MILLRACE_UNIT {
+
+// One class: the weight of the rows.
+struct ClassCounts {
+  double right, predicted, labelled;
+};
+
+inline double quotient(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+struct RowClass {
+  int64_t predicted;  // -1: none
+  int64_t labelled;
+  double weight;
+};
+
+template <class T, class Label>
+struct FindClass {
+  const T* logits;
+  const Label* label;
+  int64_t logit_stride, label_stride, columns;
+  RowWeight weight;
+  RowClass* out;
+
+  MILLRACE_HD void operator()(int64_t row) const {
+    const T* const x = logits + row * logit_stride;
+    const Label y = label[row * label_stride];
+    out[row] = columns == 1 ? RowClass{sign_of(*x), says_yes(y) ? 1 : 0, weight(row)}
+                            : RowClass{largest_of(x), static_cast<int64_t>(y), weight(row)};
+  }
+
+  MILLRACE_HD static int64_t sign_of(T z) { return z > T(0) ? 1 : (z <= T(0) ? 0 : -1); }
+  MILLRACE_HD int64_t largest_of(const T* x) const {
+    int64_t best = 0;
+    bool ordered = true;
+    for (int64_t i = 0; i < columns; ++i) {
+      best = x[i] > x[best] ? i : best;
+      ordered = ordered && x[i] == x[i];
+    }
+    return ordered ? best : -1;
+  }
+};
+
+// Index i is column i % columns of the counts of a block of rows: one of the three counts of a class, or, the last
+// column, the weight of the rows.
+struct CountBlock {
+  const RowClass* rows;
+  int64_t batch, first_class, classes;
+  double* out;
+
+  MILLRACE_HD void operator()(int64_t i) const {
+    const int64_t columns = 3 * classes + 1, block = i / columns, column = i % columns;
+    const int64_t begin = block * kSumRows, end = begin + kSumRows < batch ? begin + kSumRows : batch;
+    double total = 0;
+    for (int64_t row = begin; row < end; ++row) total += counts(rows[row], column) ? rows[row].weight : 0;
+    out[i] = total;
+  }
+
+  // Whether the row counts in this column.
+  MILLRACE_HD bool counts(const RowClass& row, int64_t column) const {
+    const int64_t wanted = first_class + column / 3;
+    if (column == 3 * classes) return true;
+    const bool predicted = row.predicted == wanted, labelled = row.labelled == wanted;
+    return column % 3 == 0 ? predicted && labelled : (column % 3 == 1 ? predicted : labelled);
+  }
+};
+
+// The partial: a ClassCounts for each class, then the weight of all rows.
+class ClassCountsPlan final : public MetricPlan {
+ public:
+  ClassCountsPlan(std::string_view metric, const MetricPlanArgs& args)
+      : batch_(args.prediction.rows()),
+        columns_(args.prediction.columns()),
+        weighted_(args.weighted),
+        blocks_({Shape{ceil_div(batch_, kSumRows), 3 * columns_ + 1}, DType::f64}),
+        blocks_at_(aligned_bytes(static_cast<size_t>(batch_) * sizeof(RowClass))),
+        sums_at_(blocks_at_ + aligned_bytes(blocks_.bytes())) {
+    require_label_dtype(metric, args.label.spec());
+  }
+
+  size_t partial_bytes() const override { return static_cast<size_t>(blocks_.shape[1]) * sizeof(double); }
+  size_t scratch_bytes() const override { return sums_at_ + column_sum_scratch(blocks_); }
+
+  void run(Context& context, const MetricArgs& args) override {
+    const ConstTensorView &x = args.prediction, &label = args.label;
+    auto* const scratch = static_cast<std::byte*>(args.scratch);
+    auto* const rows = reinterpret_cast<RowClass*>(scratch);
+    auto* const blocks = reinterpret_cast<double*>(scratch + blocks_at_);
+    const RowWeight weight{weighted_ ? args.weight.as<float>() : nullptr, args.weight.stride()};
+    dispatch_float(x.dtype(), [&]<class T>() {
+      dispatch_label(label.dtype(), [&]<class Label>() {
+        for_each_row(
+            context, batch_, columns_,
+            FindClass<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), columns_, weight, rows});
+      });
+    });
+    // Of one logit, "yes" is class 1.
+    for_each_row(context, blocks_.shape.elements(), kSumRows,
+                 CountBlock{rows, batch_, columns_ == 1 ? 1 : 0, columns_, blocks});
+    column_sum(context, ConstTensorView(blocks, DType::f64, blocks_.shape),
+               {.view = TensorView(args.partial, DType::f64, Shape{blocks_.shape[1]})}, scratch + sums_at_);
+  }
+
+ private:
+  int64_t batch_, columns_;
+  bool weighted_;
+  TensorSpec blocks_;  // of the counts of blocks of kSumRows rows
+  size_t blocks_at_, sums_at_;
+};
+
+using ClassScore = double (*)(const ClassCounts&);
+
+class ClassCountsAccumulator final : public MetricAccumulator {
+ public:
+  explicit ClassCountsAccumulator(ClassScore score) : score_(score) {}
+
+  void add(std::span<const std::byte> partial, int64_t) override {
+    totals_.resize(partial.size() / sizeof(double));
+    for (size_t i = 0; i < totals_.size(); ++i) {
+      double count = 0;
+      std::memcpy(&count, partial.data() + i * sizeof count, sizeof count);
+      totals_[i] += count;
+    }
+  }
+
+  double value() const override {
+    if (totals_.empty() || totals_.back() == 0) return std::numeric_limits<double>::quiet_NaN();
+    const size_t classes = totals_.size() / 3;
+    double sum = 0, occurring = 0;
+    for (size_t i = 0; i < classes; ++i) {
+      const ClassCounts counts{totals_[3 * i], totals_[3 * i + 1], totals_[3 * i + 2]};
+      sum += score_(counts);
+      occurring += counts.predicted > 0 || counts.labelled > 0 ? 1 : 0;
+    }
+    return quotient(sum, occurring);
+  }
+
+  void reset() override { totals_.clear(); }
+
+ private:
+  ClassScore score_;
+  std::vector<double> totals_;  // as the partial
+};
+
+class ClassCountsMetric : public Metric {
+ public:
+  void check(const TensorSpec& prediction, const TensorSpec& label) const final {
+    check_logits(kind_, prediction, label);
+  }
+  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const final {
+    return std::make_unique<ClassCountsPlan>(kind_, args);
+  }
+  std::unique_ptr<MetricAccumulator> accumulator() const final {
+    return std::make_unique<ClassCountsAccumulator>(score_);
+  }
+
+ protected:
+  // `kind` names the metric in messages; a literal. `score` is that of one class, 0 for one that does not occur.
+  ClassCountsMetric(std::string_view kind, ClassScore score) : kind_(kind), score_(score) {}
+
+ private:
+  std::string_view kind_;
+  ClassScore score_;
+};
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace

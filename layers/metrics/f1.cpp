@@ -1,0 +1,24 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/metrics/class_counts.h"
+
+namespace millrace {
+namespace {
+
+double score(const ClassCounts& c) { return quotient(2 * c.right, c.predicted + c.labelled); }
+
+class F1 final : public ClassCountsMetric {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc =
+      "the harmonic mean of a class's precision and recall: of yes with one logit, else the mean over the classes that "
+      "occur";
+
+  explicit F1(const Options&) : ClassCountsMetric("f1", score) {}
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_METRIC(f1, F1);

@@ -1,0 +1,24 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/metrics/class_counts.h"
+
+namespace millrace {
+namespace {
+
+double score(const ClassCounts& c) { return quotient(c.right, c.predicted); }
+
+class Precision final : public ClassCountsMetric {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc =
+      "the share of right rows among those predicted as a class: as yes (above 0) with one logit, else the mean over "
+      "the classes that occur";
+
+  explicit Precision(const Options&) : ClassCountsMetric("precision", score) {}
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_METRIC(precision, Precision);
