@@ -16,8 +16,10 @@ TEST(LayerCatalog, HoldsWhatTheFoldersHold) {
        {"leaky_relu", "elu", "sigmoid", "softmax", "dropout", "concat", "mul", "flatten", "reshape", "scale"}) {
     EXPECT_TRUE(catalog.layers.entries().contains(kind)) << kind;
   }
-  EXPECT_TRUE(catalog.losses.entries().contains("sigmoid_cross_entropy"));
-  EXPECT_TRUE(catalog.metrics.entries().contains("accuracy"));
+  EXPECT_EQ(catalog.losses.kinds(), (std::vector<std::string>{"hinge", "huber", "mae", "mse", "sigmoid_cross_entropy",
+                                                              "softmax_cross_entropy"}));
+  EXPECT_EQ(catalog.metrics.kinds(), (std::vector<std::string>{"accuracy", "auc", "f1", "mae", "mse", "precision", "r2",
+                                                               "recall", "rmse", "top_k"}));
   EXPECT_TRUE(catalog.optimizers.entries().contains("sgd"));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tests/layers/cuda/device_tensor.h"
 #include "tests/layers/model/training.h"
 #include "tests/support/cuda.h"
 
@@ -10,6 +11,7 @@ namespace millrace {
 namespace {
 
 using millrace::testing::dense_units;
+using millrace::testing::DeviceTensor;
 using millrace::testing::LayerLine;
 using millrace::testing::Training;
 using millrace::testing::TrainingCase;
@@ -17,32 +19,6 @@ using millrace::testing::TrainingCase;
 struct Result {
   std::vector<double> losses, weights;
   double accuracy = 0;
-};
-
-// A tensor of the device that is filled from the host, with NaN between its rows.
-class DeviceTensor {
- public:
-  DeviceTensor(Context& context, const TensorSpec& spec)
-      : context_(context),
-        host_(Device::cpu(), spec, Tensor::Rows::padded),
-        device_(context.device(), spec, Tensor::Rows::padded) {}
-
-  void write(const std::vector<double>& values) {
-    millrace::testing::write_values(host_.view(), values);
-    context_.copy(device_.view().data(), host_.view().data(), bytes());
-  }
-  std::vector<double> read() {
-    context_.copy(host_.view().data(), device_.view().data(), bytes());
-    context_.synchronize();
-    return millrace::testing::read_values(host_.view());
-  }
-  TensorView view() { return device_.view(); }
-
- private:
-  size_t bytes() { return host_.view().row_bytes() * static_cast<size_t>(host_.view().rows()); }
-
-  Context& context_;
-  Tensor host_, device_;
 };
 
 std::vector<double> rows_of(const TrainingCase& from, int step) {
