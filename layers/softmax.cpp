@@ -1,8 +1,6 @@
-#include <algorithm>
-
 #include "millrace/core/math.h"
-#include "millrace/core/parallel.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/for_each_row.h"
 #include "millrace/layers/shape_checks.h"
 #include "millrace/layers/simple_layer.h"
 
@@ -52,20 +50,6 @@ struct SoftmaxGradient {
   }
 };
 
-// body(i) for each run i; on the CPU in tasks of as many values as elementwise passes have.
-template <class F>
-void for_each_run(Context& context, int64_t count, int64_t length, F body) {
-  if (!context.device().is_cpu()) {
-    for_each_index(context, count, body);
-    return;
-  }
-  const int64_t runs_a_task = std::max<int64_t>(1, kIndexBlock / length);
-  context.executor().parallel_for(ceil_div(count, runs_a_task), [=](int64_t task) {
-    const int64_t end = std::min(count, (task + 1) * runs_a_task);
-    for (int64_t i = task * runs_a_task; i < end; ++i) body(i);
-  });
-}
-
 class SoftmaxLayer final : public SimpleLayer {
  public:
   struct Options {
@@ -82,14 +66,14 @@ class SoftmaxLayer final : public SimpleLayer {
   void forward(Context& context, const SimpleForward& args) const override {
     const int64_t length = run_length(args.x), runs = args.x.columns() / length;
     dispatch_float(args.x.dtype(), [&]<class T>() {
-      for_each_run(context, args.x.rows() * runs, length,
+      for_each_row(context, args.x.rows() * runs, length,
                    Softmax<T>{args.x.as<T>(), args.y.as<T>(), args.x.stride(), args.y.stride(), runs, length});
     });
   }
   void backward(Context& context, const SimpleBackward& args) const override {
     const int64_t length = run_length(args.y), runs = args.y.columns() / length;
     dispatch_float(args.y.dtype(), [&]<class T>() {
-      for_each_run(context, args.y.rows() * runs, length,
+      for_each_row(context, args.y.rows() * runs, length,
                    SoftmaxGradient<T>{args.y.as<T>(), args.dy.as<T>(), args.y.stride(), args.dy.stride(), runs, length,
                                       Target<T>(context, args.dx)});
     });
