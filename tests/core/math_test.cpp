@@ -149,5 +149,37 @@ TEST(Math, TanhAndErfAreOdd) {
   }
 }
 
+TEST(SineCosine, OfTurns) {
+  constexpr int kCount = 100000;
+  for (int i = 0; i <= kCount; ++i) {
+    const double turns = static_cast<double>(i) / kCount;
+    const long double angle = 2 * 3.14159265358979323846264338328L * static_cast<long double>(turns);
+    const math::SineCosine got = math::sine_cosine(turns);
+    ASSERT_NEAR(got.sine, static_cast<double>(std::sin(angle)), 4e-16) << turns;
+    ASSERT_NEAR(got.cosine, static_cast<double>(std::cos(angle)), 4e-16) << turns;
+  }
+}
+
+TEST(SineCosine, IsExactAtQuarters) {
+  const double sines[] = {0, 1, 0, -1, 0}, cosines[] = {1, 0, -1, 0, 1};
+  for (size_t quarter = 0; quarter <= 4; ++quarter) {
+    const math::SineCosine got = math::sine_cosine(static_cast<double>(quarter) / 4);
+    EXPECT_EQ(got.sine, sines[quarter]) << quarter;
+    EXPECT_EQ(got.cosine, cosines[quarter]) << quarter;
+  }
+}
+
+TEST(Power, OfWholeNumbers) {
+  EXPECT_EQ(math::power(0.9, 0), 1);
+  EXPECT_EQ(math::power(0, 0), 1);
+  EXPECT_EQ(math::power(0.9, 1), 0.9);
+  EXPECT_EQ(math::power(3, 13), 1594323);
+  EXPECT_EQ(math::power(-2, 63), -0x1p63);
+  EXPECT_EQ(math::power(0.5, 100), 0x1p-100);
+  EXPECT_EQ(math::power(0.9, 1000000), 0);
+  EXPECT_EQ(math::power(1, UINT64_MAX), 1);
+  EXPECT_NEAR(math::power(0.999, 1000), std::pow(0.999, 1000), 1e-14);
+}
+
 }  // namespace
 }  // namespace millrace
