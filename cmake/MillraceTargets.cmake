@@ -7,18 +7,18 @@ foreach(folder core layers input trainer)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${MILLRACE_INCLUDE_DIR}/millrace/${folder} SYMBOLIC)
 endforeach()
 
-# Warnings, sanitizers and floating-point rules of our own code. Nobody reads floating-point exception flags, and without
-# them loops with comparisons are vectorised; results are the same.
+# Warnings, sanitizers and floating-point rules of our own code. Nobody reads floating-point exception flags nor the errno
+# of a square root, and without them loops with comparisons and roots are vectorised; results are the same.
 function(millrace_options target)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
   if(MILLRACE_WERROR)
     list(APPEND warnings -Werror)
   endif()
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math;-fno-math-errno>)
   if(MILLRACE_WITH_CUDA)
     # nvcc's own host code is full of pedantic warnings; its device code is checked by nvcc itself.
     target_compile_options(${target} PRIVATE
-      "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off,-fno-trapping-math --expt-relaxed-constexpr -Wno-deprecated-gpu-targets>")
+      "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off,-fno-trapping-math,-fno-math-errno --expt-relaxed-constexpr -Wno-deprecated-gpu-targets>")
     if(MILLRACE_WERROR)
       target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror=all-warnings -Xcompiler=-Werror>")
     endif()
