@@ -65,7 +65,7 @@ Parser::Parser() {
   add_generate();
   add_command(app_, Command::ops, "ops").add_option("NAME", out_.name, "only this op");
   add_command(app_, Command::layers, "layers")
-      .add_option("NAME", out_.name, "only this layer, loss, metric or optimizer");
+      .add_option("NAME", out_.name, "only this layer, loss, metric, optimizer or schedule");
 }
 
 CLI::App& Parser::add_command(CLI::App& parent, Command command, const std::string& name) {

@@ -74,7 +74,7 @@ constexpr HelpText kTexts[] = {
      "EXAMPLES:\n"
      "  trainer ops\n"
      "  trainer ops shuffle_batch"},
-    {"layers", "Lists layers, losses, metrics and optimizers, with every option, type and default.",
+    {"layers", "Lists layers, losses, metrics, optimizers and schedules, with every option and default.",
      "  trainer layers [NAME]",
      "EXAMPLES:\n"
      "  trainer layers\n"

@@ -1,4 +1,5 @@
 #include "millrace/core/text.h"
+#include "millrace/layers/schedule/schedule.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/exit_code.h"
@@ -52,7 +53,8 @@ int run_layers(const Arguments& arguments, Session& session) {
   add(kinds, "loss", catalog.layers.losses);
   add(kinds, "metric", catalog.layers.metrics);
   add(kinds, "optimizer", catalog.layers.optimizers);
-  return print(kinds, arguments, "layer, loss, metric or optimizer", session);
+  add(kinds, "schedule", schedules());
+  return print(kinds, arguments, "layer, loss, metric, optimizer or schedule", session);
 }
 
 }  // namespace millrace::cli

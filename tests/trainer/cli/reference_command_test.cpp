@@ -33,7 +33,8 @@ TEST(ReferenceCommandTest, LayersAreSortedBySort) {
   EXPECT_LT(layers, losses);
   EXPECT_LT(losses, metrics);
   EXPECT_LT(metrics, optimizers);
-  EXPECT_NE(optimizers, std::string::npos);
+  EXPECT_LT(optimizers, result.out.find("\nschedules:\n\n"));
+  EXPECT_NE(result.out.find("\nschedules:\n\nconstant\n"), std::string::npos);
   EXPECT_EQ(run_trainer({"layers", "sgd"}).out.substr(0, 4), "sgd\n");
 }
 
@@ -43,7 +44,8 @@ TEST(ReferenceCommandTest, UnknownNamesTheNearest) {
   EXPECT_EQ(op.err, "error: unknown input op \"shufle_batch\"\nhint: did you mean shuffle_batch?\n");
   const CommandResult layer = run_trainer({"layers", "dens"});
   EXPECT_EQ(layer.exit_code, 2);
-  EXPECT_EQ(layer.err, "error: unknown layer, loss, metric or optimizer \"dens\"\nhint: did you mean dense?\n");
+  EXPECT_EQ(layer.err,
+            "error: unknown layer, loss, metric, optimizer or schedule \"dens\"\nhint: did you mean dense?\n");
 }
 
 }  // namespace
