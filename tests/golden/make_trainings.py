@@ -150,7 +150,8 @@ def one_cycle():
     return net, optimizer, loss, {"scheduler": schedule}
 
 
-def train(make, rows):
+def train(make, rows, draws=False):
+    """With `draws` the loss is that of the very pass whose gradients are taken."""
     net, optimizer, loss_of, how = make()
     features, kind, target, yes, weight = rows
     losses, updates = [], 0
@@ -168,10 +169,13 @@ def train(make, rows):
         if "schedule" in how:
             for group, rate in zip(optimizer.param_groups, base):
                 group["lr"] = rate * how["schedule"](updates)
-        for step in range(first, last):
+        for step in range(first, last) if not draws else []:
             losses.append(loss_of(*batch(step, step + 1)).item())
         optimizer.zero_grad()
-        loss_of(*batch(first, last)).backward()
+        loss = loss_of(*batch(first, last))
+        loss.backward()
+        if draws:
+            losses.append(loss.item())
         if "clip_value" in how:
             torch.nn.utils.clip_grad_value_(net.weights.values(), how["clip_value"])
         if "clip_norm" in how:
@@ -181,6 +185,24 @@ def train(make, rows):
             how["scheduler"].step()
         updates += 1
     return {"losses": losses, "parameters": {k: v.detach().numpy().ravel().tolist() for k, v in net.weights.items()}}
+
+
+def dropout():
+    net = Net([("dense", 6, 16), ("dense_2", 16, 1)])
+    optimizer = torch.optim.SGD(net.weights.values(), lr=0.1)
+
+    def loss(x, row):
+        hidden = F.dropout(torch.relu(net.dense("dense", x)), p=0.4)
+        return F.mse_loss(net.dense("dense_2", hidden), row["target"])
+
+    return net, optimizer, loss, {}
+
+
+def dropout_runs(rows, runs=2000):
+    """What the mean loss of the last ten steps is over many draws of what is dropped."""
+    torch.manual_seed(23)
+    ends = [np.mean(train(dropout, rows, True)["losses"][-10:]) for _ in range(runs)]
+    return {"runs": runs, "mean": np.mean(ends), "deviation": np.std(ends, ddof=1)}
 
 
 def main():
@@ -193,6 +215,9 @@ def main():
         lines.append(",\n".join('  "%s": %s' % (k, json.dumps(v)) for k, v in value["parameters"].items()))
         (FOLDER / (make.__name__ + ".json")).write_text("\n".join(lines) + "\n }}\n")
         print("%s: loss %.6f -> %.6f" % (make.__name__, value["losses"][0], np.mean(value["losses"][-5:])))
+    spread = dropout_runs(rows)
+    (FOLDER / "dropout.json").write_text(json.dumps(spread) + "\n")
+    print("dropout: %s" % spread)
 
 
 if __name__ == "__main__":

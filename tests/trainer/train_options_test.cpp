@@ -197,6 +197,31 @@ TEST_F(NonfiniteTraining, CanBeSkipped) {
   }
 }
 
+TEST(TrainOptions, AnOptimizerGoesOnWhereItEnded) {
+  const TempFolder folder;
+  const std::string path = quote(folder.path("m.safetensors"), 4096);
+  const std::vector<std::string> same = {"input.synthetic={features: 20, rows: 64, constant: true}",
+                                         "input.batch.batch_size=8",
+                                         "optimizer={adam: {schedule: {linear: {steps: 8}}}}", "model[0]=dropout"};
+  const auto run = [&same](const std::vector<std::string>& more) {
+    std::vector<std::string> overrides = same;
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    return make(overrides).run().weights;
+  };
+  const std::string whole = run({"train.steps=8"});
+  run({"train.steps=5", "save={file: " + path + ", optimizer: true}"});
+  EXPECT_EQ(run({"train.steps=3", "load={file: " + path + ", optimizer: true}"}), whole)
+      << "state, schedule and draws go on";
+  EXPECT_NE(run({"train.steps=3", "load=" + path}), whole) << "the values alone";
+  try {
+    make({"model[0]=dropout", "optimizer={rmsprop: {momentum: 0.9}}", "load={file: " + path + ", optimizer: true}"});
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(error.message(),
+              "the saved model does not fit: it holds the state of \"adam\", the optimizer is rmsprop");
+  }
+}
+
 TEST(TrainOptions, LoadsWhatAnotherTrainingSaved) {
   const TempFolder folder;
   const std::string path = quote(folder.path("m.safetensors"), 4096);
