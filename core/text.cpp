@@ -78,6 +78,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   std::string best;
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    if (candidate.size() >= word.size() + best_distance) continue;  // too far, however it reads
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance && distance < candidate.size()) {
       best_distance = distance;

@@ -23,25 +23,29 @@ static_assert(std::endian::native == std::endian::little, "model files hold this
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+// Finds a key of a large object at once; the writer's keeps the order instead.
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxHeader = uint64_t{16} << 20;
 constexpr size_t kLengthBytes = 8;
+// Of the header's JSON: the object, a tensor, its shape.
+constexpr int kMaxDepth = 3;
 
 constexpr std::pair<std::string_view, DType> kDTypes[] = {
     {"F32", DType::f32}, {"F64", DType::f64}, {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8}};
 
 std::string header_of(const ModelMetadata& metadata, std::span<const NamedTensor> tensors) {
-  Json header;
+  OrderedJson header;
   header["__metadata__"] = metadata;
   size_t offset = 0;
   for (const NamedTensor& tensor : tensors) {
     const TensorSpec spec = tensor.values.spec();
-    Json entry;
+    OrderedJson entry;
     for (const auto& [name, dtype] : kDTypes) {
       if (dtype == spec.dtype) entry["dtype"] = name;
     }
-    entry["shape"] = Json::array();
+    entry["shape"] = OrderedJson::array();
     for (int axis = 0; axis < spec.shape.rank(); ++axis) entry["shape"].push_back(spec.shape[axis]);
     entry["data_offsets"] = {offset, offset + spec.bytes()};
     offset += spec.bytes();
@@ -61,7 +65,8 @@ std::string header_of(const ModelMetadata& metadata, std::span<const NamedTensor
 // Reads and checks; every fault is a DataError placed at the file.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit Reader(const std::string& path)
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (!file_) throw MissingError(cat("cannot read the model: ", errno_text(errno)), {path, 0, 0});
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) throw IoError(errno_text(errno), {path, 0, 0});
@@ -118,7 +123,7 @@ class Reader {
     }
     const auto* known = std::find_if(std::begin(kDTypes), std::end(kDTypes),
                                      [&](const auto& one) { return json["dtype"] == Json(one.first); });
-    if (known == std::end(kDTypes)) throw bad(cat("the dtype ", json["dtype"].dump(), " is not supported"));
+    if (known == std::end(kDTypes)) throw bad(cat("the dtype ", text_of(json["dtype"]), " is not supported"));
     uint64_t bytes = size_of(known->second);
     const Json& shape = json["shape"];
     if (!shape.is_array() || shape.size() > Shape::kMaxRank)
@@ -138,7 +143,11 @@ class Reader {
     const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
     if (begin > end || end > value_bytes()) throw bad("its values reach beyond the end of the file");
     if (end - begin != bytes) throw bad(cat("its shape needs ", bytes, " bytes, it has ", end - begin));
-    return {{name, {Shape(dims), known->second}, begin}, end};
+    try {
+      return {{name, {Shape(dims), known->second}, begin}, end};
+    } catch (const ShapeError&) {
+      throw bad("the shape does not fit the file");  // empty, with axes that cannot be counted together
+    }
   }
 
   DataError error(std::string_view what) const {
@@ -147,10 +156,16 @@ class Reader {
   }
 
  private:
+  static std::string text_of(const Json& json) {
+    if (json.is_string()) return quote(json.get_ref<const std::string&>());
+    return json.is_structured() ? std::string(json.type_name()) : json.dump();
+  }
+
   // JSON keeps the last of two equal keys without a word; here they are an error.
   Json parse(const std::string& text) const {
     std::vector<std::set<std::string>> keys;
-    const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+    const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+      if (depth > kMaxDepth) throw error("its header is nested too deeply");
       if (event == Json::parse_event_t::object_start) keys.emplace_back();
       if (event == Json::parse_event_t::object_end) keys.pop_back();
       if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {

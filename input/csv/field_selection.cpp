@@ -188,6 +188,7 @@ void append_columns(const FieldRequest::Item& item, const CsvDialect& dialect, s
 
 std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) {
   std::vector<FieldRequest> out;
+  size_t columns = 0;
   for (const auto& [name, spec] : fields.entries()) {
     const auto options = read_options<FieldOptions>(spec);
     FieldRequest request;
@@ -195,6 +196,10 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
     request.dtype = dtype_of(options.type);
     request.items = read_items(options.columns);
     request.columns = count_columns(request.items, options.columns);
+    columns += request.columns;
+    if (columns > kMaxColumns) {
+      throw options.columns.error(cat("all fields together may have ", kMaxColumns, " columns at most"));
+    }
     request.default_values = read_defaults(options.default_value, allow_nonfinite, request.dtype, request.columns);
     out.push_back(std::move(request));
   }

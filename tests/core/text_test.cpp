@@ -63,6 +63,7 @@ TEST(Nearest, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest("x", {"y"}), "");
   EXPECT_EQ(nearest("units", {}), "");
   EXPECT_EQ(nearest(std::string(10000, 'a'), {"aaaa"}), "");
+  EXPECT_EQ(nearest("units", {std::string(size_t{1} << 24, 'u')}), "");  // a table of their distance has gigabytes
 }
 
 TEST(Nearest, TakesTheFirstOfEquallyNear) { EXPECT_EQ(nearest("abcx", {"abcd", "abce"}), "abcd"); }

@@ -1,5 +1,7 @@
 #include "millrace/trainer/model_file.h"
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -121,7 +123,7 @@ TEST_F(ModelFileTest, RejectsHeadersThatAreNone) {
   EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]}})", 4),
             "its header has the key \"shape\" twice");
   EXPECT_EQ(rejects_header(std::string(100'000, '['), 0), "its header is no JSON object");
-  EXPECT_EQ(rejects_header("{\"a\":" + std::string(100'000, '['), 0), "its header is no valid JSON");
+  EXPECT_EQ(rejects_header("{\"a\":" + std::string(100'000, '['), 0), "its header is nested too deeply");
 }
 
 TEST_F(ModelFileTest, RejectsTensorsThatDoNotFit) {
@@ -130,6 +132,9 @@ TEST_F(ModelFileTest, RejectsTensorsThatDoNotFit) {
   };
   EXPECT_EQ(tensor("\"BF16\"", "[4]", "[0,8]"), "tensor \"a\": the dtype \"BF16\" is not supported");
   EXPECT_EQ(tensor("7", "[4]", "[0,8]"), "tensor \"a\": the dtype 7 is not supported");
+  EXPECT_EQ(tensor("[\"F32\"]", "[4]", "[0,8]"), "tensor \"a\": the dtype array is not supported");
+  EXPECT_EQ(tensor("\"" + std::string(100, 'F') + "\"", "[4]", "[0,8]"),
+            "tensor \"a\": the dtype \"" + std::string(60, 'F') + "...\" is not supported");
   EXPECT_EQ(tensor("\"F32\"", "[1]", "[0,8]"), "tensor \"a\": its shape needs 4 bytes, it has 8");
   EXPECT_EQ(tensor("\"F32\"", "[-2]", "[0,8]"), "tensor \"a\": the shape does not fit the file");
   EXPECT_EQ(tensor("\"F32\"", "[1.5]", "[0,8]"), "tensor \"a\": the shape does not fit the file");
@@ -140,6 +145,9 @@ TEST_F(ModelFileTest, RejectsTensorsThatDoNotFit) {
   EXPECT_EQ(tensor("\"F32\"", "[2]", "[-1,8]"), "tensor \"a\": expected two data_offsets");
   EXPECT_EQ(tensor("\"F32\"", "[2]", "[8,0]"), "tensor \"a\": its values reach beyond the end of the file");
   EXPECT_EQ(tensor("\"F32\"", "[1]", "[4,8]"), "the values of \"a\" leave a hole or overlap others");
+  // No axis alone is larger than the file, and there is no value.
+  EXPECT_EQ(rejects_header(R"({"a":{"dtype":"U8","shape":[0,4096,4096,4096,4096,4096],"data_offsets":[0,0]}})", 4096),
+            "tensor \"a\": the shape does not fit the file");
   EXPECT_EQ(
       rejects_header(
           R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})"),
@@ -151,6 +159,11 @@ TEST_F(ModelFileTest, MissingFilesAndFolders) {
             folder_.path("no") + ": cannot read the model: No such file or directory");
   EXPECT_EQ(error_of<MissingError>([&] { ModelFile::read(folder_.path()); }),
             folder_.path() + ": cannot read the model: it is no regular file");
+  // One that would wait for somebody who writes into it.
+  const std::string fifo = folder_.path("fifo");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(error_of<MissingError>([&] { ModelFile::read(fifo); }),
+            fifo + ": cannot read the model: it is no regular file");
 }
 
 TEST_F(ModelFileTest, TextsMustBeUtf8) {

@@ -110,6 +110,10 @@ TEST(FieldSelection, RefusesWhatIsNoColumn) {
   EXPECT_THAT(read_error(columns(Spec::list())), HasSubstr("expected at least one column, got an empty list"));
   EXPECT_THAT(read_error(columns(plain("0-99999999"))), HasSubstr("a field may have 16777216 columns at most"));
   EXPECT_THAT(read_error(columns(plain("0-18446744073709551615"))), HasSubstr("16777216 columns at most"));
+  Spec many = Spec::map();
+  for (const char* name : {"a", "b", "c"}) many.set(name, columns(plain("0-8388607")));
+  EXPECT_EQ(error_of([&] { read_fields(many, true); }),
+            "c.yaml:3:5: c.columns: all fields together may have 16777216 columns at most");
   EXPECT_THAT(read_error(Spec::map()), HasSubstr("the key columns is required"));
   EXPECT_THAT(read_error(columns(plain("0")).set("typ", "int32")), HasSubstr("did you mean type?"));
   EXPECT_THAT(read_error(columns(plain("0")).set("type", "int31")), HasSubstr("did you mean int32?"));
