@@ -1,8 +1,9 @@
 #include "millrace/trainer/saved_model.h"
 
-#include <algorithm>
 #include <charconv>
+#include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,16 +52,41 @@ DataError load_error(const ModelFile& file, std::string_view message, std::strin
   return DataError(cat("the saved model does not fit: ", message), {file.path(), 0, 0}, std::move(hint));
 }
 
-const ModelFile::Entry& find_entry(const ModelFile& file, const std::string& name, const TensorSpec& wanted) {
-  std::vector<std::string> names;
-  for (const ModelFile::Entry& entry : file.entries()) {
-    names.push_back(entry.name);
-    if (entry.name != name) continue;
-    if (entry.spec == wanted) return entry;
-    throw load_error(file, cat(name, " is ", entry.spec.text(), ", the model has ", wanted.text()));
+using Entries = std::map<std::string_view, const ModelFile::Entry*>;
+
+Entries entries_by_name(const ModelFile& file) {
+  Entries entries;
+  for (const ModelFile::Entry& entry : file.entries()) entries.emplace(entry.name, &entry);
+  return entries;
+}
+
+const ModelFile::Entry& find_entry(const ModelFile& file, const Entries& entries, const std::string& name,
+                                   const TensorSpec& wanted) {
+  if (const auto found = entries.find(name); found != entries.end()) {
+    if (found->second->spec == wanted) return *found->second;
+    throw load_error(file, cat(name, " is ", found->second->spec.text(), ", the model has ", wanted.text()));
   }
+  std::vector<std::string> names;
+  for (const ModelFile::Entry& entry : file.entries()) names.push_back(entry.name);
   const std::string near = nearest(name, names);
   throw load_error(file, cat("it has no ", name), near.empty() ? std::string() : cat("it has ", near));
+}
+
+// The entries of the model's parameters, then of its states.
+std::vector<const ModelFile::Entry*> find_entries(const ModelFile& file, const Model& model) {
+  Entries entries = entries_by_name(file);
+  std::vector<const ModelFile::Entry*> found;
+  for (const std::vector<Parameter>* list : {&model.parameters(), &model.states()}) {
+    for (const Parameter& one : *list) {
+      found.push_back(&find_entry(file, entries, one.name, {one.shape, model.dtype()}));
+    }
+  }
+  for (const ModelFile::Entry* used : found) entries.erase(used->name);
+  for (const ModelFile::Entry& entry : file.entries()) {
+    const bool unused = entries.contains(entry.name) && !entry.name.starts_with(kSlotPrefix);
+    if (unused) throw load_error(file, cat("it also has ", quote(entry.name)));
+  }
+  return found;
 }
 
 }  // namespace
@@ -98,19 +124,15 @@ void save_model(const std::string& path, Model& model, Context& context, const S
   write_model_file(path, metadata, tensors);
 }
 
+void check_saved_model(const ModelFile& file, const Model& model) { find_entries(file, model); }
+
 void load_model(const ModelFile& file, Model& model, Context& context) {
-  std::vector<std::pair<TensorView, const ModelFile::Entry*>> found;
-  const auto find = [&](const Parameter& parameter, TensorView view) {
-    found.emplace_back(view, &find_entry(file, parameter.name, view.spec()));
-  };
-  for (size_t i = 0; i < model.parameters().size(); ++i) find(model.parameters()[i], model.parameter(i));
-  for (size_t i = 0; i < model.states().size(); ++i) find(model.states()[i], model.state(i));
-  for (const ModelFile::Entry& entry : file.entries()) {
-    const auto used = [&](const auto& one) { return one.second == &entry; };
-    if (entry.name.starts_with(kSlotPrefix)) continue;
-    if (std::none_of(found.begin(), found.end(), used)) throw load_error(file, cat("it also has ", quote(entry.name)));
+  const std::vector<const ModelFile::Entry*> found = find_entries(file, model);
+  const size_t parameters = model.parameters().size();
+  for (size_t i = 0; i < found.size(); ++i) {
+    const TensorView view = i < parameters ? model.parameter(i) : model.state(i - parameters);
+    context.copy(view.data(), file.values(*found[i]).data(), found[i]->spec.bytes());
   }
-  for (const auto& [view, entry] : found) context.copy(view.data(), file.values(*entry).data(), entry->spec.bytes());
   context.synchronize();
 }
 
@@ -134,11 +156,12 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
     return number;
   };
   const uint64_t steps = count(kStepsKey), updates = count(kUpdatesKey);
+  const Entries entries = entries_by_name(file);
   std::vector<std::pair<TensorView, const ModelFile::Entry*>> found;
   for (size_t slot = 0; slot < state.slots.size(); ++slot) {
     for (const Parameter& parameter : model.parameters()) {
       const TensorView view = part_of(state.slots[slot], parameter);
-      found.emplace_back(view, &find_entry(file, slot_name(slot, parameter), view.spec()));
+      found.emplace_back(view, &find_entry(file, entries, slot_name(slot, parameter), view.spec()));
     }
   }
   for (const auto& [view, entry] : found) context.copy(view.data(), file.values(*entry).data(), entry->spec.bytes());

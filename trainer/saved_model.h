@@ -29,8 +29,13 @@ struct OptimizerState {
 void save_model(const std::string& path, Model& model, Context& context, const Spec& config,
                 const OptimizerState* optimizer = nullptr);
 
+// Whether the file holds what load_model() needs for `model`, whose parameters and states may be declared only
+// (ModelArgs::check). Throws DataError as load_model().
+void check_saved_model(const ModelFile& file, const Model& model);
+
 // Gives every parameter and state of `model` the values of the same name. Throws DataError, and changes nothing, when
-// one is absent or has another shape, or when the file holds others. REQUIRES: a model of float32.
+// one is absent or has another shape, or when the file holds others but those under "optimizer/", which are the state
+// of a training. REQUIRES: a model of float32.
 void load_model(const ModelFile& file, Model& model, Context& context);
 
 // Fills `state.slots` and the counts. Throws DataError, and changes nothing, when the file holds no such state of an

@@ -100,6 +100,7 @@ Model Model::build(ModelArgs args, Context& context) {
   for (size_t i = 0; i < args.layers.size(); ++i) {
     model.add_layer(args.layers[i], std::move(connections.inputs[i]));
   }
+  if (args.check) args.check(model);
   model.parameter_memory_ = allocate(model.parameters_, model.dtype_, model.seed_, context);
   model.state_memory_ = allocate(model.states_, model.dtype_, model.seed_, context);
   return model;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,11 +43,16 @@ struct Parameter {
   size_t offset = 0;  // bytes from the start of its block, a multiple of 64
 };
 
+class Model;
+
 struct ModelArgs {
   std::vector<LayerNode> layers;
   std::vector<NamedSpec> inputs;  // the fields of one row, as the input gives them
   uint64_t seed = 0;              // initial values: initialize.h
   DType dtype = DType::f32;       // of parameters and activations; f64 in gradient checks
+  // Called when every layer has declared what it keeps, and before there is memory for it: the views and the block are
+  // not to be asked for. What it throws comes out of build().
+  std::function<void(const Model&)> check = {};
 };
 
 class Model {

@@ -200,6 +200,36 @@ TEST_F(SavedModelTest, AModelThatDoesNotFitIsLeftAlone) {
   EXPECT_EQ(rejects({{"a", 3}, {"b", 2}}, DType::f64), "a.weight is float32 (3), the model has float64 (3)");
 }
 
+TEST_F(SavedModelTest, TheStateOfAnOptimizerIsNoPartOfTheModel) {
+  const float values[] = {1, 2, 3};
+  const std::string path = folder_.path("m.safetensors");
+  const std::vector<NamedTensor> tensors = {{"a.weight", {values, DType::f32, Shape{3}}},
+                                            {"a.mean", {values, DType::f32, Shape{2}}},
+                                            {"optimizer/momentum/a.weight", {values, DType::f32, Shape{3}}}};
+  write_model_file(path, {}, tensors);
+  Model model = model_of({{"a", 3}});
+  load_model(ModelFile::read(path), model, context_);
+  EXPECT_EQ(model.parameter(0).as<float>()[2], 3);
+}
+
+TEST_F(SavedModelTest, AModelThatDoesNotFitTakesNoMemory) {
+  Model model = model_of({{"a", 3}});
+  const ModelFile file = ModelFile::read(save(model));
+  constexpr int64_t kTooLarge = int64_t{1} << 50;
+  const auto build = [&](int64_t size) {
+    ModelArgs args;
+    args.inputs = {{"features", {Shape{4}, DType::f32}}};
+    args.layers.push_back({"a", "keeper", std::make_unique<Keeper>(size), {}, Spec::map()});
+    args.check = [&](const Model& declared) { check_saved_model(file, declared); };
+    Model::build(std::move(args), context_);
+  };
+  EXPECT_NO_THROW(build(3));
+  EXPECT_EQ(error_of<DataError>([&] { build(kTooLarge); }),
+            file.path() +
+                ": the saved model does not fit: a.weight is float32 (3), the model has float32 "
+                "(1125899906842624)");
+}
+
 TEST_F(SavedModelTest, AForeignFileHasNoConfiguration) {
   const std::string path = folder_.path("m.safetensors");
   write_model_file(path, {}, {});
