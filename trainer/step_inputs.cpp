@@ -35,6 +35,12 @@ size_t find_weight(const RowSpec& rows, std::string_view name) {
 
 }  // namespace
 
+std::vector<NamedSpec> named_specs(const RowSpec& rows) {
+  std::vector<NamedSpec> out;
+  for (const FieldSpec& field : rows.fields) out.push_back({field.name, field.tensor()});
+  return out;
+}
+
 StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fields().size()) {
   const auto add = [&](size_t index, DType dtype, std::optional<ValueRange> range = {}) {
     sources_.push_back({&args.rows.fields[index], index, dtype, range});

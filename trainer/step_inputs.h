@@ -23,6 +23,9 @@
 
 namespace millrace {
 
+// The fields of a row as those that a model may read.
+std::vector<NamedSpec> named_specs(const RowSpec& rows);
+
 struct StepFieldsArgs {
   const Model& model;
   const RowSpec& rows;         // of the batches
