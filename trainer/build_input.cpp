@@ -29,17 +29,17 @@ class WatchedFiles : public FileSystem {
   std::vector<std::string> list(const std::string& folder) override { return local().list(folder); }
 };
 
-InputGraph build(const Config& config, const Catalog& catalog, FileSystem* files = nullptr) {
-  return InputGraph::build(config.input, catalog.ops, {.seed = config.seed, .files = files});
+InputGraph build(const InputListArgs& args, FileSystem* files = nullptr) {
+  return InputGraph::build(args.list, args.registry, {.seed = args.seed, .files = files});
 }
 
 // What matched nothing when the graph was built, but matches beside the configuration, with that folder; else empty.
-std::string beside_configuration(const Config& config, const Catalog& catalog) {
-  const std::filesystem::path folder = std::filesystem::path(config.written.place().file).parent_path();
+std::string beside_configuration(const InputListArgs& args) {
+  const std::filesystem::path folder = std::filesystem::path(args.config_file).parent_path();
   if (folder.empty()) return {};
   WatchedFiles files;
   try {
-    build(config, catalog, &files);
+    build(args, &files);
   } catch (const Error&) {
     // As before; now it is known what was looked for.
   }
@@ -51,11 +51,11 @@ std::string beside_configuration(const Config& config, const Catalog& catalog) {
   return {};
 }
 
-void check_written_files(const Config& config, const InputGraph& graph) {
+void check_written_files(const InputListArgs& args, const InputGraph& graph) {
   InputFiles files = graph.files();
   for (const std::string& path : std::exchange(files.written, {})) {
-    const std::string loss = would_overwrite(path, files, config.written.place().file);
-    if (!loss.empty()) throw config.input.error(cat("writing ", quote(path, 4096), ' ', loss), "give it another name");
+    const std::string loss = would_overwrite(path, files, args.config_file);
+    if (!loss.empty()) throw args.list.error(cat("writing ", quote(path, 4096), ' ', loss), "give it another name");
     files.written.push_back(path);
   }
 }
@@ -63,12 +63,17 @@ void check_written_files(const Config& config, const InputGraph& graph) {
 }  // namespace
 
 InputGraph build_input(const Config& config, const Catalog& catalog) {
+  return build_input(
+      {.list = config.input, .registry = catalog.ops, .seed = config.seed, .config_file = config.written.place().file});
+}
+
+InputGraph build_input(const InputListArgs& args) {
   try {
-    InputGraph graph = build(config, catalog);
-    check_written_files(config, graph);
+    InputGraph graph = build(args);
+    check_written_files(args, graph);
     return graph;
   } catch (const MissingError& error) {
-    const std::string there = beside_configuration(config, catalog);
+    const std::string there = beside_configuration(args);
     if (there.empty()) throw;
     throw MissingError(
         error.message(), error.place(),

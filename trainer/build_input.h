@@ -1,6 +1,9 @@
 // Builds the input graph of a configuration.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/config.h"
@@ -11,5 +14,14 @@ namespace millrace {
 // but lies beside the configuration, the MissingError says so. And one more check: an op that would write over the
 // configuration, the data or another op's file is a ConfigError.
 InputGraph build_input(const Config& config, const Catalog& catalog);
+
+// The same for another list of ops than the configuration's.
+struct InputListArgs {
+  const Spec& list;
+  const OpRegistry& registry;
+  uint64_t seed = 0;
+  std::string config_file = {};  // beside which missing files are looked for; not to be written over
+};
+InputGraph build_input(const InputListArgs& args);
 
 }  // namespace millrace

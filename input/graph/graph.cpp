@@ -223,6 +223,13 @@ const TextColumns* InputGraph::text_columns() const {
   return found;
 }
 
+std::string InputGraph::endless_source() const {
+  for (const GraphNode& node : impl_->nodes) {
+    if (node.source != nullptr && node.source->endless()) return node.name;
+  }
+  return {};
+}
+
 void InputGraph::check_files() const {
   for (const GraphNode& node : impl_->nodes) {
     at_node(node, [&] { node.op->check_files(); });

@@ -51,6 +51,8 @@ class InputGraph {
   InputFiles files() const;
   // Where the rows come from in text; nullptr where not exactly one op decodes it.
   const TextColumns* text_columns() const;
+  // The name of a source that has always another pass; empty: the data end.
+  std::string endless_source() const;
   // Opens every file and checks every header. Throws as build() does.
   void check_files() const;
   // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads (P5), its slots apart.

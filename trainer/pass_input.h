@@ -1,0 +1,52 @@
+// Pass mode: from a configuration's `input` list the one that reads its data once: files in matched order, every row,
+// no shuffling, nothing dropped. This is how data are validated, evaluated and predicted on.
+//
+//   const PassInput pass = pass_input({.input = config.input, .registry = catalog.ops});
+//   InputGraph graph = build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
+//
+// What happens to an op follows from what it is:
+// - sources read one epoch, unshuffled and not sharded;
+// - transforms stay as they are, but that a bad row is an error;
+// - buffers of rows (a window, take, repeat, ...) go; the buffer of batches becomes `batch`, which gives the rest, too.
+// Ops keep names, places and paths, so errors speak of the list as it was written.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/core/spec.h"
+#include "millrace/input/op.h"
+#include "millrace/trainer/build_input.h"
+
+namespace millrace {
+
+struct PassArgs {
+  const Spec& input;  // the list
+  const OpRegistry& registry;
+  // What the op that names files reads instead: the value of its option `files`.
+  std::optional<Spec> files = {};
+  // The fields that are wanted of each row; absent: all. Others are not decoded, unless a transform that stays reads
+  // them, too. A transform reads the fields that its options name.
+  std::optional<std::vector<std::string>> wanted = {};
+  // Fields that the data need not have. Transforms that have to do with them, and with no wanted one, go.
+  std::vector<std::string> unwanted = {};
+};
+
+struct PassInput {
+  Spec list;
+  // What the list has and a pass does not: names of ops, and "filename_queue.shard".
+  std::vector<std::string> left_out;
+  // The path of the options that say which columns are which fields, where some are not decoded, and those fields.
+  std::string fields_path;
+  std::vector<std::string> not_decoded;
+};
+
+// Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, and where `files`
+// are given and no op names files.
+PassInput pass_input(const PassArgs& args);
+
+// build_input() for such a list. Throws ConfigError, too, when the data never end or an op would write a file.
+InputGraph build_pass(const PassInput& pass, const InputListArgs& args);
+
+}  // namespace millrace
