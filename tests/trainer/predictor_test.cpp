@@ -1,0 +1,231 @@
+#include "millrace/trainer/predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/model_file.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/trainer.h"
+#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/yaml_writer.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+// Two features and a label behind them.
+class PredictorTest : public ::testing::Test {
+ protected:
+  PredictorTest() {
+    std::string rows;
+    for (int i = 0; i < 60; ++i) rows += cat(i % 7 - 3, ',', i % 5 - 2, ',', i % 7 + i % 5 > 5 ? 1 : 0, '\n');
+    train_ = folder_.write("train.csv", rows);
+    train("- {dense: {units: 3, activation: tanh}}\n- {dense: {units: 1}}\n");
+  }
+
+  void train(const std::string& model, const std::string& more = {}) {
+    Trainer trainer = Trainer::from_spec(parse_yaml(
+        cat("seed: 3\ndevice: cpu\nthreads: 2\ninput:\n  - filename_queue: {files: ", quote(train_, 4096),
+            ", epochs: 2}\n  - csv_reader\n  - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2}}}\n",
+            "  - shuffle_batch: {batch_size: 7, capacity: 30, min_after_dequeue: 10}\nmodel:\n", model,
+            "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.1}}\n", more),
+        "t.yaml"));
+    trainer.run();
+    trainer.save(model_);
+    parameters_.clear();
+    for (size_t i = 0; i < trainer.model().parameters().size(); ++i) {
+      const TensorView values = trainer.model().parameter(i);
+      parameters_.emplace_back(values.as<float>(), values.as<float>() + values.elements());
+    }
+  }
+
+  // What the model of two layers says, by plain loops.
+  double expected(double a, double b) const {
+    double logit = static_cast<double>(parameters_[3][0]);
+    for (size_t unit = 0; unit < 3; ++unit) {
+      logit +=
+          static_cast<double>(parameters_[2][unit]) *
+          std::tanh(static_cast<double>(parameters_[0][2 * unit]) * a +
+                    static_cast<double>(parameters_[0][2 * unit + 1]) * b + static_cast<double>(parameters_[1][unit]));
+    }
+    return logit;
+  }
+
+  PredictorArgs args(const std::string& data, std::vector<std::string> overrides = {}) const {
+    return {.model = model_, .data = {data}, .overrides = std::move(overrides)};
+  }
+  // A copy of the model with another configuration.
+  std::string with_config(const std::string& config) const {
+    const ModelFile file = ModelFile::read(model_);
+    std::vector<NamedTensor> tensors;
+    for (const ModelFile::Entry& entry : file.entries()) tensors.push_back({entry.name, file.values(entry)});
+    write_model_file(folder_.path("changed.safetensors"), {{"config", config}}, tensors);
+    return folder_.path("changed.safetensors");
+  }
+  std::string config_with(const std::string& from, const std::string& to) const {
+    std::string config = ModelFile::read(model_).metadata().at("config");
+    const size_t at = config.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " is not in\n" << config;
+    return config.replace(at, from.size(), to);
+  }
+  template <class Thrown>
+  std::string error_with(const std::string& from, const std::string& to) const {
+    const std::string path = with_config(config_with(from, to));
+    const std::string text = error_of<Thrown>([&] { Predictor({.model = path, .data = {train_}}); });
+    EXPECT_TRUE(text.starts_with(path)) << text;
+    return text.substr(std::min(path.size(), text.size()));
+  }
+
+  TempFolder folder_;
+  std::string train_, model_ = folder_.path("m.safetensors");
+  std::vector<std::vector<float>> parameters_;
+};
+
+TEST_F(PredictorTest, PredictsEveryRowInOrder) {
+  folder_.write("b.csv", "1,2,0\n3,4,1\n");
+  folder_.write("c.csv", "-5,1,0\n");
+  for (const int batch_size : {1, 2, 50}) {
+    Predictor predictor(args(folder_.path("[bc].csv"), {cat("input.shuffle_batch.batch_size=", batch_size)}));
+    std::vector<std::string> places;
+    std::vector<double> outputs;
+    while (const RowBlock* batch = predictor.next()) {
+      for (int64_t row = 0; row < batch->size(); ++row) {
+        places.push_back(std::filesystem::path(predictor.place(batch->id(row)).text()).filename());
+        ASSERT_EQ(predictor.output(row).size(), 1u);
+        outputs.push_back(static_cast<double>(predictor.output(row)[0]));
+      }
+    }
+    EXPECT_EQ(places, (std::vector<std::string>{"b.csv:1", "b.csv:2", "c.csv:1"}));
+    ASSERT_EQ(outputs.size(), 3u);
+    EXPECT_NEAR(outputs[0], expected(1, 2), 1e-5);
+    EXPECT_NEAR(outputs[1], expected(3, 4), 1e-5);
+    EXPECT_NEAR(outputs[2], expected(-5, 1), 1e-5);
+    EXPECT_EQ(predictor.rows(), 3u);
+    EXPECT_FALSE(predictor.stopped());
+  }
+}
+
+TEST_F(PredictorTest, NeedsNoLabelToPredict) {
+  Predictor predictor(args(folder_.write("new.csv", "1,2\n3,4\n")));
+  const RowBlock* batch = predictor.next();
+  ASSERT_NE(batch, nullptr);
+  EXPECT_EQ(batch->size(), 2);
+  EXPECT_NEAR(static_cast<double>(predictor.output(1)[0]), expected(3, 4), 1e-5);
+  // A label that nobody reads may be anything.
+  Predictor other(args(folder_.write("new.csv", "1,2,unknown\n")));
+  EXPECT_NE(other.next(), nullptr);
+  PredictorArgs judged = args(folder_.write("new.csv", "1,2\n3,4\n"));
+  judged.judge = true;
+  EXPECT_NE(error_of<ConfigError>([&] { Predictor{judged}; }).find("there is no column 2: the records have 2 columns"),
+            std::string::npos);
+}
+
+TEST_F(PredictorTest, JudgesByTheLabel) {
+  PredictorArgs judged = args(folder_.write("new.csv", "1,2,1\n3,4,0\n-1,0,1\n"));
+  judged.judge = true;
+  Predictor predictor(judged);
+  while (predictor.next() != nullptr) {
+  }
+  double loss = 0, right = 0;
+  const double rows[][3] = {{1, 2, 1}, {3, 4, 0}, {-1, 0, 1}};
+  for (const auto& [a, b, y] : rows) {
+    const double z = expected(a, b);
+    loss += std::log1p(std::exp(y > 0.5 ? -z : z)) / 3;
+    right += (z > 0) == (y > 0.5) ? 1 : 0;
+  }
+  EXPECT_NEAR(predictor.loss(), loss, 1e-5);
+  ASSERT_EQ(predictor.metrics().size(), 1u);
+  EXPECT_EQ(predictor.metrics()[0].second, right / 3);
+  judged.data = {folder_.write("bad.csv", "1,2,0\n1,2,7\n")};
+  Predictor bad(judged);
+  EXPECT_EQ(error_of<DataError>([&] { bad.next(); }),
+            folder_.path("bad.csv") +
+                ":2: the field label holds 7, expected at least 0 and at most 1; 0 stands for no and 1 for yes");
+}
+
+TEST_F(PredictorTest, SaysWhatIsMissing) {
+  EXPECT_EQ(error_of<MissingError>([&] { Predictor({.model = folder_.path("no"), .data = {train_}}); }),
+            folder_.path("no") + ": cannot read the model: No such file or directory");
+  EXPECT_TRUE(error_of<MissingError>([&] {
+                Predictor{args(folder_.path("none-*.csv"))};
+              }).starts_with(cat("data: no file matches ", quote(folder_.path("none-*.csv"), 200))));
+  EXPECT_EQ(error_of<DataError>([&] { Predictor({.model = train_, .data = {train_}}); }).substr(0, train_.size() + 22),
+            train_ + ": not a model file: it");
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor({.model = model_, .data = {}}); }), "data: no data are given");
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor(args(train_, {"sed=1"})); }),
+            "--set sed=1: unknown key sed; did you mean seed?");
+}
+
+TEST_F(PredictorTest, StopEndsItSoon) {
+  Predictor predictor(args(train_));
+  ASSERT_NE(predictor.next(), nullptr);
+  predictor.stop();
+  EXPECT_EQ(predictor.next(), nullptr);
+  EXPECT_TRUE(predictor.stopped());
+}
+
+TEST_F(PredictorTest, ASavedConfigurationThatAsksForTooMuchTakesNoMemory) {
+  EXPECT_EQ(error_with<DataError>("units: 3", "units: 1000000000"),
+            ": the saved model does not fit: dense.weight is float32 (3, 2), the model has float32 (1000000000, 2)");
+  const std::string rows = error_with<ConfigError>("batch_size: 7", "batch_size: 1000000000000");
+  EXPECT_TRUE(rows.starts_with(":config:5:3: input: batches of 1000000000000 rows would take ")) << rows;
+  EXPECT_TRUE(
+      rows.ends_with(" bytes, at most 1073741824 are allowed; set a smaller batch_size, or smaller chunk_bytes"))
+      << rows;
+  EXPECT_NE(error_with<ConfigError>("batch_size: 7", "batch_size: 10000000").find(" bytes, at most 1073741824 are"),
+            std::string::npos);
+  // Neither buffers nor threads of the training count here.
+  EXPECT_NO_THROW(
+      Predictor({.model = with_config(config_with("capacity: 30", "capacity: 1000000000000")), .data = {train_}}));
+  const std::string threads = with_config(config_with("threads: 2", "threads: 4096"));
+  EXPECT_EQ(Predictor({.model = threads, .data = {train_}}).config().threads, 0);
+  EXPECT_EQ(Predictor({.model = model_, .data = {train_}, .overrides = {"threads=3"}}).config().threads, 3);
+}
+
+TEST_F(PredictorTest, LayersWithoutParametersAreBoundedToo) {
+  std::string layers;
+  for (int i = 0; i < 5000; ++i) layers += "  - relu\n";
+  const std::string head = config_with("  - dense:", layers + "  - dense:");
+  EXPECT_NE(error_of<ConfigError>([&] {
+              Predictor({.model = with_config(head), .data = {train_}});
+            }).find("model: a model file may list 4096 items here, got 5002"),
+            std::string::npos);
+}
+
+TEST_F(PredictorTest, FaultsOfTheSavedConfigurationAreFoundInIt) {
+  EXPECT_TRUE(error_with<ConfigError>("units: 3", "unit: 3").starts_with(":config:")) << "with line and column";
+  EXPECT_NE(error_with<ConfigError>("sigmoid_cross_entropy", "own_loss").find("unknown loss \"own_loss\""),
+            std::string::npos);
+  const std::string path = with_config("[1, 2]");
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor({.model = path, .data = {train_}}); }),
+            path + ":config:1:1: expected a map, got a list");
+}
+
+// What a configuration from elsewhere could do to this machine's files.
+TEST_F(PredictorTest, WritesNothing) {
+  const std::string target = folder_.path("target");
+  folder_.write("new.csv", "1,x\n1,2\n");
+  Spec config = parse_yaml(ModelFile::read(model_).metadata().at("config"), "saved");
+  const std::string settings[] = {"input.decode_csv.on_bad_row=skip",
+                                  cat("input.decode_csv.bad_rows_file=", quote(target, 4096))};
+  apply_overrides(config, settings);
+  const std::string path = with_config(to_yaml(config));
+  EXPECT_THROW(
+      {
+        Predictor predictor({.model = path, .data = {folder_.path("new.csv")}});
+        predictor.next();
+      },
+      DataError);
+  EXPECT_FALSE(std::filesystem::exists(target));
+}
+
+TEST_F(PredictorTest, AModelOfOtherKindsNeedsTheirCatalog) {
+  Catalog without;
+  EXPECT_THROW(Predictor(args(train_), without), ConfigError);
+}
+
+}  // namespace
+}  // namespace millrace

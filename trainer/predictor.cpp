@@ -1,0 +1,233 @@
+#include "millrace/trainer/predictor.h"
+
+#include <optional>
+#include <utility>
+
+#include "millrace/core/context.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/float_mode.h"
+#include "millrace/core/sizes.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/pass_input.h"
+#include "millrace/trainer/saved_model.h"
+#include "millrace/trainer/step_inputs.h"
+
+namespace millrace {
+
+namespace {
+
+// The most ops, layers or metrics of a model file: some steps on the way look at each pair of them.
+constexpr size_t kMaxItems = 4096;
+
+// What the file's configuration asks of the machine that trained counts here only where this one has it.
+void fit_machine(Spec& config) {
+  const Spec* threads = std::as_const(config).find("threads");
+  if (threads == nullptr || !threads->is_scalar()) return;
+  try {
+    if (threads->as_int() > Executor::available_threads()) config.erase("threads");
+  } catch (const ConfigError&) {
+    // "auto", or an error that the reader of the configuration tells.
+  }
+}
+
+void check_items(const Spec& config) {
+  for (const char* key : {"input", "model", "metrics"}) {
+    const Spec* list = config.find(key);
+    if (list == nullptr || !list->is_list() || list->size() <= kMaxItems) continue;
+    throw list->error(cat("a model file may list ", kMaxItems, " items here, got ", list->size()));
+  }
+}
+
+Config configuration(const ModelFile& file, const PredictorArgs& args, const Catalog& catalog) {
+  Spec spec = saved_config(file);
+  if (!spec.is_map()) throw spec.error(cat("expected a map, got ", spec.describe()));
+  fit_machine(spec);
+  apply_overrides(spec, args.overrides);
+  check_items(spec);
+  return read_config(spec, catalog);
+}
+
+Device device_of(const Config& config, std::vector<std::string>& warnings) {
+  try {
+    std::string warning;
+    const Device device = parse_device(config.device, &warning);
+    if (!warning.empty()) warnings.push_back(std::move(warning));
+    return device;
+  } catch (Error& error) {
+    error.set_place(config.node("device").place());
+    throw;
+  }
+}
+
+// Every name that may be that of a field which the model reads; some are those of layers, which does no harm.
+std::vector<std::string> names_read(const std::vector<LayerNode>& layers) {
+  std::vector<std::string> names;
+  if (layers.front().from.empty()) names.emplace_back("features");
+  for (const LayerNode& layer : layers) names.insert(names.end(), layer.from.begin(), layer.from.end());
+  return names;
+}
+
+PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
+  if (args.data.empty()) throw ConfigError("no data are given", args.data_place);
+  Spec files = Spec::list(args.data_place);
+  for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));
+  PassArgs pass{.input = config.input, .registry = catalog.ops, .files = std::move(files)};
+  std::vector<std::string> judged = {config.loss.label};
+  if (!config.loss.weight.empty()) judged.push_back(config.loss.weight);
+  pass.wanted = names_read(config.layers);
+  if (args.judge) {
+    pass.wanted->insert(pass.wanted->end(), judged.begin(), judged.end());
+  } else {
+    pass.unwanted = std::move(judged);
+  }
+  return pass_input(pass);
+}
+
+// Bytes that one batch takes as it is read and as it goes through the model, without what layers need inside.
+size_t batch_bytes(const Model& model, const Port& input) {
+  size_t row = add_bytes(input.rows.row_bytes(), sizeof(RowId));
+  for (const Model::Node& node : model.nodes()) row = add_bytes(row, aligned_bytes(node.output.bytes()));
+  return multiply_bytes(row, static_cast<size_t>(input.batch_size));
+}
+
+}  // namespace
+
+struct Predictor::Impl {
+  Impl(const PredictorArgs& args, const Catalog& catalog) : Impl(args, catalog, ModelFile::read(args.model)) {}
+  Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file);
+
+  InputGraph build_graph(const PredictorArgs& args, const Catalog& catalog) const;
+  void build_model(const ModelFile& file, const RowSpec& rows);
+  void check_bytes(const InputGraph& graph, uint64_t most) const;
+  void make_evaluator(bool judge);
+  const RowBlock* next();
+
+  Config config;
+  std::vector<std::string> warnings;
+  Device device;
+  Executor executor;
+  Context context;
+  std::optional<Model> model;
+  std::optional<Pipeline> pipeline;
+  std::optional<Evaluator> evaluator;
+  RowBlock batch;
+  Memory host;
+  bool on_host = false;
+};
+
+Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file)
+    : config(configuration(file, args, catalog)),
+      device(device_of(config, warnings)),
+      executor(config.threads),
+      context(device, executor) {
+  InputGraph graph = build_graph(args, catalog);
+  for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
+  build_model(file, graph.output().rows);
+  check_bytes(graph, args.max_bytes);
+  PipelineOptions options;
+  options.executor = &executor;
+  options.reader = device;
+  pipeline.emplace(std::move(graph), std::move(options));
+  make_evaluator(args.judge);
+  batch = pipeline->make_slot();
+}
+
+InputGraph Predictor::Impl::build_graph(const PredictorArgs& args, const Catalog& catalog) const {
+  const PassInput pass = pass_of(config, args, catalog);
+  return build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
+}
+
+void Predictor::Impl::build_model(const ModelFile& file, const RowSpec& rows) {
+  model.emplace(Model::build({.layers = std::move(config.layers),
+                              .inputs = named_specs(rows),
+                              .seed = config.seed,
+                              .check = [&](const Model& declared) { check_saved_model(file, declared); }},
+                             context));
+  load_model(file, *model, context);
+  if (model->output().dtype != DType::f32) {
+    throw ShapeError(cat("the model gives ", model->output().text(), ", expected float32"), {file.path()});
+  }
+}
+
+void Predictor::Impl::check_bytes(const InputGraph& graph, uint64_t most) const {
+  uint64_t bytes = UINT64_MAX;
+  try {
+    bytes = add_bytes(batch_bytes(*model, graph.output()), graph.memory_bound(1));
+  } catch (const ShapeError&) {
+    // More than can be counted.
+  }
+  if (bytes <= most) return;
+  const std::string needs = bytes == UINT64_MAX ? "more bytes than can be counted" : cat(bytes, " bytes");
+  throw config.input.error(
+      cat("batches of ", graph.output().batch_size, " rows would take ", needs, ", at most ", most, " are allowed"),
+      "set a smaller batch_size, or smaller chunk_bytes");
+}
+
+void Predictor::Impl::make_evaluator(bool judge) {
+  EvaluatorArgs args{.model = *model, .context = context, .rows = pipeline->rows()};
+  if (judge) {
+    args.loss = config.loss.loss.get();
+    args.label = config.loss.label;
+    args.weight = config.loss.weight;
+    args.metrics = &config.metrics;
+  }
+  try {
+    evaluator.emplace(args);
+  } catch (ConfigError& error) {
+    error.set_place(config.loss.spec.place());
+    throw;
+  }
+}
+
+const RowBlock* Predictor::Impl::next() {
+  on_host = false;
+  if (pipeline->next(batch) == 0) return nullptr;
+  try {
+    executor.run([&] { evaluator->add(batch); });
+  } catch (DataError& error) {
+    if (evaluator->error_row() >= 0) error.set_place(pipeline->place(batch.id(evaluator->error_row())));
+    throw;
+  }
+  return &batch;
+}
+
+Predictor::Predictor(const PredictorArgs& args, const Catalog& catalog) {
+  const FloatMode mode;
+  impl_ = std::make_unique<Impl>(args, catalog);
+}
+
+Predictor::~Predictor() = default;
+Predictor::Predictor(Predictor&&) noexcept = default;
+Predictor& Predictor::operator=(Predictor&&) noexcept = default;
+
+const Config& Predictor::config() const { return impl_->config; }
+const Model& Predictor::model() const { return *impl_->model; }
+const InputGraph& Predictor::input() const { return impl_->pipeline->graph(); }
+const std::vector<std::string>& Predictor::warnings() const { return impl_->warnings; }
+
+const RowBlock* Predictor::next() {
+  const FloatMode mode;
+  return impl_->next();
+}
+
+std::span<const float> Predictor::output(int64_t row) {
+  const ConstTensorView on_device = impl_->evaluator->output();
+  if (!impl_->on_host) {
+    if (impl_->host.bytes() < on_device.bytes()) impl_->host = Memory(Device::cpu(), on_device.bytes());
+    impl_->context.copy(impl_->host.data(), on_device.data(), on_device.bytes());
+    impl_->context.synchronize();
+    impl_->on_host = true;
+  }
+  const auto* values = static_cast<const float*>(impl_->host.data());
+  return {values + row * on_device.stride(), static_cast<size_t>(on_device.columns())};
+}
+
+Place Predictor::place(const RowId& id) const { return impl_->pipeline->place(id); }
+uint64_t Predictor::rows() const { return impl_->evaluator->rows(); }
+double Predictor::loss() const { return impl_->evaluator->loss(); }
+MetricValues Predictor::metrics() const { return impl_->evaluator->metrics(); }
+bool Predictor::stopped() const { return impl_->pipeline->cancelled(); }
+void Predictor::stop() noexcept { impl_->pipeline->cancel(); }
+
+}  // namespace millrace
