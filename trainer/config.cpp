@@ -104,6 +104,7 @@ struct ConfigOptions {
   MetricList metrics;
   KindNode optimizer;
   Spec train = Spec::map(Place{});
+  Spec validation;
   std::optional<ModelFileOptions> save, load;
 
   void declare(OptionReader& o) {
@@ -117,6 +118,7 @@ struct ConfigOptions {
     o.optional("metrics", metrics, "what is reported besides the loss");
     o.optional("optimizer", optimizer, "how gradients change the parameters");
     o.optional("train", train, "how long to train and what to report");
+    o.optional("validation", validation, "rows that are not trained on, to judge the model by");
     o.optional("load", load, "a model file whose values training begins with; absent: fresh ones, from the seed");
     o.optional("save", save, "the file that the trained model is written to; absent: it is not kept");
   }
@@ -150,6 +152,15 @@ void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Confi
           [&](Spec& out) { config.metrics = read_metrics(options.metrics.spec, catalog.metrics, out); });
   resolve("optimizer", options.optimizer.spec,
           [&](Spec& out) { config.optimizer = read_optimizer(options.optimizer.spec, catalog.optimizers, out); });
+}
+
+void read_validation(const Spec& written, Config& config) {
+  if (written.is_null()) return;
+  std::vector<std::string> metrics;
+  for (const NamedMetric& metric : config.metrics) metrics.push_back(metric.name);
+  Spec resolved;
+  config.validation = read_validation(written, metrics, resolved);
+  config.resolved.set("validation", std::move(resolved));
 }
 
 }  // namespace
@@ -212,6 +223,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.save = options.save;
   config.load = options.load;
   read_kinds(options, catalog.layers, config);
+  read_validation(options.validation, config);
   return config;
 }
 

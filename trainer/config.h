@@ -18,6 +18,7 @@
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/delivery.h"
 #include "millrace/trainer/step.h"
+#include "millrace/trainer/validation.h"
 
 namespace millrace {
 
@@ -91,9 +92,11 @@ struct Config {
   std::vector<NamedMetric> metrics;
   std::unique_ptr<Optimizer> optimizer;
   TrainOptions train;
+  std::optional<ValidationOptions> validation;
   std::optional<ModelFileOptions> save, load;
 
-  // The configuration with every default; `input` and the layers' names are as written until complete_resolved().
+  // The configuration with every default; the lists of ops and the layers' names are as written until
+  // complete_resolved().
   Spec resolved;
 
   // Where the top-level key `key` was written, else the whole: the place for an error about it.

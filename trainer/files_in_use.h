@@ -1,6 +1,7 @@
 // Files in use: what a run must not write over: its configuration, its data, and what its ops write.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "millrace/input/graph/pipeline.h"
@@ -9,6 +10,9 @@ namespace millrace {
 
 // Whether both paths lead to one file, links followed; also where it is not there yet.
 bool same_file(const std::string& path, const std::string& other);
+
+// The first of `paths` whose file is among `others`, too; empty when none is. Files that are not there are none.
+std::string first_shared(std::span<const std::string> others, std::span<const std::string> paths);
 
 // What is lost when `path` is written: `would overwrite "d/a.csv", which this run reads`; empty when nothing is.
 // `config` is the path of the configuration.

@@ -22,6 +22,8 @@
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/step.h"
+#include "millrace/trainer/step_inputs.h"
+#include "millrace/trainer/validator.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
 
@@ -35,12 +37,6 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
-}
-
-std::vector<NamedSpec> model_inputs(const RowSpec& rows) {
-  std::vector<NamedSpec> inputs;
-  for (const FieldSpec& field : rows.fields) inputs.push_back({field.name, field.tensor()});
-  return inputs;
 }
 
 // The pass of the newest row of the batch, counted from 1.
@@ -63,6 +59,7 @@ struct Trainer::Impl {
 
   PipelineOptions pipeline_options();
   void build_model();
+  void build_validation(const OpRegistry& registry);
   void check_save() const;
   Spec kept_config() const;
   void begin(const TrainCallbacks& given);
@@ -76,6 +73,9 @@ struct Trainer::Impl {
   void load();
   void save(const std::string& path);
   void fill_report(const RowBlock& batch, Clock::time_point now);
+  bool validation_is_due() const;
+  void validate();
+  void end_validation(TrainResult& result);
   TrainResult result(std::string reason);
 
   const Port& input() const { return delivery->graph().output(); }
@@ -89,6 +89,7 @@ struct Trainer::Impl {
   std::unique_ptr<Delivery> delivery;
   std::optional<Model> model;  // made by build_model()
   std::unique_ptr<TrainStep> step;
+  std::unique_ptr<Validator> validator;  // with a key `validation`
   std::vector<std::string> warnings;
   std::atomic<bool> stopping{false};
 
@@ -101,6 +102,7 @@ struct Trainer::Impl {
   int64_t steps_done = 0, skipped_steps = 0;
   uint64_t rows_done = 0, rows_before_window = 0;
   int64_t last_batch = 0;
+  uint64_t last_epoch = 0, validated_updates = 0;
   StepReport report;
 };
 
@@ -115,7 +117,7 @@ PipelineOptions Trainer::Impl::pipeline_options() {
 void Trainer::Impl::build_model() {
   std::vector<std::string> names;
   model.emplace(Model::build(
-      {.layers = std::move(config.layers), .inputs = model_inputs(input().rows), .seed = config.seed}, context));
+      {.layers = std::move(config.layers), .inputs = named_specs(input().rows), .seed = config.seed}, context));
   for (const Model::Node& node : model->nodes()) names.push_back(node.name);
   complete_resolved(config, delivery->graph().resolved(), names);
   for (std::string& warning : model_warnings(config.resolved)) warnings.push_back(std::move(warning));
@@ -136,11 +138,35 @@ void Trainer::Impl::build_model() {
   }
 }
 
+void Trainer::Impl::build_validation(const OpRegistry& registry) {
+  if (!config.validation) return;
+  validator = std::make_unique<Validator>(ValidatorArgs{.config = config,
+                                                        .registry = registry,
+                                                        .model = *model,
+                                                        .context = context,
+                                                        .on_print = [this](std::string_view text) { log(text); }});
+  config.resolved.find("validation")->set("input", validator->input().resolved());
+  const InputFiles training = delivery->graph().files(), validating = validator->input().files();
+  for (const std::string& path : training.written) {
+    const std::string loss = would_overwrite(path, validating, {});
+    if (!loss.empty()) throw config.input.error(cat("writing ", quote(path, 4096), ' ', loss), "give it another name");
+  }
+  warnings.insert(warnings.end(), validator->warnings().begin(), validator->warnings().end());
+  if (config.save && config.save->optimizer && config.validation->keep_best) {
+    warnings.push_back("save keeps the optimizer's state of the last step beside the best validation's parameters");
+  }
+  const std::string shared = first_shared(training.read, validating.read);
+  if (shared.empty()) return;
+  warnings.push_back(cat("validation reads ", quote(shared, 4096),
+                         ", which the training reads, too: what was learned by ", "heart looks good there"));
+}
+
 // Finds out before the training that its model could not be kept.
 void Trainer::Impl::check_save() const {
   if (!config.save) return;
   const std::string& file = config.save->file;
-  const std::string loss = would_overwrite(file, delivery->graph().files(), config.written.place().file);
+  std::string loss = would_overwrite(file, delivery->graph().files(), config.written.place().file);
+  if (loss.empty() && validator) loss = would_overwrite(file, validator->input().files(), {});
   if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
   check_writable(file);
   to_yaml(kept_config());  // throws for texts that YAML cannot hold
@@ -170,6 +196,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   if (!device_warning.empty()) impl->warnings.push_back(std::move(device_warning));
   impl->build_model();
   impl->load();
+  impl->build_validation(catalog.ops);
   impl->check_save();
   return Trainer(std::move(impl));
 }
@@ -188,6 +215,7 @@ Trainer::~Trainer() = default;
 const Config& Trainer::config() const { return impl_->config; }
 Model& Trainer::model() { return *impl_->model; }
 const InputGraph& Trainer::input() const { return impl_->delivery->graph(); }
+const InputGraph* Trainer::validation_input() const { return impl_->validator ? &impl_->validator->input() : nullptr; }
 const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
 int64_t Trainer::steps() const { return impl_->steps_done; }
 
@@ -197,7 +225,7 @@ uint64_t Trainer::memory_bound() const {
   // The model, and its copy on the host when it is hashed or saved.
   const uint64_t model_bytes = 2 * impl.model->bytes();
   return impl.delivery->memory_bound() + model_bytes + impl.step->memory_bound(impl.input().batch_size) +
-         shared_gemm_bytes(impl.context.device());
+         (impl.validator ? impl.validator->memory_bound() : 0) + shared_gemm_bytes(impl.context.device());
 }
 
 void Trainer::Impl::begin(const TrainCallbacks& given) {
@@ -213,6 +241,7 @@ void Trainer::Impl::begin(const TrainCallbacks& given) {
   }
   for (const std::string& warning : warnings) log(cat("warning: ", warning));
   step->prepare(input().batch_size);
+  if (validator) validator->prepare();
   for (const NamedMetric& metric : config.metrics) report.metrics.emplace_back(metric.name, 0.0);
   started = window_began = progress_shown = Clock::now();
 }
@@ -237,6 +266,7 @@ void Trainer::Impl::train_on(const RowBlock& batch) {
   take_outcome(outcome, &batch);
   ++steps_done;
   last_batch = batch.size();
+  if (validator) last_epoch = epoch_of(batch);
   rows_done += static_cast<uint64_t>(batch.size());
   const bool log_now = callbacks.on_step && steps_done % config.train.log_every == 0;
   const Clock::time_point now = Clock::now();
@@ -326,8 +356,31 @@ void Trainer::Impl::fill_report(const RowBlock& batch, Clock::time_point now) {
   report.seconds = seconds_between(started, now);
 }
 
+bool Trainer::Impl::validation_is_due() const { return validator && steps_done % config.validation->every == 0; }
+
+void Trainer::Impl::validate() {
+  const Clock::time_point before = Clock::now();
+  const auto done = validator->run(steps_done, last_epoch);
+  validated_updates = step->updates();
+  if (done && callbacks.on_validation) callbacks.on_validation(*done);
+  window_began += Clock::now() - before;  // the rates of reports are those of the training
+}
+
+// The validation behind the last step, or the update behind it, and the best model where it is kept.
+void Trainer::Impl::end_validation(TrainResult& result) {
+  const bool up_to_date = validator->validated() == steps_done && validated_updates == step->updates();
+  if (!stopping.load() && steps_done > 0 && !up_to_date) validate();
+  if (!config.validation->keep_best) return;
+  result.best = validator->put_back_best();
+  if (!result.best && validator->validated() >= 0) {
+    log(cat("warning: no validation had a number for ", config.validation->watched(),
+            ": the model is that of the last step"));
+  }
+}
+
 TrainResult Trainer::Impl::result(std::string reason) {
   TrainResult out;
+  if (validator) end_validation(out);
   out.reason = std::move(reason);
   out.steps = steps_done;
   out.skipped_steps = static_cast<int64_t>(step->skipped());
@@ -357,6 +410,11 @@ TrainResult Trainer::Impl::train() {
       return result("end of data");
     }
     train_on(*batch);
+    if (validation_is_due()) validate();
+    if (validator && validator->gave_up() && !finished()) {
+      flush();
+      return result("no improvement");
+    }
   }
   flush();
   return result(finished() ? "steps" : "stopped");
@@ -376,6 +434,7 @@ TrainResult Trainer::run(const TrainCallbacks& callbacks) {
 void Trainer::stop() noexcept {
   impl_->stopping.store(true);
   impl_->delivery->stop();
+  if (impl_->validator) impl_->validator->stop();
 }
 
 void Trainer::save(const std::string& path) {

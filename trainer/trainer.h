@@ -25,6 +25,7 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/config.h"
+#include "millrace/trainer/validator.h"
 
 namespace millrace {
 
@@ -35,8 +36,6 @@ struct StartReport {
   int64_t batch_size = 0;
   std::optional<int64_t> steps;  // absent: until the data ends
 };
-
-using MetricValues = std::vector<std::pair<std::string, double>>;
 
 struct StepReport {
   int64_t step = 0;    // counted from 1
@@ -50,7 +49,7 @@ struct StepReport {
 };
 
 struct TrainResult {
-  std::string reason;  // "end of data", "steps" or "stopped"
+  std::string reason;  // "end of data", "steps", "no improvement" or "stopped"
   int64_t steps = 0;
   // Of these, steps that no update followed, as loss or gradient were not finite (train.on_nonfinite: skip).
   int64_t skipped_steps = 0;
@@ -60,8 +59,10 @@ struct TrainResult {
   int64_t last_batch = 0;  // rows of it; 0 when there was none
   double loss = 0;         // as the last step's report would say; NaN when there was no step
   MetricValues metrics;    // likewise
-  std::string weights;     // sha-256 over the parameters in model order, little-endian f32
-  std::string saved;       // the file of the key `save`; empty: the model was not saved
+  // With validation.keep_best: whose parameters the model has, unless no validation had a number.
+  std::optional<BestStep> best;
+  std::string weights;  // sha-256 over the parameters in model order, little-endian f32
+  std::string saved;    // the file of the key `save`; empty: the model was not saved
   double input_wait = 0;
   InputSummary input;
 };
@@ -71,7 +72,8 @@ struct TrainCallbacks {
   std::function<void(const StartReport&)> on_start = {};
   std::function<void(const StepReport&)> on_step = {};      // every log_every steps
   std::function<void(const StepReport&)> on_progress = {};  // at most about ten times a second
-  std::function<void(std::string_view)> on_log = {};        // warnings, bad rows, lines of `print`
+  std::function<void(const ValidationReport&)> on_validation = {};
+  std::function<void(std::string_view)> on_log = {};  // warnings, bad rows, lines of `print`
 };
 
 class Trainer {
@@ -88,18 +90,21 @@ class Trainer {
   const Config& config() const;
   Model& model();
   const InputGraph& input() const;
+  // What a validation reads; nullptr without the key `validation`.
+  const InputGraph* validation_input() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
   // Bytes of input graph, batches, model and plans at most (P5): the same before, during and after run(). Beside them
   // stands a fixed part: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
-  // Trains until the data or train.steps end, or stop(), then saves the model where the key `save` is set. Once: a
-  // second call throws InternalError, also when the first one failed. When an error is thrown, the model is as the last
-  // finished step left it, and steps() says how many there were.
+  // Trains until the data or train.steps end, or validation.patience, or stop(), then saves the model where the key
+  // `save` is set. Once: a second call throws InternalError, also when the first one failed. When an error is thrown,
+  // the model is as the last finished step left it, and steps() says how many there were.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
-  // Ends run() after the step that runs now; callbacks may call it too. Idempotent.
+  // Ends run() after the step that runs now, or in the middle of a validation, which then does not count, and without
+  // another one; callbacks may call it too. Idempotent.
   void stop() noexcept;
 
   // Writes the model with its resolved configuration to a temporary file, syncs and renames it.

@@ -116,6 +116,26 @@ TEST(Memory, StaysWithinTheBoundWithASmallerLastBatch) {
   }
 }
 
+TEST(Memory, StaysWithinTheBoundWithAValidation) {
+  const TempFolder folder;
+  const int64_t before = held_bytes();
+  begin_peak();
+  Trainer trainer = Trainer::from_spec(parse_yaml(
+      "seed: 1\ndevice: cpu\nthreads: 2\ninput: [{synthetic: {features: 600, rows: 640}}, {batch: {batch_size: 64}}]\n"
+      "model: [{dense: {units: 1000, activation: relu}}, {dense: {units: 1}}]\nloss: sigmoid_cross_entropy\n"
+      "metrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.01}}\nvalidation:\n"
+      "  input: [{synthetic: {features: 600, rows: 1100, name: other}}, {batch: {batch_size: 400}}]\n"
+      "  every: 3\n  keep_best: {metric: accuracy}\n",
+      "test.yaml"));
+  const auto bound = static_cast<int64_t>(trainer.memory_bound());
+  trainer.run();
+  trainer.save(folder.path("model.safetensors"));
+  const int64_t most = peak_bytes() - before;
+  EXPECT_LE(most, bound + kFixedBytes);
+  EXPECT_GE(most, bound / 2);
+  EXPECT_EQ(static_cast<int64_t>(trainer.memory_bound()), bound);
+}
+
 // P3: an executor starts or says why not, whichever of the caller's allocations fails. A thread that were left behind
 // would end the process.
 TEST(Allocation, AnExecutorThatCannotStartSaysSo) {

@@ -34,6 +34,7 @@ TEST(Config, HasEachDefault) {
   EXPECT_TRUE(config.metrics.empty());
   EXPECT_FALSE(config.train.steps.has_value());
   EXPECT_EQ(config.train.log_every, 100);
+  EXPECT_FALSE(config.validation.has_value());
   EXPECT_FALSE(config.save.has_value());
   EXPECT_EQ(to_yaml(config.resolved),
             "seed: 0\n"
@@ -54,7 +55,8 @@ TEST(Config, ReadsEveryKey) {
       "model:\n  - dense: {units: 3, activation: relu, name: hidden}\n  - relu\n  - dense: {from: [hidden, extra], "
       "units: 1}\n"
       "loss: {mse: {from: y, weight: w, scale: 2}}\nmetrics: [accuracy, accuracy]\n"
-      "optimizer: {sgd: {learning_rate: 0.1}}\ntrain: {steps: 5, log_every: 2}\nsave: m.safetensors\n");
+      "optimizer: {sgd: {learning_rate: 0.1}}\ntrain: {steps: 5, log_every: 2}\nvalidation: {input: [v], "
+      "every: 7, keep_best: {metric: accuracy_2}}\nsave: m.safetensors\n");
   EXPECT_EQ(config.seed, 23u);
   EXPECT_EQ(config.device, "cuda:1");
   EXPECT_EQ(config.threads, 4);
@@ -76,6 +78,9 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.metrics[1].name, "accuracy_2");
   EXPECT_NE(config.optimizer, nullptr);
   EXPECT_EQ(config.train.steps, 5);
+  ASSERT_TRUE(config.validation.has_value());
+  EXPECT_EQ(config.validation->every, 7);
+  EXPECT_EQ(config.validation->watched(), "accuracy_2");
   EXPECT_EQ(config.save->file, "m.safetensors");
 }
 
@@ -99,10 +104,11 @@ TEST(Config, ResolvedReadsBackTheSame) {
 TEST(Config, UnknownKeysAreErrorsWithTheNearest) {
   EXPECT_EQ(rejects("trian: {steps: 1}\n"), "f.yaml:6:1: unknown key trian; did you mean train?");
   EXPECT_EQ(rejects("train: {step: 1}\n"), "f.yaml:6:9: train: unknown key step; did you mean steps?");
+  EXPECT_EQ(rejects("evaluation: {}\n"), "f.yaml:6:1: unknown key evaluation; did you mean validation?");
   EXPECT_EQ(
-      rejects("validation: {}\n"),
-      "f.yaml:6:1: unknown key validation; the keys here are seed, device, threads, input, delivery, model, loss, "
-      "metrics, optimizer, train, load and save");
+      rejects("checkpoints: {}\n"),
+      "f.yaml:6:1: unknown key checkpoints; the keys here are seed, device, threads, input, delivery, model, loss, "
+      "metrics, optimizer, train, validation, load and save");
   EXPECT_EQ(rejects("delivery: {kind: feed, capcity: 5}\n"),
             "f.yaml:6:24: delivery: unknown key capcity; the keys here are kind");
   EXPECT_EQ(rejects("metrics: [accuracy: {x: 1}]\n"),

@@ -30,6 +30,7 @@ TEST(FilesInUse, ThatAreNotThereYet) {
   EXPECT_TRUE(same_file(folder.path("d/new"), folder.path("to_d/../d/./new")));
   EXPECT_FALSE(same_file(folder.path("d/new"), folder.path("new")));
   EXPECT_TRUE(same_file("no-such-file-here", "./no-such-file-here"));
+  EXPECT_FALSE(same_file("no-such-file-here", ""));
 }
 
 TEST(FilesInUse, AreNotWrittenOver) {
@@ -44,6 +45,18 @@ TEST(FilesInUse, AreNotWrittenOver) {
             cat("would overwrite ", quote(bad, 4096), ", which this run writes"));
   EXPECT_EQ(would_overwrite(folder.path("m.safetensors"), files, config), "");
   EXPECT_EQ(would_overwrite(folder.write("old.safetensors", "x"), files, config), "");
+}
+
+TEST(FilesInUse, FindsAFileOfTwoLists) {
+  const TempFolder folder;
+  const std::string a = folder.write("a.csv", "1\n"), b = folder.write("b.csv", "1\n");
+  const std::string link = folder.path("link.csv");
+  std::filesystem::create_symlink("a.csv", link);
+  const std::vector<std::string> both = {a, b}, linked = {folder.path("none"), link}, other = {b};
+  EXPECT_EQ(first_shared(both, linked), link);
+  EXPECT_EQ(first_shared(linked, both), a);
+  EXPECT_EQ(first_shared(linked, other), "");
+  EXPECT_EQ(first_shared({}, other), "");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace millrace::cli {
 int run_check(const Arguments& arguments, Session& session) {
   Trainer trainer = Trainer::from_spec(read_configuration(arguments));
   trainer.input().check_files();
+  if (const InputGraph* validation = trainer.validation_input()) validation->check_files();
   const Port& port = trainer.input().output();
   const CheckReport report{.rows = port.rows.text(),
                            .batch_size = port.batch_size,

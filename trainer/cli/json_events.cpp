@@ -1,7 +1,5 @@
 #include "millrace/trainer/cli/json_events.h"
 
-#include "millrace/trainer/cli/json_text.h"
-
 namespace millrace::cli {
 
 namespace {
@@ -17,13 +15,13 @@ std::string ended(JsonText& json) {
   return json.text() + '\n';
 }
 
+}  // namespace
+
 void add_metrics(JsonText& json, const MetricValues& metrics) {
   json.key("metrics").open('{');
   for (const auto& [name, value] : metrics) json.key(name).value(value);
   json.close('}');
 }
-
-}  // namespace
 
 std::string start_event(const StartReport& start) {
   JsonText json = event("start");
@@ -41,6 +39,15 @@ std::string step_event(const StepReport& step) {
   return ended(json);
 }
 
+std::string validation_event(const ValidationReport& report) {
+  JsonText json = event("validation");
+  json.key("step").value(report.step).key("epoch").value(report.epoch).key("rows").value(report.rows);
+  json.key("loss").value(report.loss);
+  add_metrics(json, report.metrics);
+  json.key("best").value(report.best).key("seconds").value(report.seconds);
+  return ended(json);
+}
+
 std::string done_event(const TrainResult& result) {
   JsonText json = event("done");
   json.key("reason").value(result.reason).key("steps").value(result.steps).key("rows").value(result.rows);
@@ -49,6 +56,10 @@ std::string done_event(const TrainResult& result) {
   add_metrics(json, result.metrics);
   json.key("skipped_steps").value(result.skipped_steps);
   json.key("dropped").value(dropped_rows(result.input)).key("bad").value(result.input.bad_rows);
+  if (result.best) {
+    json.key("best").open('{').key("step").value(result.best->step).key("metric").value(result.best->metric);
+    json.key("value").value(result.best->value).close('}');
+  }
   json.key("weights").value(result.weights);
   return ended(json);
 }

@@ -1,16 +1,21 @@
-// The events of a training as JSON, one line each: start, step, done. Pure functions.
+// The events of a training as JSON, one line each: start, step, validation, done. Pure functions.
 #pragma once
 
 #include <string>
 
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/cli/json_text.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::cli {
 
 std::string start_event(const StartReport& start);
 std::string step_event(const StepReport& step);
+std::string validation_event(const ValidationReport& report);
 std::string done_event(const TrainResult& result);
+
+// {"accuracy":0.81} as the value of the key "metrics".
+void add_metrics(JsonText& json, const MetricValues& metrics);
 
 // Rows left out by name, all causes together; bad rows are counted apart.
 uint64_t dropped_rows(const InputSummary& input);

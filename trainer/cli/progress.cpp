@@ -36,6 +36,14 @@ std::string live_line(const StepReport& report, std::optional<int64_t> steps) {
   return line(at, report);
 }
 
+std::string validation_line(const ValidationReport& report) {
+  std::string out = fmt::format("step {}  validation loss {}", report.step, format_value(report.loss));
+  if (!report.metrics.empty()) out += cat("  ", metrics_text(report.metrics));
+  out += cat("  ", count_of(static_cast<int64_t>(report.rows), "row"));
+  if (report.best) out += "  best";
+  return out;
+}
+
 void Progress::step(const StepReport& report) {
   if (style_ == ProgressStyle::lines) write_to_stderr(cat(progress_line(report), '\n'));
 }
@@ -47,6 +55,8 @@ void Progress::live(const StepReport& report) {
   write_to_stderr(cat('\r', cut_to_width(live_line(report, steps_), width), "\x1b[K"));
   shown_ = true;
 }
+
+void Progress::validation(const ValidationReport& report) { log(validation_line(report)); }
 
 void Progress::log(std::string_view text) {
   if (style_ == ProgressStyle::none) return;

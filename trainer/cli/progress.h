@@ -27,6 +27,8 @@ class Progress {
   void step(const StepReport& report);
   // The live line, or nothing.
   void live(const StepReport& report);
+  // A line of its own, also beside a live line.
+  void validation(const ValidationReport& report);
   // A line of its own: warnings, bad rows, what `print` prints.
   void log(std::string_view text);
   void clear();
@@ -41,5 +43,7 @@ class Progress {
 std::string progress_line(const StepReport& report);
 // The same with "step 20/1000  1 min 38 s left" where the number of steps is known.
 std::string live_line(const StepReport& report, std::optional<int64_t> steps);
+// "step 200  validation loss 0.43  accuracy 0.81  1000 rows  best".
+std::string validation_line(const ValidationReport& report);
 
 }  // namespace millrace::cli

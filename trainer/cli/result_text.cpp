@@ -29,6 +29,10 @@ std::string result_text(const TrainResult& result) {
   if (result.skipped_steps > 0) {
     out += cat("\nskipped: ", count_of(result.skipped_steps, "step"), " whose loss or gradient was not finite");
   }
+  if (result.best) {
+    out += fmt::format("\nbest: step {}  {} {}  (the model's parameters)", result.best->step, result.best->metric,
+                       format_value(result.best->value));
+  }
   out += cat('\n', left_out_text(result.input), "\nweights: ", result.weights, '\n');
   if (result.saved.empty()) {
     out += "model: not kept; --save FILE or the key save keeps it\n";

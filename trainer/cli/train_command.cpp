@@ -38,6 +38,10 @@ TrainCallbacks callbacks(bool json, Progress& progress, Output& out) {
   if (progress.style() == ProgressStyle::live) {
     callbacks.on_progress = [&progress](const StepReport& report) { progress.live(report); };
   }
+  callbacks.on_validation = [&progress, event](const ValidationReport& report) {
+    progress.validation(report);
+    event(validation_event(report));
+  };
   callbacks.on_log = [&progress](std::string_view text) { progress.log(text); };
   return callbacks;
 }

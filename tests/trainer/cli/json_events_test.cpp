@@ -30,6 +30,28 @@ TEST(JsonEventsTest, Step) {
             "\"rows_per_s\":12345.5,\"input_wait\":0.03}\n");
 }
 
+TEST(JsonEventsTest, Validation) {
+  const ValidationReport report{.step = 200,
+                                .epoch = 2,
+                                .rows = 1000,
+                                .loss = 0.43,
+                                .metrics = {{"accuracy", 0.81}},
+                                .best = true,
+                                .seconds = 0.25};
+  EXPECT_EQ(validation_event(report),
+            "{\"v\":1,\"event\":\"validation\",\"step\":200,\"epoch\":2,\"rows\":1000,\"loss\":0.43,"
+            "\"metrics\":{\"accuracy\":0.81},\"best\":true,\"seconds\":0.25}\n");
+}
+
+TEST(JsonEventsTest, DoneNamesTheBestModel) {
+  TrainResult result;
+  EXPECT_EQ(done_event(result).find("best"), std::string::npos);
+  result.best = BestStep{.step = 200, .metric = "accuracy", .value = 0.81};
+  EXPECT_NE(done_event(result).find(",\"best\":{\"step\":200,\"metric\":\"accuracy\",\"value\":0.81},\"weights\":"),
+            std::string::npos)
+      << done_event(result);
+}
+
 TEST(JsonEventsTest, Done) {
   TrainResult result;
   result.reason = "end of data";

@@ -39,5 +39,14 @@ TEST(ProgressTest, LiveLineWithoutKnownEndIsTheLogLine) {
   EXPECT_EQ(live_line(example(), std::nullopt), progress_line(example()));
 }
 
+TEST(ProgressTest, ValidationLine) {
+  ValidationReport report{.step = 200, .rows = 1000, .loss = 0.43, .metrics = {{"accuracy", 0.81}}, .best = true};
+  EXPECT_EQ(validation_line(report), "step 200  validation loss 0.43  accuracy 0.81  1000 rows  best");
+  report.best = false;
+  report.metrics.clear();
+  report.rows = 1;
+  EXPECT_EQ(validation_line(report), "step 200  validation loss 0.43  1 row");
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -36,6 +36,14 @@ TEST(ResultTextTest, SaysHowToKeepAModelThatWasNot) {
   EXPECT_TRUE(text.ends_with("model: not kept; --save FILE or the key save keeps it\n")) << text;
 }
 
+TEST(ResultTextTest, SaysWhichModelWasKept) {
+  TrainResult result = example();
+  result.best = BestStep{.step = 100, .metric = "accuracy", .value = 0.8123456};
+  const std::string text = result_text(result);
+  EXPECT_NE(text.find("\nbest: step 100  accuracy 0.8123  (the model's parameters)\nleft out: "), std::string::npos)
+      << text;
+}
+
 TEST(ResultTextTest, RunWithoutABatchHasNoLastBatch) {
   TrainResult result;
   result.reason = "end of data";

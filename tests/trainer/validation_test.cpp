@@ -1,0 +1,87 @@
+#include "millrace/trainer/validation.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/yaml_writer.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+const std::vector<std::string> kMetrics = {"accuracy", "mae_2"};
+
+ValidationOptions read(const std::string& text, Spec* resolved = nullptr) {
+  Spec ignored;
+  Spec node = parse_yaml(text, "f.yaml");
+  node.set_path("validation");
+  return read_validation(node, kMetrics, resolved != nullptr ? *resolved : ignored);
+}
+std::string rejects(const std::string& text) {
+  return error_of<ConfigError>([&] { read(text); });
+}
+
+TEST(Validation, HasEachDefault) {
+  Spec resolved;
+  const ValidationOptions options = read("input: [a]\n", &resolved);
+  EXPECT_EQ(options.every, 1000);
+  EXPECT_FALSE(options.keep_best.has_value());
+  EXPECT_FALSE(options.patience.has_value());
+  EXPECT_EQ(options.watched(), "loss");
+  EXPECT_FALSE(options.more_is_better());
+  EXPECT_EQ(to_yaml(resolved), "input: [a]\nevery: 1000\n");
+}
+
+TEST(Validation, ReadsEveryKey) {
+  Spec resolved;
+  const ValidationOptions options =
+      read("input: [a, b]\nevery: 20\nkeep_best: {metric: accuracy, mode: min}\npatience: 3\n", &resolved);
+  EXPECT_EQ(options.input.size(), 2u);
+  EXPECT_EQ(options.every, 20);
+  EXPECT_EQ(options.watched(), "accuracy");
+  EXPECT_FALSE(options.more_is_better());
+  EXPECT_EQ(options.patience, 3);
+  const std::string text = to_yaml(resolved);
+  EXPECT_EQ(to_yaml((read(text, &resolved), resolved)), text);
+}
+
+TEST(Validation, WhatIsBetterGoesByTheName) {
+  const auto more_is_better = [](const std::string& keep_best) {
+    return read("input: [a]\nkeep_best: " + keep_best + "\n").more_is_better();
+  };
+  EXPECT_FALSE(more_is_better("{}"));
+  EXPECT_FALSE(more_is_better("{metric: loss}"));
+  EXPECT_TRUE(more_is_better("{metric: accuracy}"));
+  EXPECT_FALSE(more_is_better("{metric: mae_2}"));
+  EXPECT_TRUE(more_is_better("{metric: mae_2, mode: max}"));
+  for (const char* name : {"mse", "rmse", "mae", "rmse_3"}) {
+    ValidationOptions options;
+    options.keep_best = KeepBestOptions{.metric = name};
+    EXPECT_FALSE(options.more_is_better()) << name;
+  }
+  for (const char* name : {"auc", "r2", "r2_2", "top_5", "mse_"}) {
+    ValidationOptions options;
+    options.keep_best = KeepBestOptions{.metric = name};
+    EXPECT_TRUE(options.more_is_better()) << name;
+  }
+}
+
+TEST(Validation, RejectsWhatMakesNoSense) {
+  EXPECT_EQ(rejects("every: 5\n"),
+            "f.yaml:1:1: validation: the key input is required (map); input: the ops that give the rows; read once "
+            "each time, in order");
+  EXPECT_EQ(rejects("input: []\n"), "f.yaml:1:8: validation.input: expected at least one item, got an empty list");
+  EXPECT_EQ(rejects("input: [a]\nevery: 0\n"), "f.yaml:2:8: validation.every: expected at least 1, got 0");
+  EXPECT_EQ(rejects("input: [a]\npatience: 0\n"), "f.yaml:2:11: validation.patience: expected at least 1, got 0");
+  EXPECT_EQ(rejects("input: [a]\nkeep_best: {metric: acuracy}\n"),
+            "f.yaml:2:21: validation.keep_best.metric: there is no metric \"acuracy\"; did you mean accuracy?");
+  EXPECT_EQ(rejects("input: [a]\nkeep_best: {metric: gini}\n"),
+            "f.yaml:2:21: validation.keep_best.metric: there is no metric \"gini\"; there is loss, accuracy and mae_2; "
+            "others are named under metrics");
+  EXPECT_EQ(rejects("input: [a]\nkeep_best: {mode: least}\n"),
+            "f.yaml:2:19: validation.keep_best.mode: expected auto, min or max, got \"least\"");
+  EXPECT_EQ(rejects("input: [a]\nkeep_last: {}\n").substr(0, 50), "f.yaml:2:1: validation: unknown key keep_last; did");
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,54 @@
+// The configuration's key `validation`: rows that are never trained on, when they are looked at, and what follows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/options.h"
+
+namespace millrace {
+
+enum class BestMode : uint8_t { automatic, min, max };
+template <>
+struct EnumNames<BestMode> {
+  static constexpr std::pair<std::string_view, BestMode> kNames[] = {
+      {"auto", BestMode::automatic}, {"min", BestMode::min}, {"max", BestMode::max}};
+};
+
+struct KeepBestOptions {
+  std::string metric = "loss";
+  BestMode mode = BestMode::automatic;
+
+  void declare(OptionReader& o);
+};
+
+template <>
+struct OptionType<KeepBestOptions> {
+  static KeepBestOptions read(const Spec& spec) { return read_options<KeepBestOptions>(spec); }
+  static Spec write(const KeepBestOptions& value);
+  static std::string type() { return "{metric, mode}"; }
+};
+
+struct ValidationOptions {
+  Spec input;  // the list of ops, as written; read in pass mode (pass_input.h)
+  int64_t every = 1000;
+  std::optional<KeepBestOptions> keep_best;
+  std::optional<int64_t> patience;
+
+  void declare(OptionReader& o);
+
+  // What decides which validation is the best: that of keep_best, else the loss.
+  std::string watched() const { return keep_best ? keep_best->metric : "loss"; }
+  // Whether more of it is better. auto goes by the name of its kind: less is better of loss, mse, rmse and mae, more of
+  // anything else.
+  bool more_is_better() const;
+};
+
+// `metrics` are the names of the configuration's; `resolved` receives every option. Throws ConfigError.
+ValidationOptions read_validation(const Spec& node, const std::vector<std::string>& metrics, Spec& resolved);
+
+}  // namespace millrace

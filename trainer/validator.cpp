@@ -1,0 +1,218 @@
+#include "millrace/trainer/validator.h"
+
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/pass_input.h"
+
+namespace millrace {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Parameters and states as they were at one time, on the model's device.
+class ModelCopy {
+ public:
+  ModelCopy(Model& model, Context& context)
+      : model_(model), context_(context), parameters_(context.device(), model.parameter_block().bytes()) {
+    for (size_t i = 0; i < model.states().size(); ++i) states_.emplace_back(context.device(), model.state(i).bytes());
+  }
+
+  void take() {
+    copy(parameters_.data(), model_.parameter_block().data(), parameters_.bytes());
+    for (size_t i = 0; i < states_.size(); ++i) copy(states_[i].data(), model_.state(i).data(), states_[i].bytes());
+    context_.synchronize();
+  }
+  void give_back() {
+    copy(model_.parameter_block().data(), parameters_.data(), parameters_.bytes());
+    for (size_t i = 0; i < states_.size(); ++i) copy(model_.state(i).data(), states_[i].data(), states_[i].bytes());
+    context_.synchronize();
+  }
+
+ private:
+  void copy(void* to, const void* from, size_t bytes) { context_.copy(to, from, bytes); }
+
+  Model& model_;
+  Context& context_;
+  Memory parameters_;
+  std::vector<Memory> states_;
+};
+
+}  // namespace
+
+struct Validator::Impl {
+  explicit Impl(const ValidatorArgs& args);
+  InputGraph build() const {
+    return build_pass(
+        pass,
+        {.list = pass.list, .registry = registry, .seed = config.seed, .config_file = config.written.place().file});
+  }
+  InputGraph build_again() const;
+  void make_evaluator();
+  bool evaluate();
+  void judge(ValidationReport& report);
+
+  const Config& config;
+  const ValidationOptions& options;
+  const OpRegistry registry;
+  Model& model;
+  Context& context;
+  const std::function<void(std::string_view)> on_print;
+  const PassInput pass;
+  const InputGraph graph;
+  const std::string watched;
+  const bool more_is_better;
+  std::vector<std::string> warnings;
+  std::unique_ptr<Evaluator> evaluator;
+  std::optional<ModelCopy> best_model;  // with keep_best
+
+  int64_t validated = -1;
+  std::optional<BestStep> best;
+  int64_t without_improvement = 0;
+
+  std::mutex mutex;
+  bool stopped = false;         // guarded by mutex
+  Pipeline* running = nullptr;  // guarded by mutex
+};
+
+Validator::Impl::Impl(const ValidatorArgs& args)
+    : config(args.config),
+      options(*args.config.validation),
+      registry(args.registry),
+      model(args.model),
+      context(args.context),
+      on_print(args.on_print),
+      pass(pass_input({.input = options.input, .registry = registry})),
+      graph(build()),
+      watched(options.watched()),
+      more_is_better(options.more_is_better()) {
+  if (!pass.left_out.empty()) {
+    warnings.push_back(cat("validation reads its rows once, in order, and leaves out ", join(pass.left_out)));
+  }
+  for (const std::string& warning : graph.warnings()) warnings.push_back(cat("validation: ", warning));
+  make_evaluator();
+  if (options.keep_best) best_model.emplace(model, context);
+}
+
+void Validator::Impl::make_evaluator() {
+  try {
+    evaluator = std::make_unique<Evaluator>(EvaluatorArgs{.model = model,
+                                                          .context = context,
+                                                          .rows = graph.output().rows,
+                                                          .loss = config.loss.loss.get(),
+                                                          .label = config.loss.label,
+                                                          .weight = config.loss.weight,
+                                                          .metrics = &config.metrics});
+  } catch (ConfigError& error) {
+    error.add_context(options.input.path());
+    error.set_place(options.input.place());
+    throw;
+  }
+}
+
+// What was there before the first step and is gone now is a failure of the run.
+InputGraph Validator::Impl::build_again() const {
+  try {
+    return build();
+  } catch (const MissingError& error) {
+    throw IoError(error.message(), error.place(), error.hint());
+  }
+}
+
+// Adds every row to the evaluator. False when stopped.
+bool Validator::Impl::evaluate() {
+  evaluator->reset();
+  PipelineOptions pipeline_options;
+  pipeline_options.executor = &context.executor();
+  pipeline_options.on_print = on_print;
+  pipeline_options.reader = context.device();
+  Pipeline pipeline(build_again(), std::move(pipeline_options));
+  RowBlock batch = pipeline.make_slot();
+  struct Registered {
+    Registered(Impl& owner, Pipeline& pipeline) : impl(owner) {
+      const std::lock_guard lock(impl.mutex);
+      impl.running = &pipeline;
+      if (impl.stopped) pipeline.cancel();
+    }
+    ~Registered() {
+      const std::lock_guard lock(impl.mutex);
+      impl.running = nullptr;
+    }
+    Impl& impl;
+  } const registered(*this, pipeline);
+  try {
+    while (pipeline.next(batch) > 0) context.executor().run([&] { evaluator->add(batch); });
+  } catch (DataError& error) {
+    if (evaluator->error_row() >= 0) error.set_place(pipeline.place(batch.id(evaluator->error_row())));
+    throw;
+  }
+  return !pipeline.cancelled();
+}
+
+// Finds out whether it is the best one so far. NaN never is.
+void Validator::Impl::judge(ValidationReport& report) {
+  double value = report.loss;
+  for (const auto& [name, metric] : report.metrics) {
+    if (name == watched) value = metric;
+  }
+  report.best = !std::isnan(value) && (!best || (more_is_better ? value > best->value : value < best->value));
+  without_improvement = report.best ? 0 : without_improvement + 1;
+  if (!report.best) return;
+  best = {report.step, watched, value};
+  if (best_model) best_model->take();
+}
+
+Validator::Validator(const ValidatorArgs& args) : impl_(std::make_unique<Impl>(args)) {}
+Validator::~Validator() = default;
+
+const InputGraph& Validator::input() const { return impl_->graph; }
+const std::vector<std::string>& Validator::warnings() const { return impl_->warnings; }
+
+uint64_t Validator::memory_bound() {
+  const Port& output = impl_->graph.output();
+  const auto rows = static_cast<uint64_t>(output.batch_size);
+  return impl_->graph.memory_bound(impl_->context.executor().threads()) +
+         rows * (output.rows.row_bytes() + sizeof(RowId)) + impl_->evaluator->memory_bound(output.batch_size) +
+         (impl_->best_model ? impl_->model.bytes() : 0);
+}
+
+void Validator::prepare() { impl_->evaluator->memory_bound(impl_->graph.output().batch_size); }
+
+std::optional<ValidationReport> Validator::run(int64_t step, uint64_t epoch) {
+  const Clock::time_point start = Clock::now();
+  if (!impl_->evaluate()) return {};
+  ValidationReport report;
+  report.step = impl_->validated = step;
+  report.epoch = epoch;
+  report.rows = impl_->evaluator->rows();
+  report.loss = impl_->evaluator->loss();
+  report.metrics = impl_->evaluator->metrics();
+  impl_->judge(report);
+  report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return report;
+}
+
+int64_t Validator::validated() const { return impl_->validated; }
+
+bool Validator::gave_up() const {
+  return impl_->options.patience && impl_->without_improvement >= *impl_->options.patience;
+}
+
+std::optional<BestStep> Validator::put_back_best() {
+  if (!impl_->best || !impl_->best_model) return {};
+  impl_->best_model->give_back();
+  return impl_->best;
+}
+
+void Validator::stop() noexcept {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->stopped = true;
+  if (impl_->running != nullptr) impl_->running->cancel();
+}
+
+}  // namespace millrace
