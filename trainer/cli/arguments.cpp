@@ -25,9 +25,13 @@ class Parser {
 
  private:
   CLI::App& add_command(CLI::App& parent, Command command, const std::string& name);
+  void add_set(CLI::App& app);
   void add_config(CLI::App& app);
   void add_training(CLI::App& app);
   void add_input();
+  void add_model(CLI::App& app);
+  void add_evaluate();
+  void add_predict();
   void add_generate();
   void text(CLI::App& app, const std::string& name, std::string& value, const char* type, const char* doc);
   void number(CLI::App& app, const std::string& name, const char* doc);
@@ -38,6 +42,9 @@ class Parser {
   void check_explain() const;
   void read_numbers(const CLI::App& app);
   void read_config(const CLI::App& app);
+  void read_formats();
+  void check_model(const CLI::App& app) const;
+  void check_overrides() const;
 
   CLI::App app_{"", "trainer"};
   Arguments out_;
@@ -62,6 +69,8 @@ Parser::Parser() {
   check.add_flag("--print", out_.print, "print the configuration with every default");
   check.add_flag("--json", out_.json, "print the report as one line of JSON");
   add_input();
+  add_evaluate();
+  add_predict();
   add_generate();
   add_command(app_, Command::ops, "ops").add_option("NAME", out_.name, "only this op");
   add_command(app_, Command::layers, "layers")
@@ -86,6 +95,10 @@ void Parser::number(CLI::App& app, const std::string& name, const char* doc) {
 void Parser::add_config(CLI::App& app) {
   app.add_option("FILE", file_, "the configuration, instead of --config");
   text(app, "--config", out_.config, "FILE", "the configuration, a YAML file");
+  add_set(app);
+}
+
+void Parser::add_set(CLI::App& app) {
   app.add_option("--set", out_.overrides, "set a key of the configuration; may be repeated")
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false)
@@ -107,6 +120,30 @@ void Parser::add_input() {
   text(app, "--out", out_.out, "FILE", "write the batches to FILE instead of standard output");
   app.add_flag("--json", out_.json, "end with exact counts as a line of JSON on standard output");
   number(app, "explain", "print file and line of every row of step N (from 1), nothing else");
+}
+
+void Parser::add_model(CLI::App& app) {
+  text(app, "--model", out_.model, "FILE", "the model, as a training saved it");
+  app.add_option("--data", out_.data, "the files to read, a path or a pattern; may be repeated")
+      ->type_name("GLOB")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_set(app);
+}
+
+void Parser::add_evaluate() {
+  CLI::App& app = add_command(app_, Command::evaluate, "evaluate");
+  add_model(app);
+  app.add_flag("--json", out_.json, "print the result as one line of JSON");
+  app.add_flag("-q,--quiet", out_.quiet, "no warnings");
+}
+
+void Parser::add_predict() {
+  CLI::App& app = add_command(app_, Command::predict, "predict");
+  add_model(app);
+  text(app, "--out", out_.out, "FILE", "write to FILE, which appears whole or not at all, instead of standard output");
+  text(app, "--format", format_, "FORMAT", "csv (the default) or jsonl");
+  app.add_flag("--raw", out_.raw, "the model's outputs as they are, no classes and probabilities");
 }
 
 void Parser::add_generate() {
@@ -162,14 +199,26 @@ Arguments Parser::parse(std::span<const std::string> words) {
   read_numbers(selected);
   check_explain();
   read_config(selected);
-  if (!format_.empty()) {
-    try {
-      out_.format = OptionType<BatchFormat>::read(Spec::of(format_));
-    } catch (const ConfigError& error) {
-      throw UsageError(cat("--format: unknown format ", quote(format_)), {}, "jsonl, csv or none");
-    }
-  }
+  check_model(selected);
+  check_overrides();
+  read_formats();
   return out_;
+}
+
+void Parser::read_formats() {
+  if (format_.empty()) return;
+  const bool predicts = out_.command == Command::predict;
+  try {
+    const Spec format = Spec::of(format_);
+    if (predicts) {
+      out_.prediction_format = OptionType<PredictionFormat>::read(format);
+    } else {
+      out_.format = OptionType<BatchFormat>::read(format);
+    }
+  } catch (const ConfigError&) {
+    throw UsageError(cat("--format: unknown format ", quote(format_)), {},
+                     predicts ? "csv or jsonl" : "jsonl, csv or none");
+  }
 }
 
 // Names of the options and subcommands that fit here, for hints.
@@ -222,7 +271,8 @@ void Parser::check_words(const CLI::App& app) const {
                      suggestion(word, known_words(app, false), help_command(app) + " shows the usage"));
   }
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_type_size() != 0 && option->count() > 1 && option->get_single_name() != "set") {
+    const bool may_repeat = option->get_single_name() == "set" || option->get_single_name() == "data";
+    if (option->get_type_size() != 0 && option->count() > 1 && !may_repeat) {
       throw UsageError(cat(option->get_name(), " is given twice"));
     }
   }
@@ -278,6 +328,16 @@ void Parser::read_config(const CLI::App& app) {
   if (out_.config.empty()) out_.config = file_;
   const std::string name = &app == &app_ ? "trainer" : cat("trainer ", app.get_name());
   if (out_.config.empty()) throw UsageError("no configuration is given", {}, cat(name, " --config FILE"));
+}
+
+void Parser::check_model(const CLI::App& app) const {
+  if (app.get_option_no_throw("--model") == nullptr) return;
+  const std::string usage = cat("trainer ", app.get_name(), " --model FILE --data GLOB");
+  if (out_.model.empty()) throw UsageError("no model is given", {}, usage);
+  if (out_.data.empty()) throw UsageError("no data are given", {}, usage);
+}
+
+void Parser::check_overrides() const {
   for (const std::string& setting : out_.overrides) {
     if (setting.find('=') == std::string::npos || setting.front() == '=') {
       throw UsageError(cat("--set ", quote(setting), ": expected PATH=VALUE"), {}, "for example --set train.steps=5");

@@ -14,14 +14,33 @@
 namespace millrace {
 
 namespace cli {
-enum class Command : uint8_t { nothing, help, version, train, check, input, generate_sum, ops, layers };
+enum class Command : uint8_t {
+  nothing,
+  help,
+  version,
+  train,
+  check,
+  input,
+  evaluate,
+  predict,
+  generate_sum,
+  ops,
+  layers
+};
 enum class BatchFormat : uint8_t { jsonl, csv, none };
+enum class PredictionFormat : uint8_t { csv, jsonl };
 }  // namespace cli
 
 template <>
 struct EnumNames<cli::BatchFormat> {
   static constexpr std::pair<std::string_view, cli::BatchFormat> kNames[] = {
       {"jsonl", cli::BatchFormat::jsonl}, {"csv", cli::BatchFormat::csv}, {"none", cli::BatchFormat::none}};
+};
+
+template <>
+struct EnumNames<cli::PredictionFormat> {
+  static constexpr std::pair<std::string_view, cli::PredictionFormat> kNames[] = {
+      {"csv", cli::PredictionFormat::csv}, {"jsonl", cli::PredictionFormat::jsonl}};
 };
 
 namespace cli {
@@ -42,6 +61,11 @@ struct Arguments {
   std::optional<int64_t> explain;
   BatchFormat format = BatchFormat::jsonl;
   std::string out;
+
+  std::string model;
+  std::vector<std::string> data;
+  PredictionFormat prediction_format = PredictionFormat::csv;
+  bool raw = false;
 
   int64_t files = 20;
   int64_t rows = 100;

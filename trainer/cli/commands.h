@@ -9,6 +9,8 @@ namespace millrace::cli {
 int run_train(const Arguments& arguments, Session& session);
 int run_check(const Arguments& arguments, Session& session);
 int run_input(const Arguments& arguments, Session& session);
+int run_evaluate(const Arguments& arguments, Session& session);
+int run_predict(const Arguments& arguments, Session& session);
 int run_generate_sum(const Arguments& arguments, Session& session);
 int run_ops(const Arguments& arguments, Session& session);
 int run_layers(const Arguments& arguments, Session& session);

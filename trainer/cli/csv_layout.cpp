@@ -1,12 +1,10 @@
 #include "millrace/trainer/cli/csv_layout.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <type_traits>
 
 #include "millrace/core/text.h"
 #include "millrace/trainer/cli/field_values.h"
+#include "millrace/trainer/cli/number_format.h"
 
 namespace millrace::cli {
 
@@ -65,8 +63,16 @@ std::vector<CsvColumn> as_decoded(const TextColumns& from, const std::vector<std
   return out;
 }
 
-// Appends a field; `first` of its line. It is quoted where it would be read as something else.
-void append_field(std::string& out, std::string_view text, const CsvDialect& dialect, bool first) {
+// Whether every number may be written as it is.
+bool numbers_are_plain(const CsvDialect& dialect) {
+  const auto in_numbers = [](char c) { return kNumberBytes.find(c) != kNumberBytes.npos; };
+  return !in_numbers(dialect.delimiter) && !(dialect.quote && in_numbers(*dialect.quote)) &&
+         !(dialect.comment && in_numbers(*dialect.comment));
+}
+
+}  // namespace
+
+void append_csv_field(std::string& out, std::string_view text, const CsvDialect& dialect, bool first) {
   const bool plain = text.find_first_of("\r\n") == text.npos && text.find(dialect.delimiter) == text.npos &&
                      (!dialect.quote || text.find(*dialect.quote) == text.npos) &&
                      !(first && dialect.comment && text.starts_with(*dialect.comment));
@@ -81,25 +87,6 @@ void append_field(std::string& out, std::string_view text, const CsvDialect& dia
   }
   out += *dialect.quote;
 }
-
-// Whether every number may be written as it is.
-bool numbers_are_plain(const CsvDialect& dialect) {
-  const auto in_numbers = [](char c) { return kNumberBytes.find(c) != kNumberBytes.npos; };
-  return !in_numbers(dialect.delimiter) && !(dialect.quote && in_numbers(*dialect.quote)) &&
-         !(dialect.comment && in_numbers(*dialect.comment));
-}
-
-template <class T>
-std::string_view number_text(T value, std::span<char> buffer) {
-  if constexpr (std::is_floating_point_v<T>) {
-    // The sign of a NaN is no part of the value, and its shortest text would have one.
-    if (std::isnan(value)) return "nan";
-  }
-  const char* end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), static_cast<size_t>(end - buffer.data())};
-}
-
-}  // namespace
 
 CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows) {
   CsvLayout layout;
@@ -119,7 +106,7 @@ std::string csv_head(const CsvLayout& layout) {
   if (!layout.header) return out;
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     if (i > 0) out += layout.dialect.delimiter;
-    append_field(out, layout.columns[i].name, layout.dialect, i == 0);
+    append_csv_field(out, layout.columns[i].name, layout.dialect, i == 0);
   }
   return out + '\n';
 }
@@ -133,11 +120,11 @@ void append_csv(std::string& out, const CsvLayout& layout, const RowBlock& batch
       const CsvColumn& column = layout.columns[i];
       if (column.field < 0) continue;
       with_values(batch, static_cast<size_t>(column.field), row, [&](const auto* values) {
-        const std::string_view text = number_text(values[column.element], buffer);
+        const std::string_view text = shortest_text(values[column.element], buffer);
         if (plain) {
           out += text;
         } else {
-          append_field(out, text, layout.dialect, i == 0);
+          append_csv_field(out, text, layout.dialect, i == 0);
         }
       });
     }

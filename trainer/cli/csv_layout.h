@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/input/csv/csv_dialect.h"
@@ -29,6 +30,9 @@ struct CsvLayout {
 // no CSV, the fields stand side by side,
 // with a header.
 CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows);
+
+// Appends a field; `first` of its line. It is quoted where it would be read as something else.
+void append_csv_field(std::string& out, std::string_view text, const CsvDialect& dialect, bool first);
 
 // The lines before the first row.
 std::string csv_head(const CsvLayout& layout);

@@ -27,6 +27,7 @@ constexpr HelpText kTexts[] = {
     {"train", "Trains the model that a configuration describes.", "  trainer train --config FILE [OPTIONS]",
      "A path of --set names a key (train.steps), an item of a list by its kind or name where only one has it\n"
      "(input.shuffle_batch.batch_size), or by position (input[3].batch_size). Values are YAML; the last one wins.\n"
+     "With the key validation the model is judged by rows of its own every so many steps; keep_best keeps the best.\n"
      "SIGINT or SIGTERM ends the training after the running step and reports; a second one ends it at once.\n"
      "\n"
      "EXAMPLES:\n"
@@ -60,6 +61,28 @@ constexpr HelpText kTexts[] = {
      "  trainer input --config mlp.yaml --format csv --out rows.csv\n"
      "  trainer input --config mlp.yaml --format none --json\n"
      "  trainer input --config mlp.yaml --explain 20"},
+    {"evaluate", "Judges a saved model by data that it was not trained on: loss and metrics over all rows.",
+     "  trainer evaluate --model FILE --data GLOB [OPTIONS]",
+     "The data are read as in the training, by the configuration that the model file holds, but once and in order:\n"
+     "no shuffling, every row, and a bad row is an error. --set changes that configuration: device, threads,\n"
+     "input.batch.batch_size, the columns of the fields.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer evaluate --model model.safetensors --data \"test/*.csv\"\n"
+     "  trainer evaluate --model model.safetensors --data a.csv --data b.csv --json\n"
+     "  trainer evaluate --model model.safetensors --data test.csv --set device=cpu"},
+    {"predict", "Runs a saved model on data and writes a line for each row, in order.",
+     "  trainer predict --model FILE --data GLOB [OPTIONS]",
+     "The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files without a\n"
+     "header where it stands behind all others. Formats (a row is its file and line):\n"
+     "  csv    row,class,probability             of a model trained with sigmoid_cross_entropy\n"
+     "         row,class,probability_0,...       with softmax_cross_entropy; the class is the first of the likeliest\n"
+     "         row,prediction or prediction_0,.. with another loss, and with --raw\n"
+     "  jsonl  {\"v\":1,\"row\":\"a.csv:3\",\"class\":1,\"probability\":0.93}, or likewise with lists\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer predict --model model.safetensors --data \"new/*.csv\" --out predictions.csv\n"
+     "  trainer predict --model model.safetensors --data new.csv --format jsonl --raw"},
     {"generate", "Generates data sets to try things with.", "  trainer generate sum --out DIR [OPTIONS]",
      "EXAMPLES:\n"
      "  trainer generate sum --out data/sum --files 20 --rows 100"},
@@ -142,6 +165,8 @@ std::string_view short_help() {
          "  trainer --config FILE           train\n"
          "  trainer check --config FILE     check everything but the training\n"
          "  trainer input --config FILE     print the batches of the input graph\n"
+         "  trainer evaluate --model FILE   judge a saved model by data\n"
+         "  trainer predict --model FILE    predict with it\n"
          "  trainer generate sum --out DIR  make a data set to begin with\n"
          "\n"
          "trainer --help says more\n";

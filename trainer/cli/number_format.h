@@ -1,8 +1,13 @@
 // Numbers as people read them. Pure functions; independent of the locale.
 #pragma once
 
+#include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace millrace::cli {
 
@@ -16,5 +21,16 @@ std::string format_share(double share);
 std::string format_seconds(double seconds);
 // "512 bytes", "1.5 KiB", "64 MiB".
 std::string format_bytes(uint64_t bytes);
+
+// The shortest text that reads back as the same value, in `buffer`: "0.1", "nan", "-inf". REQUIRES: 40 bytes.
+template <class T>
+std::string_view shortest_text(T value, std::span<char> buffer) {
+  if constexpr (std::is_floating_point_v<T>) {
+    // The sign of a NaN is no part of the value, and its shortest text would have one.
+    if (std::isnan(value)) return "nan";
+  }
+  const char* end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  return {buffer.data(), static_cast<size_t>(end - buffer.data())};
+}
 
 }  // namespace millrace::cli

@@ -35,6 +35,8 @@ int run_command(const Arguments& arguments, Session& session) {
     case Command::train: return run_train(arguments, session);
     case Command::check: return run_check(arguments, session);
     case Command::input: return run_input(arguments, session);
+    case Command::evaluate: return run_evaluate(arguments, session);
+    case Command::predict: return run_predict(arguments, session);
     case Command::generate_sum: return run_generate_sum(arguments, session);
     case Command::ops: return run_ops(arguments, session);
     case Command::layers: return run_layers(arguments, session);

@@ -78,6 +78,33 @@ TEST(ArgumentsTest, InputDefaults) {
   EXPECT_EQ(arguments.format, BatchFormat::jsonl);
 }
 
+TEST(ArgumentsTest, Evaluate) {
+  const Arguments arguments = parse({"evaluate", "--model", "m", "--data", "a*.csv", "--data", "b.csv", "--json", "-q",
+                                     "--set", "device=cpu", "--set", "threads=1"});
+  EXPECT_EQ(arguments.command, Command::evaluate);
+  EXPECT_EQ(arguments.model, "m");
+  EXPECT_EQ(arguments.data, (std::vector<std::string>{"a*.csv", "b.csv"}));
+  EXPECT_EQ(arguments.overrides, (std::vector<std::string>{"device=cpu", "threads=1"}));
+  EXPECT_TRUE(arguments.json);
+  EXPECT_TRUE(arguments.quiet);
+}
+
+TEST(ArgumentsTest, Predict) {
+  const Arguments arguments =
+      parse({"predict", "--model", "m", "--data", "a.csv", "--out", "p", "--format", "jsonl", "--raw"});
+  EXPECT_EQ(arguments.command, Command::predict);
+  EXPECT_EQ(arguments.out, "p");
+  EXPECT_EQ(arguments.prediction_format, PredictionFormat::jsonl);
+  EXPECT_TRUE(arguments.raw);
+  EXPECT_EQ(parse({"predict", "--model", "m", "--data", "a.csv"}).prediction_format, PredictionFormat::csv);
+  EXPECT_EQ(usage_error({"predict", "--data", "a.csv"}), "no model is given; trainer predict --model FILE --data GLOB");
+  EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--format", "none"}),
+            "--format: unknown format \"none\"; csv or jsonl");
+  EXPECT_EQ(usage_error({"evaluate", "--model", "m", "--data", "a.csv", "--set", "seed"}),
+            "--set \"seed\": expected PATH=VALUE; for example --set train.steps=5");
+  EXPECT_EQ(usage_error({"evaluate", "--model", "m", "--model", "n", "--data", "a.csv"}), "--model is given twice");
+}
+
 TEST(ArgumentsTest, GenerateSum) {
   const Arguments arguments = parse(
       {"generate", "sum", "--out", "d", "--files", "2", "--rows", "3", "--features", "4", "--seed", "5", "--force"});
@@ -130,8 +157,9 @@ TEST(ArgumentsTest, UnknownOptionsNameTheNearest) {
 TEST(ArgumentsTest, UnknownSubcommandsNameTheNearest) {
   EXPECT_EQ(usage_error({"chekc", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
-  EXPECT_EQ(usage_error({"frobnicate"}),
-            "unknown subcommand \"frobnicate\"; known: train, check, input, generate, ops and layers");
+  EXPECT_EQ(
+      usage_error({"frobnicate"}),
+      "unknown subcommand \"frobnicate\"; known: train, check, input, evaluate, predict, generate, ops and layers");
   EXPECT_EQ(usage_error({"generate", "sun"}), "unexpected argument \"sun\"; did you mean sum?");
 }
 

@@ -32,9 +32,9 @@ TEST(HelpTest, SubcommandHelpAsAWhole) {
 
 TEST(HelpTest, ProgramHelpListsWhatThereIs) {
   const std::string help = help_of({});
-  for (const char* part :
-       {"SUBCOMMANDS:\n  train ", "\n  check  ", "\n  input  ", "\n  generate  ", "\n  ops  ", "\n  layers  ",
-        "\n      --config FILE", "\n      --set PATH=VALUE", "\n  -q, --quiet", "\n  -V, --version", "EXAMPLES:\n"}) {
+  for (const char* part : {"SUBCOMMANDS:\n  train ", "\n  check  ", "\n  input  ", "\n  evaluate  ", "\n  predict  ",
+                           "\n  generate  ", "\n  ops  ", "\n  layers  ", "\n      --config FILE",
+                           "\n      --set PATH=VALUE", "\n  -q, --quiet", "\n  -V, --version", "EXAMPLES:\n"}) {
     EXPECT_NE(help.find(part), std::string::npos) << part << "\nis not in\n" << help;
   }
 }
@@ -44,6 +44,8 @@ TEST(HelpTest, EveryHelpEndsWithExamplesAndFitsATerminal) {
                                                 {"train"},
                                                 {"check"},
                                                 {"input"},
+                                                {"evaluate"},
+                                                {"predict"},
                                                 {"generate"},
                                                 {"generate", "sum"},
                                                 {"ops"},

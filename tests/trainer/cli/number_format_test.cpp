@@ -56,5 +56,15 @@ TEST(NumberFormatTest, BytesHaveBinaryUnits) {
   EXPECT_EQ(format_bytes(UINT64_MAX), "16 EiB");
 }
 
+TEST(NumberFormatTest, TheShortestTextReadsBackTheSame) {
+  char buffer[40];
+  EXPECT_EQ(shortest_text(0.1F, buffer), "0.1");
+  EXPECT_EQ(shortest_text(0.1, buffer), "0.1");
+  EXPECT_EQ(shortest_text(16777217.0, buffer), "16777217");
+  EXPECT_EQ(shortest_text(-std::numeric_limits<float>::quiet_NaN(), buffer), "nan");
+  EXPECT_EQ(shortest_text(-std::numeric_limits<double>::infinity(), buffer), "-inf");
+  EXPECT_EQ(shortest_text(int64_t{-7}, buffer), "-7");
+}
+
 }  // namespace
 }  // namespace millrace::cli

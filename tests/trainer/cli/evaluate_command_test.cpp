@@ -1,0 +1,160 @@
+// `trainer evaluate`, and a training with a validation, from outside.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/temp_folder.h"
+#include "tests/support/trainer_program.h"
+
+namespace millrace::cli {
+namespace {
+
+using ::millrace::testing::Command;
+using ::millrace::testing::CommandResult;
+using ::millrace::testing::run_trainer;
+using ::millrace::testing::trainer_words;
+
+const std::string kValidation =
+    "validation:\n  input:\n    - filename_queue: {files: test.csv}\n    - csv_reader\n"
+    "    - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2}}}\n    - batch: {batch_size: 7}\n"
+    "  every: 5\n";
+
+class EvaluateCommandTest : public ::testing::Test {
+ protected:
+  EvaluateCommandTest() {
+    millrace::testing::write_small_data(folder_);
+    folder_.write("test.csv", "1,2,0\n-3,4,1\n5,-6,1\n7,8,0\n0,1,1\n2,2,0\n3,1,0\n-4,0,1\n9,9,0\n1,1,1\n");
+    folder_.write("validated.yaml", millrace::testing::small_config() + kValidation);
+  }
+
+  CommandResult run(std::vector<std::string> arguments) {
+    return run_trainer(std::move(arguments), {.folder = folder_.path()});
+  }
+  static std::vector<nlohmann::json> events(const CommandResult& result, const std::string& kind) {
+    std::vector<nlohmann::json> out;
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);) {
+      const auto event = nlohmann::json::parse(line);
+      if (event["event"] == kind) out.push_back(event);
+    }
+    return out;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(EvaluateCommandTest, SaysTheSameAsTheTraining) {
+  const CommandResult trained = run({"validated.yaml", "--json", "--save", "m.safetensors"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  const std::vector<nlohmann::json> validations = events(trained, "validation");
+  ASSERT_EQ(validations.size(), 3u) << "steps 5, 10 and 12";
+  EXPECT_EQ(validations[2]["step"], 12);
+  EXPECT_EQ(validations[2]["epoch"], 2);
+  EXPECT_EQ(validations[2]["rows"], 10);
+  EXPECT_TRUE(validations[0]["best"].get<bool>());
+  EXPECT_TRUE(validations[0]["seconds"].is_number());
+  EXPECT_FALSE(events(trained, "done")[0].contains("best"));
+  const CommandResult evaluated = run({"evaluate", "--model", "m.safetensors", "--data", "test.csv", "--json"});
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  const nlohmann::json event = nlohmann::json::parse(evaluated.out);
+  EXPECT_EQ(event["v"], 1);
+  EXPECT_EQ(event["event"], "evaluation");
+  EXPECT_EQ(event["rows"], 10);
+  EXPECT_EQ(event["loss"], validations[2]["loss"]);
+  EXPECT_EQ(event["metrics"], validations[2]["metrics"]);
+  const CommandResult text = run({"evaluate", "--model", "m.safetensors", "--data", "test.csv"});
+  EXPECT_TRUE(text.out.starts_with("10 rows of 1 file in ")) << text.out;
+  EXPECT_NE(text.out.find("\nloss "), std::string::npos) << text.out;
+  EXPECT_EQ(text.err, "");
+}
+
+TEST_F(EvaluateCommandTest, TheLogOfATrainingHasItsValidations) {
+  const CommandResult result = run(
+      {"validated.yaml", "--set", "validation.keep_best={metric: loss, mode: max}", "--set", "validation.patience=2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("\nstep 5  validation loss "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("  10 rows  best\n"), std::string::npos) << result.err;
+  EXPECT_NE(result.out.find("\nbest: step "), std::string::npos) << result.out;
+  const CommandResult quiet = run({"validated.yaml", "--quiet"});
+  EXPECT_EQ(quiet.err, "");
+  const CommandResult events_of = run({"validated.yaml", "--json", "--set", "validation.keep_best={metric: accuracy}"});
+  const nlohmann::json done = events(events_of, "done")[0];
+  EXPECT_EQ(done["best"]["metric"], "accuracy");
+  EXPECT_TRUE(done["best"]["value"].is_number());
+  EXPECT_TRUE(done["best"]["step"].is_number());
+}
+
+TEST_F(EvaluateCommandTest, CheckLooksAtTheValidationToo) {
+  const CommandResult good = run({"check", "validated.yaml"});
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  const CommandResult without = run({"check", "small.yaml", "--json"});
+  const CommandResult with = run({"check", "validated.yaml", "--json"});
+  EXPECT_GT(nlohmann::json::parse(with.out)["memory_bound"], nlohmann::json::parse(without.out)["memory_bound"]);
+  const std::vector<std::string> header = {"check", "validated.yaml",
+                                           "--set", "validation.input.csv_reader.header=true",
+                                           "--set", "validation.input.filename_queue.files=[h.csv, test.csv]"};
+  folder_.write("h.csv", "a,b,c\n1,2,1\n");
+  EXPECT_TRUE(run(header).err.starts_with("error: test.csv:1:1: the header differs")) << run(header).err;
+  EXPECT_EQ(run(header).exit_code, 65);
+  const CommandResult missing =
+      run({"check", "validated.yaml", "--set", "validation.input.filename_queue.files=no.csv"});
+  EXPECT_EQ(missing.exit_code, 66);
+}
+
+TEST_F(EvaluateCommandTest, ExitCodesSayWhatWasWrong) {
+  ASSERT_EQ(run({"small.yaml", "--quiet", "--save", "m.safetensors"}).exit_code, 0);
+  const auto fails = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "evaluate");
+    const CommandResult result = run(std::move(words));
+    EXPECT_EQ(result.out, "");
+    return "exit " + std::to_string(result.exit_code) + "\n" + result.err;
+  };
+  EXPECT_EQ(fails({"--model", "no.safetensors", "--data", "test.csv"}),
+            "exit 66\nerror: no.safetensors: cannot read the model: No such file or directory\n");
+  EXPECT_TRUE(fails({"--model", "m.safetensors", "--data", "no.csv"})
+                  .starts_with("exit 66\nerror: --data: no file matches \"no.csv\"\n"));
+  EXPECT_TRUE(
+      fails({"--model", "test.csv", "--data", "test.csv"}).starts_with("exit 65\nerror: test.csv: not a model fil"));
+  EXPECT_EQ(fails({"--model", "m.safetensors", "--data", "test.csv", "--set", "device=gpu"}),
+            "exit 78\nerror: --set device=gpu: device: expected auto, cpu or cuda:0, got \"gpu\"\n");
+  EXPECT_EQ(fails({"--data", "test.csv"}),
+            "exit 2\nerror: no model is given\nhint: trainer evaluate --model FILE --data GLOB\n");
+  EXPECT_EQ(fails({"--model", "m.safetensors"}),
+            "exit 2\nerror: no data are given\nhint: trainer evaluate --model FILE --data GLOB\n");
+  folder_.write("bad.csv", "1,2,0\n1,x,0\n");
+  EXPECT_TRUE(fails({"--model", "m.safetensors", "--data", "test.csv", "--data", "bad.csv"})
+                  .starts_with("exit 65\nerror: bad.csv:2:3: column 1 (featur"));
+}
+
+TEST_F(EvaluateCommandTest, DataWithoutRowsAreAWarning) {
+  ASSERT_EQ(run({"small.yaml", "--quiet", "--save", "m.safetensors"}).exit_code, 0);
+  folder_.write("empty.csv", "");
+  const CommandResult result = run({"evaluate", "--model", "m.safetensors", "--data", "empty.csv"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "warning: the data have no rows\n");
+  EXPECT_TRUE(result.out.ends_with("\nloss nan  accuracy nan\n")) << result.out;
+  EXPECT_EQ(run({"evaluate", "--model", "m.safetensors", "--data", "empty.csv", "-q"}).err, "");
+}
+
+// A signal in the middle of a validation that would take hours.
+TEST_F(EvaluateCommandTest, InterruptEndsAValidation) {
+  std::string config = millrace::testing::endless_config();
+  config +=
+      "validation:\n  input: [{synthetic: {task: sum, features: 8, rows: 1000000000000}}, {batch: {batch_size: 16}}]\n"
+      "  every: 1001\n";
+  folder_.write("long.yaml", config);
+  Command command(trainer_words({"long.yaml", "--json"}), {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_out("\"step\":1000,"));
+  command.send(SIGINT);
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_TRUE(events(result, "validation").empty());
+  const nlohmann::json done = events(result, "done").at(0);
+  EXPECT_EQ(done["reason"], "stopped");
+  EXPECT_LE(done["steps"], 1001);
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,128 @@
+// `trainer predict`, from outside.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/support/temp_folder.h"
+#include "tests/support/trainer_program.h"
+
+namespace millrace::cli {
+namespace {
+
+using ::millrace::testing::Command;
+using ::millrace::testing::CommandResult;
+using ::millrace::testing::run_trainer;
+using ::millrace::testing::trainer_words;
+
+class PredictCommandTest : public ::testing::Test {
+ protected:
+  PredictCommandTest() {
+    millrace::testing::write_small_data(folder_);
+    folder_.write("new.csv", "1,2\n-3,4\n5,-6\n");
+    trained_ = run_trainer({"small.yaml", "--quiet", "--save", "m.safetensors"}, {.folder = folder_.path()}).exit_code;
+  }
+
+  CommandResult run(std::vector<std::string> arguments, const std::string& data = "new.csv") {
+    const std::vector<std::string> head = {"predict", "--model", "m.safetensors", "--data", data};
+    arguments.insert(arguments.begin(), head.begin(), head.end());
+    return run_trainer(std::move(arguments), {.folder = folder_.path()});
+  }
+  static std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> out;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) out.push_back(line);
+    return out;
+  }
+
+  TempFolder folder_;
+  int trained_ = -1;
+};
+
+TEST_F(PredictCommandTest, GivesALineForEachRowInOrder) {
+  ASSERT_EQ(trained_, 0);
+  const CommandResult result = run({});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  const std::vector<std::string> csv = lines(result.out);
+  ASSERT_EQ(csv.size(), 4u) << result.out;
+  EXPECT_EQ(csv[0], "row,class,probability");
+  EXPECT_TRUE(csv[1].starts_with("new.csv:1,")) << csv[1];
+  EXPECT_TRUE(csv[3].starts_with("new.csv:3,")) << csv[3];
+
+  const std::vector<std::string> json = lines(run({"--format", "jsonl"}).out);
+  const std::vector<std::string> raw = lines(run({"--format", "jsonl", "--raw"}).out);
+  ASSERT_EQ(json.size(), 3u);
+  ASSERT_EQ(raw.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    const auto row = nlohmann::json::parse(json[i]), values = nlohmann::json::parse(raw[i]);
+    EXPECT_EQ(row["v"], 1);
+    EXPECT_EQ(row["row"], values["row"]);
+    const double logit = values["prediction"];
+    EXPECT_EQ(row["class"], logit > 0 ? 1 : 0);
+    EXPECT_NEAR(row["probability"].get<double>(), 1 / (1 + std::exp(-logit)), 1e-6);
+  }
+}
+
+// The same rows give the same lines, however they are cut into batches and whatever stands behind them.
+TEST_F(PredictCommandTest, NeitherBatchesNorTheLabelChangeAnything) {
+  const std::string expected = run({}).out;
+  EXPECT_EQ(run({"--set", "input.batch.batch_size=2", "--set", "threads=3"}).out, expected);
+  folder_.write("new.csv", "1,2,0\n-3,4,?\n5,-6,\n");
+  EXPECT_EQ(run({}).out, expected);
+}
+
+TEST_F(PredictCommandTest, TheFileAppearsWholeOrNotAtAll) {
+  const CommandResult result = run({"--out", "p.csv"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(TempFolder::read(folder_.path("p.csv")), run({}).out);
+  folder_.write("new.csv", "1,2\n-3,x\n");
+  EXPECT_EQ(run({"--out", "q.csv"}).exit_code, 65);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("q.csv")));
+  EXPECT_EQ(run({"--out", "p.csv"}).exit_code, 65);
+  EXPECT_EQ(lines(TempFolder::read(folder_.path("p.csv"))).size(), 4u) << "the old one stays";
+  EXPECT_EQ(run({"--out", "none/p.csv"}).exit_code, 74);
+}
+
+TEST_F(PredictCommandTest, WritesOverNothingThatItReads) {
+  EXPECT_EQ(
+      run({"--out", "./new.csv"}).err,
+      "error: --out \"./new.csv\" would overwrite \"new.csv\", which this run reads\nhint: give it another name\n");
+  EXPECT_EQ(run({"--out", "./new.csv"}).exit_code, 2);
+  EXPECT_EQ(run({"--out", "./m.safetensors"}).err,
+            "error: --out \"./m.safetensors\" would overwrite \"m.safetensors\", which this run reads\n"
+            "hint: give it another name\n");
+  EXPECT_EQ(run({}).exit_code, 0);
+}
+
+TEST_F(PredictCommandTest, SaysWhatToDoWhereTheLabelStoodFirst) {
+  const std::vector<std::string> first = {"--set",
+                                          "input.decode_csv.fields={label: {columns: 0}, features: {columns: 1-2}}"};
+  const CommandResult result = run(first);
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_NE(
+      result.err.find("there is no column 2: the records have 2 columns (0 to 1)\nhint: of what is not read (label)"),
+      std::string::npos)
+      << result.err;
+  EXPECT_EQ(run({"--format", "xml"}).err, "error: --format: unknown format \"xml\"\nhint: csv or jsonl\n");
+}
+
+TEST_F(PredictCommandTest, ReaderThatGoesAwayIsNoFailure) {
+  std::string rows;
+  for (int i = 0; i < 200000; ++i) rows += "1,2\n";
+  folder_.write("many.csv", rows);
+  Command command(trainer_words({"predict", "--model", "m.safetensors", "--data", "many.csv"}),
+                  {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_out("\n"));
+  command.close_out();
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.signal, 0);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,41 @@
+#include <chrono>
+
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
+#include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/evaluation_text.h"
+#include "millrace/trainer/cli/exit_code.h"
+#include "millrace/trainer/predictor.h"
+
+namespace millrace::cli {
+
+int run_evaluate(const Arguments& arguments, Session& session) {
+  const auto warn = [&](const std::string& text) {
+    if (!arguments.quiet) write_to_stderr(cat("warning: ", escape_controls(text), '\n'));
+  };
+  Predictor predictor({.model = arguments.model,
+                       .data = arguments.data,
+                       .overrides = arguments.overrides,
+                       .judge = true,
+                       .data_place = {"--data"}});
+  for (const std::string& warning : predictor.warnings()) warn(warning);
+  const auto began = std::chrono::steady_clock::now();
+  {
+    const auto guard = session.signals.while_running([&] { predictor.stop(); });
+    while (predictor.next() != nullptr) {
+    }
+  }
+  if (predictor.stopped()) return exit_code_of_signal(session.signals.received());
+  if (predictor.rows() == 0) warn("the data have no rows");
+  const EvaluationResult result{
+      .rows = predictor.rows(),
+      .files = predictor.input().files().read.size(),
+      .loss = predictor.loss(),
+      .metrics = predictor.metrics(),
+      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()};
+  session.out.write(arguments.json ? evaluation_event(result) : evaluation_text(result));
+  session.out.flush();
+  return kExitDone;
+}
+
+}  // namespace millrace::cli
