@@ -128,6 +128,25 @@ TEST_F(ValidatorTest, ReportsWhatAnEvaluationOfTheSavedModelSays) {
   EXPECT_EQ(predictor.metrics(), reports[1].metrics);
 }
 
+// 38 batches make 9 updates of 4 and one of 2 at the end, behind the validation of the last step.
+TEST_F(ValidatorTest, JudgesTheModelBehindTheLastUpdate) {
+  Trainer trainer = make(config(validation("  every: 19\n")) + "train: {accumulate: 4}\n");
+  std::vector<ValidationReport> reports;
+  trainer.run({.on_validation = [&](const ValidationReport& report) { reports.push_back(report); }});
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_EQ(reports[1].step, 38);
+  EXPECT_EQ(reports[2].step, 38);
+  EXPECT_NE(reports[1].loss, reports[2].loss);
+  trainer.save(folder_.path("m.safetensors"));
+  Predictor predictor({.model = folder_.path("m.safetensors"),
+                       .data = {test_},
+                       .overrides = {"input.shuffle_batch.batch_size=32"},
+                       .judge = true});
+  while (predictor.next() != nullptr) {
+  }
+  EXPECT_EQ(predictor.loss(), reports[2].loss);
+}
+
 TEST_F(ValidatorTest, IsIndependentOfTheBatchSize) {
   const Trained one = run(make(config(validation("", 77)))), many = run(make(config(validation("", 5))));
   EXPECT_NEAR(one.validations[0].loss, many.validations[0].loss, 1e-6);
@@ -240,6 +259,22 @@ TEST_F(ValidatorTest, WarnsOfWhatIsUnlikelyToBeMeant) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0], cat("validation reads ", quote(test_, 4096),
                              ", which the training reads, too: what was learned by heart looks good there"));
+}
+
+TEST_F(ValidatorTest, WarnsWhereStateAndParametersPart) {
+  const std::string save = cat("save: {file: ", quote(folder_.path("m"), 4096), ", optimizer: true}\n");
+  EXPECT_TRUE(make(config(validation("")) + save).warnings().empty());
+  EXPECT_EQ(make(config(validation("  keep_best: {}\n")) + save).warnings(),
+            std::vector<std::string>{
+                "save keeps the optimizer's state of the last step beside the best validation's parameters"});
+}
+
+TEST_F(ValidatorTest, WhatAPassLeavesOutIsSaid) {
+  std::string text = config(validation(""));
+  const std::string queue = cat("files: ", quote(test_, 4096));
+  text.replace(text.find(queue), queue.size(), queue + ", shard: {index: 0, count: 1}");
+  EXPECT_EQ(make(text).warnings(),
+            std::vector<std::string>{"validation reads its rows once, in order, and leaves out filename_queue.shard"});
 }
 
 TEST_F(ValidatorTest, FaultsAreFoundBeforeTheTraining) {

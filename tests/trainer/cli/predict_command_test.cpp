@@ -66,6 +66,34 @@ TEST_F(PredictCommandTest, GivesALineForEachRowInOrder) {
   }
 }
 
+TEST_F(PredictCommandTest, ClassesHaveAProbabilityEach) {
+  std::string rows;
+  for (int i = 0; i < 60; ++i) {
+    rows += std::to_string(i % 3 == 0) + "," + std::to_string(i % 3 == 1) + "," + std::to_string(i % 3) + "\n";
+  }
+  folder_.write("classes.csv", rows);
+  folder_.write("classes.yaml",
+                "device: cpu\ninput:\n  - filename_queue: {files: classes.csv, epochs: 40}\n  - csv_reader\n"
+                "  - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2, type: int32}}}\n"
+                "  - batch: {batch_size: 10}\nmodel: [{dense: {units: 3}}]\nloss: softmax_cross_entropy\n"
+                "metrics: [accuracy]\noptimizer: {sgd: {learning_rate: 1}}\n");
+  const CommandResult trained = run_trainer({"classes.yaml", "--save", "m.safetensors"}, {.folder = folder_.path()});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  folder_.write("new.csv", "0,0\n1,0\n0,1\n");
+  const std::vector<std::string> csv = lines(run({}).out);
+  ASSERT_EQ(csv.size(), 4u);
+  EXPECT_EQ(csv[0], "row,class,probability_0,probability_1,probability_2");
+  EXPECT_TRUE(csv[1].starts_with("new.csv:1,2,0.0")) << csv[1];
+  EXPECT_TRUE(csv[2].starts_with("new.csv:2,0,0.")) << csv[2];
+  EXPECT_TRUE(csv[3].starts_with("new.csv:3,1,0.0")) << csv[3];
+  const auto json = nlohmann::json::parse(lines(run({"--format", "jsonl"}).out)[0]);
+  EXPECT_EQ(json["class"], 2);
+  const std::vector<double> probabilities = json["probability"];
+  ASSERT_EQ(probabilities.size(), 3u);
+  EXPECT_NEAR(probabilities[0] + probabilities[1] + probabilities[2], 1, 1e-6);
+  EXPECT_EQ(lines(run({"--raw"}).out)[0], "row,prediction_0,prediction_1,prediction_2");
+}
+
 // The same rows give the same lines, however they are cut into batches and whatever stands behind them.
 TEST_F(PredictCommandTest, NeitherBatchesNorTheLabelChangeAnything) {
   const std::string expected = run({}).out;
