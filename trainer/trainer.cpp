@@ -145,7 +145,7 @@ void Trainer::Impl::build_validation(const OpRegistry& registry) {
                                                         .model = *model,
                                                         .context = context,
                                                         .on_print = [this](std::string_view text) { log(text); }});
-  config.resolved.find("validation")->set("input", validator->input().resolved());
+  if (!config.validation->files) config.resolved.find("validation")->set("input", validator->input().resolved());
   const InputFiles training = delivery->graph().files(), validating = validator->input().files();
   for (const std::string& path : training.written) {
     const std::string loss = would_overwrite(path, validating, {});
@@ -158,7 +158,7 @@ void Trainer::Impl::build_validation(const OpRegistry& registry) {
   const std::string shared = first_shared(training.read, validating.read);
   if (shared.empty()) return;
   warnings.push_back(cat("validation reads ", quote(shared, 4096),
-                         ", which the training reads, too: what was learned by ", "heart looks good there"));
+                         ", which the training reads, too: what was learned by heart looks good there"));
 }
 
 // Finds out before the training that its model could not be kept.
@@ -387,6 +387,7 @@ TrainResult Trainer::Impl::result(std::string reason) {
   out.rows = rows_done;
   out.seconds = seconds_between(started, Clock::now());
   out.last_batch = last_batch;
+  out.window = config.train.report_over == ReportOver::window;
   out.loss = last_batch > 0 ? step->loss() : std::numeric_limits<double>::quiet_NaN();
   if (last_batch > 0) {
     const std::vector<double>& values = step->metrics();

@@ -57,8 +57,9 @@ struct TrainResult {
   uint64_t epochs = 0;
   double seconds = 0;
   int64_t last_batch = 0;  // rows of it; 0 when there was none
-  double loss = 0;         // as the last step's report would say; NaN when there was no step
-  MetricValues metrics;    // likewise
+  bool window = false;     // loss and metrics are over the last window (train.report_over), not of the last batch alone
+  double loss = 0;         // NaN when there was no step
+  MetricValues metrics;
   // With validation.keep_best: whose parameters the model has, unless no validation had a number.
   std::optional<BestStep> best;
   std::string weights;  // sha-256 over the parameters in model order, little-endian f32

@@ -30,7 +30,8 @@ Spec OptionType<KeepBestOptions>::write(const KeepBestOptions& value) {
 }
 
 void ValidationOptions::declare(OptionReader& o) {
-  o.required("input", input, "the ops that give the rows; read once each time, in order");
+  o.optional("files", files, "files with the rows, read by the training's own ops: once each time, in order");
+  o.optional("input", input, "instead of files: ops that give the rows; also read once each time, in order");
   o.optional("every", every, {.min = 1}, "steps from one validation to the next");
   o.optional("keep_best", keep_best, "keep the parameters of the best validation, not the last ones");
   o.optional("patience", patience, {.min = 1}, "validations in a row without improvement that end the training");
@@ -46,7 +47,11 @@ bool ValidationOptions::more_is_better() const {
 
 ValidationOptions read_validation(const Spec& node, const std::vector<std::string>& metrics, Spec& resolved) {
   const auto options = read_options<ValidationOptions>(node, &resolved);
-  if (options.input.items().empty()) throw options.input.error("expected at least one item, got an empty list");
+  if (options.input.is_null() == !options.files) {
+    throw node.error("expected either files or input", "for example validation: {files: \"held-out/*.csv\"}");
+  }
+  if (!options.files && options.input.items().empty())
+    throw options.input.error("expected at least one item, got an empty list");
   const std::string watched = options.watched();
   if (watched == "loss" || std::find(metrics.begin(), metrics.end(), watched) != metrics.end()) return options;
   std::vector<std::string> known = {"loss"};

@@ -34,7 +34,10 @@ struct OptionType<KeepBestOptions> {
 };
 
 struct ValidationOptions {
-  Spec input;  // the list of ops, as written; read in pass mode (pass_input.h)
+  // One of the two, read in pass mode (pass_input.h): a list of ops, as written; or what the training's own list reads
+  // instead of its files.
+  Spec input;
+  std::optional<std::vector<std::string>> files;
   int64_t every = 1000;
   std::optional<KeepBestOptions> keep_best;
   std::optional<int64_t> patience;

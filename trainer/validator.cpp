@@ -53,6 +53,7 @@ struct Validator::Impl {
         {.list = pass.list, .registry = registry, .seed = config.seed, .config_file = config.written.place().file});
   }
   InputGraph build_again() const;
+  PassArgs pass_args() const;
   void make_evaluator();
   bool evaluate();
   void judge(ValidationReport& report);
@@ -87,16 +88,21 @@ Validator::Impl::Impl(const ValidatorArgs& args)
       model(args.model),
       context(args.context),
       on_print(args.on_print),
-      pass(pass_input({.input = options.input, .registry = registry})),
+      pass(pass_input(pass_args())),
       graph(build()),
       watched(options.watched()),
       more_is_better(options.more_is_better()) {
-  if (!pass.left_out.empty()) {
+  if (!pass.left_out.empty() && !options.files) {
     warnings.push_back(cat("validation reads its rows once, in order, and leaves out ", join(pass.left_out)));
   }
   for (const std::string& warning : graph.warnings()) warnings.push_back(cat("validation: ", warning));
   make_evaluator();
   if (options.keep_best) best_model.emplace(model, context);
+}
+
+PassArgs Validator::Impl::pass_args() const {
+  if (!options.files) return {.input = options.input, .registry = registry};
+  return {.input = config.input, .registry = registry, .files = *config.node("validation").find("files")};
 }
 
 void Validator::Impl::make_evaluator() {

@@ -1,8 +1,10 @@
 // The files in configs/ are read, trained with, and read again from what was saved.
 #include <algorithm>
 
+#include "millrace/core/text.h"
 #include "millrace/trainer/generate.h"
 #include "millrace/trainer/model_file.h"
+#include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml.h"
@@ -21,7 +23,9 @@ TEST(Configs, AllAreNamedHere) {
     if (entry.is_regular_file()) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"mlp.yaml", "synthetic.yaml"})) << "each has a test below";
+  EXPECT_EQ(names, (std::vector<std::string>{"breast_cancer.yaml", "diabetes.yaml", "digits.yaml", "iris.yaml",
+                                             "mlp.yaml", "synthetic.yaml", "wine.yaml"}))
+      << "each has a test below";
 }
 
 TEST(Configs, MlpIsTheTrainingOfTheNotebook) {
@@ -70,6 +74,35 @@ TEST(Configs, SyntheticRunsWithoutFilesAndIsSavedWhole) {
   EXPECT_NE(weights_hash(fresh.model(), context), result.weights);
   load_model(file, fresh.model(), context);
   EXPECT_EQ(weights_hash(fresh.model(), context), result.weights);
+}
+
+// What `metric` is on the rows held out, behind the last step.
+double score_of(const std::string& config, const std::string& metric) {
+  Spec spec = read_yaml_file(config_path(config + ".yaml"));
+  const std::string data = test::source_dir() + "/configs/data/" + config;
+  const std::vector<std::string> overrides = {"device=cpu",
+                                              "input.filename_queue.files=" + quote(data + "-train.csv", 4096),
+                                              "validation.files=" + quote(data + "-test.csv", 4096)};
+  apply_overrides(spec, overrides);
+  std::vector<ValidationReport> reports;
+  TrainCallbacks callbacks;
+  callbacks.on_validation = [&](const ValidationReport& report) { reports.push_back(report); };
+  Trainer trainer = Trainer::from_spec(std::move(spec));
+  EXPECT_TRUE(trainer.warnings().empty());
+  EXPECT_EQ(trainer.run(callbacks).reason, "end of data");
+  for (const auto& [name, value] : reports.back().metrics) {
+    if (name == metric) return value;
+  }
+  return -1;
+}
+
+// One row less than what scripts/export-datasets --compare says of scikit-learn's MLP, or better; the README has more.
+TEST(Configs, RealDataAreLearned) {
+  EXPECT_GE(score_of("iris", "accuracy"), 37.0 / 38);
+  EXPECT_GE(score_of("wine", "accuracy"), 44.0 / 45);
+  EXPECT_GE(score_of("breast_cancer", "accuracy"), 135.0 / 143);
+  EXPECT_GE(score_of("digits", "accuracy"), 439.0 / 450);
+  EXPECT_GE(score_of("diabetes", "r2"), 0.3);
 }
 
 }  // namespace

@@ -67,9 +67,12 @@ TEST(Validation, WhatIsBetterGoesByTheName) {
 }
 
 TEST(Validation, RejectsWhatMakesNoSense) {
-  EXPECT_EQ(rejects("every: 5\n"),
-            "f.yaml:1:1: validation: the key input is required (map); input: the ops that give the rows; read once "
-            "each time, in order");
+  EXPECT_EQ(
+      rejects("every: 5\n"),
+      "f.yaml:1:1: validation: expected either files or input; for example validation: {files: \"held-out/*.csv\"}");
+  EXPECT_EQ(
+      rejects("input: [a]\nfiles: x\n"),
+      "f.yaml:1:1: validation: expected either files or input; for example validation: {files: \"held-out/*.csv\"}");
   EXPECT_EQ(rejects("input: []\n"), "f.yaml:1:8: validation.input: expected at least one item, got an empty list");
   EXPECT_EQ(rejects("input: [a]\nevery: 0\n"), "f.yaml:2:8: validation.every: expected at least 1, got 0");
   EXPECT_EQ(rejects("input: [a]\npatience: 0\n"), "f.yaml:2:11: validation.patience: expected at least 1, got 0");

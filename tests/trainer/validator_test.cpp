@@ -269,6 +269,19 @@ TEST_F(ValidatorTest, WarnsWhereStateAndParametersPart) {
                 "save keeps the optimizer's state of the last step beside the best validation's parameters"});
 }
 
+TEST_F(ValidatorTest, ReadsOtherFilesByTheTrainingsOwnOps) {
+  Trainer trainer = make(config(cat("  files: ", quote(test_, 4096), "\n  every: 30\n")));
+  EXPECT_TRUE(trainer.warnings().empty()) << trainer.warnings()[0];
+  EXPECT_EQ(trainer.config().resolved.find("validation")->find("input"), nullptr) << "reads back the same";
+  const Trained files = run(std::move(trainer)), list = run(make(config(validation("  every: 30\n", 16))));
+  ASSERT_EQ(files.validations.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(files.validations[i].rows, 77u);
+    EXPECT_EQ(files.validations[i].loss, list.validations[i].loss);
+    EXPECT_EQ(files.validations[i].metrics, list.validations[i].metrics);
+  }
+}
+
 TEST_F(ValidatorTest, WhatAPassLeavesOutIsSaid) {
   std::string text = config(validation(""));
   const std::string queue = cat("files: ", quote(test_, 4096));

@@ -23,7 +23,8 @@ std::string result_text(const TrainResult& result) {
                        format_share(result.input_wait));
   }
   if (result.last_batch > 0) {
-    out += fmt::format("\nlast batch: {}  loss {}", count_of(result.last_batch, "row"), format_value(result.loss));
+    out += fmt::format("\nlast batch: {}", count_of(result.last_batch, "row"));
+    out += fmt::format("{}loss {}", result.window ? "\nlast window: " : "  ", format_value(result.loss));
     if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
   }
   if (result.skipped_steps > 0) {
