@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <list>
 #include <optional>
 
@@ -73,6 +74,7 @@ struct TrainStep::Impl {
   std::vector<std::vector<std::byte>> host_partials;
   std::vector<double> metric_values;
   double window_loss = 0, window_weight = 0;  // the sum of the batches' losses by weight, and that of the weights
+  int64_t window_batches = 0;
   // What layers and optimizer count.
   uint64_t forward_passes = 0, updates = 0, skipped = 0;
   int64_t error_row = -1;
@@ -224,6 +226,7 @@ void TrainStep::Impl::add_to_window() {
   const double weight = batch_value(1);
   if (weight > 0) window_loss += weight * batch_value(0);
   window_weight += weight;
+  ++window_batches;
   join_partials();
 }
 
@@ -297,7 +300,8 @@ StepOutcome TrainStep::flush() { return impl_->rules.gathered() > 0 ? impl_->upd
 
 double TrainStep::loss() {
   const Impl& impl = *impl_;
-  if (!impl.args.window) return impl_->batch_value(0);
+  if (!impl.args.window) return batch_loss();
+  if (impl.window_batches == 0) return std::numeric_limits<double>::quiet_NaN();
   return impl.window_weight > 0 ? impl.window_loss / impl.window_weight : 0;
 }
 
@@ -314,8 +318,11 @@ const std::vector<double>& TrainStep::metrics() {
 
 void TrainStep::start_window() {
   impl_->window_loss = impl_->window_weight = 0;
+  impl_->window_batches = 0;
   for (const auto& accumulator : impl_->accumulators) accumulator->reset();
 }
+
+double TrainStep::batch_loss() { return impl_->batch_value(0); }
 
 uint64_t TrainStep::steps() const { return impl_->forward_passes; }
 

@@ -74,10 +74,12 @@ class TrainStep {
   // Updates with the batches since the last update, where several make one and the data ends in between.
   StepOutcome flush();
 
-  // Of the last batch, or of the window; wait for the device.
+  // Of the last batch, or of the window; wait for the device. A window of no batch has a loss of NaN.
   double loss();
   const std::vector<double>& metrics();  // in the order of StepArgs::metrics
   void start_window();
+  // Of the last batch, also where there are windows.
+  double batch_loss();
 
   // Batches taken, and updates made.
   uint64_t steps() const;

@@ -294,7 +294,7 @@ void Trainer::Impl::train_on(const RowBlock& batch) {
 
 void Trainer::Impl::take_outcome(StepOutcome outcome, const RowBlock* batch) {
   if (outcome == StepOutcome::trained) return;
-  const double loss = outcome == StepOutcome::loss_not_finite ? step->loss() : 0;
+  const double loss = outcome == StepOutcome::loss_not_finite ? step->batch_loss() : 0;
   const DataError error = not_finite(steps_done + (batch != nullptr ? 1 : 0), loss, batch);
   if (config.train.on_nonfinite == OnNonfinite::fail) throw error;
   log(cat("warning: skipped ", error.what()));

@@ -197,6 +197,22 @@ TEST_F(NonfiniteTraining, CanBeSkipped) {
   }
 }
 
+TEST_F(NonfiniteTraining, IsOfTheBatchWhereWindowsAreReported) {
+  const std::string window = "train.report_over=window", skip = "train.on_nonfinite=skip";
+  const std::vector<std::string> expected = {cat("warning: skipped ", place(10), ": ", what_)};
+  trainer("all.csv", {window, skip}).run(logging());
+  EXPECT_EQ(log_, expected) << "the window of the batches before is finite";
+
+  log_.clear();
+  std::vector<double> losses;
+  TrainCallbacks callbacks = logging();
+  callbacks.on_step = [&](const StepReport& report) { losses.push_back(report.loss); };
+  trainer("all.csv", {window, skip, "train.log_every=1"}).run(callbacks);
+  EXPECT_EQ(log_, expected);
+  ASSERT_EQ(losses.size(), 5u);
+  for (size_t i = 0; i < losses.size(); ++i) EXPECT_EQ(std::isnan(losses[i]), i == 2) << "window 3 has no batch";
+}
+
 TEST(TrainOptions, AnOptimizerGoesOnWhereItEnded) {
   const TempFolder folder;
   const std::string path = quote(folder.path("m.safetensors"), 4096);
