@@ -69,8 +69,9 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
     if (args.place) place = args.place(args.batch->id(row));
   }
   if (!first) {
-    return DataError(std::move(message), {},
-                     "lower the learning rate or set train.clip_norm; no row of the batch holds a value beyond 1e6");
+    std::string hint = "lower the learning rate or set train.clip_norm";
+    if (args.batch != nullptr) hint += "; no row of the batch holds a value beyond 1e6";
+    return DataError(std::move(message), {}, std::move(hint));
   }
   message += cat("; ", first->text(), " of this row is ", number(first->value));
   if (rows > 1)

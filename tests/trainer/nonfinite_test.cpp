@@ -54,7 +54,12 @@ TEST_F(NonfiniteTest, BlamesTheLearningRateWhereNoRowStandsOut) {
   EXPECT_EQ(error(0.5),
             "step 12: the gradient is not finite; lower the learning rate or set train.clip_norm; no row of the batch "
             "holds a value beyond 1e6");
-  EXPECT_EQ(nonfinite_error({.step = 3, .loss = 1}).place().text(), "");
+}
+
+TEST_F(NonfiniteTest, SaysNothingOfRowsThatAreGone) {
+  const DataError gone = nonfinite_error({.step = 3, .loss = 1});
+  EXPECT_EQ(gone.place().text(), "");
+  EXPECT_STREQ(gone.what(), "step 3: the gradient is not finite; lower the learning rate or set train.clip_norm");
 }
 
 TEST_F(NonfiniteTest, NamesARowWithAValueThatIsNotFinite) {
