@@ -268,7 +268,7 @@ void Trainer::Impl::train_on(const RowBlock& batch) {
   last_batch = batch.size();
   if (validator) last_epoch = epoch_of(batch);
   rows_done += static_cast<uint64_t>(batch.size());
-  const bool log_now = callbacks.on_step && steps_done % config.train.log_every == 0;
+  const bool report_now = steps_done % config.train.log_every == 0, log_now = callbacks.on_step && report_now;
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks.on_progress && now - progress_shown >= kProgressInterval;
   const bool may_warn = config.train.on_nonfinite == OnNonfinite::warn && !warned_of_nonfinite;
@@ -277,11 +277,12 @@ void Trainer::Impl::train_on(const RowBlock& batch) {
     warned_of_nonfinite = !std::isfinite(loss);
     if (warned_of_nonfinite) log(cat("warning: ", not_finite(steps_done, loss, &batch).what()));
   }
+  // Whether anybody listens does not change what the result says.
+  if (report_now) window_ended = true;
   if (!log_now && !show_now) return;
   fill_report(batch, now);
   if (log_now) {
     callbacks.on_step(report);
-    window_ended = true;
     window_began = now;
     rows_before_window = rows_done;
     waited_before_window = waited;

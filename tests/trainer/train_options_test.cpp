@@ -112,6 +112,9 @@ TEST(TrainOptions, AWindowIsOverAllItsBatches) {
     expect_window(5 * i, 5 * i + 5, windows[i].loss, windows[i].metrics);
   }
   expect_window(30, 32, joined.loss, joined.metrics);
+  const TrainResult unheard = make({"train.log_every=5", "train.report_over=window"}).run();
+  EXPECT_EQ(unheard.loss, joined.loss) << "whether or not somebody hears the reports";
+  EXPECT_EQ(unheard.metrics, joined.metrics);
   // Where the training ends with a report, the result says the same.
   TrainResult even;
   const std::vector<StepReport> last = reports({"train.log_every=16", "train.report_over=window"}, even);
