@@ -120,7 +120,9 @@ void Trainer::Impl::build_model() {
       {.layers = std::move(config.layers), .inputs = named_specs(input().rows), .seed = config.seed}, context));
   for (const Model::Node& node : model->nodes()) names.push_back(node.name);
   complete_resolved(config, delivery->graph().resolved(), names);
-  for (std::string& warning : model_warnings(config.resolved)) warnings.push_back(std::move(warning));
+  for (std::string& warning : model_warnings(config.resolved, model->parameters())) {
+    warnings.push_back(std::move(warning));
+  }
   try {
     step = std::make_unique<TrainStep>(StepArgs{.model = *model,
                                                 .context = context,

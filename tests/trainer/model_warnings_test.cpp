@@ -8,7 +8,7 @@ namespace millrace {
 namespace {
 
 std::vector<std::string> warnings(const std::string& model, const std::string& loss) {
-  return model_warnings(parse_yaml("model: " + model + "\nloss: " + loss + "\n", "t.yaml"));
+  return model_warnings(parse_yaml("model: " + model + "\nloss: " + loss + "\n", "t.yaml"), {});
 }
 
 TEST(ModelWarnings, ALossThatAppliesTheLastLayerItself) {
@@ -20,11 +20,26 @@ TEST(ModelWarnings, ALossThatAppliesTheLastLayerItself) {
                                      "and applies sigmoid itself: leave it out"});
 }
 
+TEST(ModelWarnings, APatternThatNoParameterMatches) {
+  std::vector<Parameter> parameters(2);
+  parameters[0].name = "dense.weight";
+  parameters[1].name = "dense.bias";
+  const auto of = [&](const std::string& optimizer) {
+    return model_warnings(parse_yaml("optimizer: " + optimizer + "\n", "t.yaml"), parameters);
+  };
+  EXPECT_EQ(of("{adamw: {no_decay: ['*.bias', '*.baias', dense.wieght]}}"),
+            (std::vector<std::string>{"adamw: no parameter is called as no_decay \"*.baias\" says",
+                                      "adamw: no parameter is called as no_decay \"dense.wieght\" says; there is "
+                                      "dense.weight"}));
+  EXPECT_TRUE(of("{adamw: {no_decay: []}}").empty());
+  EXPECT_TRUE(of("{adamw: {weight_decay: 0.1}}").empty());
+}
+
 TEST(ModelWarnings, AreSilentOtherwise) {
   EXPECT_TRUE(warnings("[softmax, {dense: {units: 3}}]", "softmax_cross_entropy").empty());
   EXPECT_TRUE(warnings("[{dense: {units: 1, activation: none}}]", "sigmoid_cross_entropy").empty());
   EXPECT_TRUE(warnings("[sigmoid]", "mse").empty());
-  EXPECT_TRUE(model_warnings(Spec::map()).empty());
+  EXPECT_TRUE(model_warnings(Spec::map(), {}).empty());
 }
 
 }  // namespace
