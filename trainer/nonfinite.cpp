@@ -17,6 +17,7 @@ struct Suspect {
   std::string field;
   int64_t column = 0, columns = 1;
   double value = 0;
+  std::string number;  // the value as it reads in its own type
 
   std::string text() const { return columns == 1 ? field : cat(field, '[', column, ']'); }
 };
@@ -28,7 +29,8 @@ void look_at(const FieldSpec& field, const T* values, std::optional<Suspect>& wo
     const auto value = static_cast<double>(values[i]);
     if (std::abs(value) <= kLarge) continue;
     if (worst && (!std::isfinite(worst->value) || std::isfinite(value))) continue;
-    worst = Suspect{field.name, i, columns, value};
+    // A NaN's sign says nothing.
+    worst = Suspect{field.name, i, columns, value, std::isnan(value) ? "nan" : cat(values[i])};
   }
 }
 
@@ -50,14 +52,12 @@ std::optional<Suspect> suspect_of(const RowBlock& batch, int64_t row, std::span<
   return worst;
 }
 
-// A NaN's sign says nothing.
-std::string number(double value) { return std::isnan(value) ? std::string("nan") : cat(value); }
-
 }  // namespace
 
 DataError nonfinite_error(const NonfiniteArgs& args) {
-  std::string message = std::isfinite(args.loss) ? cat("step ", args.step, ": the gradient is not finite")
-                                                 : cat("step ", args.step, ": the loss is ", number(args.loss));
+  std::string message = std::isfinite(args.loss)
+                            ? cat("step ", args.step, ": the gradient is not finite")
+                            : cat("step ", args.step, ": the loss is ", std::isnan(args.loss) ? "nan" : cat(args.loss));
   std::optional<Suspect> first;
   Place place;
   int64_t rows = 0;
@@ -73,7 +73,7 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
     if (args.batch != nullptr) hint += "; no row of the batch holds a value beyond 1e6";
     return DataError(std::move(message), {}, std::move(hint));
   }
-  message += cat("; ", first->text(), " of this row is ", number(first->value));
+  message += cat("; ", first->text(), " of this row is ", first->number);
   if (rows > 1)
     message +=
         cat(", and ", count_of(rows - 1, "more row"), " of the batch ", rows > 2 ? "hold" : "holds", " such values");

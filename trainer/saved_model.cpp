@@ -164,6 +164,12 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
       found.emplace_back(view, &find_entry(file, entries, slot_name(slot, parameter), view.spec()));
     }
   }
+  const std::string more = cat(kSlotPrefix, state.slots.size(), '/');
+  for (const ModelFile::Entry& entry : file.entries()) {
+    if (!entry.name.starts_with(more)) continue;
+    throw load_error(file, cat("it holds more state of ", state.kind, " than its options keep: ", quote(entry.name)),
+                     "give it the options that it was saved with");
+  }
   for (const auto& [view, entry] : found) context.copy(view.data(), file.values(*entry).data(), entry->spec.bytes());
   context.synchronize();
   state.steps = steps;

@@ -298,7 +298,10 @@ void Trainer::Impl::train_on(const RowBlock& batch) {
 void Trainer::Impl::take_outcome(StepOutcome outcome, const RowBlock* batch) {
   if (outcome == StepOutcome::trained) return;
   const double loss = outcome == StepOutcome::loss_not_finite ? step->batch_loss() : 0;
-  const DataError error = not_finite(steps_done + (batch != nullptr ? 1 : 0), loss, batch);
+  const int64_t number = steps_done + (batch != nullptr ? 1 : 0);
+  // A gradient of several batches says nothing of the last one's rows.
+  if (outcome == StepOutcome::gradient_not_finite && config.train.accumulate > 1) batch = nullptr;
+  const DataError error = not_finite(number, loss, batch);
   if (config.train.on_nonfinite == OnNonfinite::fail) throw error;
   log(cat("warning: skipped ", error.what()));
 }

@@ -54,8 +54,6 @@ class GradientRules {
   // Whether every value was finite at the last finish(), before anything limited it; waits for the device. REQUIRES:
   // check_finite.
   bool finite(Context& context) const;
-  // Forgets the batches since the last update.
-  void drop() { gathered_ = 0; }
 
   size_t bytes() const { return numbers_.bytes() + scratch_.bytes(); }
 

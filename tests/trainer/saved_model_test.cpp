@@ -149,6 +149,11 @@ TEST_F(SlotsTest, AreOfOneKindOfOptimizer) {
   EXPECT_EQ(load_error(save(model_), state(blocks_)),
             "the saved model does not fit: it holds no state of an optimizer; save it with save: {file: .., optimizer: "
             "true}");
+  std::vector<Tensor> one;
+  one.emplace_back(Device::cpu(), model_.parameter_block().spec());
+  EXPECT_EQ(load_error(save_all(), state(one)),
+            "the saved model does not fit: it holds more state of adam than its options keep: "
+            "\"optimizer/1/first.weight\"; give it the options that it was saved with");
   std::vector<Tensor> three;
   for (int slot = 0; slot < 3; ++slot) three.emplace_back(Device::cpu(), model_.parameter_block().spec());
   EXPECT_EQ(load_error(save_all(), state(three)),

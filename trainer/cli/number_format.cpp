@@ -7,7 +7,8 @@
 
 namespace millrace::cli {
 
-std::string format_value(double value) { return fmt::format("{:.4g}", value); }
+// A NaN's sign says nothing.
+std::string format_value(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.4g}", value); }
 
 std::string format_rate(double per_second) {
   return std::abs(per_second) < 99.95 ? fmt::format("{:.3g}", per_second) : fmt::format("{:.0f}", per_second);

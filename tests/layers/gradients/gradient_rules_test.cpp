@@ -125,24 +125,6 @@ TEST(GradientRules, FindValuesThatAreNotFinite) {
   }
 }
 
-TEST(GradientRules, DropWhatWasGathered) {
-  Executor executor(1);
-  Context context(Device::cpu(), executor);
-  Tensor block(Device::cpu(), {Shape{1}, DType::f32}), loss(Device::cpu(), {Shape{2}, DType::f32});
-  write_values(loss.view(), {1, 2});
-  GradientRules rules({.accumulate = 2}, Device::cpu(), block.spec());
-  rules.begin_batch(context, loss.view().data(), block.view());
-  write_values(block.view(), {kNan});
-  rules.drop();
-  EXPECT_EQ(rules.gathered(), 0);
-  for (int batch = 0; batch < 2; ++batch) {
-    const float* alpha = rules.begin_batch(context, loss.view().data(), block.view());
-    block.view().as<float>()[0] += *alpha * 3;
-  }
-  EXPECT_TRUE(rules.complete());
-  EXPECT_EQ(*rules.finish(context, block.view()) * block.view().as<float>()[0], 3);
-}
-
 TEST(GradientRules, GiveTheSameBitsOnAnyNumberOfThreads) {
   const std::vector<double> gradient = draws("gradient", 50'000);
   std::vector<double> first;

@@ -13,6 +13,7 @@ TEST(NumberFormatTest, ValuesHaveFourSignificantDigits) {
   EXPECT_EQ(format_value(1), "1");
   EXPECT_EQ(format_value(0.0000123456), "1.235e-05");
   EXPECT_EQ(format_value(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(format_value(-std::numeric_limits<double>::quiet_NaN()), "nan");
   EXPECT_EQ(format_value(std::numeric_limits<double>::infinity()), "inf");
 }
 
