@@ -19,22 +19,27 @@ void throw_unknown_option_value(const Spec& spec, const std::vector<std::string>
 bool OptionType<bool>::read(const Spec& spec) { return spec.as_bool(); }
 Spec OptionType<bool>::write(const bool& value) { return Spec::scalar(cat(value), false, {}); }
 std::string OptionType<bool>::type() { return "true|false"; }
+std::vector<OptionForm> OptionType<bool>::forms() { return {{.is = OptionForm::Is::flag}}; }
 
 int64_t OptionType<int64_t>::read(const Spec& spec) { return spec.as_int(); }
 Spec OptionType<int64_t>::write(const int64_t& value) { return Spec::scalar(cat(value), false, {}); }
 std::string OptionType<int64_t>::type() { return "integer"; }
+std::vector<OptionForm> OptionType<int64_t>::forms() { return {{.is = OptionForm::Is::integer}}; }
 
 double OptionType<double>::read(const Spec& spec) { return spec.as_double(); }
 Spec OptionType<double>::write(const double& value) { return Spec::scalar(Spec::of(value).as_string(), false, {}); }
 std::string OptionType<double>::type() { return "number"; }
+std::vector<OptionForm> OptionType<double>::forms() { return {{.is = OptionForm::Is::number}}; }
 
 std::string OptionType<std::string>::read(const Spec& spec) { return spec.as_string(); }
 Spec OptionType<std::string>::write(const std::string& value) { return Spec::scalar(value, true, {}); }
 std::string OptionType<std::string>::type() { return "text"; }
+std::vector<OptionForm> OptionType<std::string>::forms() { return {{.is = OptionForm::Is::text}}; }
 
 Spec OptionType<Spec>::read(const Spec& spec) { return spec; }
 Spec OptionType<Spec>::write(const Spec& value) { return value; }
 std::string OptionType<Spec>::type() { return "map"; }
+std::vector<OptionForm> OptionType<Spec>::forms() { return {{}}; }
 
 namespace {
 
@@ -50,6 +55,52 @@ std::string default_text(const Spec& value) {
   return out + "]";
 }
 
+// Sets the range of the numbers among the forms, those in lists included.
+void set_range(std::vector<OptionForm>& forms, const Range& range) {
+  for (OptionForm& form : forms) {
+    if (form.is == OptionForm::Is::integer || form.is == OptionForm::Is::number) form.range = range;
+    if (form.is == OptionForm::Is::list) set_range(form.items, range);
+  }
+}
+
+bool is_bounded(const Range& range) { return std::isfinite(range.min) || std::isfinite(range.max); }
+
+std::string type_of_form(const OptionForm& form) {
+  using Is = OptionForm::Is;
+  switch (form.is) {
+    case Is::any: return "any";
+    case Is::flag: return OptionType<bool>::type();
+    case Is::integer: return OptionType<int64_t>::type();
+    case Is::number: return OptionType<double>::type();
+    case Is::text: return OptionType<std::string>::type();
+    case Is::options: return type_of_options(form.options);
+    case Is::map: return cat("map of names to ", type_of_form(form.items.front()));
+    case Is::list: {
+      const OptionForm& item = form.items.front();
+      return cat("list of ", item.is == Is::kind ? item.sort + "s" : type_of_form(item));
+    }
+    case Is::kind: {
+      const bool vowel = std::string_view("aeiou").find(form.sort.front()) != std::string_view::npos;
+      return cat(vowel ? "an " : "a ", form.sort);
+    }
+    case Is::name: break;
+  }
+  std::string out;
+  for (const std::string& name : form.names) out += cat(out.empty() ? "" : "|", name);
+  return out;
+}
+
+// "integer, text or list", "list of input ops", "map of names to {columns, type}".
+std::string type_of_forms(const std::vector<OptionForm>& forms) {
+  std::vector<std::string> out;
+  for (const OptionForm& form : forms) {
+    // A list behind the forms of its items needs no more words.
+    const bool of_the_same = form.is == OptionForm::Is::list && !out.empty();
+    out.push_back(of_the_same ? std::string("list") : type_of_form(form));
+  }
+  return join(out, " or ");
+}
+
 // A bound in digits where it is whole and they are not too many: 1000000000000, not 1e+12.
 std::string bound_text(double bound) {
   constexpr double kMostDigits = 1e15;
@@ -58,6 +109,19 @@ std::string bound_text(double bound) {
 }
 
 }  // namespace
+
+std::string range_text(const Range& range) {
+  std::string out;
+  if (std::isfinite(range.min)) out = cat(range.above_min ? "more than " : "at least ", bound_text(range.min));
+  if (!std::isfinite(range.max)) return out;
+  return cat(out, out.empty() ? "" : " and ", range.below_max ? "less than " : "at most ", bound_text(range.max));
+}
+
+std::string type_of_options(const std::vector<OptionInfo>& options) {
+  std::string out = "{";
+  for (const OptionInfo& option : options) out += cat(out.size() > 1 ? ", " : "", option.name);
+  return out + "}";
+}
 
 void check_keys(const Spec& spec, const std::vector<OptionInfo>& known) {
   std::vector<std::string> names;
@@ -109,8 +173,25 @@ std::optional<std::string> OptionReader::is_written_as(std::string_view name) co
 }
 
 void OptionReader::finish(std::string_view name, bool required, Spec value) {
-  if (!required) infos_.back().default_value = default_text(value);
-  if (spec_ != nullptr && !value.is_null()) resolved_.set(std::string(name), std::move(value));
+  if (!required) {
+    infos_.back().default_value = default_text(value);
+    infos_.back().fallback = value;
+  }
+  if (!value.is_null()) resolved_.set(std::string(name), std::move(value));
+}
+
+void OptionReader::may_be(std::string_view name, std::vector<OptionForm> forms) {
+  for (OptionInfo& info : infos_) {
+    if (info.name != name) continue;
+    info.type = type_of_forms(forms);
+    info.forms = std::move(forms);
+    return;
+  }
+}
+
+void OptionReader::set_forms(std::vector<OptionForm> forms, const Range& range) {
+  if (is_bounded(range)) set_range(forms, range);
+  infos_.back().forms = std::move(forms);
 }
 
 void OptionReader::only_speed(std::string_view name) {
@@ -119,13 +200,9 @@ void OptionReader::only_speed(std::string_view name) {
 
 void OptionReader::check_number(const Spec& node, double value, const Range& range) {
   const bool low = range.above_min ? !(value > range.min) : !(value >= range.min);
-  if (!low && value <= range.max) return;
-  const bool bounded_below = range.min != -std::numeric_limits<double>::infinity();
-  const bool bounded_above = range.max != std::numeric_limits<double>::infinity();
-  if (!bounded_below && !bounded_above) return;
-  std::string expected = bounded_below ? cat(range.above_min ? "more than " : "at least ", bound_text(range.min)) : "";
-  if (bounded_above) expected += cat(bounded_below ? " and " : "", "at most ", bound_text(range.max));
-  throw node.error(cat("expected ", expected, ", got ", node.describe()));
+  const bool high = range.below_max ? !(value < range.max) : !(value <= range.max);
+  if ((!low && !high) || !is_bounded(range)) return;
+  throw node.error(cat("expected ", range_text(range), ", got ", node.describe()));
 }
 
 }  // namespace millrace

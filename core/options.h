@@ -22,28 +22,68 @@
 
 namespace millrace {
 
+// Bounds of a number, inclusive unless said otherwise.
+struct Range {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  bool above_min = false;  // min itself is not allowed
+  bool below_max = false;  // max itself is not allowed
+};
+
+// "at least 1", "more than 0 and at most 1"; empty without bounds.
+std::string range_text(const Range& range);
+
 // What a reference page says of one key.
 struct OptionInfo {
+  // One way in which the value may be written. It is nested so that both may hold lists of each other.
+  struct Form {
+    enum class Is : uint8_t {
+      any,      // whatever its owner takes
+      flag,     // true or false
+      integer,  // in `range`
+      number,   // in `range`
+      text,     // that matches `pattern`, where there is one
+      name,     // one of `names`
+      list,     // of `items`
+      map,      // from names that the configuration chooses to `items`
+      options,  // a map with the keys `options`
+      kind,     // `name` or `name: {options}`, of the kinds of `sort`
+    };
+    Is is = Is::any;
+    Range range = {};
+    std::string pattern = {};  // a regular expression of ECMAScript
+    std::vector<std::string> names = {};
+    std::vector<Form> items = {};  // the forms that an item may have
+    bool not_empty = false;        // a list has at least one item
+    std::vector<OptionInfo> options = {};
+    std::string sort = {};  // what the registry of the kinds calls one: "layer", "input op"
+  };
+
   std::string name;
   std::string type;           // "integer", "number", "true|false", "relu|none", ...
   std::string default_value;  // empty when required or absent by default
   bool required = false;
   std::string doc;
   bool only_speed = false;
+  Spec fallback = {};            // the default as it may be written; null when there is none
+  std::vector<Form> forms = {};  // at least one
 };
+using OptionForm = OptionInfo::Form;
 
-// Inclusive bounds of a number.
-struct Range {
-  double min = -std::numeric_limits<double>::infinity();
-  double max = std::numeric_limits<double>::infinity();
-  bool above_min = false;  // min itself is not allowed
+// What a reference page says of a kind that a configuration names.
+struct KindInfo {
+  std::string kind;
+  std::string doc;
+  std::vector<OptionInfo> options;
+  std::string example = {};  // its options, as they may be written between braces; empty where its author gave none
 };
 
 // How an enum is written: specialise `static constexpr std::pair<std::string_view, E> kNames[]`.
 template <class E>
 struct EnumNames;
 
-// How a value of type T is read from a Spec, written back and described. Specialised in options.cpp and below.
+// How a value of type T is read from a Spec, written back and described. Specialised in options.cpp and below; forms()
+// may be left out, and is then found out by option_forms().
 template <class T>
 struct OptionType {
   static_assert(std::is_enum_v<T>, "give OptionType<T> a specialisation");
@@ -69,6 +109,11 @@ struct OptionType {
     }
     return out;
   }
+  static std::vector<OptionForm> forms() {
+    OptionForm form{.is = OptionForm::Is::name};
+    for (const auto& [name, value] : EnumNames<T>::kNames) form.names.emplace_back(name);
+    return {std::move(form)};
+  }
 
  private:
   [[noreturn]] static void throw_unknown_name(const Spec& spec, const std::vector<std::string>& names);
@@ -80,12 +125,13 @@ void OptionType<T>::throw_unknown_name(const Spec& spec, const std::vector<std::
   throw_unknown_option_value(spec, names);
 }
 
-#define MILLRACE_DECLARE_OPTION_TYPE(T) \
-  template <>                           \
-  struct OptionType<T> {                \
-    static T read(const Spec& spec);    \
-    static Spec write(const T& value);  \
-    static std::string type();          \
+#define MILLRACE_DECLARE_OPTION_TYPE(T)     \
+  template <>                               \
+  struct OptionType<T> {                    \
+    static T read(const Spec& spec);        \
+    static Spec write(const T& value);      \
+    static std::string type();              \
+    static std::vector<OptionForm> forms(); \
   }
 MILLRACE_DECLARE_OPTION_TYPE(bool);
 MILLRACE_DECLARE_OPTION_TYPE(int64_t);
@@ -94,6 +140,39 @@ MILLRACE_DECLARE_OPTION_TYPE(std::string);
 // Any node; the owner reads it on.
 MILLRACE_DECLARE_OPTION_TYPE(Spec);
 #undef MILLRACE_DECLARE_OPTION_TYPE
+
+// A struct that declares options is a map of them.
+class OptionReader;
+template <class T>
+concept DeclaresOptions = requires(T value, OptionReader& reader) {
+  value.declare(reader);
+};
+template <class T>
+T read_options(const Spec& spec, Spec* resolved = nullptr);
+template <class T>
+std::vector<OptionInfo> describe_options();
+template <class T>
+Spec write_options(const T& value);
+std::string type_of_options(const std::vector<OptionInfo>& options);
+
+template <DeclaresOptions T>
+struct OptionType<T> {
+  static T read(const Spec& spec) { return read_options<T>(spec); }
+  static Spec write(const T& value) { return write_options(value); }
+  static std::string type() { return type_of_options(describe_options<T>()); }
+};
+
+// The forms of T: those that its OptionType names, else what its declarations say, else any.
+template <class T>
+std::vector<OptionForm> option_forms() {
+  if constexpr (requires { OptionType<T>::forms(); }) {
+    return OptionType<T>::forms();
+  } else if constexpr (DeclaresOptions<T>) {
+    return {{.is = OptionForm::Is::options, .options = describe_options<T>()}};
+  } else {
+    return {{}};
+  }
+}
 
 // One value or a list of them.
 template <class T>
@@ -113,6 +192,11 @@ struct OptionType<std::vector<T>> {
     return out;
   }
   static std::string type() { return OptionType<T>::type() + " or list"; }
+  static std::vector<OptionForm> forms() {
+    std::vector<OptionForm> out = option_forms<T>();
+    out.push_back({.is = OptionForm::Is::list, .items = out});
+    return out;
+  }
 };
 
 template <class T>
@@ -120,6 +204,7 @@ struct OptionType<std::optional<T>> {
   static std::optional<T> read(const Spec& spec) { return OptionType<T>::read(spec); }
   static Spec write(const std::optional<T>& value) { return value ? OptionType<T>::write(*value) : Spec(); }
   static std::string type() { return OptionType<T>::type(); }
+  static std::vector<OptionForm> forms() { return option_forms<T>(); }
 };
 
 // Throws ConfigError for a key of the map `spec` that is none of `known`, at its place; suggests the nearest.
@@ -154,6 +239,9 @@ class OptionReader {
   // on under any value of it.
   void only_speed(std::string_view name);
 
+  // Says what a declared key may be whose C++ type does not tell: one that is read as a Spec.
+  void may_be(std::string_view name, std::vector<OptionForm> forms);
+
   // Rejects keys that nothing declared. Call once, after all declarations. REQUIRES: reading().
   void done() const { check_keys(*spec_, infos_); }
 
@@ -162,7 +250,8 @@ class OptionReader {
   // reading().
   const Spec& node(std::string_view name) const;
   const std::vector<OptionInfo>& infos() const { return infos_; }
-  // Every declared key with the value in force, in order of declaration; keys absent by default are left out.
+  // Every declared key with the value in force, in order of declaration; keys absent by default are left out. Without
+  // a Spec to read: with the value that the struct has.
   const Spec& resolved() const { return resolved_; }
 
  private:
@@ -173,12 +262,15 @@ class OptionReader {
       value = OptionType<T>::read(*node);
       check_range(*node, value, range);
     }
+    if (!reading()) set_forms(option_forms<T>(), range);
     finish(name, required, OptionType<T>::write(value));
   }
   // The node to read, or nullptr when the default holds. Throws when a required key is absent.
   const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
   // The hint for an absent key that seems to be there with a slip in it.
   std::optional<std::string> is_written_as(std::string_view name) const;
+  // Of the key that was declared last.
+  void set_forms(std::vector<OptionForm> forms, const Range& range);
   void finish(std::string_view name, bool required, Spec value);
 
   static void check_number(const Spec& node, double value, const Range& range);
@@ -200,7 +292,7 @@ class OptionReader {
 
 // T's members from `spec`, checked; `resolved`, where given, receives every key with its value.
 template <class T>
-T read_options(const Spec& spec, Spec* resolved = nullptr) {
+T read_options(const Spec& spec, Spec* resolved) {
   T out;
   OptionReader options(spec);
   out.declare(options);
@@ -215,6 +307,15 @@ std::vector<OptionInfo> describe_options() {
   OptionReader options;
   out.declare(options);
   return options.infos();
+}
+
+// The value as read_options() reads it, with every key; those absent by default are left out.
+template <class T>
+Spec write_options(const T& value) {
+  T out = value;
+  OptionReader options;
+  out.declare(options);
+  return options.resolved();
 }
 
 }  // namespace millrace

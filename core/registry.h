@@ -18,7 +18,8 @@
 namespace millrace {
 
 // `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
-// constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference.
+// constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. Where its required
+// options alone make a poor example, it also has `kExample`, the options that one would write between braces.
 template <class Base>
 class Registry {
  public:
@@ -28,6 +29,7 @@ class Registry {
     std::function<std::vector<OptionInfo>()> describe;
     // As read_options(): throws ConfigError, and gives `resolved`, where it is not null, every option.
     std::function<std::unique_ptr<Base>(const Spec& options, Spec* resolved)> make;
+    std::string example = {};  // see KindInfo
   };
 
   // `what` names the sort in messages: "layer", "input op".
@@ -35,11 +37,14 @@ class Registry {
 
   template <class Kind>
   void add(std::string_view kind) {
+    std::string example;
+    if constexpr (requires { Kind::kExample; }) example = Kind::kExample;
     add(kind, {.doc = std::string(Kind::kDoc),
                .describe = describe_options<typename Kind::Options>,
                .make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
                  return std::make_unique<Kind>(read_options<typename Kind::Options>(options, resolved));
-               }});
+               },
+               .example = std::move(example)});
   }
   // REQUIRES: both functions. Throws ConfigError when the kind is there already.
   void add(std::string_view kind, Entry entry) {
@@ -68,6 +73,15 @@ class Registry {
     return out;
   }
   const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
+  // What a kind is called: "layer".
+  const std::string& what() const { return what_; }
+
+  // All kinds with their options, for reference pages.
+  std::vector<KindInfo> describe() const {
+    std::vector<KindInfo> out;
+    for (const auto& [kind, entry] : entries_) out.push_back({kind, entry.doc, entry.describe(), entry.example});
+    return out;
+  }
 
  private:
   std::string what_;

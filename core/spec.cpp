@@ -24,9 +24,17 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
                     [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; });
 }
 
+// The value of YAML's .inf, +.inf, -.inf and .nan; 0 of any other text.
+double not_finite(std::string_view text) {
+  if (equals_ignoring_case(text, ".inf") || equals_ignoring_case(text, "+.inf")) return HUGE_VAL;
+  if (equals_ignoring_case(text, "-.inf")) return -HUGE_VAL;
+  return equals_ignoring_case(text, ".nan") ? std::nan("") : 0;
+}
+
 // Whether the text may be shown as the number that it is; what is longer is cut like any text.
 bool is_short_number(std::string_view text) {
   constexpr size_t kLongest = 60;
+  if (not_finite(text) != 0) return true;
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), end, value);
@@ -128,9 +136,7 @@ int64_t Spec::as_int() const {
 
 double Spec::as_double() const {
   if (is_scalar() && !quoted_) {
-    if (equals_ignoring_case(text_, ".inf") || equals_ignoring_case(text_, "+.inf")) return HUGE_VAL;
-    if (equals_ignoring_case(text_, "-.inf")) return -HUGE_VAL;
-    if (equals_ignoring_case(text_, ".nan")) return std::nan("");
+    if (const double special = not_finite(text_); special != 0) return special;
     double value = 0;
     const char* begin = text_.data();
     const char* end = begin + text_.size();

@@ -19,7 +19,7 @@ struct BatchOptions {
     o.required("batch_size", batch_size, {.min = 1, .max = kMaxRows}, "rows of a batch");
     o.optional("capacity", capacity, {.min = 1, .max = kMaxRows},
                "decoded rows that may wait; absent: (threads + 1) * batch_size");
-    o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once; changes no row");
+    o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once");
     o.only_speed("capacity");
     o.only_speed("threads");
     o.optional("allow_smaller_final_batch", allow_smaller_final_batch,
@@ -33,6 +33,7 @@ class Batch final : public BatchBuffer {
  public:
   using Options = BatchOptions;
   static constexpr std::string_view kDoc = "groups rows into batches in the order in which they come";
+  static constexpr std::string_view kExample = "batch_size: 64";
 
   explicit Batch(const Options& options) : options_(options) {}
 

@@ -91,6 +91,7 @@ class CsvReader final : public RowSource {
  public:
   using Options = CsvReaderOptions;
   static constexpr std::string_view kDoc = "reads CSV files in ranges, by as many threads as decode them";
+  static constexpr std::string_view kExample = "header: true";
 
   explicit CsvReader(Options options)
       : options_(std::move(options)),

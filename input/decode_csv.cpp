@@ -33,6 +33,7 @@ struct DecodeCsvOptions {
 
   void declare(OptionReader& o) {
     o.required("fields", fields, "name: {columns, type: float32, default} of each field");
+    o.may_be("fields", field_forms());
     o.optional("missing", missing, "texts, besides the empty one, that stand for no value");
     o.optional("allow_nonfinite", allow_nonfinite, "whether nan and infinities are values");
     o.optional("on_bad_row", on_bad_row, "fail, or leave out the rows that are wrong");
@@ -49,6 +50,7 @@ class DecodeCsv final : public Transform {
  public:
   using Options = DecodeCsvOptions;
   static constexpr std::string_view kDoc = "turns CSV text into rows of numbers";
+  static constexpr std::string_view kExample = "fields: {features: {columns: 0-9}, label: {columns: 10, type: int32}}";
 
   explicit DecodeCsv(const Options& options)
       : requests_(read_fields(options.fields, options.allow_nonfinite)),

@@ -31,19 +31,6 @@ struct ShardOptions {
   }
 };
 
-}  // namespace
-
-template <>
-struct OptionType<ShardOptions> {
-  static ShardOptions read(const Spec& spec) { return read_options<ShardOptions>(spec); }
-  static Spec write(const ShardOptions& value) {
-    return Spec::map(Place{}).set("index", value.index).set("count", value.count);
-  }
-  static std::string type() { return "{index, count}"; }
-};
-
-namespace {
-
 // Names to show of a folder where nothing matched.
 constexpr size_t kShownNames = 5;
 
@@ -56,6 +43,8 @@ struct FilenameQueueOptions {
 
   void declare(OptionReader& o) {
     o.required("files", files, "a path, a pattern (*, ?, [..]), or a list of them");
+    o.may_be("files", {{.is = OptionForm::Is::text},
+                       {.is = OptionForm::Is::list, .items = option_forms<std::string>(), .not_empty = true}});
     o.optional("shuffle", shuffle, "a fresh order of the files in every epoch");
     o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how often to read the files; absent: endlessly");
     o.optional("shard", shard, "take every count-th file of each epoch's order, from index on");
@@ -106,6 +95,7 @@ class FilenameQueue final : public NameSource {
  public:
   using Options = FilenameQueueOptions;
   static constexpr std::string_view kDoc = "names the files to read, in a fresh order in every epoch";
+  static constexpr std::string_view kExample = "files: \"data/*.csv\", epochs: 2";
 
   explicit FilenameQueue(Options options) : options_(std::move(options)) {}
 

@@ -29,7 +29,7 @@ struct ShuffleBatchOptions {
     o.required("capacity", capacity, {.min = 1, .max = kMaxRows}, "decoded rows that may wait, the window's included");
     o.required("min_after_dequeue", min_after_dequeue, {.min = 0, .max = kMaxRows},
                "rows that stay behind a batch to be drawn from: more mix better");
-    o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once; changes no row");
+    o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once");
     o.only_speed("capacity");
     o.only_speed("threads");
     o.optional("allow_smaller_final_batch", allow_smaller_final_batch,
@@ -54,6 +54,7 @@ class ShuffleBatch final : public BatchBuffer {
  public:
   using Options = ShuffleBatchOptions;
   static constexpr std::string_view kDoc = "draws rows at random from a window and groups them into batches";
+  static constexpr std::string_view kExample = "batch_size: 64, capacity: 1192, min_after_dequeue: 1000, threads: 2";
 
   explicit ShuffleBatch(const Options& options) : options_(options) {}
 

@@ -103,6 +103,7 @@ class Synthetic final : public RowSource {
  public:
   using Options = SyntheticOptions;
   static constexpr std::string_view kDoc = "makes rows of random numbers";
+  static constexpr std::string_view kExample = "features: 16, rows: 1000";
 
   explicit Synthetic(const Options& options)
       : rows_(options.rows ? static_cast<uint64_t>(*options.rows) : UINT64_MAX),

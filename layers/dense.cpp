@@ -129,6 +129,7 @@ class Dense final : public Layer {
  public:
   using Options = DenseOptions;
   static constexpr std::string_view kDoc = "a fully connected layer: activation(x weight^T + bias)";
+  static constexpr std::string_view kExample = "units: 64, activation: relu";
 
   explicit Dense(const Options& options) : options_(options) {}
 

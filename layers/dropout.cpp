@@ -22,9 +22,7 @@ class Dropout final : public SimpleLayer {
   struct Options {
     double rate = 0.5;
     void declare(OptionReader& o) {
-      o.optional("rate", rate, "share of the values that become 0");
-      if (!o.reading() || (rate >= 0 && rate < 1)) return;
-      throw o.node("rate").error(cat("expected at least 0 and less than 1, got ", o.node("rate").describe()));
+      o.optional("rate", rate, {.min = 0, .max = 1, .below_max = true}, "share of the values that become 0");
     }
   };
   static constexpr std::string_view kDoc =

@@ -34,6 +34,16 @@ struct FieldOptions {
     o.required("columns", columns, "an index from 0, a range a-b, a header name, or a list of these");
     o.optional("type", type, "type of the values");
     o.optional("default", default_value, "what an empty or missing value becomes: one value, or one for each column");
+    o.may_be("columns", one_or_list({{.is = OptionForm::Is::integer, .range = {.min = 0}}, text()}));
+    o.may_be("default", one_or_list({{.is = OptionForm::Is::number}, text()}));
+  }
+
+ private:
+  static OptionForm text() { return {.is = OptionForm::Is::text, .pattern = "."}; }
+  static std::vector<OptionForm> one_or_list(std::vector<OptionForm> forms) {
+    OptionForm list{.is = OptionForm::Is::list, .items = forms, .not_empty = true};
+    forms.push_back(std::move(list));
+    return forms;
   }
 };
 
@@ -185,6 +195,8 @@ void append_columns(const FieldRequest::Item& item, const CsvDialect& dialect, s
 }
 
 }  // namespace
+
+std::vector<OptionForm> field_forms() { return {{.is = OptionForm::Is::map, .items = option_forms<FieldOptions>()}}; }
 
 std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) {
   std::vector<FieldRequest> out;

@@ -36,6 +36,9 @@ struct FieldRequest {
   std::vector<std::byte> default_values;  // `columns` values of dtype; empty without a default
 };
 
+// How the value of `fields` may be written.
+std::vector<OptionForm> field_forms();
+
 // The value of `fields`. Throws ConfigError for what is wrong whatever the data are.
 std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
 

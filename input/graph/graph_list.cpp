@@ -1,6 +1,7 @@
 #include "millrace/input/graph/graph_list.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -18,20 +19,34 @@ bool is_name(std::string_view text) {
   return !text.empty() && letter(text.front()) && std::all_of(text.begin(), text.end(), inner);
 }
 
-// Takes `name` and `from`, which belong to the graph, out of the op's options.
-void take_graph_keys(KindAndOptions& item, GraphNode& node) {
-  if (const Spec* name = item.options.find("name")) {
-    node.name = name->as_string();
-    if (!is_name(node.name)) {
-      throw name->error(cat("expected a name of letters, digits, _ and -, got ", name->describe()));
+// Keys that belong to the graph and not to the kind of op.
+struct GraphKeys {
+  std::optional<std::string> name;
+  std::optional<std::vector<std::string>> from;
+
+  void declare(OptionReader& o) {
+    o.optional("from", from, "the ops that it reads; the op before by default");
+    o.optional("name", name, "what other ops call it, and the key of its random numbers; the kind by default");
+    if (!o.reading()) return;
+    if (name && !is_name(*name)) {
+      const Spec& node = o.node("name");
+      throw node.error(cat("expected a name of letters, digits, _ and -, got ", node.describe()));
     }
+    if (from && from->empty()) throw o.node("from").error("expected the name of an op, got an empty list");
   }
-  if (const Spec* from = item.options.find("from")) {
-    node.from = OptionType<std::vector<std::string>>::read(*from);
-    if (node.from.empty()) throw from->error("expected the name of an op, got an empty list");
+};
+
+// Takes the graph's keys out of the op's options.
+void take_graph_keys(KindAndOptions& item, GraphNode& node) {
+  Spec written = Spec::map(item.options.place());
+  written.set_path(item.options.path());
+  for (const OptionInfo& key : describe_graph_keys()) {
+    if (const Spec* value = std::as_const(item.options).find(key.name)) written.set(key.name, *value);
+    item.options.erase(key.name);
   }
-  item.options.erase("name");
-  item.options.erase("from");
+  auto keys = read_options<GraphKeys>(written);
+  node.name = std::move(keys.name).value_or(std::string());
+  node.from = std::move(keys.from).value_or(std::vector<std::string>());
 }
 
 // Ops without a name are called after their kind, with _2, _3 and so on where that is taken.
@@ -84,6 +99,8 @@ void append_lines(const Spec& spec, const std::string& path, std::vector<std::st
 }
 
 }  // namespace
+
+std::vector<OptionInfo> describe_graph_keys() { return describe_options<GraphKeys>(); }
 
 std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& registry, Spec& resolved) {
   std::vector<GraphNode> nodes;

@@ -9,6 +9,9 @@
 
 namespace millrace {
 
+// The keys that every op has besides its own options.
+std::vector<OptionInfo> describe_graph_keys();
+
 // The ops of `list`, made and named but not connected; `resolved` receives the list with all names and options.
 // Throws ConfigError.
 std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& registry, Spec& resolved);

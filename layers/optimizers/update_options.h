@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "millrace/core/options.h"
-#include "millrace/core/text.h"
 #include "millrace/core/wildcard.h"
 #include "millrace/layers/schedule/schedule.h"
 
@@ -47,10 +46,7 @@ struct UpdateOptions {
 
 // An optional key for the share of a running mean that stays with each update, in [0, 1).
 inline void declare_kept_share(OptionReader& o, std::string_view name, double& share, std::string_view doc) {
-  o.optional(name, share, doc);
-  if (o.reading() && !(share >= 0 && share < 1)) {
-    throw o.node(name).error(cat("expected at least 0 and less than 1, got ", o.node(name).describe()));
-  }
+  o.optional(name, share, {.min = 0, .max = 1, .below_max = true}, doc);
 }
 
 // An optional key for what is added to a root before something is divided by it. Never 0, also as a float: where

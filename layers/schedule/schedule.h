@@ -53,6 +53,7 @@ struct OptionType<Schedule> {
   static Schedule read(const Spec& spec) { return Schedule(spec); }
   static Spec write(const Schedule& value) { return value.spec(); }
   static std::string type();
+  static std::vector<OptionForm> forms() { return {{.is = OptionForm::Is::kind, .sort = schedules().what()}}; }
 };
 
 }  // namespace millrace

@@ -150,7 +150,7 @@ TEST(Options, CheckRanges) {
             "mlp.yaml:3:7: rows: expected at least 1 and at most 100, got 101");
   EXPECT_EQ(error_of(map().set("rows", 1).set("rate", plain("0"))), "mlp.yaml:3:7: rate: expected more than 0, got 0");
   EXPECT_EQ(error_of(map().set("rows", 1).set("rate", plain(".nan"))),
-            "mlp.yaml:3:7: rate: expected more than 0, got \".nan\"");
+            "mlp.yaml:3:7: rate: expected more than 0, got .nan");
   EXPECT_EQ(error_of(map().set("rows", 1).set("limit", plain("-1"))),
             "mlp.yaml:3:7: limit: expected at least 0, got -1");
   EXPECT_EQ(read_options<Options>(map().set("rows", 100)).rows, 100);
@@ -195,6 +195,91 @@ TEST(Options, WriteNumbersThatReadBack) {
   EXPECT_EQ(OptionType<std::string>::read(OptionType<std::string>::write("5")), "5");
 }
 
+struct Share {
+  double share = 0.5;
+  void declare(OptionReader& o) {
+    o.optional("share", share, {.min = 0, .max = 1, .above_min = true, .below_max = true}, "what is kept");
+  }
+};
+
+TEST(Options, RangesMayLeaveOutTheirBounds) {
+  for (const char* outside : {"0", "1"}) {
+    try {
+      read_options<Share>(map().set("share", plain(outside)));
+      FAIL() << outside;
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.message(), std::string("share: expected more than 0 and less than 1, got ") + outside);
+    }
+  }
+  EXPECT_EQ(read_options<Share>(map().set("share", plain("0.25"))).share, 0.25);
+}
+
+TEST(Options, RangesAsText) {
+  EXPECT_EQ(range_text({}), "");
+  EXPECT_EQ(range_text({.min = 1}), "at least 1");
+  EXPECT_EQ(range_text({.max = 1e30}), "at most 1e+30");
+  EXPECT_EQ(range_text({.min = 0, .max = 1, .above_min = true}), "more than 0 and at most 1");
+  EXPECT_EQ(range_text({.min = 0, .max = 1, .below_max = true}), "at least 0 and less than 1");
+}
+
+struct Outer {
+  Share inner;
+  std::optional<Share> maybe;
+  Spec free;
+  int64_t last = 3;
+  void declare(OptionReader& o) {
+    o.optional("inner", inner, "a map of options");
+    o.optional("maybe", maybe, "another");
+    o.optional("free", free, "whatever");
+    o.optional("last", last, "a number");
+    o.may_be("free", {{.is = OptionForm::Is::integer}, {.is = OptionForm::Is::text}});
+  }
+};
+
+TEST(Options, AStructOfOptionsIsAnOption) {
+  Spec resolved;
+  const auto options = read_options<Outer>(map().set("inner", map().set("share", 0.25)), &resolved);
+  EXPECT_EQ(options.inner.share, 0.25);
+  EXPECT_FALSE(options.maybe.has_value());
+  EXPECT_EQ(resolved.size(), 2u);
+  EXPECT_EQ(resolved.find("inner")->find("share")->as_double(), 0.25);
+  EXPECT_EQ(resolved.find("inner")->find("share")->path(), "inner.share");
+  try {
+    Spec spec = map().set("maybe", map().set("shar", 1));
+    read_options<Outer>(spec);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.message(), "maybe: unknown key shar");
+  }
+}
+
+TEST(Options, SayInWhichFormsTheyMayBeWritten) {
+  using Is = OptionForm::Is;
+  const std::vector<OptionInfo> infos = describe_options<Options>();
+  const auto form = [&](size_t i) { return infos.at(i).forms.at(0); };
+  EXPECT_EQ(form(0).is, Is::integer);
+  EXPECT_EQ(range_text(form(0).range), "at least 1 and at most 100");
+  EXPECT_EQ(form(1).is, Is::number);
+  EXPECT_EQ(range_text(form(1).range), "more than 0");
+  EXPECT_EQ(form(2).is, Is::flag);
+  EXPECT_EQ(form(3).is, Is::text);
+  EXPECT_EQ(form(4).is, Is::name);
+  EXPECT_EQ(form(4).names, (std::vector<std::string>{"red", "green"}));
+  EXPECT_EQ(range_text(form(5).range), "at least 0");
+  ASSERT_EQ(infos[6].forms.size(), 2u);
+  EXPECT_EQ(infos[6].forms[1].is, Is::list);
+  EXPECT_EQ(infos[6].forms[1].items.at(0).is, Is::text);
+  EXPECT_EQ(range_text(describe_options<Weights>()[0].forms.at(1).items.at(0).range), "at least 0");
+
+  const std::vector<OptionInfo> outer = describe_options<Outer>();
+  EXPECT_EQ(outer[0].type, "{share}");
+  EXPECT_EQ(outer[0].forms.at(0).is, Is::options);
+  EXPECT_EQ(outer[0].forms.at(0).options.at(0).name, "share");
+  EXPECT_EQ(outer[1].forms.at(0).options.at(0).name, "share");
+  EXPECT_EQ(outer[2].type, "integer or text");
+  EXPECT_EQ(outer[3].forms.at(0).is, Is::integer);
+}
+
 TEST(Options, DescribeThemselves) {
   const std::vector<OptionInfo> infos = describe_options<Options>();
   ASSERT_EQ(infos.size(), 7u);
@@ -203,7 +288,9 @@ TEST(Options, DescribeThemselves) {
   EXPECT_TRUE(infos[0].required);
   EXPECT_EQ(infos[0].default_value, "");
   EXPECT_EQ(infos[0].doc, "rows to take");
+  EXPECT_TRUE(infos[0].fallback.is_null());
   EXPECT_EQ(infos[1].default_value, "0.5");
+  EXPECT_EQ(infos[1].fallback.as_double(), 0.5);
   EXPECT_EQ(infos[2].type, "true|false");
   EXPECT_EQ(infos[2].default_value, "true");
   EXPECT_EQ(infos[4].type, "red|green");

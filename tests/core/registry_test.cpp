@@ -22,6 +22,7 @@ class Insect : public Animal {
     void declare(OptionReader& o) { o.optional("legs", legs, {.min = 0}, "how many it has left"); }
   };
   static constexpr std::string_view kDoc = "Has six legs.";
+  static constexpr std::string_view kExample = "legs: 5";
   explicit Insect(Options options) : options_(std::move(options)) {}
   int64_t legs() const override { return options_.legs; }
 
@@ -155,6 +156,17 @@ TEST(Registry, DescribesItsKinds) {
   EXPECT_EQ(entry.doc, "Has six legs.");
   ASSERT_EQ(entry.describe().size(), 1u);
   EXPECT_EQ(entry.describe()[0].default_value, "6");
+}
+
+TEST(Registry, DescribesItsKindsForReferencePages) {
+  const std::vector<KindInfo> kinds = animals().describe();
+  ASSERT_EQ(kinds.size(), 2u);
+  EXPECT_EQ(kinds[0].kind, "insect");
+  EXPECT_EQ(kinds[0].doc, "Has six legs.");
+  EXPECT_EQ(kinds[0].options.at(0).name, "legs");
+  EXPECT_EQ(kinds[0].example, "legs: 5");
+  EXPECT_EQ(kinds[1].example, "");
+  EXPECT_EQ(animals().what(), "animal");
 }
 
 }  // namespace

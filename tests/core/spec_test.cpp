@@ -226,5 +226,14 @@ TEST(KindAndOptions, RejectsOtherForms) {
             "mlp.yaml:3:7: dense: expected the options of dense as a map, got 10; write `dense: {option: value}`");
 }
 
+TEST(Spec, DescribesWhatIsWritten) {
+  const auto plain = [](const char* text) { return Spec::scalar(text, false, {}).describe(); };
+  EXPECT_EQ(plain("3"), "3");
+  EXPECT_EQ(plain("abc"), "\"abc\"");
+  for (const char* special : {".nan", ".NaN", ".inf", "+.inf", "-.inf"}) EXPECT_EQ(plain(special), special);
+  EXPECT_EQ(plain("nan"), "\"nan\"");
+  EXPECT_EQ(Spec::scalar(".nan", true, {}).describe(), "the text \".nan\"");
+}
+
 }  // namespace
 }  // namespace millrace

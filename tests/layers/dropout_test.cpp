@@ -136,7 +136,7 @@ TEST(Dropout, KeepsNothingForBackward) {
 TEST(Dropout, RejectsWrongRates) {
   EXPECT_EQ(error_of(dropout(1, {1}, 1)), "rate: expected at least 0 and less than 1, got 1");
   EXPECT_EQ(error_of(dropout(-0.5, {1}, 1)), "rate: expected at least 0 and less than 1, got -0.5");
-  EXPECT_EQ(error_of(dropout(nans(1)[0], {1}, 1)), "rate: expected at least 0 and less than 1, got \".nan\"");
+  EXPECT_EQ(error_of(dropout(nans(1)[0], {1}, 1)), "rate: expected at least 0 and less than 1, got .nan");
   EXPECT_EQ(error_of({.kind = "dropout", .options = Spec::map().set("p", 0.5), .inputs = {Shape{1}}}),
             "unknown key p; the keys here are rate");
 }

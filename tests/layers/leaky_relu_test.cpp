@@ -62,7 +62,7 @@ TEST(LeakyRelu, RejectsWrongSlopes) {
   };
   EXPECT_EQ(error_with(-0.5), "slope: expected at least 0 and at most 1, got -0.5");
   EXPECT_EQ(error_with(1.5), "slope: expected at least 0 and at most 1, got 1.5");
-  EXPECT_EQ(error_with(nans(1)[0]), "slope: expected at least 0 and at most 1, got \".nan\"");
+  EXPECT_EQ(error_with(nans(1)[0]), "slope: expected at least 0 and at most 1, got .nan");
   EXPECT_EQ(error_with(1), "no error");
   EXPECT_EQ(error_of({.kind = "leaky_relu", .options = Spec::map().set("alpha", 1), .inputs = {Shape{1}}}),
             "unknown key alpha; the keys here are slope");

@@ -156,5 +156,19 @@ TEST(FieldSelection, RefusesDefaultsThatAreNoValues) {
               HasSubstr("expected one default, or one for each of the 2 columns, got 3"));
 }
 
+TEST(FieldSelection, TellsHowFieldsAreWritten) {
+  using Is = OptionForm::Is;
+  const std::vector<OptionForm> forms = field_forms();
+  ASSERT_EQ(forms.size(), 1u);
+  EXPECT_EQ(forms[0].is, Is::map);
+  const std::vector<OptionInfo>& field = forms[0].items.at(0).options;
+  ASSERT_EQ(field.size(), 3u);
+  EXPECT_EQ(field[0].name, "columns");
+  EXPECT_TRUE(field[0].required);
+  EXPECT_EQ(field[0].type, "integer, text or list");
+  EXPECT_EQ(field[1].forms.at(0).names.front(), "float32");
+  EXPECT_EQ(field[2].name, "default");
+}
+
 }  // namespace
 }  // namespace millrace

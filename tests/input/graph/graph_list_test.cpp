@@ -89,5 +89,12 @@ TEST(GraphList, FingerprintsWhatDecidesTheRows) {
                                       "group.smaller = \"true\""}));
 }
 
+TEST(GraphList, TellsTheKeysOfEveryOp) {
+  const std::vector<OptionInfo> keys = describe_graph_keys();
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys[0].name, "from");
+  EXPECT_EQ(keys[1].name, "name");
+}
+
 }  // namespace
 }  // namespace millrace

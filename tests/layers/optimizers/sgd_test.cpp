@@ -167,9 +167,9 @@ TEST(Sgd, NeedsAPositiveRate) {
   EXPECT_EQ(error_of(rate_of(0)), "learning_rate: expected more than 0 and at most 1e+30, got 0");
   EXPECT_EQ(error_of(rate_of(-0.5)), "learning_rate: expected more than 0 and at most 1e+30, got -0.5");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", Spec::scalar(".inf", false, {}))),
-            "learning_rate: expected more than 0 and at most 1e+30, got \".inf\"");
+            "learning_rate: expected more than 0 and at most 1e+30, got .inf");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", Spec::scalar(".nan", false, {}))),
-            "learning_rate: expected more than 0 and at most 1e+30, got \".nan\"");
+            "learning_rate: expected more than 0 and at most 1e+30, got .nan");
 }
 
 TEST(Sgd, RefusesWhatMakesNoSense) {
@@ -178,7 +178,7 @@ TEST(Sgd, RefusesWhatMakesNoSense) {
   };
   EXPECT_EQ(error_of("momentum", 1), "momentum: expected at least 0 and less than 1, got 1");
   EXPECT_EQ(error_of("momentum", -0.5), "momentum: expected at least 0 and less than 1, got -0.5");
-  EXPECT_EQ(error_of("momentum", std::nan("")), "momentum: expected at least 0 and less than 1, got \".nan\"");
+  EXPECT_EQ(error_of("momentum", std::nan("")), "momentum: expected at least 0 and less than 1, got .nan");
   EXPECT_EQ(error_of("nesterov", true), "nesterov: nesterov needs a momentum; set momentum, for example to 0.9");
   EXPECT_EQ(error_of("weight_decay", -1), "weight_decay: expected at least 0 and at most 1e+30, got -1");
   EXPECT_EQ(error_of("momentun", 0.9), "unknown key momentun; did you mean momentum?");
