@@ -67,6 +67,10 @@ struct OptionType<DeviceName> {
   }
   static Spec write(const DeviceName& value) { return Spec::scalar(value.text, false, {}); }
   static std::string type() { return "auto|cpu|cuda:0"; }
+  static std::vector<OptionForm> forms() {
+    return {{.is = OptionForm::Is::name, .names = {"auto", "cpu", "cuda"}},
+            {.is = OptionForm::Is::text, .pattern = "^cuda:[0-9]{1,4}$"}};
+  }
 };
 
 template <>
@@ -88,6 +92,10 @@ struct OptionType<ThreadCount> {
     return Spec::scalar(value.count == 0 ? std::string("auto") : cat(value.count), false, {});
   }
   static std::string type() { return "auto|integer"; }
+  static std::vector<OptionForm> forms() {
+    return {{.is = OptionForm::Is::name, .names = {"auto"}},
+            {.is = OptionForm::Is::integer, .range = {.min = 1, .max = kMost}}};
+  }
 };
 
 namespace {
@@ -103,7 +111,7 @@ struct ConfigOptions {
   KindNode loss;
   MetricList metrics;
   KindNode optimizer;
-  Spec train = Spec::map(Place{});
+  TrainOptions train;
   Spec validation;
   std::optional<ModelFileOptions> save, load;
 
@@ -121,20 +129,35 @@ struct ConfigOptions {
     o.optional("validation", validation, "rows that are not trained on, to judge the model by");
     o.optional("load", load, "a model file whose values training begins with; absent: fresh ones, from the seed");
     o.optional("save", save, "the file that the trained model is written to; absent: it is not kept");
+
+    const auto kind = [](const char* sort) { return OptionForm{.is = OptionForm::Is::kind, .sort = sort}; };
+    o.may_be("input", {list_of_kinds("input op")});
+    o.may_be("model", {list_of_kinds("layer")});
+    o.may_be("loss", {kind("loss")});
+    o.may_be("metrics", {kind("metric"), {.is = OptionForm::Is::list, .items = {kind("metric")}}});
+    o.may_be("optimizer", {kind("optimizer")});
+    o.may_be("validation", option_forms<ValidationOptions>());
   }
 };
 
-void require(const Spec& spec, std::string_view key, std::string_view example) {
-  if (std::as_const(spec).find(key) == nullptr)
-    throw spec.error(cat("the key ", key, " is required"), cat("for example ", example));
-}
+struct RequiredKey {
+  std::string_view name, example;
+  bool of_the_model;  // only a training needs it
+};
+constexpr RequiredKey kRequired[] = {
+    {"input", "input: [{synthetic: {rows: 1000}}, {batch: {batch_size: 32}}]", false},
+    {"model", "model: [{dense: {units: 1}}]", true},
+    {"loss", "loss: sigmoid_cross_entropy", true},
+    {"optimizer", "optimizer: {sgd: {learning_rate: 0.1}}", true},
+};
+
+bool is_required(const RequiredKey& key, ConfigUse use) { return use == ConfigUse::training || !key.of_the_model; }
 
 void check_required(const Spec& spec, ConfigUse use) {
-  require(spec, "input", "input: [{synthetic: {rows: 1000}}, {batch: {batch_size: 32}}]");
-  if (use == ConfigUse::input) return;
-  require(spec, "model", "model: [{dense: {units: 1}}]");
-  require(spec, "loss", "loss: sigmoid_cross_entropy");
-  require(spec, "optimizer", "optimizer: {sgd: {learning_rate: 0.1}}");
+  for (const RequiredKey& key : kRequired) {
+    if (!is_required(key, use) || spec.find(key.name) != nullptr) continue;
+    throw spec.error(cat("the key ", key.name, " is required"), cat("for example ", key.example));
+  }
 }
 
 void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Config& config) {
@@ -195,6 +218,11 @@ ModelFileOptions OptionType<ModelFileOptions>::read(const Spec& spec) {
   return out;
 }
 
+std::vector<OptionForm> OptionType<ModelFileOptions>::forms() {
+  return {{.is = OptionForm::Is::text},
+          {.is = OptionForm::Is::options, .options = describe_options<ModelFileOptions>()}};
+}
+
 Spec OptionType<ModelFileOptions>::write(const ModelFileOptions& value) {
   Spec file = OptionType<std::string>::write(value.file);
   if (!value.optimizer) return file;
@@ -204,6 +232,14 @@ Spec OptionType<ModelFileOptions>::write(const ModelFileOptions& value) {
 const Spec& Config::node(std::string_view key) const {
   const Spec* found = written.find(key);
   return found != nullptr ? *found : written;
+}
+
+std::vector<OptionInfo> describe_config(ConfigUse use) {
+  std::vector<OptionInfo> out = describe_options<ConfigOptions>();
+  for (const RequiredKey& key : kRequired) {
+    for (OptionInfo& info : out) info.required = info.required || (info.name == key.name && is_required(key, use));
+  }
+  return out;
 }
 
 Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
@@ -217,9 +253,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.threads = options.threads.count;
   config.input = options.input.spec;
   config.delivery = options.delivery;
-  Spec train;
-  config.train = read_options<TrainOptions>(options.train, &train);
-  config.resolved.set("train", std::move(train));
+  config.train = options.train;
   config.save = options.save;
   config.load = options.load;
   read_kinds(options, catalog.layers, config);

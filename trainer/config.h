@@ -71,6 +71,7 @@ struct OptionType<ModelFileOptions> {
   static ModelFileOptions read(const Spec& spec);
   static Spec write(const ModelFileOptions& value);
   static std::string type() { return "path or {file, optimizer}"; }
+  static std::vector<OptionForm> forms();
 };
 
 struct LossConfig {
@@ -109,6 +110,9 @@ enum class ConfigUse {
   training,  // input, model, loss and optimizer
   input,     // input; the others are checked where they are
 };
+
+// The top-level keys; required are those that this use needs.
+std::vector<OptionInfo> describe_config(ConfigUse use = ConfigUse::training);
 
 // Throws ConfigError: unknown, absent or ill-typed keys, unknown kinds.
 Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use = ConfigUse::training);

@@ -80,6 +80,14 @@ Spec resolved_node(const std::string& kind, Spec options) {
 
 }  // namespace
 
+std::vector<OptionInfo> describe_layer_keys() { return describe_options<LayerKeys>(); }
+std::vector<OptionInfo> describe_loss_keys() { return describe_options<LossKeys>(); }
+
+OptionForm list_of_kinds(std::string sort) {
+  OptionForm kind{.is = OptionForm::Is::kind, .sort = std::move(sort)};
+  return {.is = OptionForm::Is::list, .items = {std::move(kind)}, .not_empty = true};
+}
+
 std::vector<LayerNode> read_layers(const Spec& list, const LayerRegistry& registry, Spec& resolved) {
   if (list.items().empty()) throw list.error("the model has no layers", "for example `- dense: {units: 1}`");
   resolved = Spec::list(list.place());

@@ -17,4 +17,11 @@ LossConfig read_loss(const Spec& node, const LossRegistry& registry, Spec& resol
 std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& registry, Spec& resolved);
 std::unique_ptr<Optimizer> read_optimizer(const Spec& node, const OptimizerRegistry& registry, Spec& resolved);
 
+// The keys that every kind of these sorts has besides its own options.
+std::vector<OptionInfo> describe_layer_keys();
+std::vector<OptionInfo> describe_loss_keys();
+
+// The form of a list of kinds; `sort` is what their registry calls one: "layer", "input op".
+OptionForm list_of_kinds(std::string sort);
+
 }  // namespace millrace

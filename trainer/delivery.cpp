@@ -72,6 +72,12 @@ DeliveryOptions OptionType<DeliveryOptions>::read(const Spec& spec) {
   return {.kind = OptionType<DeliveryKind>::read(spec)};
 }
 
+std::vector<OptionForm> OptionType<DeliveryOptions>::forms() {
+  std::vector<OptionForm> out = option_forms<DeliveryKind>();
+  out.push_back({.is = OptionForm::Is::options, .options = describe_options<DeliveryOptions>()});
+  return out;
+}
+
 std::unique_ptr<Delivery> Delivery::make(const DeliveryOptions& options, InputGraph graph, DeliveryArgs args) {
   switch (options.kind) {
     case DeliveryKind::automatic:

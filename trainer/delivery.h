@@ -43,6 +43,7 @@ struct OptionType<DeliveryOptions> {
   static DeliveryOptions read(const Spec& spec);
   static Spec write(const DeliveryOptions& value) { return OptionType<DeliveryKind>::write(value.kind); }
   static std::string type() { return OptionType<DeliveryKind>::type(); }
+  static std::vector<OptionForm> forms();
 };
 
 struct DeliveryArgs {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/config_nodes.h"
 
 namespace millrace {
 
@@ -23,18 +24,13 @@ void KeepBestOptions::declare(OptionReader& o) {
   o.optional("mode", mode, "whether less or more of it is better; auto goes by its name");
 }
 
-Spec OptionType<KeepBestOptions>::write(const KeepBestOptions& value) {
-  return Spec::map(Place{})
-      .set("metric", OptionType<std::string>::write(value.metric))
-      .set("mode", OptionType<BestMode>::write(value.mode));
-}
-
 void ValidationOptions::declare(OptionReader& o) {
   o.optional("files", files, "files with the rows, read by the training's own ops: once each time, in order");
   o.optional("input", input, "instead of files: ops that give the rows; also read once each time, in order");
   o.optional("every", every, {.min = 1}, "steps from one validation to the next");
   o.optional("keep_best", keep_best, "keep the parameters of the best validation, not the last ones");
   o.optional("patience", patience, {.min = 1}, "validations in a row without improvement that end the training");
+  o.may_be("input", {list_of_kinds("input op")});
 }
 
 bool ValidationOptions::more_is_better() const {

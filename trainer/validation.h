@@ -26,13 +26,6 @@ struct KeepBestOptions {
   void declare(OptionReader& o);
 };
 
-template <>
-struct OptionType<KeepBestOptions> {
-  static KeepBestOptions read(const Spec& spec) { return read_options<KeepBestOptions>(spec); }
-  static Spec write(const KeepBestOptions& value);
-  static std::string type() { return "{metric, mode}"; }
-};
-
 struct ValidationOptions {
   // One of the two, read in pass mode (pass_input.h): a list of ops, as written; or what the training's own list reads
   // instead of its files.

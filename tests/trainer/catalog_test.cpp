@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/config.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/fake_kinds.h"
 
@@ -57,6 +58,38 @@ TEST(Catalog, IsAValueThatAProgramAddsTo) {
   EXPECT_TRUE(mine.layers.layers.entries().contains("my_relu"));
   EXPECT_FALSE(Catalog::builtin().layers.layers.entries().contains("my_relu"));
   EXPECT_THROW(mine.layers.layers.add<FakeRelu>("my_relu"), ConfigError);
+}
+
+// `options` and those inside them that do not say how they may be written.
+void add_unknown(const std::string& path, const std::vector<OptionInfo>& options, std::vector<std::string>& out) {
+  for (const OptionInfo& option : options) {
+    const std::string here = cat(path, '.', option.name);
+    std::vector<OptionForm> forms = option.forms;
+    for (size_t i = 0; i < forms.size(); ++i) {
+      if (forms[i].is == OptionForm::Is::any) out.push_back(here);
+      add_unknown(here, forms[i].options, out);
+      const std::vector<OptionForm> items = forms[i].items;
+      forms.insert(forms.end(), items.begin(), items.end());
+    }
+    if (option.forms.empty()) out.push_back(here);
+  }
+}
+
+// Reference pages and schema are made of these.
+TEST(Catalog, EveryOptionSaysHowItMayBeWritten) {
+  const Catalog catalog = Catalog::builtin();
+  std::vector<std::string> unknown;
+  const auto check = [&](const auto& registry) {
+    for (const KindInfo& kind : registry.describe()) add_unknown(kind.kind, kind.options, unknown);
+  };
+  check(catalog.ops);
+  check(catalog.layers.layers);
+  check(catalog.layers.losses);
+  check(catalog.layers.metrics);
+  check(catalog.layers.optimizers);
+  add_unknown("config", describe_config(), unknown);
+  EXPECT_EQ(unknown, std::vector<std::string>())
+      << "give their OptionType a forms(), or call OptionReader::may_be() where they are declared";
 }
 
 }  // namespace

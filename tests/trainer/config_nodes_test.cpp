@@ -55,5 +55,19 @@ TEST(ConfigNodes, LossMetricsAndOptimizer) {
   EXPECT_EQ(to_yaml(resolved), "- accuracy\n");
 }
 
+TEST(ConfigNodes, TellTheKeysOfEveryKind) {
+  const auto names = [](const std::vector<OptionInfo>& keys) {
+    std::vector<std::string> out;
+    for (const OptionInfo& key : keys) out.push_back(key.name);
+    return out;
+  };
+  EXPECT_EQ(names(describe_layer_keys()), (std::vector<std::string>{"from", "name"}));
+  EXPECT_EQ(names(describe_loss_keys()), (std::vector<std::string>{"from", "weight"}));
+  const OptionForm list = list_of_kinds("layer");
+  EXPECT_EQ(list.is, OptionForm::Is::list);
+  EXPECT_TRUE(list.not_empty);
+  EXPECT_EQ(list.items.at(0).sort, "layer");
+}
+
 }  // namespace
 }  // namespace millrace

@@ -191,5 +191,26 @@ TEST(Config, ASpecMadeInCodeIsPlacedInItsSource) {
             std::string::npos);
 }
 
+TEST(Config, TellsItsKeysAndWhichAreNeeded) {
+  const auto required = [](ConfigUse use) {
+    std::string out;
+    for (const OptionInfo& key : describe_config(use)) out += key.required ? key.name + ' ' : "";
+    return out;
+  };
+  EXPECT_EQ(required(ConfigUse::input), "input ");
+  EXPECT_EQ(required(ConfigUse::training), "input model loss optimizer ");
+  for (const OptionInfo& key : describe_config()) {
+    if (key.name == "train") {
+      EXPECT_EQ(key.forms.at(0).options.at(0).name, "steps");
+    }
+    if (key.name == "save") {
+      EXPECT_EQ(key.forms.at(1).options.at(0).name, "file");
+    }
+    if (key.name == "input") {
+      EXPECT_EQ(key.forms.at(0).items.at(0).sort, Catalog::builtin().ops.what());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millrace

@@ -117,5 +117,12 @@ TEST(DeliveryOptions, AreAKindOrAMap) {
   EXPECT_THROW(read("queue"), ConfigError);
 }
 
+TEST(DeliveryOptions, TellBothWaysOfWritingThem) {
+  const std::vector<OptionForm> forms = OptionType<DeliveryOptions>::forms();
+  ASSERT_EQ(forms.size(), 2u);
+  EXPECT_EQ(forms[0].names, (std::vector<std::string>{"auto", "native", "feed"}));
+  EXPECT_EQ(forms[1].options.at(0).name, "kind");
+}
+
 }  // namespace
 }  // namespace millrace
