@@ -1,0 +1,20 @@
+// Text that fits a terminal. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace millrace::cli {
+
+// What help and reference pages keep to.
+inline constexpr size_t kPageWidth = 100;
+
+// The words of `text` in lines of at most kPageWidth columns; every line but the first begins with `indent` blanks, and
+// the first has `used` columns before it. A word that is longer than a line stands alone. No newline at the end.
+std::string wrapped(std::string_view text, size_t indent, size_t used);
+
+// Lines that begin with a blank stay as they are; those between them are paragraphs, wrapped anew.
+std::string reflowed(std::string_view text);
+
+}  // namespace millrace::cli
