@@ -7,9 +7,12 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <map>
+#include <memory>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/cli/command_description.h"
 #include "millrace/trainer/cli/help.h"
 #include "millrace/trainer/cli/usage_error.h"
 
@@ -22,8 +25,10 @@ class Parser {
  public:
   Parser();
   Arguments parse(std::span<const std::string> words);
+  CommandInfo describe() const { return describe_command(app_); }
 
  private:
+  Arguments take(std::span<const std::string> words);
   CLI::App& add_command(CLI::App& parent, Command command, const std::string& name);
   void add_set(CLI::App& app);
   void add_config(CLI::App& app);
@@ -33,30 +38,35 @@ class Parser {
   void add_evaluate();
   void add_predict();
   void add_generate();
-  void text(CLI::App& app, const std::string& name, std::string& value, const char* type, const char* doc);
-  void number(CLI::App& app, const std::string& name, const char* doc);
+  void add_references();
+  CLI::Option& text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
+                    const std::string& doc);
+  // Values of other types are read when the whole command line is known. Their present value is the default.
+  template <class T>
+  CLI::Option& number(CLI::App& app, const std::string& name, T& value, int64_t least, const std::string& doc);
+  template <class E>
+  CLI::Option& choice(CLI::App& app, const std::string& name, E& value, const std::string& doc);
 
   void check_file() const;
   void check_words(const CLI::App& app) const;
   void check_order(const CLI::App& selected) const;
-  void check_explain() const;
-  void read_numbers(const CLI::App& app);
+  void check_explain(const CLI::App& selected) const;
   void read_config(const CLI::App& app);
-  void read_formats();
   void check_model(const CLI::App& app) const;
   void check_overrides() const;
 
   CLI::App app_{"", "trainer"};
   Arguments out_;
   std::string file_;  // the configuration as a positional argument
-  std::string format_, task_;
   bool version_ = false;
   std::map<const CLI::App*, Command> commands_;
-  std::map<std::string, std::string> numbers_;
+  std::multimap<const CLI::App*, std::function<void()>> readers_;
 };
 
+constexpr const char* kInput = "INPUT";
+constexpr const char* kOutput = "OUTPUT";
+
 Parser::Parser() {
-  set_help_format(app_);
   app_.set_help_flag("-h,--help", "print this help");
   app_.allow_extras();
   app_.require_subcommand(0, 1);
@@ -66,15 +76,13 @@ Parser::Parser() {
   add_training(add_command(app_, Command::train, "train"));
   CLI::App& check = add_command(app_, Command::check, "check");
   add_config(check);
-  check.add_flag("--print", out_.print, "print the configuration with every default");
-  check.add_flag("--json", out_.json, "print the report as one line of JSON");
+  check.add_flag("--print", out_.print, "print the configuration with every default")->group(kOutput);
+  check.add_flag("--json", out_.json, "print the report as one line of JSON")->group(kOutput);
   add_input();
   add_evaluate();
   add_predict();
   add_generate();
-  add_command(app_, Command::ops, "ops").add_option("NAME", out_.name, "only this op");
-  add_command(app_, Command::layers, "layers")
-      .add_option("NAME", out_.name, "only this layer, loss, metric, optimizer or schedule");
+  add_references();
 }
 
 CLI::App& Parser::add_command(CLI::App& parent, Command command, const std::string& name) {
@@ -84,48 +92,87 @@ CLI::App& Parser::add_command(CLI::App& parent, Command command, const std::stri
   return app;
 }
 
-void Parser::text(CLI::App& app, const std::string& name, std::string& value, const char* type, const char* doc) {
-  app.add_option(name, value, doc)->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+CLI::Option& Parser::text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
+                          const std::string& doc) {
+  return *app.add_option(name, value, doc)->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-void Parser::number(CLI::App& app, const std::string& name, const char* doc) {
-  text(app, "--" + name, numbers_[name], "N", doc);
+int64_t whole_number(const std::string& name, const std::string& text, int64_t least) {
+  int64_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ec != std::errc() || end.ptr != text.data() + text.size() || value < least) {
+    throw UsageError(cat(name, ": expected a whole number from ", least, ", got ", quote(text)));
+  }
+  return value;
+}
+
+template <class T>
+CLI::Option& Parser::number(CLI::App& app, const std::string& name, T& value, int64_t least, const std::string& doc) {
+  const auto written = std::make_shared<std::string>();
+  CLI::Option& option = text(app, name, *written, "N", doc);
+  if constexpr (std::same_as<T, int64_t>) option.default_str(cat(value));
+  readers_.emplace(&app, [&option, &value, written, name, least] {
+    if (option.count() > 0) value = whole_number(name, *written, least);
+  });
+  return option;
+}
+
+template <class E>
+CLI::Option& Parser::choice(CLI::App& app, const std::string& name, E& value, const std::string& doc) {
+  const auto written = std::make_shared<std::string>();
+  CLI::Option& option = text(app, name, *written, OptionType<E>::type(), doc);
+  option.default_str(OptionType<E>::write(value).as_string());
+  readers_.emplace(&app, [&option, &value, written, name] {
+    if (option.count() == 0) return;
+    const std::vector<std::string> known = choices_of(OptionType<E>::type());
+    if (std::find(known.begin(), known.end(), *written) == known.end()) {
+      const std::string near = nearest(*written, known);
+      throw UsageError(cat(name, ": expected ", join(known, " or "), ", got ", quote(*written)), {},
+                       near.empty() ? std::string() : cat("did you mean ", near, "?"));
+    }
+    value = OptionType<E>::read(Spec::of(*written));
+  });
+  return option;
 }
 
 void Parser::add_config(CLI::App& app) {
   app.add_option("FILE", file_, "the configuration, instead of --config");
-  text(app, "--config", out_.config, "FILE", "the configuration, a YAML file");
+  text(app, "--config", out_.config, "FILE", "the configuration, a YAML file").group(kInput);
   add_set(app);
 }
 
 void Parser::add_set(CLI::App& app) {
   app.add_option("--set", out_.overrides, "set a key of the configuration; may be repeated")
       ->type_name("PATH=VALUE")
+      ->group(kInput)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void Parser::add_training(CLI::App& app) {
   add_config(app);
-  text(app, "--save", out_.save, "FILE", "keep the trained model in FILE, whatever the configuration says");
-  app.add_flag("--json", out_.json, "print events as lines of JSON on standard output");
-  app.add_flag("-q,--quiet", out_.quiet, "no progress and no log lines");
+  text(app, "--save", out_.save, "FILE", "keep the trained model in FILE, whatever the configuration says")
+      .group(kOutput);
+  app.add_flag("--json", out_.json, "print events as lines of JSON on standard output")->group(kOutput);
+  app.add_flag("-q,--quiet", out_.quiet, "no progress and no log lines")->group(kOutput);
 }
 
 void Parser::add_input() {
   CLI::App& app = add_command(app_, Command::input, "input");
   add_config(app);
-  number(app, "batches", "stop after N batches");
-  text(app, "--format", format_, "FORMAT", "jsonl (the default), csv or none");
-  text(app, "--out", out_.out, "FILE", "write the batches to FILE instead of standard output");
-  app.add_flag("--json", out_.json, "end with exact counts as a line of JSON on standard output");
-  number(app, "explain", "print file and line of every row of step N (from 1), nothing else");
+  number(app, "--batches", out_.batches, 0, "stop after N batches").group(kOutput);
+  choice(app, "--format", out_.format, "how batches are written, see below").group(kOutput);
+  text(app, "--out", out_.out, "FILE", "write the batches to FILE instead of standard output").group(kOutput);
+  app.add_flag("--json", out_.json, "end with exact counts as a line of JSON on standard output")->group(kOutput);
+  number(app, "--explain", out_.explain, 1, "print file and line of every row of step N (from 1), nothing else")
+      .group(kOutput);
 }
 
 void Parser::add_model(CLI::App& app) {
-  text(app, "--model", out_.model, "FILE", "the model, as a training saved it");
+  text(app, "--model", out_.model, "FILE", "the model, as a training saved it").group(kInput);
   app.add_option("--data", out_.data, "the files to read, a path or a pattern; may be repeated")
       ->type_name("GLOB")
+      ->group(kInput)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set(app);
@@ -134,16 +181,17 @@ void Parser::add_model(CLI::App& app) {
 void Parser::add_evaluate() {
   CLI::App& app = add_command(app_, Command::evaluate, "evaluate");
   add_model(app);
-  app.add_flag("--json", out_.json, "print the result as one line of JSON");
-  app.add_flag("-q,--quiet", out_.quiet, "no warnings");
+  app.add_flag("--json", out_.json, "print the result as one line of JSON")->group(kOutput);
+  app.add_flag("-q,--quiet", out_.quiet, "no warnings")->group(kOutput);
 }
 
 void Parser::add_predict() {
   CLI::App& app = add_command(app_, Command::predict, "predict");
   add_model(app);
-  text(app, "--out", out_.out, "FILE", "write to FILE, which appears whole or not at all, instead of standard output");
-  text(app, "--format", format_, "FORMAT", "csv (the default) or jsonl");
-  app.add_flag("--raw", out_.raw, "the model's outputs as they are, no classes and probabilities");
+  text(app, "--out", out_.out, "FILE", "write to FILE, which appears whole or not at all, instead of standard output")
+      .group(kOutput);
+  choice(app, "--format", out_.prediction_format, "how a row is written, see below").group(kOutput);
+  app.add_flag("--raw", out_.raw, "the model's outputs as they are, no classes and probabilities")->group(kOutput);
 }
 
 void Parser::add_generate() {
@@ -151,16 +199,27 @@ void Parser::add_generate() {
   generate.require_subcommand(0, 1);
   CLI::App& sum = add_command(generate, Command::generate_sum, "sum");
   text(sum, "--out", out_.out, "DIR", "the folder for the files; made when it is not there");
-  number(sum, "files", "how many files; 20 by default");
-  number(sum, "rows", "rows of each file; 100 by default");
-  number(sum, "features", "numbers of each row; 1024 by default");
-  number(sum, "seed", "other seeds give other numbers; 1 by default");
+  number(sum, "--files", out_.files, 1, "how many files");
+  number(sum, "--rows", out_.rows, 1, "rows of each file");
+  number(sum, "--features", out_.features, 1, "numbers of each row");
+  number(sum, "--seed", out_.seed, 0, "other seeds give other numbers");
   sum.add_flag("--force", out_.force, "replace files that are there already");
 }
 
-const CLI::App& innermost(const CLI::App& app) {
-  const auto selected = app.get_subcommands();
-  return selected.empty() ? app : innermost(*selected.front());
+void Parser::add_references() {
+  const auto add = [this](Command command, const char* name, const char* type, const char* doc) -> CLI::App& {
+    CLI::App& app = add_command(app_, command, name);
+    app.add_option(type, out_.name, doc);
+    app.add_flag("--json", out_.json, "print it as one line of JSON");
+    return app;
+  };
+  add(Command::ops, "ops", "OP", "only this op, as a page with an example");
+  add(Command::layers, "layers", "KIND", "only this layer, loss, metric, optimizer or schedule, as a page");
+  add(Command::config, "config", "KEY", "only this key, and those below it: train, train.steps")
+      .add_flag("--markdown", out_.markdown, "print all of it, with every kind, as Markdown");
+  add_command(app_, Command::schema, "schema");
+  CLI::App& completion = add_command(app_, Command::completion, "completion");
+  choice(completion, "SHELL", out_.shell, "the shell that is to complete").default_str("");
 }
 
 // The message of CLI11 without its capitals: only values that are missing or not wanted remain for it to find.
@@ -173,13 +232,26 @@ UsageError translated(const CLI::ParseError& error) {
 }
 
 Arguments Parser::parse(std::span<const std::string> words) {
+  try {
+    return take(words);
+  } catch (const UsageError& error) {
+    const CLI::App& app = innermost(app_);
+    const std::string help = cat("trainer ", path_of(app), app.get_parent() == nullptr ? "" : " ", "--help");
+    const std::string& hint = error.hint();
+    throw UsageError(error.message(), error.place(),
+                     hint.empty() ? help + " shows the usage" : cat(hint, " (", help, " shows the usage)"));
+  }
+}
+
+Arguments Parser::take(std::span<const std::string> words) {
   if (words.empty()) return out_;
   std::vector<std::string> reversed(words.rbegin(), words.rend());
+  if (words.front() == "help") reversed.back() = "--help";
   try {
     app_.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     out_.command = Command::help;
-    out_.text = app_.help();
+    out_.text = help_page(describe_command(innermost(app_)));
     return out_;
   } catch (const CLI::ParseError& error) {
     throw translated(error);
@@ -196,29 +268,16 @@ Arguments Parser::parse(std::span<const std::string> words) {
   if (out_.command == Command::help) {
     throw UsageError("generate needs to know what", {}, "trainer generate sum --out DIR");
   }
-  read_numbers(selected);
-  check_explain();
+  if (out_.command == Command::completion && selected.count("SHELL") == 0) {
+    throw UsageError("completion needs to know for which shell", {}, "trainer completion bash");
+  }
+  const auto [first, last] = readers_.equal_range(&selected);
+  std::for_each(first, last, [](const auto& reader) { reader.second(); });
+  check_explain(selected);
   read_config(selected);
   check_model(selected);
   check_overrides();
-  read_formats();
   return out_;
-}
-
-void Parser::read_formats() {
-  if (format_.empty()) return;
-  const bool predicts = out_.command == Command::predict;
-  try {
-    const Spec format = Spec::of(format_);
-    if (predicts) {
-      out_.prediction_format = OptionType<PredictionFormat>::read(format);
-    } else {
-      out_.format = OptionType<BatchFormat>::read(format);
-    }
-  } catch (const ConfigError&) {
-    throw UsageError(cat("--format: unknown format ", quote(format_)), {},
-                     predicts ? "csv or jsonl" : "jsonl, csv or none");
-  }
 }
 
 // Names of the options and subcommands that fit here, for hints.
@@ -240,10 +299,6 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
   return near.empty() ? std::move(otherwise) : cat("did you mean ", near, "?");
 }
 
-std::string help_command(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "trainer --help" : cat("trainer ", app.get_name(), " --help");
-}
-
 // Throws for a first word that is neither a subcommand nor looks like a file.
 void Parser::check_file() const {
   const bool is_file = file_.find_first_of("./") != std::string::npos || ::access(file_.c_str(), F_OK) == 0;
@@ -253,9 +308,9 @@ void Parser::check_file() const {
 }
 
 // Throws where --explain stands beside options that it leaves no meaning.
-void Parser::check_explain() const {
+void Parser::check_explain(const CLI::App& selected) const {
   if (!out_.explain) return;
-  const bool batches = out_.batches || !format_.empty() || !out_.out.empty();
+  const bool batches = out_.batches || selected.count("--format") > 0 || !out_.out.empty();
   if (batches) throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
 }
 
@@ -264,15 +319,13 @@ void Parser::check_words(const CLI::App& app) const {
   for (const std::string& word : app.remaining()) {
     if (word.size() > 1 && word.front() == '-') {
       const std::string flag = word.substr(0, word.find('='));
-      throw UsageError(cat("unknown option ", flag), {},
-                       suggestion(flag, known_words(app, true), cat(help_command(app), " lists the options")));
+      throw UsageError(cat("unknown option ", flag), {}, suggestion(flag, known_words(app, true), {}));
     }
-    throw UsageError(cat("unexpected argument ", quote(word)), {},
-                     suggestion(word, known_words(app, false), help_command(app) + " shows the usage"));
+    throw UsageError(cat("unexpected argument ", quote(word)), {}, suggestion(word, known_words(app, false), {}));
   }
   for (const CLI::Option* option : app.get_options()) {
-    const bool may_repeat = option->get_single_name() == "set" || option->get_single_name() == "data";
-    if (option->get_type_size() != 0 && option->count() > 1 && !may_repeat) {
+    const bool repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+    if (option->get_type_size() != 0 && option->count() > 1 && !repeats) {
       throw UsageError(cat(option->get_name(), " is given twice"));
     }
   }
@@ -288,31 +341,6 @@ void Parser::check_order(const CLI::App& selected) const {
                        cat("put it behind: trainer ", selected.get_name(), " ", option->get_name(), " ..."));
     }
   }
-}
-
-int64_t whole_number(const std::string& name, const std::string& text, int64_t least) {
-  int64_t value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end.ec != std::errc() || end.ptr != text.data() + text.size() || value < least) {
-    throw UsageError(cat("--", name, ": expected a whole number from ", least, ", got ", quote(text)));
-  }
-  return value;
-}
-
-void Parser::read_numbers(const CLI::App& app) {
-  const auto given = [&](const std::string& name) {
-    const CLI::Option* option = app.get_option_no_throw("--" + name);
-    return option != nullptr && option->count() > 0;
-  };
-  const auto read = [&](const std::string& name, auto& value, int64_t least) {
-    if (given(name)) value = whole_number(name, numbers_[name], least);
-  };
-  read("batches", out_.batches, 0);
-  read("explain", out_.explain, 1);
-  read("files", out_.files, 1);
-  read("rows", out_.rows, 1);
-  read("features", out_.features, 1);
-  read("seed", out_.seed, 0);
 }
 
 void Parser::read_config(const CLI::App& app) {
@@ -348,5 +376,7 @@ void Parser::check_overrides() const {
 }  // namespace
 
 Arguments parse_arguments(std::span<const std::string> words) { return Parser().parse(words); }
+
+CommandInfo describe_commands() { return Parser().describe(); }
 
 }  // namespace millrace::cli

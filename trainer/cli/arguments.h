@@ -1,4 +1,4 @@
-// Arguments: what the command line asks for. The only files that see CLI11 are arguments.cpp and help.cpp.
+// Arguments: what the command line asks for. CLI11 is seen by arguments.cpp and command_description.cpp alone.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "millrace/core/options.h"
+#include "millrace/trainer/cli/command_info.h"
+#include "millrace/trainer/cli/completion.h"
 
 namespace millrace {
 
@@ -25,7 +27,10 @@ enum class Command : uint8_t {
   predict,
   generate_sum,
   ops,
-  layers
+  layers,
+  config,
+  schema,
+  completion
 };
 enum class BatchFormat : uint8_t { jsonl, csv, none };
 enum class PredictionFormat : uint8_t { csv, jsonl };
@@ -73,11 +78,16 @@ struct Arguments {
   int64_t seed = 1;
   bool force = false;
 
-  std::string name;  // of one op or layer
+  std::string name;  // of one op, layer or key
+  bool markdown = false;
+  Shell shell = Shell::bash;
 };
 
 // `words` are those behind the program's name. Throws UsageError.
 Arguments parse_arguments(std::span<const std::string> words);
+
+// What there is to ask for.
+CommandInfo describe_commands();
 
 }  // namespace cli
 }  // namespace millrace

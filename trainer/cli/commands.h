@@ -14,6 +14,9 @@ int run_predict(const Arguments& arguments, Session& session);
 int run_generate_sum(const Arguments& arguments, Session& session);
 int run_ops(const Arguments& arguments, Session& session);
 int run_layers(const Arguments& arguments, Session& session);
+int run_config(const Arguments& arguments, Session& session);
+int run_schema(Session& session);
+int run_completion(const Arguments& arguments, Session& session);
 int run_version(Session& session);
 
 }  // namespace millrace::cli

@@ -1,6 +1,26 @@
 #include "millrace/trainer/cli/exit_code.h"
 
+#include <string_view>
+#include <utility>
+
+#include "millrace/core/text.h"
+
 namespace millrace::cli {
+
+std::string exit_codes_text() {
+  static constexpr std::pair<ExitCode, std::string_view> kCodes[] = {{kExitDone, "done"},
+                                                                     {kExitUsage, "usage"},
+                                                                     {kExitData, "bad data"},
+                                                                     {kExitMissing, "input missing"},
+                                                                     {kExitInternal, "internal"},
+                                                                     {kExitIo, "I/O or device"},
+                                                                     {kExitConfig, "configuration"},
+                                                                     {kExitInterrupted, "interrupted"},
+                                                                     {kExitTerminated, "terminated"}};
+  std::string out;
+  for (const auto& [code, meaning] : kCodes) out += cat(out.empty() ? "" : ", ", static_cast<int>(code), ' ', meaning);
+  return out;
+}
 
 int exit_code(ErrorKind kind) {
   switch (kind) {

@@ -1,6 +1,8 @@
 // Exit codes: what the program tells its caller. The numbers are those of sysexits.h and of shells for signals.
 #pragma once
 
+#include <string>
+
 #include "millrace/core/errors.h"
 
 namespace millrace::cli {
@@ -16,6 +18,9 @@ enum ExitCode : int {
   kExitInterrupted = 130,
   kExitTerminated = 143,
 };
+
+// "0 done, 2 usage, ...": all of them, for the help.
+std::string exit_codes_text();
 
 // What a failure of this kind ends with.
 int exit_code(ErrorKind kind);

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Formatter.hpp>
-#include <memory>
+#include <algorithm>
+#include <vector>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/cli/exit_code.h"
+#include "millrace/trainer/cli/text_layout.h"
 
 namespace millrace::cli {
 
@@ -15,52 +16,60 @@ namespace {
 constexpr HelpText kTexts[] = {
     {"", "Trains a model on files larger than memory, fed by a native input graph.",
      "  trainer --config FILE [OPTIONS]\n  trainer FILE.yaml [OPTIONS]\n  trainer SUBCOMMAND [OPTIONS]",
-     "Results and JSON go to standard output; progress, log lines and errors to standard error.\n"
-     "Exit codes: 0 done, 2 usage, 65 bad data, 66 input missing, 70 internal, 74 I/O or device,\n"
-     "78 configuration, 130 interrupted, 143 terminated.\n"
+     "Reads a configuration, one YAML file, and the data that it names, relative to the current folder.\n"
+     "Results and JSON go to standard output; progress, log lines and errors to standard error. The model is written\n"
+     "where --save or the key save says, else it is not kept.\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer generate sum --out data/sum --files 20 --rows 100\n"
      "  trainer check --config mlp.yaml\n"
      "  trainer --config mlp.yaml --save model.safetensors\n"
-     "  trainer --config mlp.yaml --set train.steps=5 --set optimizer.sgd.learning_rate=0.01"},
-    {"train", "Trains the model that a configuration describes.", "  trainer train --config FILE [OPTIONS]",
+     "  trainer --config mlp.yaml --set train.steps=5 --set optimizer.sgd.learning_rate=0.01",
+     "trainer SUBCOMMAND --help, trainer config, trainer layers, trainer ops, docs/config.md"},
+    {"train", "Trains the model that a configuration describes.",
+     "  trainer train --config FILE [OPTIONS]\n  trainer train FILE [OPTIONS]",
      "A path of --set names a key (train.steps), an item of a list by its kind or name where only one has it\n"
      "(input.shuffle_batch.batch_size), or by position (input[3].batch_size). Values are YAML; the last one wins.\n"
      "With the key validation the model is judged by rows of its own every so many steps; keep_best keeps the best.\n"
-     "SIGINT or SIGTERM ends the training after the running step and reports; a second one ends it at once.\n"
+     "\n"
+     "Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT or SIGTERM ends\n"
+     "the training after the running step, reports and saves; a second one ends it at once.\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer train --config mlp.yaml --save model.safetensors\n"
      "  trainer train --config mlp.yaml --set train.steps=5 --set device=cpu\n"
-     "  trainer train --config mlp.yaml --json --quiet > events.jsonl"},
+     "  trainer train --config mlp.yaml --json --quiet > events.jsonl",
+     "trainer check, trainer config train, docs/config.md"},
     {"check", "Checks everything but the training: configuration, graph, shapes, every file and header.",
-     "  trainer check --config FILE [OPTIONS]",
-     "Says what the model looks like and how much memory a training needs at most.\n"
+     "  trainer check --config FILE [OPTIONS]\n  trainer check FILE [OPTIONS]",
+     "Says what the model looks like and how much memory a training needs at most; writes nothing.\n"
      "With --print the configuration with every default is on standard output, the rest on standard error.\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer check --config mlp.yaml\n"
      "  trainer check --config mlp.yaml --print > resolved.yaml\n"
-     "  trainer check --config mlp.yaml --json"},
+     "  trainer check --config mlp.yaml --json",
+     "trainer input, trainer config, trainer schema"},
     {"input", "Runs the input graph alone and prints or writes its batches.",
      "  trainer input --config FILE [OPTIONS]\n  trainer input --config FILE --explain STEP",
      "The configuration needs no model. Formats:\n"
-     "  jsonl  one line a batch: "
-     "{\"batch\":0,\"size\":2,\"fields\":{\"label\":[[1],[0]]},\"rows\":[\"a.csv:1\",\"a.csv:7\"]}\n"
-     "  csv    one line a row, each value in the column where decode_csv of this configuration looks for it, with a\n"
-     "         header line where csv_reader wants one: the same configuration, reading this file in order, gives\n"
-     "         equal batches. Columns that no field uses are empty. Without csv_reader and decode_csv: a header\n"
-     "         (NAME, or NAME_0, NAME_1, ... for a field of several columns) and the fields in order.\n"
+     "  jsonl  one line a batch:\n"
+     "         {\"batch\":0,\"size\":2,\"fields\":{\"label\":[[1],[0]]},\"rows\":[\"a.csv:1\",\"a.csv:7\"]}\n"
+     "  csv    one line a row, each value in the column where decode_csv of this configuration looks for\n"
+     "         it, with a header line where csv_reader wants one: the same configuration, reading this\n"
+     "         file in order, gives equal batches. Columns that no field uses are empty. Without\n"
+     "         csv_reader and decode_csv: a header (NAME, or NAME_0, NAME_1, ... for a field of several\n"
+     "         columns) and the fields in order.\n"
      "  none   only the counts\n"
-     "--json adds a last line with exact counts: rows, batches, dropped (left out by name), bad (left out for "
+     "--json adds a last line with exact counts: rows, batches, dropped (left out by name), bad (left out for\n"
      "faults).\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer input --config mlp.yaml --batches 1\n"
      "  trainer input --config mlp.yaml --format csv --out rows.csv\n"
      "  trainer input --config mlp.yaml --format none --json\n"
-     "  trainer input --config mlp.yaml --explain 20"},
+     "  trainer input --config mlp.yaml --explain 2",
+     "trainer ops, trainer check, docs/input_graph.md"},
     {"evaluate", "Judges a saved model by data that it was not trained on: loss and metrics over all rows.",
      "  trainer evaluate --model FILE --data GLOB [OPTIONS]",
      "The data are read as in the training, by the configuration that the model file holds, but once and in order:\n"
@@ -70,86 +79,164 @@ constexpr HelpText kTexts[] = {
      "EXAMPLES:\n"
      "  trainer evaluate --model model.safetensors --data \"test/*.csv\"\n"
      "  trainer evaluate --model model.safetensors --data a.csv --data b.csv --json\n"
-     "  trainer evaluate --model model.safetensors --data test.csv --set device=cpu"},
+     "  trainer evaluate --model model.safetensors --data test.csv --set device=cpu",
+     "trainer predict, trainer layers"},
     {"predict", "Runs a saved model on data and writes a line for each row, in order.",
      "  trainer predict --model FILE --data GLOB [OPTIONS]",
      "The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files without a\n"
      "header where it stands behind all others. Formats (a row is its file and line):\n"
      "  csv    row,class,probability             of a model trained with sigmoid_cross_entropy\n"
-     "         row,class,probability_0,...       with softmax_cross_entropy; the class is the first of the likeliest\n"
+     "         row,class,probability_0,...       with softmax_cross_entropy; the first of the likeliest\n"
      "         row,prediction or prediction_0,.. with another loss, and with --raw\n"
      "  jsonl  {\"v\":1,\"row\":\"a.csv:3\",\"class\":1,\"probability\":0.93}, or likewise with lists\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer predict --model model.safetensors --data \"new/*.csv\" --out predictions.csv\n"
-     "  trainer predict --model model.safetensors --data new.csv --format jsonl --raw"},
+     "  trainer predict --model model.safetensors --data new.csv --format jsonl --raw",
+     "trainer evaluate"},
     {"generate", "Generates data sets to try things with.", "  trainer generate sum --out DIR [OPTIONS]",
      "EXAMPLES:\n"
-     "  trainer generate sum --out data/sum --files 20 --rows 100"},
+     "  trainer generate sum --out data/sum --files 20 --rows 100 --force",
+     "trainer generate sum --help"},
     {"generate sum", "CSV files of normal numbers, labelled by whether their sum is positive.",
      "  trainer generate sum --out DIR [OPTIONS]",
-     "Each row is --features numbers and a label, 1.0 or 0.0. Equal options give equal bytes.\n"
+     "Writes DIR/examples-00.csv and so on. Each row is --features numbers and a label, 1.0 or 0.0, without a header.\n"
+     "Equal options give equal bytes.\n"
      "\n"
      "EXAMPLES:\n"
-     "  trainer generate sum --out data/sum --files 20 --rows 100\n"
-     "  trainer generate sum --out data/small --files 2 --rows 10 --features 8 --seed 7"},
-    {"ops", "Lists the input ops, with every option, type and default.", "  trainer ops [NAME]",
+     "  trainer generate sum --out data/large --files 20 --rows 100\n"
+     "  trainer generate sum --out data/small --files 2 --rows 10 --features 8 --seed 7",
+     "trainer input"},
+    {"ops", "Lists the input ops, with every option, type and default.", "  trainer ops [OP] [--json]",
+     "An op is an item of the list `input` of a configuration: its name alone, or `name: {option: value}`.\n"
+     "\n"
      "EXAMPLES:\n"
      "  trainer ops\n"
-     "  trainer ops shuffle_batch"},
+     "  trainer ops shuffle_batch\n"
+     "  trainer ops --json",
+     "trainer layers, trainer config input, docs/input_graph.md"},
     {"layers", "Lists layers, losses, metrics, optimizers and schedules, with every option and default.",
-     "  trainer layers [NAME]",
+     "  trainer layers [KIND] [--json]",
+     "They are what the keys `model`, `loss`, `metrics` and `optimizer` of a configuration name: `dense: {units: 3}`,\n"
+     "or the name alone where no option is required. Schedules are what an optimizer's option `schedule` names.\n"
+     "\n"
      "EXAMPLES:\n"
      "  trainer layers\n"
-     "  trainer layers dense"},
+     "  trainer layers dense\n"
+     "  trainer layers --json",
+     "trainer ops, trainer config model, docs/extending.md"},
+    {"config", "Lists the keys of a configuration, with every type and default.",
+     "  trainer config [KEY] [--json]\n  trainer config --markdown",
+     "A KEY with dots is a key below another one, as --set writes it. Ops, layers, losses, metrics and optimizers "
+     "have\n"
+     "pages of their own: trainer ops, trainer layers.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer config\n"
+     "  trainer config train\n"
+     "  trainer config train.on_nonfinite\n"
+     "  trainer config --markdown > config.md",
+     "trainer ops, trainer layers, trainer schema, docs/config.md"},
+    {"schema", "Prints the JSON Schema of configurations, by which editors complete and check them.",
+     "  trainer schema",
+     "The schema is of draft 2020-12 and knows every kind, option, range and default of this build. An editor with "
+     "the\n"
+     "YAML language server reads it from a first line such as\n"
+     "  # yaml-language-server: $schema=millrace.schema.json\n"
+     "What depends on several keys or on the data is left to trainer check.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer schema > millrace.schema.json",
+     "trainer config, trainer check"},
+    {"completion", "Prints a script that makes a shell complete this command line.",
+     "  trainer completion bash|zsh|fish",
+     "INSTALL:\n"
+     "  bash  add to ~/.bashrc: source <(trainer completion bash)\n"
+     "  zsh   add to ~/.zshrc, behind compinit: source <(trainer completion zsh)\n"
+     "  fish  trainer completion fish > ~/.config/fish/completions/trainer.fish\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  source <(trainer completion bash)\n"
+     "  trainer completion zsh > _trainer\n"
+     "  trainer completion fish > trainer.fish",
+     "trainer --help"},
 };
 
 constexpr size_t kColumn = 28;
 
 std::string two_columns(const std::string& left, const std::string& right) {
   const std::string start = "  " + left;
-  if (start.size() + 2 > kColumn) return fmt::format("{}\n{:{}}{}\n", start, "", kColumn, right);
-  return fmt::format("{:<{}}{}\n", start, kColumn, right);
+  const std::string doc = wrapped(right, kColumn, kColumn);
+  if (start.size() + 2 > kColumn) return fmt::format("{}\n{:{}}{}\n", start, "", kColumn, doc);
+  return fmt::format("{:<{}}{}\n", start, kColumn, doc);
 }
 
-std::string option_line(const CLI::Option& option) {
-  std::string name = option.get_positional() ? option.get_name(true, false) : option.get_name(false, true);
-  if (!option.get_positional()) {
-    const size_t comma = name.find(',');
-    name = comma == std::string::npos ? cat("    ", name) : cat(name.substr(0, comma), ", ", name.substr(comma + 1));
-    if (option.get_type_size() != 0) name += ' ' + option.get_type_name();
+std::string argument_lines(const ArgumentInfo& argument) {
+  std::string left = join(argument.names, ", ");
+  if (argument.names.empty()) {
+    left = argument.value;
+  } else {
+    if (argument.names.front().starts_with("--")) left = "    " + left;
+    if (!argument.value.empty()) left += ' ' + argument.value;
   }
-  return two_columns(name, option.get_description());
+  const std::string& value = argument.default_value;
+  return two_columns(left, value.empty() ? argument.doc : cat(argument.doc, " [default: ", value, ']'));
 }
 
-// "trainer generate sum" -> "generate sum".
-std::string path_of(const CLI::App& app) {
-  if (app.get_parent() == nullptr) return {};
-  const std::string above = path_of(*app.get_parent());
-  return above.empty() ? app.get_name() : above + ' ' + app.get_name();
+// The options in the order of their declaration, under the headings of their groups; the common ones come last.
+std::string option_groups(const CommandInfo& command) {
+  constexpr const char* kPlain = "OPTIONS";
+  std::vector<std::pair<std::string, std::string>> groups;
+  const auto lines_of = [&](const std::string& heading) -> std::string& {
+    for (auto& [name, lines] : groups) {
+      if (name == heading) return lines;
+    }
+    return groups.emplace_back(heading, "").second;
+  };
+  std::string help;
+  for (const ArgumentInfo& argument : command.arguments) {
+    const bool is_help = std::find(argument.names.begin(), argument.names.end(), "--help") != argument.names.end();
+    if (is_help) {
+      help = argument_lines(argument);
+    } else if (argument.names.empty()) {
+      lines_of("ARGUMENTS") += argument_lines(argument);
+    } else if (!argument.group.empty()) {
+      lines_of(argument.group) += argument_lines(argument);
+    }
+  }
+  std::string& plain = lines_of(kPlain);
+  for (const ArgumentInfo& argument : command.arguments) {
+    const std::string lines = argument_lines(argument);
+    if (!argument.names.empty() && argument.group.empty() && lines != help) plain += lines;
+  }
+  plain += help;
+  std::string out;
+  for (const auto& [heading, lines] : groups) out += cat('\n', heading, ":\n", lines);
+  return out;
 }
 
-std::string make_help(const CLI::App& app) {
-  const HelpText& text = help_text(path_of(app));
-  std::string out = fmt::format("{}\n\nUSAGE:\n{}\n", text.summary, text.usage);
-  std::string arguments, options, subcommands;
-  for (const CLI::Option* option : app.get_options()) {
-    (option->get_positional() ? arguments : options) += option_line(*option);
-  }
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    subcommands += two_columns(sub->get_name(), std::string(help_text(path_of(*sub)).summary));
-  }
-  if (!arguments.empty()) out += "\nARGUMENTS:\n" + arguments;
-  if (!options.empty()) out += "\nOPTIONS:\n" + options;
-  if (!subcommands.empty()) out += "\nSUBCOMMANDS:\n" + subcommands;
-  return out + fmt::format("\n{}\n", text.details);
+// Whether the command runs something, and so may fail in many ways.
+bool reads_configuration(const CommandInfo& command) {
+  return std::any_of(command.arguments.begin(), command.arguments.end(), [](const ArgumentInfo& argument) {
+    return std::find(argument.names.begin(), argument.names.end(), "--set") != argument.names.end();
+  });
 }
 
 }  // namespace
 
-void set_help_format(CLI::App& app) {
-  app.formatter(std::make_shared<CLI::FormatterLambda>(
-      [](const CLI::App* shown, const std::string&, CLI::AppFormatMode) { return make_help(*shown); }));
+std::string help_page(const CommandInfo& command) {
+  const HelpText& text = help_text(command.path);
+  std::string out = fmt::format("{}\n\nUSAGE:\n{}\n", text.summary, text.usage);
+  out += option_groups(command);
+  if (!command.commands.empty()) out += "\nSUBCOMMANDS:\n";
+  for (const CommandInfo& below : command.commands) {
+    const std::string& path = below.path;
+    out += two_columns(path.substr(path.rfind(' ') + 1), std::string(help_text(path).summary));
+  }
+  if (!text.details.empty()) out += '\n' + reflowed(text.details);
+  if (reads_configuration(command)) out += cat("\nEXIT CODES:\n  ", wrapped(exit_codes_text(), 2, 2), '\n');
+  if (!text.see_also.empty()) out += cat("\nSEE ALSO:\n  ", wrapped(text.see_also, 2, 2), '\n');
+  return out;
 }
 
 const HelpText& help_text(std::string_view name) {
@@ -168,6 +255,7 @@ std::string_view short_help() {
          "  trainer evaluate --model FILE   judge a saved model by data\n"
          "  trainer predict --model FILE    predict with it\n"
          "  trainer generate sum --out DIR  make a data set to begin with\n"
+         "  trainer config                  the keys of a configuration\n"
          "\n"
          "trainer --help says more\n";
 }

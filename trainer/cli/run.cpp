@@ -40,6 +40,9 @@ int run_command(const Arguments& arguments, Session& session) {
     case Command::generate_sum: return run_generate_sum(arguments, session);
     case Command::ops: return run_ops(arguments, session);
     case Command::layers: return run_layers(arguments, session);
+    case Command::config: return run_config(arguments, session);
+    case Command::schema: return run_schema(session);
+    case Command::completion: return run_completion(arguments, session);
   }
   return kExitUsage;
 }

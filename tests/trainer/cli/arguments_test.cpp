@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "millrace/trainer/cli/usage_error.h"
 #include "tests/support/temp_folder.h"
 
@@ -10,8 +12,18 @@ namespace {
 
 Arguments parse(const std::vector<std::string>& words) { return parse_arguments(words); }
 
+// The message, and the hint without where to find help, which `help` names.
+std::string usage_error(const std::vector<std::string>& words, const std::string& help) {
+  const std::string what = error_of<UsageError>([&] { parse(words); });
+  const std::string pointer = help + " shows the usage";
+  if (what.ends_with("; " + pointer)) return what.substr(0, what.size() - pointer.size() - 2);
+  EXPECT_TRUE(what.ends_with(" (" + pointer + ")")) << what;
+  return what.substr(0, what.rfind(" ("));
+}
 std::string usage_error(const std::vector<std::string>& words) {
-  return error_of<UsageError>([&] { parse(words); });
+  const std::vector<std::string> commands = {"input", "check", "evaluate", "predict"};
+  const bool subcommand = !words.empty() && std::find(commands.begin(), commands.end(), words[0]) != commands.end();
+  return usage_error(words, subcommand ? "trainer " + words[0] + " --help" : "trainer --help");
 }
 
 TEST(ArgumentsTest, NothingIsNothing) { EXPECT_EQ(parse({}).command, Command::nothing); }
@@ -99,7 +111,7 @@ TEST(ArgumentsTest, Predict) {
   EXPECT_EQ(parse({"predict", "--model", "m", "--data", "a.csv"}).prediction_format, PredictionFormat::csv);
   EXPECT_EQ(usage_error({"predict", "--data", "a.csv"}), "no model is given; trainer predict --model FILE --data GLOB");
   EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--format", "none"}),
-            "--format: unknown format \"none\"; csv or jsonl");
+            "--format: expected csv or jsonl, got \"none\"");
   EXPECT_EQ(usage_error({"evaluate", "--model", "m", "--data", "a.csv", "--set", "seed"}),
             "--set \"seed\": expected PATH=VALUE; for example --set train.steps=5");
   EXPECT_EQ(usage_error({"evaluate", "--model", "m", "--model", "n", "--data", "a.csv"}), "--model is given twice");
@@ -133,6 +145,59 @@ TEST(ArgumentsTest, References) {
   EXPECT_EQ(parse({"layers", "dense"}).name, "dense");
 }
 
+TEST(ArgumentsTest, Pages) {
+  EXPECT_EQ(parse({"config"}).command, Command::config);
+  EXPECT_EQ(parse({"config", "train.steps", "--json"}).name, "train.steps");
+  EXPECT_TRUE(parse({"config", "--markdown"}).markdown);
+  EXPECT_EQ(parse({"schema"}).command, Command::schema);
+  EXPECT_TRUE(parse({"ops", "--json"}).json);
+}
+
+TEST(ArgumentsTest, Completion) {
+  EXPECT_EQ(parse({"completion", "fish"}).command, Command::completion);
+  EXPECT_EQ(parse({"completion", "fish"}).shell, Shell::fish);
+  EXPECT_EQ(usage_error({"completion"}, "trainer completion --help"),
+            "completion needs to know for which shell; trainer completion bash");
+  EXPECT_EQ(usage_error({"completion", "bahs"}, "trainer completion --help"),
+            "SHELL: expected bash, zsh or fish, got \"bahs\"; did you mean bash?");
+}
+
+TEST(ArgumentsTest, HelpMayBeAskedForAsASubcommand) {
+  EXPECT_EQ(parse({"help"}).text, parse({"--help"}).text);
+  EXPECT_EQ(parse({"help", "generate", "sum"}).text, parse({"generate", "sum", "--help"}).text);
+}
+
+TEST(ArgumentsTest, WhatThereIsCanBeAskedFor) {
+  const CommandInfo program = describe_commands();
+  EXPECT_EQ(program.path, "");
+  const auto find = [](const CommandInfo& command, const std::string& name) {
+    for (const ArgumentInfo& argument : command.arguments) {
+      const auto& names = argument.names;
+      if (std::find(names.begin(), names.end(), name) != names.end()) return argument;
+      if (names.empty() && argument.value == name) return argument;
+    }
+    ADD_FAILURE() << "there is no " << name;
+    return ArgumentInfo();
+  };
+  const ArgumentInfo quiet = find(program, "-q");
+  EXPECT_EQ(quiet.names, (std::vector<std::string>{"-q", "--quiet"}));
+  EXPECT_EQ(quiet.value, "");
+  EXPECT_EQ(quiet.group, "OUTPUT");
+  EXPECT_EQ(find(program, "FILE").names.size(), 0u);
+  EXPECT_EQ(find(program, "--help").group, "");
+  for (const CommandInfo* command : all_commands(program)) {
+    if (command->path == "generate sum") {
+      EXPECT_EQ(find(*command, "--files").default_value, "20");
+    } else if (command->path == "input") {
+      EXPECT_EQ(find(*command, "--format").value, "jsonl|csv|none");
+      EXPECT_EQ(find(*command, "--format").default_value, "jsonl");
+      EXPECT_EQ(find(*command, "--batches").default_value, "");
+    } else if (command->path == "completion") {
+      EXPECT_EQ(find(*command, "bash|zsh|fish").names.size(), 0u);
+    }
+  }
+}
+
 TEST(ArgumentsTest, Version) {
   EXPECT_EQ(parse({"--version"}).command, Command::version);
   EXPECT_EQ(parse({"-V"}).command, Command::version);
@@ -147,20 +212,23 @@ TEST(ArgumentsTest, HelpIsThatOfTheSubcommand) {
 }
 
 TEST(ArgumentsTest, UnknownOptionsNameTheNearest) {
+  EXPECT_EQ(usage_error({"--conifg", "a.yaml"}), "unknown option --conifg; did you mean --config?");
   EXPECT_EQ(usage_error({"--confg", "a.yaml"}), "unknown option --confg; did you mean --config?");
   EXPECT_EQ(usage_error({"check", "--config", "a.yaml", "--pirnt"}), "unknown option --pirnt; did you mean --print?");
   EXPECT_EQ(usage_error({"a.yaml", "--jsn=1"}), "unknown option --jsn; did you mean --json?");
-  EXPECT_EQ(usage_error({"input", "a.yaml", "--wholly-different"}),
-            "unknown option --wholly-different; trainer input --help lists the options");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--wholly-different"}), "unknown option --wholly-different");
 }
 
 TEST(ArgumentsTest, UnknownSubcommandsNameTheNearest) {
   EXPECT_EQ(usage_error({"chekc", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
-  EXPECT_EQ(
-      usage_error({"frobnicate"}),
-      "unknown subcommand \"frobnicate\"; known: train, check, input, evaluate, predict, generate, ops and layers");
-  EXPECT_EQ(usage_error({"generate", "sun"}), "unexpected argument \"sun\"; did you mean sum?");
+  EXPECT_EQ(usage_error({"frobnicate"}),
+            "unknown subcommand \"frobnicate\"; known: train, check, input, evaluate, predict, generate, ops, layers, "
+            "config, "
+            "schema and completion");
+  EXPECT_EQ(usage_error({"trian"}), "unknown subcommand \"trian\"; did you mean train?");
+  EXPECT_EQ(usage_error({"generate", "sun"}, "trainer generate --help"),
+            "unexpected argument \"sun\"; did you mean sum?");
 }
 
 TEST(ArgumentsTest, FileWithoutAnEndingIsNoSubcommand) {
@@ -174,8 +242,10 @@ TEST(ArgumentsTest, MissingValues) {
   EXPECT_EQ(usage_error({"a.yaml", "--set"}), "--set needs a value");
   EXPECT_EQ(usage_error({"check"}), "no configuration is given; trainer check --config FILE");
   EXPECT_EQ(usage_error({"--quiet"}), "no configuration is given; trainer --config FILE");
-  EXPECT_EQ(usage_error({"generate"}), "generate needs to know what; trainer generate sum --out DIR");
-  EXPECT_EQ(usage_error({"generate", "sum"}), "generate sum needs --out DIR; trainer generate sum --out data/sum");
+  EXPECT_EQ(usage_error({"generate"}, "trainer generate --help"),
+            "generate needs to know what; trainer generate sum --out DIR");
+  EXPECT_EQ(usage_error({"generate", "sum"}, "trainer generate sum --help"),
+            "generate sum needs --out DIR; trainer generate sum --out data/sum");
 }
 
 TEST(ArgumentsTest, SetWithoutAnEqualsSign) {
@@ -193,20 +263,20 @@ TEST(ArgumentsTest, NumbersAreWholeAndInRange) {
   EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", ""}), "--batches: expected a whole number from 0, got \"\"");
   EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", "99999999999999999999"}),
             "--batches: expected a whole number from 0, got \"99999999999999999999\"");
-  EXPECT_EQ(usage_error({"input", "a.yaml", "--format", "xml"}),
-            "--format: unknown format \"xml\"; jsonl, csv or none");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--format", "xml"}), "--format: expected jsonl, csv or none, got \"xml\"");
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--format", "josnl"}),
+            "--format: expected jsonl, csv or none, got \"josnl\"; did you mean jsonl?");
 }
 
 TEST(ArgumentsTest, GivenTwice) {
   EXPECT_EQ(usage_error({"--config", "a.yaml", "--config", "b.yaml"}), "--config is given twice");
   EXPECT_EQ(usage_error({"a.yaml", "--config", "b.yaml"}),
             "unexpected argument \"a.yaml\"; the configuration is given by --config already");
-  EXPECT_EQ(usage_error({"check", "a.yaml", "b.yaml"}),
-            "unexpected argument \"b.yaml\"; trainer check --help shows the usage");
+  EXPECT_EQ(usage_error({"check", "a.yaml", "b.yaml"}), "unexpected argument \"b.yaml\"");
 }
 
 TEST(ArgumentsTest, OptionsBeforeTheSubcommand) {
-  EXPECT_EQ(usage_error({"--config", "a.yaml", "check"}),
+  EXPECT_EQ(usage_error({"--config", "a.yaml", "check"}, "trainer check --help"),
             "--config stands before check, where it means nothing; put it behind: trainer check --config ...");
 }
 

@@ -119,10 +119,14 @@ TEST_F(EvaluateCommandTest, ExitCodesSayWhatWasWrong) {
       fails({"--model", "test.csv", "--data", "test.csv"}).starts_with("exit 65\nerror: test.csv: not a model fil"));
   EXPECT_EQ(fails({"--model", "m.safetensors", "--data", "test.csv", "--set", "device=gpu"}),
             "exit 78\nerror: --set device=gpu: device: expected auto, cpu or cuda:0, got \"gpu\"\n");
-  EXPECT_EQ(fails({"--data", "test.csv"}),
-            "exit 2\nerror: no model is given\nhint: trainer evaluate --model FILE --data GLOB\n");
-  EXPECT_EQ(fails({"--model", "m.safetensors"}),
-            "exit 2\nerror: no data are given\nhint: trainer evaluate --model FILE --data GLOB\n");
+  EXPECT_EQ(
+      fails({"--data", "test.csv"}),
+      "exit 2\nerror: no model is given\nhint: trainer evaluate --model FILE --data GLOB (trainer evaluate --help "
+      "shows the usage)\n");
+  EXPECT_EQ(
+      fails({"--model", "m.safetensors"}),
+      "exit 2\nerror: no data are given\nhint: trainer evaluate --model FILE --data GLOB (trainer evaluate --help "
+      "shows the usage)\n");
   folder_.write("bad.csv", "1,2,0\n1,x,0\n");
   EXPECT_TRUE(fails({"--model", "m.safetensors", "--data", "test.csv", "--data", "bad.csv"})
                   .starts_with("exit 65\nerror: bad.csv:2:3: column 1 (featur"));

@@ -21,5 +21,11 @@ TEST(ExitCodeTest, SignalsAreCodedAsShellsDo) {
   EXPECT_EQ(exit_code_of_signal(SIGTERM), kExitTerminated);
 }
 
+TEST(ExitCodeTest, AllAreTold) {
+  EXPECT_EQ(exit_codes_text(),
+            "0 done, 2 usage, 65 bad data, 66 input missing, 70 internal, 74 I/O or device, 78 configuration, 130 "
+            "interrupted, 143 terminated");
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -2,7 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
 #include "millrace/trainer/cli/arguments.h"
+#include "millrace/trainer/cli/text_layout.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/trainer_program.h"
 
 namespace millrace::cli {
 namespace {
@@ -12,54 +20,161 @@ std::string help_of(std::vector<std::string> words) {
   return parse_arguments(words).text;
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out.push_back(line);
+  return out;
+}
+
+// The lines of the section EXAMPLES.
+std::vector<std::string> examples_of(const std::string& help) {
+  std::vector<std::string> out;
+  bool inside = false;
+  for (const std::string& line : lines_of(help)) {
+    if (inside && !line.starts_with("  ")) break;
+    if (inside) out.push_back(line.substr(2));
+    inside = inside || line == "EXAMPLES:";
+  }
+  return out;
+}
+
+// The words of a command as a shell sees them, without redirections.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false, begun = false;
+  for (const char c : command + ' ') {
+    if (c == '"') {
+      quoted = !quoted;
+      begun = true;
+    } else if (c != ' ' || quoted) {
+      word += c;
+      begun = true;
+    } else if (begun) {
+      words.push_back(word);
+      word.clear();
+      begun = false;
+    }
+  }
+  const auto redirection =
+      std::find_if(words.begin(), words.end(), [](const std::string& one) { return one == ">" || one == "|"; });
+  words.erase(redirection, words.end());
+  return words;
+}
+
 TEST(HelpTest, SubcommandHelpAsAWhole) {
   EXPECT_EQ(help_of({"ops"}),
             "Lists the input ops, with every option, type and default.\n"
             "\n"
             "USAGE:\n"
-            "  trainer ops [NAME]\n"
+            "  trainer ops [OP] [--json]\n"
             "\n"
             "ARGUMENTS:\n"
-            "  NAME                      only this op\n"
+            "  OP                        only this op, as a page with an example\n"
             "\n"
             "OPTIONS:\n"
+            "      --json                print it as one line of JSON\n"
             "  -h, --help                print this help\n"
+            "\n"
+            "An op is an item of the list `input` of a configuration: its name alone, or `name: {option: value}`.\n"
             "\n"
             "EXAMPLES:\n"
             "  trainer ops\n"
-            "  trainer ops shuffle_batch\n");
+            "  trainer ops shuffle_batch\n"
+            "  trainer ops --json\n"
+            "\n"
+            "SEE ALSO:\n"
+            "  trainer layers, trainer config input, docs/input_graph.md\n");
 }
 
 TEST(HelpTest, ProgramHelpListsWhatThereIs) {
   const std::string help = help_of({});
-  for (const char* part : {"SUBCOMMANDS:\n  train ", "\n  check  ", "\n  input  ", "\n  evaluate  ", "\n  predict  ",
-                           "\n  generate  ", "\n  ops  ", "\n  layers  ", "\n      --config FILE",
-                           "\n      --set PATH=VALUE", "\n  -q, --quiet", "\n  -V, --version", "EXAMPLES:\n"}) {
+  for (const char* part :
+       {"SUBCOMMANDS:\n  train ", "\n  check  ", "\n  input  ", "\n  evaluate  ", "\n  predict  ", "\n  generate  ",
+        "\n  ops  ", "\n  layers  ", "\n  config  ", "\n  schema  ", "\n  completion  ",
+        "\nINPUT:\n      --config FILE", "\n      --set PATH=VALUE", "\nOUTPUT:\n      --save FILE", "\n  -q, --quiet",
+        "\n  -V, --version", "\nEXIT CODES:\n  0 done, 2 usage, ", "EXAMPLES:\n"}) {
     EXPECT_NE(help.find(part), std::string::npos) << part << "\nis not in\n" << help;
   }
 }
 
-TEST(HelpTest, EveryHelpEndsWithExamplesAndFitsATerminal) {
-  for (const std::vector<std::string>& words : {std::vector<std::string>{},
-                                                {"train"},
-                                                {"check"},
-                                                {"input"},
-                                                {"evaluate"},
-                                                {"predict"},
-                                                {"generate"},
-                                                {"generate", "sum"},
-                                                {"ops"},
-                                                {"layers"}}) {
-    const std::string help = help_of(words);
-    EXPECT_NE(help.find("\nEXAMPLES:\n  trainer "), std::string::npos) << help;
+TEST(HelpTest, DefaultsAreShown) {
+  const std::string help = help_of({"generate", "sum"});
+  EXPECT_NE(help.find("\n      --files N             how many files [default: 20]\n"), std::string::npos) << help;
+  EXPECT_NE(help_of({"input"}).find("how batches are written, see below [default: jsonl]"), std::string::npos);
+}
+
+// Whatever commands there are.
+TEST(HelpTest, EveryHelpHasExamplesAndFitsATerminal) {
+  const CommandInfo program = describe_commands();
+  for (const CommandInfo* command : all_commands(program)) {
+    const std::string help = help_page(*command);
+    EXPECT_EQ(help_text(command->path).name, command->path) << "it has no text of its own";
+    const size_t examples = examples_of(help).size();
+    EXPECT_GE(examples, 1u) << help;
+    EXPECT_LE(examples, 4u) << help;
+    EXPECT_NE(help.find("\nSEE ALSO:\n"), std::string::npos) << help;
     EXPECT_EQ(help.back(), '\n');
     EXPECT_EQ(help.find("\n\n\n"), std::string::npos) << help;
-    for (size_t begin = 0; begin < help.size();) {
-      const size_t end = help.find('\n', begin);
-      EXPECT_LE(end - begin, 120u) << help.substr(begin, end - begin);
-      begin = end + 1;
+    for (const std::string& line : lines_of(help)) EXPECT_LE(line.size(), kPageWidth) << line;
+    for (const ArgumentInfo& argument : command->arguments) EXPECT_FALSE(argument.doc.empty()) << command->path;
+  }
+}
+
+TEST(HelpTest, EveryExampleIsACommandLine) {
+  const CommandInfo program = describe_commands();
+  for (const CommandInfo* command : all_commands(program)) {
+    for (const std::string& example : examples_of(help_page(*command))) {
+      const size_t begin = example.find("trainer ");
+      ASSERT_NE(begin, std::string::npos) << example;
+      std::string line = example.substr(begin);
+      if (line.ends_with(')')) line.pop_back();
+      std::vector<std::string> words = words_of(line);
+      words.erase(words.begin());
+      const Arguments arguments = parse_arguments(words);
+      EXPECT_NE(arguments.command, Command::help) << example;
+      EXPECT_NE(arguments.command, Command::nothing) << example;
+      EXPECT_NE(example.find(command_line(*command)), std::string::npos) << example << " is no example of its command";
     }
   }
+}
+
+// What the examples read: a training small enough for a test, a model of it, and data to judge it by.
+void write_files_of_examples(const TempFolder& folder) {
+  folder.write("mlp.yaml",
+               "seed: 23\ndevice: cpu\ninput:\n"
+               "  - filename_queue: {files: \"data/sum/examples-*.csv\", epochs: 1}\n  - csv_reader\n"
+               "  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
+               "  - shuffle_batch: {batch_size: 23, capacity: 79, min_after_dequeue: 10}\n"
+               "model:\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\nmetrics: [accuracy]\n"
+               "optimizer: {sgd: {learning_rate: 0.1}}\ntrain: {steps: 3}\n");
+  std::filesystem::create_directories(folder.path("test"));
+  std::filesystem::create_directories(folder.path("new"));
+  const std::string first =
+      "trainer generate sum --out data/one --files 1 --rows 20 && for file in a.csv b.csv test.csv new.csv "
+      "test/a.csv new/a.csv; do cp data/one/examples-00.csv $file; done";
+  const auto made = testing::run_command({"/bin/bash", "-c", first}, {.folder = folder.path()});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+}
+
+TEST(HelpTest, EveryExampleRuns) {
+  const TempFolder folder;
+  const std::string bin = folder.path("bin");
+  std::filesystem::create_directories(bin);
+  std::filesystem::create_symlink(testing::trainer_program(), bin + "/trainer");
+  const char* path = std::getenv("PATH");
+  const std::string before = path == nullptr ? "/usr/bin:/bin" : path;
+  ::setenv("PATH", (bin + ':' + before).c_str(), 1);
+  write_files_of_examples(folder);
+  const CommandInfo program = describe_commands();
+  for (const CommandInfo* command : all_commands(program)) {
+    for (const std::string& example : examples_of(help_page(*command))) {
+      const auto result = testing::run_command({"/bin/bash", "-c", example}, {.folder = folder.path()});
+      EXPECT_EQ(result.exit_code, 0) << example << '\n' << result.err;
+    }
+  }
+  ::setenv("PATH", before.c_str(), 1);
 }
 
 TEST(HelpTest, UnknownNameIsTheProgram) { EXPECT_EQ(&help_text("nothing"), &help_text("")); }

@@ -135,7 +135,8 @@ TEST_F(PredictCommandTest, SaysWhatToDoWhereTheLabelStoodFirst) {
       result.err.find("there is no column 2: the records have 2 columns (0 to 1)\nhint: of what is not read (label)"),
       std::string::npos)
       << result.err;
-  EXPECT_EQ(run({"--format", "xml"}).err, "error: --format: unknown format \"xml\"\nhint: csv or jsonl\n");
+  EXPECT_EQ(run({"--format", "xml"}).err,
+            "error: --format: expected csv or jsonl, got \"xml\"\nhint: trainer predict --help shows the usage\n");
 }
 
 TEST_F(PredictCommandTest, ReaderThatGoesAwayIsNoFailure) {

@@ -21,7 +21,9 @@ TEST(ReferenceCommandTest, OneOpWithItsOptions) {
   const CommandResult result = run_trainer({"ops", "shuffle_batch"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_TRUE(result.out.starts_with("shuffle_batch\n  ")) << result.out;
-  EXPECT_NE(result.out.find("\n    min_after_dequeue "), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("\n  min_after_dequeue: integer; at least 0 and at most 1000000000000; required\n"),
+            std::string::npos)
+      << result.out;
   EXPECT_EQ(result.out.find("decode_csv\n"), std::string::npos) << result.out;
 }
 
@@ -41,11 +43,43 @@ TEST(ReferenceCommandTest, LayersAreSortedBySort) {
 TEST(ReferenceCommandTest, UnknownNamesTheNearest) {
   const CommandResult op = run_trainer({"ops", "shufle_batch"});
   EXPECT_EQ(op.exit_code, 2);
-  EXPECT_EQ(op.err, "error: unknown input op \"shufle_batch\"\nhint: did you mean shuffle_batch?\n");
+  EXPECT_EQ(op.err,
+            "error: unknown input op \"shufle_batch\"\nhint: did you mean shuffle_batch? (trainer ops lists all)\n");
   const CommandResult layer = run_trainer({"layers", "dens"});
   EXPECT_EQ(layer.exit_code, 2);
   EXPECT_EQ(layer.err,
-            "error: unknown layer, loss, metric, optimizer or schedule \"dens\"\nhint: did you mean dense?\n");
+            "error: unknown layer, loss, metric, optimizer or schedule \"dens\"\nhint: did you mean dense? (trainer "
+            "layers lists all)\n");
+}
+
+TEST(ReferenceCommandTest, Json) {
+  const CommandResult op = run_trainer({"ops", "batch", "--json"});
+  EXPECT_EQ(op.exit_code, 0);
+  EXPECT_TRUE(op.out.starts_with("{\"v\":1,\"kinds\":[{\"sort\":\"input op\",\"kind\":\"batch\",")) << op.out;
+  EXPECT_TRUE(run_trainer({"layers", "--json"}).out.starts_with("{\"v\":1,\"kinds\":[{\"sort\":\"layer\","));
+  EXPECT_TRUE(run_trainer({"config", "seed", "--json"}).out.starts_with("{\"v\":1,\"keys\":[{\"name\":\"seed\","));
+}
+
+TEST(ReferenceCommandTest, KeysOfAConfiguration) {
+  const CommandResult all = run_trainer({"config"});
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_TRUE(all.out.starts_with("seed: integer; at least 0; default 0\n")) << all.out;
+  const CommandResult train = run_trainer({"config", "train"});
+  EXPECT_TRUE(train.out.starts_with("train: {steps, ")) << train.out;
+  EXPECT_NE(train.out.find("\ntrain.log_every: integer; at least 1; default 100\n"), std::string::npos) << train.out;
+  EXPECT_EQ(train.out.find("seed"), std::string::npos) << train.out;
+  EXPECT_TRUE(run_trainer({"config", "train.steps"}).out.starts_with("train.steps: integer; at least 1; absent"));
+
+  const CommandResult typo = run_trainer({"config", "optimiser"});
+  EXPECT_EQ(typo.exit_code, 2);
+  EXPECT_EQ(typo.err, "error: unknown key \"optimiser\"\nhint: did you mean optimizer? (trainer config lists all)\n");
+}
+
+TEST(ReferenceCommandTest, MarkdownAndSchema) {
+  EXPECT_TRUE(run_trainer({"config", "--markdown"}).out.starts_with("# The configuration\n"));
+  const CommandResult schema = run_trainer({"schema"});
+  EXPECT_EQ(schema.exit_code, 0);
+  EXPECT_TRUE(schema.out.starts_with("{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",")) << schema.out;
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ TEST(RunTest, HelpIsAResult) {
 TEST(RunTest, UsageErrorsEndWithTwo) {
   const CommandResult result = run_trainer({"--confg", "a.yaml"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, "error: unknown option --confg\nhint: did you mean --config?\n");
+  EXPECT_EQ(result.err,
+            "error: unknown option --confg\nhint: did you mean --config? (trainer --help shows the usage)\n");
   EXPECT_EQ(result.out, "");
 }
 
@@ -43,7 +44,7 @@ TEST(RunTest, UsageErrorsAreEventsToo) {
   EXPECT_EQ(event["event"], "error");
   EXPECT_EQ(event["kind"], "usage");
   EXPECT_TRUE(event["file"].is_null());
-  EXPECT_EQ(event["hint"], "did you mean check?");
+  EXPECT_EQ(event["hint"], "did you mean check? (trainer --help shows the usage)");
 }
 
 TEST(RunTest, MissingConfiguration) {
@@ -67,8 +68,10 @@ TEST(RunTest, ColorsAreForTerminalsThatWantThem) {
     return result.err;
   };
   EXPECT_EQ(error_with("NO_COLOR="),
-            "\x1b[1;31merror:\x1b[0m unknown option --confg\r\n\x1b[1;36mhint:\x1b[0m did you mean --config?\r\n");
-  EXPECT_EQ(error_with("NO_COLOR=1"), "error: unknown option --confg\r\nhint: did you mean --config?\r\n");
+            "\x1b[1;31merror:\x1b[0m unknown option --confg\r\n\x1b[1;36mhint:\x1b[0m did you mean --config? (trainer "
+            "--help shows the usage)\r\n");
+  EXPECT_EQ(error_with("NO_COLOR=1"),
+            "error: unknown option --confg\r\nhint: did you mean --config? (trainer --help shows the usage)\r\n");
 }
 
 TEST(RunTest, FullDiskShowsInHelp) {
