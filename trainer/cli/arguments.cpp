@@ -304,6 +304,8 @@ void Parser::check_file() const {
   const bool is_file = file_.find_first_of("./") != std::string::npos || ::access(file_.c_str(), F_OK) == 0;
   if (file_.empty() || is_file) return;
   const std::vector<std::string> known = known_words(app_, false);
+  // A word behind a misspelt option is rather its value.
+  if (nearest(file_, known).empty()) check_words(app_);
   throw UsageError(cat("unknown subcommand ", quote(file_)), {}, suggestion(file_, known, cat("known: ", join(known))));
 }
 

@@ -213,6 +213,8 @@ TEST(ArgumentsTest, HelpIsThatOfTheSubcommand) {
 
 TEST(ArgumentsTest, UnknownOptionsNameTheNearest) {
   EXPECT_EQ(usage_error({"--conifg", "a.yaml"}), "unknown option --conifg; did you mean --config?");
+  EXPECT_EQ(usage_error({"--conifg", "mlp"}), "unknown option --conifg; did you mean --config?");
+  EXPECT_EQ(usage_error({"evalute", "--model", "m"}), "unknown subcommand \"evalute\"; did you mean evaluate?");
   EXPECT_EQ(usage_error({"--confg", "a.yaml"}), "unknown option --confg; did you mean --config?");
   EXPECT_EQ(usage_error({"check", "--config", "a.yaml", "--pirnt"}), "unknown option --pirnt; did you mean --print?");
   EXPECT_EQ(usage_error({"a.yaml", "--jsn=1"}), "unknown option --jsn; did you mean --json?");
