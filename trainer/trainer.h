@@ -11,13 +11,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/spec.h"
@@ -25,57 +21,9 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/config.h"
-#include "millrace/trainer/validator.h"
+#include "millrace/trainer/train_report.h"
 
 namespace millrace {
-
-struct StartReport {
-  std::string device;
-  int threads = 0;
-  int64_t parameters = 0;
-  int64_t batch_size = 0;
-  std::optional<int64_t> steps;  // absent: until the data ends
-};
-
-struct StepReport {
-  int64_t step = 0;    // counted from 1
-  uint64_t epoch = 0;  // counted from 1: the pass of the newest row
-  int64_t batch_size = 0;
-  double loss = 0;        // of this batch, or with train.report_over: window of all since the report before
-  MetricValues metrics;   // likewise
-  double rows_per_s = 0;  // since the report before
-  double input_wait = 0;  // share of the time since the report before in which the step waited for input
-  double seconds = 0;     // since the start
-};
-
-struct TrainResult {
-  std::string reason;  // "end of data", "steps", "no improvement" or "stopped"
-  int64_t steps = 0;
-  // Of these, steps that no update followed, as loss or gradient were not finite (train.on_nonfinite: skip).
-  int64_t skipped_steps = 0;
-  uint64_t rows = 0;
-  uint64_t epochs = 0;
-  double seconds = 0;
-  int64_t last_batch = 0;  // rows of it; 0 when there was none
-  bool window = false;     // loss and metrics are over the last window (train.report_over), not of the last batch alone
-  double loss = 0;         // NaN when there was no step
-  MetricValues metrics;
-  // With validation.keep_best: whose parameters the model has, unless no validation had a number.
-  std::optional<BestStep> best;
-  std::string weights;  // sha-256 over the parameters in model order, little-endian f32
-  std::string saved;    // the file of the key `save`; empty: the model was not saved
-  double input_wait = 0;
-  InputSummary input;
-};
-
-// Called on the thread of run(), in the default floating-point mode.
-struct TrainCallbacks {
-  std::function<void(const StartReport&)> on_start = {};
-  std::function<void(const StepReport&)> on_step = {};      // every log_every steps
-  std::function<void(const StepReport&)> on_progress = {};  // at most about ten times a second
-  std::function<void(const ValidationReport&)> on_validation = {};
-  std::function<void(std::string_view)> on_log = {};  // warnings, bad rows, lines of `print`
-};
 
 class Trainer {
  public:

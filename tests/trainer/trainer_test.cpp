@@ -30,53 +30,6 @@ Trainer make(std::string_view more = {}) {
   return Trainer::from_spec(parse_yaml(std::string(kConfig) + std::string(more), "t.yaml"));
 }
 
-TEST(Trainer, TrainsUntilTheDataEnds) {
-  Trainer trainer = make("train: {log_every: 10}\n");
-  std::vector<StepReport> reports;
-  StartReport start;
-  TrainCallbacks callbacks;
-  callbacks.on_start = [&](const StartReport& report) { start = report; };
-  callbacks.on_step = [&](const StepReport& report) { reports.push_back(report); };
-  const TrainResult result = trainer.run(callbacks);
-  EXPECT_EQ(start.device, "cpu");
-  EXPECT_EQ(start.threads, 2);
-  EXPECT_EQ(start.parameters, 20 * 30 + 30 + 30 + 1);
-  EXPECT_EQ(start.batch_size, 16);
-  EXPECT_FALSE(start.steps.has_value());
-  EXPECT_EQ(result.reason, "end of data");
-  EXPECT_EQ(result.steps, 32);
-  EXPECT_EQ(result.rows, 500u);
-  EXPECT_EQ(result.epochs, 1u);
-  EXPECT_EQ(result.last_batch, 4);
-  ASSERT_EQ(reports.size(), 3u);
-  EXPECT_EQ(reports[2].step, 30);
-  EXPECT_EQ(reports[2].epoch, 1u);
-  EXPECT_EQ(reports[2].batch_size, 16);
-  ASSERT_EQ(reports[2].metrics.size(), 1u);
-  EXPECT_EQ(reports[2].metrics[0].first, "accuracy");
-  EXPECT_LT(result.loss, reports[0].loss);
-  EXPECT_EQ(result.weights.size(), 64u);
-  EXPECT_GT(reports[2].rows_per_s, 0);
-}
-
-TEST(Trainer, WarnsWhenNothingWasTrained) {
-  std::vector<std::string> log;
-  Spec config = parse_yaml(kConfig, "t.yaml");
-  apply_overrides(config, std::vector<std::string>{"input.batch={batch_size: 501}"});
-  const TrainResult result =
-      Trainer::from_spec(std::move(config)).run({.on_log = [&](std::string_view text) { log.emplace_back(text); }});
-  EXPECT_EQ(result.reason, "end of data");
-  EXPECT_EQ(result.steps, 0);
-  EXPECT_EQ(log, std::vector<std::string>{"warning: the data ended before the first batch: nothing was trained"});
-}
-
-TEST(Trainer, StopsAtTheWantedStep) {
-  const TrainResult result = make("train: {steps: 7}\n").run();
-  EXPECT_EQ(result.reason, "steps");
-  EXPECT_EQ(result.steps, 7);
-  EXPECT_EQ(result.rows, 112u);
-}
-
 TEST(Trainer, SavesWhatItTrained) {
   const TempFolder folder;
   Trainer trainer = make();

@@ -1,0 +1,111 @@
+#include "millrace/trainer/training_loop.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/core/errors.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/trainer.h"
+#include "millrace/trainer/yaml.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kConfig =
+    "seed: 11\ndevice: cpu\nthreads: 2\ninput:\n  - synthetic: {task: sum, features: 20, rows: 500}\n"
+    "  - batch: {batch_size: 16, allow_smaller_final_batch: true}\nmodel:\n  - dense: {units: 30, activation: relu}\n"
+    "  - dense: {units: 1}\nloss: sigmoid_cross_entropy\nmetrics: [accuracy]\n"
+    "optimizer: {sgd: {learning_rate: 0.1}}\n";
+
+Trainer make(std::string_view more = {}) {
+  return Trainer::from_spec(parse_yaml(std::string(kConfig) + std::string(more), "t.yaml"));
+}
+
+TEST(TrainingLoop, TrainsUntilTheDataEnds) {
+  Trainer trainer = make("train: {log_every: 10}\n");
+  std::vector<StepReport> reports;
+  StartReport start;
+  TrainCallbacks callbacks;
+  callbacks.on_start = [&](const StartReport& report) { start = report; };
+  callbacks.on_step = [&](const StepReport& report) { reports.push_back(report); };
+  const TrainResult result = trainer.run(callbacks);
+  EXPECT_EQ(start.device, "cpu");
+  EXPECT_EQ(start.threads, 2);
+  EXPECT_EQ(start.parameters, 20 * 30 + 30 + 30 + 1);
+  EXPECT_EQ(start.batch_size, 16);
+  EXPECT_FALSE(start.steps.has_value());
+  EXPECT_EQ(result.reason, "end of data");
+  EXPECT_EQ(result.steps, 32);
+  EXPECT_EQ(result.rows, 500u);
+  EXPECT_EQ(result.epochs, 1u);
+  EXPECT_EQ(result.last_batch, 4);
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_EQ(reports[2].step, 30);
+  EXPECT_EQ(reports[2].epoch, 1u);
+  EXPECT_EQ(reports[2].batch_size, 16);
+  ASSERT_EQ(reports[2].metrics.size(), 1u);
+  EXPECT_EQ(reports[2].metrics[0].first, "accuracy");
+  EXPECT_LT(result.loss, reports[0].loss);
+  EXPECT_EQ(result.weights.size(), 64u);
+  EXPECT_GT(reports[2].rows_per_s, 0);
+}
+
+TEST(TrainingLoop, WarnsWhenNothingWasTrained) {
+  std::vector<std::string> log;
+  Spec config = parse_yaml(kConfig, "t.yaml");
+  apply_overrides(config, std::vector<std::string>{"input.batch={batch_size: 501}"});
+  const TrainResult result =
+      Trainer::from_spec(std::move(config)).run({.on_log = [&](std::string_view text) { log.emplace_back(text); }});
+  EXPECT_EQ(result.reason, "end of data");
+  EXPECT_EQ(result.steps, 0);
+  EXPECT_EQ(log, std::vector<std::string>{"warning: the data ended before the first batch: nothing was trained"});
+}
+
+TEST(TrainingLoop, StopsAtTheWantedStep) {
+  const TrainResult result = make("train: {steps: 7}\n").run();
+  EXPECT_EQ(result.reason, "steps");
+  EXPECT_EQ(result.steps, 7);
+  EXPECT_EQ(result.rows, 112u);
+}
+
+TEST(TrainingLoop, CanBeStoppedByItsCallbacks) {
+  Trainer trainer = make("train: {log_every: 3}\n");
+  TrainCallbacks callbacks;
+  callbacks.on_step = [&](const StepReport& report) {
+    if (report.step == 6) trainer.stop();
+  };
+  const TrainResult result = trainer.run(callbacks);
+  EXPECT_EQ(result.reason, "stopped");
+  EXPECT_EQ(result.steps, 6);
+  EXPECT_EQ(result.rows, 96u);
+  EXPECT_EQ(result.weights, make("train: {steps: 6}\n").run().weights);
+}
+
+TEST(TrainingLoop, AStopBeforeTheStartLeavesNothingToDo) {
+  Trainer trainer = make();
+  trainer.stop();
+  trainer.stop();
+  const TrainResult result = trainer.run();
+  EXPECT_EQ(result.reason, "stopped");
+  EXPECT_EQ(result.steps, 0);
+  EXPECT_EQ(result.last_batch, 0);
+}
+
+TEST(TrainingLoop, RunsOnce) {
+  Trainer trainer = make("train: {steps: 2}\n");
+  trainer.run();
+  EXPECT_EQ(trainer.steps(), 2);
+  EXPECT_THROW(trainer.run(), InternalError);
+}
+
+// What a callback throws comes out of run(), and the training is over.
+TEST(TrainingLoop, LetsAnExceptionOfACallbackPass) {
+  Trainer trainer = make("train: {log_every: 4}\n");
+  TrainCallbacks callbacks;
+  callbacks.on_step = [](const StepReport&) { throw std::string("enough"); };
+  EXPECT_THROW(trainer.run(callbacks), std::string);
+  EXPECT_EQ(trainer.steps(), 4);
+  EXPECT_THROW(trainer.run(), InternalError);
+}
+
+}  // namespace
+}  // namespace millrace
