@@ -17,7 +17,8 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 }
 
 void cut_header(FileText& text, const CsvDialect& dialect, const FileEntry& file, Preamble& out) {
-  const RecordScanner scanner(dialect);
+  // It may have more names than the first file's, and is compared with that whole.
+  const RecordScanner scanner(dialect, true);
   ScannedRecord& header = text.scratch();
   while (!scanner.scan(text.bytes(), text.at_end(), header)) text.extend();
   Record record;

@@ -32,10 +32,10 @@ void ScannedRecord::become_too_long() {
   fault = SyntaxFault::too_long;
 }
 
-RecordScanner::RecordScanner(const CsvDialect& dialect)
+RecordScanner::RecordScanner(const CsvDialect& dialect, bool all_fields)
     : delimiter_(dialect.delimiter),
       quote_(dialect.quote),
-      columns_(dialect.columns > 0 ? static_cast<size_t>(dialect.columns) : kNone) {}
+      columns_(dialect.columns > 0 && !all_fields ? static_cast<size_t>(dialect.columns) : kNone) {}
 
 bool RecordScanner::scan(std::string_view text, bool at_end, ScannedRecord& record) const {
   const bool too_much = text.size() > kMaxRecordBytes;

@@ -22,8 +22,8 @@ enum class SyntaxFault : uint8_t { none, quote_in_field, text_after_quote, unter
 class ScannedRecord {
  public:
   size_t size() const { return size_; }
-  // The field's bytes, unquoted. Valid while the scanned text is, until the next scan. REQUIRES: index < the scanner's
-  // number of columns, where it has one.
+  // The field's bytes, unquoted. Valid while the scanned text is, until the next scan. REQUIRES: index < size(), and <
+  // the number of fields that the scanner keeps.
   std::string_view field(size_t index) const {
     const Field& field = fields_[index];
     return {(field.copied ? copies_.data() : text_.data()) + field.begin, field.size};
@@ -59,8 +59,9 @@ class ScannedRecord {
 
 class RecordScanner {
  public:
-  // Of records with more fields than dialect.columns only the number is known, unless that is 0.
-  explicit RecordScanner(const CsvDialect& dialect);
+  // Of records with more fields than dialect.columns only so many are kept, and the number is known; where that is 0,
+  // and with `all_fields`, every field is.
+  explicit RecordScanner(const CsvDialect& dialect, bool all_fields = false);
 
   // Cuts the record that starts at text[0] into `record`. False: the record's end is not in `text` and more text must
   // be read; never so when `at_end`, nor when the text is longer than kMaxRecordBytes.

@@ -110,6 +110,7 @@ TEST_F(RangeReaderTest, RefusesAnotherHeader) {
   add("c", "id,\"price\"\r\n1,2\n");
   add("d", "id\n");
   add("e", "\n");
+  add("f", "id,price,colour,\"the \"\"size\"\" of it, in a long text\"\n1,2,3,4\n");
   learn({.header = true});
   EXPECT_EQ(
       error_of([&] { read(1, 0, 4, true); }),
@@ -122,6 +123,10 @@ TEST_F(RangeReaderTest, RefusesAnotherHeader) {
       "d:1:1: the header differs from that of a: expected \"id,price\", got \"id\"; column 1: expected \"price\", got "
       "nothing");
   EXPECT_EQ(error_of([&] { read(4, 0, 1, true); }), "no error") << "no header, no rows";
+  EXPECT_EQ(
+      error_of([&] { read(5, 0, 4, true); }),
+      "f:1:1: the header differs from that of a: expected \"id,price\", got \"id,price,colour,the \\\"size\\\" of "
+      "it, in a long text\"; column 2: expected nothing, got \"colour\"");
   EXPECT_EQ(error_of([&] { reader_->check(entries_[0]); }), "no error");
   EXPECT_TRUE((throws_exactly<DataError>([&] { reader_->check(entries_[3]); })));
 }
