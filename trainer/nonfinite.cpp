@@ -58,21 +58,28 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
   std::string message = std::isfinite(args.loss)
                             ? cat("step ", args.step, ": the gradient is not finite")
                             : cat("step ", args.step, ": the loss is ", std::isnan(args.loss) ? "nan" : cat(args.loss));
+  // Values that are not finite explain more than large ones do: where there are any, they alone are spoken of.
   std::optional<Suspect> first;
-  Place place;
-  int64_t rows = 0;
+  int64_t first_row = 0, rows = 0;
   for (int64_t row = 0; args.batch != nullptr && row < args.batch->size(); ++row) {
     const std::optional<Suspect> suspect = suspect_of(*args.batch, row, args.fields);
     if (!suspect) continue;
-    if (rows++ > 0) continue;
-    first = suspect;
-    if (args.place) place = args.place(args.batch->id(row));
+    const bool worse = !std::isfinite(suspect->value) && (!first || std::isfinite(first->value));
+    if (!first || worse) {
+      first = suspect;
+      first_row = row;
+      rows = 1;
+    } else if (std::isfinite(suspect->value) == std::isfinite(first->value)) {
+      ++rows;
+    }
   }
   if (!first) {
     std::string hint = "lower the learning rate or set train.clip_norm";
     if (args.batch != nullptr) hint += "; no row of the batch holds a value beyond 1e6";
     return DataError(std::move(message), {}, std::move(hint));
   }
+  Place place;
+  if (args.place) place = args.place(args.batch->id(first_row));
   message += cat("; ", first->text(), " of this row is ", first->number);
   if (rows > 1)
     message +=

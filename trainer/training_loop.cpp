@@ -205,8 +205,9 @@ void TrainingLoop::Impl::end_validation(TrainResult& result) {
   if (!config.validation->keep_best) return;
   result.best = validator->put_back_best();
   if (!result.best && validator->validated() >= 0) {
-    log(cat("warning: no validation had a number for ", config.validation->watched(),
-            ": the model is that of the last step"));
+    const std::string watched = config.validation->watched();
+    log(cat("warning: no validation had a number for loss", watched == "loss" ? "" : " and ",
+            watched == "loss" ? "" : watched, ": the model is that of the last step"));
   }
 }
 

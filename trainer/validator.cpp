@@ -166,7 +166,9 @@ void Validator::Impl::judge(ValidationReport& report) {
   for (const auto& [name, metric] : report.metrics) {
     if (name == watched) value = metric;
   }
-  report.best = !std::isnan(value) && (!best || (more_is_better ? value > best->value : value < best->value));
+  // A model that gives NaN is no good, whatever a metric makes of it.
+  const bool usable = !std::isnan(report.loss) && !std::isnan(value);
+  report.best = usable && (!best || (more_is_better ? value > best->value : value < best->value));
   without_improvement = report.best ? 0 : without_improvement + 1;
   if (!report.best) return;
   best = {report.step, watched, value};

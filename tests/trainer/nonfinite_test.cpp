@@ -75,11 +75,16 @@ TEST_F(NonfiniteTest, NamesARowWithALargeValueAndCountsTheOthers) {
   EXPECT_EQ(error(kNan),
             "a.csv:2: step 12: the loss is nan; features[0] of this row is -2e+06, and 1 more row of the batch "
             "holds such values; normalize values of this size, or lower the learning rate");
-  set(0, kInfinity, 1, 0);
-  EXPECT_EQ(
-      error(1),
-      "a.csv:1: step 12: the gradient is not finite; features[0] of this row is inf, and 2 more rows of the batch "
-      "hold such values; leave such rows out: decode_csv: {allow_nonfinite: false, on_bad_row: skip}");
+}
+
+TEST_F(NonfiniteTest, BlamesLargeValuesOnlyWhereAllAreFinite) {
+  set(0, 5e6F, 1, 0);
+  set(1, kInfinity, 1, 0);
+  set(2, 7e6F, 1, 0);
+  set(3, 1, kNan, 0);
+  EXPECT_EQ(error(1),
+            "a.csv:2: step 12: the gradient is not finite; features[0] of this row is inf, and 1 more row of the batch "
+            "holds such values; leave such rows out: decode_csv: {allow_nonfinite: false, on_bad_row: skip}");
 }
 
 TEST_F(NonfiniteTest, NamesAFieldOfOneColumnWithoutIndex) {

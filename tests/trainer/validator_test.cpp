@@ -202,6 +202,11 @@ TEST_F(ValidatorTest, NaNNeverIsTheBest) {
   EXPECT_FALSE(trained.result.best.has_value());
   EXPECT_EQ(trained.result.weights, make(config()).run().weights);
   EXPECT_EQ(trained.log.back(), "warning: no validation had a number for loss: the model is that of the last step");
+  // Of such a model a metric may still be a number.
+  const Trained judged = run(make(config(validation("  every: 20\n  keep_best: {metric: accuracy}\n"))));
+  EXPECT_FALSE(judged.result.best.has_value());
+  EXPECT_EQ(judged.log.back(),
+            "warning: no validation had a number for loss and accuracy: the model is that of the last step");
 }
 
 TEST_F(ValidatorTest, ReadsTheFilesAfreshEachTime) {
