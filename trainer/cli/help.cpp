@@ -74,7 +74,7 @@ constexpr HelpText kTexts[] = {
      "  trainer evaluate --model FILE --data GLOB [OPTIONS]",
      "The data are read as in the training, by the configuration that the model file holds, but once and in order:\n"
      "no shuffling, every row, and a bad row is an error. --set changes that configuration: device, threads,\n"
-     "input.batch.batch_size, the columns of the fields.\n"
+     "the batch size by the op of the training (input.shuffle_batch.batch_size), the columns of the fields.\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer evaluate --model model.safetensors --data \"test/*.csv\"\n"
