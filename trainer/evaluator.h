@@ -20,7 +20,7 @@
 #include "millrace/input/graph/row_block.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/model/model.h"
-#include "millrace/trainer/step.h"
+#include "millrace/trainer/scores.h"
 
 namespace millrace {
 

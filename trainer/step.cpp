@@ -10,6 +10,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/model/model_plan.h"
+#include "millrace/trainer/scores.h"
 #include "millrace/trainer/step_inputs.h"
 
 namespace millrace {
@@ -36,10 +37,7 @@ struct TrainStep::Impl {
     int64_t rows = 0;
     std::optional<StepInputs> inputs;
     std::unique_ptr<ModelPlan> model;
-    std::unique_ptr<LossPlan> loss;
-    std::vector<std::unique_ptr<MetricPlan>> metrics;
-    std::vector<Memory> partials;
-    Memory scratch;
+    std::shared_ptr<ScorePlan> scores;
     size_t bytes = 0;
   };
 
@@ -50,16 +48,13 @@ struct TrainStep::Impl {
   void write_counts();
   bool in_place() const { return args.optimizer.adds_scaled_gradient() && !args.gradients.any(); }
   TensorView gradient_block() const;
-  double batch_value(size_t index);
   StepOutcome update();
-  void join_partials();
-  void add_to_window();
   size_t bytes_beside_plans() const;
 
   StepArgs args;
   StepFields fields;
+  Scores scores;
   std::list<std::unique_ptr<Plan>> plans;  // most recently used first
-  Plan* current = nullptr;
 
   Memory gradients;  // laid out like the parameter block; empty when backward updates in place
   GradientRules rules;
@@ -69,12 +64,6 @@ struct TrainStep::Impl {
   std::vector<float> host_scalars;
   Memory scalars;
   Memory pass_counter;
-  Memory loss_value;  // as LossArgs::loss
-  std::vector<std::unique_ptr<MetricAccumulator>> accumulators;
-  std::vector<std::vector<std::byte>> host_partials;
-  std::vector<double> metric_values;
-  double window_loss = 0, window_weight = 0;  // the sum of the batches' losses by weight, and that of the weights
-  int64_t window_batches = 0;
   // What layers and optimizer count.
   uint64_t forward_passes = 0, updates = 0, skipped = 0;
   int64_t error_row = -1;
@@ -83,22 +72,17 @@ struct TrainStep::Impl {
 TrainStep::Impl::Impl(const StepArgs& step_args)
     : args(step_args),
       fields({.model = args.model, .rows = args.rows, .loss = &args.loss, .label = args.label, .weight = args.weight}),
+      scores({.context = args.context,
+              .loss = args.loss,
+              .metrics = args.metrics,
+              .prediction = args.model.output(),
+              .label = fields.label(),
+              .weighted = fields.weighted()}),
       rules(args.gradients, args.context.device(), args.model.parameter_block().spec()) {
-  const Device device = args.context.device();
-  if (args.metrics != nullptr) {
-    for (const NamedMetric& metric : *args.metrics) {
-      metric.metric->check(args.model.output(), fields.label());
-      accumulators.push_back(metric.metric->accumulator());
-    }
-  }
-  host_partials.resize(accumulators.size());
-  metric_values.resize(accumulators.size());
-
   plan_updates();
   host_scalars.resize(static_cast<size_t>(args.optimizer.scalar_count()));
-  scalars = Memory(device, sizeof(float) * host_scalars.size());
-  pass_counter = Memory(device, sizeof(uint64_t));
-  loss_value = Memory(device, 2 * sizeof(double));
+  scalars = Memory(args.context.device(), sizeof(float) * host_scalars.size());
+  pass_counter = Memory(args.context.device(), sizeof(uint64_t));
 }
 
 void TrainStep::Impl::plan_updates() {
@@ -126,48 +110,30 @@ TrainStep::Impl::Plan& TrainStep::Impl::plan_for(int64_t rows) {
   const auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan->rows == rows; });
   if (found != plans.end()) {
     plans.splice(plans.begin(), plans, found);
-  } else {
-    if (plans.size() == kMaxPlans) {
-      args.context.synchronize();
-      auto oldest = std::prev(plans.end());
-      // metrics() reads the partials of the last run.
-      if (oldest->get() == current) --oldest;
-      plans.erase(oldest);
-    }
-    plans.push_front(make_plan(rows));
+    return *plans.front();
   }
+  if (plans.size() == kMaxPlans) {
+    args.context.synchronize();
+    plans.pop_back();
+  }
+  plans.push_front(make_plan(rows));
   return *plans.front();
 }
 
 std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) {
   auto plan = std::make_unique<Plan>();
   plan->rows = rows;
-  const Device device = args.context.device();
-  plan->inputs.emplace(fields, device, rows);
+  plan->inputs.emplace(fields, args.context.device(), rows);
   plan->model = std::make_unique<ModelPlan>(
       args.model, args.context,
       ModelPlanArgs{.inputs = plan->inputs->model_shapes(),
                     .mode = Mode::train,
                     .gradient_target = in_place() ? GradientTarget::parameters : rules.target()});
-  const TensorView prediction = plan->model->output();
-  const TensorView label = plan->inputs->label_shape();
-  const bool weighted = fields.weighted();
-  plan->loss = args.loss.plan(args.context, {.prediction = prediction, .label = label, .weighted = weighted});
-  size_t scratch = plan->loss->scratch_bytes();
-  for (size_t i = 0; i < accumulators.size(); ++i) {
-    plan->metrics.push_back((*args.metrics)[i].metric->plan(
-        args.context, {.prediction = prediction, .label = label, .weighted = weighted}));
-    const MetricPlan& metric = *plan->metrics.back();
-    plan->partials.emplace_back(device, metric.partial_bytes());
-    host_partials[i].reserve(metric.partial_bytes());
-    scratch = std::max(scratch, metric.scratch_bytes());
-    plan->bytes += metric.partial_bytes() + metric.bytes();
-  }
-  plan->scratch = Memory(device, scratch);
+  plan->scores = scores.plan(plan->model->output(), plan->inputs->label_shape());
   if (!plan->model->in_place() && !gradients) {
-    gradients = Memory(device, args.model.parameter_block().spec().bytes());
+    gradients = Memory(args.context.device(), args.model.parameter_block().spec().bytes());
   }
-  plan->bytes += plan->inputs->bytes() + plan->model->bytes() + plan->loss->bytes() + scratch;
+  plan->bytes = plan->inputs->bytes() + plan->model->bytes() + plan->scores->bytes();
   return plan;
 }
 
@@ -201,37 +167,8 @@ StepOutcome TrainStep::Impl::update() {
   return StepOutcome::trained;
 }
 
-// Of the last batch: its loss, or the weight of its rows.
-double TrainStep::Impl::batch_value(size_t index) {
-  double wide[2] = {};
-  float narrow[2] = {};
-  const bool is_double = args.model.dtype() == DType::f64;
-  args.context.copy(is_double ? static_cast<void*>(wide) : narrow, loss_value.data(),
-                    is_double ? sizeof wide : sizeof narrow);
-  args.context.synchronize();
-  return is_double ? wide[index] : static_cast<double>(narrow[index]);
-}
-
-// Adds the last batch's contributions to the metrics.
-void TrainStep::Impl::join_partials() {
-  for (size_t i = 0; i < accumulators.size(); ++i) {
-    host_partials[i].resize(current->partials[i].bytes());
-    args.context.copy(host_partials[i].data(), current->partials[i].data(), host_partials[i].size());
-  }
-  args.context.synchronize();
-  for (size_t i = 0; i < accumulators.size(); ++i) accumulators[i]->add(host_partials[i], current->rows);
-}
-
-void TrainStep::Impl::add_to_window() {
-  const double weight = batch_value(1);
-  if (weight > 0) window_loss += weight * batch_value(0);
-  window_weight += weight;
-  ++window_batches;
-  join_partials();
-}
-
 size_t TrainStep::Impl::bytes_beside_plans() const {
-  size_t total = gradients.bytes() + rules.bytes() + scalars.bytes() + pass_counter.bytes() + loss_value.bytes();
+  size_t total = gradients.bytes() + rules.bytes() + scalars.bytes() + pass_counter.bytes() + scores.bytes();
   for (const Memory& slot : slot_memory) total += slot.bytes();
   return total;
 }
@@ -262,36 +199,25 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
   impl.write_counts();
 
   const std::span<const ConstTensorView> inputs = plan.inputs->model();
-  const ConstTensorView label = plan.inputs->label(), weight = plan.inputs->weight();
   const auto* pass = static_cast<const uint64_t*>(impl.pass_counter.data());
   plan.model->forward(context, inputs, pass);
-  plan.loss->run(context, {.prediction = plan.model->output(),
-                           .label = label,
-                           .weight = weight,
-                           .loss = impl.loss_value.data(),
-                           .gradient = plan.model->output_gradient(),
-                           .scratch = plan.scratch.data()});
-  for (size_t i = 0; i < plan.metrics.size(); ++i) {
-    plan.metrics[i]->run(context, {.prediction = plan.model->output(),
-                                   .label = label,
-                                   .weight = weight,
-                                   .partial = plan.partials[i].data(),
-                                   .scratch = plan.scratch.data()});
-  }
-  impl.current = &plan;
+  impl.scores.run(plan.scores, {.prediction = plan.model->output(),
+                                .label = plan.inputs->label(),
+                                .weight = plan.inputs->weight(),
+                                .gradient = plan.model->output_gradient()});
   ++impl.forward_passes;
-  if (impl.args.gradients.check_finite && !std::isfinite(impl.batch_value(0))) {
+  if (impl.args.gradients.check_finite && !std::isfinite(impl.scores.batch_loss())) {
     ++impl.skipped;
     return StepOutcome::loss_not_finite;
   }
-  if (impl.args.window) impl.add_to_window();
+  if (impl.args.window) impl.scores.add();
   if (plan.model->in_place()) {
     plan.model->backward(context, inputs, pass, static_cast<const float*>(impl.scalars.data()), TensorView());
     ++impl.updates;
     return StepOutcome::trained;
   }
   const TensorView gradients = impl.gradient_block();
-  const float* alpha = impl.rules.begin_batch(context, impl.loss_value.data(), gradients);
+  const float* alpha = impl.rules.begin_batch(context, impl.scores.device_loss(), gradients);
   plan.model->backward(context, inputs, pass, alpha, gradients);
   return impl.rules.complete() ? impl.update() : StepOutcome::trained;
 }
@@ -299,30 +225,24 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
 StepOutcome TrainStep::flush() { return impl_->rules.gathered() > 0 ? impl_->update() : StepOutcome::trained; }
 
 double TrainStep::loss() {
-  const Impl& impl = *impl_;
-  if (!impl.args.window) return batch_loss();
-  if (impl.window_batches == 0) return std::numeric_limits<double>::quiet_NaN();
-  return impl.window_weight > 0 ? impl.window_loss / impl.window_weight : 0;
+  const Scores& scores = impl_->scores;
+  // Where no row of the window counted, the loss is 0, as that of a batch is.
+  const bool joined = impl_->args.window && (scores.batches() == 0 || scores.weight() > 0);
+  return joined ? scores.loss() : batch_loss();
 }
 
 const std::vector<double>& TrainStep::metrics() {
   Impl& impl = *impl_;
-  if (impl.current == nullptr) return impl.metric_values;
-  if (!impl.args.window) {
-    for (const auto& accumulator : impl.accumulators) accumulator->reset();
-    impl.join_partials();
+  if (!impl.args.window && impl.scores.ran()) {
+    impl.scores.reset();
+    impl.scores.add();
   }
-  for (size_t i = 0; i < impl.accumulators.size(); ++i) impl.metric_values[i] = impl.accumulators[i]->value();
-  return impl.metric_values;
+  return impl.scores.metrics();
 }
 
-void TrainStep::start_window() {
-  impl_->window_loss = impl_->window_weight = 0;
-  impl_->window_batches = 0;
-  for (const auto& accumulator : impl_->accumulators) accumulator->reset();
-}
+void TrainStep::start_window() { impl_->scores.reset(); }
 
-double TrainStep::batch_loss() { return impl_->batch_value(0); }
+double TrainStep::batch_loss() { return impl_->scores.batch_loss(); }
 
 uint64_t TrainStep::steps() const { return impl_->forward_passes; }
 

@@ -12,23 +12,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/input/graph/row_block.h"
 #include "millrace/layers/gradients/gradient_rules.h"
 #include "millrace/layers/loss.h"
-#include "millrace/layers/metric.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/optimizer.h"
+#include "millrace/trainer/scores.h"
 
 namespace millrace {
-
-struct NamedMetric {
-  std::string name;
-  std::unique_ptr<Metric> metric;
-};
 
 struct StepArgs {
   Model& model;
