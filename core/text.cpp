@@ -54,16 +54,21 @@ std::string join(const std::vector<std::string>& items, std::string_view joint) 
 
 namespace {
 
-// Levenshtein distance where swapping two neighbours costs one.
+bool same_letter(char a, char b) {
+  const auto folded = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return folded(a) == folded(b);
+}
+
+// Levenshtein distance where swapping two neighbours costs one and capitals are small letters.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
   for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replace = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      const size_t replace = d[i - 1][j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1);
       d[i][j] = std::min({replace, d[i - 1][j] + 1, d[i][j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+      if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1])) {
         d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
       }
     }
@@ -71,10 +76,24 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
+// The candidate that `word` abbreviates: the shortest that begins so; empty when there is none.
+std::string shortest_with_start(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr size_t kLeast = 3;
+  std::string best;
+  for (const std::string& candidate : candidates) {
+    const bool begins = word.size() >= kLeast && candidate.size() > word.size() &&
+                        std::equal(word.begin(), word.end(), candidate.begin(), same_letter);
+    if (begins && (best.empty() || candidate.size() < best.size())) best = candidate;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.size() > 64) return {};
+  const std::string begun = shortest_with_start(word, candidates);
+  if (!begun.empty()) return begun;
   std::string best;
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {

@@ -125,7 +125,7 @@ std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& re
     NoKeys keys;
     Made<Metric> made = make_node(metrics.items()[i], registry, "a metric", keys);
     resolved.append(resolved_node(made.kind, std::move(made.options)));
-    out.push_back({names[i], std::move(made.object)});
+    out.push_back({names[i], std::move(made.object), metrics.items()[i].place()});
   }
   return out;
 }

@@ -93,7 +93,10 @@ class Reader {
     if (size_ < kLengthBytes) throw error(cat("expected at least 8 bytes, got ", size_));
     read(0, &length, kLengthBytes);
     if (length > kMaxHeader || length > size_ - kLengthBytes) {
-      throw error(cat("its header claims ", length, " bytes, the file has ", size_));
+      throw error(cat("its header claims ", length, " bytes, the file has ", size_),
+                  path_.ends_with(".yaml") || path_.ends_with(".yml")
+                      ? "a configuration makes one: trainer --config FILE --save model.safetensors"
+                      : kLayoutHint);
     }
     std::string text(length, '\0');
     read(kLengthBytes, text.data(), length);
@@ -141,7 +144,10 @@ class Reader {
       throw bad("expected two data_offsets");
     }
     const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
-    if (begin > end || end > value_bytes()) throw bad("its values reach beyond the end of the file");
+    if (begin > end || end > value_bytes()) {
+      throw error(cat("tensor ", quote(name), ": its values reach beyond the end of the file"),
+                  "the file may have been cut off: copy or save it again");
+    }
     if (end - begin != bytes) throw bad(cat("its shape needs ", bytes, " bytes, it has ", end - begin));
     try {
       return {{name, {Shape(dims), known->second}, begin}, end};
@@ -150,9 +156,9 @@ class Reader {
     }
   }
 
-  DataError error(std::string_view what) const {
-    return DataError(cat("not a model file: ", what), {path_, 0, 0},
-                     "model files are written by `save`, in the safetensors layout");
+  static constexpr const char* kLayoutHint = "model files are written by `save`, in the safetensors layout";
+  DataError error(std::string_view what, const char* hint = kLayoutHint) const {
+    return DataError(cat("not a model file: ", what), {path_, 0, 0}, hint);
   }
 
  private:

@@ -84,7 +84,8 @@ class Walker {
   explicit Walker(Place where) : where_(std::move(where)) {}
 
   // The node that `segment` leads to from `node`; made when it is absent.
-  Spec& step(Spec& node, const Segment& segment) {
+  Spec& step(Spec& node, const Segment& segment, bool is_last) {
+    parent_ = nullptr;
     const bool is_item = std::exchange(at_item_, segment.index.has_value());
     if (segment.index) return item_at(list_of(node), *segment.index);
     if (is_item && !kind_of(node).empty()) {
@@ -92,7 +93,7 @@ class Walker {
       if (segment.key == kind_of(node) && options.find(segment.key) == nullptr) return options;
       return key_of(options, segment.key);
     }
-    if (node.path() == "loss" || node.path() == "optimizer") return kind_of_node(node, segment.key);
+    if (node.path() == "loss" || node.path() == "optimizer") return kind_of_node(node, segment.key, is_last);
     if (node.path() == "metrics" && !node.is_null()) return item_called(list_of(node), segment.key);
     if (node.path() == "delivery" && node.is_scalar()) {
       Spec kind = node;
@@ -100,6 +101,8 @@ class Walker {
     }
     return node.is_list() ? item_called(node, segment.key) : key_of(node, segment.key);
   }
+
+  Spec* parent() const { return parent_; }
 
  private:
   ConfigError error(const Spec& node, std::string_view message, std::string hint) const {
@@ -111,6 +114,7 @@ class Walker {
     if (node.is_null()) replace(node, Spec::map(where_));
     if (!node.is_map()) throw error(node, cat(" is ", node.describe(), ", so it has no key ", quote(key)), {});
     if (node.find(key) == nullptr) node.set(key, Spec::null(where_));
+    parent_ = &node;
     return *node.find(key);
   }
 
@@ -159,18 +163,20 @@ class Walker {
   }
 
   // `loss` and `optimizer` hold one kind; another name is a slip rather than a second kind.
-  Spec& kind_of_node(Spec& node, const std::string& wanted) {
+  Spec& kind_of_node(Spec& node, const std::string& wanted, bool is_last) {
     const std::string kind = kind_of(node);
     if (kind.empty()) return key_of(node, wanted);
     if (kind == wanted) return options_of(node);
     const std::string near = nearest(wanted, {kind});
     throw error(node, cat(" is ", kind, ", not ", quote(wanted)),
-                near.empty() ? cat("replace it whole: ", node.path(), "={", wanted, ": {..}}")
-                             : cat("did you mean ", node.path(), '.', near, "?"));
+                !near.empty() ? cat("did you mean ", node.path(), '.', near, "?")
+                : is_last     ? cat("an option of it is ", node.path(), '.', kind, '.', wanted)
+                              : cat("replace it whole: ", node.path(), "={", wanted, ": {..}}"));
   }
 
   Place where_;
-  bool at_item_ = false;  // the node was reached by its position in a list
+  bool at_item_ = false;    // the node was reached by its position in a list
+  Spec* parent_ = nullptr;  // the map that the node was found in by its key
 };
 
 }  // namespace
@@ -184,7 +190,13 @@ void apply_override(Spec& config, std::string_view setting) {
   Spec value = parse_yaml_value(setting.substr(equals + 1), where);
   Spec* node = &config;
   Walker walker(where);
-  for (const Segment& segment : parse_path(setting.substr(0, equals), where)) node = &walker.step(*node, segment);
+  const std::vector<Segment> path = parse_path(setting.substr(0, equals), where);
+  for (const Segment& segment : path) node = &walker.step(*node, segment, &segment == &path.back());
+  // Nothing behind the = is rather a slip, such as a variable of the shell that is empty.
+  if (value.is_null() && equals + 1 < setting.size() && walker.parent() != nullptr) {
+    walker.parent()->erase(path.back().key);
+    return;
+  }
   value.set_path(node->path());
   value.set_key_place(where);
   *node = std::move(value);

@@ -4,7 +4,8 @@
 //   input.shuffle_batch.batch_size=64    an item of a list by its kind or name, where only one has it
 //   input[3].batch_size=64               an item by position; the op's own name is left out
 //
-// Values are YAML. Later overrides win. What an override writes has the place `--set path=value`.
+// Values are YAML; null takes a key away, as if it had not been written. Later overrides win. What an override writes
+// has the place `--set path=value`.
 #pragma once
 
 #include <span>

@@ -8,7 +8,12 @@ namespace millrace {
 Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.device(), 2 * sizeof(double)) {
   if (args_.metrics == nullptr) return;
   for (const NamedMetric& metric : *args_.metrics) {
-    metric.metric->check(args_.prediction, args_.label);
+    try {
+      metric.metric->check(args_.prediction, args_.label);
+    } catch (ShapeError& error) {
+      error.set_place(metric.place);
+      throw;
+    }
     accumulators_.push_back(metric.metric->accumulator());
   }
   host_partials_.resize(accumulators_.size());

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/core/errors.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/metric.h"
@@ -27,6 +28,7 @@ namespace millrace {
 struct NamedMetric {
   std::string name;
   std::unique_ptr<Metric> metric;
+  Place place = {};  // in the configuration
 };
 
 struct ScoresArgs {
@@ -64,7 +66,7 @@ class ScorePlan {
 
 class Scores {
  public:
-  // Throws ShapeError when a metric does not fit prediction and label, naming both.
+  // Throws ShapeError at the metric's place when one does not fit prediction and label, naming both.
   explicit Scores(const ScoresArgs& args);
 
   // Only shapes and strides of the views are read.

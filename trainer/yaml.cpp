@@ -291,7 +291,13 @@ Spec parse_yaml_value(std::string_view text, const Place& where) { return parse(
 
 Spec read_yaml_file(const std::string& path) {
   // One byte more than allowed, so that parse() sees a file that is too large, and never more.
-  return parse_yaml(read_file(path, kMaxYamlBytes + 4, "the configuration"), path);
+  const std::string text = read_file(path, kMaxYamlBytes + 4, "the configuration");
+  // A length in binary, then JSON.
+  if (std::string_view(text).substr(0, 32).find("{\"__metadata__\"") == 8) {
+    throw ConfigError("expected a configuration, got a model file", {path},
+                      "trainer evaluate and trainer predict use it; the key load of a configuration trains it on");
+  }
+  return parse_yaml(text, path);
 }
 
 }  // namespace millrace

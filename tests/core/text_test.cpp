@@ -58,6 +58,16 @@ TEST(Nearest, FindsTheTargetOfATypo) {
   EXPECT_EQ(nearest("relu", {"elu", "relu"}), "relu");
 }
 
+TEST(Nearest, TakesAnAbbreviationBeforeATypo) {
+  EXPECT_EQ(nearest("acc", {"auc", "accuracy", "accuracies"}), "accuracy");
+  EXPECT_EQ(nearest("re", {"regulariser"}), "") << "two letters begin too much";
+}
+
+TEST(Nearest, DoesNotMindTheCase) {
+  EXPECT_EQ(nearest("ReLU", {"elu", "relu", "rel"}), "relu");
+  EXPECT_EQ(nearest("CSV_READER", {"csv_reader"}), "csv_reader");
+}
+
 TEST(Nearest, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest("learning_rate", {"units", "name"}), "");
   EXPECT_EQ(nearest("x", {"y"}), "");

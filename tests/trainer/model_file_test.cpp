@@ -24,20 +24,25 @@ std::string file_of(const std::string& header, size_t value_bytes) {
 
 class ModelFileTest : public testing::Test {
  protected:
-  std::string rejects(const std::string& bytes) {
-    const std::string path = folder_.write("bad.safetensors", bytes);
-    const std::string text = error_of<DataError>([&] { ModelFile::read(path); });
-    const std::string start = path + ": not a model file: ";
-    const std::string end = "; model files are written by `save`, in the safetensors layout";
-    EXPECT_TRUE(text.starts_with(start)) << text;
-    EXPECT_TRUE(text.ends_with(end)) << text;
-    return text.substr(start.size(), text.size() - start.size() - end.size());
+  std::string rejects(const std::string& bytes, const std::string& name = "bad.safetensors") {
+    const std::string path = folder_.write(name, bytes);
+    try {
+      ModelFile::read(path);
+    } catch (const DataError& error) {
+      EXPECT_EQ(error.place().text(), path);
+      hint_ = error.hint();
+      const std::string start = "not a model file: ";
+      EXPECT_TRUE(error.message().starts_with(start)) << error.message();
+      return error.message().substr(start.size());
+    }
+    return "accepted";
   }
   std::string rejects_header(const std::string& header, size_t value_bytes = 8) {
     return rejects(file_of(header, value_bytes));
   }
 
   TempFolder folder_;
+  std::string hint_;  // of the last that was rejected
 };
 
 TEST_F(ModelFileTest, RoundTripsEveryDtypeInOrder) {
@@ -107,6 +112,15 @@ TEST_F(ModelFileTest, RejectsSizesThatDoNotFit) {
   EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 7),
             "tensor \"a\": its values reach beyond the end of the file");
   EXPECT_EQ(rejects_header(R"({})", 1), "its tensors need 0 bytes of values, it has 1");
+}
+
+TEST_F(ModelFileTest, SaysWhereToLookForTheFault) {
+  rejects("1234567");
+  EXPECT_EQ(hint_, "model files are written by `save`, in the safetensors layout");
+  rejects("seed: 1\nmodel: []\n", "config.yaml");
+  EXPECT_EQ(hint_, "a configuration makes one: trainer --config FILE --save model.safetensors");
+  rejects_header(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 7);
+  EXPECT_EQ(hint_, "the file may have been cut off: copy or save it again");
 }
 
 TEST_F(ModelFileTest, RejectsHeadersThatAreNone) {

@@ -104,6 +104,15 @@ TEST(Overrides, ValuesAreYaml) {
   EXPECT_EQ(rejects("save=a: b: c").substr(0, 34), "--set save=a: b: c: not valid YAML");
 }
 
+TEST(Overrides, NullTakesAKeyAway) {
+  const Spec config = with({"seed=null", "train.steps=~", "save=null", "model[0].units=null"});
+  EXPECT_EQ(config.find("seed"), nullptr);
+  EXPECT_EQ(config.find("save"), nullptr);
+  ASSERT_NE(config.find("train"), nullptr);
+  EXPECT_EQ(config.find("train")->find("steps"), nullptr);
+  EXPECT_EQ(part(config, "model"), "- dense: {}\n- relu: null\n- dense: {units: 1}\n");
+}
+
 TEST(Overrides, MistakesNameTheNearest) {
   EXPECT_EQ(rejects("input.shufle_batch.batch_size=64"),
             "--set input.shufle_batch.batch_size=64: input has no item \"shufle_batch\"; its items are batch, "
@@ -118,6 +127,9 @@ TEST(Overrides, MistakesNameTheNearest) {
             "--set model[3].units=1: model has 3 items, so there is no [3]; positions count from 0");
   EXPECT_EQ(rejects("optimizer.sdg.learning_rate=1"),
             "--set optimizer.sdg.learning_rate=1: optimizer is sgd, not \"sdg\"; did you mean optimizer.sgd?");
+  EXPECT_EQ(rejects("optimizer.learning_rate=1"),
+            "--set optimizer.learning_rate=1: optimizer is sgd, not \"learning_rate\"; an option of it is "
+            "optimizer.sgd.learning_rate");
   EXPECT_EQ(rejects("loss.mse.weight=w"),
             "--set loss.mse.weight=w: loss is sigmoid_cross_entropy, not \"mse\"; replace it whole: loss={mse: {..}}");
   EXPECT_EQ(rejects("seed.x=1"), "--set seed.x=1: seed is 1, so it has no key \"x\"");

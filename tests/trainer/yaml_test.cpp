@@ -147,6 +147,11 @@ TEST(Yaml, ReadsFiles) {
   const std::string large = folder.write("large.yaml", "a: 1\n" + std::string(kMaxYamlBytes, ' '));
   EXPECT_EQ(error_of<ConfigError>([&] { read_yaml_file(large); }),
             large + ": expected at most 1048576 bytes of configuration, got more");
+  const std::string model = folder.write("m.yaml", std::string("\x20\0\0\0\0\0\0\0", 8) + "{\"__metadata__\":{}}");
+  EXPECT_EQ(error_of<ConfigError>([&] { read_yaml_file(model); }),
+            model +
+                ": expected a configuration, got a model file; trainer evaluate and trainer predict use it; the "
+                "key load of a configuration trains it on");
 }
 
 // Inputs that made YAML readers hang, overflow the stack or expand without bound: an answer or an error, soon.

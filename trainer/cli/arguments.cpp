@@ -52,12 +52,13 @@ class Parser {
   void check_order(const CLI::App& selected) const;
   void check_explain(const CLI::App& selected) const;
   void read_config(const CLI::App& app);
-  void check_model(const CLI::App& app) const;
+  void read_model(const CLI::App& app);
   void check_overrides() const;
 
   CLI::App app_{"", "trainer"};
   Arguments out_;
-  std::string file_;  // the configuration as a positional argument
+  std::string file_;                    // the configuration as a positional argument
+  std::vector<std::string> more_data_;  // positional arguments
   bool version_ = false;
   std::map<const CLI::App*, Command> commands_;
   std::multimap<const CLI::App*, std::function<void()>> readers_;
@@ -175,6 +176,8 @@ void Parser::add_model(CLI::App& app) {
       ->group(kInput)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("DATA", more_data_, "more files to read, as a shell makes of a pattern without quotes")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set(app);
 }
 
@@ -215,8 +218,9 @@ void Parser::add_references() {
   };
   add(Command::ops, "ops", "OP", "only this op, as a page with an example");
   add(Command::layers, "layers", "KIND", "only this layer, loss, metric, optimizer or schedule, as a page");
-  add(Command::config, "config", "KEY", "only this key, and those below it: train, train.steps")
-      .add_flag("--markdown", out_.markdown, "print all of it, with every kind, as Markdown");
+  CLI::App& config = add(Command::config, "config", "KEY", "only this key, and those below it: train, train.steps");
+  config.add_flag("--example", out_.example, "print a whole configuration to begin with");
+  config.add_flag("--markdown", out_.markdown, "print all of it, with every kind, as Markdown");
   add_command(app_, Command::schema, "schema");
   CLI::App& completion = add_command(app_, Command::completion, "completion");
   choice(completion, "SHELL", out_.shell, "the shell that is to complete").default_str("");
@@ -275,7 +279,7 @@ Arguments Parser::take(std::span<const std::string> words) {
   std::for_each(first, last, [](const auto& reader) { reader.second(); });
   check_explain(selected);
   read_config(selected);
-  check_model(selected);
+  read_model(selected);
   check_overrides();
   return out_;
 }
@@ -360,10 +364,11 @@ void Parser::read_config(const CLI::App& app) {
   if (out_.config.empty()) throw UsageError("no configuration is given", {}, cat(name, " --config FILE"));
 }
 
-void Parser::check_model(const CLI::App& app) const {
+void Parser::read_model(const CLI::App& app) {
   if (app.get_option_no_throw("--model") == nullptr) return;
   const std::string usage = cat("trainer ", app.get_name(), " --model FILE --data GLOB");
   if (out_.model.empty()) throw UsageError("no model is given", {}, usage);
+  out_.data.insert(out_.data.end(), more_data_.begin(), more_data_.end());
   if (out_.data.empty()) throw UsageError("no data are given", {}, usage);
 }
 

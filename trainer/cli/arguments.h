@@ -80,6 +80,7 @@ struct Arguments {
 
   std::string name;  // of one op, layer or key
   bool markdown = false;
+  bool example = false;
   Shell shell = Shell::bash;
 };
 

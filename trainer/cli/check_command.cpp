@@ -1,7 +1,12 @@
+#include <utility>
+
+#include "millrace/core/executor.h"
+#include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/check_report.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/exit_code.h"
+#include "millrace/trainer/first_rows.h"
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml_writer.h"
 
@@ -11,13 +16,18 @@ int run_check(const Arguments& arguments, Session& session) {
   Trainer trainer = Trainer::from_spec(read_configuration(arguments));
   trainer.input().check_files();
   if (const InputGraph* validation = trainer.validation_input()) validation->check_files();
+  Executor executor(trainer.config().threads);
+  FirstRows first = check_first_rows(trainer.config(), Catalog::builtin().ops, trainer.model(), executor);
+  std::vector<std::string> warnings = trainer.warnings();
+  if (!first.warning.empty()) warnings.push_back(std::move(first.warning));
   const Port& port = trainer.input().output();
   const CheckReport report{.rows = port.rows.text(),
                            .batch_size = port.batch_size,
                            .model = trainer.model().summary(),
                            .parameters = trainer.model().parameter_count(),
                            .memory_bound = trainer.memory_bound(),
-                           .warnings = trainer.warnings()};
+                           .rows_read = first.rows,
+                           .warnings = std::move(warnings)};
   const Spec* config = arguments.print ? &trainer.config().resolved : nullptr;
   if (arguments.json) {
     session.out.write(check_event(report, config));

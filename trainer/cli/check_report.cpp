@@ -19,6 +19,7 @@ std::string check_text(const CheckReport& report) {
     begin = end + 1;
   }
   out += fmt::format("memory: at most {} ({} bytes)\n", format_bytes(report.memory_bound), report.memory_bound);
+  if (report.rows_read > 0) out += fmt::format("data: the first {} make sense\n", count_of(report.rows_read, "row"));
   for (const std::string& warning : report.warnings) out += cat("warning: ", escape_controls(warning), '\n');
   return out + "everything fits; nothing was trained\n";
 }
@@ -28,6 +29,7 @@ std::string check_event(const CheckReport& report, const Spec* config) {
   json.open('{').key("v").value(1).key("event").value("check");
   json.key("rows").value(report.rows).key("batch_size").value(report.batch_size);
   json.key("parameters").value(report.parameters).key("memory_bound").value(report.memory_bound);
+  json.key("rows_read").value(report.rows_read);
   json.key("warnings").open('[');
   for (const std::string& warning : report.warnings) json.value(warning);
   json.close(']');

@@ -21,15 +21,16 @@ constexpr HelpText kTexts[] = {
      "where --save or the key save says, else it is not kept.\n"
      "\n"
      "EXAMPLES:\n"
-     "  trainer generate sum --out data/sum --files 20 --rows 100\n"
+     "  trainer config --example > mlp.yaml\n"
+     "  trainer generate sum --out data/sum --features 8\n"
      "  trainer check --config mlp.yaml\n"
-     "  trainer --config mlp.yaml --save model.safetensors\n"
-     "  trainer --config mlp.yaml --set train.steps=5 --set optimizer.sgd.learning_rate=0.01",
+     "  trainer --config mlp.yaml --set optimizer.adam.learning_rate=0.003 --save model.safetensors",
      "trainer SUBCOMMAND --help, trainer config, trainer layers, trainer ops, docs/config.md"},
     {"train", "Trains the model that a configuration describes.",
      "  trainer train --config FILE [OPTIONS]\n  trainer train FILE [OPTIONS]",
      "A path of --set names a key (train.steps), an item of a list by its kind or name where only one has it\n"
-     "(input.shuffle_batch.batch_size), or by position (input[3].batch_size). Values are YAML; the last one wins.\n"
+     "(input.shuffle_batch.batch_size), or by position (input[3].batch_size). Values are YAML; the last one wins, and\n"
+     "null takes a key away.\n"
      "With the key validation the model is judged by rows of its own every so many steps; keep_best keeps the best.\n"
      "\n"
      "Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT or SIGTERM ends\n"
@@ -40,9 +41,10 @@ constexpr HelpText kTexts[] = {
      "  trainer train --config mlp.yaml --set train.steps=5 --set device=cpu\n"
      "  trainer train --config mlp.yaml --json --quiet > events.jsonl",
      "trainer check, trainer config train, docs/config.md"},
-    {"check", "Checks everything but the training: configuration, graph, shapes, every file and header.",
+    {"check", "Checks everything but the training: configuration, graph, shapes, files, headers, first rows.",
      "  trainer check --config FILE [OPTIONS]\n  trainer check FILE [OPTIONS]",
-     "Says what the model looks like and how much memory a training needs at most; writes nothing.\n"
+     "Says what the model looks like and how much memory a training needs at most; opens every file, reads a batch\n"
+     "of rows from the first; writes nothing.\n"
      "With --print the configuration with every default is on standard output, the rest on standard error.\n"
      "\n"
      "EXAMPLES:\n"
@@ -71,7 +73,7 @@ constexpr HelpText kTexts[] = {
      "  trainer input --config mlp.yaml --explain 2",
      "trainer ops, trainer check, docs/input_graph.md"},
     {"evaluate", "Judges a saved model by data that it was not trained on: loss and metrics over all rows.",
-     "  trainer evaluate --model FILE --data GLOB [OPTIONS]",
+     "  trainer evaluate --model FILE --data GLOB [DATA...] [OPTIONS]",
      "The data are read as in the training, by the configuration that the model file holds, but once and in order:\n"
      "no shuffling, every row, and a bad row is an error. --set changes that configuration: device, threads,\n"
      "the batch size by the op of the training (input.shuffle_batch.batch_size), the columns of the fields.\n"
@@ -82,7 +84,7 @@ constexpr HelpText kTexts[] = {
      "  trainer evaluate --model model.safetensors --data test.csv --set device=cpu",
      "trainer predict, trainer layers"},
     {"predict", "Runs a saved model on data and writes a line for each row, in order.",
-     "  trainer predict --model FILE --data GLOB [OPTIONS]",
+     "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",
      "The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files without a\n"
      "header where it stands behind all others. Formats (a row is its file and line):\n"
      "  csv    row,class,probability             of a model trained with sigmoid_cross_entropy\n"
@@ -126,13 +128,13 @@ constexpr HelpText kTexts[] = {
      "  trainer layers --json",
      "trainer ops, trainer config model, docs/extending.md"},
     {"config", "Lists the keys of a configuration, with every type and default.",
-     "  trainer config [KEY] [--json]\n  trainer config --markdown",
+     "  trainer config [KEY] [--json]\n  trainer config --example\n  trainer config --markdown",
      "A KEY with dots is a key below another one, as --set writes it. Ops, layers, losses, metrics and optimizers "
      "have\n"
      "pages of their own: trainer ops, trainer layers.\n"
      "\n"
      "EXAMPLES:\n"
-     "  trainer config\n"
+     "  trainer config --example > mlp.yaml\n"
      "  trainer config train\n"
      "  trainer config train.on_nonfinite\n"
      "  trainer config --markdown > config.md",
@@ -255,7 +257,8 @@ std::string_view short_help() {
          "  trainer evaluate --model FILE   judge a saved model by data\n"
          "  trainer predict --model FILE    predict with it\n"
          "  trainer generate sum --out DIR  make a data set to begin with\n"
-         "  trainer config                  the keys of a configuration\n"
+         "  trainer config --example        a configuration to begin with\n"
+         "  trainer config                  its keys\n"
          "\n"
          "trainer --help says more\n";
 }

@@ -4,6 +4,7 @@
 #include "millrace/core/text.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/example_config.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/reference_page.h"
 #include "millrace/trainer/cli/schema.h"
@@ -69,6 +70,10 @@ int run_layers(const Arguments& arguments, Session& session) {
 }
 
 int run_config(const Arguments& arguments, Session& session) {
+  if (arguments.example) {
+    session.out.write(example_config());
+    return kExitDone;
+  }
   const Catalog catalog = Catalog::builtin();
   if (arguments.markdown) {
     session.out.write(config_markdown(catalog));

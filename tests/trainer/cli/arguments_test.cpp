@@ -109,6 +109,10 @@ TEST(ArgumentsTest, Predict) {
   EXPECT_EQ(arguments.prediction_format, PredictionFormat::jsonl);
   EXPECT_TRUE(arguments.raw);
   EXPECT_EQ(parse({"predict", "--model", "m", "--data", "a.csv"}).prediction_format, PredictionFormat::csv);
+  // What a shell makes of a pattern without quotes.
+  EXPECT_EQ(parse({"predict", "--model", "m", "--data", "a.csv", "b.csv", "c.csv", "--raw"}).data,
+            (std::vector<std::string>{"a.csv", "b.csv", "c.csv"}));
+  EXPECT_EQ(parse({"evaluate", "a.csv", "--model", "m"}).data, std::vector<std::string>{"a.csv"});
   EXPECT_EQ(usage_error({"predict", "--data", "a.csv"}), "no model is given; trainer predict --model FILE --data GLOB");
   EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--format", "none"}),
             "--format: expected csv or jsonl, got \"none\"");

@@ -66,6 +66,37 @@ TEST_F(CheckCommandTest, JsonIsOneLine) {
   EXPECT_EQ(event["config"]["seed"], 23);
 }
 
+TEST_F(CheckCommandTest, ReadsTheFirstRows) {
+  EXPECT_NE(run({"small.yaml"}).out.find("\ndata: the first 7 rows make sense\n"), std::string::npos);
+  folder_.write("part-0.csv", "1,2,0\n3,4,7\n");
+  CommandResult result = run({"small.yaml"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_TRUE(result.err.starts_with("error: part-0.csv:2: ")) << result.err;
+  EXPECT_NE(result.err.find("holds 7"), std::string::npos) << result.err;
+
+  folder_.write("part-0.csv", "1,x,0\n3,4,1\n");
+  result = run({"small.yaml"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_TRUE(result.err.starts_with("error: part-0.csv:1:3: ")) << result.err;
+  const std::vector<std::string> lenient = {"small.yaml", "--set", "input.decode_csv.on_bad_row=skip"};
+  result = run(lenient);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("\nwarning: part-0.csv:1:3: "), std::string::npos) << result.out;
+
+  for (const char* file : {"part-0.csv", "part-1.csv", "part-2.csv", "part-3.csv"}) folder_.write(file, "");
+  result = run({"small.yaml"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("\nwarning: the files have no rows\n"), std::string::npos) << result.out;
+}
+
+TEST_F(CheckCommandTest, LeavesFilesOfBadRowsAlone) {
+  folder_.write("bad.csv", "kept\n");
+  const CommandResult result = run(
+      {"small.yaml", "--set", "input.decode_csv.on_bad_row=skip", "--set", "input.decode_csv.bad_rows_file=bad.csv"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(TempFolder::read(folder_.path("bad.csv")), "kept\n");
+}
+
 TEST_F(CheckCommandTest, OpensEveryFile) {
   for (const char* file : {"part-0.csv", "part-1.csv", "part-2.csv", "part-3.csv"})
     folder_.write(file, "a,b,y\n1,2,0\n");

@@ -13,6 +13,7 @@ CheckReport example() {
           .model = "dense: 3 parameters\n3 parameters\n",
           .parameters = 3,
           .memory_bound = 1536,
+          .rows_read = 23,
           .warnings = {"capacity 79 raised"}};
 }
 
@@ -23,6 +24,7 @@ TEST(CheckReportTest, Text) {
             "  dense: 3 parameters\n"
             "  3 parameters\n"
             "memory: at most 1.5 KiB (1536 bytes)\n"
+            "data: the first 23 rows make sense\n"
             "warning: capacity 79 raised\n"
             "everything fits; nothing was trained\n");
 }
@@ -36,7 +38,7 @@ TEST(CheckReportTest, ModelWithoutAFinalLineEnd) {
 TEST(CheckReportTest, Event) {
   EXPECT_EQ(check_event(example(), nullptr),
             "{\"v\":1,\"event\":\"check\",\"rows\":\"features: float32 (2), label: float32 (1)\",\"batch_size\":23,"
-            "\"parameters\":3,\"memory_bound\":1536,\"warnings\":[\"capacity 79 raised\"]}\n");
+            "\"parameters\":3,\"memory_bound\":1536,\"rows_read\":23,\"warnings\":[\"capacity 79 raised\"]}\n");
 }
 
 TEST(CheckReportTest, EventWithConfiguration) {

@@ -140,19 +140,13 @@ TEST(HelpTest, EveryExampleIsACommandLine) {
   }
 }
 
-// What the examples read: a training small enough for a test, a model of it, and data to judge it by.
+// What the examples read besides what the first of them make.
 void write_files_of_examples(const TempFolder& folder) {
-  folder.write("mlp.yaml",
-               "seed: 23\ndevice: cpu\ninput:\n"
-               "  - filename_queue: {files: \"data/sum/examples-*.csv\", epochs: 1}\n  - csv_reader\n"
-               "  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
-               "  - shuffle_batch: {batch_size: 23, capacity: 79, min_after_dequeue: 10}\n"
-               "model:\n  - dense: {units: 1}\nloss: sigmoid_cross_entropy\nmetrics: [accuracy]\n"
-               "optimizer: {sgd: {learning_rate: 0.1}}\ntrain: {steps: 3}\n");
   std::filesystem::create_directories(folder.path("test"));
   std::filesystem::create_directories(folder.path("new"));
   const std::string first =
-      "trainer generate sum --out data/one --files 1 --rows 20 && for file in a.csv b.csv test.csv new.csv "
+      "trainer generate sum --out data/one --files 1 --rows 20 --features 8 && for file in a.csv b.csv test.csv "
+      "new.csv "
       "test/a.csv new/a.csv; do cp data/one/examples-00.csv $file; done";
   const auto made = testing::run_command({"/bin/bash", "-c", first}, {.folder = folder.path()});
   ASSERT_EQ(made.exit_code, 0) << made.err;
