@@ -1,5 +1,5 @@
-// Metric: a number that judges predictions. A plan reduces each batch to a few bytes on the device; an accumulator on
-// the host joins them in order, over one batch, a logging window or a whole evaluation.
+// Metric: a number that judges predictions. A plan reduces each batch to a partial on the device, mostly a few bytes;
+// an accumulator on the host joins them in order, over one batch, a logging window or a whole evaluation.
 //
 // Rows count by their weights, as in the loss (loss.h): one of weight 0 not at all, and all alike when not weighted. A
 // prediction that is NaN is never right.
@@ -42,6 +42,10 @@ class MetricPlan {
 class MetricAccumulator {
  public:
   virtual ~MetricAccumulator() = default;
+  // Bytes that it holds, at most, when `rows` rows are added between two resets: none that matter by default.
+  virtual size_t bytes(int64_t) const { return 0; }
+  // Takes them ahead of time, so that add() need not.
+  virtual void reserve(int64_t) {}
   // Joins the partial of a batch of `rows` rows.
   virtual void add(std::span<const std::byte> partial, int64_t rows) = 0;
   // The metric over everything added since reset(); NaN when nothing was, or nothing of a weight.

@@ -49,6 +49,8 @@ struct TrainOptions {
   std::optional<double> clip_norm, clip_value;
   OnNonfinite on_nonfinite = OnNonfinite::warn;
 
+  // As StepArgs::window_batches.
+  int64_t window_batches() const { return report_over == ReportOver::window ? log_every : 0; }
   bool checks_gradients() const { return on_nonfinite == OnNonfinite::fail || on_nonfinite == OnNonfinite::skip; }
   GradientOptions gradients() const {
     return {

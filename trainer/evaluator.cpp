@@ -2,29 +2,15 @@
 
 #include <algorithm>
 #include <limits>
-#include <list>
 #include <optional>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/model/model_plan.h"
+#include "millrace/trainer/plan_cache.h"
 #include "millrace/trainer/step_inputs.h"
 
 namespace millrace {
-
-namespace {
-
-void check_shapes(const Model& model, const RowSpec& rows) {
-  for (const NamedSpec& wanted : model.fields()) {
-    const FieldSpec& field = rows.fields[static_cast<size_t>(rows.find(wanted.name))];
-    if (field.shape == wanted.spec.shape) continue;
-    throw ShapeError(cat("the model reads the field ", wanted.name, " as ", wanted.spec.text(), ", the input gives ",
-                         field.tensor().text()),
-                     {}, "select as many columns as in the training");
-  }
-}
-
-}  // namespace
 
 struct Evaluator::Impl {
   // Everything that one batch size needs.
@@ -32,19 +18,19 @@ struct Evaluator::Impl {
     int64_t rows = 0;
     std::optional<StepInputs> inputs;
     std::unique_ptr<ModelPlan> model;
-    std::shared_ptr<ScorePlan> scores;  // where there is a loss
+    std::unique_ptr<ScorePlan> scores;  // where there is a loss
     size_t bytes = 0;
   };
 
   explicit Impl(const EvaluatorArgs& evaluator_args);
-  Plan& plan_for(int64_t rows);
   std::unique_ptr<Plan> make_plan(int64_t rows);
+  size_t bytes_beside_plans() const { return no_steps.bytes() + (scores ? scores->bytes() : 0); }
 
   EvaluatorArgs args;
   StepFields fields;
-  std::list<std::unique_ptr<Plan>> plans;  // most recently used first
-  Memory no_steps;                         // what layers may read as the number of passes in mode train: 0
-  std::optional<Scores> scores;            // where there is a loss
+  PlanCache<Plan> plans;
+  Memory no_steps;               // what layers may read as the number of passes in mode train: 0
+  std::optional<Scores> scores;  // where there is a loss
   uint64_t rows = 0;
   int64_t error_row = -1;
 };
@@ -52,8 +38,8 @@ struct Evaluator::Impl {
 Evaluator::Impl::Impl(const EvaluatorArgs& evaluator_args)
     : args(evaluator_args),
       fields({.model = args.model, .rows = args.rows, .loss = args.loss, .label = args.label, .weight = args.weight}),
+      plans(args.context, kMaxPlans),
       no_steps(args.context.device(), sizeof(uint64_t)) {
-  check_shapes(args.model, args.rows);
   if (args.loss == nullptr) return;
   scores.emplace(ScoresArgs{.context = args.context,
                             .loss = *args.loss,
@@ -61,20 +47,6 @@ Evaluator::Impl::Impl(const EvaluatorArgs& evaluator_args)
                             .prediction = args.model.output(),
                             .label = fields.label(),
                             .weighted = fields.weighted()});
-}
-
-Evaluator::Impl::Plan& Evaluator::Impl::plan_for(int64_t wanted) {
-  const auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan->rows == wanted; });
-  if (found != plans.end()) {
-    plans.splice(plans.begin(), plans, found);
-    return *plans.front();
-  }
-  if (plans.size() == kMaxPlans) {
-    args.context.synchronize();
-    plans.pop_back();
-  }
-  plans.push_front(make_plan(wanted));
-  return *plans.front();
 }
 
 std::unique_ptr<Evaluator::Impl::Plan> Evaluator::Impl::make_plan(int64_t wanted) {
@@ -103,7 +75,7 @@ Evaluator::~Evaluator() {
 
 void Evaluator::add(const RowBlock& batch) {
   Impl& impl = *impl_;
-  Impl::Plan& plan = impl.plan_for(batch.size());
+  Impl::Plan& plan = impl.plans.use(batch.size(), [&] { return impl.make_plan(batch.size()); });
   impl.error_row = -1;
   try {
     plan.inputs->load(impl.args.context, batch);
@@ -114,7 +86,7 @@ void Evaluator::add(const RowBlock& batch) {
   plan.model->forward(impl.args.context, plan.inputs->model(), static_cast<const uint64_t*>(impl.no_steps.data()));
   if (impl.scores) {
     impl.scores->run(
-        plan.scores,
+        *plan.scores,
         {.prediction = plan.model->output(), .label = plan.inputs->label(), .weight = plan.inputs->weight()});
     impl.scores->add();
   }
@@ -122,7 +94,13 @@ void Evaluator::add(const RowBlock& batch) {
 }
 
 int64_t Evaluator::error_row() const { return impl_->error_row; }
-ConstTensorView Evaluator::output() const { return impl_->plans.front()->model->output(); }
+
+ConstTensorView Evaluator::output() const {
+  const Impl::Plan* plan = impl_->plans.used();
+  if (plan == nullptr) throw InternalError("there is no output before the first batch");
+  return plan->model->output();
+}
+
 uint64_t Evaluator::rows() const { return impl_->rows; }
 
 double Evaluator::loss() const {
@@ -142,9 +120,15 @@ void Evaluator::reset() {
   if (impl_->scores) impl_->scores->reset();
 }
 
+void Evaluator::prepare(int64_t rows) {
+  impl_->plans.get(rows, [&] { return impl_->make_plan(rows); });
+}
+
+size_t Evaluator::bytes() const { return impl_->bytes_beside_plans() + impl_->plans.bytes(); }
+
 size_t Evaluator::memory_bound(int64_t rows) {
-  const size_t beside = impl_->no_steps.bytes() + (impl_->scores ? impl_->scores->bytes() : 0);
-  return beside + kMaxPlans * impl_->plan_for(rows).bytes;
+  const size_t plan = impl_->plans.get(rows, [&] { return impl_->make_plan(rows); }).bytes;
+  return impl_->bytes_beside_plans() + kMaxPlans * plan;
 }
 
 }  // namespace millrace

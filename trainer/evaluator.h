@@ -51,7 +51,8 @@ class Evaluator {
   // counted; its row is error_row().
   void add(const RowBlock& batch);
   int64_t error_row() const;
-  // The model's output for the batch of the last add(), on the device.
+  // The model's output for the batch of the last add(), on the device, until the next one. Throws InternalError when
+  // there was none.
   ConstTensorView output() const;
 
   // Over every batch since reset(). The loss is NaN where no row counted.
@@ -60,8 +61,11 @@ class Evaluator {
   MetricValues metrics() const;
   void reset();
 
-  // Bytes held, on the device and beside it, at most, for batches of `rows` rows and a smaller last one. Plans the full
-  // size.
+  // Makes what a batch of `rows` rows needs, ahead of time.
+  void prepare(int64_t rows);
+  // Held now, on the device and beside it.
+  size_t bytes() const;
+  // Held at most for batches of `rows` rows and a smaller last one, as bytes(). Plans the full size.
   size_t memory_bound(int64_t rows);
 
  private:

@@ -32,6 +32,7 @@ class FieldInput {
   // Throws DataError for a value outside the range, and for a number that is no whole one when the step reads integers;
   // its row is then error_row().
   ConstTensorView load(Context& context, ConstTensorView batch);
+  const std::string& name() const { return name_; }
   int64_t error_row() const { return error_row_; }
   size_t bytes() const { return converted_.bytes() + device_.bytes(); }
 

@@ -20,9 +20,12 @@ Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.d
   values_.resize(accumulators_.size());
 }
 
-std::shared_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const TensorView& label) {
-  auto plan = std::make_shared<ScorePlan>();
+std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const TensorView& label) {
+  auto plan = std::make_unique<ScorePlan>();
   plan->rows_ = prediction.rows();
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  const bool counted = args_.batches > 0 && plan->rows_ <= kAny / args_.batches;
+  most_rows_ = std::max(most_rows_, counted ? args_.batches * plan->rows_ : kAny);
   plan->loss_ = args_.loss.plan(args_.context, {.prediction = prediction, .label = label, .weighted = args_.weighted});
   size_t scratch = plan->loss_->scratch_bytes();
   plan->bytes_ = plan->loss_->bytes();
@@ -32,6 +35,7 @@ std::shared_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const Tens
     const MetricPlan& metric = *plan->metrics_.back();
     plan->partials_.emplace_back(args_.context.device(), metric.partial_bytes());
     host_partials_[i].reserve(metric.partial_bytes());
+    accumulators_[i]->reserve(most_rows_);
     scratch = std::max(scratch, metric.scratch_bytes());
     plan->bytes_ += metric.partial_bytes() + metric.bytes();
   }
@@ -40,20 +44,20 @@ std::shared_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const Tens
   return plan;
 }
 
-void Scores::run(const std::shared_ptr<ScorePlan>& plan, const ScoredBatch& batch) {
-  last_ = plan;
-  plan->loss_->run(args_.context, {.prediction = batch.prediction,
-                                   .label = batch.label,
-                                   .weight = batch.weight,
-                                   .loss = loss_value_.data(),
-                                   .gradient = batch.gradient,
-                                   .scratch = plan->scratch_.data()});
+void Scores::run(ScorePlan& plan, const ScoredBatch& batch) {
+  last_ = &plan;
+  plan.loss_->run(args_.context, {.prediction = batch.prediction,
+                                  .label = batch.label,
+                                  .weight = batch.weight,
+                                  .loss = loss_value_.data(),
+                                  .gradient = batch.gradient,
+                                  .scratch = plan.scratch_.data()});
   for (size_t i = 0; i < accumulators_.size(); ++i) {
-    plan->metrics_[i]->run(args_.context, {.prediction = batch.prediction,
-                                           .label = batch.label,
-                                           .weight = batch.weight,
-                                           .partial = plan->partials_[i].data(),
-                                           .scratch = plan->scratch_.data()});
+    plan.metrics_[i]->run(args_.context, {.prediction = batch.prediction,
+                                          .label = batch.label,
+                                          .weight = batch.weight,
+                                          .partial = plan.partials_[i].data(),
+                                          .scratch = plan.scratch_.data()});
   }
 }
 
@@ -92,6 +96,12 @@ double Scores::loss() const {
 const std::vector<double>& Scores::metrics() {
   for (size_t i = 0; i < accumulators_.size(); ++i) values_[i] = accumulators_[i]->value();
   return values_;
+}
+
+size_t Scores::bytes() const {
+  size_t total = loss_value_.bytes();
+  for (const auto& accumulator : accumulators_) total += accumulator->bytes(most_rows_);
+  return total;
 }
 
 void Scores::reset() {

@@ -4,11 +4,11 @@
 //   Scores scores({.context = context, .loss = *loss, .metrics = &metrics, .prediction = model.output(),
 //                  .label = fields.label(), .weighted = fields.weighted()});
 //   const auto plan = scores.plan(prediction, label);  // for one batch size
-//   scores.run(plan, {.prediction = prediction, .label = label});
+//   scores.run(*plan, {.prediction = prediction, .label = label});
 //   scores.add();
 //   report(scores.loss(), scores.metrics());
 //
-// run() and add() allocate nothing but what metrics that keep their rows need. One thread uses a Scores; what its
+// run() allocates nothing, and add() nothing where ScoresArgs::batches is set. One thread uses a Scores; what its
 // arguments refer to must outlive it.
 #pragma once
 
@@ -38,6 +38,7 @@ struct ScoresArgs {
   TensorSpec prediction;  // one row of it
   TensorSpec label;       // one row, as the loss reads it
   bool weighted = false;
+  int64_t batches = 0;  // joined between two resets, at most; 0: any number
 };
 
 struct ScoredBatch {
@@ -70,28 +71,28 @@ class Scores {
   explicit Scores(const ScoresArgs& args);
 
   // Only shapes and strides of the views are read.
-  std::shared_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label);
-  // Computes loss, gradient and metrics of a batch of the plan's size.
-  void run(const std::shared_ptr<ScorePlan>& plan, const ScoredBatch& batch);
+  std::unique_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label);
+  // Computes loss, gradient and metrics of a batch of the plan's size. The plan must live until the next run(), or
+  // until nobody asks for this one's scores any more.
+  void run(ScorePlan& plan, const ScoredBatch& batch);
   bool ran() const { return last_ != nullptr; }
 
   // What the loss wrote about the last run(), on the device: LossArgs::loss.
   const void* device_loss() const { return loss_value_.data(); }
-  // The loss of the last run(); waits for the device.
+  // The loss of the last run(); waits for the device. REQUIRES: ran().
   double batch_loss();
 
-  // Joins the scores of the last run() to the others; waits for the device.
+  // Joins the scores of the last run() to the others; waits for the device. REQUIRES: ran().
   void add();
-  // What was joined since reset(): the number of batches, the sum of their rows' weights, and loss and metrics over all
-  // their rows. The loss is NaN where no row counted.
+  // What was joined since reset(): the number of batches, and loss and metrics over all their rows. The loss is NaN
+  // where no row counted.
   int64_t batches() const { return batches_; }
-  double weight() const { return weight_; }
   double loss() const;
   const std::vector<double>& metrics();  // in the order of ScoresArgs::metrics
   void reset();
 
-  // Bytes beside the plans.
-  size_t bytes() const { return loss_value_.bytes(); }
+  // Bytes beside the plans, at most, for batches of any size that was planned.
+  size_t bytes() const;
 
  private:
   struct BatchLoss {
@@ -102,12 +103,13 @@ class Scores {
 
   ScoresArgs args_;
   Memory loss_value_;
-  std::shared_ptr<ScorePlan> last_;  // of the last run()
+  const ScorePlan* last_ = nullptr;  // of the last run()
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators_;
   std::vector<std::vector<std::byte>> host_partials_;
   std::vector<double> values_;
   double weighted_loss_ = 0, weight_ = 0;
   int64_t batches_ = 0;
+  int64_t most_rows_ = 0;  // joined between two resets
 };
 
 }  // namespace millrace

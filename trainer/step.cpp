@@ -4,12 +4,13 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <list>
 #include <optional>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/model/model_plan.h"
+#include "millrace/trainer/model_copy.h"
+#include "millrace/trainer/plan_cache.h"
 #include "millrace/trainer/scores.h"
 #include "millrace/trainer/step_inputs.h"
 
@@ -37,12 +38,11 @@ struct TrainStep::Impl {
     int64_t rows = 0;
     std::optional<StepInputs> inputs;
     std::unique_ptr<ModelPlan> model;
-    std::shared_ptr<ScorePlan> scores;
+    std::unique_ptr<ScorePlan> scores;
     size_t bytes = 0;
   };
 
   explicit Impl(const StepArgs& step_args);
-  Plan& plan_for(int64_t rows);
   std::unique_ptr<Plan> make_plan(int64_t rows);
   void plan_updates();
   void write_counts();
@@ -54,10 +54,13 @@ struct TrainStep::Impl {
   StepArgs args;
   StepFields fields;
   Scores scores;
-  std::list<std::unique_ptr<Plan>> plans;  // most recently used first
+  PlanCache<Plan> plans;
 
   Memory gradients;  // laid out like the parameter block; empty when backward updates in place
   GradientRules rules;
+  // What the layers' states were before the running batch, and before the first batch of its update; where batches may
+  // be skipped.
+  std::optional<StateCopy> state_before_batch, state_before_update;
   std::vector<Memory> slot_memory;  // the optimizer's state
   std::vector<TensorView> slots;
   std::vector<UpdateRun> update_runs;
@@ -71,14 +74,25 @@ struct TrainStep::Impl {
 
 TrainStep::Impl::Impl(const StepArgs& step_args)
     : args(step_args),
-      fields({.model = args.model, .rows = args.rows, .loss = &args.loss, .label = args.label, .weight = args.weight}),
+      fields({.model = args.model,
+              .rows = args.rows,
+              .loss = &args.loss,
+              .label = args.label,
+              .weight = args.weight,
+              .trains = true}),
       scores({.context = args.context,
               .loss = args.loss,
               .metrics = args.metrics,
               .prediction = args.model.output(),
               .label = fields.label(),
-              .weighted = fields.weighted()}),
+              .weighted = fields.weighted(),
+              .batches = std::max<int64_t>(args.window_batches, 1)}),
+      plans(args.context, kMaxPlans),
       rules(args.gradients, args.context.device(), args.model.parameter_block().spec()) {
+  if (args.gradients.check_finite && !args.model.states().empty()) {
+    state_before_batch.emplace(args.model, args.context);
+    state_before_update.emplace(args.model, args.context);
+  }
   plan_updates();
   host_scalars.resize(static_cast<size_t>(args.optimizer.scalar_count()));
   scalars = Memory(args.context.device(), sizeof(float) * host_scalars.size());
@@ -106,20 +120,6 @@ void TrainStep::Impl::plan_updates() {
   }
 }
 
-TrainStep::Impl::Plan& TrainStep::Impl::plan_for(int64_t rows) {
-  const auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) { return plan->rows == rows; });
-  if (found != plans.end()) {
-    plans.splice(plans.begin(), plans, found);
-    return *plans.front();
-  }
-  if (plans.size() == kMaxPlans) {
-    args.context.synchronize();
-    plans.pop_back();
-  }
-  plans.push_front(make_plan(rows));
-  return *plans.front();
-}
-
 std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) {
   auto plan = std::make_unique<Plan>();
   plan->rows = rows;
@@ -143,16 +143,14 @@ void TrainStep::Impl::write_counts() {
   args.context.copy(pass_counter.data(), &forward_passes, sizeof forward_passes);
 }
 
-TensorView TrainStep::Impl::gradient_block() const {
-  const TensorView block = args.model.parameter_block();
-  return gradients ? part_of(gradients, 0, block) : TensorView();
-}
+TensorView TrainStep::Impl::gradient_block() const { return part_of(gradients, 0, args.model.parameter_block()); }
 
 StepOutcome TrainStep::Impl::update() {
   const auto batches = static_cast<uint64_t>(rules.gathered());
   const float* scale = rules.finish(args.context, gradient_block());
   if (args.gradients.check_finite && !rules.finite(args.context)) {
     skipped += batches;
+    if (state_before_update) state_before_update->give_back();
     return StepOutcome::gradient_not_finite;
   }
   for (const UpdateRun& run : update_runs) {
@@ -170,6 +168,7 @@ StepOutcome TrainStep::Impl::update() {
 size_t TrainStep::Impl::bytes_beside_plans() const {
   size_t total = gradients.bytes() + rules.bytes() + scalars.bytes() + pass_counter.bytes() + scores.bytes();
   for (const Memory& slot : slot_memory) total += slot.bytes();
+  for (const auto* copy : {&state_before_batch, &state_before_update}) total += *copy ? (*copy)->bytes() : 0;
   return total;
 }
 
@@ -183,11 +182,13 @@ TrainStep::~TrainStep() {
   }
 }
 
-void TrainStep::prepare(int64_t rows) { impl_->plan_for(rows); }
+void TrainStep::prepare(int64_t rows) {
+  impl_->plans.get(rows, [&] { return impl_->make_plan(rows); });
+}
 
 StepOutcome TrainStep::run(const RowBlock& batch) {
   Impl& impl = *impl_;
-  Impl::Plan& plan = impl.plan_for(batch.size());
+  Impl::Plan& plan = impl.plans.use(batch.size(), [&] { return impl.make_plan(batch.size()); });
   Context& context = impl.args.context;
   impl.error_row = -1;
   try {
@@ -197,20 +198,23 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
     throw;
   }
   impl.write_counts();
+  if (impl.state_before_batch) impl.state_before_batch->take();
+  if (impl.state_before_update && impl.rules.gathered() == 0) impl.state_before_update->take();
 
   const std::span<const ConstTensorView> inputs = plan.inputs->model();
   const auto* pass = static_cast<const uint64_t*>(impl.pass_counter.data());
   plan.model->forward(context, inputs, pass);
-  impl.scores.run(plan.scores, {.prediction = plan.model->output(),
-                                .label = plan.inputs->label(),
-                                .weight = plan.inputs->weight(),
-                                .gradient = plan.model->output_gradient()});
+  impl.scores.run(*plan.scores, {.prediction = plan.model->output(),
+                                 .label = plan.inputs->label(),
+                                 .weight = plan.inputs->weight(),
+                                 .gradient = plan.model->output_gradient()});
   ++impl.forward_passes;
   if (impl.args.gradients.check_finite && !std::isfinite(impl.scores.batch_loss())) {
     ++impl.skipped;
+    if (impl.state_before_batch) impl.state_before_batch->give_back();
     return StepOutcome::loss_not_finite;
   }
-  if (impl.args.window) impl.scores.add();
+  if (impl.args.window_batches > 0) impl.scores.add();
   if (plan.model->in_place()) {
     plan.model->backward(context, inputs, pass, static_cast<const float*>(impl.scalars.data()), TensorView());
     ++impl.updates;
@@ -224,16 +228,11 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
 
 StepOutcome TrainStep::flush() { return impl_->rules.gathered() > 0 ? impl_->update() : StepOutcome::trained; }
 
-double TrainStep::loss() {
-  const Scores& scores = impl_->scores;
-  // Where no row of the window counted, the loss is 0, as that of a batch is.
-  const bool joined = impl_->args.window && (scores.batches() == 0 || scores.weight() > 0);
-  return joined ? scores.loss() : batch_loss();
-}
+double TrainStep::loss() { return impl_->args.window_batches > 0 ? impl_->scores.loss() : batch_loss(); }
 
 const std::vector<double>& TrainStep::metrics() {
   Impl& impl = *impl_;
-  if (!impl.args.window && impl.scores.ran()) {
+  if (impl.args.window_batches == 0 && impl.scores.ran()) {
     impl.scores.reset();
     impl.scores.add();
   }
@@ -259,14 +258,10 @@ const std::vector<TensorView>& TrainStep::slots() const { return impl_->slots; }
 
 int64_t TrainStep::error_row() const { return impl_->error_row; }
 
-size_t TrainStep::bytes() const {
-  size_t total = impl_->bytes_beside_plans();
-  for (const auto& plan : impl_->plans) total += plan->bytes;
-  return total;
-}
+size_t TrainStep::bytes() const { return impl_->bytes_beside_plans() + impl_->plans.bytes(); }
 
 size_t TrainStep::memory_bound(int64_t rows) {
-  const size_t plan = impl_->plan_for(rows).bytes;
+  const size_t plan = impl_->plans.get(rows, [&] { return impl_->make_plan(rows); }).bytes;
   return impl_->bytes_beside_plans() + kBatchSizes * plan;
 }
 

@@ -34,9 +34,9 @@ struct StepArgs {
   std::string weight = {};      // the field of row weights; empty: none
   const std::vector<NamedMetric>* metrics = nullptr;
   GradientOptions gradients = {};
-  // Whether loss() and metrics() are over all batches since start_window(), not of the last one alone. Costs a wait for
-  // the device in every step.
-  bool window = false;
+  // Batches from one start_window() to the next, at most, where loss() and metrics() are over all of them and not of
+  // the last one alone; 0: of the last one. Windows cost a wait for the device in every step.
+  int64_t window_batches = 0;
 };
 
 // What came of a batch.
@@ -68,7 +68,8 @@ class TrainStep {
   // Updates with the batches since the last update, where several make one and the data ends in between.
   StepOutcome flush();
 
-  // Of the last batch, or of the window; wait for the device. A window of no batch has a loss of NaN.
+  // Of the last batch, or of the window; wait for the device. The loss of a window in which no row counted is NaN.
+  // REQUIRES: run() was called.
   double loss();
   const std::vector<double>& metrics();  // in the order of StepArgs::metrics
   void start_window();

@@ -1,5 +1,6 @@
 #include "millrace/trainer/step_inputs.h"
 
+#include <cmath>
 #include <limits>
 
 #include "millrace/core/errors.h"
@@ -33,6 +34,18 @@ size_t find_weight(const RowSpec& rows, std::string_view name) {
       cat("the field ", field.name, " of row weights is ", field.tensor().text(), ", expected one number a row"));
 }
 
+double number_at(const ConstTensorView& rows, int64_t row, int64_t column) {
+  const int64_t at = row * rows.stride() + column;
+  switch (rows.dtype()) {
+    case DType::f32: return static_cast<double>(rows.as<float>()[at]);
+    case DType::f64: return rows.as<double>()[at];
+    case DType::i32: return rows.as<int32_t>()[at];
+    case DType::i64: return static_cast<double>(rows.as<int64_t>()[at]);
+    case DType::u8: return rows.as<uint8_t>()[at];
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::vector<NamedSpec> named_specs(const RowSpec& rows) {
@@ -45,8 +58,15 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
   const auto add = [&](size_t index, DType dtype, std::optional<ValueRange> range = {}) {
     sources_.push_back({&args.rows.fields[index], index, dtype, range});
   };
-  for (const NamedSpec& field : args.model.fields()) {
-    add(find_field(args.rows, field.name, "the model"), field.spec.dtype);
+  for (const NamedSpec& wanted : args.model.fields()) {
+    const size_t index = find_field(args.rows, wanted.name, "the model");
+    const FieldSpec& field = args.rows.fields[index];
+    if (field.shape != wanted.spec.shape) {
+      throw ShapeError(cat("the model reads the field ", wanted.name, " as ", wanted.spec.text(), ", the input gives ",
+                           field.tensor().text()),
+                       {}, "select as many columns as in the training");
+    }
+    add(index, wanted.spec.dtype);
   }
   if (args.loss == nullptr) return;
   const size_t label = find_field(args.rows, args.label, "the loss");
@@ -56,10 +76,12 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
   label_.dtype = wanted.dtype;
   add(label, wanted.dtype, wanted.range);
   weighted_ = !args.weight.empty();
+  trains_ = args.trains;
   if (weighted_) add(find_weight(args.rows, args.weight), DType::f32, kWeights);
 }
 
-StepInputs::StepInputs(const StepFields& fields, Device device, int64_t rows) : model_fields_(fields.model_fields_) {
+StepInputs::StepInputs(const StepFields& fields, Device device, int64_t rows)
+    : model_fields_(fields.model_fields_), checks_weightless_(fields.weighted_ && fields.trains_) {
   for (const StepFields::Source& source : fields.sources_) {
     indices_.push_back(source.index);
     inputs_.emplace_back(FieldInputArgs{
@@ -80,6 +102,25 @@ void StepInputs::load(Context& context, const RowBlock& batch) {
     }
   }
   context.synchronize();
+  if (checks_weightless_) check_weightless(batch);
+}
+
+void StepInputs::check_weightless(const RowBlock& batch) {
+  const ConstTensorView weights = batch.view(indices_.back());
+  for (int64_t row = 0; row < batch.size(); ++row) {
+    if (number_at(weights, row, 0) != 0) continue;
+    for (size_t i = 0; i < model_fields_; ++i) {
+      const ConstTensorView field = batch.view(indices_[i]);
+      for (int64_t column = 0; column < field.columns(); ++column) {
+        const double value = number_at(field, row, column);
+        if (std::isfinite(value)) continue;
+        error_row_ = row;
+        throw DataError(cat("the field ", inputs_[i].name(), " holds ", value,
+                            " in a row of weight 0, which would make ", "every gradient nan"),
+                        {}, "leave such rows out, or give what is missing a value: decode_csv's default");
+      }
+    }
+  }
 }
 
 size_t StepInputs::bytes() const {

@@ -32,11 +32,13 @@ struct StepFieldsArgs {
   const Loss* loss = nullptr;  // null: neither label nor weight is read
   std::string label = {};
   std::string weight = {};  // empty: none
+  bool trains = false;      // whether gradients are made of the rows
 };
 
 class StepFields {
  public:
-  // Throws ConfigError when the rows lack a field or the loss does not fit the model, naming both sides.
+  // Throws ConfigError when the rows lack a field or have it in another shape than the model reads, or the loss does
+  // not fit the model, naming both sides.
   explicit StepFields(const StepFieldsArgs& args);
 
   bool weighted() const { return weighted_; }
@@ -55,7 +57,7 @@ class StepFields {
 
   std::vector<Source> sources_;  // the model's fields, then label, then weight
   size_t model_fields_ = 0;
-  bool weighted_ = false;
+  bool weighted_ = false, trains_ = false;
   TensorSpec label_;
 };
 
@@ -68,7 +70,8 @@ class StepInputs {
   TensorView label_shape() const { return shape(model_fields_); }
 
   // Brings the batch's fields to where the step reads them, and waits until the batch may change again. Throws
-  // DataError for a value that makes no sense (loss.h); its row is then error_row().
+  // DataError for a value that makes no sense (loss.h), and where gradients are made for a row of weight 0 with a
+  // feature that is not finite, as 0 times that is NaN; its row is then error_row().
   void load(Context& context, const RowBlock& batch);
   int64_t error_row() const { return error_row_; }
 
@@ -80,10 +83,12 @@ class StepInputs {
   size_t bytes() const;
 
  private:
+  void check_weightless(const RowBlock& batch);
   TensorView shape(size_t i) const { return i < shapes_.size() ? shapes_[i] : TensorView(); }
   ConstTensorView view(size_t i) const { return i < views_.size() ? views_[i] : ConstTensorView(); }
 
   size_t model_fields_;
+  bool checks_weightless_;
   std::vector<size_t> indices_;  // of the fields in a batch
   std::vector<FieldInput> inputs_;
   std::vector<TensorView> shapes_;

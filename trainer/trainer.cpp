@@ -71,6 +71,10 @@ void Trainer::Impl::build_model() {
   std::vector<std::string> names;
   model.emplace(Model::build(
       {.layers = std::move(config.layers), .inputs = named_specs(input().rows), .seed = config.seed}, context));
+  if (model->parameters().empty()) {
+    throw config.node("model").error("the model has no parameters, so there is nothing to train",
+                                     "add a layer that learns, such as dense");
+  }
   for (const Model::Node& node : model->nodes()) names.push_back(node.name);
   complete_resolved(config, delivery->graph().resolved(), names);
   for (std::string& warning : model_warnings(config.resolved, model->parameters())) {
@@ -86,7 +90,7 @@ void Trainer::Impl::build_model() {
                                                 .weight = config.loss.weight,
                                                 .metrics = &config.metrics,
                                                 .gradients = config.train.gradients(),
-                                                .window = config.train.report_over == ReportOver::window});
+                                                .window_batches = config.train.window_batches()});
   } catch (ConfigError& error) {
     error.set_place(config.loss.spec.place());
     throw;

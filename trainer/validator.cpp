@@ -7,6 +7,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/model_copy.h"
 #include "millrace/trainer/pass_input.h"
 
 namespace millrace {
@@ -14,34 +15,6 @@ namespace millrace {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Parameters and states as they were at one time, on the model's device.
-class ModelCopy {
- public:
-  ModelCopy(Model& model, Context& context)
-      : model_(model), context_(context), parameters_(context.device(), model.parameter_block().bytes()) {
-    for (size_t i = 0; i < model.states().size(); ++i) states_.emplace_back(context.device(), model.state(i).bytes());
-  }
-
-  void take() {
-    copy(parameters_.data(), model_.parameter_block().data(), parameters_.bytes());
-    for (size_t i = 0; i < states_.size(); ++i) copy(states_[i].data(), model_.state(i).data(), states_[i].bytes());
-    context_.synchronize();
-  }
-  void give_back() {
-    copy(model_.parameter_block().data(), parameters_.data(), parameters_.bytes());
-    for (size_t i = 0; i < states_.size(); ++i) copy(model_.state(i).data(), states_[i].data(), states_[i].bytes());
-    context_.synchronize();
-  }
-
- private:
-  void copy(void* to, const void* from, size_t bytes) { context_.copy(to, from, bytes); }
-
-  Model& model_;
-  Context& context_;
-  Memory parameters_;
-  std::vector<Memory> states_;
-};
 
 }  // namespace
 
@@ -186,10 +159,10 @@ uint64_t Validator::memory_bound() {
   const auto rows = static_cast<uint64_t>(output.batch_size);
   return impl_->graph.memory_bound(impl_->context.executor().threads()) +
          rows * (output.rows.row_bytes() + sizeof(RowId)) + impl_->evaluator->memory_bound(output.batch_size) +
-         (impl_->best_model ? impl_->model.bytes() : 0);
+         (impl_->best_model ? impl_->best_model->bytes() : 0);
 }
 
-void Validator::prepare() { impl_->evaluator->memory_bound(impl_->graph.output().batch_size); }
+void Validator::prepare() { impl_->evaluator->prepare(impl_->graph.output().batch_size); }
 
 std::optional<ValidationReport> Validator::run(int64_t step, uint64_t epoch) {
   const Clock::time_point start = Clock::now();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <tuple>
@@ -61,42 +62,110 @@ class AucPlan final : public MetricPlan {
   bool weighted_;
 };
 
-// Keeps all rows that count, sorted by all that they hold: how they were shared out to batches changes nothing, not
-// even the last bit.
+// Rows up to this many are kept; of more, only what falls into which bin of scores.
+constexpr size_t kExactRows = size_t{1} << 20;
+// A bin holds the scores that agree in their leading bits as float32, in the order of the scores; the first and the
+// last one are for NaN.
+constexpr int kBinBits = 18;
+constexpr size_t kBins = (size_t{1} << kBinBits) + 2;
+
+// The weights of the rows of one score.
+struct Tied {
+  double negative = 0, positive = 0;
+};
+
+// Twice the weight of the pairs in which the positive row has the higher score, ties counting half, and the weights of
+// either kind, over scores that come in ascending order.
+class PairCount {
+ public:
+  void add(const Tied& tied) {
+    won_ += tied.positive * (2 * negatives_ + tied.negative);
+    negatives_ += tied.negative;
+    positives_ += tied.positive;
+  }
+  double area() const {
+    const bool defined = negatives_ > 0 && positives_ > 0;
+    return defined ? won_ / (2 * negatives_ * positives_) : std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  double won_ = 0, negatives_ = 0, positives_ = 0;
+};
+
+size_t bin_of(const Scored& row) {
+  if (row.place != 0) return row.place < 0 ? 0 : kBins - 1;
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(row.score) + 0.0F);  // one zero
+  const uint32_t ascending = bits >> 31 != 0 ? ~bits : bits | 0x80000000U;
+  return 1 + (ascending >> (32 - kBinBits));
+}
+
+// Rows are sorted by all that they hold, and bins are filled in the order of the rows: how they were shared out to
+// batches changes nothing, not even the last bit.
 class AucAccumulator final : public MetricAccumulator {
  public:
+  size_t bytes(int64_t rows) const override {
+    const auto count = static_cast<size_t>(rows);
+    return std::min(count, kExactRows) * sizeof(Scored) + (count > kExactRows ? kBins * sizeof(Tied) : 0);
+  }
+  void reserve(int64_t rows) override {
+    rows_.reserve(std::min(static_cast<size_t>(rows), kExactRows));
+    if (static_cast<size_t>(rows) > kExactRows) bins_.reserve(kBins);
+  }
+
   void add(std::span<const std::byte> partial, int64_t) override {
     for (size_t at = 0; at < partial.size(); at += sizeof(Scored)) {
       Scored row{};
       std::memcpy(&row, partial.data() + at, sizeof row);
-      if (row.weight > 0) rows_.push_back(row);
+      if (row.weight > 0) add(row);
     }
   }
 
   double value() const override {
+    PairCount pairs;
+    for (const Tied& bin : bins_) pairs.add(bin);
+    if (!bins_.empty()) return pairs.area();
+    sort();
+    for (auto row = rows_.begin(); row != rows_.end();) {
+      const Scored first = *row;
+      Tied tied;
+      for (; row != rows_.end() && row->place == first.place && row->score == first.score; ++row) count(*row, tied);
+      pairs.add(tied);
+    }
+    return pairs.area();
+  }
+
+  void reset() override {
+    rows_.clear();
+    bins_.clear();
+  }
+
+ private:
+  static void count(const Scored& row, Tied& tied) {
+    (row.positive != 0 ? tied.positive : tied.negative) += static_cast<double>(row.weight);
+  }
+
+  void add(const Scored& row) {
+    if (bins_.empty() && rows_.size() == kExactRows) {
+      sort();
+      bins_.resize(kBins);
+      for (const Scored& kept : rows_) count(kept, bins_[bin_of(kept)]);
+      rows_.clear();
+    }
+    if (bins_.empty()) {
+      rows_.push_back(row);
+    } else {
+      count(row, bins_[bin_of(row)]);
+    }
+  }
+
+  void sort() const {
     std::sort(rows_.begin(), rows_.end(), [](const Scored& a, const Scored& b) {
       return std::tie(a.place, a.score, a.positive, a.weight) < std::tie(b.place, b.score, b.positive, b.weight);
     });
-    // Twice the weight of the pairs in which the positive row has the higher score: ties count half.
-    double won = 0, negatives = 0, positives = 0;
-    for (auto row = rows_.begin(); row != rows_.end();) {
-      const Scored first = *row;
-      double tied[2] = {0, 0};
-      for (; row != rows_.end() && row->place == first.place && row->score == first.score; ++row) {
-        tied[row->positive] += static_cast<double>(row->weight);
-      }
-      won += tied[1] * (2 * negatives + tied[0]);
-      negatives += tied[0];
-      positives += tied[1];
-    }
-    const bool defined = negatives > 0 && positives > 0;
-    return defined ? won / (2 * negatives * positives) : std::numeric_limits<double>::quiet_NaN();
   }
 
-  void reset() override { rows_.clear(); }
-
- private:
   mutable std::vector<Scored> rows_;  // value() sorts them in place
+  std::vector<Tied> bins_;            // empty up to kExactRows
 };
 
 class Auc final : public Metric {
@@ -105,8 +174,9 @@ class Auc final : public Metric {
     void declare(OptionReader&) {}
   };
   static constexpr std::string_view kDoc =
-      "area under the ROC curve of one logit, exact, ties count half; NaN unless both labels occur; keeps 16 bytes a "
-      "row";
+      "area under the ROC curve of one logit, ties count half; NaN unless both labels occur; exact up to a million "
+      "rows "
+      "(1048576, of 16 bytes each), beyond them scores that agree in 18 bits of their float32 are ties";
 
   explicit Auc(const Options&) {}
 

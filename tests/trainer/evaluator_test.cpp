@@ -136,12 +136,30 @@ TEST_F(EvaluatorTest, RowsWithoutWeightCountForNothing) {
 
 TEST_F(EvaluatorTest, TwoPlansAreTheMost) {
   Evaluator evaluator(args());
+  const size_t nothing = evaluator.bytes();
+  evaluator.prepare(50);
+  const size_t one = evaluator.bytes();
+  EXPECT_GT(one, nothing);
   const size_t bound = evaluator.memory_bound(50);
-  Evaluator one(args());
-  const size_t plan = (one.memory_bound(50) - one.memory_bound(1)) / Evaluator::kMaxPlans;
-  EXPECT_GT(plan, 0u);
-  for (const int64_t size : {50, 3, 20, 50, 7}) add_all(evaluator, size);
-  EXPECT_EQ(evaluator.memory_bound(50), bound);
+  EXPECT_EQ(bound, one + (one - nothing));
+  for (const int64_t size : {50, 3, 20, 50, 7}) {
+    add_all(evaluator, size);
+    EXPECT_LE(evaluator.bytes(), bound) << size;
+  }
+}
+
+TEST_F(EvaluatorTest, TheOutputIsThatOfTheLastBatch) {
+  Evaluator evaluator(args());
+  EXPECT_THROW(evaluator.output(), InternalError);
+  evaluator.add(rows_of(0, 7));
+  evaluator.add(rows_of(7, 3));
+  const float first = evaluator.output().as<float>()[0];
+  evaluator.memory_bound(7);
+  evaluator.prepare(50);
+  evaluator.prepare(20);
+  EXPECT_EQ(evaluator.output().rows(), 3);
+  EXPECT_EQ(evaluator.output().as<float>()[0], first);
+  EXPECT_NEAR(first, logit(7), 1e-6);
 }
 
 TEST_F(EvaluatorTest, WithoutALossItReadsTheModelsFieldsAlone) {

@@ -38,11 +38,11 @@ class ScoresTest : public ::testing::Test {
   void run(Scores& scores, std::vector<T> prediction, std::vector<float> label, std::vector<float> weight = {},
            TensorView gradient = {}) {
     const TensorView x = view_of(prediction), y = view_of(label);
-    const auto plan = scores.plan(x, y);
-    scores.run(plan, {.prediction = x,
-                      .label = y,
-                      .weight = weight.empty() ? ConstTensorView() : ConstTensorView(view_of(weight)),
-                      .gradient = gradient});
+    plan_ = scores.plan(x, y);
+    scores.run(*plan_, {.prediction = x,
+                        .label = y,
+                        .weight = weight.empty() ? ConstTensorView() : ConstTensorView(view_of(weight)),
+                        .gradient = gradient});
   }
 
   LayerCatalog catalog_ = LayerCatalog::builtin();
@@ -50,6 +50,7 @@ class ScoresTest : public ::testing::Test {
   Context context_{Device::cpu(), executor_};
   std::unique_ptr<Loss> loss_;
   std::vector<NamedMetric> metrics_;
+  std::unique_ptr<ScorePlan> plan_;  // of the last batch
 };
 
 TEST_F(ScoresTest, JoinsBatchesByTheWeightsOfTheirRows) {
@@ -66,7 +67,6 @@ TEST_F(ScoresTest, JoinsBatchesByTheWeightsOfTheirRows) {
   scores.add();
   EXPECT_DOUBLE_EQ(scores.loss(), (1 + 0.5 * 4 + 2 * 16) / 3.5);
   EXPECT_DOUBLE_EQ(scores.metrics()[0], (1 + 0.5 * 2 + 2 * 4) / 3.5);
-  EXPECT_EQ(scores.weight(), 3.5);
   EXPECT_EQ(scores.batches(), 2);
 }
 
@@ -76,7 +76,6 @@ TEST_F(ScoresTest, ABatchOfNoWeightChangesNothing) {
   EXPECT_EQ(scores.batch_loss(), 0);
   scores.add();
   EXPECT_EQ(scores.batches(), 1);
-  EXPECT_EQ(scores.weight(), 0);
   EXPECT_TRUE(std::isnan(scores.loss())) << "no row counted";
   run<float>(scores, {3}, {0}, {1});
   scores.add();
@@ -92,7 +91,7 @@ TEST_F(ScoresTest, ResetBeginsAnew) {
   EXPECT_EQ(scores.batches(), 0);
   EXPECT_TRUE(std::isnan(scores.loss()));
   scores.add();
-  EXPECT_EQ(scores.loss(), 25) << "the last batch is there still, though its plan is dropped";
+  EXPECT_EQ(scores.loss(), 25);
   EXPECT_EQ(scores.metrics()[0], 5);
 }
 
@@ -104,6 +103,24 @@ TEST_F(ScoresTest, ReadsLossesOfDoublesAndWritesTheGradientWhereAsked) {
   EXPECT_DOUBLE_EQ(scores.loss(), (1e-18 + 4) / 2);
   EXPECT_DOUBLE_EQ(gradient[0], 1e-9);
   EXPECT_DOUBLE_EQ(gradient[1], 2);
+}
+
+TEST_F(ScoresTest, CountsWhatMetricsKeepOfTheRows) {
+  metrics_.push_back({"auc", catalog_.metrics.make({"auc", Spec::map()}, Spec::map())});
+  std::vector<float> values(100);
+  const auto bytes = [&](int64_t batches) {
+    Scores scores({.context = context_,
+                   .loss = *loss_,
+                   .metrics = &metrics_,
+                   .prediction = {Shape{1}, DType::f32},
+                   .label = {Shape{1}, DType::f32},
+                   .batches = batches});
+    scores.plan(view_of(values), view_of(values));
+    return scores.bytes();
+  };
+  EXPECT_EQ(bytes(10) - bytes(1), 900U * 16);
+  EXPECT_GT(bytes(0), size_t{16} << 20) << "any number of rows may come";
+  EXPECT_EQ(bytes(INT64_MAX), bytes(0));
 }
 
 TEST_F(ScoresTest, NamesAMetricThatDoesNotFit) {

@@ -9,6 +9,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/catalog.h"
+#include "tests/layers/follow_layer.h"
 
 namespace millrace {
 namespace {
@@ -200,6 +201,101 @@ TEST_F(StepTest, WeighsRows) {
       EXPECT_EQ(step.error_row(), 1);
     }
   }
+}
+
+TEST_F(StepTest, RefusesFeaturesThatWouldPoisonTheGradientThoughTheirRowDoesNotCount) {
+  rows_.fields.push_back({"w", DType::f32, {1}});
+  Model model = make_model();
+  StepArgs arguments = args(model, *sgd_);
+  arguments.weight = "w";
+  TrainStep step(arguments);
+  RowBlock batch = make_batch({{1, 2, 1}, {std::nanf(""), 0.5f, 0}});
+  *batch.row<float>(2, 0) = 1;
+  *batch.row<float>(2, 1) = 0;
+  const float before = *model.parameter(0).as<float>();
+  try {
+    step.run(batch);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(error.message(),
+              "the field features holds nan in a row of weight 0, which would make every gradient nan");
+    EXPECT_EQ(step.error_row(), 1);
+  }
+  EXPECT_EQ(*model.parameter(0).as<float>(), before);
+  batch.row<float>(0, 1)[0] = 3e38f;
+  step.run(batch);
+  EXPECT_TRUE(std::isfinite(*model.parameter(0).as<float>()));
+}
+
+// A layer's running mean would be NaN for good.
+TEST_F(StepTest, SkippedBatchesLeaveTheStatesOfLayersAlone) {
+  for (const int64_t accumulate : {1, 3}) {
+    const LayerCatalog catalog = testing::with_follow();
+    std::vector<LayerNode> layers(2);
+    layers[0].kind = "follow";
+    layers[0].layer = catalog.layers.make({"follow", Spec::map()}, Spec::map());
+    const Spec units = Spec::map().set("units", 1);
+    layers[1].kind = "dense";
+    layers[1].layer = catalog.layers.make({"dense", units}, units);
+    Model model = Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}}, context_);
+    StepArgs arguments = args(model, *sgd_);
+    arguments.gradients = {.accumulate = accumulate, .check_finite = true};
+    TrainStep step(arguments);
+    const RowBlock good = make_batch({{1, 2, 1}, {3, 4, 0}});
+    const auto means = [&] {
+      const float* mean = model.state(0).as<float>();
+      return std::array<float, 2>{mean[0], mean[1]};
+    };
+    ASSERT_EQ(step.run(good), StepOutcome::trained);
+    const std::array<float, 2> one = means();
+    EXPECT_EQ(one, (std::array<float, 2>{1.25f, 1.75f})) << "half the way from 0.5 to the batch's mean";
+    EXPECT_EQ(step.run(make_batch({{std::nanf(""), 0, 1}})), StepOutcome::loss_not_finite);
+    EXPECT_EQ(means(), one) << "of the batches before, also of one that has no update yet";
+    EXPECT_EQ(step.run(good), StepOutcome::trained);
+    EXPECT_EQ(means(), (std::array<float, 2>{1.625f, 2.375f}));
+  }
+}
+
+TEST_F(StepTest, AnUpdateThatIsSkippedTakesTheStatesOfAllItsBatchesBack) {
+  const LayerCatalog catalog = testing::with_follow();
+  std::vector<LayerNode> layers(2);
+  layers[0].kind = "follow";
+  layers[0].layer = catalog.layers.make({"follow", Spec::map()}, Spec::map());
+  const Spec units = Spec::map().set("units", 1);
+  layers[1].kind = "dense";
+  layers[1].layer = catalog.layers.make({"dense", units}, units);
+  Model model = Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}}, context_);
+  loss_ = catalog.losses.make({"mse", Spec::map()}, Spec::map());
+  StepArgs arguments = args(model, *sgd_);
+  arguments.gradients = {.accumulate = 2, .check_finite = true};
+  TrainStep step(arguments);
+  // A large value times a small weight: the loss is a number, but the weight's gradient, value times slope, is not.
+  float* weight = model.parameter(0).as<float>();
+  weight[0] = 1;
+  weight[1] = 0;
+  model.state(0).as<float>()[0] = 2;
+  EXPECT_EQ(step.run(make_batch({{1, 2, 1}})), StepOutcome::trained);
+  EXPECT_EQ(model.state(0).as<float>()[0], 1.5f);
+  weight[0] = 1e-30f;
+  EXPECT_EQ(step.run(make_batch({{2e19f, 2, 1}})), StepOutcome::gradient_not_finite);
+  EXPECT_EQ(model.state(0).as<float>()[0], 2) << "as before the first batch of the update";
+}
+
+TEST_F(StepTest, JoinsAWindow) {
+  Model model = make_model();
+  StepArgs arguments = args(model, *sgd_);
+  arguments.window_batches = 3;
+  TrainStep step(arguments);
+  double sum = 0;
+  for (int i = 0; i < 3; ++i) {
+    step.run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
+    sum += step.batch_loss();
+  }
+  EXPECT_NEAR(step.loss(), sum / 3, 1e-6);
+  step.start_window();
+  EXPECT_TRUE(std::isnan(step.loss()));
+  step.run(make_batch({{1, 2, 1}}));
+  EXPECT_EQ(step.loss(), step.batch_loss());
 }
 
 TEST_F(StepTest, RefusesWeightsOfSeveralNumbersARow) {

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
+#include "millrace/core/random.h"
 #include "tests/layers/metrics/metric_run.h"
 
 namespace millrace::testing {
@@ -78,6 +81,57 @@ TEST(Auc, GivesTheSameBitsOnAnyNumberOfThreads) {
 TEST(Auc, KeepsSixteenBytesARow) {
   const MetricRows rows{draws("score", 10), drawn_classes("label", 10, 2)};
   EXPECT_EQ(partial_of(auc(), rows).size(), 160U);
+}
+
+// Of rows as drawn below: the exact area, by sorting.
+double area_of(std::vector<std::pair<float, bool>> rows) {
+  std::sort(rows.begin(), rows.end());
+  double won = 0, negatives = 0, positives = 0;
+  for (size_t i = 0; i < rows.size();) {
+    double tied[2] = {0, 0};
+    for (const float score = rows[i].first; i < rows.size() && rows[i].first == score; ++i) ++tied[rows[i].second];
+    won += tied[1] * (negatives + tied[0] / 2);
+    negatives += tied[0];
+    positives += tied[1];
+  }
+  return won / (negatives * positives);
+}
+
+TEST(Auc, BoundsItsMemoryHoweverManyRowsCome) {
+  struct Row {  // as the partial has it
+    double score;
+    float weight;
+    int16_t positive, place;
+  };
+  constexpr size_t kRows = 1500000, kExact = 1048576;
+  std::vector<Row> partial;
+  std::vector<std::pair<float, bool>> rows;
+  for (size_t i = 0; i < kRows; ++i) {
+    const bool positive = philox64(7, 1, i) % 3 == 0;
+    const double uniform = to_unit(philox64(7, 2, i)) + to_unit(philox64(7, 3, i)) - 1;
+    const auto score = static_cast<float>(uniform * 4 + (positive ? 1 : 0));
+    partial.push_back({static_cast<double>(score), 1, static_cast<int16_t>(positive ? 1 : 0), 0});
+    rows.emplace_back(score, positive);
+  }
+  const auto add = [&](MetricAccumulator& to, size_t begin, size_t end) {
+    to.add(std::as_bytes(std::span(partial).subspan(begin, end - begin)), static_cast<int64_t>(end - begin));
+  };
+  const auto accumulator = make_metric("auc")->accumulator();
+  add(*accumulator, 0, kExact);
+  EXPECT_NEAR(accumulator->value(), area_of({rows.begin(), rows.begin() + kExact}), 1e-12) << "exact up to here";
+  add(*accumulator, kExact, kRows);
+  const double all = accumulator->value();
+  EXPECT_NEAR(all, area_of(rows), 1e-5);
+  EXPECT_NE(all, area_of(rows)) << "bins are not exact";
+  accumulator->reset();
+  for (size_t begin = 0; begin < kRows; begin += 70001) add(*accumulator, begin, std::min(begin + 70001, kRows));
+  EXPECT_EQ(accumulator->value(), all) << "the same bits, however the rows are cut into batches";
+  EXPECT_EQ(accumulator->bytes(1000), 16000U);
+  EXPECT_EQ(accumulator->bytes(INT64_MAX), accumulator->bytes(kRows));
+  EXPECT_LT(accumulator->bytes(INT64_MAX), size_t{21} << 20);
+  accumulator->reset();
+  add(*accumulator, 0, 1000);
+  EXPECT_NEAR(accumulator->value(), area_of({rows.begin(), rows.begin() + 1000}), 1e-12) << "exact again";
 }
 
 TEST(Auc, RejectsWhatItCannotJudge) {
