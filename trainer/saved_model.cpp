@@ -69,7 +69,12 @@ const ModelFile::Entry& find_entry(const ModelFile& file, const Entries& entries
   std::vector<std::string> names;
   for (const ModelFile::Entry& entry : file.entries()) names.push_back(entry.name);
   const std::string near = nearest(name, names);
-  throw load_error(file, cat("it has no ", name), near.empty() ? std::string() : cat("it has ", near));
+  constexpr size_t kShown = 8;
+  if (names.size() > kShown) {
+    names.resize(kShown);
+    names.push_back("others");
+  }
+  throw load_error(file, cat("it has no ", name), cat("it has ", near.empty() ? join(names) : near));
 }
 
 // The entries of the model's parameters, then of its states.

@@ -37,6 +37,7 @@ struct Trainer::Impl {
   void build_model();
   void build_validation(const OpRegistry& registry);
   void build_loop();
+  void warn_of_endlessness();
   void check_save() const;
   Spec kept_config() const;
   OptimizerState optimizer_state();
@@ -129,6 +130,14 @@ void Trainer::Impl::build_loop() {
                                                          .validator = validator.get()});
 }
 
+void Trainer::Impl::warn_of_endlessness() {
+  const std::string source = delivery->graph().endless_source();
+  const bool may_give_up = config.validation && config.validation->patience;
+  if (source.empty() || config.train.steps || may_give_up) return;
+  warnings.push_back(cat("the data of ", source, " never end, and neither does the training: say how much it gives ",
+                         "(epochs, rows), or set train.steps"));
+}
+
 // Finds out before the training that its model could not be kept.
 void Trainer::Impl::check_save() const {
   if (!config.save) return;
@@ -137,7 +146,12 @@ void Trainer::Impl::check_save() const {
   if (loss.empty() && validator) loss = would_overwrite(file, validator->input().files(), {});
   if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
   check_writable(file);
-  to_yaml(kept_config());  // throws for texts that YAML cannot hold
+  const size_t bytes = to_yaml(kept_config()).size();  // throws for texts that YAML cannot hold
+  if (bytes <= kMaxYamlBytes) return;
+  throw config.node("save").error(
+      cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ", "at most ",
+          kMaxYamlBytes, " can be read again"),
+      "write long lists shorter: files as a pattern, columns as ranges such as 0-999");
 }
 
 // What a model file says of its making: where it was saved to and what it began with is nothing to whoever reads it.
@@ -163,6 +177,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
   if (!device_warning.empty()) impl->warnings.push_back(std::move(device_warning));
   impl->build_model();
+  impl->warn_of_endlessness();
   impl->load();
   impl->build_validation(catalog.ops);
   impl->check_save();

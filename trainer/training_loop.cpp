@@ -20,6 +20,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
+// Lines about steps that were skipped, at most.
+constexpr int kSkipsTold = 10;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -73,6 +75,7 @@ struct TrainingLoop::Impl {
   Clock::time_point started, window_began, progress_shown;
   Clock::duration waited{}, waited_before_window{};
   bool warned_of_nonfinite = false, window_ended = false;
+  int skips_told = 0;
   int64_t steps_done = 0;
   uint64_t rows_done = 0, rows_before_window = 0;
   int64_t last_batch = 0;
@@ -155,7 +158,10 @@ void TrainingLoop::Impl::take_outcome(StepOutcome outcome, const RowBlock* batch
   if (outcome == StepOutcome::gradient_not_finite && config.train.accumulate > 1) batch = nullptr;
   const DataError error = not_finite(number, loss, batch);
   if (config.train.on_nonfinite == OnNonfinite::fail) throw error;
+  // Of a training that went astray every step is skipped.
+  if (++skips_told > kSkipsTold) return;
   log(cat("warning: skipped ", error.what()));
+  if (skips_told == kSkipsTold) log("warning: further skipped steps are counted, but not told");
 }
 
 // Step `number`'s batch is null where it is gone.

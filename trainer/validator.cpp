@@ -133,14 +133,14 @@ bool Validator::Impl::evaluate() {
   return !pipeline.cancelled();
 }
 
-// Finds out whether it is the best one so far. NaN never is.
+// Finds out whether it is the best one so far.
 void Validator::Impl::judge(ValidationReport& report) {
   double value = report.loss;
   for (const auto& [name, metric] : report.metrics) {
     if (name == watched) value = metric;
   }
-  // A model that gives NaN is no good, whatever a metric makes of it.
-  const bool usable = !std::isnan(report.loss) && !std::isnan(value);
+  // A model that gives NaN or more than can be counted is no good, whatever a metric makes of it.
+  const bool usable = std::isfinite(report.loss) && std::isfinite(value);
   report.best = usable && (!best || (more_is_better ? value > best->value : value < best->value));
   without_improvement = report.best ? 0 : without_improvement + 1;
   if (!report.best) return;
@@ -167,6 +167,9 @@ void Validator::prepare() { impl_->evaluator->prepare(impl_->graph.output().batc
 std::optional<ValidationReport> Validator::run(int64_t step, uint64_t epoch) {
   const Clock::time_point start = Clock::now();
   if (!impl_->evaluate()) return {};
+  if (impl_->evaluator->rows() == 0) {
+    throw DataError("the validation has no rows", impl_->config.node("validation").place(), "look into its files");
+  }
   ValidationReport report;
   report.step = impl_->validated = step;
   report.epoch = epoch;

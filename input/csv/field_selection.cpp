@@ -146,9 +146,11 @@ std::vector<std::byte> read_defaults(const Spec& spec, bool allow_nonfinite, DTy
   return out;
 }
 
-// Where the records have one field: that another delimiter would cut them.
+// Where the header is one name: that another delimiter would cut it.
 std::string one_column_hint(const CsvDialect& dialect) {
-  return dialect.columns == 1 ? delimiter_hint(dialect.first_record, dialect) : std::string();
+  if (dialect.columns != 1) return {};
+  const bool commas = dialect.delimiter != ',' && dialect.header.front().find(',') != std::string::npos;
+  return commas ? "set csv_reader: {delimiter: \",\"}" : delimiter_hint(dialect.first_record, dialect);
 }
 
 // The column of a header name.

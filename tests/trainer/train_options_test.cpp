@@ -186,6 +186,17 @@ TEST_F(NonfiniteTraining, CanFailWithTheModelAsItWas) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6);
 }
 
+TEST_F(NonfiniteTraining, TellsOfTenSkippedSteps) {
+  std::string rows;
+  for (int i = 0; i < 60; ++i) rows += "1,nan,0\n";
+  folder_.write("all.csv", rows);
+  const TrainResult result = trainer("all.csv", {"train.on_nonfinite=skip"}).run(logging());
+  EXPECT_EQ(result.skipped_steps, 15);
+  ASSERT_EQ(log_.size(), 11u);
+  EXPECT_TRUE(log_[9].starts_with("warning: skipped ")) << log_[9];
+  EXPECT_EQ(log_[10], "warning: further skipped steps are counted, but not told");
+}
+
 TEST_F(NonfiniteTraining, CanBeSkipped) {
   for (const char* accumulate : {"train.accumulate=1", "train.accumulate=2"}) {
     log_.clear();

@@ -209,6 +209,12 @@ TEST_F(ValidatorTest, NaNNeverIsTheBest) {
             "warning: no validation had a number for loss and accuracy: the model is that of the last step");
 }
 
+TEST_F(ValidatorTest, WithoutRowsItIsAnError) {
+  folder_.write("test.csv", "");
+  EXPECT_EQ(error_of<DataError>([&] { run(make(config(validation("  every: 20\n  patience: 2\n")))); }),
+            "t.yaml:10:3: the validation has no rows; look into its files");
+}
+
 TEST_F(ValidatorTest, ReadsTheFilesAfreshEachTime) {
   Trainer trainer = make(config(validation("  every: 19\n")));
   std::vector<uint64_t> rows;

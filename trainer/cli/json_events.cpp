@@ -48,6 +48,12 @@ std::string validation_event(const ValidationReport& report) {
   return ended(json);
 }
 
+std::string log_event(std::string_view text) {
+  JsonText json = event("log");
+  json.key("message").value(text);
+  return ended(json);
+}
+
 std::string done_event(const TrainResult& result) {
   JsonText json = event("done");
   json.key("reason").value(result.reason).key("steps").value(result.steps).key("rows").value(result.rows);
@@ -61,6 +67,8 @@ std::string done_event(const TrainResult& result) {
     json.key("value").value(result.best->value).close('}');
   }
   json.key("weights").value(result.weights);
+  json.key("saved");
+  result.saved.empty() ? json.null() : json.value(result.saved);
   return ended(json);
 }
 

@@ -12,6 +12,8 @@ namespace millrace::cli {
 std::string start_event(const StartReport& start);
 std::string step_event(const StepReport& step);
 std::string validation_event(const ValidationReport& report);
+// What the training says besides: warnings, rows that were left out, lines of `print`.
+std::string log_event(std::string_view text);
 std::string done_event(const TrainResult& result);
 
 // {"accuracy":0.81} as the value of the key "metrics".

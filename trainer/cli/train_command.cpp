@@ -1,5 +1,9 @@
 #include <unistd.h>
 
+#include <exception>
+
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/exit_code.h"
@@ -20,13 +24,38 @@ ProgressStyle progress_style(const Arguments& arguments) {
   return is_terminal(STDERR_FILENO) && !torn ? ProgressStyle::live : ProgressStyle::lines;
 }
 
-TrainCallbacks callbacks(bool json, Progress& progress, Output& out) {
+// Writes the events of a training. A failure there does not cost the model: a training that keeps it goes on without a
+// word, another one ends.
+class EventWriter {
+ public:
+  EventWriter(bool json, Trainer& trainer, Output& out) : json_(json), trainer_(trainer), out_(out) {}
+
+  void write(const std::string& line) {
+    if (!json_ || failure_) return;
+    try {
+      out_.write(line);
+      out_.flush();
+    } catch (const IoError& error) {
+      failure_ = std::current_exception();
+      if (!trainer_.config().save) return trainer_.stop();
+      write_to_stderr(cat("warning: ", error.what(), "; the training goes on without events\n"));
+    }
+  }
+  // Throws the failure that came.
+  void finish() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  bool json_;
+  Trainer& trainer_;
+  Output& out_;
+  std::exception_ptr failure_;
+};
+
+TrainCallbacks callbacks(Progress& progress, EventWriter& events) {
   TrainCallbacks callbacks;
-  const auto event = [json, &out](const std::string& line) {
-    if (!json) return;
-    out.write(line);
-    out.flush();
-  };
+  const auto event = [&events](const std::string& line) { events.write(line); };
   callbacks.on_start = [&progress, event](const StartReport& report) {
     progress.start(report);
     event(start_event(report));
@@ -42,8 +71,23 @@ TrainCallbacks callbacks(bool json, Progress& progress, Output& out) {
     progress.validation(report);
     event(validation_event(report));
   };
-  callbacks.on_log = [&progress](std::string_view text) { progress.log(text); };
+  callbacks.on_log = [&progress, event](std::string_view text) {
+    progress.log(text);
+    event(log_event(text));
+  };
   return callbacks;
+}
+
+// What was learned before a failure is worth keeping, where the model was to be kept, but not under its name.
+void keep_partial(Trainer& trainer) {
+  if (!trainer.config().save || trainer.steps() == 0) return;
+  const std::string file = trainer.config().save->file + ".partial";
+  try {
+    trainer.save(file);
+    write_to_stderr(escape_controls(cat("the model of step ", trainer.steps(), " is in ", file)) + '\n');
+  } catch (const Error&) {
+    // The failure that came first is the one to tell.
+  }
 }
 
 }  // namespace
@@ -51,12 +95,20 @@ TrainCallbacks callbacks(bool json, Progress& progress, Output& out) {
 int run_train(const Arguments& arguments, Session& session) {
   Trainer trainer = Trainer::from_spec(read_configuration(arguments));
   Progress progress(progress_style(arguments));
+  EventWriter events(arguments.json, trainer, session.out);
   TrainResult result;
   {
     const auto guard = session.signals.while_running([&trainer] { trainer.stop(); });
-    result = trainer.run(callbacks(arguments.json, progress, session.out));
+    try {
+      result = trainer.run(callbacks(progress, events));
+    } catch (const Error&) {
+      progress.clear();
+      keep_partial(trainer);
+      throw;
+    }
   }
   progress.clear();
+  events.finish();
   session.out.write(arguments.json ? done_event(result) : result_text(result));
   session.out.flush();
   const int signal = session.signals.received();

@@ -92,6 +92,10 @@ TEST(FieldSelection, RefusesNamesThatAreNotThere) {
   one.first_record = "1;2\n";
   EXPECT_EQ(select_error(plain("a"), one),
             "c.yaml:3:5: x.columns: the header has no column \"a\"; set csv_reader: {delimiter: \";\"}");
+  CsvDialect commas = dialect(1, {"a,b"});
+  commas.delimiter = ';';
+  EXPECT_EQ(select_error(plain("a"), commas),
+            "c.yaml:3:5: x.columns: the header has no column \"a\"; set csv_reader: {delimiter: \",\"}");
 }
 
 TEST(FieldSelection, LeavesNamesOpenWhereThereIsNoRecord) {

@@ -68,7 +68,13 @@ TEST(JsonEventsTest, Done) {
       done_event(result),
       "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"steps\":174,\"rows\":4000,\"epochs\":2,"
       "\"seconds\":1.5,\"last_batch\":21,\"loss\":\"NaN\",\"metrics\":{},\"skipped_steps\":0,\"dropped\":9,\"bad\":3,"
-      "\"weights\":\"abc\"}\n");
+      "\"weights\":\"abc\",\"saved\":null}\n");
+  result.saved = "m.safetensors";
+  EXPECT_TRUE(done_event(result).ends_with(",\"saved\":\"m.safetensors\"}\n")) << done_event(result);
+}
+
+TEST(JsonEventsTest, Log) {
+  EXPECT_EQ(log_event("warning: \"x\""), "{\"v\":1,\"event\":\"log\",\"message\":\"warning: \\\"x\\\"\"}\n");
 }
 
 }  // namespace

@@ -168,6 +168,72 @@ TEST_F(TrainCommandTest, ReaderThatGoesAwayIsNoFailure) {
   EXPECT_EQ(result.err, "");
 }
 
+TEST_F(TrainCommandTest, EventsThatNobodyReadsDoNotCostTheModel) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(
+      trainer_words({"endless.yaml", "--json", "--quiet", "--save", "m.safetensors", "--set", "train.steps=30000"}),
+      {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_out("\"step\":1000,"));
+  command.close_out();
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "warning: nobody reads standard output any more; the training goes on without events\n");
+  EXPECT_TRUE(std::filesystem::exists(folder_.path("m.safetensors")));
+
+  const CommandResult full = run_trainer({"small.yaml", "--json", "--quiet", "--save", "full.safetensors"},
+                                         {.folder = folder_.path(), .environment = {}, .out_file = "/dev/full"});
+  EXPECT_EQ(full.exit_code, 74);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path("full.safetensors")));
+}
+
+TEST_F(TrainCommandTest, AFailureKeepsWhatWasLearned) {
+  folder_.write("part-3.csv", "1,2,0\n3,x,1\n");
+  const CommandResult result = run({"small.yaml", "--save", "m.safetensors"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_NE(result.err.find("the model of step 4 is in m.safetensors.partial\n"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("error: part-3.csv:2:3: "), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("m.safetensors")));
+  EXPECT_EQ(run({"evaluate", "--model", "m.safetensors.partial", "--data", "part-0.csv"}).exit_code, 0);
+  // Nothing was to be kept, or there was nothing yet.
+  std::filesystem::remove(folder_.path("m.safetensors.partial"));
+  EXPECT_EQ(run({"small.yaml"}).exit_code, 65);
+  folder_.write("part-0.csv", "x,2,0\n");
+  EXPECT_EQ(run({"small.yaml", "--save", "m.safetensors"}).exit_code, 65);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("m.safetensors.partial")));
+}
+
+TEST_F(TrainCommandTest, EventsTellTheWarnings) {
+  for (const char* file : {"part-0.csv", "part-1.csv", "part-2.csv", "part-3.csv"}) folder_.write(file, "");
+  const std::vector<nlohmann::json> events = json_lines(run({"small.yaml", "--json", "--quiet"}).out);
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(events[1]["event"], "log");
+  EXPECT_EQ(events[1]["message"], "warning: the data ended before the first batch: nothing was trained");
+  EXPECT_TRUE(events[2]["saved"].is_null());
+}
+
+TEST_F(TrainCommandTest, WarnsOfATrainingWithoutAnEnd) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  const std::string warning = "the data of synthetic never end, and neither does the training";
+  EXPECT_NE(run({"check", "endless.yaml"}).out.find(warning), std::string::npos);
+  EXPECT_EQ(run({"check", "endless.yaml", "--set", "train.steps=5"}).out.find(warning), std::string::npos);
+  EXPECT_EQ(run({"check", "small.yaml"}).out.find("never end"), std::string::npos);
+}
+
+TEST_F(TrainCommandTest, RefusesToSaveWhatCouldNotBeReadAgain) {
+  std::string columns;
+  for (int i = 0; i < 200000; ++i) columns += std::to_string(i % 2) + ",";
+  columns.back() = ']';
+  std::string config = millrace::testing::small_config();
+  const size_t at = config.find("columns: 0-1");
+  config.replace(at, 12, "columns: [" + columns);
+  folder_.write("wide.yaml", config);
+  const CommandResult result = run({"wide.yaml", "--save", "m.safetensors"});
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_NE(result.err.find(" bytes of configuration, with all defaults, at most 1048576 can be read again"),
+            std::string::npos)
+      << result.err;
+}
+
 TEST_F(TrainCommandTest, FullDiskIsAnError) {
   const CommandResult result = run_trainer({"small.yaml", "--json", "--quiet"},
                                            {.folder = folder_.path(), .environment = {}, .out_file = "/dev/full"});
