@@ -24,8 +24,7 @@ ProgressStyle progress_style(const Arguments& arguments) {
   return is_terminal(STDERR_FILENO) && !torn ? ProgressStyle::live : ProgressStyle::lines;
 }
 
-// Writes the events of a training. A failure there does not cost the model: a training that keeps it goes on without a
-// word, another one ends.
+// Writes the events of a training. When that fails, the training ends as by a signal, so that its model is kept.
 class EventWriter {
  public:
   EventWriter(bool json, Trainer& trainer, Output& out) : json_(json), trainer_(trainer), out_(out) {}
@@ -35,10 +34,9 @@ class EventWriter {
     try {
       out_.write(line);
       out_.flush();
-    } catch (const IoError& error) {
+    } catch (const IoError&) {
       failure_ = std::current_exception();
-      if (!trainer_.config().save) return trainer_.stop();
-      write_to_stderr(cat("warning: ", error.what(), "; the training goes on without events\n"));
+      trainer_.stop();
     }
   }
   // Throws the failure that came.

@@ -168,16 +168,15 @@ TEST_F(TrainCommandTest, ReaderThatGoesAwayIsNoFailure) {
   EXPECT_EQ(result.err, "");
 }
 
-TEST_F(TrainCommandTest, EventsThatNobodyReadsDoNotCostTheModel) {
+TEST_F(TrainCommandTest, EventsThatCannotBeWrittenDoNotCostTheModel) {
   folder_.write("endless.yaml", millrace::testing::endless_config());
-  Command command(
-      trainer_words({"endless.yaml", "--json", "--quiet", "--save", "m.safetensors", "--set", "train.steps=30000"}),
-      {.folder = folder_.path()});
+  Command command(trainer_words({"endless.yaml", "--json", "--quiet", "--save", "m.safetensors"}),
+                  {.folder = folder_.path()});
   ASSERT_TRUE(command.wait_for_out("\"step\":1000,"));
   command.close_out();
   const CommandResult result = command.finish();
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, "warning: nobody reads standard output any more; the training goes on without events\n");
+  EXPECT_EQ(result.err, "");
   EXPECT_TRUE(std::filesystem::exists(folder_.path("m.safetensors")));
 
   const CommandResult full = run_trainer({"small.yaml", "--json", "--quiet", "--save", "full.safetensors"},
