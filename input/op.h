@@ -30,6 +30,8 @@ std::string_view to_string(PortType type);
 struct TextFormat {
   virtual ~TextFormat() = default;
   virtual std::string_view name() const = 0;  // "CSV"
+  // Fields of every record where only their positions tell them apart; 0 where they have names, or none was seen.
+  virtual int64_t nameless_fields() const { return 0; }
 
   bool operator==(const TextFormat&) const = default;
 };

@@ -1,5 +1,6 @@
 #include "millrace/trainer/predictor.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -84,6 +85,17 @@ PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog
   return pass_input(pass);
 }
 
+// Columns that are selected by position are others in files with more of them.
+void check_fields(const ModelFile& file, const PredictorArgs& args, const InputGraph& graph) {
+  const TextColumns* text = graph.text_columns();
+  const int64_t trained = saved_nameless_fields(file), given = text != nullptr ? text->format->nameless_fields() : 0;
+  const bool set_anew = std::any_of(args.overrides.begin(), args.overrides.end(),
+                                    [](const std::string& setting) { return setting.starts_with("input"); });
+  if (trained == 0 || given <= trained || set_anew) return;
+  throw DataError(cat("the records have ", given, " fields, those of the training had ", trained),
+                  {graph.files().read.front(), 0, 0}, "say which columns are meant: --set input.decode_csv.fields...");
+}
+
 // Bytes that one batch takes as it is read and as it goes through the model, without what layers need inside.
 size_t batch_bytes(const Model& model, const Port& input) {
   size_t row = add_bytes(input.rows.row_bytes(), sizeof(RowId));
@@ -123,6 +135,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
       context(device, executor) {
   InputGraph graph = build_graph(args, catalog);
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
+  check_fields(file, args, graph);
   build_model(file, graph.output().rows);
   check_bytes(graph, args.max_bytes);
   PipelineOptions options;

@@ -19,6 +19,7 @@ namespace millrace {
 namespace {
 
 constexpr const char* kConfigKey = "config";
+constexpr const char* kFieldsKey = "fields";
 constexpr const char* kOptimizerKey = "optimizer";
 constexpr const char* kStepsKey = "steps";
 constexpr const char* kUpdatesKey = "updates";
@@ -77,6 +78,17 @@ const ModelFile::Entry& find_entry(const ModelFile& file, const Entries& entries
   throw load_error(file, cat("it has no ", name), cat("it has ", near.empty() ? join(names) : near));
 }
 
+uint64_t number_in(const ModelFile& file, const char* key) {
+  const auto found = file.metadata().find(key);
+  const std::string text = found != file.metadata().end() ? found->second : std::string();
+  uint64_t number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || fault != std::errc() || end != text.data() + text.size()) {
+    throw load_error(file, cat("its metadata's ", key, " is ", quote(text), ", expected a number"));
+  }
+  return number;
+}
+
 // The entries of the model's parameters, then of its states.
 std::vector<const ModelFile::Entry*> find_entries(const ModelFile& file, const Model& model) {
   Entries entries = entries_by_name(file);
@@ -105,8 +117,8 @@ std::string weights_hash(Model& model, Context& context) {
   return hash.hex();
 }
 
-void save_model(const std::string& path, Model& model, Context& context, const Spec& config,
-                const OptimizerState* optimizer) {
+void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
+  const OptimizerState* const optimizer = facts.optimizer;
   std::vector<std::vector<float>> values;
   std::vector<NamedTensor> tensors;
   const auto add = [&](std::string name, TensorView view) {
@@ -115,7 +127,9 @@ void save_model(const std::string& path, Model& model, Context& context, const S
   };
   for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i].name, model.parameter(i));
   for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i].name, model.state(i));
-  ModelMetadata metadata = {{kConfigKey, to_yaml(config)}, {"format", "millrace"}, {"version", std::string(version())}};
+  ModelMetadata metadata = {
+      {kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {"version", std::string(version())}};
+  if (facts.nameless_fields > 0) metadata[kFieldsKey] = cat(facts.nameless_fields);
   if (optimizer != nullptr) {
     for (size_t slot = 0; slot < optimizer->slots.size(); ++slot) {
       for (const Parameter& parameter : model.parameters()) {
@@ -150,17 +164,7 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
   if (kind->second != state.kind) {
     throw load_error(file, cat("it holds the state of ", quote(kind->second), ", the optimizer is ", state.kind));
   }
-  const auto count = [&](const char* key) {
-    const auto found = metadata.find(key);
-    const std::string text = found != metadata.end() ? found->second : std::string();
-    uint64_t number = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (text.empty() || fault != std::errc() || end != text.data() + text.size()) {
-      throw load_error(file, cat("its metadata's ", key, " is ", quote(text), ", expected a number"));
-    }
-    return number;
-  };
-  const uint64_t steps = count(kStepsKey), updates = count(kUpdatesKey);
+  const uint64_t steps = number_in(file, kStepsKey), updates = number_in(file, kUpdatesKey);
   const Entries entries = entries_by_name(file);
   std::vector<std::pair<TensorView, const ModelFile::Entry*>> found;
   for (size_t slot = 0; slot < state.slots.size(); ++slot) {
@@ -179,6 +183,11 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
   context.synchronize();
   state.steps = steps;
   state.updates = updates;
+}
+
+int64_t saved_nameless_fields(const ModelFile& file) {
+  const auto found = file.metadata().find(kFieldsKey);
+  return found == file.metadata().end() ? 0 : static_cast<int64_t>(number_in(file, kFieldsKey));
 }
 
 Spec saved_config(const ModelFile& file) {

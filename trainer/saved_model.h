@@ -23,11 +23,17 @@ struct OptimizerState {
   std::vector<TensorView> slots;
 };
 
+// What a model file holds besides the values.
+struct SavedFacts {
+  Spec config;
+  int64_t nameless_fields = 0;  // of the text that the model was trained on (TextFormat)
+  const OptimizerState* optimizer = nullptr;
+};
+
 // Writes parameters, then state, as float32 under their names, then the optimizer's slots, where there are any, as
-// "optimizer/<slot>/<parameter>"; the metadata holds `config` as YAML and the version. The file appears whole or not at
-// all. Throws IoError.
-void save_model(const std::string& path, Model& model, Context& context, const Spec& config,
-                const OptimizerState* optimizer = nullptr);
+// "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version. The file appears whole
+// or not at all. Throws IoError.
+void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts);
 
 // Whether the file holds what load_model() needs for `model`, whose parameters and states may be declared only
 // (ModelArgs::check). Throws DataError as load_model().
@@ -44,5 +50,7 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
 
 // The configuration that was saved with the values. Throws DataError when there is none.
 Spec saved_config(const ModelFile& file);
+// SavedFacts::nameless_fields; 0 where the file does not tell.
+int64_t saved_nameless_fields(const ModelFile& file);
 
 }  // namespace millrace

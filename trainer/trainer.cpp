@@ -231,9 +231,12 @@ void Trainer::Impl::load() {
 }
 
 void Trainer::Impl::save(const std::string& path) {
-  if (!config.save || !config.save->optimizer) return save_model(path, *model, context, kept_config());
   const OptimizerState state = optimizer_state();
-  save_model(path, *model, context, kept_config(), &state);
+  const TextColumns* text = delivery->graph().text_columns();
+  save_model(path, *model, context,
+             {.config = kept_config(),
+              .nameless_fields = text != nullptr ? text->format->nameless_fields() : 0,
+              .optimizer = config.save && config.save->optimizer ? &state : nullptr});
 }
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {

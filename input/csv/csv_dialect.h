@@ -13,6 +13,7 @@ namespace millrace {
 
 struct CsvDialect final : TextFormat {
   std::string_view name() const override { return "CSV"; }
+  int64_t nameless_fields() const override { return header.empty() ? columns : 0; }
 
   char delimiter = ',';
   std::optional<char> quote = '"';

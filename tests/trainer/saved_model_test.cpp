@@ -26,7 +26,7 @@ TEST(SavedModel, HoldsParametersAndConfiguration) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
   Model model = make_model(context);
-  save_model(folder.path("m.safetensors"), model, context, Spec::map().set("seed", 9));
+  save_model(folder.path("m.safetensors"), model, context, {.config = Spec::map().set("seed", 9)});
 
   const ModelFile file = ModelFile::read(folder.path("m.safetensors"));
   ASSERT_EQ(file.entries().size(), 2u);
@@ -78,7 +78,7 @@ class SavedModelTest : public testing::Test {
 
   std::string save(Model& model) {
     const std::string path = folder_.path("m.safetensors");
-    save_model(path, model, context_, parse_yaml("seed: 5\nmodel: [keeper]\n", "f"));
+    save_model(path, model, context_, {.config = parse_yaml("seed: 5\nmodel: [keeper]\n", "f")});
     return path;
   }
 
@@ -105,7 +105,7 @@ class SlotsTest : public SavedModelTest {
   std::string save_all() {
     const std::string path = folder_.path("m.safetensors");
     const OptimizerState saved = state(blocks_);
-    save_model(path, model_, context_, parse_yaml("seed: 5\n", "f"), &saved);
+    save_model(path, model_, context_, {.config = parse_yaml("seed: 5\n", "f"), .optimizer = &saved});
     return path;
   }
   std::string load_error(const std::string& path, OptimizerState to) {
