@@ -99,6 +99,7 @@ struct BackwardArgs {
 class LayerPlan {
  public:
   virtual ~LayerPlan() = default;
+  // Neither is less for more rows; and either is 0 for every number of rows or for none.
   virtual size_t saved_bytes() const { return 0; }
   virtual size_t scratch_bytes() const { return 0; }
   // Whether backward reads its inputs or its output; what is not read is not kept.

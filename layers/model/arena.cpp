@@ -1,44 +1,61 @@
 #include "millrace/layers/model/arena.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "millrace/core/tensor.h"
 
 namespace millrace {
 
-size_t Arena::add(size_t bytes, int first, int last) {
-  values_.push_back({multiply_bytes(ceil_div(bytes, kRowAlignment), kRowAlignment), first, last, 0});
+size_t Arena::add(const ArenaValue& value) {
+  values_.push_back({value});
+  values_.back().bytes = multiply_bytes(ceil_div(value.bytes, kRowAlignment), kRowAlignment);
   return values_.size() - 1;
 }
 
 void Arena::place(bool share) {
-  std::vector<size_t> order(values_.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values_[a].bytes > values_[b].bytes; });
-  std::vector<size_t> placed;
+  share_ = share;
   bytes_ = 0;
-  for (const size_t index : order) {
+  std::vector<const Value*> below;
+  for (const size_t index : bottom_up()) {
     Value& value = values_[index];
-    value.offset = share ? lowest_free(value, placed) : bytes_;
+    value.offset = 0;
+    for (const Value* other : below) {
+      if (meet(value, *other)) value.offset = std::max(value.offset, other->offset + other->bytes);
+    }
     bytes_ = std::max(bytes_, add_bytes(value.offset, value.bytes));
-    placed.push_back(index);
+    below.push_back(&value);
   }
 }
 
-size_t Arena::lowest_free(const Value& value, const std::vector<size_t>& placed) const {
-  std::vector<const Value*> neighbours;
-  for (const size_t index : placed) {
-    const Value& other = values_[index];
-    if (other.first <= value.last && value.first <= other.last) neighbours.push_back(&other);
+// The values, each behind all that it lies above.
+std::vector<size_t> Arena::bottom_up() const {
+  const auto life = [&](size_t index) { return values_[index].last - values_[index].first; };
+  std::vector<size_t> order;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (values_[i].bytes > 0) order.push_back(i);
   }
-  std::sort(neighbours.begin(), neighbours.end(), [](const Value* a, const Value* b) { return a->offset < b->offset; });
-  size_t offset = 0;
-  for (const Value* other : neighbours) {
-    if (add_bytes(offset, value.bytes) <= other->offset) break;
-    offset = std::max(offset, other->offset + other->bytes);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return life(a) > life(b); });
+  std::vector<size_t> heights(values_.size()), placed;
+  for (const size_t index : order) {
+    heights[index] = lowest_room(index, placed, heights);
+    placed.push_back(index);
   }
-  return offset;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return heights[a] < heights[b]; });
+  return order;
+}
+
+size_t Arena::lowest_room(size_t index, const std::vector<size_t>& placed, const std::vector<size_t>& heights) const {
+  std::vector<size_t> neighbours;
+  for (const size_t other : placed) {
+    if (meet(values_[index], values_[other])) neighbours.push_back(other);
+  }
+  std::sort(neighbours.begin(), neighbours.end(), [&](size_t a, size_t b) { return heights[a] < heights[b]; });
+  size_t height = 0;
+  for (const size_t other : neighbours) {
+    if (add_bytes(height, values_[index].weight) <= heights[other]) break;
+    height = std::max(height, add_bytes(heights[other], values_[other].weight));
+  }
+  return height;
 }
 
 }  // namespace millrace

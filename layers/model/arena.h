@@ -1,5 +1,8 @@
 // Arena: places in one block of memory for values whose lifetimes are known; values that never live together may share.
 //
+// Which of two values that meet lies above the other goes by lifetimes and weights alone. So bytes() is the height of
+// the highest pile, and never grows where values shrink: what needs the same values for fewer rows needs no more.
+//
 // A value; used by one thread. It only computes offsets: the memory belongs to who allocates bytes().
 #pragma once
 
@@ -8,14 +11,20 @@
 
 namespace millrace {
 
+struct ArenaValue {
+  size_t bytes = 0;         // 0: it takes no part
+  size_t weight = 0;        // about its size beside the others', whatever the number of rows: as the bytes of one
+  int first = 0, last = 0;  // when it lives, both included
+};
+
 class Arena {
  public:
-  // A value of `bytes` that lives from time `first` to time `last`, both included. Returns its number. Zero bytes are
-  // fine. Throws ShapeError when they cannot be counted. REQUIRES: first <= last, before place().
-  size_t add(size_t bytes, int first, int last);
-  // Decides where everything lies: large values first, each at the lowest place that is free for its whole life, so the
-  // result depends on the calls of add() alone. With `share` false every value has memory of its own. Throws ShapeError
-  // when the bytes of all cannot be counted.
+  // Returns the value's number. Throws ShapeError when its bytes cannot be counted.
+  // REQUIRES: value.first <= value.last, before place().
+  size_t add(const ArenaValue& value);
+  // Decides where everything lies: what lives longest first, each as low as there is room for its weight during its
+  // whole life; then all sink to the values below them. With `share` false every value has memory of its own. Throws
+  // ShapeError when the bytes of all cannot be counted.
   void place(bool share = true);
 
   // REQUIRES: place() was called. Offsets are multiples of 64.
@@ -23,15 +32,16 @@ class Arena {
   size_t bytes() const { return bytes_; }
 
  private:
-  struct Value {
-    size_t bytes = 0;  // rounded up to 64
-    int first = 0, last = 0;
+  struct Value : ArenaValue {  // its bytes are rounded up to 64
     size_t offset = 0;
   };
 
-  size_t lowest_free(const Value& value, const std::vector<size_t>& placed) const;
+  bool meet(const Value& a, const Value& b) const { return !share_ || (a.first <= b.last && b.first <= a.last); }
+  std::vector<size_t> bottom_up() const;
+  size_t lowest_room(size_t index, const std::vector<size_t>& placed, const std::vector<size_t>& heights) const;
 
   std::vector<Value> values_;
+  bool share_ = true;
   size_t bytes_ = 0;
 };
 

@@ -159,13 +159,17 @@ class Planner {
     if (planned.keeps_output) output_end = std::max(output_end, back);
 
     const size_t bytes = planned.output.bytes();
+    // What a layer keeps and its scratch mostly hold a value for each of the output's.
+    const auto add = [&](size_t size, int first, int end) {
+      return arena.add({.bytes = size, .weight = planned.output.row_bytes(), .first = first, .last = end});
+    };
     Places places;
-    places.output = arena.add(bytes, now, output_end);
-    places.saved = arena.add(planned.plan->saved_bytes(), now, planned.trained ? back : now);
-    places.forward_scratch = arena.add(planned.plan->scratch_bytes(), now, now);
+    places.output = add(bytes, now, output_end);
+    places.saved = add(planned.plan->saved_bytes(), now, planned.trained ? back : now);
+    places.forward_scratch = add(planned.plan->scratch_bytes(), now, now);
     if (!keeps_gradient(index)) return places;
-    places.backward_scratch = arena.add(planned.plan->scratch_bytes(), back, back);
-    places.output_gradient = arena.add(bytes, gradient_begin, back);
+    places.backward_scratch = add(planned.plan->scratch_bytes(), back, back);
+    places.output_gradient = add(bytes, gradient_begin, back);
     return places;
   }
 

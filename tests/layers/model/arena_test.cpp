@@ -11,9 +11,14 @@
 namespace millrace {
 namespace {
 
+// A value that weighs what it takes.
+ArenaValue sized(size_t bytes, int first, int last) {
+  return {.bytes = bytes, .weight = bytes, .first = first, .last = last};
+}
+
 TEST(Arena, SharesMemoryOfValuesThatNeverMeet) {
   Arena arena;
-  const size_t a = arena.add(100, 0, 1), b = arena.add(128, 2, 3), c = arena.add(64, 1, 2);
+  const size_t a = arena.add(sized(100, 0, 1)), b = arena.add(sized(128, 2, 3)), c = arena.add(sized(64, 1, 2));
   arena.place();
   EXPECT_EQ(arena.offset(a), 0U);
   EXPECT_EQ(arena.offset(b), 0U);
@@ -23,25 +28,25 @@ TEST(Arena, SharesMemoryOfValuesThatNeverMeet) {
 
 TEST(Arena, ValuesMeetAtACommonEnd) {
   Arena arena;
-  arena.add(64, 0, 1);
-  arena.add(64, 1, 2);
+  arena.add(sized(64, 0, 1));
+  arena.add(sized(64, 1, 2));
   arena.place();
   EXPECT_EQ(arena.bytes(), 128U);
 }
 
 TEST(Arena, SeparatesAllWhenAsked) {
   Arena arena;
-  arena.add(64, 0, 0);
-  arena.add(64, 1, 1);
-  arena.add(64, 2, 2);
+  arena.add(sized(64, 0, 0));
+  arena.add(sized(64, 1, 1));
+  arena.add({.bytes = 64, .first = 2, .last = 2});
   arena.place(false);
   EXPECT_EQ(arena.bytes(), 192U);
 }
 
 TEST(Arena, FillsGaps) {
   Arena arena;
-  const size_t low = arena.add(256, 0, 9), middle = arena.add(192, 0, 3), high = arena.add(128, 0, 9);
-  const size_t late = arena.add(64, 4, 9);
+  const size_t low = arena.add(sized(256, 0, 9)), middle = arena.add(sized(192, 0, 4));
+  const size_t high = arena.add(sized(128, 2, 6)), late = arena.add(sized(64, 5, 7));
   arena.place();
   EXPECT_EQ(arena.offset(low), 0U);
   EXPECT_EQ(arena.offset(middle), 256U);
@@ -50,12 +55,32 @@ TEST(Arena, FillsGaps) {
   EXPECT_EQ(arena.bytes(), 576U);
 }
 
+TEST(Arena, ClosesGapsThatOnlyWeightsHave) {
+  Arena arena;
+  arena.add({.bytes = 640, .weight = 3, .first = 0, .last = 9});
+  const size_t light = arena.add({.bytes = 128, .weight = 200, .first = 0, .last = 3});
+  arena.add({.bytes = 0, .weight = 100, .first = 0, .last = 3});
+  const size_t above = arena.add({.bytes = 64, .weight = 1, .first = 3, .last = 4});
+  arena.place();
+  EXPECT_EQ(arena.offset(light), 640U);
+  EXPECT_EQ(arena.offset(above), 768U);
+  EXPECT_EQ(arena.bytes(), 832U);
+}
+
+TEST(Arena, WhatHasNoWeightIsKeptApartToo) {
+  Arena arena;
+  const size_t a = arena.add({.bytes = 64, .first = 0, .last = 2}), b = arena.add({.bytes = 64, .first = 1, .last = 2});
+  arena.place();
+  EXPECT_EQ(arena.offset(a), 0U);
+  EXPECT_EQ(arena.offset(b), 64U);
+}
+
 TEST(Arena, MayBeEmpty) {
   Arena arena;
   arena.place();
   EXPECT_EQ(arena.bytes(), 0U);
   Arena nothing;
-  const size_t value = nothing.add(0, 0, 5);
+  const size_t value = nothing.add(sized(0, 0, 5));
   nothing.place();
   EXPECT_EQ(nothing.offset(value), 0U);
   EXPECT_EQ(nothing.bytes(), 0U);
@@ -64,10 +89,10 @@ TEST(Arena, MayBeEmpty) {
 TEST(Arena, RefusesWhatItCannotCount) {
   constexpr size_t most = std::numeric_limits<size_t>::max();
   Arena arena;
-  EXPECT_THROW(arena.add(most, 0, 0), ShapeError);
-  arena.add(most / 2, 0, 0);
-  arena.add(most / 2, 0, 0);
-  arena.add(64, 0, 0);
+  EXPECT_THROW(arena.add(sized(most, 0, 0)), ShapeError);
+  arena.add(sized(most / 2, 0, 0));
+  arena.add(sized(most / 2, 0, 0));
+  arena.add(sized(64, 0, 0));
   EXPECT_THROW(arena.place(), ShapeError);
   EXPECT_THROW(arena.place(false), ShapeError);
 }
@@ -87,7 +112,7 @@ TEST(Arena, KeepsApartWhatLivesTogether) {
       const size_t bytes = philox64(round, 2, i) % 1000;
       const int first = static_cast<int>(philox64(round, 3, i) % 20);
       const int last = first + static_cast<int>(philox64(round, 4, i) % 10);
-      values.push_back({bytes, arena.add(bytes, first, last), first, last});
+      values.push_back({bytes, arena.add({bytes, philox64(round, 5, i) % 4, first, last}), first, last});
       sum += (bytes + 63) / 64 * 64;
     }
     arena.place();
@@ -108,6 +133,25 @@ TEST(Arena, KeepsApartWhatLivesTogether) {
     }
     EXPECT_LE(arena.bytes(), sum);
     EXPECT_GE(arena.bytes(), live);
+  }
+}
+
+// Whatever the sizes, as long as more rows take no less.
+TEST(Arena, IsNoLargerForFewerRows) {
+  for (uint64_t round = 0; round < 100; ++round) {
+    const auto draw = [&](uint64_t stream, uint64_t i, uint64_t below) { return philox64(round, stream, i) % below; };
+    size_t fewer = 0;
+    for (uint64_t rows = 1; rows <= 70; ++rows) {
+      Arena arena;
+      for (uint64_t i = 0; i < 20; ++i) {
+        const int first = static_cast<int>(draw(1, i, 20)), last = first + static_cast<int>(draw(2, i, 10));
+        const size_t bytes = 1 + draw(3, i, 200) + draw(4, i, 500) * (rows / (1 + draw(5, i, 30)));
+        arena.add({.bytes = bytes, .weight = draw(6, i, 5), .first = first, .last = last});
+      }
+      arena.place();
+      ASSERT_GE(arena.bytes(), fewer) << "round " << round << ", " << rows << " rows";
+      fewer = arena.bytes();
+    }
   }
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "millrace/core/random.h"
 #include "tests/layers/follow_layer.h"
 #include "tests/layers/lookup_layer.h"
 #include "tests/layers/model/build_model.h"
@@ -163,6 +166,96 @@ TEST_F(PlannerTest, PassesNoGradientThroughWholeNumbers) {
     EXPECT_STREQ(
         error.what(),
         "layer rank: its output is int32 (3), and no gradient passes whole numbers to the parameters before it");
+  }
+}
+
+// A layer whose values have any sizes: it says what it needs, and never runs.
+class Sized final : public Layer {
+ public:
+  struct Options {
+    int64_t units = 1, saved = 0, saved_rows = 1, scratch = 0, scratch_rows = 1;
+    bool parameter = false, reads_inputs = false, reads_output = false;
+    void declare(OptionReader& o) {
+      o.optional("units", units, "values of the output");
+      o.optional("saved", saved, "bytes that it keeps for each saved_rows rows");
+      o.optional("saved_rows", saved_rows, "see saved");
+      o.optional("scratch", scratch, "bytes of scratch for each scratch_rows rows");
+      o.optional("scratch_rows", scratch_rows, "see scratch");
+      o.optional("parameter", parameter, "whether it is trained");
+      o.optional("reads_inputs", reads_inputs, "whether backward reads its inputs");
+      o.optional("reads_output", reads_output, "whether backward reads its output");
+    }
+  };
+  static constexpr std::string_view kDoc = "needs memory";
+  explicit Sized(const Options& options) : options_(options) {}
+
+  int max_inputs() const override { return -1; }
+  TensorSpec build(std::span<const TensorSpec>, ParamBuilder& params) override {
+    if (options_.parameter) params.parameter("weight", {1}, {});
+    return {Shape{options_.units}, params.dtype()};
+  }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
+    return std::make_unique<Plan>(options_, args.output.rows());
+  }
+
+ private:
+  class Plan final : public LayerPlan {
+   public:
+    Plan(const Options& options, int64_t rows) : options_(options), rows_(rows) {}
+    size_t saved_bytes() const override { return bytes_of(options_.saved, options_.saved_rows); }
+    size_t scratch_bytes() const override { return bytes_of(options_.scratch, options_.scratch_rows); }
+    bool backward_reads_inputs() const override { return options_.reads_inputs; }
+    bool backward_reads_output() const override { return options_.reads_output; }
+    void forward(Context&, const ForwardArgs&) override {}
+    void backward(Context&, const BackwardArgs&) override {}
+
+   private:
+    size_t bytes_of(int64_t bytes, int64_t rows) const { return static_cast<size_t>(bytes * ceil_div(rows_, rows)); }
+
+    Options options_;
+    int64_t rows_;
+  };
+
+  Options options_;
+};
+
+// A graph of Sized layers, each of which reads the one before it, and half of them one of the last three as well.
+std::vector<LayerLine> drawn_graph(uint64_t number) {
+  uint64_t draws = 0;
+  const auto draw = [&](int64_t below) { return static_cast<int64_t>(philox64(number, 1, draws++) % uint64_t(below)); };
+  const int64_t layers = 2 + draw(12);
+  std::vector<LayerLine> lines;
+  for (int64_t i = 0; i < layers; ++i) {
+    LayerLine line{.kind = "sized", .name = cat('l', i)};
+    if (i > 0) line.from.push_back(cat('l', i - 1));
+    if (i > 0 && draw(2) == 1) line.from.push_back(cat('l', i - 1 - draw(std::min<int64_t>(i, 3))));
+    line.options.set("units", 1 + draw(200)).set("saved", draw(2) * draw(900)).set("saved_rows", 1 + draw(9));
+    line.options.set("scratch", draw(2) * draw(9000)).set("scratch_rows", 1 + draw(70)).set("parameter", draw(3) > 0);
+    line.options.set("reads_inputs", draw(2) == 1).set("reads_output", draw(2) == 1);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+TEST_F(PlannerTest, TakesNoMoreMemoryForFewerRows) {
+  LayerCatalog catalog = LayerCatalog::builtin();
+  catalog.layers.add<Sized>("sized");
+  std::vector<std::vector<LayerLine>> graphs = {{{.kind = "dense", .options = dense_units(64, "relu")},
+                                                 {.kind = "scale"},
+                                                 {.kind = "dense", .options = dense_units(96, "gelu")},
+                                                 {.kind = "gelu"}}};
+  for (uint64_t number = 0; number < 40; ++number) graphs.push_back(drawn_graph(number));
+  for (size_t number = 0; number < graphs.size(); ++number) {
+    Model model = build_model(context_, graphs[number], features(Shape{3}), DType::f32, 23, catalog);
+    for (const Mode mode : {Mode::train, Mode::predict}) {
+      size_t fewer = 0;
+      for (int64_t rows = 1; rows <= 70; ++rows) {
+        const TensorView field(nullptr, DType::f32, Shape{rows, 3}, 64);
+        const size_t bytes = plan_model(model, context_, {.inputs = {&field, 1}, .mode = mode}).memory.bytes();
+        ASSERT_GE(bytes, fewer) << "graph " << number << ", " << rows << " rows";
+        fewer = bytes;
+      }
+    }
   }
 }
 
