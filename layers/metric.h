@@ -62,6 +62,8 @@ class Metric {
   // Throws ShapeError when args.label is of a dtype that check() refuses.
   virtual std::unique_ptr<MetricPlan> plan(Context& context, const MetricPlanArgs& args) const = 0;
   virtual std::unique_ptr<MetricAccumulator> accumulator() const = 0;
+  // Whether less of it is better, as of an error, or more, as of a share of right rows: what makes a model the best.
+  virtual bool less_is_better() const = 0;
 };
 
 using MetricRegistry = Registry<Metric>;

@@ -179,10 +179,8 @@ void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Confi
 
 void read_validation(const Spec& written, Config& config) {
   if (written.is_null()) return;
-  std::vector<std::string> metrics;
-  for (const NamedMetric& metric : config.metrics) metrics.push_back(metric.name);
   Spec resolved;
-  config.validation = read_validation(written, metrics, resolved);
+  config.validation = read_validation(written, config.metrics, resolved);
   config.resolved.set("validation", std::move(resolved));
 }
 

@@ -1,27 +1,13 @@
 #include "millrace/trainer/validation.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "millrace/core/text.h"
 #include "millrace/trainer/config_nodes.h"
 
 namespace millrace {
 
-namespace {
-
-// The kind of a metric by its name: "mse" of "mse_2".
-std::string_view kind_of(std::string_view name) {
-  const size_t end = name.find_last_not_of("0123456789");
-  const bool numbered = end != name.npos && end > 0 && end + 1 < name.size() && name[end] == '_';
-  return numbered ? name.substr(0, end) : name;
-}
-
-}  // namespace
-
 void KeepBestOptions::declare(OptionReader& o) {
   o.optional("metric", metric, "loss, or the name of a metric: what decides which model is the best");
-  o.optional("mode", mode, "whether less or more of it is better; auto goes by its name");
+  o.optional("mode", mode, "whether less or more of it is better; auto asks the metric");
 }
 
 void ValidationOptions::declare(OptionReader& o) {
@@ -35,23 +21,26 @@ void ValidationOptions::declare(OptionReader& o) {
 
 bool ValidationOptions::more_is_better() const {
   const BestMode mode = keep_best ? keep_best->mode : BestMode::automatic;
-  if (mode != BestMode::automatic) return mode == BestMode::max;
-  static constexpr std::string_view kLessIsBetter[] = {"loss", "mse", "rmse", "mae"};
-  const std::string name = watched();
-  return std::find(std::begin(kLessIsBetter), std::end(kLessIsBetter), kind_of(name)) == std::end(kLessIsBetter);
+  return mode == BestMode::automatic ? !watches_less : mode == BestMode::max;
 }
 
-ValidationOptions read_validation(const Spec& node, const std::vector<std::string>& metrics, Spec& resolved) {
-  const auto options = read_options<ValidationOptions>(node, &resolved);
+ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetric>& metrics, Spec& resolved) {
+  auto options = read_options<ValidationOptions>(node, &resolved);
   if (options.input.is_null() == !options.files) {
     throw node.error("expected either files or input", "for example validation: {files: \"held-out/*.csv\"}");
   }
   if (!options.files && options.input.items().empty())
     throw options.input.error("expected at least one item, got an empty list");
   const std::string watched = options.watched();
-  if (watched == "loss" || std::find(metrics.begin(), metrics.end(), watched) != metrics.end()) return options;
+  if (watched == "loss") return options;
   std::vector<std::string> known = {"loss"};
-  known.insert(known.end(), metrics.begin(), metrics.end());
+  for (const NamedMetric& metric : metrics) {
+    if (metric.name == watched) {
+      options.watches_less = metric.metric->less_is_better();
+      return options;
+    }
+    known.push_back(metric.name);
+  }
   const std::string near = nearest(watched, known);
   throw node.find("keep_best")
       ->find("metric")

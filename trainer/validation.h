@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millrace/core/options.h"
+#include "millrace/trainer/scores.h"
 
 namespace millrace {
 
@@ -39,12 +40,13 @@ struct ValidationOptions {
 
   // What decides which validation is the best: that of keep_best, else the loss.
   std::string watched() const { return keep_best ? keep_best->metric : "loss"; }
-  // Whether more of it is better. auto goes by the name of its kind: less is better of loss, mse, rmse and mae, more of
-  // anything else.
+  // Whether more of it is better: as keep_best says; auto asks the metric, and less of the loss is better.
   bool more_is_better() const;
+
+  bool watches_less = true;  // what Metric::less_is_better() says of it: for more_is_better(), set by read_validation()
 };
 
-// `metrics` are the names of the configuration's; `resolved` receives every option. Throws ConfigError.
-ValidationOptions read_validation(const Spec& node, const std::vector<std::string>& metrics, Spec& resolved);
+// `metrics` are the configuration's; `resolved` receives every option. Throws ConfigError.
+ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetric>& metrics, Spec& resolved);
 
 }  // namespace millrace

@@ -80,6 +80,7 @@ class Accuracy final : public Metric {
     return std::make_unique<AccuracyPlan>(args);
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
+  bool less_is_better() const override { return false; }
 };
 
 }  // namespace

@@ -180,6 +180,8 @@ class Auc final : public Metric {
 
   explicit Auc(const Options&) {}
 
+  bool less_is_better() const override { return false; }
+
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     require_float(prediction);
     if (prediction.shape == Shape{1} && label.shape.elements() == 1 && is_label_dtype(label.dtype)) return;

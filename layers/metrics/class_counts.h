@@ -178,6 +178,7 @@ class ClassCountsMetric : public Metric {
   std::unique_ptr<MetricAccumulator> accumulator() const final {
     return std::make_unique<ClassCountsAccumulator>(score_);
   }
+  bool less_is_better() const final { return false; }
 
  protected:
   // `kind` names the metric in messages; a literal. `score` is that of one class, 0 for one that does not occur.

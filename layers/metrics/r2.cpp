@@ -154,6 +154,7 @@ class R2 final : public Metric {
     return std::make_unique<R2Plan>(args);
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<R2Accumulator>(); }
+  bool less_is_better() const override { return false; }
 };
 
 }  // namespace

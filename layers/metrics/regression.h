@@ -79,6 +79,7 @@ class MeanError : public Metric {
     return std::make_unique<MeanErrorPlan<F>>(args);
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
+  bool less_is_better() const final { return true; }
 
  protected:
   // `kind` names the metric in messages; a literal.

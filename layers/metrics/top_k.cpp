@@ -80,6 +80,7 @@ class TopK final : public Metric {
     return std::make_unique<TopKPlan>(args, k_);
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
+  bool less_is_better() const override { return false; }
 
  private:
   int64_t k_;

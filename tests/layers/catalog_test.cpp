@@ -23,6 +23,15 @@ TEST(LayerCatalog, HoldsWhatTheFoldersHold) {
   EXPECT_TRUE(catalog.optimizers.entries().contains("sgd"));
 }
 
+TEST(LayerCatalog, LessIsBetterOfErrorsAlone) {
+  const LayerCatalog catalog = LayerCatalog::builtin();
+  std::vector<std::string> errors;
+  for (const auto& [kind, entry] : catalog.metrics.entries()) {
+    if (entry.make(Spec::map(), nullptr)->less_is_better()) errors.push_back(kind);
+  }
+  EXPECT_EQ(errors, (std::vector<std::string>{"mae", "mse", "rmse"}));
+}
+
 TEST(LayerCatalog, DescribesEveryKind) {
   const LayerCatalog catalog = LayerCatalog::builtin();
   for (const auto& [kind, entry] : catalog.layers.entries()) EXPECT_FALSE(entry.doc.empty()) << kind;

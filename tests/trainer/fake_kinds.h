@@ -62,6 +62,7 @@ struct FakeMetric final : Metric {
   void check(const TensorSpec&, const TensorSpec&) const override {}
   std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs&) const override { return nullptr; }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return nullptr; }
+  bool less_is_better() const override { return false; }
 };
 
 struct FakeSgd final : Optimizer {

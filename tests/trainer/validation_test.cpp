@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "millrace/layers/catalog.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
 #include "tests/support/temp_folder.h"
@@ -9,13 +10,20 @@
 namespace millrace {
 namespace {
 
-const std::vector<std::string> kMetrics = {"accuracy", "mae_2"};
+std::vector<NamedMetric> make_metrics(const std::vector<std::pair<std::string, std::string>>& names_and_kinds) {
+  std::vector<NamedMetric> metrics;
+  for (const auto& [name, kind] : names_and_kinds) {
+    metrics.push_back({name, LayerCatalog::builtin().metrics.make({kind, Spec::map()}, Spec::map())});
+  }
+  return metrics;
+}
 
 ValidationOptions read(const std::string& text, Spec* resolved = nullptr) {
   Spec ignored;
   Spec node = parse_yaml(text, "f.yaml");
   node.set_path("validation");
-  return read_validation(node, kMetrics, resolved != nullptr ? *resolved : ignored);
+  const auto metrics = make_metrics({{"accuracy", "accuracy"}, {"mae_2", "mae"}});
+  return read_validation(node, metrics, resolved != nullptr ? *resolved : ignored);
 }
 std::string rejects(const std::string& text) {
   return error_of<ConfigError>([&] { read(text); });
@@ -45,25 +53,29 @@ TEST(Validation, ReadsEveryKey) {
   EXPECT_EQ(to_yaml((read(text, &resolved), resolved)), text);
 }
 
-TEST(Validation, WhatIsBetterGoesByTheName) {
+TEST(Validation, WhatIsBetterGoesByTheMetric) {
   const auto more_is_better = [](const std::string& keep_best) {
     return read("input: [a]\nkeep_best: " + keep_best + "\n").more_is_better();
   };
   EXPECT_FALSE(more_is_better("{}"));
   EXPECT_FALSE(more_is_better("{metric: loss}"));
+  EXPECT_FALSE(more_is_better("{mode: min}"));
+  EXPECT_TRUE(more_is_better("{mode: max}"));
   EXPECT_TRUE(more_is_better("{metric: accuracy}"));
+  EXPECT_FALSE(more_is_better("{metric: accuracy, mode: min}"));
   EXPECT_FALSE(more_is_better("{metric: mae_2}"));
   EXPECT_TRUE(more_is_better("{metric: mae_2, mode: max}"));
-  for (const char* name : {"mse", "rmse", "mae", "rmse_3"}) {
-    ValidationOptions options;
-    options.keep_best = KeepBestOptions{.metric = name};
-    EXPECT_FALSE(options.more_is_better()) << name;
-  }
-  for (const char* name : {"auc", "r2", "r2_2", "top_5", "mse_"}) {
-    ValidationOptions options;
-    options.keep_best = KeepBestOptions{.metric = name};
-    EXPECT_TRUE(options.more_is_better()) << name;
-  }
+}
+
+TEST(Validation, ANameSaysNothingOfWhatIsBetter) {
+  const auto metrics = make_metrics({{"regret", "mae"}, {"mse", "r2"}});
+  Spec resolved;
+  const auto more_is_better = [&](const char* metric) {
+    const Spec node = Spec::map().set("files", "x").set("keep_best", Spec::map().set("metric", metric));
+    return read_validation(node, metrics, resolved).more_is_better();
+  };
+  EXPECT_FALSE(more_is_better("regret"));
+  EXPECT_TRUE(more_is_better("mse"));
 }
 
 TEST(Validation, RejectsWhatMakesNoSense) {
