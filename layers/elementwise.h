@@ -143,6 +143,13 @@ struct Identity {
   }
 };
 
+struct Product {
+  template <class T>
+  MILLRACE_HD T operator()(T a, T b) const {
+    return a * b;
+  }
+};
+
 // out = x, or as the Destination says. `Out` is a TensorView or a Destination.
 template <class Out>
 void copy_elements(Context& context, const ConstTensorView& x, const Out& out) {

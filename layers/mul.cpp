@@ -5,13 +5,6 @@
 namespace millrace {
 namespace {
 
-struct Product {
-  template <class T>
-  MILLRACE_HD T operator()(T a, T b) const {
-    return a * b;
-  }
-};
-
 // The gradient of an input is the output's times all other inputs: multiplied anew, as dividing the output by the input
 // fails at 0.
 class MulPlan final : public LayerPlan {

@@ -24,13 +24,6 @@ struct ScaleRun {
   }
 };
 
-struct Product {
-  template <class T>
-  MILLRACE_HD T operator()(T a, T b) const {
-    return a * b;
-  }
-};
-
 // x, y are (B, .., n), weight and bias (n): dx = weight dy, dweight = the sums of x dy, dbias = the sums of dy.
 class ScalePlan final : public LayerPlan {
  public:

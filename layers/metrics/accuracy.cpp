@@ -1,42 +1,18 @@
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
 
 namespace millrace {
 namespace {
 
-// A row is right where the logit's sign is that of the label. NaN has none.
 template <class T, class Label>
-struct BinaryHit {
-  const T* logit;
-  const Label* label;
-  int64_t logit_stride, label_stride;
+struct Hit {
+  ClassRows<T, Label> rows;
   RowWeight weight;
   double* correct;
   MILLRACE_HD void operator()(int64_t row) const {
-    const T z = logit[row * logit_stride];
-    const bool wanted = says_yes(label[row * label_stride]);
-    const bool right = wanted ? z > T(0) : z <= T(0);
-    correct[row] = right ? weight(row) : 0.0;
-  }
-};
-
-// A row is right where the largest logit, the first of equal ones, is the label's. Next to NaN none is the largest.
-template <class T, class Label>
-struct ClassHit {
-  const T* logits;
-  const Label* label;
-  int64_t logit_stride, label_stride, classes;
-  RowWeight weight;
-  double* correct;
-  MILLRACE_HD void operator()(int64_t row) const {
-    const T* const x = logits + row * logit_stride;
-    const auto wanted = static_cast<int64_t>(label[row * label_stride]);
-    bool right = wanted >= 0 && wanted < classes;
-    const T best = right ? x[wanted] : T(0);
-    for (int64_t i = 0; i < classes; ++i) right = right && (i < wanted ? x[i] < best : x[i] <= best);
-    correct[row] = right ? weight(row) : 0.0;
+    const int64_t said = rows.predicted(row);
+    correct[row] = said >= 0 && said == rows.labelled(row) ? weight(row) : 0.0;
   }
 };
 
@@ -48,19 +24,10 @@ class AccuracyPlan final : public RowMeanPlan {
 
  private:
   void write(Context& context, const MetricArgs& args, const RowWeight& weight, double* hits) const override {
-    const ConstTensorView &x = args.prediction, &label = args.label;
-    dispatch_float(x.dtype(), [&]<class T>() {
-      dispatch_label(label.dtype(), [&]<class Label>() {
-        if (x.columns() == 1) {
-          for_each_index(context, batch(),
-                         BinaryHit<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), weight, hits});
-        } else {
-          for_each_index(
-              context, batch(),
-              ClassHit<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), x.columns(), weight, hits});
-        }
-      });
-    });
+    for_each_class_row(context, args.prediction, args.label,
+                       [&]<class T, class Label>(const ClassRows<T, Label>& rows) {
+                         return Hit<T, Label>{rows, weight, hits};
+                       });
   }
 };
 

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "millrace/core/kernels/reduce.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/for_each_row.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
@@ -41,29 +40,10 @@ struct RowClass {
 
 template <class T, class Label>
 struct FindClass {
-  const T* logits;
-  const Label* label;
-  int64_t logit_stride, label_stride, columns;
+  ClassRows<T, Label> rows;
   RowWeight weight;
   RowClass* out;
-
-  MILLRACE_HD void operator()(int64_t row) const {
-    const T* const x = logits + row * logit_stride;
-    const Label y = label[row * label_stride];
-    out[row] = columns == 1 ? RowClass{sign_of(*x), says_yes(y) ? 1 : 0, weight(row)}
-                            : RowClass{largest_of(x), static_cast<int64_t>(y), weight(row)};
-  }
-
-  MILLRACE_HD static int64_t sign_of(T z) { return z > T(0) ? 1 : (z <= T(0) ? 0 : -1); }
-  MILLRACE_HD int64_t largest_of(const T* x) const {
-    int64_t best = 0;
-    bool ordered = true;
-    for (int64_t i = 0; i < columns; ++i) {
-      best = x[i] > x[best] ? i : best;
-      ordered = ordered && x[i] == x[i];
-    }
-    return ordered ? best : -1;
-  }
+  MILLRACE_HD void operator()(int64_t row) const { out[row] = {rows.predicted(row), rows.labelled(row), weight(row)}; }
 };
 
 // Index i is column i % columns of the counts of a block of rows: one of the three counts of a class, or, the last
@@ -107,18 +87,14 @@ class ClassCountsPlan final : public MetricPlan {
   size_t scratch_bytes() const override { return sums_at_ + column_sum_scratch(blocks_); }
 
   void run(Context& context, const MetricArgs& args) override {
-    const ConstTensorView &x = args.prediction, &label = args.label;
     auto* const scratch = static_cast<std::byte*>(args.scratch);
     auto* const rows = reinterpret_cast<RowClass*>(scratch);
     auto* const blocks = reinterpret_cast<double*>(scratch + blocks_at_);
     const RowWeight weight{weighted_ ? args.weight.as<float>() : nullptr, args.weight.stride()};
-    dispatch_float(x.dtype(), [&]<class T>() {
-      dispatch_label(label.dtype(), [&]<class Label>() {
-        for_each_row(
-            context, batch_, columns_,
-            FindClass<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), columns_, weight, rows});
-      });
-    });
+    for_each_class_row(context, args.prediction, args.label,
+                       [&]<class T, class Label>(const ClassRows<T, Label>& each) {
+                         return FindClass<T, Label>{each, weight, rows};
+                       });
     // Of one logit, "yes" is class 1.
     for_each_row(context, blocks_.shape.elements(), kSumRows,
                  CountBlock{rows, batch_, columns_ == 1 ? 1 : 0, columns_, blocks});

@@ -11,6 +11,8 @@
 #include "millrace/core/hd.h"
 #include "millrace/core/tensor.h"
 #include "millrace/core/text.h"
+#include "millrace/layers/dispatch.h"
+#include "millrace/layers/for_each_row.h"
 #include "millrace/layers/shape_checks.h"
 
 namespace millrace {
@@ -51,6 +53,46 @@ void dispatch_label(DType dtype, F&& call) {
 template <class Label>
 MILLRACE_HD bool says_yes(Label label) {
   return static_cast<double>(label) > 0.5;
+}
+
+// The rows of a batch: which class they are said to be of and which one they are of; of one logit, 1 is yes and 0 no.
+template <class T, class Label>
+struct ClassRows {
+  const T* logits;
+  const Label* labels;
+  int64_t logit_stride, label_stride, columns;
+
+  // -1: none.
+  MILLRACE_HD int64_t predicted(int64_t row) const {
+    const T* const x = logits + row * logit_stride;
+    if (columns == 1) return *x > T(0) ? 1 : (*x <= T(0) ? 0 : -1);
+    int64_t best = 0;
+    bool ordered = true;
+    for (int64_t i = 0; i < columns; ++i) {
+      best = x[i] > x[best] ? i : best;
+      ordered = ordered && x[i] == x[i];
+    }
+    return ordered ? best : -1;
+  }
+  // Any number: a label may be that of no class.
+  MILLRACE_HD int64_t labelled(int64_t row) const {
+    const Label label = labels[row * label_stride];
+    return columns == 1 ? (says_yes(label) ? 1 : 0) : static_cast<int64_t>(label);
+  }
+};
+
+// Calls for_each_row() with make(ClassRows<T, Label>), of the types of these tensors.
+// REQUIRES: is_label_dtype(label.dtype()).
+template <class Make>
+void for_each_class_row(Context& context, const ConstTensorView& logits, const ConstTensorView& label,
+                        const Make& make) {
+  dispatch_float(logits.dtype(), [&]<class T>() {
+    dispatch_label(label.dtype(), [&]<class Label>() {
+      for_each_row(context, logits.rows(), logits.columns(),
+                   make(ClassRows<T, Label>{logits.as<T>(), label.as<Label>(), logits.stride(), label.stride(),
+                                            logits.columns()}));
+    });
+  });
 }
 
 }  // namespace MILLRACE_UNIT

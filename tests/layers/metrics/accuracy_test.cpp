@@ -39,6 +39,8 @@ TEST(Accuracy, NaNIsNeverRight) {
 TEST(Accuracy, AClassThatIsNotThereIsWrong) {
   const TensorSpec logits{Shape{2}, DType::f32};
   EXPECT_EQ(accuracy_of(logits, {Shape{1}, DType::i32}, {{-1, -2, -1, -2, -1, -2}, {-1, 2, 0}}), 1.0 / 3);
+  // Nor does it fit a prediction that says nothing.
+  EXPECT_EQ(accuracy_of(logits, {Shape{1}, DType::i32}, {{std::nan(""), 0}, {-1}}), 0);
 }
 
 TEST(Accuracy, CountsRowsByTheirWeights) {
