@@ -163,11 +163,9 @@ class SoftmaxCrossEntropy final : public Loss {
   struct Options {
     double label_smoothing = 0;
     void declare(OptionReader& o) {
-      o.optional("label_smoothing", label_smoothing, {.min = 0, .max = 1},
-                 "the share of the wanted distribution that all classes have alike; less than 1");
-      if (label_smoothing == 1) {
-        throw o.node("label_smoothing").error("expected less than 1, got 1", "with 1 no label would count");
-      }
+      // With 1 no label would count.
+      o.optional("label_smoothing", label_smoothing, {.min = 0, .max = 1, .below_max = true},
+                 "the share of the wanted distribution that all classes have alike");
     }
   };
   static constexpr std::string_view kDoc = "cross-entropy of the softmax of several logits with the index of a class";

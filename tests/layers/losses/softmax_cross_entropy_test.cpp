@@ -157,9 +157,9 @@ TEST(SoftmaxCrossEntropy, RejectsSmoothingThatLeavesNothing) {
     }
     return "no error";
   };
-  EXPECT_EQ(error_of(1), "label_smoothing: expected less than 1, got 1");
-  EXPECT_EQ(error_of(-0.1), "label_smoothing: expected at least 0 and at most 1, got -0.1");
-  EXPECT_EQ(error_of(1.5), "label_smoothing: expected at least 0 and at most 1, got 1.5");
+  EXPECT_EQ(error_of(1), "label_smoothing: expected at least 0 and less than 1, got 1");
+  EXPECT_EQ(error_of(-0.1), "label_smoothing: expected at least 0 and less than 1, got -0.1");
+  EXPECT_EQ(error_of(1.5), "label_smoothing: expected at least 0 and less than 1, got 1.5");
   EXPECT_EQ(error_of(0.99), "no error");
 }
 
