@@ -1,5 +1,7 @@
-// ExactNumber: a number that changes from update to update and is more exact than the floats of Optimizer::scalars(),
-// so that training in float64 goes as exactly as its dtype allows. Two scalars hold one: their sum has 48 bits.
+// ExactNumber: a number that changes from update to update and is more exact than the floats of Optimizer::scalars():
+// two of them hold one, and their sum has 48 bits. So the rates and corrections of a training in float64 are not
+// rounded to 24 bits. What one float holds is: the rate of plain SGD, by which backward adds gradients to parameters,
+// and the scale of the gradients.
 //
 //   void scalars(uint64_t step, std::span<float> out) const { write_exact(rate(step), out, 0); }
 //   ExactNumber<T>(args.scalars, 0)          // a member of the functor, which reads its value()
