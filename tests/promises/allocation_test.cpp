@@ -62,6 +62,71 @@ TEST(Allocation, TheLibrariesShareIsConstant) {
   }
 }
 
+// Of a training of its own, after which the chunks of its source have come round several times.
+int64_t own_allocations(int units, const std::string& keys) {
+  const auto counts = count_steps(cat("seed: 1\ndevice: cpu\nthreads: 2\ninput:\n  - synthetic: {features: 64}\n"
+                                      "  - batch: {batch_size: 16}\nmodel:\n  - dense: {units: 8, activation: relu}\n"
+                                      "  - dense: {units: ",
+                                      units, "}\n", keys),
+                                  60, 120);
+  EXPECT_GE(counts.size(), 15u);
+  int64_t own = 0;
+  for (const AllocationCounts& step : counts) own += step.own;
+  return own;
+}
+
+std::string sgd() { return "optimizer: {sgd: {learning_rate: 0.01}}\n"; }
+
+bool fits(const Metric& metric, const Loss& loss, int units) {
+  const TensorSpec prediction{Shape{units}, DType::f32};
+  try {
+    metric.check(prediction, {Shape{1}, loss.label(prediction).dtype});
+    return true;
+  } catch (const ShapeError&) {
+    return false;
+  }
+}
+
+TEST(Allocation, NoLossOrMetricAllocates) {
+  const LayerCatalog catalog = LayerCatalog::builtin();
+  std::set<std::string> seen;
+  for (const auto& [kind, entry] : catalog.losses.entries()) {
+    const int units = kind == "softmax_cross_entropy" ? 7 : 1;
+    std::string metrics;
+    for (const auto& [metric, made] : catalog.metrics.entries()) {
+      if (!fits(*made.make(Spec::map(), nullptr), *entry.make(Spec::map(), nullptr), units)) continue;
+      metrics += cat(metrics.empty() ? "" : ", ", metric);
+      seen.insert(metric);
+    }
+    for (const char* weight : {"", "weight: label"}) {
+      for (const char* train : {"log_every: 1", "log_every: 4, report_over: window"}) {
+        const std::string keys = cat("loss: {", kind, ": {", weight, "}}\nmetrics: [", metrics, "]\n", sgd(),
+                                     "train: {", train, ", steps: 120}\n");
+        EXPECT_EQ(own_allocations(units, keys), 0) << keys;
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), catalog.metrics.entries().size()) << "a metric that fits no loss was not looked at";
+}
+
+TEST(Allocation, NoOptimizerOrRuleOfGradientsAllocates) {
+  const LayerCatalog catalog = LayerCatalog::builtin();
+  for (const auto& [kind, entry] : catalog.optimizers.entries()) {
+    std::string more = ", weight_decay: 0.01, no_decay: \"*.bias\", schedule: {cosine: {steps: 100}}";
+    for (const OptionInfo& option : entry.describe()) more += option.name == "momentum" ? ", momentum: 0.9" : "";
+    for (const std::string& options : {std::string(), more}) {
+      for (const char* rules :
+           {"", "accumulate: 3", "clip_norm: 0.1", "clip_value: 0.01", "on_nonfinite: fail", "on_nonfinite: skip",
+            "accumulate: 2, clip_norm: 0.1, clip_value: 0.01, on_nonfinite: skip, report_over: window"}) {
+        const std::string keys =
+            cat("loss: mse\nmetrics: [mse]\noptimizer: {", kind, ": {learning_rate: 0.001", options,
+                "}}\ntrain: {log_every: 1, steps: 120", *rules != 0 ? ", " : "", rules, "}\n");
+        EXPECT_EQ(own_allocations(1, keys), 0) << keys;
+      }
+    }
+  }
+}
+
 // Keeps gradients and two slots beside the parameters.
 class Slotted final : public Optimizer {
  public:
