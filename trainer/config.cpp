@@ -192,9 +192,10 @@ void TrainOptions::declare(OptionReader& o) {
   o.optional("report_over", report_over,
              "what a reported loss or metric is over: its batch, or the window of all batches since the last report");
   o.optional("accumulate", accumulate, {.min = 1}, "batches that make one update, as if they were one");
-  o.optional("clip_norm", clip_norm, {.min = 0, .above_min = true},
+  const Range limit{.min = 1e-30};  // not 0 as a float either
+  o.optional("clip_norm", clip_norm, limit,
              "the largest norm of all gradients together; larger ones are scaled down to it");
-  o.optional("clip_value", clip_value, {.min = 0, .above_min = true}, "the largest absolute value of a gradient");
+  o.optional("clip_value", clip_value, limit, "the largest absolute value of a gradient");
   o.optional(
       "on_nonfinite", on_nonfinite,
       "when loss or gradient is nan or infinite: warn once (looks at the loss alone), fail, skip the update, off");

@@ -21,8 +21,8 @@ class Huber final : public ElementwiseLoss<HuberError> {
   struct Options {
     double delta = 1;
     void declare(OptionReader& o) {
-      // Its square is finite in float32 too.
-      o.optional("delta", delta, {.min = 0, .max = 1e18, .above_min = true}, "the error from which on l is linear");
+      // Of a float32 it is not 0, and its square is finite.
+      o.optional("delta", delta, {.min = 1e-30, .max = 1e18}, "the error from which on l is linear");
     }
   };
   static constexpr std::string_view kDoc =

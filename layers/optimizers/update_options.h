@@ -24,15 +24,17 @@ struct UpdateOptions {
   std::vector<std::string> no_decay;
 
   void declare(OptionReader& o) {
-    const Range above_zero{.min = 0, .max = 1e30, .above_min = true};
+    // Floats hold them, and what optimizers make of them: products of both, and a rate that is divided by what a
+    // running mean lacks of a full one, 1e-16 or more.
+    const Range rates{.min = 1e-30, .max = 1e18};
     const char* const rate_doc = "how far a step goes against the gradient";
     if (learning_rate > 0) {
-      o.optional("learning_rate", learning_rate, above_zero, rate_doc);
+      o.optional("learning_rate", learning_rate, rates, rate_doc);
     } else {
-      o.required("learning_rate", learning_rate, above_zero, rate_doc);
+      o.required("learning_rate", learning_rate, rates, rate_doc);
     }
     o.optional("schedule", schedule, "how the rate changes from update to update");
-    o.optional("weight_decay", weight_decay, {.min = 0, .max = 1e30}, "how strongly parameters are drawn to 0");
+    o.optional("weight_decay", weight_decay, {.min = 0, .max = rates.max}, "how strongly parameters are drawn to 0");
     o.optional("no_decay", no_decay, "the parameters that it spares, by name: * is any text, as in *.bias");
   }
 

@@ -45,13 +45,13 @@ TEST(HuberLoss, DoesWhatALossOwes) {
   check_loss({.kind = "huber", .options = delta(2.5), .row = Shape{2, 3}}, numbers());
 }
 
-TEST(HuberLoss, RejectsADeltaThatIsNotPositive) {
-  for (const double bad : {0.0, -1.0}) {
+TEST(HuberLoss, RejectsADeltaThatNoFloatHolds) {
+  for (const double bad : {0.0, -1.0, 1e-50, 1e19}) {
     try {
       make_loss("huber", delta(bad));
       FAIL();
     } catch (const ConfigError& error) {
-      EXPECT_EQ(error.message(), cat("delta: expected more than 0 and at most 1e+18, got ", bad));
+      EXPECT_EQ(error.message(), cat("delta: expected at least 1e-30 and at most 1e+18, got ", bad));
     }
   }
 }

@@ -87,13 +87,13 @@ TEST(Adam, RefusesWhatMakesNoSense) {
   const auto error_of = [](const char* key, auto value) {
     return error_of_optimizer("adam", Spec::map().set(key, value));
   };
-  EXPECT_EQ(error_of("learning_rate", 0), "learning_rate: expected more than 0 and at most 1e+30, got 0");
+  EXPECT_EQ(error_of("learning_rate", 0), "learning_rate: expected at least 1e-30 and at most 1e+18, got 0");
   EXPECT_EQ(error_of("beta1", 1), "beta1: expected at least 0 and less than 1, got 1");
   EXPECT_EQ(error_of("beta1", -0.1), "beta1: expected at least 0 and less than 1, got -0.1");
   EXPECT_EQ(error_of("beta2", 1.5), "beta2: expected at least 0 and less than 1, got 1.5");
   EXPECT_EQ(error_of("beta2", std::nan("")), "beta2: expected at least 0 and less than 1, got .nan");
   EXPECT_EQ(error_of("epsilon", 0), "epsilon: expected at least 1e-30 and at most 1e+30, got 0");
-  EXPECT_EQ(error_of("weight_decay", -1), "weight_decay: expected at least 0 and at most 1e+30, got -1");
+  EXPECT_EQ(error_of("weight_decay", -1), "weight_decay: expected at least 0 and at most 1e+18, got -1");
   EXPECT_EQ(error_of("betas", 1), "unknown key betas; did you mean beta1?");
 }
 

@@ -65,13 +65,24 @@ TEST(AdamW, DecaysByDefault) {
   EXPECT_EQ(make_optimizer("adamw", Spec::map())->state_slots(), 2);
 }
 
+TEST(AdamW, ItsNumbersAreFloatsAtTheGreatestRate) {
+  const double below_one = std::nextafter(1.0, 0.0);
+  const auto optimizer =
+      make_optimizer("adamw", options_of(1e18, below_one, below_one, 1e-30).set("weight_decay", 1e18));
+  std::vector<float> scalars(static_cast<size_t>(optimizer->scalar_count()));
+  optimizer->scalars(0, scalars);
+  for (const float scalar : scalars) EXPECT_TRUE(std::isfinite(scalar)) << scalar;
+}
+
 TEST(AdamW, RefusesWhatMakesNoSense) {
   const auto error_of = [](const char* key, auto value) {
     return error_of_optimizer("adamw", Spec::map().set(key, value));
   };
   EXPECT_EQ(error_of("beta2", 1), "beta2: expected at least 0 and less than 1, got 1");
+  EXPECT_EQ(error_of("learning_rate", 1e30), "learning_rate: expected at least 1e-30 and at most 1e+18, got 1e+30");
+  EXPECT_EQ(error_of("weight_decay", 1e30), "weight_decay: expected at least 0 and at most 1e+18, got 1e+30");
   EXPECT_EQ(error_of("epsilon", -1), "epsilon: expected at least 1e-30 and at most 1e+30, got -1");
-  EXPECT_EQ(error_of("weight_decay", std::nan("")), "weight_decay: expected at least 0 and at most 1e+30, got .nan");
+  EXPECT_EQ(error_of("weight_decay", std::nan("")), "weight_decay: expected at least 0 and at most 1e+18, got .nan");
 }
 
 }  // namespace

@@ -160,16 +160,19 @@ TEST(Sgd, DecaysWhatNoPatternExcludes) {
   EXPECT_TRUE(decays(patterns, "norm.weight"));
 }
 
-TEST(Sgd, NeedsAPositiveRate) {
+TEST(Sgd, NeedsARateThatAFloatHolds) {
   const auto error_of = [](const Spec& options) { return error_of_optimizer("sgd", options); };
   EXPECT_EQ(error_of(Spec::map()),
             "the key learning_rate is required (number); learning_rate: how far a step goes against the gradient");
-  EXPECT_EQ(error_of(rate_of(0)), "learning_rate: expected more than 0 and at most 1e+30, got 0");
-  EXPECT_EQ(error_of(rate_of(-0.5)), "learning_rate: expected more than 0 and at most 1e+30, got -0.5");
+  EXPECT_EQ(error_of(rate_of(0)), "learning_rate: expected at least 1e-30 and at most 1e+18, got 0");
+  EXPECT_EQ(error_of(rate_of(-0.5)), "learning_rate: expected at least 1e-30 and at most 1e+18, got -0.5");
+  // As a float it would be 0, and nothing would be learned.
+  EXPECT_EQ(error_of(rate_of(1e-50)), "learning_rate: expected at least 1e-30 and at most 1e+18, got 1e-50");
+  EXPECT_EQ(error_of(rate_of(1e19)), "learning_rate: expected at least 1e-30 and at most 1e+18, got 1e+19");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", Spec::scalar(".inf", false, {}))),
-            "learning_rate: expected more than 0 and at most 1e+30, got .inf");
+            "learning_rate: expected at least 1e-30 and at most 1e+18, got .inf");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", Spec::scalar(".nan", false, {}))),
-            "learning_rate: expected more than 0 and at most 1e+30, got .nan");
+            "learning_rate: expected at least 1e-30 and at most 1e+18, got .nan");
 }
 
 TEST(Sgd, RefusesWhatMakesNoSense) {
@@ -180,7 +183,7 @@ TEST(Sgd, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error_of("momentum", -0.5), "momentum: expected at least 0 and less than 1, got -0.5");
   EXPECT_EQ(error_of("momentum", std::nan("")), "momentum: expected at least 0 and less than 1, got .nan");
   EXPECT_EQ(error_of("nesterov", true), "nesterov: nesterov needs a momentum; set momentum, for example to 0.9");
-  EXPECT_EQ(error_of("weight_decay", -1), "weight_decay: expected at least 0 and at most 1e+30, got -1");
+  EXPECT_EQ(error_of("weight_decay", -1), "weight_decay: expected at least 0 and at most 1e+18, got -1");
   EXPECT_EQ(error_of("momentun", 0.9), "unknown key momentun; did you mean momentum?");
   EXPECT_EQ(error_of("schedule", "cosin"), "schedule: unknown schedule \"cosin\"; did you mean cosine?");
 }
