@@ -10,6 +10,27 @@ void KeepBestOptions::declare(OptionReader& o) {
   o.optional("mode", mode, "whether less or more of it is better; auto asks the metric");
 }
 
+KeepBestOptions OptionType<KeepBestOptions>::read(const Spec& spec) {
+  if (!spec.is_scalar()) return read_options<KeepBestOptions>(spec);
+  KeepBestOptions out;
+  out.wanted = spec.as_string() != "false";
+  if (out.wanted && spec.as_string() != "true") out.metric = spec.as_string();
+  return out;
+}
+
+Spec OptionType<KeepBestOptions>::write(const KeepBestOptions& value) {
+  if (!value.wanted) return OptionType<bool>::write(false);
+  return Spec::map(Place{})
+      .set("metric", OptionType<std::string>::write(value.metric))
+      .set("mode", OptionType<BestMode>::write(value.mode));
+}
+
+std::vector<OptionForm> OptionType<KeepBestOptions>::forms() {
+  return {{.is = OptionForm::Is::flag},
+          {.is = OptionForm::Is::text},
+          {.is = OptionForm::Is::options, .options = describe_options<KeepBestOptions>()}};
+}
+
 void ValidationOptions::declare(OptionReader& o) {
   o.optional("files", files, "files with the rows, read by the training's own ops: once each time, in order");
   o.optional("input", input, "instead of files: ops that give the rows; also read once each time, in order");
@@ -26,6 +47,7 @@ bool ValidationOptions::more_is_better() const {
 
 ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetric>& metrics, Spec& resolved) {
   auto options = read_options<ValidationOptions>(node, &resolved);
+  if (options.keep_best && !options.keep_best->wanted) options.keep_best.reset();
   if (options.input.is_null() == !options.files) {
     throw node.error("expected either files or input", "for example validation: {files: \"held-out/*.csv\"}");
   }
@@ -42,11 +64,11 @@ ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetri
     known.push_back(metric.name);
   }
   const std::string near = nearest(watched, known);
-  throw node.find("keep_best")
-      ->find("metric")
-      ->error(cat("there is no metric ", quote(watched)),
-              near.empty() ? cat("there is ", join(known), "; others are named under metrics")
-                           : cat("did you mean ", near, "?"));
+  const Spec& keep_best = *node.find("keep_best");
+  const Spec& named = keep_best.is_scalar() ? keep_best : *keep_best.find("metric");
+  throw named.error(cat("there is no metric ", quote(watched)),
+                    near.empty() ? cat("there is ", join(known), "; others are named under metrics")
+                                 : cat("did you mean ", near, "?"));
 }
 
 }  // namespace millrace

@@ -20,11 +20,21 @@ struct EnumNames<BestMode> {
       {"auto", BestMode::automatic}, {"min", BestMode::min}, {"max", BestMode::max}};
 };
 
+// `{metric: NAME, mode: auto}`, the name alone, or true for the loss and false for none.
 struct KeepBestOptions {
   std::string metric = "loss";
   BestMode mode = BestMode::automatic;
+  bool wanted = true;
 
   void declare(OptionReader& o);
+};
+
+template <>
+struct OptionType<KeepBestOptions> {
+  static KeepBestOptions read(const Spec& spec);
+  static Spec write(const KeepBestOptions& value);
+  static std::string type() { return "true|false, a metric, or {metric, mode}"; }
+  static std::vector<OptionForm> forms();
 };
 
 struct ValidationOptions {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "millrace/core/text.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
@@ -51,6 +52,20 @@ TEST(Validation, ReadsEveryKey) {
   EXPECT_EQ(options.patience, 3);
   const std::string text = to_yaml(resolved);
   EXPECT_EQ(to_yaml((read(text, &resolved), resolved)), text);
+}
+
+TEST(Validation, KeepBestMayBeWrittenShort) {
+  EXPECT_EQ(read("input: [a]\nkeep_best: true\n").keep_best->metric, "loss");
+  EXPECT_EQ(read("input: [a]\nkeep_best: accuracy\n").keep_best->metric, "accuracy");
+  EXPECT_FALSE(read("input: [a]\nkeep_best: false\n").keep_best.has_value());
+  for (const char* text : {"true", "false", "accuracy"}) {
+    Spec resolved, again;
+    const ValidationOptions options = read(cat("input: [a]\nkeep_best: ", text, "\n"), &resolved);
+    EXPECT_EQ(read(to_yaml(resolved), &again).keep_best.has_value(), options.keep_best.has_value()) << text;
+    EXPECT_EQ(to_yaml(again), to_yaml(resolved));
+  }
+  EXPECT_EQ(rejects("input: [a]\nkeep_best: acuracy\n"),
+            "f.yaml:2:12: validation.keep_best: there is no metric \"acuracy\"; did you mean accuracy?");
 }
 
 TEST(Validation, WhatIsBetterGoesByTheMetric) {
