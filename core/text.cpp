@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 namespace millrace {
 
@@ -76,26 +77,34 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-// The candidate that `word` abbreviates: the shortest that begins so; empty when there is none.
-std::string shortest_with_start(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr size_t kLeast = 3;
-  std::string best;
-  for (const std::string& candidate : candidates) {
-    const bool begins = word.size() >= kLeast && candidate.size() > word.size() &&
-                        std::equal(word.begin(), word.end(), candidate.begin(), same_letter);
-    if (begins && (best.empty() || candidate.size() < best.size())) best = candidate;
-  }
-  return best;
+bool same_text(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);
 }
 
-}  // namespace
+bool begins_with(std::string_view text, std::string_view start) {
+  return same_text(text.substr(0, start.size()), start);
+}
 
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  if (word.size() > 64) return {};
-  const std::string begun = shortest_with_start(word, candidates);
-  if (!begun.empty()) return begun;
+bool contains(std::string_view text, std::string_view part) {
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), same_letter) != text.end();
+}
+
+// Of the candidates that fit, the first whose length is the best; empty when none fits.
+template <class Fits, class Better>
+std::string best_of(const std::vector<std::string>& candidates, const Fits& fits, const Better& better) {
+  const std::string* best = nullptr;
+  for (const std::string& candidate : candidates) {
+    if (fits(candidate) && (best == nullptr || better(candidate.size(), best->size()))) best = &candidate;
+  }
+  return best == nullptr ? std::string() : *best;
+}
+
+// The candidate of the smallest edit distance that a typo makes; empty when there is none.
+std::string nearest_typo(std::string_view word, const std::vector<std::string>& candidates) {
+  // Two edits make any short word of another.
+  const size_t most = word.size() < 5 ? 1 : std::max<size_t>(2, word.size() / 3);
   std::string best;
-  size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
+  size_t best_distance = most + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() >= word.size() + best_distance) continue;  // too far, however it reads
     const size_t distance = edit_distance(word, candidate);
@@ -105,6 +114,28 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     }
   }
   return best;
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr size_t kMost = 64, kLeastStart = 3, kLeastPart = 5;
+  if (word.size() > kMost) return {};
+  for (const std::string& candidate : candidates) {
+    if (same_text(word, candidate)) return candidate;
+  }
+  const auto abbreviated = [&](std::string_view candidate) {
+    return word.size() >= kLeastStart && begins_with(candidate, word);
+  };
+  const auto lengthened = [&](std::string_view candidate) {
+    return candidate.size() >= kLeastPart && begins_with(word, candidate);
+  };
+  const auto part = [&](std::string_view candidate) { return word.size() >= kLeastPart && contains(candidate, word); };
+  std::string found = best_of(candidates, abbreviated, std::less<>());
+  if (found.empty()) found = nearest_typo(word, candidates);
+  if (found.empty()) found = best_of(candidates, lengthened, std::greater<>());
+  if (found.empty()) found = best_of(candidates, part, std::less<>());
+  return found;
 }
 
 std::string count_of(int64_t count, std::string_view noun) { return cat(count, ' ', noun, count == 1 ? "" : "s"); }

@@ -40,8 +40,8 @@ std::string quote(std::string_view text, size_t limit = 60);
 // "a, b and c"; `joint` is the last separator.
 std::string join(const std::vector<std::string>& items, std::string_view joint = " and ");
 
-// The candidate that `word` was meant to be: the shortest that it begins, or the one of the smallest edit distance,
-// whatever the case; empty when none is near enough for a typo.
+// The candidate that `word` was meant to be, whatever the case: the same, the shortest that it begins, that of the
+// smallest edit distance, the longest that begins it, the shortest that holds it; empty when none is near enough.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // "1 row", "2 rows".

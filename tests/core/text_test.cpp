@@ -68,6 +68,27 @@ TEST(Nearest, DoesNotMindTheCase) {
   EXPECT_EQ(nearest("CSV_READER", {"csv_reader"}), "csv_reader");
 }
 
+TEST(Nearest, TheSameWordGoesBeforeLongerOnes) {
+  EXPECT_EQ(nearest("Adam", {"adamw", "adam"}), "adam");
+  EXPECT_EQ(nearest("adam", {"adamw", "adam"}), "adam");
+}
+
+TEST(Nearest, ShortWordsHaveOneSlipAtMost) {
+  EXPECT_EQ(nearest("bce", {"mae", "mse"}), "");
+  EXPECT_EQ(nearest("mea", {"mse", "mae"}), "mae") << "two letters that changed places are one slip";
+  EXPECT_EQ(nearest("sigm", {"sign"}), "sign");
+  EXPECT_EQ(nearest("rleus", {"relu"}), "relu") << "five letters may have two";
+}
+
+TEST(Nearest, FallsBackOnCommonParts) {
+  EXPECT_EQ(nearest("--output", {"--force", "--out", "--files"}), "--out");
+  EXPECT_EQ(nearest("features_of_rows", {"feature", "features", "rows"}), "features");
+  EXPECT_EQ(nearest("rows_and_more", {"rows"}), "") << "four letters begin too much";
+  EXPECT_EQ(nearest("cross_entropy", {"l2", "a_sigmoid_cross_entropy", "softmax_cross_entropy"}),
+            "softmax_cross_entropy");
+  EXPECT_EQ(nearest("rate", {"learning_rate"}), "") << "four letters are part of too much";
+}
+
 TEST(Nearest, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest("learning_rate", {"units", "name"}), "");
   EXPECT_EQ(nearest("x", {"y"}), "");
