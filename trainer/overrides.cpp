@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "millrace/core/text.h"
 #include "millrace/trainer/yaml.h"
@@ -23,6 +24,9 @@ std::vector<Segment> parse_path(std::string_view path, const Place& where) {
                               where);
   std::vector<Segment> segments;
   while (!path.empty() || segments.empty()) {
+    // As a configuration may be; every step of a path writes the names of all before it.
+    if (segments.size() == kMaxYamlDepth)
+      throw ConfigError(cat("the path has more than ", kMaxYamlDepth, " steps"), where);
     if (path.starts_with('[')) {
       size_t index = 0;
       const size_t close = std::min(path.find(']'), path.size());

@@ -146,6 +146,14 @@ TEST(Overrides, MalformedPaths) {
   }
 }
 
+TEST(Overrides, PathsAreNoDeeperThanConfigurations) {
+  std::string deepest = "a";
+  for (size_t i = 1; i < kMaxYamlDepth; ++i) deepest += ".a";
+  EXPECT_NE(with({deepest + "=1"}).find("a"), nullptr);
+  EXPECT_EQ(rejects(deepest + ".a=1"), "--set " + deepest + ".a=1: the path has more than 64 steps");
+  EXPECT_EQ(rejects(deepest + "[0]=1"), "--set " + deepest + "[0]=1: the path has more than 64 steps");
+}
+
 TEST(Overrides, DefaultNamesLeaveGivenOnesAlone) {
   const Spec list = parse_yaml(
       "[dense, {dense: {name: dense_2}}, dense, {relu: {}}, {dense: {name: dense}}, [1], {a: 1, b: 2}]", "f");
