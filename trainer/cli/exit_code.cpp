@@ -15,6 +15,7 @@ std::string exit_codes_text() {
                                                                      {kExitInternal, "internal"},
                                                                      {kExitIo, "I/O or device"},
                                                                      {kExitConfig, "configuration"},
+                                                                     {kExitHungUp, "hung up"},
                                                                      {kExitInterrupted, "interrupted"},
                                                                      {kExitTerminated, "terminated"}};
   std::string out;

@@ -15,6 +15,7 @@ enum ExitCode : int {
   kExitInternal = 70,
   kExitIo = 74,
   kExitConfig = 78,
+  kExitHungUp = 129,
   kExitInterrupted = 130,
   kExitTerminated = 143,
 };

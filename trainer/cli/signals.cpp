@@ -22,11 +22,11 @@ Descriptor checked(int number, const char* what) {
   return Descriptor(number);
 }
 
-// SIGINT and SIGTERM without those that the caller of this program wants ignored (nohup, background jobs).
+// Those that end the work, without what the caller of this program wants ignored (nohup, background jobs).
 sigset_t wanted_signals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now {};
     if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&set, number);
   }
@@ -76,8 +76,10 @@ void SignalWatcher::watch() {
 
 void SignalWatcher::take(int number) {
   const std::lock_guard lock(mutex_);
-  int none = 0;
-  if (!received_.compare_exchange_strong(none, number) || !stop_) ::_exit(exit_code_of_signal(number));
+  int before = 0;
+  const bool first = received_.compare_exchange_strong(before, number);
+  if (stop_ && !first && number == SIGHUP) return;
+  if (!stop_ || !first) ::_exit(exit_code_of_signal(number));
   stop_();
 }
 

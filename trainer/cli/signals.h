@@ -1,4 +1,5 @@
-// SignalWatcher: SIGINT and SIGTERM end the work in order; a second one ends the program at once.
+// SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in order; a second one ends the program at once, unless it is
+// SIGHUP, which a terminal that closes sends more than once.
 //
 //   SignalWatcher signals;                                        // before any other thread
 //   { auto guard = signals.while_running([&] { trainer.stop(); }); trainer.run(); }

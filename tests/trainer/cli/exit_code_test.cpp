@@ -17,14 +17,15 @@ TEST(ExitCodeTest, EveryKindHasItsCode) {
 }
 
 TEST(ExitCodeTest, SignalsAreCodedAsShellsDo) {
+  EXPECT_EQ(exit_code_of_signal(SIGHUP), kExitHungUp);
   EXPECT_EQ(exit_code_of_signal(SIGINT), kExitInterrupted);
   EXPECT_EQ(exit_code_of_signal(SIGTERM), kExitTerminated);
 }
 
 TEST(ExitCodeTest, AllAreTold) {
   EXPECT_EQ(exit_codes_text(),
-            "0 done, 2 usage, 65 bad data, 66 input missing, 70 internal, 74 I/O or device, 78 configuration, 130 "
-            "interrupted, 143 terminated");
+            "0 done, 2 usage, 65 bad data, 66 input missing, 70 internal, 74 I/O or device, 78 configuration, 129 "
+            "hung up, 130 interrupted, 143 terminated");
 }
 
 }  // namespace

@@ -35,6 +35,28 @@ TEST(SignalsDeathTest, SecondSignalEndsTheProgram) {
       testing::ExitedWithCode(143), "");
 }
 
+// A terminal that closes sends it from the shell and from the kernel.
+TEST(SignalsDeathTest, HangingUpTwiceStopsTheWorkOnce) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        SignalWatcher signals;
+        std::promise<void> stopped;
+        {
+          const auto guard = signals.while_running([&] {
+            ::kill(::getpid(), SIGHUP);
+            stopped.set_value();
+          });
+          ::kill(::getpid(), SIGHUP);
+          stopped.get_future().wait();
+          // Signals are taken in the order of their numbers: SIGINT only behind SIGHUP.
+          ::kill(::getpid(), SIGINT);
+          for (;;) ::pause();
+        }
+      },
+      testing::ExitedWithCode(130), "");
+}
+
 TEST(SignalsDeathTest, WithoutWorkTheFirstSignalEndsTheProgram) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
@@ -54,8 +76,10 @@ TEST(SignalsDeathTest, IgnoredSignalsStayIgnored) {
   EXPECT_EXIT(
       {
         std::signal(SIGINT, SIG_IGN);
+        std::signal(SIGHUP, SIG_IGN);
         SignalWatcher signals;
         ::kill(::getpid(), SIGINT);
+        ::kill(::getpid(), SIGHUP);
         ::kill(::getpid(), SIGPIPE);
         ::kill(::getpid(), SIGTERM);
         for (;;) ::pause();

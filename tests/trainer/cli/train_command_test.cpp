@@ -242,7 +242,7 @@ TEST_F(TrainCommandTest, FullDiskIsAnError) {
 
 TEST_F(TrainCommandTest, InterruptFinishesTheStepAndReports) {
   folder_.write("endless.yaml", millrace::testing::endless_config());
-  for (const auto& [number, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+  for (const auto& [number, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143), std::pair(SIGHUP, 129)}) {
     Command command(trainer_words({"endless.yaml", "--json", "--save", "m.safetensors"}), {.folder = folder_.path()});
     ASSERT_TRUE(command.wait_for_err("step 1000 "));
     command.send(number);
