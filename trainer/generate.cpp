@@ -26,9 +26,9 @@ void check(std::string_view name, int64_t value, int64_t least, int64_t most) {
 
 void check(const GenerateOptions& options) {
   if (options.folder.empty()) throw ConfigError("expected a folder for the files, got an empty text");
-  check("files", options.files, 1, 1'000'000);
-  check("rows", options.rows, 1, int64_t{1} << 40);
-  check("features", options.features, 1, int64_t{1} << 24);
+  check("files", options.files, 1, kMostGeneratedFiles);
+  check("rows", options.rows, 1, kMostGeneratedRows);
+  check("features", options.features, 1, kMostGeneratedFeatures);
   check("seed", options.seed, 0, std::numeric_limits<int64_t>::max());
 }
 
@@ -103,22 +103,31 @@ class RowWriter {
 GenerateResult generate_sum(const GenerateOptions& options) {
   const FloatMode mode;
   check(options);
-  GenerateResult result;
-  result.paths = paths_of(options);
-  if (!options.force) refuse_to_overwrite(result.paths);
+  const std::vector<std::string> paths = paths_of(options);
+  if (!options.force) refuse_to_overwrite(paths);
   std::error_code failure;
   std::filesystem::create_directories(options.folder, failure);
   if (failure) throw IoError(cat("cannot make the folder: ", errno_text(failure.value())), {options.folder, 0, 0});
 
+  GenerateResult result;
   RowWriter writer(options);
   uint64_t row = 0;
-  for (const std::string& path : result.paths) {
+  for (const std::string& path : paths) {
     AtomicFile file(path);
-    for (int64_t i = 0; i < options.rows; ++i) result.positive += writer.add_row(file, row++) ? 1 : 0;
+    int64_t positive = 0;
+    for (int64_t i = 0; i < options.rows; ++i) {
+      if (options.stop.stop_requested()) {
+        result.stopped = true;
+        return result;
+      }
+      positive += writer.add_row(file, row++) ? 1 : 0;
+    }
     writer.flush(file);
     file.commit();
+    result.paths.push_back(path);
+    result.positive += positive;
+    result.bytes = writer.bytes();
   }
-  result.bytes = writer.bytes();
   return result;
 }
 

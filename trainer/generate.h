@@ -6,10 +6,15 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 namespace millrace {
+
+inline constexpr int64_t kMostGeneratedFiles = 1'000'000;
+inline constexpr int64_t kMostGeneratedRows = int64_t{1} << 40;  // of each file
+inline constexpr int64_t kMostGeneratedFeatures = int64_t{1} << 24;
 
 struct GenerateOptions {
   std::string folder;
@@ -17,13 +22,15 @@ struct GenerateOptions {
   int64_t rows = 100;  // of each file
   int64_t features = 1024;
   int64_t seed = 1;
-  bool force = false;  // overwrite files that are there
+  bool force = false;         // overwrite files that are there
+  std::stop_token stop = {};  // ends the work after the row that is being written; its file is not kept
 };
 
 struct GenerateResult {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths;  // of whole files
   uint64_t bytes = 0;
   int64_t positive = 0;  // rows with label 1
+  bool stopped = false;
 };
 
 // Writes folder/examples-00.csv and so on, as many digits as the last needs, at least two; makes the folder when it is

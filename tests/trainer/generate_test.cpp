@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <stop_token>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/random.h"
@@ -113,6 +114,17 @@ TEST(Generate, DoesNotOverwriteUnlessForced) {
   options.force = true;
   generate_sum(options);
   EXPECT_NE(TempFolder::read(folder.path("examples-01.csv")), "mine");
+}
+
+TEST(Generate, WhatIsStoppedLeavesWholeFilesOnly) {
+  const TempFolder folder;
+  std::stop_source stop;
+  stop.request_stop();
+  const auto result = generate_sum({.folder = folder.path("d"), .files = 2, .rows = 1, .stop = stop.get_token()});
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.paths, std::vector<std::string>());
+  EXPECT_EQ(result.bytes, 0u);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path("d")));
 }
 
 TEST(Generate, OptionsOutOfRange) {

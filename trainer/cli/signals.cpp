@@ -37,6 +37,7 @@ sigset_t wanted_signals() {
 
 SignalWatcher::SignalWatcher() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   const sigset_t set = wanted_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signals_ = checked(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd");

@@ -6,7 +6,8 @@
 //   if (signals.received() != 0) ...
 //
 // A thread of its own takes the signals, so `stop` runs as ordinary code. Signals that were ignored when the program
-// began stay ignored. SIGPIPE is ignored from the constructor on. One SignalWatcher a process.
+// began stay ignored. SIGPIPE and SIGXFSZ are ignored from the constructor on, so that the write fails that would have
+// raised them. One SignalWatcher a process.
 #pragma once
 
 #include <atomic>

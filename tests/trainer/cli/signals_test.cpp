@@ -81,6 +81,7 @@ TEST(SignalsDeathTest, IgnoredSignalsStayIgnored) {
         ::kill(::getpid(), SIGINT);
         ::kill(::getpid(), SIGHUP);
         ::kill(::getpid(), SIGPIPE);
+        ::kill(::getpid(), SIGXFSZ);
         ::kill(::getpid(), SIGTERM);
         for (;;) ::pause();
       },
