@@ -20,8 +20,7 @@ IoError write_error(const std::string& path, std::string_view reason, std::strin
   return IoError(cat("cannot write: ", reason), {path, 0, 0}, std::move(hint));
 }
 
-}  // namespace
-
+// What to do about a failure `code` to open `path` for writing: make its folder, where that is missing; else empty.
 std::string missing_folder_hint(const std::string& path, int code) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
@@ -29,6 +28,8 @@ std::string missing_folder_hint(const std::string& path, int code) {
   if (code != ENOENT || std::filesystem::exists(folder, ignored)) return {};
   return cat("make the folder ", quote(folder.string(), 300), " first");
 }
+
+}  // namespace
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
   std::error_code ignored;

@@ -39,9 +39,6 @@ class AtomicFile {
   Descriptor file_;
 };
 
-// What to do about a failure `code` to open `path` for writing: make its folder, where that is missing; else empty.
-std::string missing_folder_hint(const std::string& path, int code);
-
 // Throws IoError when an AtomicFile for `path` could not be made now. Leaves nothing behind.
 void check_writable(const std::string& path);
 

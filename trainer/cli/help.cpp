@@ -64,6 +64,8 @@ constexpr HelpText kTexts[] = {
      "         csv_reader and decode_csv: a header (NAME, or NAME_0, NAME_1, ... for a field of several\n"
      "         columns) and the fields in order.\n"
      "  none   only the counts\n"
+     "The file of --out appears whole when the run is done, and not at all when it fails or is interrupted; a pipe\n"
+     "or a device is written as the batches come.\n"
      "--json adds a last line with exact counts: rows, batches, dropped (left out by name), bad (left out for\n"
      "faults).\n"
      "\n"
@@ -87,7 +89,8 @@ constexpr HelpText kTexts[] = {
     {"predict", "Runs a saved model on data and writes a line for each row, in order.",
      "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",
      "The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files without a\n"
-     "header where it stands behind all others. Formats (a row is its file and line):\n"
+     "header where it stands behind all others. The file of --out appears whole or not at all. Formats (a row is\n"
+     "its file and line):\n"
      "  csv    row,class,probability             of a model trained with sigmoid_cross_entropy\n"
      "         row,class,probability_0,...       with softmax_cross_entropy; the first of the likeliest\n"
      "         row,prediction or prediction_0,.. with another loss, and with --raw\n"

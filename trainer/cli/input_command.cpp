@@ -8,6 +8,7 @@
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/batch_json.h"
+#include "millrace/trainer/cli/check_out.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/csv_layout.h"
@@ -15,7 +16,6 @@
 #include "millrace/trainer/cli/input_report.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/config.h"
-#include "millrace/trainer/files_in_use.h"
 
 namespace millrace::cli {
 
@@ -109,19 +109,15 @@ InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) 
   return result;
 }
 
-void check_out(const Arguments& arguments, const InputGraph& graph) {
-  const std::string loss = would_overwrite(arguments.out, graph.files(), arguments.config);
-  if (!loss.empty()) throw UsageError(cat("--out ", quote(arguments.out, 4096), ' ', loss), {}, "give it another name");
-}
-
+// A run that fails or is stopped leaves no file; a pipe has got what came before.
 InputResult write_file(InputRun& run, const Arguments& arguments) {
   Output file = Output::file(arguments.out);
   try {
     InputResult result = run_batches(run, arguments, file);
-    file.close();
+    result.reason == "stopped" ? file.flush() : file.close();
     return result;
   } catch (const Error&) {
-    file.flush_quietly();  // what came before the failure
+    file.flush_quietly();
     throw;
   }
 }
@@ -153,7 +149,7 @@ int finish(Session& session) {
 
 int run_input(const Arguments& arguments, Session& session) {
   InputRun run(arguments);
-  if (!arguments.out.empty()) check_out(arguments, run.graph());
+  check_out(arguments, run.graph().files(), arguments.config);
   run.start();
   const auto guard = session.signals.while_running([&run] { run.pipeline().cancel(); });
   if (arguments.explain) {

@@ -1,6 +1,7 @@
 #include "millrace/trainer/cli/output.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,6 +29,15 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
+// Of our standard streams the one that the file `status` is, as /dev/stdout in a redirection; -1 when it is none.
+int standard_stream(const struct stat& status) {
+  for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat own {};
+    if (::fstat(number, &own) == 0 && own.st_dev == status.st_dev && own.st_ino == status.st_ino) return number;
+  }
+  return -1;
+}
+
 }  // namespace
 
 OutputClosed::~OutputClosed() = default;
@@ -35,14 +45,21 @@ OutputClosed::~OutputClosed() = default;
 Output::Output(Descriptor descriptor, int number, std::string name)
     : owned_(std::move(descriptor)), number_(number), name_(std::move(name)) {}
 
+Output::Output(std::unique_ptr<AtomicFile> file) : file_(std::move(file)) {}
+
 Output Output::standard() { return Output({}, STDOUT_FILENO, "standard output"); }
 
 Output Output::file(const std::string& path) {
-  const int number = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (number < 0) {
-    const int code = errno;
-    throw IoError(cat("cannot write: ", errno_text(code)), {path}, missing_folder_hint(path, code));
-  }
+  struct stat status {};
+  const bool there = ::stat(path.c_str(), &status) == 0;
+  const bool regular = there && S_ISREG(status.st_mode);
+  const int stream = regular ? standard_stream(status) : -1;
+  // It is AtomicFile that refuses a folder.
+  const bool whole = !there || regular || S_ISDIR(status.st_mode);
+  if (whole && stream < 0) return Output(std::make_unique<AtomicFile>(path));
+  // Opened anew, a redirected file would be written from its beginning, over what our stream has.
+  const int number = stream >= 0 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (number < 0) throw IoError(cat("cannot write: ", errno_text(errno)), {path});
   return Output(Descriptor(number), number, path);
 }
 
@@ -52,18 +69,23 @@ void Output::write(std::string_view text) {
 }
 
 void Output::flush() {
-  const int code = write_all(number_, buffer_);
-  buffer_.clear();
+  const std::string text = std::exchange(buffer_, {});
+  if (file_) return file_->write(text);
+  const int code = write_all(number_, text);
   if (code != 0) fail(code);
 }
 
 void Output::flush_quietly() noexcept {
-  write_all(number_, buffer_);
-  buffer_.clear();
+  try {
+    flush();
+  } catch (const IoError&) {
+    // The failure that came first is the one to tell.
+  }
 }
 
 void Output::close() {
   flush();
+  if (file_) file_->commit();
   if (owned_ && ::close(owned_.release()) != 0 && errno != EINTR) fail(errno);
 }
 

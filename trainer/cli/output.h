@@ -1,16 +1,19 @@
-// Output: a buffered file or standard output whose failures are never lost.
+// Output: a buffered file or standard output whose failures are never lost. A file appears whole when it is closed, or
+// not at all.
 //
 //   Output out = Output::standard();
 //   out.write(line);
 //   out.flush();
 //
-// One thread uses an Output. What was not flushed is lost when it is destroyed: call flush() or close().
+// One thread uses an Output. What was not flushed is lost when it is destroyed, and a file with it: call close().
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "millrace/core/errors.h"
+#include "millrace/trainer/atomic_file.h"
 #include "millrace/trainer/descriptor.h"
 
 namespace millrace::cli {
@@ -21,7 +24,8 @@ MILLRACE_DECLARE_ERROR(OutputClosed, IoError, io);
 class Output {
  public:
   static Output standard();
-  // Makes `path` an empty file. Throws IoError.
+  // `path` gets its contents by close(). What is no regular file (a pipe, a device), and the file that standard output
+  // or standard error is, takes them as they come. Throws IoError.
   static Output file(const std::string& path);
 
   // Throw IoError with the reason, OutputClosed when nobody reads any more.
@@ -34,10 +38,12 @@ class Output {
 
  private:
   Output(Descriptor descriptor, int number, std::string name);
+  explicit Output(std::unique_ptr<AtomicFile> file);
   [[noreturn]] void fail(int code) const;
 
-  Descriptor owned_;  // empty for standard output
-  int number_;
+  std::unique_ptr<AtomicFile> file_;  // null for what is written as it comes
+  Descriptor owned_;                  // empty for standard output and for file_
+  int number_ = -1;                   // where file_ is null
   std::string name_;
   std::string buffer_;
 };

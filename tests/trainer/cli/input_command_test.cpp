@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
@@ -24,6 +26,11 @@ class InputCommandTest : public ::testing::Test {
   CommandResult run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "input");
     return run_trainer(std::move(arguments), {.folder = folder_.path()});
+  }
+
+  size_t entries() const {
+    const std::filesystem::directory_iterator all(folder_.path());
+    return static_cast<size_t>(std::distance(begin(all), end(all)));
   }
 
   static std::vector<nlohmann::json> lines(const std::string& text) {
@@ -139,11 +146,48 @@ TEST_F(InputCommandTest, BatchesBeforeAFailureAreGiven) {
   EXPECT_EQ(result.exit_code, 65);
   EXPECT_EQ(lines(result.out).size(), 1u);
   EXPECT_TRUE(result.err.starts_with("error: part-1.csv:2:3: ")) << result.err;
-  EXPECT_EQ(run({"small.yaml", "--out", "out.jsonl"}).exit_code, 65);
-  EXPECT_EQ(TempFolder::read(folder_.path("out.jsonl")), result.out);
   const CommandResult json = run({"small.yaml", "--json"});
   EXPECT_EQ(lines(json.out).size(), 2u);
   EXPECT_EQ(lines(json.out).back()["event"], "error");
+}
+
+TEST_F(InputCommandTest, TheFileAppearsWholeOrNotAtAll) {
+  folder_.write("part-1.csv", "1,2,0\n1,x,0\n");
+  const size_t before = entries();
+  EXPECT_EQ(run({"small.yaml", "--out", "out.jsonl"}).exit_code, 65);
+  EXPECT_EQ(entries(), before);
+  folder_.write("out.jsonl", "old");
+  EXPECT_EQ(run({"small.yaml", "--out", "out.jsonl"}).exit_code, 65);
+  EXPECT_EQ(TempFolder::read(folder_.path("out.jsonl")), "old");
+  EXPECT_EQ(run({"small.yaml", "--out", "out.jsonl", "--batches", "1"}).exit_code, 0);
+  EXPECT_EQ(TempFolder::read(folder_.path("out.jsonl")), run({"small.yaml", "--batches", "1"}).out);
+  EXPECT_EQ(entries(), before + 1);
+}
+
+TEST_F(InputCommandTest, PipesAndDevicesAreWrittenAsTheyAre) {
+  EXPECT_EQ(run({"small.yaml", "--out", "/dev/null"}).exit_code, 0);
+  const std::string batches = run({"small.yaml"}).out;
+  const CommandResult pipe = run({"small.yaml", "--out", "/dev/stdout"});
+  EXPECT_TRUE(pipe.out.starts_with(batches)) << pipe.out;
+  folder_.write("out.txt", "");
+  const CommandResult file = run_trainer({"input", "small.yaml", "--out", "/dev/stdout"},
+                                         {.folder = folder_.path(), .out_file = folder_.path("out.txt")});
+  EXPECT_EQ(file.exit_code, 0) << file.err;
+  const std::string text = TempFolder::read(folder_.path("out.txt"));
+  EXPECT_TRUE(text.starts_with(batches)) << text;
+  EXPECT_TRUE(text.substr(batches.size()).starts_with("end of data: 12 batches, ")) << text;
+}
+
+TEST_F(InputCommandTest, InterruptedItLeavesNoFile) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  const size_t before = entries();
+  Command command(trainer_words({"input", "endless.yaml", "--out", "out.jsonl"}), {.folder = folder_.path()});
+  while (entries() == before) std::this_thread::yield();
+  command.send(SIGINT);
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_TRUE(result.out.starts_with("stopped: ")) << result.out;
+  EXPECT_EQ(entries(), before);
 }
 
 TEST_F(InputCommandTest, RefusesToOverwriteWhatItUses) {

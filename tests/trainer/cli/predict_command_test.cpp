@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
@@ -113,6 +115,32 @@ TEST_F(PredictCommandTest, TheFileAppearsWholeOrNotAtAll) {
   EXPECT_EQ(run({"--out", "p.csv"}).exit_code, 65);
   EXPECT_EQ(lines(TempFolder::read(folder_.path("p.csv"))).size(), 4u) << "the old one stays";
   EXPECT_EQ(run({"--out", "none/p.csv"}).exit_code, 74);
+}
+
+TEST_F(PredictCommandTest, PipesAndDevicesAreWrittenAsTheyAre) {
+  EXPECT_EQ(run({"--out", "/dev/null"}).exit_code, 0);
+  EXPECT_EQ(run({"--out", "/dev/stdout"}).out, run({}).out);
+}
+
+TEST_F(PredictCommandTest, InterruptedItLeavesNoFile) {
+  std::string rows;
+  for (int i = 0; i < 200000; ++i) rows += "1,2\n";
+  folder_.write("many.csv", rows);
+  std::vector<std::string> words = {"predict", "--model", "m.safetensors", "--out", "p.csv"};
+  // More than a test waits for.
+  for (int i = 0; i < 1000; ++i) words.insert(words.end(), {"--data", "many.csv"});
+  const auto entries = [&] {
+    const std::filesystem::directory_iterator all(folder_.path());
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = entries();
+  for (const auto& [number, code] : {std::pair(SIGINT, 130), std::pair(SIGHUP, 129)}) {
+    Command command(trainer_words(words), {.folder = folder_.path()});
+    while (entries() == before) std::this_thread::yield();
+    command.send(number);
+    EXPECT_EQ(command.finish().exit_code, code);
+    EXPECT_EQ(entries(), before);
+  }
 }
 
 TEST_F(PredictCommandTest, WritesOverNothingThatItReads) {
