@@ -123,6 +123,37 @@ std::string type_of_options(const std::vector<OptionInfo>& options) {
   return out + "}";
 }
 
+namespace {
+
+// The hint for an absent key that seems to be there with a slip in it.
+std::string misspelt_as(const Spec& spec, const std::vector<OptionInfo>& known, const std::string& name) {
+  for (const auto& [key, value] : spec.entries()) {
+    const bool declared =
+        std::any_of(known.begin(), known.end(), [&](const OptionInfo& info) { return info.name == key; });
+    if (!declared && !nearest(key, {name}).empty()) return cat("is ", key, " meant to be ", name, "?");
+  }
+  return {};
+}
+
+// Throws where `spec` lacks required keys; names all of them.
+void check_required(const Spec& spec, const std::vector<OptionInfo>& known) {
+  std::vector<std::string> absent;
+  const OptionInfo* first = nullptr;
+  std::string hint;
+  for (const OptionInfo& info : known) {
+    if (!info.required || spec.find(info.name) != nullptr) continue;
+    if (first == nullptr) first = &info;
+    if (hint.empty()) hint = misspelt_as(spec, known, info.name);
+    absent.push_back(info.name);
+  }
+  if (absent.empty()) return;
+  if (absent.size() > 1) throw spec.error(cat("the keys ", join(absent), " are required"), std::move(hint));
+  if (hint.empty()) hint = cat(first->name, ": ", first->doc);
+  throw spec.error(cat("the key ", first->name, " is required (", first->type, ")"), std::move(hint));
+}
+
+}  // namespace
+
 void check_keys(const Spec& spec, const std::vector<OptionInfo>& known) {
   std::vector<std::string> names;
   for (const OptionInfo& info : known) names.push_back(info.name);
@@ -135,6 +166,7 @@ void check_keys(const Spec& spec, const std::vector<OptionInfo>& known) {
                       : names.empty() ? std::string("there are no options here")
                                       : cat("the keys here are ", join(names)));
   }
+  check_required(spec, known);
 }
 
 OptionReader::OptionReader() : resolved_(Spec::map(Place{})) {}
@@ -145,6 +177,8 @@ OptionReader::OptionReader(const Spec& spec) : spec_(&spec), resolved_(Spec::map
 }
 
 const Spec& OptionReader::node(std::string_view name) const {
+  // Whoever asks has found fault with values; that of an absent key is none.
+  check_required(*spec_, infos_);
   const Spec* found = spec_->find(name);
   return found != nullptr ? *found : *spec_;
 }
@@ -156,20 +190,7 @@ const Spec* OptionReader::declare(std::string_view name, std::string type, bool 
   if (node != nullptr && node->is_null()) {
     throw node->error(cat("the key has no value; expected ", infos_.back().type));
   }
-  if (node == nullptr && required) {
-    throw spec_->error(cat("the key ", name, " is required (", infos_.back().type, ")"),
-                       is_written_as(name).value_or(cat(name, ": ", doc)));
-  }
   return node;
-}
-
-std::optional<std::string> OptionReader::is_written_as(std::string_view name) const {
-  for (const auto& [key, value] : spec_->entries()) {
-    const bool declared =
-        std::any_of(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == key; });
-    if (!declared && !nearest(key, {std::string(name)}).empty()) return cat("is ", key, " meant to be ", name, "?");
-  }
-  return {};
 }
 
 void OptionReader::finish(std::string_view name, bool required, Spec value) {

@@ -207,7 +207,8 @@ struct OptionType<std::optional<T>> {
   static std::vector<OptionForm> forms() { return option_forms<T>(); }
 };
 
-// Throws ConfigError for a key of the map `spec` that is none of `known`, at its place; suggests the nearest.
+// Throws ConfigError for a key of the map `spec` that is none of `known`, at its place, with the nearest as a hint;
+// then for keys that it lacks and `known` requires.
 void check_keys(const Spec& spec, const std::vector<OptionInfo>& known);
 
 // Visits the declarations of an options struct: reads a Spec, or only lists what there is.
@@ -242,12 +243,13 @@ class OptionReader {
   // Says what a declared key may be whose C++ type does not tell: one that is read as a Spec.
   void may_be(std::string_view name, std::vector<OptionForm> forms);
 
-  // Rejects keys that nothing declared. Call once, after all declarations. REQUIRES: reading().
+  // Rejects keys that nothing declared, and absent ones that are required: all of them at once. Call once, after all
+  // declarations. REQUIRES: reading().
   void done() const { check_keys(*spec_, infos_); }
 
   bool reading() const { return spec_ != nullptr; }
-  // The node of `name` where it was written, else the whole map's: the place for an error about it. REQUIRES:
-  // reading().
+  // The node of `name` where it was written, else the whole map's: the place for an error about it. Throws ConfigError
+  // when a required key is absent, whose value means nothing. REQUIRES: reading(), after all declarations.
   const Spec& node(std::string_view name) const;
   const std::vector<OptionInfo>& infos() const { return infos_; }
   // Every declared key with the value in force, in order of declaration; keys absent by default are left out. Without
@@ -265,10 +267,8 @@ class OptionReader {
     if (!reading()) set_forms(option_forms<T>(), range);
     finish(name, required, OptionType<T>::write(value));
   }
-  // The node to read, or nullptr when the default holds. Throws when a required key is absent.
+  // The node to read, or nullptr when the key is absent.
   const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
-  // The hint for an absent key that seems to be there with a slip in it.
-  std::optional<std::string> is_written_as(std::string_view name) const;
   // Of the key that was declared last.
   void set_forms(std::vector<OptionForm> forms, const Range& range);
   void finish(std::string_view name, bool required, Spec value);

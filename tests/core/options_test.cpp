@@ -127,11 +127,45 @@ TEST(Options, SayWhenThereAreNone) {
 
 TEST(Options, RejectAbsentAndEmptyKeys) {
   EXPECT_EQ(error_of(map()), "mlp.yaml:3:7: the key rows is required (integer); rows: rows to take");
-  EXPECT_EQ(error_of(map().set("row", 3)),
-            "mlp.yaml:3:7: the key rows is required (integer); is row meant to be rows?");
+  EXPECT_EQ(error_of(map().set("row", plain("3"))), "mlp.yaml:3:7: unknown key row; did you mean rows?");
   EXPECT_EQ(error_of(map().set("rows", Spec::null(kPlace))),
             "mlp.yaml:3:7: rows: the key has no value; expected integer");
   EXPECT_EQ(error_of(Spec::list(kPlace)), "mlp.yaml:3:7: expected a map, got a list");
+}
+
+struct Window {
+  int64_t size = 0, behind = 0, capacity = 0;
+  void declare(OptionReader& o) {
+    o.required("size", size, "rows of a batch");
+    o.required("capacity", capacity, "rows that may wait");
+    o.required("behind", behind, "rows that stay");
+    if (o.reading() && capacity <= behind) throw o.node("capacity").error("expected more than behind");
+  }
+};
+
+std::string window_error(const Spec& spec) {
+  try {
+    read_options<Window>(spec);
+  } catch (const ConfigError& error) {
+    return error.message() + "; " + error.hint();
+  }
+  return "no error";
+}
+
+TEST(Options, NameAllRequiredKeysThatAreAbsent) {
+  Spec spec = map();
+  spec.set_path("input[2].window");
+  EXPECT_EQ(window_error(spec), "input[2].window: the keys size, capacity and behind are required; ");
+  EXPECT_EQ(window_error(map().set("size", 1)), "the keys capacity and behind are required; ");
+  // Not that the capacity, which nobody gave, were too small.
+  EXPECT_EQ(window_error(map().set("size", 1).set("behind", 5)),
+            "the key capacity is required (integer); capacity: rows that may wait");
+  EXPECT_EQ(window_error(map().set("capacity", 9).set("behind", 5)),
+            "the key size is required (integer); size: rows of a batch");
+  EXPECT_EQ(window_error(map().set("size", 1).set("capcity", 5)),
+            "the keys capacity and behind are required; is capcity meant to be capacity?");
+  EXPECT_EQ(window_error(map().set("size", 1).set("capacity", 5).set("behind", 5)),
+            "capacity: expected more than behind; ");
 }
 
 TEST(Options, RejectWrongTypes) {
