@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/cli/argument_words.h"
 #include "millrace/trainer/cli/command_description.h"
 #include "millrace/trainer/cli/help.h"
 #include "millrace/trainer/cli/usage_error.h"
@@ -47,6 +48,7 @@ class Parser {
   template <class E>
   CLI::Option& choice(CLI::App& app, const std::string& name, E& value, const std::string& doc);
 
+  void check_values(const CLI::App& app) const;
   void check_file() const;
   void check_words(const CLI::App& app) const;
   void check_order(const CLI::App& selected) const;
@@ -235,6 +237,8 @@ UsageError translated(const CLI::ParseError& error) {
   return UsageError(what);
 }
 
+bool takes_value(const CLI::Option& option) { return option.get_type_size() != 0; }
+
 Arguments Parser::parse(std::span<const std::string> words) {
   try {
     return take(words);
@@ -249,7 +253,8 @@ Arguments Parser::parse(std::span<const std::string> words) {
 
 Arguments Parser::take(std::span<const std::string> words) {
   if (words.empty()) return out_;
-  std::vector<std::string> reversed(words.rbegin(), words.rend());
+  const SplitWords split = split_values(words, describe());
+  std::vector<std::string> reversed(split.words.rbegin(), split.words.rend());
   if (words.front() == "help") reversed.back() = "--help";
   try {
     app_.parse(reversed);
@@ -261,8 +266,10 @@ Arguments Parser::take(std::span<const std::string> words) {
     throw translated(error);
   }
   const CLI::App& selected = innermost(app_);
+  check_values(app_);
   if (&selected == &app_) check_file();
   check_words(app_);
+  if (!split.misuse.empty()) throw UsageError(split.misuse);
   check_order(selected);
   out_.command = commands_.at(&selected);
   if (version_) {
@@ -303,6 +310,17 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
   return near.empty() ? std::move(otherwise) : cat("did you mean ", near, "?");
 }
 
+// Throws for empty values: a variable of the shell that is not set, rather than a wish.
+void Parser::check_values(const CLI::App& app) const {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::vector<std::string>& values = option->results();
+    if (takes_value(*option) && std::find(values.begin(), values.end(), std::string()) != values.end()) {
+      throw UsageError(cat(option->get_name(), " needs a value"));
+    }
+  }
+  for (const CLI::App* selected : app.get_subcommands()) check_values(*selected);
+}
+
 // Throws for a first word that is neither a subcommand nor looks like a file.
 void Parser::check_file() const {
   const bool is_file = file_.find_first_of("./") != std::string::npos || ::access(file_.c_str(), F_OK) == 0;
@@ -331,7 +349,7 @@ void Parser::check_words(const CLI::App& app) const {
   }
   for (const CLI::Option* option : app.get_options()) {
     const bool repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-    if (option->get_type_size() != 0 && option->count() > 1 && !repeats) {
+    if (takes_value(*option) && option->count() > 1 && !repeats) {
       throw UsageError(cat(option->get_name(), " is given twice"));
     }
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "millrace/trainer/cli/usage_error.h"
 #include "tests/support/temp_folder.h"
@@ -254,6 +255,50 @@ TEST(ArgumentsTest, MissingValues) {
             "generate sum needs --out DIR; trainer generate sum --out data/sum");
 }
 
+// As "$UNSET" makes them.
+TEST(ArgumentsTest, EmptyValues) {
+  const CommandInfo program = describe_commands();
+  size_t options = 0;
+  for (const CommandInfo* command : all_commands(program)) {
+    for (const ArgumentInfo& argument : command->arguments) {
+      if (argument.value.empty()) continue;
+      ++options;
+      std::vector<std::string> words;
+      std::istringstream path(command->path);
+      for (std::string word; path >> word;) words.push_back(word);
+      const std::string help = command_line(*command) + " --help";
+      if (argument.names.empty()) {
+        words.emplace_back();
+        EXPECT_TRUE(usage_error(words, help).ends_with(" needs a value")) << help;
+        continue;
+      }
+      const std::string& name = argument.names.back();
+      for (const std::vector<std::string>& tail :
+           {std::vector<std::string>{name, ""}, {name + "="}, {name + "=", "--json"}}) {
+        std::vector<std::string> all = words;
+        all.insert(all.end(), tail.begin(), tail.end());
+        EXPECT_EQ(usage_error(all, help), name + " needs a value");
+      }
+    }
+  }
+  EXPECT_GT(options, 20u);
+}
+
+TEST(ArgumentsTest, ValuesBehindAnEqualsSign) {
+  const Arguments arguments = parse({"a.yaml", "--save=m", "--set=seed=1", "--set", "--save=", "--json"});
+  EXPECT_EQ(arguments.save, "m");
+  EXPECT_EQ(arguments.overrides, (std::vector<std::string>{"seed=1", "--save="})) << "the value of --set";
+  EXPECT_TRUE(arguments.json);
+  EXPECT_EQ(parse({"predict", "--model=m", "--data=-", "--raw"}).data, std::vector<std::string>{"-"});
+}
+
+TEST(ArgumentsTest, FlagsTakeNoValue) {
+  EXPECT_EQ(usage_error({"a.yaml", "--quiet=maybe"}), "--quiet takes no value, got \"maybe\"");
+  EXPECT_EQ(usage_error({"a.yaml", "--quiet="}), "--quiet takes no value, got \"\"");
+  EXPECT_EQ(usage_error({"check", "a.yaml", "--json=1"}), "--json takes no value, got \"1\"");
+  EXPECT_EQ(usage_error({"schema", "--json=1"}, "trainer schema --help"), "unknown option --json");
+}
+
 TEST(ArgumentsTest, SetWithoutAnEqualsSign) {
   EXPECT_EQ(usage_error({"a.yaml", "--set", "seed"}),
             "--set \"seed\": expected PATH=VALUE; for example --set train.steps=5");
@@ -266,7 +311,6 @@ TEST(ArgumentsTest, NumbersAreWholeAndInRange) {
   EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", "-1"}),
             "--batches: expected a whole number from 0, got \"-1\"");
   EXPECT_EQ(usage_error({"input", "a.yaml", "--explain", "0"}), "--explain: expected a whole number from 1, got \"0\"");
-  EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", ""}), "--batches: expected a whole number from 0, got \"\"");
   EXPECT_EQ(usage_error({"input", "a.yaml", "--batches", "99999999999999999999"}),
             "--batches: expected a whole number from 0, got \"99999999999999999999\"");
   EXPECT_EQ(usage_error({"input", "a.yaml", "--format", "xml"}), "--format: expected jsonl, csv or none, got \"xml\"");
