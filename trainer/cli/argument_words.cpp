@@ -1,8 +1,10 @@
 #include "millrace/trainer/cli/argument_words.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/cli/usage_error.h"
 
 namespace millrace::cli {
 
@@ -45,6 +47,15 @@ SplitWords split_values(std::span<const std::string> words, const CommandInfo& p
     }
   }
   return out;
+}
+
+int64_t whole_number(const std::string& name, const std::string& text, const WholeRange& range) {
+  int64_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  if (whole && value >= range.least && value <= range.most) return value;
+  const std::string upper = range.most < WholeRange{}.most ? cat(" to ", range.most) : std::string();
+  throw UsageError(cat(name, ": expected a whole number from ", range.least, upper, ", got ", quote(text)));
 }
 
 }  // namespace millrace::cli

@@ -1,6 +1,8 @@
 // The words of a command line, as far as they tell without being parsed. Pure functions.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,5 +18,12 @@ struct SplitWords {
   std::string misuse;  // the message about the first flag that has a value; empty when none has
 };
 SplitWords split_values(std::span<const std::string> words, const CommandInfo& program);
+
+struct WholeRange {
+  int64_t least = 0;
+  int64_t most = std::numeric_limits<int64_t>::max();
+};
+// The value of the option `name`. Throws UsageError.
+int64_t whole_number(const std::string& name, const std::string& text, const WholeRange& range);
 
 }  // namespace millrace::cli

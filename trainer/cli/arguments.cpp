@@ -6,7 +6,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "millrace/trainer/cli/command_description.h"
 #include "millrace/trainer/cli/help.h"
 #include "millrace/trainer/cli/usage_error.h"
+#include "millrace/trainer/generate.h"
 
 namespace millrace::cli {
 
@@ -44,7 +44,8 @@ class Parser {
                     const std::string& doc);
   // Values of other types are read when the whole command line is known. Their present value is the default.
   template <class T>
-  CLI::Option& number(CLI::App& app, const std::string& name, T& value, int64_t least, const std::string& doc);
+  CLI::Option& number(CLI::App& app, const std::string& name, T& value, const WholeRange& range,
+                      const std::string& doc);
   template <class E>
   CLI::Option& choice(CLI::App& app, const std::string& name, E& value, const std::string& doc);
 
@@ -100,22 +101,14 @@ CLI::Option& Parser::text(CLI::App& app, const std::string& name, std::string& v
   return *app.add_option(name, value, doc)->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-int64_t whole_number(const std::string& name, const std::string& text, int64_t least) {
-  int64_t value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end.ec != std::errc() || end.ptr != text.data() + text.size() || value < least) {
-    throw UsageError(cat(name, ": expected a whole number from ", least, ", got ", quote(text)));
-  }
-  return value;
-}
-
 template <class T>
-CLI::Option& Parser::number(CLI::App& app, const std::string& name, T& value, int64_t least, const std::string& doc) {
+CLI::Option& Parser::number(CLI::App& app, const std::string& name, T& value, const WholeRange& range,
+                            const std::string& doc) {
   const auto written = std::make_shared<std::string>();
   CLI::Option& option = text(app, name, *written, "N", doc);
   if constexpr (std::same_as<T, int64_t>) option.default_str(cat(value));
-  readers_.emplace(&app, [&option, &value, written, name, least] {
-    if (option.count() > 0) value = whole_number(name, *written, least);
+  readers_.emplace(&app, [&option, &value, written, name, range] {
+    if (option.count() > 0) value = whole_number(name, *written, range);
   });
   return option;
 }
@@ -163,11 +156,12 @@ void Parser::add_training(CLI::App& app) {
 void Parser::add_input() {
   CLI::App& app = add_command(app_, Command::input, "input");
   add_config(app);
-  number(app, "--batches", out_.batches, 0, "stop after N batches").group(kOutput);
+  number(app, "--batches", out_.batches, {.least = 0}, "stop after N batches").group(kOutput);
   choice(app, "--format", out_.format, "how batches are written, see below").group(kOutput);
   text(app, "--out", out_.out, "FILE", "write the batches to FILE instead of standard output").group(kOutput);
   app.add_flag("--json", out_.json, "end with exact counts as a line of JSON on standard output")->group(kOutput);
-  number(app, "--explain", out_.explain, 1, "print file and line of every row of step N (from 1), nothing else")
+  number(app, "--explain", out_.explain, {.least = 1},
+         "print file and line of every row of step N (from 1), nothing else")
       .group(kOutput);
 }
 
@@ -204,10 +198,10 @@ void Parser::add_generate() {
   generate.require_subcommand(0, 1);
   CLI::App& sum = add_command(generate, Command::generate_sum, "sum");
   text(sum, "--out", out_.out, "DIR", "the folder for the files; made when it is not there");
-  number(sum, "--files", out_.files, 1, "how many files");
-  number(sum, "--rows", out_.rows, 1, "rows of each file");
-  number(sum, "--features", out_.features, 1, "numbers of each row");
-  number(sum, "--seed", out_.seed, 0, "other seeds give other numbers");
+  number(sum, "--files", out_.files, {.least = 1, .most = kMostGeneratedFiles}, "how many files");
+  number(sum, "--rows", out_.rows, {.least = 1, .most = kMostGeneratedRows}, "rows of each file");
+  number(sum, "--features", out_.features, {.least = 1, .most = kMostGeneratedFeatures}, "numbers of each row");
+  number(sum, "--seed", out_.seed, {.least = 0}, "other seeds give other numbers");
   sum.add_flag("--force", out_.force, "replace files that are there already");
 }
 

@@ -1,6 +1,7 @@
 #include "millrace/trainer/cli/argument_words.h"
 
-#include <gtest/gtest.h>
+#include "millrace/trainer/cli/usage_error.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace::cli {
 namespace {
@@ -29,6 +30,17 @@ TEST(ArgumentWordsTest, FlagsHaveNoValue) {
   EXPECT_EQ(words.words, (Words{"--quiet", "--quiet", "x"}));
   EXPECT_EQ(words.misuse, "--quiet takes no value, got \"no\"");
   EXPECT_EQ(split_values(Words{"--quiet", "--out=x"}, kProgram).misuse, "");
+}
+
+TEST(ArgumentWordsTest, WholeNumbersAreInTheirRange) {
+  EXPECT_EQ(whole_number("--n", "7", {.least = 7, .most = 7}), 7);
+  EXPECT_EQ(whole_number("--n", "9223372036854775807", {}), std::numeric_limits<int64_t>::max());
+  for (const char* text : {"6", "8", "x", "7x", "7.0", " 7", "99999999999999999999", ""}) {
+    EXPECT_EQ(error_of<UsageError>([&] { (void)whole_number("--n", text, {.least = 7, .most = 7}); }),
+              std::string("--n: expected a whole number from 7 to 7, got \"") + text + '"');
+  }
+  EXPECT_EQ(error_of<UsageError>([] { (void)whole_number("--n", "-1", {}); }),
+            "--n: expected a whole number from 0, got \"-1\"");
 }
 
 }  // namespace

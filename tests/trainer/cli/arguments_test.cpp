@@ -143,6 +143,18 @@ TEST(ArgumentsTest, GenerateSumDefaults) {
   EXPECT_FALSE(arguments.force);
 }
 
+TEST(ArgumentsTest, GenerateSumWithinItsLimits) {
+  const auto error = [](const std::string& option, const std::string& value) {
+    return usage_error({"generate", "sum", "--out", "d", option, value}, "trainer generate sum --help");
+  };
+  EXPECT_EQ(error("--features", "16777217"),
+            "--features: expected a whole number from 1 to 16777216, got \"16777217\"");
+  EXPECT_EQ(error("--files", "1000001"), "--files: expected a whole number from 1 to 1000000, got \"1000001\"");
+  EXPECT_EQ(error("--rows", "0"), "--rows: expected a whole number from 1 to 1099511627776, got \"0\"");
+  EXPECT_EQ(error("--seed", "-1"), "--seed: expected a whole number from 0, got \"-1\"");
+  EXPECT_EQ(parse({"generate", "sum", "--out", "d", "--features", "16777216"}).features, 16777216);
+}
+
 TEST(ArgumentsTest, References) {
   EXPECT_EQ(parse({"ops"}).command, Command::ops);
   EXPECT_EQ(parse({"ops"}).name, "");
