@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "millrace/core/text.h"
-#include "millrace/trainer/cli/usage_error.h"
 
 namespace millrace::cli {
 
@@ -56,6 +56,39 @@ int64_t whole_number(const std::string& name, const std::string& text, const Who
   if (whole && value >= range.least && value <= range.most) return value;
   const std::string upper = range.most < WholeRange{}.most ? cat(" to ", range.most) : std::string();
   throw UsageError(cat(name, ": expected a whole number from ", range.least, upper, ", got ", quote(text)));
+}
+
+void check_settings(std::span<const std::string> settings) {
+  for (const std::string& setting : settings) {
+    if (setting.find('=') == std::string::npos || setting.front() == '=') {
+      throw UsageError(cat("--set ", quote(setting), ": expected PATH=VALUE"), {}, "for example --set train.steps=5");
+    }
+  }
+}
+
+const CommandInfo& find_command(std::span<const std::string> words, const CommandInfo& program) {
+  const CommandInfo* command = &program;
+  for (const std::string& word : words) {
+    if (word == "--help" || word == "-h") continue;
+    if (command->commands.empty()) throw UsageError(cat("unexpected argument ", quote(word)));
+    const CommandInfo* found = nullptr;
+    std::vector<std::string> known;
+    for (const CommandInfo& below : command->commands) {
+      if (known.emplace_back(last_word(below.path)) == word) found = &below;
+    }
+    if (found == nullptr) throw unknown_subcommand(word, known);
+    command = found;
+  }
+  return *command;
+}
+
+UsageError unknown_subcommand(const std::string& word, const std::vector<std::string>& known) {
+  return UsageError(cat("unknown subcommand ", quote(word)), {}, suggestion(word, known, cat("known: ", join(known))));
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise) {
+  const std::string near = nearest(word, known);
+  return near.empty() ? std::move(otherwise) : cat("did you mean ", near, "?");
 }
 
 }  // namespace millrace::cli

@@ -5,9 +5,11 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/trainer/cli/command_info.h"
+#include "millrace/trainer/cli/usage_error.h"
 
 namespace millrace::cli {
 
@@ -25,5 +27,15 @@ struct WholeRange {
 };
 // The value of the option `name`. Throws UsageError.
 int64_t whole_number(const std::string& name, const std::string& text, const WholeRange& range);
+
+// Throws UsageError where a value of --set is no PATH=VALUE.
+void check_settings(std::span<const std::string> settings);
+
+// The command that the words behind `trainer help` lead to. Throws UsageError.
+const CommandInfo& find_command(std::span<const std::string> words, const CommandInfo& program);
+
+UsageError unknown_subcommand(const std::string& word, const std::vector<std::string>& known);
+// "did you mean check?", or `otherwise`.
+std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise);
 
 }  // namespace millrace::cli

@@ -56,7 +56,6 @@ class Parser {
   void check_explain(const CLI::App& selected) const;
   void read_config(const CLI::App& app);
   void read_model(const CLI::App& app);
-  void check_overrides() const;
 
   CLI::App app_{"", "trainer"};
   Arguments out_;
@@ -245,22 +244,29 @@ Arguments Parser::parse(std::span<const std::string> words) {
   }
 }
 
+Arguments help_of(const CommandInfo& command) {
+  Arguments out;
+  out.command = Command::help;
+  out.text = help_page(command);
+  return out;
+}
+
 Arguments Parser::take(std::span<const std::string> words) {
   if (words.empty()) return out_;
-  const SplitWords split = split_values(words, describe());
+  const CommandInfo program = describe();
+  if (words.front() == "help") return help_of(find_command(words.subspan(1), program));
+  const SplitWords split = split_values(words, program);
   std::vector<std::string> reversed(split.words.rbegin(), split.words.rend());
-  if (words.front() == "help") reversed.back() = "--help";
   try {
     app_.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    out_.command = Command::help;
-    out_.text = help_page(describe_command(innermost(app_)));
-    return out_;
+    return help_of(describe_command(innermost(app_)));
   } catch (const CLI::ParseError& error) {
     throw translated(error);
   }
   const CLI::App& selected = innermost(app_);
   check_values(app_);
+  check_settings(out_.overrides);
   if (&selected == &app_) check_file();
   check_words(app_);
   if (!split.misuse.empty()) throw UsageError(split.misuse);
@@ -281,7 +287,6 @@ Arguments Parser::take(std::span<const std::string> words) {
   check_explain(selected);
   read_config(selected);
   read_model(selected);
-  check_overrides();
   return out_;
 }
 
@@ -297,11 +302,6 @@ std::vector<std::string> known_words(const CLI::App& app, bool flags) {
       out.push_back(sub->get_name());
   }
   return out;
-}
-
-std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise) {
-  const std::string near = nearest(word, known);
-  return near.empty() ? std::move(otherwise) : cat("did you mean ", near, "?");
 }
 
 // Throws for empty values: a variable of the shell that is not set, rather than a wish.
@@ -322,7 +322,7 @@ void Parser::check_file() const {
   const std::vector<std::string> known = known_words(app_, false);
   // A word behind a misspelt option is rather its value.
   if (nearest(file_, known).empty()) check_words(app_);
-  throw UsageError(cat("unknown subcommand ", quote(file_)), {}, suggestion(file_, known, cat("known: ", join(known))));
+  throw unknown_subcommand(file_, known);
 }
 
 // Throws where --explain stands beside options that it leaves no meaning.
@@ -334,8 +334,12 @@ void Parser::check_explain(const CLI::App& selected) const {
 
 // Throws for words that no option, subcommand or argument took, and for options given twice.
 void Parser::check_words(const CLI::App& app) const {
+  bool options_ended = false;
   for (const std::string& word : app.remaining()) {
-    if (word.size() > 1 && word.front() == '-') {
+    const bool ends_options = word == "--" && !options_ended;
+    options_ended = options_ended || ends_options;
+    if (ends_options) continue;
+    if (word.size() > 1 && word.front() == '-' && !options_ended) {
       const std::string flag = word.substr(0, word.find('='));
       throw UsageError(cat("unknown option ", flag), {}, suggestion(flag, known_words(app, true), {}));
     }
@@ -382,14 +386,6 @@ void Parser::read_model(const CLI::App& app) {
   if (out_.model.empty()) throw UsageError("no model is given", {}, usage);
   out_.data.insert(out_.data.end(), more_data_.begin(), more_data_.end());
   if (out_.data.empty()) throw UsageError("no data are given", {}, usage);
-}
-
-void Parser::check_overrides() const {
-  for (const std::string& setting : out_.overrides) {
-    if (setting.find('=') == std::string::npos || setting.front() == '=') {
-      throw UsageError(cat("--set ", quote(setting), ": expected PATH=VALUE"), {}, "for example --set train.steps=5");
-    }
-  }
 }
 
 }  // namespace

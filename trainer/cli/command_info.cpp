@@ -23,6 +23,8 @@ std::vector<const CommandInfo*> all_commands(const CommandInfo& command) {
   return out;
 }
 
+std::string last_word(const std::string& path) { return path.substr(path.rfind(' ') + 1); }
+
 std::string command_line(const CommandInfo& command) {
   return command.path.empty() ? std::string("trainer") : "trainer " + command.path;
 }

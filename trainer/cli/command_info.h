@@ -30,6 +30,8 @@ std::vector<std::string> choices_of(const std::string& value);
 std::vector<const CommandInfo*> all_commands(const CommandInfo& command);
 std::vector<const CommandInfo*> all_commands(CommandInfo&&) = delete;
 
+// "sum".
+std::string last_word(const std::string& path);
 // "trainer generate sum".
 std::string command_line(const CommandInfo& command);
 

@@ -34,8 +34,6 @@ std::string spaced(const std::vector<std::string>& words) {
   return out;
 }
 
-std::string last_word(const std::string& path) { return path.substr(path.rfind(' ') + 1); }
-
 // Writes the scripts; everything that they share is here.
 class Script {
  public:

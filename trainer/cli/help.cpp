@@ -236,8 +236,7 @@ std::string help_page(const CommandInfo& command) {
   out += option_groups(command);
   if (!command.commands.empty()) out += "\nSUBCOMMANDS:\n";
   for (const CommandInfo& below : command.commands) {
-    const std::string& path = below.path;
-    out += two_columns(path.substr(path.rfind(' ') + 1), std::string(help_text(path).summary));
+    out += two_columns(last_word(below.path), std::string(help_text(below.path).summary));
   }
   if (!text.details.empty()) out += '\n' + reflowed(text.details);
   if (reads_configuration(command)) out += cat("\nEXIT CODES:\n  ", wrapped(exit_codes_text(), 2, 2), '\n');

@@ -1,6 +1,5 @@
 #include "millrace/trainer/cli/argument_words.h"
 
-#include "millrace/trainer/cli/usage_error.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::cli {
@@ -41,6 +40,27 @@ TEST(ArgumentWordsTest, WholeNumbersAreInTheirRange) {
   }
   EXPECT_EQ(error_of<UsageError>([] { (void)whole_number("--n", "-1", {}); }),
             "--n: expected a whole number from 0, got \"-1\"");
+}
+
+TEST(ArgumentWordsTest, FindsCommands) {
+  EXPECT_EQ(&find_command(Words{}, kProgram), &kProgram);
+  EXPECT_EQ(&find_command(Words{"input", "--help"}, kProgram), &kProgram.commands[0]);
+  EXPECT_EQ(error_of<UsageError>([] { (void)find_command(Words{"inptu"}, kProgram); }),
+            "unknown subcommand \"inptu\"; did you mean input?");
+  EXPECT_EQ(error_of<UsageError>([] { (void)find_command(Words{"x"}, kProgram); }),
+            "unknown subcommand \"x\"; known: input");
+  EXPECT_EQ(error_of<UsageError>([] {
+              (void)find_command(Words{"input", "x"}, kProgram);
+            }),
+            "unexpected argument \"x\"");
+}
+
+TEST(ArgumentWordsTest, SettingsHaveAPath) {
+  EXPECT_NO_THROW(check_settings(Words{"a=", "a=b=c"}));
+  EXPECT_EQ(error_of<UsageError>([] {
+              check_settings(Words{"a=1", "b"});
+            }),
+            "--set \"b\": expected PATH=VALUE; for example --set train.steps=5");
 }
 
 }  // namespace

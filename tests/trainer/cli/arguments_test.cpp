@@ -184,6 +184,25 @@ TEST(ArgumentsTest, HelpMayBeAskedForAsASubcommand) {
   EXPECT_EQ(parse({"help", "generate", "sum"}).text, parse({"generate", "sum", "--help"}).text);
 }
 
+TEST(ArgumentsTest, HelpForWhatThereIsNot) {
+  EXPECT_EQ(usage_error({"help", "chekc"}), "unknown subcommand \"chekc\"; did you mean check?");
+  EXPECT_TRUE(usage_error({"help", "nope"}).starts_with("unknown subcommand \"nope\"; known: train, check, "));
+  EXPECT_EQ(usage_error({"help", "generate", "sun"}), "unknown subcommand \"sun\"; did you mean sum?");
+  EXPECT_EQ(usage_error({"help", "train", "extra"}), "unexpected argument \"extra\"");
+  EXPECT_EQ(parse({"help", "--help"}).text, parse({"--help"}).text);
+}
+
+TEST(ArgumentsTest, OptionsEndBehindTwoDashes) {
+  EXPECT_EQ(parse({"--json", "--", "a.yaml"}).config, "a.yaml");
+  EXPECT_EQ(parse({"check", "--", "-a.yaml"}).config, "-a.yaml");
+  EXPECT_EQ(parse({"evaluate", "--model", "m", "--", "a.csv", "b.csv"}).data,
+            (std::vector<std::string>{"a.csv", "b.csv"}));
+  EXPECT_EQ(parse({"a.yaml", "--save", "--"}).save, "--");
+  EXPECT_EQ(usage_error({"--"}), "no configuration is given; trainer --config FILE");
+  EXPECT_EQ(usage_error({"a.yaml", "--", "--json"}), "unexpected argument \"--json\"");
+  EXPECT_EQ(parse({"schema", "--"}).command, Command::schema);
+}
+
 TEST(ArgumentsTest, WhatThereIsCanBeAskedFor) {
   const CommandInfo program = describe_commands();
   EXPECT_EQ(program.path, "");
@@ -312,6 +331,10 @@ TEST(ArgumentsTest, FlagsTakeNoValue) {
 }
 
 TEST(ArgumentsTest, SetWithoutAnEqualsSign) {
+  EXPECT_EQ(usage_error({"--config", "a.yaml", "--set", "train.steps", "5"}),
+            "--set \"train.steps\": expected PATH=VALUE; for example --set train.steps=5");
+  EXPECT_EQ(usage_error({"check", "a.yaml", "--set", "train.steps", "5"}),
+            "--set \"train.steps\": expected PATH=VALUE; for example --set train.steps=5");
   EXPECT_EQ(usage_error({"a.yaml", "--set", "seed"}),
             "--set \"seed\": expected PATH=VALUE; for example --set train.steps=5");
   EXPECT_EQ(usage_error({"a.yaml", "--set", "=1"}),

@@ -16,6 +16,8 @@ TEST(CommandInfoTest, AllCommandsOuterOnesFirst) {
   std::string lines;
   for (const CommandInfo* command : all_commands(program)) lines += command_line(*command) + ';';
   EXPECT_EQ(lines, "trainer;trainer a;trainer a b;trainer c;");
+  EXPECT_EQ(last_word("a b"), "b");
+  EXPECT_EQ(last_word("a"), "a");
 }
 
 }  // namespace
