@@ -212,7 +212,8 @@ void Parser::add_references() {
     return app;
   };
   add(Command::ops, "ops", "OP", "only this op, as a page with an example");
-  add(Command::layers, "layers", "KIND", "only this layer, loss, metric, optimizer or schedule, as a page");
+  add(Command::layers, "layers", "KIND",
+      "only this layer, loss, metric, optimizer or schedule, as a page; or all of a sort: metrics");
   CLI::App& config = add(Command::config, "config", "KEY", "only this key, and those below it: train, train.steps");
   config.add_flag("--example", out_.example, "print a whole configuration to begin with");
   config.add_flag("--markdown", out_.markdown, "print all of it, with every kind, as Markdown");

@@ -122,13 +122,14 @@ constexpr HelpText kTexts[] = {
      "  trainer ops --json",
      "trainer layers, trainer config input, docs/input_graph.md"},
     {"layers", "Lists layers, losses, metrics, optimizers and schedules, with every option and default.",
-     "  trainer layers [KIND] [--json]",
+     "  trainer layers [KIND] [--json]\n  trainer layers layers|losses|metrics|optimizers|schedules [--json]",
      "They are what the keys `model`, `loss`, `metrics` and `optimizer` of a configuration name: `dense: {units: 3}`,\n"
      "or the name alone where no option is required. Schedules are what an optimizer's option `schedule` names.\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer layers\n"
      "  trainer layers dense\n"
+     "  trainer layers metrics\n"
      "  trainer layers --json",
      "trainer ops, trainer config model, docs/extending.md"},
     {"config", "Lists the keys of a configuration, with every type and default.",

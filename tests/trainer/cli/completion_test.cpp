@@ -67,6 +67,7 @@ TEST_F(BashCompletionTest, ValuesAndKinds) {
   EXPECT_EQ(complete("ops shuf"), "shuffle_batch\n");
   EXPECT_EQ(complete("layers den"), "dense\n");
   EXPECT_EQ(complete("layers sigmoid_c"), "sigmoid_cross_entropy\n");
+  EXPECT_EQ(complete("layers metr"), "metrics\n");
   EXPECT_EQ(complete("config opt"), "optimizer\n");
   EXPECT_EQ(complete("input --batches 1"), "");
 }

@@ -40,6 +40,44 @@ TEST(ReferenceCommandTest, LayersAreSortedBySort) {
   EXPECT_EQ(run_trainer({"layers", "sgd"}).out.substr(0, 4), "sgd\n");
 }
 
+TEST(ReferenceCommandTest, KindsOfASort) {
+  for (const char* name : {"metrics", "metric"}) {
+    const CommandResult result = run_trainer({"layers", name});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(result.out.starts_with("metrics:\n\naccuracy\n")) << result.out;
+    EXPECT_EQ(result.out.find("optimizers:"), std::string::npos) << result.out;
+    EXPECT_EQ(result.out.find("\ndense\n"), std::string::npos) << result.out;
+  }
+  for (const auto& [one, all] : {std::pair("layer", "layers"), std::pair("loss", "losses"),
+                                 std::pair("optimizer", "optimizers"), std::pair("schedule", "schedules")}) {
+    const std::string group = run_trainer({"layers", all}).out;
+    EXPECT_TRUE(group.starts_with(std::string(all) + ":\n\n")) << group;
+    EXPECT_EQ(run_trainer({"layers", one}).out, group);
+  }
+  const CommandResult json = run_trainer({"layers", "schedules", "--json"});
+  EXPECT_TRUE(json.out.starts_with("{\"v\":1,\"kinds\":[{\"sort\":\"schedule\",")) << json.out;
+  EXPECT_EQ(run_trainer({"layers", "metrcis"}).err,
+            "error: unknown layer, loss, metric, optimizer or schedule \"metrcis\"\n"
+            "hint: did you mean metrics? (trainer layers lists all)\n");
+}
+
+TEST(ReferenceCommandTest, KeysThatKindsHave) {
+  const auto hint = [](const std::string& name) {
+    const CommandResult result = run_trainer({"config", name});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_TRUE(result.err.starts_with("error: unknown key \"" + name + "\"\n")) << result.err;
+    return result.err.substr(result.err.find('\n') + 1);
+  };
+  EXPECT_EQ(hint("optimizer.adam"), "hint: trainer layers adam says what adam takes\n");
+  EXPECT_EQ(hint("optimizer.adam.learning_rate"), "hint: trainer layers adam says what adam takes\n");
+  EXPECT_EQ(hint("input.shuffle_batch.batch_size"), "hint: trainer ops shuffle_batch says what shuffle_batch takes\n");
+  EXPECT_EQ(hint("learning_rate"),
+            "hint: learning_rate is an option of adagrad, adam, adamw, rmsprop and sgd: trainer layers\n");
+  EXPECT_EQ(hint("nesterov"), "hint: nesterov is an option of sgd: trainer layers sgd\n");
+  EXPECT_EQ(hint("batch_size"), "hint: batch_size is an option of batch and shuffle_batch: trainer ops\n");
+  EXPECT_EQ(hint("steps"), "hint: did you mean train.steps?\n") << "though schedules have steps, too";
+}
+
 TEST(ReferenceCommandTest, UnknownNamesTheNearest) {
   const CommandResult op = run_trainer({"ops", "shufle_batch"});
   EXPECT_EQ(op.exit_code, 2);
