@@ -76,6 +76,8 @@ class Op {
   virtual ~Op() = default;
   // The port that each input must have; for most ops one.
   virtual std::vector<PortType> inputs() const = 0;
+  // Whether there may be any number of inputs from two on, each as the first of inputs(); the key `from` names them.
+  virtual bool joins() const { return false; }
   // Looks at what comes in, opens and checks what must be there, and says what comes out. Once, before the start.
   // Throws ConfigError, MissingError, DataError; an error without a place gets the place of the op's configuration.
   virtual Port bind(const BindArgs& args) = 0;
@@ -211,6 +213,10 @@ class RowStream {
 class RowBuffer : public Op, public RowStream {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  // Whether rows never end, where those of an input never end (`any_input`) or do.
+  virtual bool endless(bool any_input) const { return any_input; }
+  // Whether it picks rows by their number in the data, so that a single pass over the same data needs it, too.
+  virtual bool picks_by_number() const { return false; }
   // Set before the start; they outlive this op.
   void set_streams(std::vector<RowStream*> streams) { streams_ = std::move(streams); }
 

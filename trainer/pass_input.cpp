@@ -75,7 +75,8 @@ class PassMaker {
   void change(size_t index) {
     const GraphNode& node = nodes_[index];
     if (node.names != nullptr || node.source != nullptr) change_source(index);
-    if (node.row_buffer != nullptr) leave_out_buffer(index);
+    const bool stays = node.row_buffer != nullptr && node.row_buffer->picks_by_number() && !args_.files;
+    if (node.row_buffer != nullptr && !stays) leave_out_buffer(index);
     if (node.batch_buffer != nullptr) change_batches(index);
     set_option(index, "on_bad_row", Spec::scalar("fail", false, node.spec.place()));
     for (const char* name : {"max_bad_rows", "bad_rows_file"}) options_[index].erase(name);

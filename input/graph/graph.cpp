@@ -61,11 +61,23 @@ size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::s
       near.empty() ? cat("the ops above it are ", join(earlier)) : cat("did you mean ", near, "?"));
 }
 
+// The port of each input. An op that joins has as many as `from` names.
+std::vector<PortType> wanted_ports(const GraphNode& node) {
+  std::vector<PortType> wanted = node.op->inputs();
+  if (!node.op->joins()) return wanted;
+  if (node.from.size() < 2) {
+    throw node.spec.error(cat(node.name, " joins at least two inputs, got ", std::max<size_t>(node.from.size(), 1)),
+                          "name them in from: [a, b]");
+  }
+  wanted.resize(node.from.size(), wanted.front());
+  return wanted;
+}
+
 // Finds the inputs of every op: those that `from` names, else the op before.
 void connect(std::vector<GraphNode>& nodes) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     GraphNode& node = nodes[i];
-    const std::vector<PortType> wanted = node.op->inputs();
+    const std::vector<PortType> wanted = wanted_ports(node);
     for (const std::string& name : node.from) node.inputs.push_back(find_input(nodes, i, name));
     if (node.from.empty() && wanted.size() == 1) {
       if (i == 0) {
@@ -104,7 +116,7 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
   uint32_t source_index = 0;
   for (GraphNode& node : graph.nodes) {
     std::vector<Port> ports;
-    const std::vector<PortType> wanted = node.op->inputs();
+    const std::vector<PortType> wanted = wanted_ports(node);
     int64_t batch_size = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const GraphNode& before = graph.nodes[node.inputs[i]];
@@ -224,10 +236,20 @@ const TextColumns* InputGraph::text_columns() const {
 }
 
 std::string InputGraph::endless_source() const {
-  for (const GraphNode& node : impl_->nodes) {
-    if (node.source != nullptr && node.source->endless()) return node.name;
+  // By node: the name of what never ends, empty where the rows end.
+  std::vector<std::string> endless(impl_->nodes.size());
+  for (size_t i = 0; i < impl_->nodes.size(); ++i) {
+    const GraphNode& node = impl_->nodes[i];
+    for (const size_t input : node.inputs) {
+      if (endless[i].empty()) endless[i] = endless[input];
+    }
+    if (node.source != nullptr && node.source->endless()) endless[i] = node.name;
+    if (node.row_buffer == nullptr) continue;
+    const bool goes_on = node.row_buffer->endless(!endless[i].empty());
+    if (!goes_on) endless[i].clear();
+    if (goes_on && endless[i].empty()) endless[i] = node.name;
   }
-  return {};
+  return endless.back();
 }
 
 void InputGraph::check_files() const {

@@ -51,7 +51,7 @@ class InputGraph {
   InputFiles files() const;
   // Where the rows come from in text; nullptr where not exactly one op decodes it.
   const TextColumns* text_columns() const;
-  // The name of a source that has always another pass; empty: the data end.
+  // The name of an op that never ends, so that the batches never do; empty: they end.
   std::string endless_source() const;
   // Opens every file and checks every header. Throws as build() does.
   void check_files() const;

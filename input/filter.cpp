@@ -1,0 +1,101 @@
+// filter: leaves out the rows for which a comparison does not hold.
+#include <cmath>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/numbers.h"
+
+namespace millrace {
+
+enum class Comparison : uint8_t { equal, unequal, less, less_or_equal, greater, greater_or_equal };
+template <>
+struct EnumNames<Comparison> {
+  static constexpr std::pair<std::string_view, Comparison> kNames[] = {
+      {"==", Comparison::equal},         {"!=", Comparison::unequal}, {"<", Comparison::less},
+      {"<=", Comparison::less_or_equal}, {">", Comparison::greater},  {">=", Comparison::greater_or_equal}};
+};
+
+namespace {
+
+// As C++ compares: NaN is unequal to everything.
+template <class T>
+bool holds(Comparison op, T left, T right) {
+  switch (op) {
+    case Comparison::equal: return left == right;
+    case Comparison::unequal: return left != right;
+    case Comparison::less: return left < right;
+    case Comparison::less_or_equal: return left <= right;
+    case Comparison::greater: return left > right;
+    case Comparison::greater_or_equal: return left >= right;
+  }
+  return false;
+}
+
+class Filter final : public Transform {
+ public:
+  struct Options {
+    std::string field;
+    Comparison op = Comparison::equal;
+    double value = 0;
+
+    void declare(OptionReader& o) {
+      o.required("field", field, "the field that is compared, of one column");
+      o.required("op", op, "how");
+      o.required("value", value, "with what");
+    }
+  };
+  static constexpr std::string_view kDoc = "keeps the rows for which a comparison holds";
+  static constexpr std::string_view kExample = "field: label, op: \">=\", value: 0";
+
+  explicit Filter(Options options) : options_(std::move(options)) {}
+
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+
+  Port bind(const BindArgs& args) override {
+    name_ = args.name;
+    field_ = number_field(args.inputs[0].rows, options_.field, 1);
+    return args.inputs[0];
+  }
+
+  void apply(Chunk& chunk) const override {
+    auto& keep = chunk.work().get<std::vector<uint8_t>>(this);
+    keep.resize(static_cast<size_t>(chunk.rows.size()));
+    with_number_type(chunk.rows.spec().fields[field_].dtype, [&](auto type) {
+      using T = decltype(type);
+      for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+        keep[static_cast<size_t>(row)] = keeps(*chunk.rows.row<T>(field_, row)) ? 1 : 0;
+      }
+    });
+    chunk.keep_rows(keep, name_);
+  }
+
+ private:
+  // As if the value of the options had been read as the field's type; integers are compared exactly.
+  template <class T>
+  bool keeps(T value) const {
+    if constexpr (std::is_same_v<T, float>) return holds(options_.op, value, static_cast<float>(options_.value));
+    if constexpr (std::is_same_v<T, int64_t>) {
+      const double floor = std::floor(options_.value);
+      if (floor >= -0x1p63 && floor < 0x1p63) {
+        const auto whole = static_cast<int64_t>(floor);
+        // Between two integers: an equal one counts as less.
+        if (value == whole && floor != options_.value) return holds(options_.op, 0, 1);
+        return holds(options_.op, value, whole);
+      }
+    }
+    return holds(options_.op, static_cast<double>(value), options_.value);
+  }
+
+  const Options options_;
+  std::string name_;
+  size_t field_ = 0;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(filter, Filter);

@@ -1,0 +1,109 @@
+// map: value * scale + offset for every value of a field, in place or as a new field.
+#include <cmath>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/new_field.h"
+#include "millrace/input/numbers.h"
+
+namespace millrace {
+namespace {
+
+class Map final : public Transform {
+ public:
+  struct Options {
+    std::string field;
+    double scale = 1, offset = 0;
+    std::optional<std::string> as;
+
+    void declare(OptionReader& o) {
+      o.required("field", field, "the field");
+      o.optional("scale", scale, {.min = -1e300, .max = 1e300}, "what each value is multiplied by");
+      o.optional("offset", offset, {.min = -1e300, .max = 1e300}, "what is added then");
+      o.optional("as", as, "the name of a new field with the results; absent: they replace the field's values");
+    }
+  };
+  static constexpr std::string_view kDoc = "value * scale + offset for every value of a field, in the field's type";
+  static constexpr std::string_view kExample = "field: label, offset: -1";
+
+  explicit Map(Options options) : options_(std::move(options)) {}
+
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+
+  Port bind(const BindArgs& args) override {
+    Port out = args.inputs[0];
+    from_ = to_ = field_index(out.rows, options_.field);
+    const FieldSpec field = out.rows.fields[from_];
+    if (field.dtype == DType::i32 || field.dtype == DType::i64) {
+      scale_ = whole("scale", options_.scale, field);
+      offset_ = whole("offset", options_.offset, field);
+    }
+    if (options_.as) {
+      to_ = add_field(out.rows, {*options_.as, field.dtype, field.shape});
+      spec_ = out.rows;
+    }
+    return out;
+  }
+
+  void apply(Chunk& chunk) const override {
+    if (options_.as) copy_fields(chunk, spec_);
+    const FieldSpec& field = chunk.rows.spec().fields[from_];
+    with_number_type(field.dtype, [&](auto type) {
+      using T = decltype(type);
+      for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+        const T* from = chunk.rows.row<T>(from_, row);
+        T* to = chunk.rows.row<T>(to_, row);
+        for (int64_t i = 0; i < field.shape.elements(); ++i) {
+          if (const std::optional<T> result = compute(from[i])) {
+            to[i] = *result;
+          } else {
+            return fail(chunk, row, cat(from[i]));
+          }
+        }
+      }
+    });
+  }
+
+ private:
+  static int64_t whole(std::string_view key, double value, const FieldSpec& field) {
+    if (value == std::floor(value) && std::abs(value) < 0x1p62) return static_cast<int64_t>(value);
+    throw ConfigError(cat(key, ": expected a whole number for the field ", field.name, " of ", field.tensor().text(),
+                          ", got ", value),
+                      {}, "read the field as float32 to scale it so");
+  }
+
+  void fail(Chunk& chunk, int64_t row, const std::string& value) const {
+    const FieldSpec& field = chunk.rows.spec().fields[from_];
+    chunk.fail(
+        row, std::make_exception_ptr(DataError(cat("the field ", field.name, " holds ", value,
+                                                   ", whose result is out of the range of ", to_string(field.dtype)))));
+  }
+
+  // Computed in double and rounded once, or exactly; nothing when it is out of range.
+  template <class T>
+  std::optional<T> compute(T value) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<T>(static_cast<double>(value) * options_.scale + options_.offset);
+    } else {
+      int64_t wide = 0;
+      T result = 0;
+      const bool fits = !__builtin_mul_overflow(static_cast<int64_t>(value), scale_, &wide) &&
+                        !__builtin_add_overflow(wide, offset_, &result);
+      return fits ? std::optional<T>(result) : std::nullopt;
+    }
+  }
+
+  const Options options_;
+  int64_t scale_ = 1, offset_ = 0;  // of integers
+  size_t from_ = 0, to_ = 0;
+  RowSpec spec_;  // with `as`
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(map, Map);

@@ -1,0 +1,42 @@
+// What transforms share that add a field to rows.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/graph/chunk.h"
+
+namespace millrace {
+
+// Adds `field` behind the others and returns its index. Throws ConfigError when there is one of that name.
+inline size_t add_field(RowSpec& rows, FieldSpec field) {
+  if (rows.find(field.name) >= 0) {
+    throw ConfigError(cat("there is a field ", quote(field.name), " already: ", rows.text()), {},
+                      "give the new one another name");
+  }
+  rows.fields.push_back(std::move(field));
+  return rows.fields.size() - 1;
+}
+
+// Makes the chunk's rows those of `spec`, which are theirs and one field more; what that holds is undefined.
+inline void copy_fields(Chunk& chunk, const RowSpec& spec) {
+  const RowBlock& from = chunk.rows;
+  RowBlock& to = chunk.spare;
+  to.configure(spec, std::max<int64_t>(from.size(), 1));
+  to.resize(from.size());
+  for (int64_t row = 0; row < from.size(); ++row) {
+    for (size_t field = 0; field < from.spec().fields.size(); ++field) {
+      std::memcpy(
+          to.row<std::byte>(field, row), from.row<std::byte>(field, row),
+          size_of(from.spec().fields[field].dtype) * static_cast<size_t>(from.spec().fields[field].shape.elements()));
+    }
+    to.id(row) = from.id(row);
+  }
+  chunk.swap_rows();
+}
+
+}  // namespace millrace

@@ -1,0 +1,45 @@
+// take: the first rows; those behind them are never read.
+#include <algorithm>
+
+#include "millrace/input/catalog.h"
+
+namespace millrace {
+namespace {
+
+class Take final : public RowBuffer {
+ public:
+  struct Options {
+    int64_t rows = 0;
+    void declare(OptionReader& o) { o.required("rows", rows, {.min = 0}, "how many rows are given out"); }
+  };
+  static constexpr std::string_view kDoc = "gives the first rows, and reads no more";
+  static constexpr std::string_view kExample = "rows: 1000";
+
+  explicit Take(const Options& options) : rows_(options.rows) {}
+
+  Port bind(const BindArgs& args) override { return args.inputs.front(); }
+  bool endless(bool) const override { return false; }
+  bool picks_by_number() const override { return true; }
+
+  RowSpan pull(int64_t at_most) override {
+    if (taken_ >= rows_) return {};
+    const RowSpan span = input().pull(std::min(at_most, rows_ - taken_));
+    taken_ += span.count;
+    return span;
+  }
+  void rewind(uint32_t run) override {
+    taken_ = 0;
+    RowBuffer::rewind(run);
+  }
+  void save(State& state) const override { state.set("taken", static_cast<uint64_t>(taken_)); }
+  void restore(const State& state) override { taken_ = static_cast<int64_t>(state.value("taken")); }
+
+ private:
+  const int64_t rows_;
+  int64_t taken_ = 0;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(take, Take);

@@ -1,0 +1,83 @@
+#include "tests/input/graph_check.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::error_of;
+using testing_support::GraphCheck;
+using testing_support::Lines;
+using testing_support::MemoryFiles;
+
+class FilterTest : public ::testing::Test {
+ protected:
+  FilterTest() { files_.files["t.csv"] = "1,0.1,-5\n2,nan,9007199254740993\n3,-inf,0\n4,0.25,9223372036854775807\n"; }
+  GraphCheck graph(const std::string& ops) {
+    return {files_,
+            "- filename_queue: {files: t.csv, epochs: 1}\n- csv_reader: {chunk_bytes: 5}\n"
+            "- decode_csv: {fields: {n: {columns: 0, type: int32}, x: {columns: 1}, d: {columns: 1, type: float64}, i: "
+            "{columns: 2, type: int64}, both: {columns: 0-1}}}\n" +
+                ops + "- batch: {batch_size: 10, allow_smaller_final_batch: true}\n"};
+  }
+  // The numbers of the rows that stay.
+  std::string kept(const std::string& field, const std::string& op, const std::string& value) {
+    std::string out;
+    const std::string filter = cat("- filter: {field: ", field, ", op: \"", op, "\", value: ", value, "}\n");
+    for (const std::string& line : graph(filter).check()) out += line.substr(6, 1);
+    return out;
+  }
+  MemoryFiles files_;
+};
+
+TEST_F(FilterTest, KeepsTheRowsForWhichItHolds) {
+  EXPECT_EQ(kept("n", "==", "2"), "2");
+  EXPECT_EQ(kept("n", "!=", "2"), "134");
+  EXPECT_EQ(kept("n", "<", "3"), "12");
+  EXPECT_EQ(kept("n", "<=", "3"), "123");
+  EXPECT_EQ(kept("n", ">", "3"), "4");
+  EXPECT_EQ(kept("n", ">=", "3"), "34");
+  EXPECT_EQ(kept("n", ">=", "2.5"), "34");
+  EXPECT_EQ(kept("n", "==", "2.5"), "");
+}
+
+TEST_F(FilterTest, ReadsItsValueAsTheField) {
+  EXPECT_EQ(kept("x", "==", "0.1"), "1") << "0.1 as float32";
+  EXPECT_EQ(kept("d", "==", "0.1"), "1");
+  EXPECT_EQ(kept("x", "<", "0.1"), "3");
+}
+
+TEST_F(FilterTest, NaNIsUnequalToEverything) {
+  EXPECT_EQ(kept("x", "!=", "0.25"), "123");
+  EXPECT_EQ(kept("x", ">", "-1e300"), "14") << "beyond float32 it is infinite";
+  EXPECT_EQ(kept("x", "<=", "0.25"), "134");
+  EXPECT_EQ(kept("x", "==", ".nan"), "");
+}
+
+TEST_F(FilterTest, ComparesLargeIntegersExactly) {
+  EXPECT_EQ(kept("i", ">", "9007199254740992"), "24");
+  EXPECT_EQ(kept("i", "==", "9007199254740992"), "");
+  EXPECT_EQ(kept("i", ">", "-5.5"), "1234");
+  EXPECT_EQ(kept("i", "<", "-4.5"), "1");
+  EXPECT_EQ(kept("i", "<=", "-4.5"), "1");
+  EXPECT_EQ(kept("i", ">=", "-4.5"), "234");
+  EXPECT_EQ(kept("i", "<", "1e19"), "1234");
+}
+
+TEST_F(FilterTest, CountsWhatItLeavesOut) {
+  EXPECT_EQ(graph("- filter: {field: n, op: \">\", value: 3}\n").dropped(), Lines{"filter 3"});
+  EXPECT_EQ(graph("- filter: {name: few, field: n, op: \">\", value: 1}\n- filter: {field: n, op: \"<\", value: 4}\n")
+                .dropped(),
+            (Lines{"few 1", "filter 1"}));
+}
+
+TEST_F(FilterTest, RefusesFieldsThatItCannotCompare) {
+  const auto refused = [&](const std::string& field) {
+    return error_of([&] { graph(cat("- filter: {field: ", field, ", op: \"<\", value: 0}\n")).graph(); });
+  };
+  EXPECT_EQ(refused("bot"),
+            "input.yaml:4:3: [3]: there is no field \"bot\" in n: int32 (1), x: float32 (1), d: float64 (1), i: int64 "
+            "(1), both: float32 (2); did you mean both?");
+  EXPECT_EQ(refused("both"), "input.yaml:4:3: [3]: expected a field of 1 column, both is float32 (2)");
+}
+
+}  // namespace
+}  // namespace millrace
