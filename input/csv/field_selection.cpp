@@ -146,10 +146,11 @@ std::vector<std::byte> read_defaults(const Spec& spec, bool allow_nonfinite, DTy
   return out;
 }
 
-// Where the header is one name: that another delimiter would cut it.
+// Where the records have one field: that another delimiter would cut them. Commas in numbers may be decimal ones.
 std::string one_column_hint(const CsvDialect& dialect) {
   if (dialect.columns != 1) return {};
-  const bool commas = dialect.delimiter != ',' && dialect.header.front().find(',') != std::string::npos;
+  const bool commas =
+      dialect.delimiter != ',' && !dialect.header.empty() && dialect.header.front().find(',') != std::string::npos;
   return commas ? "set csv_reader: {delimiter: \",\"}" : delimiter_hint(dialect.first_record, dialect);
 }
 
