@@ -14,7 +14,6 @@ class Interleave final : public RowBuffer {
     void declare(OptionReader&) {}
   };
   static constexpr std::string_view kDoc = "takes one row from each of its inputs in turn, until all have ended";
-  static constexpr std::string_view kExample = "from: [a, b]";
 
   explicit Interleave(const Options&) {}
 

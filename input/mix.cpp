@@ -35,7 +35,7 @@ class Mix final : public RowBuffer {
     }
   };
   static constexpr std::string_view kDoc = "gives rows of several inputs, the input of each row drawn at random";
-  static constexpr std::string_view kExample = "from: [a, b], weights: [3, 1]";
+  static constexpr std::string_view kExample = "weights: [3, 1]";
 
   explicit Mix(Options options) : options_(std::move(options)) {}
 

@@ -33,6 +33,7 @@ std::string ports_of(const Op& op) {
   if (dynamic_cast<const NameSource*>(&op) != nullptr) out = PortType::names;
   if (dynamic_cast<const RowSource*>(&op) != nullptr && reads_names) out = PortType::text;
   if (dynamic_cast<const BatchBuffer*>(&op) != nullptr) out = PortType::batches;
+  if (op.joins()) in += ", ...";
   return cat(in.empty() ? "nothing" : in, " -> ", to_string(out));
 }
 
@@ -81,7 +82,9 @@ std::vector<KindReference> describe_ops(const Catalog& catalog) {
   add(out, catalog.ops, describe_graph_keys());
   for (KindReference& op : out) {
     const Spec example = example_of(op.info);
-    op.ports = ports_of(*catalog.ops.make(kind_and_options(example, "an input op"), example));
+    const std::unique_ptr<Op> made = catalog.ops.make(kind_and_options(example, "an input op"), example);
+    op.ports = ports_of(*made);
+    if (made->joins()) op.info.example = cat("from: [a, b]", op.info.example.empty() ? "" : ", ", op.info.example);
   }
   return out;
 }
