@@ -160,6 +160,7 @@ class CsvReader final : public RowSource {
   }
   Place place(const RowId& id) const override { return names_->place(id); }
   bool endless() const override { return names_->endless(); }
+  uint32_t passes() const override { return names_->passes(); }
   const Transform& producer() const override { return *reader_; }
 
  private:

@@ -188,6 +188,7 @@ class FilenameQueue final : public NameSource {
   }
   Place place(const RowId& id) const override { return {entries_[id.file]->path, static_cast<int64_t>(id.line)}; }
   bool endless() const override { return !options_.epochs; }
+  uint32_t passes() const override { return static_cast<uint32_t>(options_.epochs.value_or(1)); }
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return entries_; }
 
  private:

@@ -40,7 +40,14 @@ class Mix final : public RowBuffer {
   explicit Mix(Options options) : options_(std::move(options)) {}
 
   bool joins() const override { return true; }
-  bool endless(bool any_input) const override { return any_input; }
+  bool endless(const std::vector<bool>& inputs) const override {
+    if (options_.stop == MixStop::all) return RowBuffer::endless(inputs);
+    // The first input that ends makes an end, if it is ever drawn.
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i] && options_.weights[i] > 0) return false;
+    }
+    return true;
+  }
 
   Port bind(const BindArgs& args) override {
     seed_ = args.seed;

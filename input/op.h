@@ -6,7 +6,9 @@
 // transforms are const and may run anywhere. docs/extending.md shows one of each.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -102,6 +104,12 @@ struct ChunkBound {
   uint64_t records = 0;  // good or bad
 };
 
+// What an op lets the stream before it do: see RowStream::set_ahead(), which the graph calls with it.
+struct Ahead {
+  int64_t rows = 0;
+  int threads = 0;
+};
+
 class Transform : public Op {
  public:
   // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
@@ -121,6 +129,9 @@ class Transform : public Op {
   virtual const TextColumns* text_columns() const { return nullptr; }
   // Upper bound of the bytes that apply() keeps in chunk.work() for each task.
   virtual uint64_t work_bound() const { return 0; }
+  // What it lets the source before it do beyond what the batches need: a place to run ahead. Behind a batch, rows mean
+  // batches.
+  virtual Ahead ahead() const { return {}; }
   // Upper bound of the bytes of a note that apply() attaches to a record, errors apart; 0 when it attaches none.
   virtual uint64_t note_bytes() const { return 0; }
 };
@@ -158,6 +169,8 @@ class Source : public Op {
   virtual Place place(const RowId& id) const = 0;
   // Whether there is always another pass. Then a whole pass without a row is a DataError: it would never end.
   virtual bool endless() const { return false; }
+  // Passes of one run, where they end: the passes of run r begin with r times as many.
+  virtual uint32_t passes() const { return 1; }
 };
 
 // nothing -> names: which files to read, and in what order. Its units are whole files.
@@ -204,40 +217,48 @@ class RowStream {
   // How many decoded rows may wait ahead of pull(), and how many tasks may decode at once (0: as many as the executor
   // has threads). Changes no order. Called once, before the start.
   virtual void set_ahead(int64_t rows, int threads) = 0;
+  // Source::passes(), the most of what is read.
+  virtual uint32_t passes() const = 0;
   virtual void save(State& state) const = 0;
   virtual void restore(const State& state) = 0;
   virtual void add_dropped(std::vector<Dropped>&) const {}
+};
+
+// What a buffer may ask of, and tell to, whoever runs it.
+struct BufferHost {
+  std::function<Place(const RowId&)> place;     // where a row came from
+  std::function<void(std::string_view)> print;  // a line for the log; may be empty
 };
 
 // rows -> rows, serial: decides which rows come and in what order.
 class RowBuffer : public Op, public RowStream {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  // Whether rows never end, where those of an input never end (`any_input`) or do.
-  virtual bool endless(bool any_input) const { return any_input; }
+  // Whether rows never end, by whether those of each input do not.
+  virtual bool endless(const std::vector<bool>& inputs) const {
+    return std::find(inputs.begin(), inputs.end(), true) != inputs.end();
+  }
   // Whether it picks rows by their number in the data, so that a single pass over the same data needs it, too.
   virtual bool picks_by_number() const { return false; }
   // Set before the start; they outlive this op.
   void set_streams(std::vector<RowStream*> streams) { streams_ = std::move(streams); }
+  void set_host(BufferHost host) { host_ = std::move(host); }
 
   // What most buffers want: everything goes to the input that it concerns, else to all; what may wait is shared out.
   void rewind(uint32_t run) override;
   bool has_source(uint32_t source) const override;
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
+  uint32_t passes() const override;
 
  protected:
+  const BufferHost& host() const { return host_; }
   size_t input_count() const { return streams_.size(); }
   RowStream& input(size_t index = 0) const { return *streams_[index]; }
 
  private:
   std::vector<RowStream*> streams_;
-};
-
-// What a batch buffer lets the stream before it do: see RowStream::set_ahead(), which the graph calls with it.
-struct Ahead {
-  int64_t rows = 0;
-  int threads = 0;
+  BufferHost host_;
 };
 
 // rows -> batches, serial: groups rows and writes them into memory that the consumer provides.

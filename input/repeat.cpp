@@ -24,7 +24,8 @@ class Repeat final : public RowBuffer {
     name_ = args.name;
     return args.inputs.front();
   }
-  bool endless(bool input) const override { return input || !epochs_; }
+  bool endless(const std::vector<bool>& inputs) const override { return !epochs_ || RowBuffer::endless(inputs); }
+  uint32_t passes() const override { return static_cast<uint32_t>(epochs_.value_or(1)) * RowBuffer::passes(); }
 
   RowSpan pull(int64_t at_most) override {
     for (;;) {

@@ -1,5 +1,6 @@
 // take: the first rows; those behind them are never read.
 #include <algorithm>
+#include <vector>
 
 #include "millrace/input/catalog.h"
 
@@ -18,7 +19,7 @@ class Take final : public RowBuffer {
   explicit Take(const Options& options) : rows_(options.rows) {}
 
   Port bind(const BindArgs& args) override { return args.inputs.front(); }
-  bool endless(bool) const override { return false; }
+  bool endless(const std::vector<bool>&) const override { return false; }
   bool picks_by_number() const override { return true; }
 
   RowSpan pull(int64_t at_most) override {

@@ -33,9 +33,10 @@ void ChunkStream::start(Executor* executor, const StreamEvents* events) {
 }
 
 void ChunkStream::set_ahead(int64_t rows, int threads) {
-  ahead_rows_ = rows;
-  threads_ = threads;
-  scheduler_.set_ahead(rows, threads);
+  const Ahead ahead = with_links({rows, threads}, chain_.links());
+  ahead_rows_ = ahead.rows;
+  threads_ = ahead.threads;
+  scheduler_.set_ahead(ahead_rows_, threads_);
 }
 
 RowSpan ChunkStream::pull(int64_t at_most) {

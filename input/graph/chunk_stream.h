@@ -34,6 +34,7 @@ class ChunkStream : public RowStream {
   bool has_source(uint32_t source) const override { return source == source_index_; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
+  uint32_t passes() const override { return source_.passes(); }
   // The position behind the last row that was pulled: O(1), whatever the chunks and threads.
   void save(State& state) const override;
   void restore(const State& state) override;

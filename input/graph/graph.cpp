@@ -186,7 +186,7 @@ void make_streams(GraphImpl& graph) {
   graph.batch_node = collect_links(graph, graph.nodes.size() - 1, graph.batch_links);
   const GraphNode& buffer = graph.nodes[graph.batch_node];
   RowStream& stream = make_stream(graph, buffer.inputs.front());
-  const Ahead ahead = buffer.batch_buffer->ahead();
+  const Ahead ahead = with_links(buffer.batch_buffer->ahead(), graph.batch_links, buffer.output.batch_size);
   stream.set_ahead(ahead.rows, ahead.threads);
   buffer.batch_buffer->set_stream(&stream);
 }
@@ -240,12 +240,14 @@ std::string InputGraph::endless_source() const {
   std::vector<std::string> endless(impl_->nodes.size());
   for (size_t i = 0; i < impl_->nodes.size(); ++i) {
     const GraphNode& node = impl_->nodes[i];
+    std::vector<bool> inputs;
     for (const size_t input : node.inputs) {
       if (endless[i].empty()) endless[i] = endless[input];
+      inputs.push_back(!endless[input].empty());
     }
     if (node.source != nullptr && node.source->endless()) endless[i] = node.name;
     if (node.row_buffer == nullptr) continue;
-    const bool goes_on = node.row_buffer->endless(!endless[i].empty());
+    const bool goes_on = node.row_buffer->endless(inputs);
     if (!goes_on) endless[i].clear();
     if (goes_on && endless[i].empty()) endless[i] = node.name;
   }

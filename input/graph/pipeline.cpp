@@ -89,6 +89,10 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
   log.set_events(&events);
   for (const auto& stream : graph.chunk_streams) stream->start(options.executor, &events);
   for (const auto& stream : graph.transform_streams) stream->start(&events);
+  for (const GraphNode& node : graph.nodes) {
+    if (node.row_buffer == nullptr) continue;
+    node.row_buffer->set_host({[this](const RowId& id) { return graph.place(id); }, options.on_print});
+  }
 }
 
 int64_t Pipeline::Impl::next(RowBlock& batch) {

@@ -21,6 +21,12 @@ void RowBuffer::fetch(const RowId& id, RowBlock& block, int64_t row) {
   throw DataError(cat("the saved state holds a row of source ", id.source, ", which this input does not have"));
 }
 
+uint32_t RowBuffer::passes() const {
+  uint32_t most = 1;
+  for (const RowStream* stream : streams_) most = std::max(most, stream->passes());
+  return most;
+}
+
 void RowBuffer::set_ahead(int64_t rows, int threads) {
   const auto inputs = static_cast<int64_t>(streams_.size());
   const auto share = [&](int64_t all) { return all == 0 ? 0 : std::max<int64_t>(all / inputs, 1); };

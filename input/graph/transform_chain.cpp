@@ -88,6 +88,16 @@ namespace {
 
 }  // namespace
 
+Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows) {
+  for (const ChainLink& link : links) {
+    const Ahead more = link.transform->ahead();
+    ahead.rows += more.rows * rows;
+    // 0 is as many as there are.
+    if (ahead.threads > 0) ahead.threads = std::max(ahead.threads, more.threads);
+  }
+  return ahead;
+}
+
 std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view op) noexcept {
   try {
     rethrow_as_error(exception, op);

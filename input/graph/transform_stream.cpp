@@ -71,6 +71,11 @@ void TransformStream::transform() {
   cursor_.enter(chunk_, 0);
 }
 
+void TransformStream::set_ahead(int64_t rows, int threads) {
+  const Ahead ahead = with_links({rows, threads}, chain_.links());
+  input_.set_ahead(ahead.rows, ahead.threads);
+}
+
 void TransformStream::rewind(uint32_t run) {
   input_.rewind(run);
   empty_passes_.gave();

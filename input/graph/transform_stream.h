@@ -27,8 +27,9 @@ class TransformStream : public RowStream {
   void rewind(uint32_t run) override;
   bool has_source(uint32_t source) const override { return input_.has_source(source); }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
-  void set_ahead(int64_t rows, int threads) override { input_.set_ahead(rows, threads); }
+  void set_ahead(int64_t rows, int threads) override;
   // The input's state is saved by whoever owns the input, and restored before this one's.
+  uint32_t passes() const override { return input_.passes(); }
   void save(State& state) const override;
   void restore(const State& state) override;
   void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }

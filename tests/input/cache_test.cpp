@@ -1,0 +1,97 @@
+#include "tests/input/graph_check.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::error_of;
+using testing_support::GraphCheck;
+using testing_support::Lines;
+using testing_support::MemoryFiles;
+
+class CacheTest : public ::testing::Test {
+ protected:
+  CacheTest() {
+    testing_support::add_counting_files(files_, 7, 6);
+    files_.files["c.csv"] = "201,1\n";
+  }
+  GraphCheck graph(const std::string& ops, const std::string& epochs = "1",
+                   const std::string& batch = "batch: {batch_size: 3, allow_smaller_final_batch: true}") {
+    return {files_, cat("- filename_queue: {files: \"*.csv\", epochs: ", epochs, "}\n- csv_reader: {chunk_bytes: 9}\n",
+                        "- decode_csv: {fields: {x: {columns: 0, type: int32}}}\n", ops, "- ", batch, "\n")};
+  }
+  // Bytes of text that a whole run decodes.
+  static uint64_t decoded(const GraphCheck& check) {
+    Pipeline pipeline(check.graph(), {});
+    RowBlock slot = pipeline.make_slot();
+    while (pipeline.next(slot) > 0) {
+    }
+    return pipeline.summary().bytes;
+  }
+  MemoryFiles files_;
+};
+
+TEST_F(CacheTest, GivesTheRowsOfTheFirstRunAgain) {
+  const Lines once = graph("- cache\n").check();
+  EXPECT_EQ(once, graph("").run());
+  const Lines thrice = graph("- cache\n- repeat: {epochs: 3}\n", "1", "batch: {batch_size: 14}").check();
+  ASSERT_EQ(thrice.size(), 3u * 14 + 2);
+  for (size_t i = 0; i < 14; ++i) {
+    EXPECT_EQ(thrice[i + 15], thrice[i]);
+    EXPECT_EQ(thrice[i + 30], thrice[i]);
+  }
+}
+
+TEST_F(CacheTest, ReadsTheFilesOnce) {
+  const uint64_t once = decoded(graph("- cache\n"));
+  EXPECT_GT(once, 0U);
+  EXPECT_EQ(decoded(graph("- cache\n- repeat: {epochs: 5}\n")), once);
+  EXPECT_EQ(decoded(graph("- repeat: {epochs: 5}\n")), 5 * once);
+}
+
+// States of every kind: in the first run and in further ones, with rows of two runs in the window.
+TEST_F(CacheTest, GoesOnFromAStateAnywhere) {
+  graph("- cache\n- repeat: {epochs: 4}\n", "2").check();
+  graph("- cache\n- repeat: {epochs: 4}\n", "2", "shuffle_batch: {batch_size: 3, capacity: 20, min_after_dequeue: 9}")
+      .check();
+  graph("- cache\n- skip: {rows: 2}\n- repeat: {epochs: 3}\n").check();
+}
+
+TEST_F(CacheTest, PassesAreCountedOn) {
+  Pipeline pipeline(graph("- cache\n- repeat: {epochs: 3}\n", "2", "batch: {batch_size: 14}").graph(), {});
+  RowBlock slot = pipeline.make_slot();
+  std::vector<uint32_t> passes;
+  while (pipeline.next(slot) > 0) passes.push_back(slot.id(0).pass);
+  EXPECT_EQ(passes, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5}));
+}
+
+// The rest of the rows was never seen: every run reads what it needs.
+TEST_F(CacheTest, AFirstRunThatIsCutShortIsReadAgain) {
+  const Lines lines =
+      graph("- cache\n- take: {rows: 4}\n- repeat: {epochs: 3}\n", "1", "batch: {batch_size: 4}").check();
+  ASSERT_EQ(lines.size(), 14u);
+  EXPECT_EQ(Lines(lines.begin() + 5, lines.begin() + 9), Lines(lines.begin(), lines.begin() + 4));
+}
+
+TEST_F(CacheTest, MoreRowsThanFitAreAnError) {
+  const Lines lines = graph("- cache: {memory: 1KiB}\n").run();
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(lines.back(),
+            "error cache: more than 9 rows do not fit into memory: 1024 bytes; raise it, or leave the op out");
+}
+
+TEST_F(CacheTest, SizesMayBeWrittenInManyWays) {
+  const auto written = [&](const std::string& memory) {
+    const InputGraph built = graph("- cache: {memory: " + memory + "}\n").graph();
+    return built.resolved().items()[3].find("cache")->find("memory")->as_string();
+  };
+  EXPECT_EQ(written("2GiB"), "2GiB");
+  EXPECT_EQ(written("1.5 MiB"), "1536KiB");
+  EXPECT_EQ(written("1MB"), "1000000");
+  EXPECT_EQ(written("4096"), "4KiB");
+  for (const char* bad : {"2 gib", "lots", "-1", "0", "1e3"}) {
+    EXPECT_NE(error_of([&] { written(bad); }).find("expected a number of bytes"), std::string::npos) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

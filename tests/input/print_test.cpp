@@ -1,0 +1,57 @@
+#include "tests/input/graph_check.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::add_counting_files;
+using testing_support::GraphCheck;
+using testing_support::Lines;
+using testing_support::MemoryFiles;
+using testing_support::reading;
+
+class PrintTest : public ::testing::Test {
+ protected:
+  PrintTest() { add_counting_files(files_, 5, 0); }
+  GraphCheck graph(const std::string& ops) {
+    return {files_, reading("a.csv") + ops + "- batch: {batch_size: 2, allow_smaller_final_batch: true}\n"};
+  }
+  // What is printed on the way, and "--" behind every batch.
+  static Lines printed(const GraphCheck& check, Executor* executor = nullptr) {
+    Lines lines;
+    PipelineOptions options;
+    options.executor = executor;
+    options.on_print = [&](std::string_view text) { lines.emplace_back(text); };
+    Pipeline pipeline(check.graph(), options);
+    RowBlock slot = pipeline.make_slot();
+    while (pipeline.next(slot) > 0) lines.emplace_back("--");
+    return lines;
+  }
+  MemoryFiles files_;
+};
+
+TEST_F(PrintTest, WritesALineForEveryNthRow) {
+  const GraphCheck check = graph("- print: {every: 2}\n");
+  const Lines expected = {"print: row 1, a.csv:1: x=1 y=0.5", "--", "print: row 3, a.csv:3: x=3 y=1.5", "--",
+                          "print: row 5, a.csv:5: x=5 y=2.5", "--"};
+  EXPECT_EQ(printed(check), expected);
+  Executor executor(3);
+  EXPECT_EQ(printed(check, &executor), expected);
+  EXPECT_EQ(check.check().size(), 5u + 2u) << "the rows are as they were";
+}
+
+TEST_F(PrintTest, CountsOnInFurtherRuns) {
+  EXPECT_EQ(printed(graph("- print: {name: seen, every: 4}\n- repeat: {epochs: 2}\n")),
+            (Lines{"seen: row 1, a.csv:1: x=1 y=0.5", "--", "--", "seen: row 5, a.csv:5: x=5 y=2.5", "--", "--",
+                   "seen: row 9, a.csv:4: x=4 y=2", "--"}));
+}
+
+TEST_F(PrintTest, ShowsTheFirstValuesOfAField) {
+  files_.files["w.csv"] = "1,2,3,4,5,6,7,8,9,10\n";
+  const GraphCheck wide = {files_,
+                           "- filename_queue: {files: w.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {x: "
+                           "{columns: 0-9}}}\n- print\n- batch: {batch_size: 1}\n"};
+  EXPECT_EQ(printed(wide), (Lines{"print: row 1, w.csv:1: x=1,2,3,4,5,6,7,8,.. (10)", "--"}));
+}
+
+}  // namespace
+}  // namespace millrace
