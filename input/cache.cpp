@@ -4,8 +4,6 @@
 // not pulled to its end (a `take` stands behind), or a saved state was restored in its middle, the rows are read once
 // more.
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
