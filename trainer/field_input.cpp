@@ -8,6 +8,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
+#include "millrace/input/numbers.h"
 
 namespace millrace {
 
@@ -25,18 +26,6 @@ std::optional<To> exactly(From value) {
     if (!std::in_range<To>(value)) return std::nullopt;
   }
   return static_cast<To>(value);
-}
-
-// Calls f with a value of the C++ type of `dtype`.
-template <class F>
-void with_type(DType dtype, const F& f) {
-  switch (dtype) {
-    case DType::f32: return f(float{});
-    case DType::f64: return f(double{});
-    case DType::i32: return f(int32_t{});
-    case DType::i64: return f(int64_t{});
-    case DType::u8: return f(uint8_t{});
-  }
 }
 
 // The first value that cannot be used: its row, how it reads, and why.
@@ -93,9 +82,9 @@ ConstTensorView FieldInput::load(Context& context, ConstTensorView batch) {
 void FieldInput::take(ConstTensorView from) {
   const TensorView to(converted_.data(), shape_.dtype(), shape_.shape(), shape_.row_bytes());
   Misfit misfit;
-  with_type(from.dtype(), [&](auto source) {
-    with_type(to.dtype(),
-              [&](auto target) { misfit = take_rows<decltype(target), decltype(source)>(from, range_, to); });
+  with_number_type(from.dtype(), [&](auto source) {
+    with_number_type(to.dtype(),
+                     [&](auto target) { misfit = take_rows<decltype(target), decltype(source)>(from, range_, to); });
   });
   if (misfit.row < 0) return;
   error_row_ = misfit.row;

@@ -5,6 +5,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/numbers.h"
 
 namespace millrace {
 
@@ -35,15 +36,11 @@ size_t find_weight(const RowSpec& rows, std::string_view name) {
 }
 
 double number_at(const ConstTensorView& rows, int64_t row, int64_t column) {
-  const int64_t at = row * rows.stride() + column;
-  switch (rows.dtype()) {
-    case DType::f32: return static_cast<double>(rows.as<float>()[at]);
-    case DType::f64: return rows.as<double>()[at];
-    case DType::i32: return rows.as<int32_t>()[at];
-    case DType::i64: return static_cast<double>(rows.as<int64_t>()[at]);
-    case DType::u8: return rows.as<uint8_t>()[at];
-  }
-  return 0;
+  double number = 0;
+  with_number_type(rows.dtype(), [&](auto type) {
+    number = static_cast<double>(rows.as<decltype(type)>()[row * rows.stride() + column]);
+  });
+  return number;
 }
 
 }  // namespace
