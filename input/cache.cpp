@@ -129,6 +129,7 @@ class Cache final : public RowBuffer {
 
   void begin_filling() {
     rows_ = given_ = lacking_ = 0;
+    varying_bytes_ = 0;
     whole_ = false;
     needs_rewind_ = true;
   }
@@ -152,7 +153,8 @@ class Cache final : public RowBuffer {
       whole_ = true;
       return;
     }
-    if (static_cast<uint64_t>(rows_ + 1) * row_bytes() > memory_) {
+    varying_bytes_ += row.block->varying_bytes(row.begin);
+    if (static_cast<uint64_t>(rows_ + 1) * row_bytes() + varying_bytes_ > memory_) {
       throw ConfigError(
           cat(name_, ": more than ", count_of(rows_, "row"), " do not fit into memory: ", memory_, " bytes"), {},
           "raise it, or leave the op out");
@@ -184,10 +186,11 @@ class Cache final : public RowBuffer {
   int64_t block_rows_ = 1;
 
   std::vector<std::unique_ptr<RowBlock>> blocks_;
-  int64_t rows_ = 0;           // kept
-  int64_t lacking_ = 0;        // rows of run 0 before those, given out before a state was saved
-  bool whole_ = false;         // all rows of run 0 are kept but for these
-  bool needs_rewind_ = false;  // before the next row is taken
+  int64_t rows_ = 0;            // kept
+  uint64_t varying_bytes_ = 0;  // of their values whose size varies
+  int64_t lacking_ = 0;         // rows of run 0 before those, given out before a state was saved
+  bool whole_ = false;          // all rows of run 0 are kept but for these
+  bool needs_rewind_ = false;   // before the next row is taken
   uint32_t run_ = 0;
   int64_t given_ = 0;         // in this run, of those kept
   int64_t rows_to_pass_ = 0;  // given out before a state was saved in a further run, to be read again

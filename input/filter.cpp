@@ -40,12 +40,13 @@ class Filter final : public Transform {
   struct Options {
     std::string field;
     Comparison op = Comparison::equal;
-    double value = 0;
+    Spec value;
 
     void declare(OptionReader& o) {
       o.required("field", field, "the field that is compared, of one column");
       o.required("op", op, "how");
-      o.required("value", value, "with what");
+      o.required("value", value, "with what: a number, or a text for a string field");
+      o.may_be("value", {{.is = OptionForm::Is::number}, {.is = OptionForm::Is::text}});
     }
   };
   static constexpr std::string_view kDoc = "keeps the rows for which a comparison holds";
@@ -57,13 +58,26 @@ class Filter final : public Transform {
 
   Port bind(const BindArgs& args) override {
     name_ = args.name;
-    field_ = number_field(args.inputs[0].rows, options_.field, 1);
+    field_ = single_field(args.inputs[0].rows, options_.field);
+    text_ = args.inputs[0].rows.fields[field_].text;
+    if (!options_.value.is_scalar()) {
+      throw options_.value.error(cat("expected a value to compare with, got ", options_.value.describe()));
+    }
+    if (!text_) value_ = options_.value.as_double();
     return args.inputs[0];
   }
 
   void apply(Chunk& chunk) const override {
     auto& keep = chunk.work().get<std::vector<uint8_t>>(this);
     keep.resize(static_cast<size_t>(chunk.rows.size()));
+    if (text_) {
+      for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+        const std::string_view value = chunk.rows.varying(field_, row).text(0);
+        keep[static_cast<size_t>(row)] =
+            holds<std::string_view>(options_.op, value, options_.value.as_string()) ? 1 : 0;
+      }
+      return chunk.keep_rows(keep, name_);
+    }
     with_number_type(chunk.rows.spec().fields[field_].dtype, [&](auto type) {
       using T = decltype(type);
       for (int64_t row = 0; row < chunk.rows.size(); ++row) {
@@ -77,22 +91,24 @@ class Filter final : public Transform {
   // As if the value of the options had been read as the field's type; integers are compared exactly.
   template <class T>
   bool keeps(T value) const {
-    if constexpr (std::is_same_v<T, float>) return holds(options_.op, value, static_cast<float>(options_.value));
+    if constexpr (std::is_same_v<T, float>) return holds(options_.op, value, static_cast<float>(value_));
     if constexpr (std::is_same_v<T, int64_t>) {
-      const double floor = std::floor(options_.value);
+      const double floor = std::floor(value_);
       if (floor >= -0x1p63 && floor < 0x1p63) {
         const auto whole = static_cast<int64_t>(floor);
         // Between two integers: an equal one counts as less.
-        if (value == whole && floor != options_.value) return holds(options_.op, 0, 1);
+        if (value == whole && floor != value_) return holds(options_.op, 0, 1);
         return holds(options_.op, value, whole);
       }
     }
-    return holds(options_.op, static_cast<double>(value), options_.value);
+    return holds(options_.op, static_cast<double>(value), value_);
   }
 
   const Options options_;
   std::string name_;
   size_t field_ = 0;
+  bool text_ = false;  // the field's values are
+  double value_ = 0;   // else
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // map: value * scale + offset for every value of a field, in place or as a new field.
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -38,12 +39,15 @@ class Map final : public Transform {
     Port out = args.inputs[0];
     from_ = to_ = field_index(out.rows, options_.field);
     const FieldSpec field = out.rows.fields[from_];
+    if (field.text) throw ConfigError(cat("map computes with numbers, ", field.name, " is ", field.type_text()));
     if (field.dtype == DType::i32 || field.dtype == DType::i64) {
       scale_ = whole("scale", options_.scale, field);
       offset_ = whole("offset", options_.offset, field);
     }
     if (options_.as) {
-      to_ = add_field(out.rows, {*options_.as, field.dtype, field.shape});
+      FieldSpec result = field;
+      result.name = *options_.as;
+      to_ = add_field(out.rows, std::move(result));
       spec_ = out.rows;
     }
     return out;
@@ -55,9 +59,10 @@ class Map final : public Transform {
     with_number_type(field.dtype, [&](auto type) {
       using T = decltype(type);
       for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-        const T* from = chunk.rows.row<T>(from_, row);
-        T* to = chunk.rows.row<T>(to_, row);
-        for (int64_t i = 0; i < field.shape.elements(); ++i) {
+        if (field.ragged() && to_ != from_) chunk.rows.varying(to_, row) = chunk.rows.varying(from_, row);
+        const std::span<const T> from = std::as_const(chunk.rows).numbers<T>(from_, row);
+        const std::span<T> to = chunk.rows.numbers<T>(to_, row);
+        for (size_t i = 0; i < from.size(); ++i) {
           if (const std::optional<T> result = compute(from[i])) {
             to[i] = *result;
           } else {
@@ -71,9 +76,9 @@ class Map final : public Transform {
  private:
   static int64_t whole(std::string_view key, double value, const FieldSpec& field) {
     if (value == std::floor(value) && std::abs(value) < 0x1p62) return static_cast<int64_t>(value);
-    throw ConfigError(cat(key, ": expected a whole number for the field ", field.name, " of ", field.tensor().text(),
-                          ", got ", value),
-                      {}, "read the field as float32 to scale it so");
+    throw ConfigError(
+        cat(key, ": expected a whole number for the field ", field.name, " of ", field.type_text(), ", got ", value),
+        {}, "read the field as float32 to scale it so");
   }
 
   void fail(Chunk& chunk, int64_t row, const std::string& value) const {

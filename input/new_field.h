@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -30,9 +29,7 @@ inline void copy_fields(Chunk& chunk, const RowSpec& spec) {
   to.resize(from.size());
   for (int64_t row = 0; row < from.size(); ++row) {
     for (size_t field = 0; field < from.spec().fields.size(); ++field) {
-      std::memcpy(
-          to.row<std::byte>(field, row), from.row<std::byte>(field, row),
-          size_of(from.spec().fields[field].dtype) * static_cast<size_t>(from.spec().fields[field].shape.elements()));
+      to.copy_field(field, from, row, row);
     }
     to.id(row) = from.id(row);
   }

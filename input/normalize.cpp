@@ -3,6 +3,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/numbers.h"
 
 namespace millrace {
 namespace {
@@ -40,13 +41,12 @@ class Normalize final : public Transform {
       if (std::count(options_.fields.begin(), options_.fields.end(), name) > 1) {
         throw ConfigError(cat("the field ", quote(name), " is named twice"));
       }
-      const int index = rows.find(name);
-      if (index < 0) throw ConfigError(cat("there is no field ", quote(name), " in ", rows.text()));
-      const FieldSpec& field = rows.fields[static_cast<size_t>(index)];
-      if (field.dtype != DType::f32 && field.dtype != DType::f64) {
-        throw ConfigError(cat("normalize changes float32 and float64 fields, ", name, " is ", field.tensor().text()));
+      const size_t index = field_index(rows, name);
+      const FieldSpec& field = rows.fields[index];
+      if (field.varies() || (field.dtype != DType::f32 && field.dtype != DType::f64)) {
+        throw ConfigError(cat("normalize changes float32 and float64 fields, ", name, " is ", field.type_text()));
       }
-      parts_.push_back({static_cast<size_t>(index), columns});
+      parts_.push_back({index, columns});
       columns += static_cast<size_t>(field.shape.elements());
     }
     mean_ = for_each_column("mean", options_.mean, columns);

@@ -21,13 +21,12 @@ inline size_t field_index(const RowSpec& rows, const std::string& name) {
                     near.empty() ? std::string() : cat("did you mean ", near, "?"));
 }
 
-// The same for a field of `columns` columns; 0: of any number.
-inline size_t number_field(const RowSpec& rows, const std::string& name, int64_t columns = 0) {
+// The same for a field of one value.
+inline size_t single_field(const RowSpec& rows, const std::string& name) {
   const size_t index = field_index(rows, name);
   const FieldSpec& field = rows.fields[index];
-  if (columns == 0 || field.shape.elements() == columns) return index;
-  throw ConfigError(
-      cat("expected a field of ", count_of(columns, "column"), ", ", name, " is ", field.tensor().text()));
+  if (!field.ragged() && field.shape.elements() == 1) return index;
+  throw ConfigError(cat("expected a field of 1 column, ", name, " is ", field.type_text()));
 }
 
 // Calls f with a value of the C++ type of `dtype`.

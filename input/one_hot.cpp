@@ -34,11 +34,12 @@ class OneHot final : public Transform {
 
   Port bind(const BindArgs& args) override {
     Port out = args.inputs[0];
-    from_ = number_field(out.rows, options_.field, 1);
+    from_ = single_field(out.rows, options_.field);
     const DType dtype = out.rows.fields[from_].dtype;
     if (dtype != DType::i32 && dtype != DType::i64) {
-      throw ConfigError(cat("one_hot takes int32 and int64 fields, ", options_.field, " is ", to_string(dtype)), {},
-                        cat("decode it so: {", options_.field, ": {columns: .., type: int32}}"));
+      throw ConfigError(
+          cat("one_hot takes int32 and int64 fields, ", options_.field, " is ", out.rows.fields[from_].type_name()), {},
+          cat("decode it so: {", options_.field, ": {columns: .., type: int32}}"));
     }
     to_ = add_field(out.rows, {options_.as, DType::f32, Shape{options_.classes}});
     spec_ = out.rows;

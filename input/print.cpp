@@ -9,19 +9,27 @@ namespace millrace {
 namespace {
 
 // Of a field: more would hide the line.
-constexpr int64_t kShownValues = 8;
+constexpr size_t kShownValues = 8;
 
 std::string text_of(const RowBlock& rows, int64_t row) {
   std::string out;
   for (size_t field = 0; field < rows.spec().fields.size(); ++field) {
     const FieldSpec& spec = rows.spec().fields[field];
-    const int64_t values = spec.shape.elements();
     out += cat(' ', spec.name, '=');
-    with_number_type(spec.dtype, [&](auto type) {
-      for (int64_t i = 0; i < std::min(values, kShownValues); ++i) {
-        out += cat(i == 0 ? "" : ",", rows.row<decltype(type)>(field, row)[i]);
+    size_t values = 0;
+    if (spec.text) {
+      const Varying& texts = rows.varying(field, row);
+      values = texts.texts();
+      for (size_t i = 0; i < std::min(values, kShownValues); ++i) {
+        out += cat(i == 0 ? "" : ",", quote(texts.text(i)));
       }
-    });
+    } else {
+      with_number_type(spec.dtype, [&](auto type) {
+        const auto numbers = rows.numbers<decltype(type)>(field, row);
+        values = numbers.size();
+        for (size_t i = 0; i < std::min(values, kShownValues); ++i) out += cat(i == 0 ? "" : ",", numbers[i]);
+      });
+    }
     if (values > kShownValues) out += cat(",.. (", values, ')');
   }
   return out;

@@ -14,6 +14,16 @@ namespace {
 constexpr ValueRange kWeights{
     .min = 0, .max = std::numeric_limits<double>::infinity(), .hint = "a row of weight 0 does not count"};
 
+// Why no step can read the field.
+std::string unfit(const FieldSpec& field) {
+  return cat("which is ", field.type_text(), ": ",
+             field.ragged() ? "a step reads as many values of every row" : "a step reads numbers");
+}
+
+std::string fit_hint(const FieldSpec& field) {
+  return field.ragged() && !field.text ? cat("put pad: {fields: ", field.name, ", length: ..} behind the batch") : "";
+}
+
 size_t find_field(const RowSpec& rows, std::string_view name, std::string_view reader) {
   const int index = rows.find(name);
   if (index < 0) {
@@ -24,6 +34,9 @@ size_t find_field(const RowSpec& rows, std::string_view name, std::string_view r
                       near.empty() ? cat("name the field in decode_csv: {fields: {", name, ": ..}}, or set from")
                                    : cat("did you mean ", near, "?"));
   }
+  const FieldSpec& field = rows.fields[static_cast<size_t>(index)];
+  if (field.varies())
+    throw ConfigError(cat(reader, " reads the field ", name, ", ", unfit(field)), {}, fit_hint(field));
   return static_cast<size_t>(index);
 }
 
@@ -47,7 +60,13 @@ double number_at(const ConstTensorView& rows, int64_t row, int64_t column) {
 
 std::vector<NamedSpec> named_specs(const RowSpec& rows) {
   std::vector<NamedSpec> out;
-  for (const FieldSpec& field : rows.fields) out.push_back({field.name, field.tensor()});
+  for (const FieldSpec& field : rows.fields) {
+    if (field.varies()) {
+      out.push_back({.name = field.name, .unfit = unfit(field), .hint = fit_hint(field)});
+    } else {
+      out.push_back({.name = field.name, .spec = field.tensor()});
+    }
+  }
   return out;
 }
 

@@ -11,13 +11,14 @@
 
 namespace millrace {
 
-enum class ColumnType { float32, float64, int32, int64 };
+enum class ColumnType { float32, float64, int32, int64, string };
 template <>
 struct EnumNames<ColumnType> {
   static constexpr std::pair<std::string_view, ColumnType> kNames[] = {{"float32", ColumnType::float32},
                                                                        {"float64", ColumnType::float64},
                                                                        {"int32", ColumnType::int32},
-                                                                       {"int64", ColumnType::int64}};
+                                                                       {"int64", ColumnType::int64},
+                                                                       {"string", ColumnType::string}};
 };
 
 namespace {
@@ -29,19 +30,25 @@ struct FieldOptions {
   Spec columns;
   ColumnType type = ColumnType::float32;
   Spec default_value;
+  std::optional<std::string> split;
 
   void declare(OptionReader& o) {
     o.required("columns", columns, "an index from 0, a range a-b, a header name, or a list of these");
     o.optional("type", type, "type of the values");
     o.optional("default", default_value, "what an empty or missing value becomes: one value, or one for each column");
     o.may_be("columns", one_or_list({{.is = OptionForm::Is::integer, .range = {.min = 0}}, text()}));
-    o.may_be("default", one_or_list({{.is = OptionForm::Is::number}, text()}));
+    o.optional("split", split, "the byte between the values of one column: the field has as many as the row does");
+    o.may_be("default", one_or_list({{.is = OptionForm::Is::number}, {.is = OptionForm::Is::text}}, false));
+    if (!o.reading() || !split) return;
+    if (split->size() != 1 || *split == "\n" || *split == "\r") {
+      throw o.node("split").error(cat("expected one byte other than a line end, got ", quote(*split)));
+    }
   }
 
  private:
   static OptionForm text() { return {.is = OptionForm::Is::text, .pattern = "."}; }
-  static std::vector<OptionForm> one_or_list(std::vector<OptionForm> forms) {
-    OptionForm list{.is = OptionForm::Is::list, .items = forms, .not_empty = true};
+  static std::vector<OptionForm> one_or_list(std::vector<OptionForm> forms, bool not_empty = true) {
+    OptionForm list{.is = OptionForm::Is::list, .items = forms, .not_empty = not_empty};
     forms.push_back(std::move(list));
     return forms;
   }
@@ -53,6 +60,7 @@ DType dtype_of(ColumnType type) {
     case ColumnType::float64: return DType::f64;
     case ColumnType::int32: return DType::i32;
     case ColumnType::int64: return DType::i64;
+    case ColumnType::string: return DType::u8;
   }
   return DType::f32;
 }
@@ -132,16 +140,23 @@ void read_default(const Spec& spec, bool allow_nonfinite, DType dtype, std::byte
   }
 }
 
-// One value for all columns, or a list of as many.
-std::vector<std::byte> read_defaults(const Spec& spec, bool allow_nonfinite, DType dtype, size_t columns) {
+// One value for all columns, or a list of as many; of a ragged field its values.
+DefaultValues read_defaults(const Spec& spec, bool allow_nonfinite, const FieldSpec& field, size_t columns) {
   if (spec.is_null()) return {};
-  const size_t size = size_of(dtype);
-  std::vector<std::byte> out(columns * size);
-  if (spec.is_list() && spec.size() != columns) {
+  DefaultValues out{.given = true};
+  const size_t count = !field.ragged() ? columns : spec.is_list() ? spec.size() : 1;
+  if (spec.is_list() && spec.size() != count) {
     throw spec.error(cat("expected one default, or one for each of the ", columns, " columns, got ", spec.size()));
   }
-  for (size_t i = 0; i < columns; ++i) {
-    read_default(spec.is_list() ? spec.items()[i] : spec, allow_nonfinite, dtype, out.data() + i * size);
+  const size_t size = size_of(field.dtype);
+  out.numbers.resize(field.text ? 0 : count * size);
+  for (size_t i = 0; i < count; ++i) {
+    const Spec& value = spec.is_list() ? spec.items()[i] : spec;
+    if (field.text) {
+      out.texts.push_back(value.as_string());
+    } else {
+      read_default(value, allow_nonfinite, field.dtype, out.numbers.data() + i * size);
+    }
   }
   return out;
 }
@@ -207,15 +222,21 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
   for (const auto& [name, spec] : fields.entries()) {
     const auto options = read_options<FieldOptions>(spec);
     FieldRequest request;
-    request.name = name;
-    request.dtype = dtype_of(options.type);
     request.items = read_items(options.columns);
     request.columns = count_columns(request.items, options.columns);
     columns += request.columns;
     if (columns > kMaxColumns) {
       throw options.columns.error(cat("all fields together may have ", kMaxColumns, " columns at most"));
     }
-    request.default_values = read_defaults(options.default_value, allow_nonfinite, request.dtype, request.columns);
+    request.spec = {name, dtype_of(options.type), Shape{static_cast<int64_t>(request.columns)}};
+    request.spec.text = options.type == ColumnType::string;
+    if (options.split) {
+      if (request.columns > 1) {
+        throw options.columns.error(cat("a field with split has one column, got ", request.columns));
+      }
+      request.spec.split = options.split->front();
+    }
+    request.defaults = read_defaults(options.default_value, allow_nonfinite, request.spec, request.columns);
     out.push_back(std::move(request));
   }
   if (out.empty()) throw fields.error("expected at least one field", "write name: {columns: 0-9}");
@@ -226,8 +247,8 @@ std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& reques
   std::vector<SelectedField> out;
   for (const FieldRequest& request : requests) {
     SelectedField field;
-    field.spec = {request.name, request.dtype, Shape{static_cast<int64_t>(request.columns)}};
-    field.default_values = request.default_values;
+    field.spec = request.spec;
+    field.defaults = request.defaults;
     for (const FieldRequest::Item& item : request.items) append_columns(item, dialect, field.columns);
     out.push_back(std::move(field));
   }

@@ -1,6 +1,7 @@
 // FieldSelection: which columns make which field, as decode_csv's `fields` say.
 //
-//   fields: {features: {columns: 0-1023}, price: {columns: [open, close], type: float64, default: [0, nan]}}
+//   fields: {features: {columns: 0-1023}, price: {columns: [open, close], type: float64, default: [0, nan]},
+//            name: {columns: 7, type: string}, tags: {columns: 8, type: int32, split: " "}}
 //
 // Read in two steps: the configuration when the op is made, header names and the number of columns when it is bound.
 // Constant afterwards.
@@ -18,6 +19,14 @@
 
 namespace millrace {
 
+// What a missing value becomes: numbers of the field's type, or texts. One for each column; of a ragged field any
+// number.
+struct DefaultValues {
+  bool given = false;
+  std::vector<std::byte> numbers = {};
+  std::vector<std::string> texts = {};
+};
+
 // A field as it was asked for.
 struct FieldRequest {
   // An index, a range of them, or a header name.
@@ -29,11 +38,10 @@ struct FieldRequest {
     Spec spec;                     // for messages
   };
 
-  std::string name;
-  DType dtype = DType::f32;
+  FieldSpec spec;
   std::vector<Item> items;
-  size_t columns = 0;                     // how many `items` are
-  std::vector<std::byte> default_values;  // `columns` values of dtype; empty without a default
+  size_t columns = 0;  // how many `items` are
+  DefaultValues defaults;
 };
 
 // How the value of `fields` may be written.
@@ -46,7 +54,7 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
 struct SelectedField {
   FieldSpec spec;
   std::vector<uint32_t> columns;
-  std::vector<std::byte> default_values;
+  DefaultValues defaults;
 };
 
 // Finds the columns. Throws ConfigError, at the place in the configuration, for a column that the records lack.

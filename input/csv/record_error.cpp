@@ -34,6 +34,14 @@ std::string column_name(uint32_t column, const std::string& field, const CsvDial
   return cat(out, " (", field, ')');
 }
 
+// Several numbers in one column, and nothing that says so.
+std::string list_hint(std::string_view text, const FieldSpec& field) {
+  if (field.ragged() || text.find_first_of("0123456789") == text.npos) return {};
+  const size_t separator = text.find_first_of(" |;", text.find_first_of("0123456789"));
+  if (separator == text.npos || text.find_first_not_of("0123456789+-.eE |;") != text.npos) return {};
+  return cat("a list of numbers? Give ", field.name, " a split: ", quote(text.substr(separator, 1)));
+}
+
 }  // namespace
 
 RecordError syntax_error(const Record& record, const CsvDialect& dialect) {
@@ -88,24 +96,27 @@ RecordError field_count_error(const Record& record, const CsvDialect& dialect) {
 RecordError value_error(const Record& record, const BadValue& bad, const RowConverter& converter,
                         const CsvDialect& dialect) {
   const SelectedField& field = converter.fields()[bad.field];
-  const std::string_view text = record.field(bad.column);
+  const std::string_view whole = record.field(bad.column);
+  const std::string_view text = bad.value ? bad.text : whole;
   const Spot spot = spot_of(record.bytes, record.start(bad.column));
   RecordError out;
   out.line = record.line;
   out.column = spot.column;
   out.field = field.spec.name;
-  out.value = text;
-  out.message = cat(column_name(bad.column, field.spec.name, dialect), below(spot), ": ");
-  const std::string_view type = to_string(field.spec.dtype);
+  out.value = whole;
+  out.message = cat(column_name(bad.column, field.spec.name, dialect), below(spot));
+  out.message += bad.value ? cat(", value ", *bad.value, ": ") : ": ";
+  const std::string_view type = field.spec.type_name();
   switch (bad.fault) {
     case ValueFault::none: break;
     case ValueFault::required:
       out.message += cat("the value is required, got ", quote(text));
-      out.hint = cat("give ", field.spec.name, " a default");
+      out.hint = cat("give ", field.spec.name, field.spec.ragged() ? " a default: []" : " a default");
       break;
     case ValueFault::malformed:
       out.message += cat("expected ", type, ", got ", quote(text));
-      out.hint = number_hint(text, record.bytes, dialect);
+      out.hint = number_hint(whole, record.bytes, dialect);
+      if (out.hint.empty()) out.hint = list_hint(text, field.spec);
       break;
     case ValueFault::out_of_range:
       out.message += cat(quote(text), " is out of the range of ", type);

@@ -34,6 +34,20 @@ bool all_finite(const T* values, size_t count) {
   return true;
 }
 
+// The default of a ragged field.
+Varying list_of(const SelectedField& field) {
+  Varying out;
+  for (const std::string& text : field.defaults.texts) out.add_text(text);
+  const std::vector<std::byte>& numbers = field.defaults.numbers;
+  with_type(field.spec.dtype, [&](auto number) {
+    for (size_t at = 0; at < numbers.size(); at += sizeof number) {
+      std::memcpy(&number, numbers.data() + at, sizeof number);
+      out.add_number(number);
+    }
+  });
+  return out;
+}
+
 }  // namespace
 
 RowConverter::RowConverter(std::vector<SelectedField> fields, ValueRules rules)
@@ -42,7 +56,9 @@ RowConverter::RowConverter(std::vector<SelectedField> fields, ValueRules rules)
   for (size_t field = 0; field < fields_.size(); ++field) {
     const std::vector<uint32_t>& columns = fields_[field].columns;
     for (size_t element = 0; element < columns.size(); ++element) {
-      if (element > 0 && columns[element] == columns[element - 1] + 1) {
+      if (fields_[field].spec.varies()) {
+        if (element == 0) varying_.push_back(field);
+      } else if (element > 0 && columns[element] == columns[element - 1] + 1) {
         ++runs_.back().count;
       } else {
         runs_.push_back({field, element, columns[element], 1});
@@ -67,7 +83,62 @@ bool RowConverter::convert(const Record& record, RowBlock& rows, int64_t row) co
     });
     if (!good) return false;
   }
+  for (const size_t field : varying_) {
+    if (!convert_varying(record, field, rows.varying(field, row))) return false;
+  }
   return true;
+}
+
+bool RowConverter::convert_varying(const Record& record, size_t index, Varying& out) const {
+  const SelectedField& field = fields_[index];
+  out.clear();
+  if (field.spec.ragged()) {
+    return convert_list(record.field(field.columns.front()), field, &out).fault == ValueFault::none;
+  }
+  for (size_t element = 0; element < field.columns.size(); ++element) {
+    const std::string_view text = record.field(field.columns[element]);
+    if (convert_text(text, field, element, &out) != ValueFault::none) return false;
+  }
+  return true;
+}
+
+ValueFault RowConverter::convert_text(std::string_view text, const SelectedField& field, size_t element,
+                                      Varying* out) const {
+  if (is_missing(text)) {
+    if (!field.defaults.given) return ValueFault::required;
+    text = field.defaults.texts[element];
+  }
+  if (out != nullptr) out->add_text(text);
+  return ValueFault::none;
+}
+
+BadValue RowConverter::convert_list(std::string_view text, const SelectedField& field, Varying* out) const {
+  if (is_missing(text)) {
+    if (!field.defaults.given) return {.fault = ValueFault::required};
+    if (out != nullptr) *out = list_of(field);
+    return {};
+  }
+  const char split = *field.spec.split;
+  const bool blank = split == ' ' || split == '\t';  // several of them are like one, at the ends like none
+  size_t value = 0;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(split, begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (part.empty() && blank) continue;
+    if (field.spec.text) {
+      if (out != nullptr) out->add_text(part);
+    } else {
+      const ValueFault fault = with_type(field.spec.dtype, [&](auto number) {
+        const ValueFault found = convert_number(part, number);
+        if (found == ValueFault::none && out != nullptr) out->add_number(number);
+        return found;
+      });
+      if (fault != ValueFault::none) return {.fault = fault, .value = value, .text = part};
+    }
+    ++value;
+  }
+  return {};
 }
 
 template <class T>
@@ -97,10 +168,15 @@ template <class T>
 ValueFault RowConverter::convert_value(std::string_view text, const SelectedField& field, size_t element,
                                        T& out) const {
   if (is_missing(text)) {
-    if (field.default_values.empty()) return ValueFault::required;
-    std::memcpy(&out, field.default_values.data() + element * sizeof(T), sizeof(T));
+    if (!field.defaults.given) return ValueFault::required;
+    std::memcpy(&out, field.defaults.numbers.data() + element * sizeof(T), sizeof(T));
     return ValueFault::none;
   }
+  return convert_number(text, out);
+}
+
+template <class T>
+ValueFault RowConverter::convert_number(std::string_view text, T& out) const {
   switch (parse_number(text, out)) {
     case NumberStatus::ok: break;
     case NumberStatus::malformed: return ValueFault::malformed;
@@ -114,15 +190,20 @@ bool RowConverter::is_missing(std::string_view text) const {
   return std::find(rules_.missing.begin(), rules_.missing.end(), text) != rules_.missing.end();
 }
 
-ValueFault RowConverter::check_value(std::string_view text, const Target& target) const {
+BadValue RowConverter::check_value(std::string_view text, const Target& target) const {
   const SelectedField& field = fields_[target.field];
-  return with_type(field.spec.dtype, [&](auto value) { return convert_value(text, field, target.element, value); });
+  if (field.spec.ragged()) return convert_list(text, field, nullptr);
+  if (field.spec.text) return {.fault = convert_text(text, field, target.element, nullptr)};
+  return {.fault = with_type(field.spec.dtype,
+                             [&](auto value) { return convert_value(text, field, target.element, value); })};
 }
 
 BadValue RowConverter::find_fault(const Record& record) const {
   for (const Target& target : by_column_) {
-    const ValueFault fault = check_value(record.field(target.column), target);
-    if (fault != ValueFault::none) return {fault, target.column, target.field};
+    BadValue bad = check_value(record.field(target.column), target);
+    bad.column = target.column;
+    bad.field = target.field;
+    if (bad.fault != ValueFault::none) return bad;
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// RowConverter: the fields of a record, as numbers, in a row.
+// RowConverter: the fields of a record, as numbers and texts, in a row.
 //
 // Neighbouring columns of one field are parsed as a run; what a run cannot take (empty, missing, malformed) is looked
 // at alone. Constant after construction, so any thread may use it.
@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ struct BadValue {
   ValueFault fault = ValueFault::none;
   uint32_t column = 0;
   size_t field = 0;  // of the fields selected
+  // Where the value is one of a ragged field: its number, from 0, and its text.
+  std::optional<size_t> value = {};
+  std::string_view text = {};
 };
 
 // What decides whether a text is a value, besides its type.
@@ -58,16 +62,23 @@ class RowConverter {
     uint32_t element;
   };
 
+  // Both add the values to `out` where there is one.
+  ValueFault convert_text(std::string_view text, const SelectedField& field, size_t element, Varying* out) const;
+  BadValue convert_list(std::string_view text, const SelectedField& field, Varying* out) const;
+  bool convert_varying(const Record& record, size_t field, Varying& out) const;
   template <class T>
   bool convert_run(const Record& record, const Run& run, T* out) const;
   template <class T>
   ValueFault convert_value(std::string_view text, const SelectedField& field, size_t element, T& out) const;
-  ValueFault check_value(std::string_view text, const Target& target) const;
+  template <class T>
+  ValueFault convert_number(std::string_view text, T& out) const;
+  BadValue check_value(std::string_view text, const Target& target) const;
   bool is_missing(std::string_view text) const;
 
   std::vector<SelectedField> fields_;
   ValueRules rules_;
-  std::vector<Run> runs_;
+  std::vector<Run> runs_;          // of numbers
+  std::vector<size_t> varying_;    // fields whose size varies
   std::vector<Target> by_column_;  // every value, leftmost first
 };
 

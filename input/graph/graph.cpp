@@ -260,6 +260,11 @@ void InputGraph::check_files() const {
   }
 }
 
+bool InputGraph::varies() const {
+  const std::vector<GraphNode>& nodes = impl_->nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [](const GraphNode& node) { return node.output.rows.varies(); });
+}
+
 uint64_t InputGraph::memory_bound(int threads) const {
   const int64_t batch_size = output().batch_size;
   uint64_t bytes = 0;

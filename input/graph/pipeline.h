@@ -55,8 +55,11 @@ class InputGraph {
   std::string endless_source() const;
   // Opens every file and checks every header. Throws as build() does.
   void check_files() const;
-  // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads (P5), its slots apart.
+  // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads (P5), its slots apart, and
+  // apart the values whose size varies from row to row.
   uint64_t memory_bound(int threads) const;
+  // Whether there are such values anywhere in the graph.
+  bool varies() const;
   // Things that are allowed but unlikely to be meant: "capacity 79 raised to 33: ...".
   const std::vector<std::string>& warnings() const;
 

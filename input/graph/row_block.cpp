@@ -8,6 +8,10 @@
 
 namespace millrace {
 
+std::string FieldSpec::type_text() const {
+  return ragged() ? cat(type_name(), " (ragged)") : text ? cat("string ", shape.text()) : tensor().text();
+}
+
 int RowSpec::find(std::string_view name) const {
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].name == name) return static_cast<int>(i);
@@ -21,10 +25,14 @@ size_t RowSpec::row_bytes() const {
   return bytes;
 }
 
+bool RowSpec::varies() const {
+  return std::any_of(fields.begin(), fields.end(), [](const FieldSpec& field) { return field.varies(); });
+}
+
 std::string RowSpec::text() const {
   std::string out;
   for (const FieldSpec& field : fields) {
-    out += cat(out.empty() ? "" : ", ", field.name, ": ", field.tensor().text());
+    out += cat(out.empty() ? "" : ", ", field.name, ": ", field.type_text());
   }
   return out;
 }
@@ -41,6 +49,7 @@ void RowBlock::swap(RowBlock& other) noexcept {
   std::swap(capacity_, other.capacity_);
   std::swap(base_, other.base_);
   std::swap(stride_, other.stride_);
+  std::swap(varying_, other.varying_);
   std::swap(ids_, other.ids_);
   std::swap(memory_, other.memory_);
   std::swap(reader_, other.reader_);
@@ -61,6 +70,7 @@ void RowBlock::configure(const RowSpec& spec, int64_t capacity, Device reader) {
     spec_ = spec;
     stride_.clear();
     for (const FieldSpec& field : spec_.fields) stride_.push_back(field.row_bytes());
+    varying_.resize(stride_.size());
   }
   ids_.resize(static_cast<size_t>(capacity));
   place(capacity);
@@ -72,6 +82,7 @@ void RowBlock::place(int64_t capacity) {
   for (size_t field = 0; field < stride_.size(); ++field) {
     base_[field] = next;
     next += stride_[field] * static_cast<size_t>(capacity);
+    if (stride_[field] == 0) varying_[field].resize(static_cast<size_t>(capacity));
   }
   capacity_ = capacity;
 }
@@ -101,6 +112,14 @@ void RowBlock::reserve(const RowMemory& memory) {
   memory_ = Memory::pinned(reader_, memory.bytes);
 }
 
+size_t RowBlock::varying_bytes(int64_t row) const {
+  size_t bytes = 0;
+  for (size_t field = 0; field < stride_.size(); ++field) {
+    if (stride_[field] == 0) bytes += sizeof(Varying) + varying(field, row).bytes();
+  }
+  return bytes;
+}
+
 TensorView RowBlock::view(size_t field) {
   const FieldSpec& spec = spec_.fields[field];
   return TensorView(base_[field], spec.dtype, spec.shape.with_batch(size_), stride_[field]);
@@ -112,9 +131,7 @@ ConstTensorView RowBlock::view(size_t field) const {
 }
 
 void RowBlock::copy_row(const RowBlock& source, int64_t from, int64_t to) {
-  for (size_t field = 0; field < stride_.size(); ++field) {
-    std::memcpy(at(field, to), source.at(field, from), stride_[field]);
-  }
+  for (size_t field = 0; field < stride_.size(); ++field) copy_field(field, source, from, to);
   id(to) = source.id(from);
 }
 

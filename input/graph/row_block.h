@@ -2,14 +2,17 @@
 // came from.
 //
 // A RowBlock stores each field as its own array with a fixed distance between rows (a multiple of 64 bytes), the layout
-// that a step reads, so a row moves by one memcpy a field. It is reused: clear() keeps its memory. Not synchronised.
+// that a step reads, so a row moves by one memcpy a field. Fields whose size varies from row to row are arrays of
+// Varying instead. It is reused: clear() keeps its memory. Not synchronised.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/device.h"
@@ -20,12 +23,63 @@ namespace millrace {
 // One field: `shape` is of one row, (n) for n columns.
 struct FieldSpec {
   std::string name;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  // of numbers
   Shape shape;
+  bool text = false;               // texts, not numbers
+  std::optional<char> split = {};  // as many values as a row has; in text this byte stands between them
 
-  size_t row_bytes() const { return aligned_bytes(size_of(dtype) * static_cast<size_t>(shape.elements())); }
+  bool ragged() const { return split.has_value(); }
+  // Whether a row's bytes are as many as its values happen to take: then they are a Varying.
+  bool varies() const { return text || ragged(); }
+  // In the block; a Varying has its own memory.
+  size_t row_bytes() const {
+    return varies() ? 0 : aligned_bytes(size_of(dtype) * static_cast<size_t>(shape.elements()));
+  }
+  // REQUIRES: !varies().
   TensorSpec tensor() const { return {shape, dtype}; }
+  // Of the values: "float32", "string".
+  std::string_view type_name() const { return text ? "string" : to_string(dtype); }
+  std::string type_text() const;  // "float32 (1024)", "string (1)", "int32 (ragged)"
   bool operator==(const FieldSpec&) const = default;
+};
+
+// The values of a row in a field whose size varies: numbers of one type, or texts. Keeps its memory.
+class Varying {
+ public:
+  void clear() {
+    bytes_.clear();
+    ends_.clear();
+  }
+  template <class T>
+  std::span<const T> numbers() const {
+    return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  template <class T>
+  std::span<T> numbers() {
+    return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
+  }
+  template <class T>
+  void add_number(T value) {
+    const auto* begin = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), begin, begin + sizeof value);
+  }
+  size_t texts() const { return ends_.size(); }
+  std::string_view text(size_t index) const {
+    const size_t begin = index == 0 ? 0 : ends_[index - 1];
+    return {reinterpret_cast<const char*>(bytes_.data()) + begin, ends_[index] - begin};
+  }
+  // REQUIRES: all texts together have fewer than 2^32 bytes; those of one record do.
+  void add_text(std::string_view text) {
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+    bytes_.insert(bytes_.end(), begin, begin + text.size());
+    ends_.push_back(static_cast<uint32_t>(bytes_.size()));
+  }
+  size_t bytes() const { return bytes_.size() + ends_.size() * sizeof(uint32_t); }
+  bool operator==(const Varying&) const = default;
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::vector<uint32_t> ends_;  // of texts: where each ends
 };
 
 struct RowSpec {
@@ -33,7 +87,9 @@ struct RowSpec {
 
   // Index of the field, or -1.
   int find(std::string_view name) const;
+  // Values whose size varies apart.
   size_t row_bytes() const;
+  bool varies() const;
   std::string text() const;  // "features: float32 (1024), label: float32 (1)"
   bool operator==(const RowSpec&) const = default;
 };
@@ -86,7 +142,7 @@ class RowBlock {
   void reserve(const RowMemory& memory);
   RowMemory memory() const { return {memory_.bytes(), ids_.capacity()}; }
 
-  // Start of field `field` of row `row`.
+  // Start of field `field` of row `row`. REQUIRES: the field does not vary.
   std::byte* at(size_t field, int64_t row) { return base_[field] + static_cast<size_t>(row) * stride_[field]; }
   const std::byte* at(size_t field, int64_t row) const {
     return base_[field] + static_cast<size_t>(row) * stride_[field];
@@ -99,15 +155,41 @@ class RowBlock {
   const T* row(size_t field, int64_t row) const {
     return reinterpret_cast<const T*>(at(field, row));
   }
+  // REQUIRES: the field varies.
+  Varying& varying(size_t field, int64_t row) { return varying_[field][static_cast<size_t>(row)]; }
+  const Varying& varying(size_t field, int64_t row) const { return varying_[field][static_cast<size_t>(row)]; }
+  // The numbers of a field, ragged or not.
+  template <class T>
+  std::span<T> numbers(size_t field, int64_t row) {
+    const FieldSpec& spec = spec_.fields[field];
+    if (spec.ragged()) return varying(field, row).numbers<T>();
+    return {this->row<T>(field, row), static_cast<size_t>(spec.shape.elements())};
+  }
+  template <class T>
+  std::span<const T> numbers(size_t field, int64_t row) const {
+    const FieldSpec& spec = spec_.fields[field];
+    if (spec.ragged()) return varying(field, row).numbers<T>();
+    return {this->row<T>(field, row), static_cast<size_t>(spec.shape.elements())};
+  }
+  // What the values of a row take whose size varies.
+  size_t varying_bytes(int64_t row) const;
   RowId& id(int64_t row) { return ids_[static_cast<size_t>(row)]; }
   const RowId& id(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
 
-  // Field `field` of the rows present, as (size, ...).
+  // Field `field` of the rows present, as (size, ...). REQUIRES: it does not vary.
   TensorView view(size_t field);
   ConstTensorView view(size_t field) const;
 
   // Copies row `from` of `source` (of an equal spec) over row `to`.
   void copy_row(const RowBlock& source, int64_t from, int64_t to);
+  // Copies one field of it; the source may have other fields besides.
+  void copy_field(size_t field, const RowBlock& source, int64_t from, int64_t to) {
+    if (stride_[field] > 0) {
+      std::memcpy(at(field, to), source.at(field, from), stride_[field]);
+    } else if (&source != this || from != to) {
+      varying(field, to) = source.varying(field, from);
+    }
+  }
 
  private:
   // Sets where the fields lie in `memory_`, with room for `capacity` rows.
@@ -116,7 +198,8 @@ class RowBlock {
   RowSpec spec_;
   int64_t size_ = 0, capacity_ = 0;
   std::vector<std::byte*> base_;
-  std::vector<size_t> stride_;
+  std::vector<size_t> stride_;                 // 0: the field varies
+  std::vector<std::vector<Varying>> varying_;  // by field; empty where it does not vary
   std::vector<RowId> ids_;
   Memory memory_;
   Device reader_;

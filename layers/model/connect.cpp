@@ -76,7 +76,7 @@ class Connector {
 
   int features() {
     for (const NamedSpec& field : batch_) {
-      if (field.name == "features") return use(field);
+      if (field.name == "features") return use(0, field);
     }
     throw layer_error(layers_[0], "the batch has no field \"features\"",
                       cat("the first layer may read `from` ", join(known(0), " or ")));
@@ -90,7 +90,7 @@ class Connector {
                         "a layer reads fields of the batch and layers before it");
     }
     for (const NamedSpec& field : batch_) {
-      if (field.name == name) return use(field);
+      if (field.name == name) return use(index, field);
     }
     const std::vector<std::string> names = known(index);
     const std::string near = nearest(name, names);
@@ -98,7 +98,10 @@ class Connector {
                       near.empty() ? cat("it may read ", join(names, " or ")) : cat("did you mean ", near, "?"));
   }
 
-  int use(const NamedSpec& field) {
+  int use(size_t index, const NamedSpec& field) {
+    if (!field.unfit.empty()) {
+      throw layer_error(layers_[index], cat("it reads the field ", field.name, ", ", field.unfit), field.hint);
+    }
     size_t i = 0;
     while (i < out_.fields.size() && out_.fields[i].name != field.name) ++i;
     if (i == out_.fields.size()) out_.fields.push_back(field);

@@ -32,7 +32,9 @@ struct LayerNode {
 
 struct NamedSpec {
   std::string name;
-  TensorSpec spec;  // of one row
+  TensorSpec spec = {};    // of one row
+  std::string unfit = {};  // why no layer can read it: "which is string (1)"; empty: any may
+  std::string hint = {};
 };
 
 // A parameter or a piece of state and where it lies.

@@ -79,6 +79,17 @@ TEST_F(CacheTest, MoreRowsThanFitAreAnError) {
             "error cache: more than 9 rows do not fit into memory: 1024 bytes; raise it, or leave the op out");
 }
 
+TEST_F(CacheTest, TextsCountAsWhatTheyTake) {
+  files_.files["t.csv"] = std::string(2000, 'x') + "\n" + std::string(2000, 'y') + "\n";
+  const GraphCheck check = {files_,
+                            "- filename_queue: {files: t.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {s: "
+                            "{columns: 0, type: string}}}\n- cache: {memory: 3KiB}\n- batch: {batch_size: 1}\n"};
+  const Lines lines = check.run();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines.back(),
+            "error cache: more than 1 row do not fit into memory: 3072 bytes; raise it, or leave the op out");
+}
+
 TEST_F(CacheTest, SizesMayBeWrittenInManyWays) {
   const auto written = [&](const std::string& memory) {
     const InputGraph built = graph("- cache: {memory: " + memory + "}\n").graph();

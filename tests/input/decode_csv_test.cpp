@@ -100,6 +100,59 @@ TEST(DecodeCsv, KnowsHeadersAndOtherDialects) {
   });
 }
 
+TEST(DecodeCsv, ReadsTextsAsTheyAre) {
+  const Spec texts = fields(field("0-1", "string"));
+  check({
+      {"a, b \n\"c,\"\"\nd\",\xff\n", {"t.csv:1 x=\"a\",\" b \"", "t.csv:2 x=\"c,\\\"\\nd\",\"\xff\""}, texts},
+      {"a,\n", {"error t.csv:1:3: column 1 (x): the value is required, got \"\"; give x a default"}, texts},
+      {"a,NA\n",
+       {"t.csv:1 x=\"a\",\"none\""},
+       fields(field("0-1", "string").set("default", "none")).set("missing", "NA")},
+      {"a,\n,b\n",
+       {"t.csv:1 x=\"a\",\"\"", "t.csv:2 x=\"7\",\"b\""},
+       fields(field("0-1", "string").set("default", list_of({"7", ""})))},
+  });
+}
+
+TEST(DecodeCsv, ReadsRaggedFields) {
+  const auto ragged = [](const char* type, const char* split) { return field("1", type).set("split", split); };
+  check({
+      {"1,2 3 -4\n2,5\n", {"t.csv:1 x=2,3,-4", "t.csv:2 x=5"}, fields(ragged("int32", " "))},
+      {"1,\"  2   3 \"\n2, \n", {"t.csv:1 x=2,3", "t.csv:2 x="}, fields(ragged("int64", " "))},
+      {"1,0.5| 1e3\n", {"t.csv:1 x=0.5,1000"}, fields(ragged("float64", "|"))},
+      {"1,a||b|\n", {"t.csv:1 x=\"a\",\"\",\"b\",\"\""}, fields(ragged("string", "|"))},
+      {"1,\"2,3\"\n", {"t.csv:1 x=2,3"}, fields(ragged("float32", ","))},
+      {"1,\n",
+       {"error t.csv:1:3: column 1 (x): the value is required, got \"\"; give x a default: []"},
+       fields(ragged("int32", " "))},
+      {"1,\n2,7\n", {"t.csv:1 x=", "t.csv:2 x=7"}, fields(ragged("int32", " ").set("default", Spec::list()))},
+      {"1,\n2,7\n", {"t.csv:1 x=8,9", "t.csv:2 x=7"}, fields(ragged("int32", " ").set("default", list_of({"8", "9"})))},
+      {"1,\n", {"t.csv:1 x=\"none\""}, fields(ragged("string", " ").set("default", "none"))},
+      {"1,2 x\n", {"error t.csv:1:3: column 1 (x), value 1: expected int32, got \"x\""}, fields(ragged("int32", " "))},
+      {"1,2||3\n", {"error t.csv:1:3: column 1 (x), value 1: expected int32, got \"\""}, fields(ragged("int32", "|"))},
+      {"1,2 inf\n",
+       {"error t.csv:1:3: column 1 (x), value 1: \"inf\" is not finite as float32; set decode_csv: {allow_nonfinite: "
+        "true}"},
+       fields(ragged("float32", " ")).set("allow_nonfinite", false)},
+      {"1,2 3\n",
+       {"error t.csv:1:3: column 1 (x): expected int32, got \"2 3\"; a list of numbers? Give x a split: \" \""},
+       fields(field("1", "int32"))},
+  });
+}
+
+TEST(DecodeCsv, LeavesOutRowsWithABadList) {
+  check({{"1,2 x\n2,3\n",
+          {"bad t.csv:1:3 column 1 (x), value 1: expected int32, got \"x\"", "t.csv:2 x=3"},
+          skipping(fields(field("1", "int32").set("split", " ")))}});
+}
+
+TEST(DecodeCsv, RefusesSplitsThatMakeNoSense) {
+  EXPECT_THAT(error_of([] { make_op<Transform>("decode_csv", fields(field("0-1").set("split", " "))); }),
+              HasSubstr("a field with split has one column, got 2"));
+  EXPECT_THAT(error_of([] { make_op<Transform>("decode_csv", fields(field("0").set("split", ", "))); }),
+              HasSubstr("expected one byte other than a line end, got \", \""));
+}
+
 TEST(DecodeCsv, TakesDefaults) {
   Spec decode = fields(field("0-1").set("default", "7")).set("missing", list_of({"NA", "-1"}));
   check({{",NA\n-1,\"\"\n", {"t.csv:1 x=7,7", "t.csv:2 x=7,7"}, decode}});

@@ -62,6 +62,26 @@ TEST_F(FilterTest, ComparesLargeIntegersExactly) {
   EXPECT_EQ(kept("i", "<", "1e19"), "1234");
 }
 
+TEST_F(FilterTest, ComparesTextsByTheirBytes) {
+  files_.files["t.csv"] = "1,abc\n2,ab\n3,b\n4,B\n5,abc\n";
+  const auto rows = [&](const std::string& op, const std::string& value) {
+    const GraphCheck check = {files_, cat("- filename_queue: {files: t.csv, epochs: 1}\n- csv_reader\n- decode_csv: "
+                                          "{fields: {n: {columns: 0}, s: {columns: 1, type: string}}}\n- filter: "
+                                          "{field: s, op: \"",
+                                          op, "\", value: ", value,
+                                          "}\n- batch: {batch_size: "
+                                          "10, allow_smaller_final_batch: true}\n")};
+    std::string out;
+    for (const std::string& line : check.check()) out += line.substr(6, 1);
+    return out;
+  };
+  EXPECT_EQ(rows("==", "abc"), "15");
+  EXPECT_EQ(rows("!=", "abc"), "234");
+  EXPECT_EQ(rows("<", "abc"), "24");
+  EXPECT_EQ(rows(">=", "abc"), "135");
+  EXPECT_EQ(rows("==", "3"), "") << "a text, too, where it looks like a number";
+}
+
 TEST_F(FilterTest, CountsWhatItLeavesOut) {
   EXPECT_EQ(graph("- filter: {field: n, op: \">\", value: 3}\n").dropped(), Lines{"filter 3"});
   EXPECT_EQ(graph("- filter: {name: few, field: n, op: \">\", value: 1}\n- filter: {field: n, op: \"<\", value: 4}\n")
@@ -76,6 +96,10 @@ TEST_F(FilterTest, RefusesFieldsThatItCannotCompare) {
   EXPECT_EQ(refused("bot"),
             "input.yaml:4:3: [3]: there is no field \"bot\" in n: int32 (1), x: float32 (1), d: float64 (1), i: int64 "
             "(1), both: float32 (2); did you mean both?");
+  EXPECT_EQ(error_of([&] { graph("- filter: {field: n, op: \"<\", value: many}\n").graph(); }),
+            "input.yaml:4:38: [3].filter.value: expected a number, got \"many\"");
+  EXPECT_EQ(error_of([&] { graph("- filter: {field: n, op: \"<\", value: [1]}\n").graph(); }),
+            "input.yaml:4:38: [3].filter.value: expected a value to compare with, got a list");
   EXPECT_EQ(refused("both"), "input.yaml:4:3: [3]: expected a field of 1 column, both is float32 (2)");
 }
 

@@ -151,15 +151,20 @@ inline std::string row_text(const RowBlock& rows, int64_t row) {
   for (size_t field = 0; field < rows.spec().fields.size(); ++field) {
     const FieldSpec& spec = rows.spec().fields[field];
     out += cat(out.empty() ? "" : " ", spec.name, "=");
-    for (int64_t i = 0; i < spec.shape.elements(); ++i) {
-      if (i > 0) out += ',';
-      switch (spec.dtype) {
-        case DType::f32: out += cat(rows.row<float>(field, row)[i]); break;
-        case DType::f64: out += cat(rows.row<double>(field, row)[i]); break;
-        case DType::i32: out += cat(rows.row<int32_t>(field, row)[i]); break;
-        case DType::i64: out += cat(rows.row<int64_t>(field, row)[i]); break;
-        case DType::u8: break;
-      }
+    if (spec.text) {
+      const Varying& texts = rows.varying(field, row);
+      for (size_t i = 0; i < texts.texts(); ++i) out += cat(i == 0 ? "" : ",", quote(texts.text(i)));
+      continue;
+    }
+    const auto append = [&](auto numbers) {
+      for (size_t i = 0; i < numbers.size(); ++i) out += cat(i == 0 ? "" : ",", numbers[i]);
+    };
+    switch (spec.dtype) {
+      case DType::f32: append(rows.numbers<float>(field, row)); break;
+      case DType::f64: append(rows.numbers<double>(field, row)); break;
+      case DType::i32: append(rows.numbers<int32_t>(field, row)); break;
+      case DType::i64: append(rows.numbers<int64_t>(field, row)); break;
+      case DType::u8: break;
     }
   }
   return out;

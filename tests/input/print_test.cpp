@@ -50,6 +50,11 @@ TEST_F(PrintTest, ShowsTheFirstValuesOfAField) {
   const GraphCheck wide = {files_,
                            "- filename_queue: {files: w.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {x: "
                            "{columns: 0-9}}}\n- print\n- batch: {batch_size: 1}\n"};
+  const GraphCheck texts = {files_,
+                            "- filename_queue: {files: w.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {s: "
+                            "{columns: 0-1, type: string}, l: {columns: 8, type: int32, split: \";\"}}}\n- print\n"
+                            "- batch: {batch_size: 1}\n"};
+  EXPECT_EQ(printed(texts), (Lines{"print: row 1, w.csv:1: s=\"1\",\"2\" l=9", "--"}));
   EXPECT_EQ(printed(wide), (Lines{"print: row 1, w.csv:1: x=1,2,3,4,5,6,7,8,.. (10)", "--"}));
 }
 

@@ -108,5 +108,27 @@ TEST_F(StepInputsTest, RefusesFieldsThatAreNotThere) {
   EXPECT_THROW(StepFields{several}, ShapeError);
 }
 
+TEST_F(StepInputsTest, FieldsWhoseSizeVariesAreForNoStep) {
+  RowSpec rows = {{{"name", DType::u8, Shape({1})}, {"tags", DType::i32, Shape({1})}, {"x", DType::f32, Shape({1})}}};
+  rows.fields[0].text = true;
+  rows.fields[1].split = ' ';
+  const std::vector<NamedSpec> specs = named_specs(rows);
+  EXPECT_EQ(specs[0].unfit, "which is string (1): a step reads numbers");
+  EXPECT_EQ(specs[1].unfit, "which is int32 (ragged): a step reads as many values of every row");
+  EXPECT_EQ(specs[1].hint, "put pad: {fields: tags, length: ..} behind the batch");
+  EXPECT_TRUE(specs[2].unfit.empty());
+  StepFieldsArgs wrong = args();
+  RowSpec with_text = wrong.rows;
+  with_text.fields[static_cast<size_t>(with_text.find("label"))].text = true;
+  const StepFieldsArgs args_with_text = {
+      .model = wrong.model, .rows = with_text, .loss = wrong.loss, .label = wrong.label};
+  try {
+    const StepFields fields(args_with_text);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "the loss reads the field label, which is string (1): a step reads numbers");
+  }
+}
+
 }  // namespace
 }  // namespace millrace

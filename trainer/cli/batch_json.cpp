@@ -6,17 +6,17 @@ namespace millrace::cli {
 
 namespace {
 
-// The values from `values` on as nested lists of `shape`, from its axis `axis` on; returns what lies behind them.
-template <class T>
-const T* append_values(JsonText& json, const T* values, const Shape& shape, int axis) {
+// The values from `next` on as nested lists of `shape`, from its axis `axis` on; returns where the next ones are.
+template <class Values>
+size_t append_values(JsonText& json, const Values& values, size_t next, const Shape& shape, int axis) {
   if (axis == shape.rank()) {
-    json.value(*values);
-    return values + 1;
+    json.value(values[next]);
+    return next + 1;
   }
   json.open('[');
-  for (int64_t i = 0; i < shape[axis]; ++i) values = append_values(json, values, shape, axis + 1);
+  for (int64_t i = 0; i < shape[axis]; ++i) next = append_values(json, values, next, shape, axis + 1);
   json.close(']');
-  return values;
+  return next;
 }
 
 }  // namespace
@@ -28,7 +28,10 @@ void write_batch(JsonText& json, int64_t index, const RowBlock& batch, std::span
     const FieldSpec& spec = batch.spec().fields[field];
     json.key(spec.name).open('[');
     for (int64_t row = 0; row < batch.size(); ++row) {
-      with_values(batch, field, row, [&](const auto* values) { append_values(json, values, spec.shape, 0); });
+      with_values(batch, field, row, [&](const auto& values) {
+        const Shape shape = spec.ragged() ? Shape{static_cast<int64_t>(values.size())} : spec.shape;
+        append_values(json, values, 0, shape, 0);
+      });
     }
     json.close(']');
   }

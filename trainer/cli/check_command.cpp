@@ -26,6 +26,7 @@ int run_check(const Arguments& arguments, Session& session) {
                            .model = trainer.model().summary(),
                            .parameters = trainer.model().parameter_count(),
                            .memory_bound = trainer.memory_bound(),
+                           .varies = trainer.input().varies(),
                            .rows_read = first.rows,
                            .warnings = std::move(warnings)};
   const Spec* config = arguments.print ? &trainer.config().resolved : nullptr;

@@ -15,6 +15,7 @@ struct CheckReport {
   std::string model;  // Model::summary()
   int64_t parameters = 0;
   uint64_t memory_bound = 0;
+  bool varies = false;    // the bound leaves out strings and ragged fields
   int64_t rows_read = 0;  // from the start of the files; 0: none was read
   std::vector<std::string> warnings;
 };

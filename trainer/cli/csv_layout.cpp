@@ -13,14 +13,17 @@ namespace {
 // What the texts of numbers are made of: digits, exponents, nan and inf.
 constexpr std::string_view kNumberBytes = "0123456789+-.einfa";
 
+// A ragged field is one column, however many values it has.
+int64_t columns_of(const FieldSpec& field) { return field.ragged() ? 1 : field.shape.elements(); }
+
 std::string element_name(const FieldSpec& field, int64_t element) {
-  return field.shape.elements() == 1 ? field.name : cat(field.name, '_', element);
+  return columns_of(field) == 1 ? field.name : cat(field.name, '_', element);
 }
 
 std::vector<CsvColumn> side_by_side(const RowSpec& rows) {
   std::vector<CsvColumn> out;
   for (size_t field = 0; field < rows.fields.size(); ++field) {
-    for (int64_t i = 0; i < rows.fields[field].shape.elements(); ++i) {
+    for (int64_t i = 0; i < columns_of(rows.fields[field]); ++i) {
       out.push_back({element_name(rows.fields[field], i), static_cast<int>(field), i});
     }
   }
@@ -28,9 +31,10 @@ std::vector<CsvColumn> side_by_side(const RowSpec& rows) {
 }
 
 // Where one column serves several fields, the text of the greater one reads back in all of them: a whole number has no
-// exponent, and more digits say more.
-int precision(DType dtype) {
-  switch (dtype) {
+// exponent, and more digits say more. A text says it all.
+int precision(const FieldSpec& field) {
+  if (field.text) return field.ragged() ? 5 : 6;
+  switch (field.dtype) {
     case DType::u8: return 4;
     case DType::i64: return 3;
     case DType::i32: return 2;
@@ -49,12 +53,11 @@ std::vector<CsvColumn> as_decoded(const TextColumns& from, const std::vector<std
     const int decoded = from.rows.find(spec.name);
     if (decoded < 0) return {};
     const std::vector<uint32_t>& columns = from.columns[static_cast<size_t>(decoded)];
-    if (std::ssize(columns) != spec.shape.elements()) return {};
+    if (std::ssize(columns) != columns_of(spec)) return {};
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i] >= out.size()) out.resize(columns[i] + size_t{1});
       CsvColumn& column = out[columns[i]];
-      if (column.field >= 0 && precision(rows.fields[static_cast<size_t>(column.field)].dtype) >= precision(spec.dtype))
-        continue;
+      if (column.field >= 0 && precision(rows.fields[static_cast<size_t>(column.field)]) >= precision(spec)) continue;
       column.field = static_cast<int>(field);
       column.element = static_cast<int64_t>(i);
     }
@@ -111,6 +114,28 @@ std::string csv_head(const CsvLayout& layout) {
   return out + '\n';
 }
 
+namespace {
+
+std::string_view value_text(std::string_view text, std::span<char>) { return text; }
+template <class T>
+std::string_view value_text(T value, std::span<char> buffer) {
+  return shortest_text(value, buffer);
+}
+
+// The values of a ragged field as one text.
+template <class Values>
+std::string joined(const Values& values, char split) {
+  std::string out;
+  char buffer[40];
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) out += split;
+    out += value_text(values[i], buffer);
+  }
+  return out;
+}
+
+}  // namespace
+
 void append_csv(std::string& out, const CsvLayout& layout, const RowBlock& batch) {
   const bool plain = numbers_are_plain(layout.dialect);
   char buffer[40];
@@ -119,14 +144,24 @@ void append_csv(std::string& out, const CsvLayout& layout, const RowBlock& batch
       if (i > 0) out += layout.dialect.delimiter;
       const CsvColumn& column = layout.columns[i];
       if (column.field < 0) continue;
-      with_values(batch, static_cast<size_t>(column.field), row, [&](const auto* values) {
-        const std::string_view text = shortest_text(values[column.element], buffer);
-        if (plain) {
+      const auto field = static_cast<size_t>(column.field);
+      const FieldSpec& spec = batch.spec().fields[field];
+      const size_t begin = out.size();
+      with_values(batch, field, row, [&](const auto& values) {
+        if (spec.ragged()) {
+          append_csv_field(out, joined(values, *spec.split), layout.dialect, i == 0);
+          return;
+        }
+        const std::string_view text = value_text(values[static_cast<size_t>(column.element)], buffer);
+        if (plain && !spec.text) {
           out += text;
         } else {
           append_csv_field(out, text, layout.dialect, i == 0);
         }
       });
+      // A line without a byte would be no record.
+      if (out.size() == begin && layout.columns.size() == 1 && layout.dialect.quote)
+        out.append(2, *layout.dialect.quote);
     }
     out += '\n';
   }

@@ -128,7 +128,7 @@ TEST(FieldSelection, RefusesWhatIsNoColumn) {
 template <class T>
 std::vector<T> defaults(const char* type, Spec value, const char* of = "0-1", bool allow_nonfinite = true) {
   const Spec x = columns(plain(of)).set("type", type).set("default", std::move(value));
-  const auto bytes = read_fields(fields(x), allow_nonfinite).front().default_values;
+  const auto bytes = read_fields(fields(x), allow_nonfinite).front().defaults.numbers;
   std::vector<T> out(bytes.size() / sizeof(T));
   std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
@@ -166,12 +166,13 @@ TEST(FieldSelection, TellsHowFieldsAreWritten) {
   ASSERT_EQ(forms.size(), 1u);
   EXPECT_EQ(forms[0].is, Is::map);
   const std::vector<OptionInfo>& field = forms[0].items.at(0).options;
-  ASSERT_EQ(field.size(), 3u);
+  ASSERT_EQ(field.size(), 4u);
   EXPECT_EQ(field[0].name, "columns");
   EXPECT_TRUE(field[0].required);
   EXPECT_EQ(field[0].type, "integer, text or list");
   EXPECT_EQ(field[1].forms.at(0).names.front(), "float32");
   EXPECT_EQ(field[2].name, "default");
+  EXPECT_EQ(field[3].name, "split");
 }
 
 }  // namespace

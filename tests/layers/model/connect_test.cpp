@@ -137,6 +137,11 @@ TEST(Connect, NeedsFeaturesOrFrom) {
             "the first layer may read `from` x or y");
 }
 
+TEST(Connect, RefusesFieldsThatNoLayerCanRead) {
+  EXPECT_EQ(error_of({kRelu}, {{.name = "features", .unfit = "which is string (1)", .hint = "read numbers"}}),
+            "net.yaml:1:5: model[0].relu: layer relu: it reads the field features, which is string (1); read numbers");
+}
+
 TEST(Connect, NeedsALayer) { EXPECT_EQ(error_of({}), "the model has no layers; list at least one under model"); }
 
 }  // namespace

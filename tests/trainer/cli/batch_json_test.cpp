@@ -43,6 +43,26 @@ TEST(BatchJsonTest, WhatWasThereBeforeIsGone) {
   EXPECT_EQ(once.text(), twice.text());
 }
 
+TEST(BatchJsonTest, TextsAreStringsAndRaggedFieldsUnevenLists) {
+  RowBlock batch;
+  FieldSpec name = {"name", DType::u8, Shape({2})}, tags = {"tags", DType::i32, Shape({1})};
+  name.text = true;
+  tags.split = ' ';
+  batch.configure({{name, tags}}, 2);
+  batch.resize(2);
+  batch.varying(0, 0).add_text("a \"b\"");
+  batch.varying(0, 0).add_text("\xff");
+  batch.varying(0, 1).add_text("");
+  batch.varying(0, 1).add_text("\n");
+  batch.varying(1, 0).add_number(int32_t{-1});
+  batch.varying(1, 0).add_number(int32_t{2});
+  JsonText json;
+  write_batch(json, 0, batch, {});
+  EXPECT_EQ(json.text(),
+            "{\"batch\":0,\"size\":2,\"fields\":{\"name\":[[\"a \\\"b\\\"\",\"\xef\xbf\xbd\"],[\"\",\"\\n\"]],"
+            "\"tags\":[[-1,2],[]]},\"rows\":[]}");
+}
+
 TEST(BatchJsonTest, EmptyBatch) {
   RowBlock batch = example();
   batch.resize(0);

@@ -29,6 +29,12 @@ TEST(CheckReportTest, Text) {
             "everything fits; nothing was trained\n");
 }
 
+TEST(CheckReportTest, SaysWhatTheBoundLeavesOut) {
+  CheckReport report = example();
+  report.varies = true;
+  EXPECT_NE(check_text(report).find(" bytes), strings and ragged fields apart\n"), std::string::npos);
+}
+
 TEST(CheckReportTest, ModelWithoutAFinalLineEnd) {
   CheckReport report = example();
   report.model = "one line";

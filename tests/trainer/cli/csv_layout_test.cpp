@@ -88,6 +88,43 @@ TEST(CsvLayoutTest, AColumnOfSeveralFieldsHasTheTextThatAllOfThemRead) {
   EXPECT_EQ(layout.columns[1].field, 2);
 }
 
+TEST(CsvLayoutTest, TextsAreQuotedWhereTheyMust) {
+  RowSpec rows = {{{"name", DType::u8, Shape({1})}, {"tags", DType::i32, Shape({1})}}};
+  rows.fields[0].text = true;
+  rows.fields[1].split = ',';
+  RowBlock batch;
+  batch.configure(rows, 2);
+  batch.resize(2);
+  batch.varying(0, 0).add_text("a,\"b\n");
+  batch.varying(0, 1).add_text(" c");
+  batch.varying(1, 0).add_number(int32_t{-1});
+  batch.varying(1, 0).add_number(int32_t{2});
+  std::string text;
+  append_csv(text, csv_layout(nullptr, rows), batch);
+  EXPECT_EQ(text, "\"a,\"\"b\n\",\"-1,2\"\n c,\n");
+}
+
+TEST(CsvLayoutTest, AnEmptyTextAloneIsNoBlankLine) {
+  RowSpec rows = {{{"name", DType::u8, Shape({1})}}};
+  rows.fields[0].text = true;
+  RowBlock batch;
+  batch.configure(rows, 1);
+  batch.resize(1);
+  batch.varying(0, 0).add_text("");
+  std::string text;
+  append_csv(text, csv_layout(nullptr, rows), batch);
+  EXPECT_EQ(text, "\"\"\n");
+}
+
+TEST(CsvLayoutTest, ATextSaysItAll) {
+  RowSpec rows = {{{"number", DType::f64, Shape({1})}, {"name", DType::u8, Shape({1})}}};
+  rows.fields[1].text = true;
+  const TextColumns from = {std::make_shared<CsvDialect>(), rows, {{0}, {0}}};
+  const CsvLayout layout = csv_layout(&from, rows);
+  ASSERT_EQ(layout.columns.size(), 1u);
+  EXPECT_EQ(layout.columns[0].field, 1);
+}
+
 TEST(CsvLayoutTest, WithoutADecoderFieldsStandSideBySide) {
   EXPECT_EQ(text_of(csv_layout(nullptr, kRows)), "features_0,features_1,label\n0.1,nan,0.1\n0.1,-2e-30,-inf\n");
 }
