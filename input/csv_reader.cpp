@@ -2,6 +2,7 @@
 //
 // A record belongs to the range where it starts, so one file is decoded by many threads.
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,25 +103,42 @@ class CsvReader final : public RowSource {
   Port bind(const BindArgs& args) override {
     source_ = args.source_index;
     reader_ = std::make_unique<RangeReader>(*args.files, options_.header, options_.dialect(), chunk_bytes_);
-    reader_->learn(names_->files());
+    files_ = names_->files();
+    for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(chunk_bytes_); });
+    reader_->learn(files_);
     return reader_->bind(args);
   }
 
   void check_files() const override {
-    for (const auto& file : names_->files()) reader_->check(file);
+    for (const auto& file : files_) reader_->check(file);
   }
 
   bool next(Unit& unit) override {
-    if (at_ >= file_.end && !take_file()) return false;
-    unit = file_;
-    unit.source = source_;
-    unit.begin = at_;
-    unit.end = std::min(file_.end, (at_ / chunk_bytes_ + 1) * chunk_bytes_);
-    unit.exact = at_is_exact_;
-    unit.line = at_is_exact_ ? line_ : 0;
-    at_ = unit.end;
-    at_is_exact_ = false;
+    for (;;) {
+      if (at_ >= file_.end && !take_file()) return false;
+      if (!file_.file->stream) break;
+      if (next_part(unit)) return true;
+      at_ = file_.end;
+    }
+    give(unit, std::min(file_.end, (at_ / chunk_bytes_ + 1) * chunk_bytes_));
     return true;
+  }
+
+  bool ready() override {
+    for (;;) {
+      if (at_ >= file_.end && !take_file()) return true;
+      if (!file_.file->stream) return true;
+      if (!file_.file->stream->ready()) return false;
+      if (at_ == 0 || !file_.file->stream->at_end()) return true;
+      at_ = file_.end;  // the next file may not be ready
+    }
+  }
+
+  void set_wake(const std::function<void()>& wake) override {
+    for_each_stream([&](StreamFile& stream) { stream.set_wake(wake); });
+  }
+  void interrupt() noexcept override {
+    for_each_stream([](StreamFile& stream) { stream.interrupt(); });
   }
 
   ChunkBound chunk_bound() const override {
@@ -128,8 +146,11 @@ class CsvReader final : public RowSource {
     const uint64_t bytes = reader_->range_bytes();
     const auto shortest = static_cast<uint64_t>(std::max<int64_t>(reader_->dialect().columns, 2));
     const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
-    return {reader_->text_bound(), bytes / shortest + 1, bytes / shortest_bad + 1};
+    // A task has the part of a stream and its own copy.
+    const uint64_t text = reader_->text_bound() * (has_streams() ? 2 : 1);
+    return {text, bytes / shortest + 1, bytes / shortest_bad + 1};
   }
+  uint64_t memory_bound() const override { return has_streams() ? StreamFile::memory_bound(chunk_bytes_) : 0; }
 
   void rewind(uint32_t run) override {
     names_->rewind(run);
@@ -174,8 +195,41 @@ class CsvReader final : public RowSource {
     return false;
   }
 
+  // Makes a unit up to `end`, and goes there.
+  void give(Unit& unit, uint64_t end) {
+    unit = file_;
+    unit.source = source_;
+    unit.begin = at_;
+    unit.end = end;
+    unit.exact = at_is_exact_;
+    unit.line = at_is_exact_ ? line_ : 0;
+    at_ = end;
+    at_is_exact_ = false;
+  }
+
+  // False at the end of the stream. One without any byte has a unit all the same, as an empty file has.
+  bool next_part(Unit& unit) {
+    std::shared_ptr<const StreamPart> part = file_.file->stream->take();
+    if (!part && !at_is_exact_) return false;
+    give(unit, part ? part->end() : at_);
+    unit.part = std::move(part);
+    return true;
+  }
+
+  bool has_streams() const {
+    return std::any_of(files_.begin(), files_.end(), [](const auto& file) { return file->stream != nullptr; });
+  }
+
+  template <class Body>
+  void for_each_stream(const Body& body) const {
+    for (const auto& file : files_) {
+      if (file->stream) body(*file->stream);
+    }
+  }
+
   const Options options_;
   const uint64_t chunk_bytes_;
+  std::vector<std::shared_ptr<const FileEntry>> files_;
   std::unique_ptr<RangeReader> reader_;
   uint32_t source_ = 0;
 

@@ -101,7 +101,7 @@ class FilenameQueue final : public NameSource {
 
   Port bind(const BindArgs& args) override {
     seed_ = args.seed;
-    stream_ = fnv1a64(args.name);
+    random_stream_ = fnv1a64(args.name);
     source_ = args.source_index;
     as_missing([&] {
       for (const std::string& pattern : options_.files) match(pattern, *args.files);
@@ -134,19 +134,27 @@ class FilenameQueue final : public NameSource {
 
   // A run's passes follow those of the run before, so each has its own order.
   void rewind(uint32_t run) override {
-    const uint64_t epochs = options_.epochs ? static_cast<uint64_t>(*options_.epochs) : 0;
-    pass_ = run * epochs;
-    end_pass_ = options_.epochs ? pass_ + epochs : UINT64_MAX;
+    if (run > 0 && !stream_.empty()) {
+      throw ConfigError(cat(described(stream_), " can be read once"), options_.files_place,
+                        "write it to a file first, or put a cache before the repeat");
+    }
+    const auto count = static_cast<uint64_t>(epochs().value_or(0));
+    pass_ = run * count;
+    end_pass_ = epochs() ? pass_ + count : UINT64_MAX;
     ordinal_ = 0;
   }
 
   void seek(const Position& position) override {
-    if (options_.epochs) rewind(position.pass / static_cast<uint32_t>(*options_.epochs));
+    if (epochs()) rewind(position.pass / static_cast<uint32_t>(*epochs()));
     pass_ = position.pass;
     ordinal_ = position.file_ordinal;
   }
 
   void save(State& state) const override {
+    if (!stream_.empty()) {
+      throw ConfigError(cat("the input's state cannot be saved: ", described(stream_), " can be read once"),
+                        options_.files_place, "write it to a file first");
+    }
     std::string paths;
     std::vector<uint64_t> sizes;
     for (const auto& entry : entries_) {
@@ -187,13 +195,13 @@ class FilenameQueue final : public NameSource {
     return whole(entries_[id.file], id.pass);
   }
   Place place(const RowId& id) const override { return {entries_[id.file]->path, static_cast<int64_t>(id.line)}; }
-  bool endless() const override { return !options_.epochs; }
-  uint32_t passes() const override { return static_cast<uint32_t>(options_.epochs.value_or(1)); }
+  bool endless() const override { return !epochs(); }
+  uint32_t passes() const override { return static_cast<uint32_t>(epochs().value_or(1)); }
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return entries_; }
 
  private:
   void match(const std::string& pattern, FileSystem& files) {
-    std::vector<std::string> paths = files.match(pattern);
+    std::vector<std::string> paths = pattern == "-" ? std::vector{pattern} : files.match(pattern);
     if (paths.empty()) {
       throw MissingError(cat("no file matches ", millrace::quote(pattern, 200)), options_.files_place,
                          describe_folder(pattern, files));
@@ -202,19 +210,38 @@ class FilenameQueue final : public NameSource {
   }
 
   void add(std::string path, FileSystem& files) {
+    auto entry = std::make_shared<FileEntry>();
     switch (files.type(path)) {
-      case FileSystem::Type::file: break;
+      case FileSystem::Type::file: entry->size = files.open(path)->size(); break;
+      case FileSystem::Type::stream: add_stream(*entry, path, files); break;
       case FileSystem::Type::none: throw MissingError("the file is a link to nothing", {path});
       case FileSystem::Type::folder:
         throw MissingError("expected a file, got a folder", {path}, cat("to read what is in it, write ", path, "/*"));
       case FileSystem::Type::other: throw MissingError("expected a file, got something else", {path});
     }
-    auto entry = std::make_shared<FileEntry>();
-    entry->size = files.open(path)->size();
     entry->path = std::move(path);
     entry->index = static_cast<uint32_t>(entries_.size());
     entries_.push_back(std::move(entry));
   }
+
+  void add_stream(FileEntry& entry, const std::string& path, FileSystem& files) {
+    const auto twice = [&](const auto& other) { return other->path == path; };
+    if (std::any_of(entries_.begin(), entries_.end(), twice)) {
+      throw ConfigError(cat(described(path), " can be read once, but is named twice"), options_.files_place);
+    }
+    if (options_.epochs.value_or(1) > 1) {
+      throw ConfigError(cat(described(path), " can be read once, not ", *options_.epochs, " times"),
+                        options_.files_place, "write it to a file first, or use cache and repeat");
+    }
+    entry.stream = std::make_shared<StreamFile>(files.open_stream(path));
+    entry.size = StreamFile::kUnknownSize;
+    stream_ = path;
+  }
+  static std::string described(const std::string& path) {
+    return path == "-" ? "standard input" : cat("the pipe ", path);
+  }
+  // Data that come once are one epoch, where nothing else is said.
+  std::optional<int64_t> epochs() const { return stream_.empty() ? options_.epochs : std::optional<int64_t>(1); }
 
   size_t shard_index() const { return options_.shard ? static_cast<size_t>(options_.shard->index) : 0; }
   size_t shard_count() const { return options_.shard ? static_cast<size_t>(options_.shard->count) : 1; }
@@ -226,7 +253,7 @@ class FilenameQueue final : public NameSource {
   void make_order() {
     std::iota(order_.begin(), order_.end(), uint32_t{0});
     for (size_t i = order_.size(); options_.shuffle && i-- > 1;) {
-      const uint64_t draw = philox64(seed_, stream_, pass_ << 32 | i);
+      const uint64_t draw = philox64(seed_, random_stream_, pass_ << 32 | i);
       std::swap(order_[i], order_[scale_to(draw, i + 1)]);
     }
     order_pass_ = pass_;
@@ -244,8 +271,9 @@ class FilenameQueue final : public NameSource {
   }
 
   const Options options_;
-  uint64_t seed_ = 0, stream_ = 0;
+  uint64_t seed_ = 0, random_stream_ = 0;
   uint32_t source_ = 0;
+  std::string stream_;                                     // the path of data that come once; empty: there are none
   std::vector<std::shared_ptr<const FileEntry>> entries_;  // as matched
 
   uint64_t pass_ = 0, end_pass_ = 0;

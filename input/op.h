@@ -154,6 +154,13 @@ class Source : public Op {
   // The units of a file follow one another without gaps; the first of a file, and the first after seek(), is exact.
   // Every pass has at least one unit, though it be empty. An exception is the error of the next row.
   virtual bool next(Unit& unit) = 0;
+  // Whether next() can answer at once, which it need not where data come over time (a pipe). While it cannot, `wake` is
+  // called, by any thread, when it may.
+  virtual bool ready() { return true; }
+  virtual void set_wake(const std::function<void()>&) {}
+  // Ends every wait for data soon, also that of a read() that this source's units asked for; there are no more. From
+  // any thread.
+  virtual void interrupt() noexcept {}
   // Begins again from the first pass, as run `run` (counted from 0): what `repeat` asks for.
   virtual void rewind(uint32_t run) = 0;
   // Makes next() go on at exactly `position`, whatever units were cut before.

@@ -13,12 +13,20 @@ namespace millrace {
 
 namespace {
 
+class EmptyStream : public ByteStream {
+ public:
+  size_t read(void*, size_t) override { return 0; }
+  void interrupt() noexcept override {}
+};
+
 // The files of this machine; remembers the patterns that matched none of them.
 class WatchedFiles : public FileSystem {
  public:
   std::vector<std::string> unmatched;
 
   std::unique_ptr<File> open(const std::string& path) override { return local().open(path); }
+  // What comes once is left alone.
+  std::unique_ptr<ByteStream> open_stream(const std::string&) override { return std::make_unique<EmptyStream>(); }
   Type type(const std::string& path) override { return local().type(path); }
   bool same(const std::string& a, const std::string& b) override { return local().same(a, b); }
   std::vector<std::string> match(const std::string& pattern) override {

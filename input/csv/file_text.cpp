@@ -23,12 +23,14 @@ void FileText::reserve(uint64_t bytes) {
 void FileText::start(std::shared_ptr<const File> file, const Unit& unit) {
   file_ = std::move(file);
   entry_ = unit.file;
-  offset_ = end_ = unit.begin - (unit.exact ? 0 : 1);
+  const bool at_record = unit.exact || unit.part;
+  offset_ = end_ = unit.begin - (at_record ? 0 : 1);
   limit_ = std::min(unit.end, entry_->size);
   data_ = buffer_.data();
   size_ = 0;
-  read(limit_ + kSlack);
-  if (!unit.exact) skip_to_record();
+  at_end_ = false;
+  read(unit.part ? limit_ : limit_ + kSlack, limit_);
+  if (!at_record) skip_to_record();
 }
 
 void FileText::fail(const Unit& unit) {
@@ -41,7 +43,7 @@ void FileText::fail(const Unit& unit) {
 
 void FileText::extend() {
   const uint64_t from = std::max(limit_, offset_);  // what was skipped is not held
-  read(end_ + std::max(end_ > from ? end_ - from : 0, kSlack));
+  read(end_ + std::max(end_ > from ? end_ - from : 0, kSlack), end_ + 1);
 }
 
 void FileText::skip(size_t bytes) {
@@ -50,13 +52,22 @@ void FileText::skip(size_t bytes) {
   offset_ += bytes;
 }
 
-// Appends up to file offset `to`; what was skipped makes room.
-void FileText::read(uint64_t to) {
+// Appends up to file offset `to`; what was skipped makes room. Of a stream, what is there must do behind `at_least`.
+void FileText::read(uint64_t to, uint64_t at_least) {
   to = std::min(to, entry_->size);
   const size_t more = to > end_ ? static_cast<size_t>(to - end_) : 0;
   if (size_ > 0 && data_ != buffer_.data()) std::memmove(buffer_.data(), data_, size_);
   if (buffer_.size() < size_ + more) buffer_.resize(size_ + more);
   data_ = buffer_.data();
+  if (entry_->stream) {
+    while (end_ < at_least && !at_end_) {
+      const size_t got = file_->read(end_, buffer_.data() + size_, static_cast<size_t>(to - end_));
+      size_ += got;
+      end_ += got;
+      at_end_ = got == 0;
+    }
+    return;
+  }
   const size_t got = more == 0 ? 0 : file_->read(end_, buffer_.data() + size_, more);
   if (got < more) throw_shrunk(*entry_, end_ + got);
   size_ += more;

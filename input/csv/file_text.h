@@ -19,7 +19,8 @@ class FileText final : public ChunkText {
   // Takes the memory that ranges of up to `bytes` bytes need, so that start() allocates nothing for them.
   void reserve(uint64_t bytes);
   // Reads [begin, end) of the unit's file, with the byte before when the unit is not exact, and a little more, so that
-  // the last record is likely to be whole. Then goes to the first record of the range. Throws IoError.
+  // the last record is likely to be whole. (A part of a stream begins and ends at a line, so it needs neither.) Then
+  // goes to the first record of the range. Throws IoError.
   void start(std::shared_ptr<const File> file, const Unit& unit);
   // Becomes empty: the file cannot be read.
   void fail(const Unit& unit);
@@ -32,7 +33,7 @@ class FileText final : public ChunkText {
   ScannedRecord& scratch() { return scratch_; }
 
  private:
-  void read(uint64_t to);
+  void read(uint64_t to, uint64_t at_least);
   void skip_to_record();
 
   std::shared_ptr<const File> file_;

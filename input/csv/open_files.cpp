@@ -8,6 +8,7 @@
 namespace millrace {
 
 std::shared_ptr<const File> OpenFiles::get(const FileEntry& entry) {
+  if (entry.stream) return entry.stream;
   if (auto found = find(entry.index)) return found;
   // Opening may block for long (a network), so the others are not kept from theirs meanwhile.
   std::shared_ptr<const File> file = files_.open(entry.path);

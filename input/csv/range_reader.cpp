@@ -15,6 +15,7 @@ constexpr size_t kOpenFiles = 64;
 
 // How much of a file is looked at first.
 constexpr uint64_t kFirstLook = 65536;
+constexpr uint64_t kByteOrderMarkBytes = 3;
 
 void note_growth(Chunk& chunk, uint64_t size) {
   const FileEntry& file = *chunk.unit.file;
@@ -28,7 +29,8 @@ void note_growth(Chunk& chunk, uint64_t size) {
 Unit start_of(const std::shared_ptr<const FileEntry>& file) {
   Unit unit;
   unit.file = file;
-  unit.end = std::min(file->size, kFirstLook);
+  // Of a stream, as little as it takes: it may be slow.
+  unit.end = file->stream ? kByteOrderMarkBytes : std::min(file->size, kFirstLook);
   unit.exact = true;
   unit.line = 1;
   return unit;

@@ -17,6 +17,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/input/graph/row_block.h"
+#include "millrace/input/graph/stream_file.h"
 
 namespace millrace {
 
@@ -25,6 +26,7 @@ struct FileEntry {
   std::string path;    // as opened, for messages
   uint32_t index = 0;  // its number in the source
   uint64_t size = 0;
+  std::shared_ptr<StreamFile> stream = nullptr;  // of data that come once: then nobody knows the size
 };
 
 // What a task shall make a chunk of.
@@ -35,6 +37,7 @@ struct Unit {
   uint32_t file_ordinal = 0;  // how many files of the pass came before this one
   bool exact = false;         // `begin` is the start of a record (first range, a restore, a second try)
   uint64_t line = 0;          // line of `begin` when exact and known (1 at the start of a file), else 0
+  std::shared_ptr<const StreamPart> part = nullptr;  // of a stream: keeps its bytes
 };
 
 // The bytes of a chunk from the start of its first record on. Records that start before `limit` belong to it; the last

@@ -31,6 +31,7 @@ ChunkScheduler::ChunkScheduler(RowSource& source, const TransformChain& chain, b
 
 ChunkScheduler::~ChunkScheduler() {
   cancel();
+  source_.set_wake({});
   if (tasks_) tasks_->wait();
 }
 
@@ -40,6 +41,7 @@ void ChunkScheduler::set_executor(Executor* executor) {
   first_done_ = std::make_unique<Completion>(*executor);
   tasks_ = std::make_unique<TaskGroup>(*executor);
   set_ahead(ahead_rows_, wanted_threads_);
+  source_.set_wake([this] { wake(); });
 }
 
 void ChunkScheduler::set_ahead(int64_t rows, int threads) {
@@ -57,6 +59,11 @@ void ChunkScheduler::set_ahead(int64_t rows, int threads) {
 
 void ChunkScheduler::cancel() noexcept {
   cancelled_.store(true, std::memory_order_release);
+  source_.interrupt();
+  wake();
+}
+
+void ChunkScheduler::wake() noexcept {
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
@@ -98,7 +105,7 @@ ChunkScheduler::Slot* ChunkScheduler::next_planned(std::unique_lock<std::mutex>&
       lock.unlock();
       submit(tasks);
       lock.lock();
-    } else if (first_ == planned_) {
+    } else if (first_ == planned_ && ended_) {
       return nullptr;
     } else if (!first_is_done()) {
       wait_for_first(lock);
@@ -121,7 +128,7 @@ void ChunkScheduler::wait_for_first(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   first_done_->arm();
   lock.lock();
-  const bool waits = !first_is_done() && !failure_ && !cancelled();
+  const bool waits = !first_is_done() && !failure_ && !cancelled() && !has_room();
   consumer_waits_ = waits;
   lock.unlock();
   if (!waits) first_done_->signal();
@@ -233,7 +240,9 @@ int ChunkScheduler::plan_more() noexcept {
 bool ChunkScheduler::has_room() const {
   if (ended_ || stopping_ || failure_ || cancelled() || active_ >= threads_) return false;
   const uint64_t chunks = planned_ - first_ + (current_ != nullptr ? 1 : 0);
-  return chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < wanted_slots());
+  const bool room =
+      chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < wanted_slots());
+  return room && source_.ready();
 }
 
 // Takes the next unit; returns whether there is something to do for it.
@@ -369,6 +378,7 @@ bool ChunkScheduler::join_chunk(Slot& slot) {
   }
   if (slot.failure) fail(slot.failure);
   slot.confirmed = true;
+  chunk.unit.part.reset();  // only a second try would read it again
   return true;
 }
 

@@ -55,6 +55,8 @@ class ChunkScheduler : private Task {
   }
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   void cancel() noexcept;
+  // The source may be ready that was not. From any thread.
+  void wake() noexcept;
   // Ends what runs and forgets what waits. The caller then moves the source, and next() goes on from there.
   void restart();
 

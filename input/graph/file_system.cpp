@@ -1,6 +1,8 @@
 #include "millrace/input/graph/file_system.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,9 +25,18 @@ constexpr size_t kMaxRead = size_t{1} << 30;
   throw IoError(cat(what, ": ", errno_text(code)), {path});
 }
 
+int open_descriptor(const std::string& path, int flags) {
+  int descriptor = -1;
+  do {
+    descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  } while (descriptor < 0 && errno == EINTR);
+  if (descriptor < 0) fail(path, "cannot open the file", errno);
+  return descriptor;
+}
+
 class LocalFile : public File {
  public:
-  explicit LocalFile(const std::string& path) : path_(path), descriptor_(open_file(path)) {
+  explicit LocalFile(const std::string& path) : path_(path), descriptor_(open_descriptor(path, 0)) {
     struct stat status = {};
     if (fstat(descriptor_, &status) != 0 || S_ISDIR(status.st_mode)) {
       const int code = S_ISDIR(status.st_mode) ? EISDIR : errno;
@@ -59,27 +70,72 @@ class LocalFile : public File {
   }
 
  private:
-  static int open_file(const std::string& path) {
-    int descriptor = -1;
-    do {
-      descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    } while (descriptor < 0 && errno == EINTR);
-    if (descriptor < 0) fail(path, "cannot open the file", errno);
-    return descriptor;
-  }
-
   std::string path_;
   int descriptor_;
+};
+
+class LocalStream : public ByteStream {
+ public:
+  // Opening a pipe that nobody writes yet must not wait: nothing could interrupt it.
+  explicit LocalStream(const std::string& path)
+      : path_(path), descriptor_(path == "-" ? STDIN_FILENO : open_descriptor(path, O_NONBLOCK)) {
+    interrupt_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (interrupt_ >= 0) return;
+    const int code = errno;
+    close_own();
+    fail(path, "cannot open the file", code);
+  }
+  ~LocalStream() override {
+    close_own();
+    close(interrupt_);
+  }
+  LocalStream(const LocalStream&) = delete;
+  LocalStream& operator=(const LocalStream&) = delete;
+
+  size_t read(void* to, size_t bytes) override {
+    for (;;) {
+      pollfd wanted[2] = {{descriptor_, POLLIN, 0}, {interrupt_, POLLIN, 0}};
+      if (poll(wanted, 2, -1) < 0) {
+        if (errno == EINTR) continue;
+        fail(path_, "cannot read the file", errno);
+      }
+      if (wanted[1].revents != 0) return 0;
+      const ssize_t got = ::read(descriptor_, to, std::min(bytes, kMaxRead));
+      if (got >= 0) return static_cast<size_t>(got);
+      if (errno != EINTR && errno != EAGAIN) fail(path_, "cannot read the file", errno);
+    }
+  }
+
+  void interrupt() noexcept override {
+    const uint64_t one = 1;
+    // It can only fail when it was called before.
+    [[maybe_unused]] const ssize_t written = write(interrupt_, &one, sizeof one);
+  }
+
+ private:
+  void close_own() const {
+    if (path_ != "-") close(descriptor_);
+  }
+
+  const std::string path_;
+  const int descriptor_;
+  int interrupt_ = -1;
 };
 
 class LocalFileSystem : public FileSystem {
  public:
   std::unique_ptr<File> open(const std::string& path) override { return std::make_unique<LocalFile>(path); }
 
+  std::unique_ptr<ByteStream> open_stream(const std::string& path) override {
+    return std::make_unique<LocalStream>(path);
+  }
+
   Type type(const std::string& path) override {
+    if (path == "-") return Type::stream;
     struct stat status;
     if (stat(path.c_str(), &status) != 0) return Type::none;
     if (S_ISREG(status.st_mode)) return Type::file;
+    if (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode)) return Type::stream;
     return S_ISDIR(status.st_mode) ? Type::folder : Type::other;
   }
 

@@ -20,6 +20,17 @@ class File {
   virtual size_t read(uint64_t offset, void* to, size_t bytes) const = 0;
 };
 
+// Bytes that come once, in order: standard input, a pipe.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Waits for at least one byte; 0 at the end, and after interrupt(). Retries EINTR. Throws IoError with the path. One
+  // thread at a time.
+  virtual size_t read(void* to, size_t bytes) = 0;
+  // Makes read() return 0 soon, also one that waits now. From any thread.
+  virtual void interrupt() noexcept = 0;
+};
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -28,7 +39,9 @@ class FileSystem {
 
   // Throws IoError with the path and the reason.
   virtual std::unique_ptr<File> open(const std::string& path) = 0;
-  enum class Type { none, file, folder, other };
+  // "-" is standard input, everywhere.
+  virtual std::unique_ptr<ByteStream> open_stream(const std::string& path) = 0;
+  enum class Type { none, file, folder, stream, other };
   // What `path` is, symbolic links followed; `none` when it is absent or a dangling link.
   virtual Type type(const std::string& path) = 0;
   // Whether both name one file, by whatever links.

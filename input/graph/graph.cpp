@@ -143,6 +143,27 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
   }
 }
 
+// The paths of data that can be read once.
+std::vector<std::string> streams_of(const GraphImpl& graph) {
+  std::vector<std::string> paths;
+  for (const GraphNode& node : graph.nodes) {
+    if (node.names == nullptr) continue;
+    for (const auto& file : node.names->files()) {
+      if (file->stream) paths.push_back(file->path);
+    }
+  }
+  return paths;
+}
+
+void check_streams(const GraphImpl& graph) {
+  std::vector<std::string> paths = streams_of(graph);
+  std::sort(paths.begin(), paths.end());
+  const auto twice = std::adjacent_find(paths.begin(), paths.end());
+  if (twice == paths.end()) return;
+  throw graph.nodes.front().spec.error(cat("two ops read ", *twice, ", which can be read once"),
+                                       "write it to a file first");
+}
+
 ChainLink link_of(const GraphNode& node) {
   return {.transform = node.transform, .name = node.name, .output = node.output, .reporter = node.transform};
 }
@@ -201,6 +222,7 @@ InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const
   connect(impl->nodes);
   check_uses(impl->nodes);
   bind(*impl, args);
+  check_streams(*impl);
   make_streams(*impl);
   return InputGraph(std::move(impl));
 }
@@ -223,6 +245,8 @@ InputFiles InputGraph::files() const {
   }
   return out;
 }
+
+bool InputGraph::reads_once() const { return !streams_of(*impl_).empty(); }
 
 const TextColumns* InputGraph::text_columns() const {
   const TextColumns* found = nullptr;

@@ -49,6 +49,8 @@ class InputGraph {
   // The list with every option of every op, names included.
   const Spec& resolved() const;
   InputFiles files() const;
+  // Whether some of the data can be read only once: standard input, a pipe.
+  bool reads_once() const;
   // Where the rows come from in text; nullptr where not exactly one op decodes it.
   const TextColumns* text_columns() const;
   // The name of an op that never ends, so that the batches never do; empty: they end.

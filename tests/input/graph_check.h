@@ -26,8 +26,9 @@ class GraphCheck {
 
   // "a.csv:1 x=1,2" for every row, "--" behind every batch but the last, "error a.csv:4:1: what; hint" at the end; at
   // most `most` batches.
-  Lines run(int most = 1 << 20) const {
-    Pipeline pipeline(graph(), {});
+  Lines run(int most = 1 << 20) const { return run(nullptr, most); }
+  Lines run(Executor* executor, int most = 1 << 20) const {
+    Pipeline pipeline(graph(), {.executor = executor});
     Lines lines;
     RowBlock slot = pipeline.make_slot();
     for (int batch = 0; batch < most && add_batch(pipeline, slot, lines); ++batch) {

@@ -26,6 +26,8 @@ class MemoryFiles : public FileSystem {
   std::set<std::string> folders, links, unreadable, others;
   std::set<std::string> broken;                      // open, but reading fails
   std::map<std::string, std::string> files_at_open;  // what a file holds when it is opened, where not files[path]
+  // What comes, in pieces; behind the piece "error" reading fails, behind "wait" it waits until it is interrupted.
+  std::map<std::string, std::vector<std::string>> streams;
   std::atomic<int> opened = 0, open_now = 0;
 
   std::unique_ptr<File> open(const std::string& path) override {
@@ -38,7 +40,13 @@ class MemoryFiles : public FileSystem {
     ++opened;
     return std::make_unique<MemoryFile>(*this, path, found->second);
   }
+  std::unique_ptr<ByteStream> open_stream(const std::string& path) override {
+    const auto found = streams.find(path);
+    if (found == streams.end()) throw IoError("cannot open the file: No such file or directory", {path});
+    return std::make_unique<MemoryStream>(path, found->second);
+  }
   Type type(const std::string& path) override {
+    if (streams.contains(path)) return Type::stream;
     if (path == "." || folders.contains(path)) return Type::folder;
     if (others.contains(path)) return Type::other;
     return files.contains(path) || unreadable.contains(path) ? Type::file : Type::none;
@@ -59,6 +67,37 @@ class MemoryFiles : public FileSystem {
   }
 
  private:
+  class MemoryStream : public ByteStream {
+   public:
+    MemoryStream(std::string path, const std::vector<std::string>& pieces) : path_(std::move(path)), pieces_(pieces) {}
+    size_t read(void* to, size_t bytes) override {
+      if (next_ == pieces_.size()) return 0;
+      const std::string& piece = pieces_[next_];
+      if (piece == "error") throw IoError("cannot read the file: Input/output error", {path_});
+      if (piece == "wait") {
+        interrupted_.wait(false);
+        return 0;
+      }
+      const size_t count = piece.copy(static_cast<char*>(to), bytes, at_);
+      at_ += count;
+      if (at_ == piece.size()) {
+        at_ = 0;
+        ++next_;
+      }
+      return count;
+    }
+    void interrupt() noexcept override {
+      interrupted_ = true;
+      interrupted_.notify_all();
+    }
+
+   private:
+    const std::string path_;
+    const std::vector<std::string>& pieces_;
+    size_t next_ = 0, at_ = 0;
+    std::atomic<bool> interrupted_ = false;
+  };
+
   class MemoryFile : public File {
    public:
     MemoryFile(MemoryFiles& owner, std::string path, const std::string& bytes)
@@ -86,6 +125,7 @@ class MemoryFiles : public FileSystem {
     std::set<std::string> out;
     for (const auto& [path, bytes] : files) out.insert(path);
     for (const auto* more : {&folders, &links, &unreadable, &others}) out.insert(more->begin(), more->end());
+    for (const auto& [path, pieces] : streams) out.insert(path);
     return out;
   }
   static std::string folder_of(const std::string& path) {

@@ -17,7 +17,10 @@ int run_check(const Arguments& arguments, Session& session) {
   trainer.input().check_files();
   if (const InputGraph* validation = trainer.validation_input()) validation->check_files();
   Executor executor(trainer.config().threads);
-  FirstRows first = check_first_rows(trainer.config(), Catalog::builtin().ops, trainer.model(), executor);
+  FirstRows first;
+  if (!trainer.input().reads_once()) {
+    first = check_first_rows(trainer.config(), Catalog::builtin().ops, trainer.model(), executor);
+  }
   std::vector<std::string> warnings = trainer.warnings();
   if (!first.warning.empty()) warnings.push_back(std::move(first.warning));
   const Port& port = trainer.input().output();

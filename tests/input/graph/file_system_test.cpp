@@ -75,7 +75,7 @@ TEST_F(FileSystemTest, TellsWhatAPathIs) {
   EXPECT_EQ(files_.type(root_ + "/link"), FileSystem::Type::file);
   EXPECT_EQ(files_.type(root_), FileSystem::Type::folder);
   EXPECT_EQ(files_.type(root_ + "/dangling"), FileSystem::Type::none);
-  EXPECT_EQ(files_.type("/dev/null"), FileSystem::Type::other);
+  EXPECT_EQ(files_.type("/dev/null"), FileSystem::Type::stream);
 }
 
 TEST_F(FileSystemTest, MatchesAndLists) {

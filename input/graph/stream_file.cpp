@@ -1,0 +1,173 @@
+#include "millrace/input/graph/stream_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace millrace {
+
+namespace {
+
+// Asked for at once: what a pipe holds on Linux.
+constexpr size_t kReadBytes = 65536;
+
+// Parts that may wait.
+constexpr size_t kPartsAhead = 4;
+
+// A part is cut here, too, when no line end comes: longer than any record may be.
+constexpr size_t kMostWithoutLineEnd = size_t{32} << 20;
+
+}  // namespace
+
+StreamFile::~StreamFile() {
+  interrupt();
+  if (thread_.joinable()) thread_.join();
+}
+
+uint64_t StreamFile::memory_bound(size_t part_bytes) {
+  return (kPartsAhead + 1) * part_bytes + 2 * kMostWithoutLineEnd + kReadBytes;
+}
+
+void StreamFile::set_wake(std::function<void()> wake) {
+  const std::lock_guard lock(wake_mutex_);
+  wake_ = std::move(wake);
+}
+
+void StreamFile::start() const {
+  if (std::exchange(started_, true)) return;
+  thread_ = std::thread([self = const_cast<StreamFile*>(this)] { self->fetch(); });
+}
+
+bool StreamFile::ready() {
+  const std::lock_guard lock(mutex_);
+  start();
+  return !waiting_.empty() || ended_ || interrupted_;
+}
+
+bool StreamFile::at_end() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.empty() && ended_ && !failure_;
+}
+
+std::shared_ptr<const StreamPart> StreamFile::take() {
+  std::unique_lock lock(mutex_);
+  start();
+  more_.wait(lock, [this] { return !waiting_.empty() || ended_ || interrupted_; });
+  if (interrupted_) return nullptr;
+  if (waiting_.empty()) {
+    if (failure_) std::rethrow_exception(failure_);
+    return nullptr;
+  }
+  std::shared_ptr<const StreamPart> part = std::move(waiting_.front());
+  waiting_.pop_front();
+  waiting_bytes_ -= part->bytes.size();
+  while (!taken_.empty() && taken_.front().expired()) taken_.pop_front();
+  taken_.push_back(part);
+  room_.notify_one();
+  return part;
+}
+
+size_t StreamFile::read(uint64_t offset, void* to, size_t bytes) const {
+  std::unique_lock lock(mutex_);
+  start();
+  ++readers_;
+  room_.notify_one();
+  size_t got = 0;
+  more_.wait(lock, [&] {
+    got = copy_held(offset, static_cast<char*>(to), bytes);
+    return got > 0 || ended_ || interrupted_;
+  });
+  --readers_;
+  if (got == 0 && failure_ && !interrupted_) std::rethrow_exception(failure_);
+  return got;
+}
+
+void StreamFile::interrupt() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    interrupted_ = true;
+  }
+  bytes_->interrupt();
+  more_.notify_all();
+  room_.notify_all();
+}
+
+size_t StreamFile::copy_held(uint64_t offset, char* to, size_t bytes) const {
+  size_t done = 0;
+  const auto copy_from = [&](const StreamPart& part) {
+    if (done == bytes || offset < part.begin || offset >= part.end()) return;
+    const size_t count = part.bytes.copy(to + done, bytes - done, static_cast<size_t>(offset - part.begin));
+    done += count;
+    offset += count;
+  };
+  for (const auto& taken : taken_) {
+    if (const auto part = taken.lock()) copy_from(*part);
+  }
+  for (const auto& part : waiting_) copy_from(*part);
+  copy_from(rest_);
+  return done;
+}
+
+bool StreamFile::may_read_on() const {
+  return interrupted_ || readers_ > 0 || waiting_.empty() || waiting_bytes_ < kPartsAhead * part_bytes_;
+}
+
+void StreamFile::fetch() noexcept {
+  std::vector<char> buffer;
+  for (;;) {
+    size_t got = 0;
+    std::exception_ptr failure;
+    try {
+      buffer.resize(kReadBytes);
+      got = bytes_->read(buffer.data(), buffer.size());
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    bool goes_on = false;
+    {
+      const std::lock_guard lock(mutex_);
+      try {
+        if (got > 0) add(buffer.data(), got);
+        if (got == 0 && !failure && !rest_.bytes.empty()) cut(rest_.bytes.size());
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      failure_ = failure;
+      ended_ = got == 0 || failure;
+      goes_on = !ended_ && !interrupted_;
+    }
+    more_.notify_all();
+    {
+      const std::lock_guard lock(wake_mutex_);
+      if (wake_) wake_();
+    }
+    if (!goes_on) return;
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return may_read_on(); });
+    if (interrupted_) return;
+  }
+}
+
+void StreamFile::add(const char* data, size_t size) {
+  rest_.bytes.append(data, size);
+  const auto* line_end = static_cast<const char*>(memrchr(data, '\n', size));
+  if (line_end != nullptr) {
+    cut(rest_.bytes.size() - static_cast<size_t>(data + size - line_end) + 1);
+  } else if (rest_.bytes.size() > kMostWithoutLineEnd) {
+    cut(rest_.bytes.size());
+  }
+}
+
+// Hands on the first `bytes` bytes of rest_.
+void StreamFile::cut(size_t bytes) {
+  if (waiting_.empty() || waiting_.back()->bytes.size() + bytes > part_bytes_) {
+    waiting_.push_back(std::make_shared<StreamPart>(StreamPart{rest_.begin, {}}));
+  }
+  waiting_.back()->bytes.append(rest_.bytes, 0, bytes);
+  waiting_bytes_ += bytes;
+  rest_.bytes.erase(0, bytes);
+  rest_.begin += bytes;
+}
+
+}  // namespace millrace
