@@ -4,6 +4,7 @@
 
 #include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/chunk_stream.h"
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/graph/pipeline.h"
@@ -183,9 +184,9 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   const GraphNode& node = graph.nodes[collect_links(graph, last, links)];
   if (node.source != nullptr) {
     const auto index = std::find(graph.sources.begin(), graph.sources.end(), node.source) - graph.sources.begin();
-    graph.chunk_streams.push_back(std::make_unique<ChunkStream>(*node.source, static_cast<uint32_t>(index), node.name,
-                                                                node.output, std::move(links)));
-    return *graph.chunk_streams.back();
+    graph.source_streams.push_back(std::make_unique<ChunkStream>(*node.source, static_cast<uint32_t>(index), node.name,
+                                                                 node.output, std::move(links)));
+    return *graph.source_streams.back();
   }
   std::vector<RowStream*> streams;
   for (size_t input : node.inputs) streams.push_back(&make_stream(graph, input));
@@ -293,7 +294,7 @@ uint64_t InputGraph::memory_bound(int threads) const {
   const int64_t batch_size = output().batch_size;
   uint64_t bytes = 0;
   for (const GraphNode& node : impl_->nodes) bytes += node.op->memory_bound();
-  for (const auto& stream : impl_->chunk_streams) bytes += stream->memory_bound(threads);
+  for (const auto& stream : impl_->source_streams) bytes += stream->memory_bound(threads);
   for (const auto& stream : impl_->transform_streams) bytes += stream->memory_bound();
   uint64_t row_bytes = impl_->batch_links.empty() ? 0 : impl_->buffer_rows().row_bytes() + sizeof(RowId);
   for (const ChainLink& link : impl_->batch_links) {

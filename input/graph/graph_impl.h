@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "millrace/input/graph/chunk_stream.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/input/graph/source_stream.h"
 #include "millrace/input/graph/transform_stream.h"
 
 namespace millrace {
@@ -37,7 +37,7 @@ struct GraphImpl {
   std::vector<std::string> warnings;
 
   // The streams refer to the ops; a stream reads those before it.
-  std::vector<std::unique_ptr<ChunkStream>> chunk_streams;
+  std::vector<std::unique_ptr<SourceStream>> source_streams;
   std::vector<std::unique_ptr<TransformStream>> transform_streams;
   size_t batch_node = 0;  // the batch buffer; the transforms behind it are batch_links
   std::vector<ChainLink> batch_links;

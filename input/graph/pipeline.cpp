@@ -87,7 +87,7 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
       empty_passes(graph.nodes.back().name, [this](const RowId& id) { return graph.sources[id.source]->endless(); }),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
-  for (const auto& stream : graph.chunk_streams) stream->start(options.executor, &events);
+  for (const auto& stream : graph.source_streams) stream->start(options.executor, &events);
   for (const auto& stream : graph.transform_streams) stream->start(&events);
   for (const GraphNode& node : graph.nodes) {
     if (node.row_buffer == nullptr) continue;
@@ -176,19 +176,19 @@ void Pipeline::Impl::count(const RowBlock& batch) {
 
 void Pipeline::Impl::cancel() noexcept {
   cancelled.store(true);
-  for (const auto& stream : graph.chunk_streams) stream->cancel();
+  for (const auto& stream : graph.source_streams) stream->cancel();
 }
 
 uint64_t Pipeline::Impl::waited() const {
   uint64_t nanoseconds = 0;
-  for (const auto& stream : graph.chunk_streams) nanoseconds += stream->scheduler().waited_nanoseconds();
+  for (const auto& stream : graph.source_streams) nanoseconds += stream->waited_nanoseconds();
   return nanoseconds;
 }
 
 template <class Body>
 void Pipeline::Impl::for_each_state(const Body& body) const {
   for (const GraphNode& node : graph.nodes) {
-    for (const auto& stream : graph.chunk_streams) {
+    for (const auto& stream : graph.source_streams) {
       if (stream->name() == node.name) body(node.name, *stream);
     }
     for (const auto& stream : graph.transform_streams) {
@@ -250,7 +250,7 @@ InputSummary Pipeline::summary() const {
   InputSummary out = impl_->summary;
   out.bad_rows = impl_->log.bad_rows();
   impl_->log.add_dropped(out.dropped);
-  for (const auto& stream : graph.chunk_streams) {
+  for (const auto& stream : graph.source_streams) {
     out.bytes += stream->bytes();
     out.bad_rows += stream->bad_rows();
     stream->add_dropped(out.dropped);
@@ -277,9 +277,9 @@ InputStatistics Pipeline::statistics() const {
       out.ops.push_back({chain.links()[i].name, busy, work[i].rows, work[i].bytes, {}, 0});
     }
   };
-  for (const auto& stream : graph.chunk_streams) {
-    add(stream->chain(), stream->scheduler().work());
-    out.second_tries += stream->scheduler().second_tries();
+  for (const auto& stream : graph.source_streams) {
+    add(stream->chain(), stream->work());
+    out.second_tries += stream->second_tries();
   }
   for (const auto& stream : graph.transform_streams) add(stream->chain(), stream->work());
   for (const GraphNode& node : graph.nodes) {
