@@ -12,6 +12,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/range_reader.h"
+#include "millrace/input/graph/file_ranges.h"
 
 namespace millrace {
 
@@ -96,7 +97,8 @@ class CsvReader final : public RowSource {
 
   explicit CsvReader(Options options)
       : options_(std::move(options)),
-        chunk_bytes_(std::min(static_cast<uint64_t>(options_.chunk_bytes), kMaxChunkBytes)) {}
+        chunk_bytes_(std::min(static_cast<uint64_t>(options_.chunk_bytes), kMaxChunkBytes)),
+        ranges_(chunk_bytes_) {}
 
   std::vector<PortType> inputs() const override { return {PortType::names}; }
 
@@ -114,24 +116,18 @@ class CsvReader final : public RowSource {
   }
 
   bool next(Unit& unit) override {
-    for (;;) {
-      if (at_ >= file_.end && !take_file()) return false;
-      if (!file_.file->stream) break;
-      if (next_part(unit)) return true;
-      at_ = file_.end;
+    while (!ranges_.next(unit)) {
+      if (!start_file()) return false;
     }
-    give(unit, std::min(file_.end, (at_ / chunk_bytes_ + 1) * chunk_bytes_));
     return true;
   }
 
+  // At the end of a file the next one decides.
   bool ready() override {
-    for (;;) {
-      if (at_ >= file_.end && !take_file()) return true;
-      if (!file_.file->stream) return true;
-      if (!file_.file->stream->ready()) return false;
-      if (at_ == 0 || !file_.file->stream->at_end()) return true;
-      at_ = file_.end;  // the next file may not be ready
+    while (ranges_.at_end()) {
+      if (!start_file()) return true;
     }
+    return ranges_.ready();
   }
 
   void set_wake(const std::function<void()>& wake) override {
@@ -154,17 +150,13 @@ class CsvReader final : public RowSource {
 
   void rewind(uint32_t run) override {
     names_->rewind(run);
-    file_ = {};
-    at_ = 0;
+    ranges_.clear();
   }
 
   void seek(const Position& position) override {
     names_->seek(position);
-    file_ = {};
-    at_ = 0;
-    if (!take_file()) return;
-    at_ = position.offset;
-    line_ = position.line;
+    ranges_.clear();
+    start_file(position);
   }
 
   void save(State& state) const override { names_->save(state); }
@@ -185,34 +177,12 @@ class CsvReader final : public RowSource {
   const Transform& producer() const override { return *reader_; }
 
  private:
-  // False at the end of the data. An empty file is taken too, for one unit without bytes: so every pass has a unit.
-  bool take_file() {
-    at_ = 0;
-    at_is_exact_ = true;
-    line_ = 1;
-    if (names_->next(file_)) return true;
-    file_ = {};
-    return false;
-  }
-
-  // Makes a unit up to `end`, and goes there.
-  void give(Unit& unit, uint64_t end) {
-    unit = file_;
-    unit.source = source_;
-    unit.begin = at_;
-    unit.end = end;
-    unit.exact = at_is_exact_;
-    unit.line = at_is_exact_ ? line_ : 0;
-    at_ = end;
-    at_is_exact_ = false;
-  }
-
-  // False at the end of the stream. One without any byte has a unit all the same, as an empty file has.
-  bool next_part(Unit& unit) {
-    std::shared_ptr<const StreamPart> part = file_.file->stream->take();
-    if (!part && !at_is_exact_) return false;
-    give(unit, part ? part->end() : at_);
-    unit.part = std::move(part);
+  // Goes on with the next file; false at the end of the data.
+  bool start_file(const Position& position = {}) {
+    Unit file;
+    if (!names_->next(file)) return false;
+    file.source = source_;
+    ranges_.start(file, position);
     return true;
   }
 
@@ -232,11 +202,7 @@ class CsvReader final : public RowSource {
   std::vector<std::shared_ptr<const FileEntry>> files_;
   std::unique_ptr<RangeReader> reader_;
   uint32_t source_ = 0;
-
-  Unit file_;                 // the whole file that is being cut; without a file before the first
-  uint64_t at_ = 0;           // where the next range begins
-  bool at_is_exact_ = false;  // at_ is the start of a record, on line line_
-  uint64_t line_ = 1;
+  FileRanges ranges_;  // of the file that is being cut
 };
 
 }  // namespace

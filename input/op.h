@@ -146,21 +146,28 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-// What the sources of names and of rows have in common. next(), rewind() and seek() are called in turn; the others,
-// which read what is constant after bind(), at any time and by any thread.
-class Source : public Op {
+// What gives units, one after another.
+class Units {
  public:
-  // The next unit, or false at the end of the data. unit.pass tells epochs apart; units never span two files or passes.
-  // The units of a file follow one another without gaps; the first of a file, and the first after seek(), is exact.
-  // Every pass has at least one unit, though it be empty. An exception is the error of the next row.
+  virtual ~Units() = default;
+  // The next unit, or false behind the last.
   virtual bool next(Unit& unit) = 0;
   // Whether next() can answer at once, which it need not where data come over time (a pipe). While it cannot, `wake` is
   // called, by any thread, when it may.
   virtual bool ready() { return true; }
   virtual void set_wake(const std::function<void()>&) {}
-  // Ends every wait for data soon, also that of a read() that this source's units asked for; there are no more. From
-  // any thread.
+  // Ends every wait for data soon, also that of a read that the units asked for; there are no more. From any thread.
   virtual void interrupt() noexcept {}
+};
+
+// What the sources of names and of rows have in common. next(), rewind() and seek() are called in turn; the others,
+// which read what is constant after bind(), at any time and by any thread.
+class Source : public Op, public Units {
+ public:
+  // The next unit, or false at the end of the data. unit.pass tells epochs apart; units never span two files or passes.
+  // The units of a file follow one another without gaps; the first of a file, and the first after seek(), is exact.
+  // Every pass has at least one unit, though it be empty. An exception is the error of the next row.
+  bool next(Unit& unit) override = 0;
   // Begins again from the first pass, as run `run` (counted from 0): what `repeat` asks for.
   virtual void rewind(uint32_t run) = 0;
   // Makes next() go on at exactly `position`, whatever units were cut before.

@@ -26,12 +26,12 @@ bool ends_with_error(const Chunk& chunk) {
 
 }  // namespace
 
-ChunkScheduler::ChunkScheduler(RowSource& source, const TransformChain& chain, bool text)
-    : source_(source), chain_(chain), text_(text), work_(chain.links().size()) {}
+ChunkScheduler::ChunkScheduler(Units& units, const TransformChain& chain, bool text)
+    : units_(units), chain_(chain), text_(text), work_(chain.links().size()) {}
 
 ChunkScheduler::~ChunkScheduler() {
   cancel();
-  source_.set_wake({});
+  units_.set_wake({});
   if (tasks_) tasks_->wait();
 }
 
@@ -41,7 +41,7 @@ void ChunkScheduler::set_executor(Executor* executor) {
   first_done_ = std::make_unique<Completion>(*executor);
   tasks_ = std::make_unique<TaskGroup>(*executor);
   set_ahead(ahead_rows_, wanted_threads_);
-  source_.set_wake([this] { wake(); });
+  units_.set_wake([this] { wake(); });
 }
 
 void ChunkScheduler::set_ahead(int64_t rows, int threads) {
@@ -59,7 +59,7 @@ void ChunkScheduler::set_ahead(int64_t rows, int threads) {
 
 void ChunkScheduler::cancel() noexcept {
   cancelled_.store(true, std::memory_order_release);
-  source_.interrupt();
+  units_.interrupt();
   wake();
 }
 
@@ -78,6 +78,16 @@ ReadyChunk ChunkScheduler::next() {
   Slot* slot = executor_ == nullptr ? next_inline(lock) : next_planned(lock);
   if (slot == nullptr) return {};
   return {&slot->chunk, slot->begin, slot->line};
+}
+
+void ChunkScheduler::begin() {
+  if (executor_ == nullptr) return;
+  int tasks = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks = plan_more();
+  }
+  submit(tasks);
 }
 
 ChunkScheduler::Slot* ChunkScheduler::next_inline(std::unique_lock<std::mutex>& lock) {
@@ -242,7 +252,7 @@ bool ChunkScheduler::has_room() const {
   const uint64_t chunks = planned_ - first_ + (current_ != nullptr ? 1 : 0);
   const bool room =
       chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < wanted_slots());
-  return room && source_.ready();
+  return room && units_.ready();
 }
 
 // Takes the next unit; returns whether there is something to do for it.
@@ -250,7 +260,7 @@ bool ChunkScheduler::plan() {
   Slot& slot = append_slot();
   Unit unit;
   try {
-    if (!source_.next(unit)) {
+    if (!units_.next(unit)) {
       ended_ = true;
       free_.give(&slot);
       --planned_;

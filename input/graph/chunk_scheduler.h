@@ -1,4 +1,4 @@
-// ChunkScheduler: turns a source's units into chunks, on an executor's threads or inline, and gives them in order.
+// ChunkScheduler: turns units into chunks, on an executor's threads or inline, and gives them in order.
 //
 // At most `threads` tasks run at once, none of them waits, and each takes the oldest unit that nobody has begun. A unit
 // is planned when there is room for its result: threads + 1 chunks always (the consumer's among them), more while the
@@ -35,8 +35,8 @@ struct ReadyChunk {
 
 class ChunkScheduler : private Task {
  public:
-  // `text`: the source gives text, whose chunks must join. Both outlive this.
-  ChunkScheduler(RowSource& source, const TransformChain& chain, bool text);
+  // `text`: they are units of text, whose chunks must join. Both outlive this.
+  ChunkScheduler(Units& units, const TransformChain& chain, bool text);
   ~ChunkScheduler() override;
   ChunkScheduler(const ChunkScheduler&) = delete;
   ChunkScheduler& operator=(const ChunkScheduler&) = delete;
@@ -45,19 +45,21 @@ class ChunkScheduler : private Task {
   void set_executor(Executor* executor);
   void set_ahead(int64_t rows, int threads);
 
-  // The next chunk, which holds until the next call; none at the end of the data and after cancel(). An exception of
-  // the source becomes an error note. Throws the first failure of a task that is no error of the data, at every call.
+  // The next chunk, which holds until the next call; none behind the last unit and after cancel(). An exception of the
+  // units becomes an error note. Throws the first failure of a task that is no error of the data, at every call.
   // REQUIRES: called from inside the executor's run().
   ReadyChunk next();
+  // Begins what there is room for, so that next() waits less. REQUIRES: as next().
+  void begin();
   // Throws such a failure. Cheap when there is none.
   void check() const {
     if (alarmed_.load(std::memory_order_acquire)) raise_failure();
   }
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   void cancel() noexcept;
-  // The source may be ready that was not. From any thread.
+  // The units may be ready that were not. From any thread.
   void wake() noexcept;
-  // Ends what runs and forgets what waits. The caller then moves the source, and next() goes on from there.
+  // Ends what runs and forgets what waits. The caller then moves the units, and next() goes on from there.
   void restart();
 
   // How many chunks exist, and the bytes of their rows; for tests of bounds.
@@ -112,7 +114,7 @@ class ChunkScheduler : private Task {
   [[noreturn]] void raise_failure() const;
 
   // Constant after the set-up.
-  RowSource& source_;
+  Units& units_;
   const TransformChain& chain_;
   const bool text_;
   Executor* executor_ = nullptr;

@@ -328,5 +328,27 @@ TEST(ChunkScheduler, RefusesAGapInTheText) {
   }
 }
 
+TEST(ChunkScheduler, BeginsBeforeItIsAsked) {
+  Executor executor(2);
+  Harness harness({.rows = 30, .unit_rows = 10});
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool begun = false;  // guarded by mutex
+  harness.source.on_task([&](const Unit&) {
+    const std::lock_guard lock(mutex);
+    begun = true;
+    changed.notify_all();
+  });
+  harness.scheduler.begin();  // without an executor there is nothing to begin
+  EXPECT_FALSE(begun);
+  harness.scheduler.set_executor(&executor);
+  executor.run([&] {
+    harness.scheduler.begin();
+    std::unique_lock lock(mutex);
+    EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(20), [&] { return begun; }));
+  });
+  EXPECT_EQ(harness.read(&executor), counted(30));
+}
+
 }  // namespace
 }  // namespace millrace
