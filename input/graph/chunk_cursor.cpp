@@ -9,6 +9,7 @@ void ChunkCursor::enter(Chunk& chunk, uint64_t first_line) {
   first_line_ = first_line;
   next_row_ = 0;
   next_note_ = 0;
+  note_rows_ = 0;
   if (first_line == 0) return;
   for (int64_t row = 0; row < chunk.rows.size(); ++row) {
     RowId& id = chunk.rows.id(row);
@@ -25,6 +26,29 @@ RowSpan ChunkCursor::next(int64_t at_most) {
   const RowSpan span = {&chunk_->rows, next_row_, std::min(at_most, end - next_row_)};
   next_row_ += span.count;
   return span;
+}
+
+ChunkCursor::Record ChunkCursor::pass_record(bool effective) {
+  const std::vector<Note>& notes = chunk_->notes;
+  for (; next_note_ < notes.size() && notes[next_note_].row <= next_row_; ++next_note_) {
+    const Note& note = notes[next_note_];
+    if (note.kind == Note::Kind::dropped) {
+      if (effective) log_.drop(note.text, 1);
+      if (++note_rows_ == note.count) {
+        note_rows_ = 0;
+        ++next_note_;
+      }
+      return Record::left_out;
+    }
+    if (effective || note.kind == Note::Kind::error) pass(note);
+    if (note.kind == Note::Kind::bad_row) {
+      ++next_note_;
+      return Record::left_out;
+    }
+  }
+  if (next_row_ == chunk_->rows.size()) return Record::none;
+  ++next_row_;
+  return Record::row;
 }
 
 void ChunkCursor::skip(int64_t rows) {

@@ -28,12 +28,20 @@ class ChunkCursor {
   // taken effect. Throws the error that stands before the next row; the cursor stays there.
   RowSpan next(int64_t at_most);
 
+  // The same record by record. A record is a row, or one that was left out: a bad one, or a dropped one. What stands
+  // before the record takes effect with it.
+  enum class Record : uint8_t { none, row, left_out };
+  Record next_record() { return pass_record(true); }
+  // Goes behind a record without letting any note take effect, errors apart.
+  Record skip_record() { return pass_record(false); }
+
   Chunk& chunk() const { return *chunk_; }
   int64_t rows_passed() const { return next_row_; }
   // Goes behind the first `rows` rows and the notes before the last of them, without letting these take effect.
   void skip(int64_t rows);
 
  private:
+  Record pass_record(bool effective);
   void pass(const Note& note);
   Place place_of(const Note& note) const;
 
@@ -44,6 +52,7 @@ class ChunkCursor {
   uint64_t first_line_ = 0;
   int64_t next_row_ = 0;
   size_t next_note_ = 0;
+  uint64_t note_rows_ = 0;  // of the next note: how many of the rows that it drops were passed
 };
 
 }  // namespace millrace

@@ -11,11 +11,8 @@ void NoteLog::pass(const Note& note, const Place& place, const std::vector<Chain
     if (events_ != nullptr && events_->on_print) events_->on_print(note.text);
     return;
   }
+  if (note.kind == Note::Kind::dropped) return drop(note.text, note.count);
   changed_ = true;
-  if (note.kind == Note::Kind::dropped) {
-    now_.dropped[cause_index(note.text)] += note.count;
-    return;
-  }
   now_.bad_rows += 1;
   const BadRow bad = {place, note.text, note.field, note.value};
   report(bad, note.transform, links);
@@ -24,6 +21,11 @@ void NoteLog::pass(const Note& note, const Place& place, const std::vector<Chain
     throw DataError(cat(note.text, " (bad row ", now_.bad_rows, " of the run; max_bad_rows is ", note.limit, ')'),
                     place, "repair the data, or raise max_bad_rows");
   }
+}
+
+void NoteLog::drop(std::string_view cause, uint64_t rows) {
+  changed_ = true;
+  now_.dropped[cause_index(cause)] += rows;
 }
 
 void NoteLog::mark() {

@@ -26,6 +26,8 @@ class NoteLog {
   // Lets a note that is no error take effect; `place` is the note's, complete, and `links` are the transforms, one of
   // which attached it. Throws the DataError of a bad row beyond the limit, and whatever a callback or report throws.
   void pass(const Note& note, const Place& place, const std::vector<ChainLink>& links);
+  // `rows` rows were left out because of `cause`.
+  void drop(std::string_view cause, uint64_t rows);
   // The row before the notes to come was handed out.
   void mark();
 

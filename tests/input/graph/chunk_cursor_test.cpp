@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/input/graph/fake_ops.h"
 
 namespace millrace {
@@ -31,6 +33,21 @@ class ChunkCursorTest : public testing::Test {
   std::string take(int64_t at_most) {
     const RowSpan span = cursor_.next(at_most);
     return span ? cat(span.begin, '+', span.count) : std::string("end");
+  }
+
+  // The records that are left: "3" for a row, "-" for one that was left out; silent ones without effect.
+  std::string records(int silent = 0) {
+    std::string out;
+    for (;;) {
+      const ChunkCursor::Record record = silent-- > 0 ? cursor_.skip_record() : cursor_.next_record();
+      if (record == ChunkCursor::Record::none) return out;
+      out += record == ChunkCursor::Record::row ? cat(cursor_.rows_passed() - 1) : "-";
+    }
+  }
+  uint64_t dropped() const {
+    std::vector<Dropped> out;
+    log_.add_dropped(out);
+    return out.empty() ? 0 : out.front().rows;
   }
 
   std::vector<std::string> told_;
@@ -109,6 +126,55 @@ TEST_F(ChunkCursorTest, SkipsRowsWithTheNotesBeforeThem) {
   cursor_.skip(4);
   EXPECT_EQ(take(10), "4+6");
   EXPECT_EQ(told_, (std::vector<std::string>{"c"}));
+}
+
+TEST_F(ChunkCursorTest, GivesRecordByRecord) {
+  note(Note::Kind::print, 0, "a");
+  note(Note::Kind::dropped, 2, "filter");
+  chunk_.notes.back().count = 3;
+  note(Note::Kind::bad_row, 2);
+  note(Note::Kind::print, 2, "b");
+  note(Note::Kind::bad_row, 10);
+  note(Note::Kind::print, 10, "c");
+  chunk_.notes[2].place = {"a.csv", 3, 1};
+  chunk_.notes[4].place = {"a.csv", 9, 1};
+  cursor_.enter(chunk_, 0);
+  EXPECT_EQ(cursor_.next_record(), ChunkCursor::Record::row);
+  EXPECT_EQ(told_, (std::vector<std::string>{"a"}));
+  EXPECT_EQ(cursor_.next_record(), ChunkCursor::Record::row);
+  EXPECT_EQ(cursor_.next_record(), ChunkCursor::Record::left_out);
+  EXPECT_EQ(dropped(), 1u) << "one of the three";
+  EXPECT_EQ(records(), "---23456789-");
+  EXPECT_EQ(dropped(), 3u);
+  EXPECT_EQ(log_.bad_rows(), 2u);
+  EXPECT_EQ(told_, (std::vector<std::string>{"a", "a.csv:3:1", "b", "a.csv:9:1", "c"}));
+}
+
+TEST_F(ChunkCursorTest, SkipsRecordsInSilence) {
+  note(Note::Kind::print, 0, "a");
+  note(Note::Kind::bad_row, 0);
+  note(Note::Kind::dropped, 0, "filter");
+  chunk_.notes.back().count = 3;
+  note(Note::Kind::print, 1, "b");
+  for (int silent = 0; silent <= 6; ++silent) {
+    cursor_.enter(chunk_, 0);
+    const uint64_t bad_before = log_.bad_rows(), dropped_before = dropped();
+    told_.clear();
+    EXPECT_EQ(records(silent), "----0123456789");
+    EXPECT_EQ(log_.bad_rows() - bad_before, silent < 1 ? 1u : 0u);
+    EXPECT_EQ(dropped() - dropped_before, static_cast<uint64_t>(std::clamp(4 - silent, 0, 3)));
+    EXPECT_EQ(told_.size(), silent == 0 ? 3u : silent <= 5 ? 1u : 0u);
+  }
+}
+
+TEST_F(ChunkCursorTest, AnErrorEndsRecordsToo) {
+  chunk_.fail(4, std::make_exception_ptr(DataError("bad value")));
+  chunk_.rows.resize(4);
+  cursor_.enter(chunk_, 100);
+  for (int row = 0; row < 4; ++row) EXPECT_EQ(cursor_.next_record(), ChunkCursor::Record::row);
+  EXPECT_THROW(cursor_.next_record(), DataError);
+  EXPECT_THROW(cursor_.skip_record(), DataError);
+  EXPECT_THROW(cursor_.next_record(), DataError);
 }
 
 }  // namespace

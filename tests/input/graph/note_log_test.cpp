@@ -43,7 +43,7 @@ TEST(NoteLog, CountsByCause) {
   NoteLog log;
   log.pass(dropped(3, "filter"), {}, {});
   log.pass(dropped(2, "skip"), {}, {});
-  log.pass(dropped(4, "filter"), {}, {});
+  log.drop("filter", 4);
   log.pass(bad(), {}, {});
   EXPECT_EQ(dropped_rows(log, "filter"), 7u);
   EXPECT_EQ(dropped_rows(log, "skip"), 2u);
