@@ -35,6 +35,7 @@ struct CsvReaderOptions {
   std::string quote = "\"";
   std::string comment = "none";
   BlankLines blank_lines = BlankLines::skip;
+  int64_t readers = 1;
   int64_t chunk_bytes = 262144;
 
   void declare(OptionReader& o) {
@@ -44,6 +45,7 @@ struct CsvReaderOptions {
     o.optional("quote", quote, "the byte around fields that hold delimiters or line ends, or none");
     o.optional("comment", comment, "lines that start with this byte are passed, or none");
     o.optional("blank_lines", blank_lines, "what to do with lines without any byte");
+    o.optional("readers", readers, {.min = 1}, "files to take one record each of, in turn");
     o.optional("chunk_bytes", chunk_bytes, {.min = 1}, "bytes that one task reads and decodes");
     o.only_speed("chunk_bytes");
     if (o.reading()) check(o);
@@ -121,6 +123,8 @@ class CsvReader final : public RowSource {
     }
     return true;
   }
+  int64_t readers() const override { return options_.readers; }
+  uint64_t range_bytes() const override { return chunk_bytes_; }
 
   // At the end of a file the next one decides.
   bool ready() override {

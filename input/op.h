@@ -203,6 +203,11 @@ class RowSource : public Source {
   virtual const Transform& producer() const = 0;
   // Set before bind(), and outlives this op; none for sources that take no names.
   void set_names(NameSource* names) { names_ = names; }
+  NameSource* names() const { return names_; }
+  // From how many files of the names one record each is taken in turn. With more than 1, the stream that does so cuts
+  // files into ranges itself, at multiples of range_bytes(), and next() and seek() are not called.
+  virtual int64_t readers() const { return 1; }
+  virtual uint64_t range_bytes() const { return 0; }
 
  protected:
   NameSource* names_ = nullptr;

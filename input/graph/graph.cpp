@@ -8,6 +8,7 @@
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/input/graph/reader_stream.h"
 
 namespace millrace {
 
@@ -178,14 +179,20 @@ size_t collect_links(const GraphImpl& graph, size_t last, std::vector<ChainLink>
   return last;
 }
 
+std::unique_ptr<SourceStream> make_source_stream(const GraphNode& node, uint32_t index, std::vector<ChainLink> links) {
+  if (node.source->readers() > 1) {
+    return std::make_unique<ReaderStream>(*node.source, index, node.name, node.output, std::move(links));
+  }
+  return std::make_unique<ChunkStream>(*node.source, index, node.name, node.output, std::move(links));
+}
+
 // The stream of the rows that node `last` gives.
 RowStream& make_stream(GraphImpl& graph, size_t last) {
   std::vector<ChainLink> links;
   const GraphNode& node = graph.nodes[collect_links(graph, last, links)];
   if (node.source != nullptr) {
     const auto index = std::find(graph.sources.begin(), graph.sources.end(), node.source) - graph.sources.begin();
-    graph.source_streams.push_back(std::make_unique<ChunkStream>(*node.source, static_cast<uint32_t>(index), node.name,
-                                                                 node.output, std::move(links)));
+    graph.source_streams.push_back(make_source_stream(node, static_cast<uint32_t>(index), std::move(links)));
     return *graph.source_streams.back();
   }
   std::vector<RowStream*> streams;

@@ -140,7 +140,7 @@ TEST_F(PassInputTest, ReadsEveryRowOnceInMatchedOrder) {
 }
 
 TEST_F(PassInputTest, WritesTheListAnew) {
-  EXPECT_EQ(pass_of("- filename_queue: {files: [a, b], name: files}\n- csv_reader: {header: true}\n"
+  EXPECT_EQ(pass_of("- filename_queue: {files: [a, b], name: files}\n- csv_reader: {header: true, readers: 3}\n"
                     "- decode_csv: {fields: {x: {columns: 0}}, on_bad_row: skip, max_bad_rows: 3, bad_rows_file: f}\n"
                     "- half\n- shift\n- shuffle_batch: {batch_size: 4, capacity: 9, min_after_dequeue: 3}\n- shift\n"),
             "- filename_queue: {name: files, files: [a, b], shuffle: false, epochs: 1}\n"
