@@ -108,6 +108,10 @@ class CsvReader final : public RowSource {
     source_ = args.source_index;
     reader_ = std::make_unique<RangeReader>(*args.files, options_.header, options_.dialect(), chunk_bytes_);
     files_ = names_->files();
+    if (options_.readers > 1 && has_streams()) {
+      throw ConfigError(cat(args.name, ": several readers cannot share standard input or a pipe"), {},
+                        "leave readers out, or write the data to files first");
+    }
     for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(chunk_bytes_); });
     reader_->learn(files_);
     return reader_->bind(args);

@@ -243,6 +243,9 @@ TEST_F(StreamGraphTest, ComesOnce) {
             "input.yaml:1:27: standard input can be read once, not 2 times; write it to a file first, or use cache "
             "and repeat");
   EXPECT_EQ(refused("files: ['-', '-']"), "input.yaml:1:27: standard input can be read once, but is named twice");
+  EXPECT_NE(
+      error_of([&] { graph("files: '-'", "readers: 2").graph(); }).find("several readers cannot share standard input"),
+      std::string::npos);
   EXPECT_NE(refused("files: '-'", "- repeat: {epochs: 2}\n").find("standard input can be read once"),
             std::string::npos);
   EXPECT_EQ(graph("files: '-'", "quote: none", "- cache\n- repeat: {epochs: 2}\n").run().size(), 5u);
