@@ -94,10 +94,11 @@ class Map final : public Transform {
     if constexpr (std::is_floating_point_v<T>) {
       return static_cast<T>(static_cast<double>(value) * options_.scale + options_.offset);
     } else {
-      int64_t wide = 0;
-      T result = 0;
-      const bool fits = !__builtin_mul_overflow(static_cast<int64_t>(value), scale_, &wide) &&
-                        !__builtin_add_overflow(wide, offset_, &result);
+      // The product alone may be out of int64's range where the result is not.
+      __extension__ using Wide = __int128;
+      const Wide exact = static_cast<Wide>(value) * scale_ + offset_;
+      const auto result = static_cast<T>(exact);
+      const bool fits = static_cast<Wide>(result) == exact;
       return fits ? std::optional<T>(result) : std::nullopt;
     }
   }

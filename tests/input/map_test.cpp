@@ -47,6 +47,18 @@ TEST_F(MapTest, AnIntegerThatOverflowsIsAnErrorOfItsRow) {
             Lines{"error t.csv:2: the field n holds 2147483647, whose result is out of the range of int32"});
 }
 
+TEST_F(MapTest, OnlyTheResultOfIntegersMustFit) {
+  files_.files["t.csv"] = "-9223372036854775808\n4611686018427387904\n";
+  const std::string int64 =
+      "- filename_queue: {files: t.csv, epochs: 1}\n- csv_reader\n"
+      "- decode_csv: {fields: {n: {columns: 0, type: int64}}}\n";
+  const std::string batch = "- batch: {batch_size: 2}\n";
+  EXPECT_EQ(GraphCheck(files_, int64 + "- map: {field: n, scale: -1, offset: -1}\n" + batch).check(),
+            (Lines{"t.csv:1 n=9223372036854775807", "t.csv:2 n=-4611686018427387905"}));
+  EXPECT_EQ(GraphCheck(files_, int64 + "- skip: {rows: 1}\n- map: {field: n, scale: 2}\n" + batch).check(),
+            Lines{"error t.csv:2: the field n holds 4611686018427387904, whose result is out of the range of int64"});
+}
+
 TEST_F(MapTest, RefusesWhatItCannotCompute) {
   EXPECT_EQ(refused("field: n, scale: 0.5"),
             "input.yaml:4:3: [3]: scale: expected a whole number for the field n of int32 (1), got 0.5; read the field "
