@@ -75,8 +75,9 @@ class Mix final : public RowBuffer {
     }
     return {};
   }
-  // Draws go on: another run mixes anew.
+  // Draws go on: another run mixes anew. Run 0 is the first once more.
   void rewind(uint32_t run) override {
+    if (run == 0) draws_ = 0;
     ended_ = false;
     gone_.assign(gone_.size(), false);
     RowBuffer::rewind(run);

@@ -226,7 +226,7 @@ class RowStream {
   // The next rows, at least 1 and at most `at_most`; none at the end of the data. Valid until the next call.
   // Throws the error of the next row when that row cannot be had; calling again throws it again.
   virtual RowSpan pull(int64_t at_most) = 0;
-  // Begins again as run `run`.
+  // Begins again as run `run`, another than before; run 0 gives once more what it gave first (`cache` asks for it).
   virtual void rewind(uint32_t run) = 0;
   // Whether rows of source `source` (RowId::source) come from here.
   virtual bool has_source(uint32_t source) const = 0;

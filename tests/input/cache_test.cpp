@@ -64,6 +64,24 @@ TEST_F(CacheTest, PassesAreCountedOn) {
   EXPECT_EQ(passes, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5}));
 }
 
+// Where they are read again, random choices before the cache are made again, too.
+TEST_F(CacheTest, KeepsWhatWasMixed) {
+  files_.files.erase("c.csv");
+  const std::string mixed = testing_support::reading("a.csv", "a") + testing_support::reading("b.csv", "b") +
+                            "- mix: {from: [a, b], stop: all}\n- cache\n";
+  const auto lines_of = [&](const std::string& ops, int batch_size) {
+    const Lines lines = GraphCheck(files_, cat(mixed, ops, "- batch: {batch_size: ", batch_size, "}\n")).check();
+    EXPECT_EQ(lines.size(), 3U * static_cast<size_t>(batch_size) + 2);
+    return lines;
+  };
+  for (const auto& [ops, batch_size] :
+       {std::pair("- repeat: {epochs: 3}\n", 13), std::pair("- take: {rows: 9}\n- repeat: {epochs: 3}\n", 9)}) {
+    const Lines lines = lines_of(ops, batch_size);
+    const Lines first(lines.begin(), lines.begin() + batch_size);
+    EXPECT_EQ(Lines(lines.end() - batch_size, lines.end()), first);
+  }
+}
+
 // The rest of the rows was never seen: every run reads what it needs.
 TEST_F(CacheTest, AFirstRunThatIsCutShortIsReadAgain) {
   const Lines lines =
