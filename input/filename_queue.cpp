@@ -138,9 +138,8 @@ class FilenameQueue final : public NameSource {
       throw ConfigError(cat(described(stream_), " can be read once"), options_.files_place,
                         "write it to a file first, or put a cache before the repeat");
     }
-    const auto count = static_cast<uint64_t>(epochs().value_or(0));
-    pass_ = run * count;
-    end_pass_ = epochs() ? pass_ + count : UINT64_MAX;
+    pass_ = uint64_t{run} * passes();
+    end_pass_ = epochs() ? pass_ + passes() : UINT64_MAX;
     ordinal_ = 0;
   }
 

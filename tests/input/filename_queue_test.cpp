@@ -154,6 +154,13 @@ TEST_F(FilenameQueueTest, AnotherRunHasPassesOfItsOwn) {
   EXPECT_EQ(next(*queue, 5), "dbeac");
 }
 
+TEST_F(FilenameQueueTest, AnotherRunOfEndlessFilesBeginsWithANewPass) {
+  auto queue = make(five());
+  EXPECT_EQ(next(*queue, 7), "dbeacce");
+  queue->rewind(1);
+  EXPECT_EQ(next(*queue, 5), "ceabd") << "pass 1";
+}
+
 TEST_F(FilenameQueueTest, FindsTheSameFilesAgain) {
   State state;
   make(five())->save(state);
