@@ -12,11 +12,12 @@ void throw_endless(std::string_view op) {
 }
 
 void EmptyPasses::took(const RowId& id) {
+  if (!endless_) return;
   const auto found =
       std::find_if(first_.begin(), first_.end(), [&](const auto& first) { return first.first == id.source; });
   if (found == first_.end()) {
     first_.emplace_back(id.source, id.pass);
-  } else if (id.pass > found->second + uint64_t{1} && endless_(id)) {
+  } else if (id.pass > found->second + uint64_t{passes_}) {
     throw_endless(op_);
   }
 }

@@ -1,4 +1,4 @@
-// EmptyPasses: notices data that would be read forever: an endless source whose rows are all left out on the way.
+// EmptyPasses: notices data that would be read forever: rows that never end, all of which are left out on the way.
 //
 // One thread at a time.
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace millrace {
 
-// What a stream may ask about the graph's sources.
-struct SourceFacts {
-  std::function<Place(const RowId&)> place;   // where a row came from
-  std::function<bool(const RowId&)> endless;  // whether its source always has another pass
+// What a stream may ask about the rows that come in.
+struct RowFacts {
+  std::function<Place(const RowId&)> place;  // where a row came from
+  bool endless = false;                      // whether they never end
 };
 
 // Throws the DataError of such data; `op` is the op that gives no row.
@@ -24,18 +24,19 @@ struct SourceFacts {
 
 class EmptyPasses {
  public:
-  // `op` gives rows or leaves them out.
-  EmptyPasses(std::string op, std::function<bool(const RowId&)> endless)
-      : op_(std::move(op)), endless_(std::move(endless)) {}
+  // `op` gives rows or leaves them out; those that come in are read in runs of `passes`, over and over where they are
+  // `endless`.
+  EmptyPasses(std::string op, bool endless, uint32_t passes) : op_(std::move(op)), endless_(endless), passes_(passes) {}
 
-  // Rows up to this one came in. Throws when a whole pass of an endless source came and nothing was given out.
+  // Rows up to this one came in. Throws when a whole run of endless ones came and nothing was given out.
   void took(const RowId& id);
   // A row was given out, or the streams begin again.
   void gave() { first_.clear(); }
 
  private:
   const std::string op_;
-  const std::function<bool(const RowId&)> endless_;
+  const bool endless_;
+  const uint32_t passes_;
   std::vector<std::pair<uint32_t, uint32_t>> first_;  // since then, per source: the first pass of which rows came
 };
 

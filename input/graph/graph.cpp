@@ -186,6 +186,22 @@ std::unique_ptr<SourceStream> make_source_stream(const GraphNode& node, uint32_t
   return std::make_unique<ChunkStream>(*node.source, index, node.name, node.output, std::move(links));
 }
 
+// Finds the ops whose rows never end.
+void find_endless(std::vector<GraphNode>& nodes) {
+  for (GraphNode& node : nodes) {
+    std::vector<bool> inputs;
+    for (const size_t input : node.inputs) {
+      if (node.endless.empty()) node.endless = nodes[input].endless;
+      inputs.push_back(!nodes[input].endless.empty());
+    }
+    if (node.source != nullptr && node.source->endless()) node.endless = node.name;
+    if (node.row_buffer == nullptr) continue;
+    const bool goes_on = node.row_buffer->endless(inputs);
+    if (!goes_on) node.endless.clear();
+    if (goes_on && node.endless.empty()) node.endless = node.name;
+  }
+}
+
 // The stream of the rows that node `last` gives.
 RowStream& make_stream(GraphImpl& graph, size_t last) {
   std::vector<ChainLink> links;
@@ -201,8 +217,7 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   if (links.empty()) return *node.row_buffer;
   graph.transform_streams.push_back(std::make_unique<TransformStream>(
       *node.row_buffer, node.output.rows, std::move(links),
-      SourceFacts{[&graph](const RowId& id) { return graph.place(id); },
-                  [&graph](const RowId& id) { return graph.sources[id.source]->endless(); }}));
+      RowFacts{[&graph](const RowId& id) { return graph.place(id); }, !node.endless.empty()}));
   return *graph.transform_streams.back();
 }
 
@@ -218,6 +233,7 @@ void make_streams(GraphImpl& graph) {
   const Ahead ahead = with_links(buffer.batch_buffer->ahead(), graph.batch_links, buffer.output.batch_size);
   stream.set_ahead(ahead.rows, ahead.threads);
   buffer.batch_buffer->set_stream(&stream);
+  graph.batch_input = &stream;
 }
 
 }  // namespace
@@ -231,6 +247,7 @@ InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const
   check_uses(impl->nodes);
   bind(*impl, args);
   check_streams(*impl);
+  find_endless(impl->nodes);
   make_streams(*impl);
   return InputGraph(std::move(impl));
 }
@@ -267,24 +284,7 @@ const TextColumns* InputGraph::text_columns() const {
   return found;
 }
 
-std::string InputGraph::endless_source() const {
-  // By node: the name of what never ends, empty where the rows end.
-  std::vector<std::string> endless(impl_->nodes.size());
-  for (size_t i = 0; i < impl_->nodes.size(); ++i) {
-    const GraphNode& node = impl_->nodes[i];
-    std::vector<bool> inputs;
-    for (const size_t input : node.inputs) {
-      if (endless[i].empty()) endless[i] = endless[input];
-      inputs.push_back(!endless[input].empty());
-    }
-    if (node.source != nullptr && node.source->endless()) endless[i] = node.name;
-    if (node.row_buffer == nullptr) continue;
-    const bool goes_on = node.row_buffer->endless(inputs);
-    if (!goes_on) endless[i].clear();
-    if (goes_on && endless[i].empty()) endless[i] = node.name;
-  }
-  return endless.back();
-}
+std::string InputGraph::endless_source() const { return impl_->nodes.back().endless; }
 
 void InputGraph::check_files() const {
   for (const GraphNode& node : impl_->nodes) {

@@ -25,6 +25,7 @@ struct GraphNode {
   std::vector<std::string> from;  // as written; empty: the op before
   std::vector<size_t> inputs;     // earlier nodes
   Port output;
+  std::string endless;  // the name of the op for which its rows never end; empty: they end
 };
 
 struct GraphImpl {
@@ -39,7 +40,8 @@ struct GraphImpl {
   // The streams refer to the ops; a stream reads those before it.
   std::vector<std::unique_ptr<SourceStream>> source_streams;
   std::vector<std::unique_ptr<TransformStream>> transform_streams;
-  size_t batch_node = 0;  // the batch buffer; the transforms behind it are batch_links
+  size_t batch_node = 0;             // the batch buffer; the transforms behind it are batch_links
+  RowStream* batch_input = nullptr;  // what it reads
   std::vector<ChainLink> batch_links;
 
   BatchBuffer& batch_buffer() const { return *nodes[batch_node].batch_buffer; }

@@ -84,7 +84,8 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
       options(std::move(given)),
       events{options.on_bad_row, options.on_print},
       chain(PortType::batches, graph.batch_links),
-      empty_passes(graph.nodes.back().name, [this](const RowId& id) { return graph.sources[id.source]->endless(); }),
+      empty_passes(graph.nodes.back().name, !graph.nodes[graph.batch_node].endless.empty(),
+                   graph.batch_input->passes()),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
   for (const auto& stream : graph.source_streams) stream->start(options.executor, &events);

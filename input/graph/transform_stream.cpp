@@ -15,16 +15,15 @@ constexpr uint64_t kRowsAtOnce = 1024;
 
 }  // namespace
 
-TransformStream::TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links,
-                                 SourceFacts sources)
+TransformStream::TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts)
     : input_(input),
       input_rows_(std::move(input_rows)),
       rows_at_once_(
           static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_.row_bytes() + 1), 1, kRowsAtOnce))),
       chain_(PortType::rows, std::move(links)),
-      sources_(std::move(sources)),
-      empty_passes_(name(), sources_.endless),
-      cursor_(chain_, log_, sources_.place) {}
+      facts_(std::move(facts)),
+      empty_passes_(name(), facts_.endless, input.passes()),
+      cursor_(chain_, log_, facts_.place) {}
 
 RowSpan TransformStream::pull(int64_t at_most) {
   if (failure_) raise_copy(failure_);
@@ -90,11 +89,11 @@ void TransformStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
   input_.fetch(id, fetched_.rows, 0);
   if (const std::exception_ptr failure = chain_.apply(fetched_, memory_)) raise_copy(failure);
   NoteLog silent;
-  ChunkCursor cursor(chain_, silent, sources_.place);
+  ChunkCursor cursor(chain_, silent, facts_.place);
   cursor.enter(fetched_, 0);
   const RowSpan span = cursor.next(1);
   if (!span) {
-    throw DataError("the row is not what it was when the state was saved", sources_.place(id),
+    throw DataError("the row is not what it was when the state was saved", facts_.place(id),
                     "a run goes on only with the data that it began with");
   }
   block.copy_row(*span.block, span.begin, row);

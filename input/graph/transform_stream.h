@@ -18,7 +18,7 @@ namespace millrace {
 
 class TransformStream : public RowStream {
  public:
-  TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, SourceFacts sources);
+  TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts);
 
   // Before the first pull(); `events` outlives the stream.
   void start(const StreamEvents* events) { log_.set_events(events); }
@@ -51,7 +51,7 @@ class TransformStream : public RowStream {
   const int64_t rows_at_once_;
   const TransformChain chain_;
   NoteLog log_;
-  const SourceFacts sources_;
+  const RowFacts facts_;
   EmptyPasses empty_passes_;
   ChunkCursor cursor_;
   Chunk chunk_;

@@ -56,5 +56,15 @@ TEST_F(RepeatTest, DataWithoutRowsCannotBeRepeatedForEver) {
   EXPECT_NE(lines[0].find("repeat"), std::string::npos) << lines[0];
 }
 
+TEST_F(RepeatTest, NorDataOfWhichNoRowIsLeftBehindIt) {
+  const std::string nothing = "- filter: {field: x, op: \"<\", value: 0}\n";
+  for (const char* epochs : {"1", "3"}) {
+    const Lines lines = graph(shuffled(epochs) + "- repeat\n" + nothing).check();
+    ASSERT_EQ(lines.size(), 1u);
+    EXPECT_TRUE(lines[0].starts_with("error filter: the data has no row to give")) << lines[0];
+  }
+  EXPECT_EQ(graph(shuffled("2") + "- repeat: {epochs: 4}\n" + nothing).check(), Lines{});
+}
+
 }  // namespace
 }  // namespace millrace

@@ -32,6 +32,12 @@ TEST_F(TakeTest, MakesAnEndOfEndlessData) {
   EXPECT_EQ(graph("", "").graph().endless_source(), "a_reader");
 }
 
+TEST_F(TakeTest, TheirRowsMayAllBeLeftOut) {
+  const std::string nothing = "- filter: {field: x, op: \"<\", value: 0}\n";
+  EXPECT_EQ(graph("- take: {rows: 30}\n" + nothing, "").check(), Lines{});
+  EXPECT_EQ(graph(nothing + "- take: {rows: 30}\n", "").check().size(), 1u) << "no row is ever taken";
+}
+
 TEST_F(TakeTest, NeverReadsABadRowBehindThem) {
   files_.files["a.csv"] = "1,0.5\n2,x\n";
   EXPECT_EQ(graph("- take: {rows: 1}\n").check(), Lines{"a.csv:1 x=1 y=0.5"});

@@ -17,7 +17,7 @@ RowId row_of(uint32_t source, uint32_t pass) {
 }
 
 TEST(EmptyPasses, RefusesAWholePassThatGaveNothing) {
-  EmptyPasses passes("filter", [](const RowId&) { return true; });
+  EmptyPasses passes("filter", true, 1);
   passes.took(row_of(0, 3));
   passes.took(row_of(0, 4));
   EXPECT_EQ(error_of([&] { passes.took(row_of(0, 5)); }),
@@ -26,7 +26,7 @@ TEST(EmptyPasses, RefusesAWholePassThatGaveNothing) {
 }
 
 TEST(EmptyPasses, AnyRowThatIsGivenOutWillDo) {
-  EmptyPasses passes("filter", [](const RowId&) { return true; });
+  EmptyPasses passes("filter", true, 1);
   for (uint32_t pass = 0; pass < 10; ++pass) {
     passes.took(row_of(0, pass));
     passes.took(row_of(1, 2 * pass));
@@ -35,10 +35,14 @@ TEST(EmptyPasses, AnyRowThatIsGivenOutWillDo) {
 }
 
 TEST(EmptyPasses, DataThatEndsMayBeEmpty) {
-  EmptyPasses passes("filter", [](const RowId& id) { return id.source == 1; });
+  EmptyPasses passes("filter", false, 1);
   for (uint32_t pass = 0; pass < 10; ++pass) passes.took(row_of(0, pass));
-  passes.took(row_of(1, 0));
-  EXPECT_THROW(passes.took(row_of(1, 2)), DataError);
+}
+
+TEST(EmptyPasses, ARunMayHaveManyPasses) {
+  EmptyPasses passes("filter", true, 3);
+  for (uint32_t pass = 0; pass <= 3; ++pass) passes.took(row_of(0, pass));
+  EXPECT_THROW(passes.took(row_of(0, 4)), DataError);
 }
 
 }  // namespace

@@ -24,8 +24,7 @@ struct Harness {
         input(source, 0, "integers", rows_port(), {}),
         stream(input, fake::integer_rows(),
                {{.transform = &step, .name = "step", .output = output(), .reporter = &step}},
-               SourceFacts{[this](const RowId& id) { return source.place(id); },
-                           [this](const RowId&) { return source.endless(); }}) {
+               RowFacts{[this](const RowId& id) { return source.place(id); }, source.endless()}) {
     stream.start(&events);
   }
   Port output() {
