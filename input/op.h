@@ -286,6 +286,8 @@ class BatchBuffer : public Op {
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
   void set_stream(RowStream* stream) { stream_ = stream; }
   virtual Ahead ahead() const { return {}; }
+  // Rows from which it draws; 0 where it keeps their order.
+  virtual int64_t window() const { return 0; }
 
   // Replaces the contents of `batch`, which has room for the port's batch_size, and returns its number of rows; 0 at
   // the end of the data. Throws the error of a row that the batch cannot do without.

@@ -79,6 +79,8 @@ class ShuffleBatch final : public BatchBuffer {
     return {std::max<int64_t>(options_.capacity - options_.window(), 0), static_cast<int>(options_.threads)};
   }
 
+  int64_t window() const override { return options_.window(); }
+
   uint64_t memory_bound() const override {
     return static_cast<uint64_t>(options_.window()) * (spec_.row_bytes() + sizeof(RowId));
   }

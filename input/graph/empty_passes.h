@@ -25,19 +25,28 @@ struct RowFacts {
 class EmptyPasses {
  public:
   // `op` gives rows or leaves them out; those that come in are read in runs of `passes`, over and over where they are
-  // `endless`.
-  EmptyPasses(std::string op, bool endless, uint32_t passes) : op_(std::move(op)), endless_(endless), passes_(passes) {}
+  // `endless`. They come in order, or drawn from a `window` of so many.
+  EmptyPasses(std::string op, bool endless, uint32_t passes, int64_t window = 0)
+      : op_(std::move(op)), endless_(endless), passes_(passes), late_rows_(kDraws * window) {}
 
-  // Rows up to this one came in. Throws when a whole run of endless ones came and nothing was given out.
-  void took(const RowId& id);
+  // `rows` rows up to this one came in. Throws when a whole run of endless ones came and nothing was given out.
+  void took(const RowId& id, int64_t rows = 1);
   // A row was given out, or the streams begin again.
-  void gave() { first_.clear(); }
+  void gave() {
+    first_.clear();
+    late_ = 0;
+  }
 
  private:
+  // For every place of a window: a row is drawn later than that once in e^64 times.
+  static constexpr int64_t kDraws = 64;
+
   const std::string op_;
   const bool endless_;
   const uint32_t passes_;
+  const int64_t late_rows_;                           // so many rows behind a run its own may still come
   std::vector<std::pair<uint32_t, uint32_t>> first_;  // since then, per source: the first pass of which rows came
+  int64_t late_ = 0;                                  // since then: rows behind a whole run
 };
 
 }  // namespace millrace

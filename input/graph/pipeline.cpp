@@ -84,8 +84,8 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
       options(std::move(given)),
       events{options.on_bad_row, options.on_print},
       chain(PortType::batches, graph.batch_links),
-      empty_passes(graph.nodes.back().name, !graph.nodes[graph.batch_node].endless.empty(),
-                   graph.batch_input->passes()),
+      empty_passes(graph.nodes.back().name, !graph.nodes[graph.batch_node].endless.empty(), graph.batch_input->passes(),
+                   graph.batch_buffer().window()),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
   for (const auto& stream : graph.source_streams) stream->start(options.executor, &events);
@@ -144,7 +144,7 @@ int64_t Pipeline::Impl::fill_transformed(RowBlock& batch) {
     made.reset({});
     made.rows.configure(graph.buffer_rows(), most);
     if (fill(made.rows) == 0) return 0;
-    empty_passes.took(made.rows.id(made.rows.size() - 1));
+    empty_passes.took(made.rows.id(made.rows.size() - 1), made.rows.size());
     if (const std::exception_ptr failed = chain.apply(made, memory)) raise_copy(failed);
     cursor.enter(made, 0);
     while (const RowSpan span = cursor.next(most)) {

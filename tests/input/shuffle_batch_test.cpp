@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/input/fake_rows.h"
+#include "tests/input/graph_check.h"
 
 namespace millrace {
 namespace {
@@ -184,6 +185,23 @@ TEST(ShuffleBatch, RefusesAStateOfALargerWindow) {
   BatchRun smaller("shuffle_batch", options(4, 5), rows);
   EXPECT_EQ(error_of([&] { smaller.restore(run.save()); }), "the saved state has 10 rows in a window of 9");
   EXPECT_TRUE((throws_exactly<DataError>([&] { smaller.restore(run.save()); })));
+}
+
+// A window holds rows of many passes of small data: that passes go by without a row does not mean that there is none.
+TEST(ShuffleBatch, AFilterBehindItMayLeaveOutWholePasses) {
+  testing_support::MemoryFiles files;
+  for (int x = 0; x < 10; ++x) files.files["a.csv"] += cat(x, '\n');
+  const auto lines = [&](const std::string& value) {
+    return testing_support::GraphCheck(
+               files, cat("- filename_queue: {files: a.csv}\n- csv_reader\n- decode_csv: {fields: {x: {columns: 0}}}\n",
+                          "- shuffle_batch: {batch_size: 2, capacity: 200, min_after_dequeue: 100}\n",
+                          "- filter: {field: x, op: \"==\", value: ", value, "}\n"))
+        .check(20);
+  };
+  const auto rows = lines("3");
+  EXPECT_GE(rows.size(), 39u);
+  EXPECT_THAT(rows, ::testing::Each(::testing::AnyOf("--", "a.csv:4 x=3")));
+  EXPECT_THAT(lines("10"), ElementsAre(HasSubstr("error filter: the data has no row to give")));
 }
 
 TEST(ShuffleBatch, IsKeyedBySeedAndName) {

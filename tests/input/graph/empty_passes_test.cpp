@@ -45,5 +45,15 @@ TEST(EmptyPasses, ARunMayHaveManyPasses) {
   EXPECT_THROW(passes.took(row_of(0, 4)), DataError);
 }
 
+TEST(EmptyPasses, DrawnRowsMayComeLate) {
+  EmptyPasses passes("filter", true, 1, 10);
+  passes.took(row_of(0, 7), 100);
+  for (int rows = 0; rows < 640; rows += 5) passes.took(row_of(0, rows % 100 == 0 ? 8 : 9), 5);
+  passes.gave();
+  passes.took(row_of(0, 9), 5);
+  for (int rows = 0; rows < 640; rows += 5) passes.took(row_of(0, 20), 5);
+  EXPECT_THROW(passes.took(row_of(0, 9 + 2), 5), DataError);
+}
+
 }  // namespace
 }  // namespace millrace
