@@ -25,6 +25,7 @@ class DelayedFiles : public FileSystem {
   std::unique_ptr<File> open(const std::string& path) override {
     return std::make_unique<DelayedFile>(*this, files_.open(path));
   }
+  std::unique_ptr<ByteStream> open_stream(const std::string& path) override { return files_.open_stream(path); }
   Type type(const std::string& path) override { return files_.type(path); }
   std::vector<std::string> match(const std::string& pattern) override { return files_.match(pattern); }
   std::vector<std::string> list(const std::string& folder) override { return files_.list(folder); }
