@@ -98,6 +98,11 @@ class Cache final : public RowBuffer {
     if (!whole_ || lacking_ > 0) begin_filling();
   }
 
+  void set_silent(bool silent) override {
+    RowBuffer::set_silent(silent);
+    input().set_silent(silent || reads_again_);
+  }
+
   // The rows are those of run 0 but for the pass.
   void fetch(const RowId& id, RowBlock& block, int64_t row) override {
     RowId first = id;
@@ -109,11 +114,13 @@ class Cache final : public RowBuffer {
   void save(State& state) const override {
     state.set("run", run_);
     state.set("given", static_cast<uint64_t>(given_ + lacking_ + rows_to_pass_));
+    state.set("told", told_whole_ ? 1 : 0);
   }
   // In run 0 the input stands where the rows go on; what came before is lacking, and is read when it is wanted.
   void restore(const State& state) override {
     run_ = static_cast<uint32_t>(state.value("run"));
     const auto given = static_cast<int64_t>(state.value("given"));
+    told_whole_ = state.value("told") != 0;
     if (run_ > 0) {
       begin_filling();
       rows_to_pass_ = given;
@@ -143,21 +150,31 @@ class Cache final : public RowBuffer {
                         "a run goes on only with the data that it began with");
       }
     }
+    if (!told_whole_) set_reads_again(false);
+  }
+
+  void set_reads_again(bool again) {
+    reads_again_ = again;
+    input().set_silent(silent() || again);
   }
 
   // Puts the input's next row behind the others.
   void take_one() {
-    if (std::exchange(needs_rewind_, false)) RowBuffer::rewind(0);
+    if (std::exchange(needs_rewind_, false)) {
+      set_reads_again(told_whole_ || rows_to_pass_ > 0);
+      RowBuffer::rewind(0);
+    }
     const RowSpan row = input().pull(1);
     if (!row) {
-      whole_ = true;
+      whole_ = told_whole_ = true;
+      set_reads_again(false);
       return;
     }
     varying_bytes_ += row.block->varying_bytes(row.begin);
     if (static_cast<uint64_t>(rows_ + 1) * row_bytes() + varying_bytes_ > memory_) {
-      throw ConfigError(
-          cat(name_, ": more than ", count_of(rows_, "row"), " do not fit into memory: ", memory_, " bytes"), {},
-          "raise it, or leave the op out");
+      throw ConfigError(cat(name_, ": no more than ", count_of(rows_, "row"), rows_ == 1 ? " fits" : " fit",
+                            " into memory: ", memory_, " bytes"),
+                        {}, "raise it, or leave the op out");
     }
     const auto block = static_cast<size_t>(rows_ / block_rows_);
     if (block == blocks_.size()) {
@@ -190,6 +207,8 @@ class Cache final : public RowBuffer {
   uint64_t varying_bytes_ = 0;  // of their values whose size varies
   int64_t lacking_ = 0;         // rows of run 0 before those, given out before a state was saved
   bool whole_ = false;          // all rows of run 0 are kept but for these
+  bool told_whole_ = false;     // all rows of run 0 were taken once, perhaps before a state was saved
+  bool reads_again_ = false;    // the rows taken now were taken before
   bool needs_rewind_ = false;   // before the next row is taken
   uint32_t run_ = 0;
   int64_t given_ = 0;         // in this run, of those kept

@@ -68,8 +68,9 @@ struct OpStatistics {
   double busy_seconds = 0;
   uint64_t rows = 0;   // given out
   uint64_t bytes = 0;  // of text, read or decoded
-  // Ops that hold rows for a while: how many they held on average, and how many they may hold.
-  std::optional<double> mean_held;
+  // Ops that let decoded rows wait: how many wait now, how many did on average, and how many may.
+  uint64_t held = 0;
+  std::optional<double> mean_held = {};
   uint64_t capacity = 0;
 };
 
@@ -238,6 +239,9 @@ class RowStream {
   virtual void set_ahead(int64_t rows, int threads) = 0;
   // Source::passes(), the most of what is read.
   virtual uint32_t passes() const = 0;
+  // Whether the rows that come now came before: they are read again, and what is counted, reported or printed of them
+  // was. They are the same rows all the same.
+  virtual void set_silent(bool silent) = 0;
   virtual void save(State& state) const = 0;
   virtual void restore(const State& state) = 0;
   virtual void add_dropped(std::vector<Dropped>&) const {}
@@ -269,15 +273,18 @@ class RowBuffer : public Op, public RowStream {
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
   uint32_t passes() const override;
+  void set_silent(bool silent) override;
 
  protected:
   const BufferHost& host() const { return host_; }
+  bool silent() const { return silent_; }
   size_t input_count() const { return streams_.size(); }
   RowStream& input(size_t index = 0) const { return *streams_[index]; }
 
  private:
   std::vector<RowStream*> streams_;
   BufferHost host_;
+  bool silent_ = false;
 };
 
 // rows -> batches, serial: groups rows and writes them into memory that the consumer provides.

@@ -55,7 +55,7 @@ class Print final : public RowBuffer {
 
   RowSpan pull(int64_t at_most) override {
     const RowSpan span = input().pull(at_most);
-    for (int64_t i = 0; i < span.count; ++i) {
+    for (int64_t i = 0; i < span.count && !silent(); ++i) {
       const int64_t row = span.begin + i;
       if (seen_++ % every_ != 0 || !host().print) continue;
       host().print(

@@ -25,7 +25,7 @@ class Skip final : public RowBuffer {
       const RowSpan span = input().pull(rows_ - skipped_);
       if (!span) return {};
       skipped_ += span.count;
-      dropped_ += static_cast<uint64_t>(span.count);
+      if (!silent()) dropped_ += static_cast<uint64_t>(span.count);
     }
     return input().pull(at_most);
   }

@@ -161,8 +161,10 @@ DefaultValues read_defaults(const Spec& spec, bool allow_nonfinite, const FieldS
   return out;
 }
 
-// Where the records have one field: that another delimiter would cut them. Commas in numbers may be decimal ones.
+// That the file is no text; where the records have one field, that another delimiter would cut them. Commas in numbers
+// may be decimal ones.
 std::string one_column_hint(const CsvDialect& dialect) {
+  if (std::string hint = encoding_hint(dialect.first_record); !hint.empty()) return hint;
   if (dialect.columns != 1) return {};
   const bool commas =
       dialect.delimiter != ',' && !dialect.header.empty() && dialect.header.front().find(',') != std::string::npos;

@@ -24,6 +24,21 @@ bool stands_for_nothing(std::string_view text) {
 
 }  // namespace
 
+std::string encoding_hint(std::string_view start) {
+  if (start.starts_with("\x1f\x8b")) {
+    return "the file is compressed by gzip: decompress it first, or read standard input: zcat data.csv.gz | trainer .. "
+           "with files: \"-\"";
+  }
+  if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
+    return "the file is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8";
+  }
+  // A CR at the very end is no line end.
+  if (start.find('\n') == start.npos && start.find('\r') < start.size() - 1) {
+    return "the file has line ends of a CR alone: convert them first: tr '\\r' '\\n'";
+  }
+  return {};
+}
+
 std::string delimiter_hint(std::string_view text, const CsvDialect& dialect) {
   for (const char c : {';', '\t', '|'}) {
     if (c != dialect.delimiter && text.find(c) != text.npos) {

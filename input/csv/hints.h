@@ -8,6 +8,10 @@
 
 namespace millrace {
 
+// That a file which begins with `start`, its first record, is no text as it should be: compressed, UTF-16, or with line
+// ends of a CR alone; else empty.
+std::string encoding_hint(std::string_view start);
+
 // "set csv_reader: {delimiter: ";"}" where `text`, all of a record, holds a usual delimiter; else empty.
 std::string delimiter_hint(std::string_view text, const CsvDialect& dialect);
 

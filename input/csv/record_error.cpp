@@ -1,6 +1,7 @@
 #include "millrace/input/csv/record_error.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "millrace/core/text.h"
 #include "millrace/input/csv/hints.h"
@@ -32,6 +33,15 @@ std::string column_name(uint32_t column, const std::string& field, const CsvDial
   std::string out = cat("column ", column);
   if (column < dialect.header.size()) out += cat(' ', quote(dialect.header[column]));
   return cat(out, " (", field, ')');
+}
+
+// What is wrong with the whole file explains what is wrong with a record.
+RecordError with_encoding(RecordError error, const Record& record, const CsvDialect& dialect) {
+  const std::string_view own = record.kind == Record::Kind::scanned ? record.scanned->text() : record.bytes;
+  if (std::string hint = encoding_hint(record.offset == 0 ? own : dialect.first_record); !hint.empty()) {
+    error.hint = std::move(hint);
+  }
+  return error;
 }
 
 // Several numbers in one column, and nothing that says so.
@@ -74,7 +84,7 @@ RecordError syntax_error(const Record& record, const CsvDialect& dialect) {
       }
       break;
   }
-  return out;
+  return with_encoding(std::move(out), record, dialect);
 }
 
 RecordError blank_line_error(const Record& record) {
@@ -90,7 +100,7 @@ RecordError field_count_error(const Record& record, const CsvDialect& dialect) {
   out.line = record.line;
   out.message = cat("expected ", count_of(dialect.columns, "field"), ", got ", record.size());
   out.hint = cat(dialect.header.empty() ? "the first record" : "the header", " has ", dialect.columns);
-  return out;
+  return with_encoding(std::move(out), record, dialect);
 }
 
 RecordError value_error(const Record& record, const BadValue& bad, const RowConverter& converter,
@@ -127,7 +137,7 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       out.hint = "set decode_csv: {allow_nonfinite: true}";
       break;
   }
-  return out;
+  return with_encoding(std::move(out), record, dialect);
 }
 
 }  // namespace millrace

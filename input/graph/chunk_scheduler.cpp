@@ -75,6 +75,8 @@ void ChunkScheduler::wake() noexcept {
 ReadyChunk ChunkScheduler::next() {
   std::unique_lock lock(mutex_);
   release_current();
+  ++calls_;
+  held_at_calls_ += static_cast<uint64_t>(waiting_rows_);
   Slot* slot = executor_ == nullptr ? next_inline(lock) : next_planned(lock);
   if (slot == nullptr) return {};
   return {&slot->chunk, slot->begin, slot->line};
@@ -407,6 +409,12 @@ ChunkScheduler::Held ChunkScheduler::held() const {
   Held held = {slots_.size(), 0};
   for (const auto& slot : slots_) held.bytes += slot->memory.total();
   return held;
+}
+
+RowsHeld ChunkScheduler::rows_held() const {
+  const std::lock_guard lock(mutex_);
+  const double mean = calls_ == 0 ? 0 : static_cast<double>(held_at_calls_) / static_cast<double>(calls_);
+  return {static_cast<uint64_t>(waiting_rows_), mean};
 }
 
 std::vector<TaskMemory::Work> ChunkScheduler::work() const {

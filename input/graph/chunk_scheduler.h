@@ -33,6 +33,13 @@ struct ReadyChunk {
   explicit operator bool() const { return chunk != nullptr; }
 };
 
+// Decoded rows that wait to be handed on, each chunk with one more at least: now, and on average over the calls of
+// next().
+struct RowsHeld {
+  uint64_t now = 0;
+  double mean = 0;
+};
+
 class ChunkScheduler : private Task {
  public:
   // `text`: they are units of text, whose chunks must join. Both outlive this.
@@ -68,6 +75,7 @@ class ChunkScheduler : private Task {
     size_t bytes = 0;
   };
   Held held() const;
+  RowsHeld rows_held() const;
   // Per link of the chain, what was done so far.
   std::vector<TaskMemory::Work> work() const;
   uint64_t waited_nanoseconds() const { return waited_nanoseconds_; }
@@ -149,6 +157,7 @@ class ChunkScheduler : private Task {
   // Used by the consumer only.
   TaskMemory consumer_memory_;
   uint64_t waited_nanoseconds_ = 0;
+  uint64_t calls_ = 0, held_at_calls_ = 0;  // rows that waited, added up over the calls of next()
   uint64_t second_tries_ = 0;
 
   std::unique_ptr<Completion> first_done_;

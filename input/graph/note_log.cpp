@@ -7,6 +7,7 @@
 namespace millrace {
 
 void NoteLog::pass(const Note& note, const Place& place, const std::vector<ChainLink>& links) {
+  if (silent_) return;
   if (note.kind == Note::Kind::print) {
     if (events_ != nullptr && events_->on_print) events_->on_print(note.text);
     return;
@@ -24,6 +25,7 @@ void NoteLog::pass(const Note& note, const Place& place, const std::vector<Chain
 }
 
 void NoteLog::drop(std::string_view cause, uint64_t rows) {
+  if (silent_) return;
   changed_ = true;
   now_.dropped[cause_index(cause)] += rows;
 }

@@ -28,6 +28,8 @@ class NoteLog {
   void pass(const Note& note, const Place& place, const std::vector<ChainLink>& links);
   // `rows` rows were left out because of `cause`.
   void drop(std::string_view cause, uint64_t rows);
+  // Whether the notes that are passed now took effect before: rows are read again. Then only errors do.
+  void set_silent(bool silent) { silent_ = silent; }
   // The row before the notes to come was handed out.
   void mark();
 
@@ -51,6 +53,7 @@ class NoteLog {
   std::vector<std::string> causes_;
   Tally now_, marked_;
   bool changed_ = false;  // since mark()
+  bool silent_ = false;
 };
 
 // Adds `rows` to the entry of `cause`.

@@ -50,6 +50,7 @@ struct Pipeline::Impl {
   void cancel() noexcept;
 
   uint64_t waited() const;
+  std::string_view place_to_wait(const SourceStream& stream) const;
   void save(State& state) const;
   void restore(const State& state);
 
@@ -186,6 +187,15 @@ uint64_t Pipeline::Impl::waited() const {
   return nanoseconds;
 }
 
+// The op that lets the stream's rows wait: its last queue, else the batch.
+std::string_view Pipeline::Impl::place_to_wait(const SourceStream& stream) const {
+  std::string_view name = graph.nodes[graph.batch_node].name;
+  for (const ChainLink& link : stream.chain().links()) {
+    if (link.transform->ahead().rows > 0) name = link.name;
+  }
+  return name;
+}
+
 template <class Body>
 void Pipeline::Impl::for_each_state(const Body& body) const {
   for (const GraphNode& node : graph.nodes) {
@@ -275,7 +285,8 @@ InputStatistics Pipeline::statistics() const {
   const auto add = [&](const TransformChain& chain, const std::vector<TaskMemory::Work>& work) {
     for (size_t i = 0; i < work.size(); ++i) {
       const auto busy = static_cast<double>(work[i].nanoseconds) * kNanosecond;
-      out.ops.push_back({chain.links()[i].name, busy, work[i].rows, work[i].bytes, {}, 0});
+      out.ops.push_back(
+          {.name = chain.links()[i].name, .busy_seconds = busy, .rows = work[i].rows, .bytes = work[i].bytes});
     }
   };
   for (const auto& stream : graph.source_streams) {
@@ -294,6 +305,15 @@ InputStatistics Pipeline::statistics() const {
     node.op->add_statistics(op);
   }
   add(impl_->chain, impl_->memory.done);
+  for (const auto& stream : graph.source_streams) {
+    const RowsHeld held = stream->held();
+    OpStatistics& op = *std::find_if(out.ops.begin(), out.ops.end(), [&](const OpStatistics& one) {
+      return one.name == impl_->place_to_wait(*stream);
+    });
+    op.held += held.now;
+    op.mean_held = op.mean_held.value_or(0) + held.mean;
+    op.capacity += static_cast<uint64_t>(stream->ahead_rows());
+  }
   out.next_seconds = static_cast<double>(impl_->next_nanoseconds) * kNanosecond;
   out.wait_seconds = static_cast<double>(impl_->waited()) * kNanosecond;
   return out;

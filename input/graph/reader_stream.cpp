@@ -222,6 +222,16 @@ uint64_t ReaderStream::waited_nanoseconds() const {
   return sum;
 }
 
+RowsHeld ReaderStream::held() const {
+  RowsHeld sum;
+  for (const auto& reader : readers_) {
+    const RowsHeld held = reader->scheduler.rows_held();
+    sum.now += held.now;
+    sum.mean += held.mean;
+  }
+  return sum;
+}
+
 uint64_t ReaderStream::second_tries() const {
   uint64_t sum = 0;
   for (const auto& reader : readers_) sum += reader->scheduler.second_tries();

@@ -21,6 +21,11 @@ void RowBuffer::fetch(const RowId& id, RowBlock& block, int64_t row) {
   throw DataError(cat("the saved state holds a row of source ", id.source, ", which this input does not have"));
 }
 
+void RowBuffer::set_silent(bool silent) {
+  silent_ = silent;
+  for (RowStream* stream : streams_) stream->set_silent(silent);
+}
+
 uint32_t RowBuffer::passes() const {
   uint32_t most = 1;
   for (const RowStream* stream : streams_) most = std::max(most, stream->passes());

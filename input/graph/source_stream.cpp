@@ -72,6 +72,17 @@ void SourceStream::settle() {
   log_.mark();
 }
 
+void SourceStream::set_silent(bool silent) {
+  log_.set_silent(silent);
+  if (silent == silent_) return;
+  if (silent) {
+    silent_from_ = bytes_;
+  } else {
+    silent_bytes_ += bytes_ - silent_from_;
+  }
+  silent_ = silent;
+}
+
 void SourceStream::rewind(uint32_t run) {
   restart();
   source_.rewind(run);
@@ -100,7 +111,7 @@ void SourceStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
 
 void SourceStream::save(State& state) const {
   state.set("run", run_);
-  state.set("bytes", settled_bytes_);
+  state.set("bytes", told_bytes(settled_bytes_));
   state.set("ended", ended_ ? 1 : 0);
   if (positioned_) save_position(state);
   log_.save(state);
@@ -111,6 +122,7 @@ void SourceStream::restore(const State& state) {
   source_.check(state.scope("source"));
   rewind(static_cast<uint32_t>(state.value("run")));
   bytes_ = settled_bytes_ = state.value("bytes");
+  silent_bytes_ = 0;
   ended_ = state.value("ended") != 0;
   log_.restore(state, chain_.links());
   if (!state.has("position")) return;

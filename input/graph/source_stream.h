@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "millrace/core/executor.h"
+#include "millrace/input/graph/chunk_scheduler.h"
 #include "millrace/input/graph/note_log.h"
 #include "millrace/input/graph/transform_chain.h"
 #include "millrace/input/op.h"
@@ -33,6 +34,7 @@ class SourceStream : public RowStream {
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
   uint32_t passes() const override { return source_.passes(); }
+  void set_silent(bool silent) override;
   // The position behind the last row that was pulled, whatever the chunks and threads.
   void save(State& state) const override;
   void restore(const State& state) override;
@@ -45,11 +47,14 @@ class SourceStream : public RowStream {
   const TransformChain& chain() const { return chain_; }
   uint64_t bad_rows() const { return log_.bad_rows(); }
   // Text of which every row was pulled or left out.
-  uint64_t bytes() const { return bytes_; }
+  uint64_t bytes() const { return told_bytes(bytes_); }
   // Per link of the chain, what was done so far.
   virtual std::vector<TaskMemory::Work> work() const = 0;
   virtual uint64_t waited_nanoseconds() const = 0;
   virtual uint64_t second_tries() const = 0;
+  // Decoded rows that wait to be pulled: now, on average, and how many may.
+  virtual RowsHeld held() const = 0;
+  int64_t ahead_rows() const { return ahead_rows_; }
   // Upper bound of the bytes held with an executor of `threads` threads.
   virtual uint64_t memory_bound(int threads) const = 0;
 
@@ -87,6 +92,11 @@ class SourceStream : public RowStream {
   uint64_t bytes_ = 0;
 
  private:
+  // What of so many bytes was not read again in silence.
+  uint64_t told_bytes(uint64_t bytes) const { return (silent_ ? silent_from_ : bytes) - silent_bytes_; }
+
+  bool silent_ = false;
+  uint64_t silent_from_ = 0, silent_bytes_ = 0;  // bytes_ when the silence began; those read in earlier ones
   uint32_t run_ = 0;
   bool positioned_ = false;  // a row of the run was handed out
   uint64_t settled_bytes_ = 0;

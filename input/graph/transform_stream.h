@@ -29,6 +29,10 @@ class TransformStream : public RowStream {
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
   // The input's state is saved by whoever owns the input, and restored before this one's.
+  void set_silent(bool silent) override {
+    log_.set_silent(silent);
+    input_.set_silent(silent);
+  }
   uint32_t passes() const override { return input_.passes(); }
   void save(State& state) const override;
   void restore(const State& state) override;

@@ -56,6 +56,53 @@ TEST_F(CacheTest, GoesOnFromAStateAnywhere) {
   graph("- cache\n- skip: {rows: 2}\n- repeat: {epochs: 3}\n").check();
 }
 
+// What a run tells: bad rows, lines of print, and what was left out.
+struct Told {
+  Lines lines;
+  uint64_t bad_rows = 0, dropped = 0;
+  bool operator==(const Told&) const = default;
+};
+
+// Behind the `saved`-th batch it goes on from a saved state.
+Told told(const GraphCheck& check, int saved) {
+  Told out;
+  PipelineOptions options;
+  options.on_bad_row = [&](const BadRow& row) { out.lines.push_back("bad " + row.place.text()); };
+  options.on_print = [&](std::string_view text) { out.lines.emplace_back(text); };
+  auto pipeline = std::make_unique<Pipeline>(check.graph(), options);
+  RowBlock slot = pipeline->make_slot();
+  for (int batch = 0; pipeline->next(slot) > 0; ++batch) {
+    if (batch != saved) continue;
+    const State state = pipeline->save();
+    pipeline = std::make_unique<Pipeline>(check.graph(), options);
+    pipeline->restore(state);
+  }
+  out.bad_rows = pipeline->summary().bad_rows;
+  for (const Dropped& one : pipeline->summary().dropped) out.dropped += one.rows;
+  return out;
+}
+
+TEST_F(CacheTest, ReadsAgainInSilence) {
+  files_.files["t.csv"] = "1\nx\n2\n3\n4\ny\n";
+  const auto graph_of = [&](const std::string& behind) {
+    return GraphCheck(files_,
+                      cat("- filename_queue: {files: t.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {x: "
+                          "{columns: 0}}, on_bad_row: skip, max_bad_rows: 9}\n- filter: {field: x, op: '!=', "
+                          "value: 3}\n- skip: {rows: 1}\n- print\n- cache\n",
+                          behind, "- repeat: {epochs: 3}\n- batch: {batch_size: 1}\n"));
+  };
+  const Told whole = told(graph_of(""), -1);
+  EXPECT_EQ(whole.lines.size(), 4u) << "once";
+  EXPECT_EQ(whole.bad_rows, 2u);
+  EXPECT_EQ(whole.dropped, 2u);
+  const Told cut_short = told(graph_of("- take: {rows: 1}\n"), -1);
+  EXPECT_EQ(cut_short.bad_rows, 3u) << "in every run, for it is read anew";
+  for (int batch = 0; batch < 6; ++batch) {
+    EXPECT_EQ(told(graph_of(""), batch), whole) << batch;
+    EXPECT_EQ(told(graph_of("- take: {rows: 1}\n"), batch), cut_short) << batch;
+  }
+}
+
 TEST_F(CacheTest, PassesAreCountedOn) {
   Pipeline pipeline(graph("- cache\n- repeat: {epochs: 3}\n", "2", "batch: {batch_size: 14}").graph(), {});
   RowBlock slot = pipeline.make_slot();
@@ -94,7 +141,7 @@ TEST_F(CacheTest, MoreRowsThanFitAreAnError) {
   const Lines lines = graph("- cache: {memory: 1KiB}\n").run();
   ASSERT_FALSE(lines.empty());
   EXPECT_EQ(lines.back(),
-            "error cache: more than 9 rows do not fit into memory: 1024 bytes; raise it, or leave the op out");
+            "error cache: no more than 9 rows fit into memory: 1024 bytes; raise it, or leave the op out");
 }
 
 TEST_F(CacheTest, TextsCountAsWhatTheyTake) {
@@ -105,7 +152,7 @@ TEST_F(CacheTest, TextsCountAsWhatTheyTake) {
   const Lines lines = check.run();
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines.back(),
-            "error cache: more than 1 row do not fit into memory: 3072 bytes; raise it, or leave the op out");
+            "error cache: no more than 1 row fits into memory: 3072 bytes; raise it, or leave the op out");
 }
 
 TEST_F(CacheTest, SizesMayBeWrittenInManyWays) {

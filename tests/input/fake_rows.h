@@ -37,6 +37,7 @@ class FakeRows : public RowStream {
     make(static_cast<int64_t>(id.offset), block, row);
   }
   void set_ahead(int64_t, int) override {}
+  void set_silent(bool) override {}
   uint32_t passes() const override { return 3; }
   void save(State& state) const override { state.set("at", static_cast<uint64_t>(at_)); }
   void restore(const State& state) override { at_ = static_cast<int64_t>(state.value("at")); }

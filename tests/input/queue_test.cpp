@@ -44,6 +44,29 @@ TEST_F(QueueTest, LetsSoManyMoreRowsWait) {
       << "batches of 3 rows";
 }
 
+// How full it was, and of what.
+TEST_F(QueueTest, SaysHowManyRowsWaited) {
+  const auto statistics = [&](const GraphCheck& check, const std::string& name) {
+    Executor executor(2);
+    Pipeline pipeline(check.graph(), {.executor = &executor});
+    RowBlock slot = pipeline.make_slot();
+    while (pipeline.next(slot) > 0) {
+    }
+    for (const OpStatistics& op : pipeline.statistics().ops) {
+      if (op.name == name) return op;
+    }
+    return OpStatistics();
+  };
+  const OpStatistics queue = statistics(graph("- queue: {capacity: 10}\n"), "queue");
+  EXPECT_EQ(queue.capacity, 13u) << "those of the batch, too";
+  EXPECT_EQ(queue.held, 0u) << "at the end";
+  ASSERT_TRUE(queue.mean_held);
+  EXPECT_GE(*queue.mean_held, 0);
+  const OpStatistics batch = statistics(graph(""), "batch");
+  EXPECT_EQ(batch.capacity, 3u);
+  EXPECT_TRUE(batch.mean_held);
+}
+
 TEST_F(QueueTest, ItsSizeIsNoPartOfAState) {
   const GraphCheck small = graph("- queue: {capacity: 1}\n"), large = graph("- queue: {capacity: 50, threads: 4}\n");
   Pipeline from(small.graph(), {}), to(large.graph(), {});

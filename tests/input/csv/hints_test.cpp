@@ -44,5 +44,16 @@ TEST(Hints, NameAMarkOfMissingValues) {
   EXPECT_EQ(number_hint("Nada", "1,Nada\n", dialect(2)), "");
 }
 
+TEST(Hints, FilesThatAreNoTextAsItShouldBe) {
+  EXPECT_TRUE(encoding_hint("\x1f\x8b\x08").starts_with("the file is compressed by gzip"));
+  EXPECT_TRUE(encoding_hint("\xff\xfe"
+                            "1")
+                  .starts_with("the file is UTF-16"));
+  EXPECT_TRUE(encoding_hint("\xfe\xff").starts_with("the file is UTF-16"));
+  EXPECT_TRUE(encoding_hint("1,2\r3,4\r").starts_with("the file has line ends of a CR alone"));
+  for (const char* text : {"", "1,2\n", "1,2\r\n", "1,2\r", "1\r,2\n", "\x1f", "1,2"})
+    EXPECT_EQ(encoding_hint(text), "") << text;
+}
+
 }  // namespace
 }  // namespace millrace

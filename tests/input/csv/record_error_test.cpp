@@ -116,6 +116,15 @@ TEST(RecordError, Hints) {
             "0:1 column 0 (x): expected float32, got \"1;2;3\"; set csv_reader: {delimiter: \";\"}");
 }
 
+TEST(RecordError, AFileThatIsNoTextExplainsMore) {
+  EXPECT_NE(error_of("\x1f\x8b\x08,\"\n").find("; the file is compressed by gzip"), std::string::npos);
+  EXPECT_NE(error_of("1,2,3\r4,5,6\r").find("; the file has line ends of a CR alone"), std::string::npos);
+  EXPECT_NE(error_of("1,2,3\nx,2,3\n", {.first_record = "\xff\xfe"
+                                                        "1"})
+                .find("; the file is UTF-16"),
+            std::string::npos);
+}
+
 TEST(RecordError, CarriesTheFieldAndItsText) {
   CsvDialect dialect;
   dialect.columns = 1;

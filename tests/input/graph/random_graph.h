@@ -27,7 +27,6 @@ class RandomGraph {
   MemoryFiles& files() { return files_; }
   reference::Batches& batches() { return *batches_; }
   // Whether rows are read anew, and so counted anew, after a restore.
-  bool caches() const { return caches_; }
   // The most rows that ops hold between two batches.
   uint64_t held_rows() const { return held_rows_; }
 
@@ -121,11 +120,9 @@ class RandomGraph {
     options.name = add("filename_queue", text);
     add("csv_reader", csv.reader_options());
     std::string decode = csv.decode_options();
-    // How often bad rows are counted behind a restored cache is not defined.
     if (csv.skips_bad_rows() && may_fail_ && draws_.one_in(3)) {
       options.max_bad_rows = draws_.below(4);
       decode += cat("max_bad_rows: ", *options.max_bad_rows, ", ");
-      limits_bad_rows_ = true;
     }
     Made out;
     out.name = add("decode_csv", decode);
@@ -223,10 +220,9 @@ class RandomGraph {
   }
 
   void add_cache(Made& rows) {
-    if (rows.endless || limits_bad_rows_) return;
+    if (rows.endless) return;
     rows.name = add("cache", "");
     rows.rows = std::make_shared<reference::Cache>(rows.rows);
-    caches_ = true;
     if (draws_.one_in(2)) add_repeat(rows);
   }
 
@@ -320,7 +316,6 @@ class RandomGraph {
   std::map<std::string, uint64_t> unnamed_;  // by kind
   uint64_t folders_ = 0;
   uint64_t held_rows_ = 0;
-  bool caches_ = false, limits_bad_rows_ = false;
   std::unique_ptr<reference::Batches> batches_;
 };
 

@@ -21,6 +21,7 @@ class Told : public SourceStream {
   std::vector<TaskMemory::Work> work() const override { return {}; }
   uint64_t waited_nanoseconds() const override { return 0; }
   uint64_t second_tries() const override { return 0; }
+  RowsHeld held() const override { return {}; }
   uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }
 
   // What each further call gives: a row of this pass; none: the end.
