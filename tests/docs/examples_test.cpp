@@ -1,0 +1,122 @@
+// The examples of the pages in docs/: their commands print what the pages say, every op has one, and every link leads
+// somewhere.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <regex>
+
+#include "millrace/trainer/catalog.h"
+#include "tests/docs/page.h"
+#include "tests/support/run_command.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+using testing::Block;
+using testing::Page;
+using testing::read_page;
+using testing::Section;
+
+const std::vector<std::string> kPages = {"config.md", "design.md", "extending.md", "input_graph.md", "migrating.md"};
+
+Page page(const std::string& name) { return read_page(test::source_dir() + "/docs/" + name); }
+
+// What no run repeats: how long it took.
+std::string without_times(const std::string& text) {
+  static const std::regex times("((?:^|\n)(?:end of data|batches): [^\n]*) in [0-9.]+ s(?: \\([^\n]*\\))?");
+  return std::regex_replace(text, times, "$1");
+}
+
+// What a terminal shows of the commands of a console block, without the lines that are there now.
+std::string run_console(const Block& block, const std::string& folder) {
+  std::string out;
+  for (const std::string& line : block.lines) {
+    if (!line.starts_with("$ ")) continue;
+    const std::string command = "{ " + line.substr(2) + "; } 2>&1";
+    const auto result = testing::run_command({"/bin/bash", "-c", command}, {.folder = folder});
+    out += line + '\n' + without_times(result.out);
+    EXPECT_EQ(result.exit_code, 0) << line << "; a command that fails ends with ; echo \"exit code $?\"";
+  }
+  return out;
+}
+
+// Of the pages with examples that are run: one test for each section that has any.
+std::vector<Section> sections_with_examples() {
+  std::vector<Section> out;
+  for (Section& section : page("input_graph.md").sections) {
+    const auto is_console = [](const Block& block) { return block.kind == "console"; };
+    if (std::any_of(section.blocks.begin(), section.blocks.end(), is_console)) out.push_back(std::move(section));
+  }
+  return out;
+}
+
+class DocumentedExamples : public ::testing::TestWithParam<Section> {
+ protected:
+  static void SetUpTestSuite() {
+    const char* path = std::getenv("PATH");
+    const std::string before = path == nullptr ? "/usr/bin:/bin" : path;
+    const std::string programs = test::binary_dir() + ':';
+    ::setenv("PATH", (programs + before).c_str(), 1);
+  }
+};
+
+TEST_P(DocumentedExamples, PrintWhatThePageSays) {
+  const TempFolder folder;
+  for (const Block& block : GetParam().blocks) {
+    if (!block.file.empty()) folder.write(block.file, block.text());
+    if (block.kind == "console") {
+      EXPECT_EQ(run_console(block, folder.path()), block.text());
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(InputGraph, DocumentedExamples, ::testing::ValuesIn(sections_with_examples()),
+                         [](const auto& tested) {
+                           std::string name = tested.param.anchor;
+                           std::replace_if(
+                               name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
+
+// In an example that is run: each op as an item of a list `input`.
+TEST(DocsTest, EveryOpHasAnExample) {
+  std::string graphs;
+  for (const Section& section : sections_with_examples()) {
+    for (const Block& block : section.blocks) {
+      if (block.kind == "yaml" && !block.file.empty()) graphs += block.text();
+    }
+  }
+  const Catalog catalog = Catalog::builtin();
+  for (const auto& [op, entry] : catalog.ops.entries()) {
+    EXPECT_TRUE(std::regex_search(graphs, std::regex("\n  - " + op + "(:|\n)"))) << op << " is in no example";
+  }
+}
+
+TEST(DocsTest, ShowsTheProgramThatReadsBatches) {
+  const std::string source = TempFolder::read(test::source_dir() + "/examples/read_input.cpp");
+  ASSERT_FALSE(source.empty());
+  EXPECT_NE(page("input_graph.md").text.find("```cpp\n" + source + "```"), std::string::npos);
+}
+
+TEST(DocsTest, EveryLinkLeadsSomewhere) {
+  static const std::regex link("\\]\\(([^)#:]*)(#[^)]*)?\\)");
+  for (const std::string& name : kPages) {
+    const std::string text = page(name).prose;
+    for (std::sregex_iterator at(text.begin(), text.end(), link), end; at != end; ++at) {
+      const std::string file = (*at)[1].str(), anchor = (*at)[2].str();
+      const std::string path = test::source_dir() + "/docs/" + (file.empty() ? name : file);
+      ASSERT_TRUE(std::filesystem::exists(path)) << name << ": " << at->str();
+      if (anchor.empty()) continue;
+      const std::vector<Section> sections = read_page(path).sections;
+      EXPECT_TRUE(std::any_of(sections.begin(), sections.end(),
+                              [&](const Section& section) { return '#' + section.anchor == anchor; }))
+          << name << ": " << at->str();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
