@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -16,8 +17,10 @@ class TempFolder {
  public:
   TempFolder() {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::path(::testing::TempDir()) / ("millrace_" + std::string(test->test_suite_name()) + "_" +
-                                                           test->name() + "_" + std::to_string(::getpid()));
+    std::string name =
+        "millrace_" + std::string(test->test_suite_name()) + "_" + test->name() + "_" + std::to_string(::getpid());
+    std::replace(name.begin(), name.end(), '/', '_');  // of a test with parameters
+    path_ = std::filesystem::path(::testing::TempDir()) / name;
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
