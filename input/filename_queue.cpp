@@ -5,6 +5,7 @@
 // anywhere.
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/graph/file_check.h"
 
 namespace millrace {
 
@@ -103,6 +105,7 @@ class FilenameQueue final : public NameSource {
     seed_ = args.seed;
     random_stream_ = fnv1a64(args.name);
     source_ = args.source_index;
+    files_ = args.files;
     as_missing([&] {
       for (const std::string& pattern : options_.files) match(pattern, *args.files);
     });
@@ -155,35 +158,40 @@ class FilenameQueue final : public NameSource {
                         options_.files_place, "write it to a file first");
     }
     std::string paths;
-    std::vector<uint64_t> sizes;
-    for (const auto& entry : entries_) {
-      paths += entry->path;
+    std::vector<uint64_t> sizes, firsts, lasts;
+    const std::vector<FileDigest>& digests = all_digests();
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      paths += entries_[i]->path;
       paths += '\0';
-      sizes.push_back(entry->size);
+      sizes.push_back(entries_[i]->size);
+      firsts.push_back(digests[i].first);
+      lasts.push_back(digests[i].last);
     }
     state.set_text("files", std::move(paths));
     state.set("sizes", std::move(sizes));
+    state.set("first_blocks", std::move(firsts));
+    state.set("last_blocks", std::move(lasts));
   }
 
   void check(const State& state) const override {
-    const std::vector<uint64_t>& sizes = state.values("sizes");
-    if (sizes.size() != entries_.size()) {
-      throw DataError(cat("the saved state is of ", count_of(static_cast<int64_t>(sizes.size()), "file"),
-                          ", now there ", entries_.size() == 1 ? "is " : "are ", entries_.size()));
-    }
-    std::string_view paths = state.text("files");
+    check_paths(split_paths(state.text("files")));
+    const std::vector<uint64_t>& sizes = numbers(state, "sizes");
+    const std::vector<uint64_t>& firsts = numbers(state, "first_blocks");
+    const std::vector<uint64_t>& lasts = numbers(state, "last_blocks");
+    const auto expect_same = [](const FileEntry& entry, bool same, const auto&... what) {
+      if (same) return;
+      throw DataError(cat("the file has changed since the state was saved: ", what...), {entry.path},
+                      "a run goes on only with the data that it began with");
+    };
     for (size_t i = 0; i < entries_.size(); ++i) {
-      const size_t end = paths.find('\0');
-      const std::string_view path = paths.substr(0, end);
-      paths.remove_prefix(end == paths.npos ? paths.size() : end + 1);
-      if (path != entries_[i]->path) {
-        throw DataError(cat("the saved state has the file ", path, " where there is ", entries_[i]->path, " now"));
-      }
-      if (sizes[i] != entries_[i]->size) {
-        throw DataError(cat("the file has changed since the state was saved: expected ", sizes[i], " bytes, got ",
-                            entries_[i]->size),
-                        {entries_[i]->path});
-      }
+      const uint64_t now = entries_[i]->size;
+      expect_same(*entries_[i], sizes[i] == now, "expected ", sizes[i], " bytes, got ", now);
+    }
+    const std::vector<FileDigest>& digests = all_digests();
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const uint64_t bytes = std::min(entries_[i]->size, FileDigest::kBlockBytes);
+      expect_same(*entries_[i], firsts[i] == digests[i].first, "its first ", bytes, " bytes differ");
+      expect_same(*entries_[i], lasts[i] == digests[i].last, "its last ", bytes, " bytes differ");
     }
   }
 
@@ -236,6 +244,52 @@ class FilenameQueue final : public NameSource {
     entry.size = StreamFile::kUnknownSize;
     stream_ = path;
   }
+
+  // Made when they are first asked for, and then kept: whoever saves often reads no file again.
+  const std::vector<FileDigest>& all_digests() const {
+    const std::lock_guard lock(digests_mutex_);
+    while (digests_.size() < entries_.size()) digests_.push_back(digest_of(*entries_[digests_.size()], *files_));
+    return digests_;
+  }
+
+  static std::vector<std::string_view> split_paths(std::string_view text) {
+    std::vector<std::string_view> paths;
+    while (!text.empty()) {
+      const size_t end = std::min(text.find('\0'), text.size());
+      paths.push_back(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return paths;
+  }
+
+  // Throws DataError for the first of the `saved` files that is not in its place, and names it.
+  void check_paths(const std::vector<std::string_view>& saved) const {
+    const auto here = [&](std::string_view path) {
+      return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry->path == path; });
+    };
+    for (size_t i = 0; i < std::max(saved.size(), entries_.size()); ++i) {
+      const std::string_view then = i < saved.size() ? saved[i] : std::string_view();
+      const std::string_view now = i < entries_.size() ? entries_[i]->path : std::string_view();
+      if (then == now) continue;
+      if (!then.empty() && !here(then)) {
+        throw DataError("the file was there when the state was saved, and is not now", {std::string(then)});
+      }
+      if (!now.empty() && std::find(saved.begin(), saved.end(), now) == saved.end()) {
+        throw DataError("the file is there now, and was not when the state was saved", {std::string(now)});
+      }
+      throw DataError(cat("the saved state has ", then.empty() ? "no file" : "the file ", then, " where there is ",
+                          now.empty() ? "none" : now, " now"));
+    }
+  }
+
+  // One for each file.
+  const std::vector<uint64_t>& numbers(const State& state, std::string_view key) const {
+    const std::vector<uint64_t>& values = state.values(key);
+    if (values.size() == entries_.size()) return values;
+    throw DataError(cat("the saved state has ", count_of(static_cast<int64_t>(entries_.size()), "file"), " and ",
+                        values.size(), " ", key));
+  }
+
   static std::string described(const std::string& path) {
     return path == "-" ? "standard input" : cat("the pipe ", path);
   }
@@ -274,6 +328,11 @@ class FilenameQueue final : public NameSource {
   uint32_t source_ = 0;
   std::string stream_;                                     // the path of data that come once; empty: there are none
   std::vector<std::shared_ptr<const FileEntry>> entries_;  // as matched
+
+  FileSystem* files_ = nullptr;
+
+  mutable std::mutex digests_mutex_;
+  mutable std::vector<FileDigest> digests_;  // of the first entries; guarded by digests_mutex_ until all are there
 
   uint64_t pass_ = 0, end_pass_ = 0;
   size_t ordinal_ = 0;                // files of this pass that were given out

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "millrace/input/csv/open_files.h"
+#include "millrace/input/graph/file_check.h"
 
 namespace millrace {
 

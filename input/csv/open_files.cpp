@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "millrace/core/errors.h"
-#include "millrace/core/text.h"
+#include "millrace/input/graph/file_check.h"
 
 namespace millrace {
 
@@ -26,11 +25,6 @@ std::shared_ptr<const File> OpenFiles::find(uint32_t index) {
   if (found == open_.end()) return nullptr;
   open_.splice(open_.begin(), open_, found);
   return found->second;
-}
-
-void throw_shrunk(const FileEntry& entry, uint64_t size) {
-  throw IoError(cat("the file is shorter than when the run began: expected ", entry.size, " bytes, got ", size),
-                {.file = entry.path}, "do not write to input files while they are read");
 }
 
 }  // namespace millrace

@@ -34,7 +34,4 @@ class OpenFiles {
   std::list<Open> open_;  // guarded by mutex_; the last used first
 };
 
-// The error of a file that has fewer bytes than when it was matched.
-[[noreturn]] void throw_shrunk(const FileEntry& entry, uint64_t size);
-
 }  // namespace millrace

@@ -165,14 +165,105 @@ TEST_F(FilenameQueueTest, FindsTheSameFilesAgain) {
   State state;
   make(five())->save(state);
   make(five())->check(state);
-  files_.files["d/c"] = "longer";
-  EXPECT_EQ(error_of([&] { make(five())->check(state); }),
-            "d/c: the file has changed since the state was saved: expected 3 bytes, got 6");
+  EXPECT_EQ(error_of([&] {
+              make(Spec::map().set("files", list_of({"d/b", "d/a", "d/c", "d/d", "d/e"})))->check(state);
+            }),
+            "the saved state has the file d/a where there is d/b now");
+}
+
+// What check() says of the files as they are now, against the state of five files of `bytes` bytes.
+class ChangedFileTest : public FilenameQueueTest {
+ protected:
+  void save(size_t bytes) {
+    for (auto& [path, text] : files_.files) {
+      text.clear();
+      for (size_t i = 0; i < bytes; ++i) text += static_cast<char>('a' + i % 26);
+    }
+    make(five())->save(state_);
+    make(five())->check(state_);
+  }
+  std::string check() {
+    EXPECT_TRUE((throws_exactly<DataError>([&] { make(five())->check(state_); })));
+    return error_of([&] { make(five())->check(state_); });
+  }
+  std::string& text() { return files_.files["d/c"]; }
+
+  State state_;
+  const std::string changed_ = "d/c: the file has changed since the state was saved: ";
+  const std::string hint_ = "; a run goes on only with the data that it began with";
+};
+
+TEST_F(ChangedFileTest, IsNamedWithWhatDiffers) {
+  save(10000);
+  text()[4095] ^= 1;
+  EXPECT_EQ(check(), changed_ + "its first 4096 bytes differ" + hint_);
+  text()[4095] ^= 1;
+  make(five())->check(state_);
+  text()[10000 - 4096] ^= 1;
+  EXPECT_EQ(check(), changed_ + "its last 4096 bytes differ" + hint_);
+  text().pop_back();
+  EXPECT_EQ(check(), changed_ + "expected 10000 bytes, got 9999" + hint_) << "the size comes first";
+  text() += "xx";
+  EXPECT_EQ(check(), changed_ + "expected 10000 bytes, got 10001" + hint_);
+}
+
+TEST_F(ChangedFileTest, MayBeSmall) {
+  save(12);
+  text()[11] ^= 1;
+  EXPECT_EQ(check(), changed_ + "its first 12 bytes differ" + hint_);
+  text().clear();
+  EXPECT_EQ(check(), changed_ + "expected 12 bytes, got 0" + hint_);
+}
+
+// Documented: nobody reads it all.
+TEST_F(ChangedFileTest, MayChangeInTheMiddleUnnoticed) {
+  save(10000);
+  text()[5000] ^= 1;
+  make(five())->check(state_);
+}
+
+TEST_F(ChangedFileTest, IsNamedWhenItIsMissingOrNew) {
+  save(3);
+  files_.files["d/x"] = "new";
+  EXPECT_EQ(check(), "d/x: the file is there now, and was not when the state was saved");
   files_.files.erase("d/c");
-  EXPECT_EQ(error_of([&] { make(five())->check(state); }), "the saved state is of 5 files, now there are 4");
-  files_.files["d/x"] = "d/x";
-  EXPECT_EQ(error_of([&] { make(five())->check(state); }), "the saved state has the file d/c where there is d/d now");
-  EXPECT_TRUE((throws_exactly<DataError>([&] { make(five())->check(state); })));
+  EXPECT_EQ(check(), "d/c: the file was there when the state was saved, and is not now");
+  files_.files.erase("d/x");
+  EXPECT_EQ(check(), "d/c: the file was there when the state was saved, and is not now");
+  files_.files["d/c"] = "abc";
+  files_.files.erase("d/e");
+  EXPECT_EQ(check(), "d/e: the file was there when the state was saved, and is not now") << "the last one";
+}
+
+TEST_F(ChangedFileTest, IsReadOnceHoweverOftenAStateIsSaved) {
+  save(5000);
+  const auto queue = make(five());
+  const int before = files_.opened;
+  State first, second;
+  queue->save(first);
+  EXPECT_EQ(files_.opened, before + 5);
+  text()[0] ^= 1;
+  queue->save(second);
+  queue->check(first);
+  EXPECT_EQ(files_.opened, before + 5);
+  EXPECT_EQ(files_.open_now, 0);
+  EXPECT_EQ(first, second) << "as it was at the first time";
+}
+
+// What could not be found unchanged cannot be saved.
+TEST_F(ChangedFileTest, CannotBeSavedWhenItCannotBeRead) {
+  const auto queue = make(five());
+  State state;
+  files_.broken.insert("d/c");
+  EXPECT_EQ(error_of([&] { queue->save(state); }), "d/c: cannot read the file: Input/output error");
+  files_.broken.clear();
+  files_.files_at_open["d/c"] = "d";
+  EXPECT_EQ(error_of([&] { queue->save(state); }),
+            "d/c: the file is shorter than when the run began: expected 3 bytes, got 1; do not write to input files "
+            "while they are read");
+  files_.files_at_open.clear();
+  queue->save(state);
+  make(five())->check(state);
 }
 
 Spec files_at(const char* pattern) {
