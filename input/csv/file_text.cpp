@@ -69,7 +69,7 @@ void FileText::read(uint64_t to, uint64_t at_least) {
     return;
   }
   const size_t got = more == 0 ? 0 : file_->read(end_, buffer_.data() + size_, more);
-  if (got < more) throw_shrunk(*entry_, end_ + got);
+  if (got < more) throw_shrunk(*entry_, std::min(end_ + got, file_->size()));
   size_ += more;
   end_ += more;
   at_end_ = end_ == entry_->size;
