@@ -59,21 +59,27 @@ void RowBlock::configure(const RowSpec& spec, int64_t capacity, Device reader) {
   const bool to_pin = reader_.is_cpu() && !reader.is_cpu();
   size_ = 0;
   if (spec == spec_ && capacity <= capacity_ && !to_pin) return;
-  const size_t needed = multiply_bytes(spec.row_bytes(), static_cast<size_t>(capacity));
-  if (to_pin || needed > memory_.bytes()) {
-    if (to_pin) reader_ = reader;
-    capacity_ = 0;
-    memory_ = Memory();
-    memory_ = Memory::pinned(reader_, needed);
+  try {
+    const size_t needed = multiply_bytes(spec.row_bytes(), static_cast<size_t>(capacity));
+    if (to_pin || needed > memory_.bytes()) {
+      if (to_pin) reader_ = reader;
+      capacity_ = 0;
+      memory_ = Memory();
+      memory_ = Memory::pinned(reader_, needed);
+    }
+    if (!(spec == spec_)) {
+      spec_ = spec;
+      stride_.clear();
+      for (const FieldSpec& field : spec_.fields) stride_.push_back(field.row_bytes());
+      varying_.resize(stride_.size());
+    }
+    ids_.resize(static_cast<size_t>(capacity));
+    place(capacity);
+  } catch (...) {
+    // Whoever uses the block again must not find it half made.
+    *this = RowBlock();
+    throw;
   }
-  if (!(spec == spec_)) {
-    spec_ = spec;
-    stride_.clear();
-    for (const FieldSpec& field : spec_.fields) stride_.push_back(field.row_bytes());
-    varying_.resize(stride_.size());
-  }
-  ids_.resize(static_cast<size_t>(capacity));
-  place(capacity);
 }
 
 void RowBlock::place(int64_t capacity) {
@@ -91,12 +97,16 @@ void RowBlock::grow(int64_t capacity) {
   if (capacity <= capacity_) return;
   const std::vector<std::byte*> from = base_;
   const size_t needed = multiply_bytes(spec_.row_bytes(), static_cast<size_t>(capacity));
+  // All that may fail comes before the memory changes: without it the block stays as it is.
+  ids_.resize(static_cast<size_t>(capacity));
+  for (size_t field = 0; field < stride_.size(); ++field) {
+    if (stride_[field] == 0) varying_[field].resize(static_cast<size_t>(capacity));
+  }
   Memory old;
   if (needed > memory_.bytes()) {
     Memory larger = Memory::pinned(reader_, needed);
     old = std::exchange(memory_, std::move(larger));
   }
-  ids_.resize(static_cast<size_t>(capacity));
   place(capacity);
   // Within the same memory every field moves up, so the last goes first.
   for (size_t field = from.size(); field-- > 0;) {

@@ -1,0 +1,106 @@
+// P3 without memory: whichever allocation of the input graph fails, on whatever thread, a call throws, and what is left
+// can be destroyed. Calls of libraries (LibraryCall) are spared.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <new>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "millrace/input/graph/note_log.h"
+#include "millrace/input/graph/stream_file.h"
+#include "millrace/input/graph/transform_chain.h"
+#include "tests/input/op_testing.h"
+#include "tests/support/allocation_counter.h"
+
+namespace millrace::testing {
+namespace {
+
+using testing_support::error_of;
+using testing_support::MemoryFiles;
+
+class OutOfMemory : public ::testing::Test {};
+
+// Calls `body` with each of its allocations failing, and `after` behind each failure.
+template <class Body, class After>
+int64_t fail_each_of(const Body& body, const After& after) {
+  int64_t number = 0;
+  for (bool failed = true; failed; ++number) {
+    fail_allocation(number);
+    try {
+      body();
+    } catch (const std::exception&) {
+    }
+    failed = allocation_failed();
+    if (failed) after();
+  }
+  return number;
+}
+
+RowSpec rows_of(std::initializer_list<const char*> names) {
+  RowSpec spec;
+  for (const char* name : names) {
+    FieldSpec field;
+    field.name = name;
+    field.shape = Shape({1});
+    spec.fields.push_back(field);
+  }
+  FieldSpec text = {.name = "a text with a name that needs memory", .shape = Shape({1}), .text = true};
+  spec.fields.push_back(text);
+  return spec;
+}
+
+TEST_F(OutOfMemory, ABlockThatDidNotGrowHasItsRows) {
+  std::unique_ptr<RowBlock> block;
+  const RowSpec spec = rows_of({"a", "b"});
+  const auto make = [&] {
+    block = std::make_unique<RowBlock>();
+    block->configure(spec, 2);
+    block->resize(2);
+    *block->row<float>(1, 1) = 7;
+  };
+  for (int64_t number = 0; number < 10; ++number) {
+    make();
+    fail_allocation(number);
+    try {
+      block->grow(1000);
+    } catch (const std::exception&) {
+      EXPECT_EQ(block->capacity(), 2);
+    }
+    if (!allocation_failed()) {
+      EXPECT_EQ(block->capacity(), 1000);
+    }
+    EXPECT_EQ(*block->row<float>(1, 1), 7);
+    block->clear();
+    block->configure(spec, 2);
+    block->resize(2);
+    *block->row<float>(1, 1) = 8;
+    EXPECT_EQ(*block->row<float>(1, 1), 8);
+  }
+}
+
+TEST_F(OutOfMemory, ABlockThatCouldNotBeMadeCanBeMadeLater) {
+  RowBlock block;
+  const RowSpec one = rows_of({"a", "b", "c"}), other = rows_of({"a", "b"});
+  const auto use = [&] {
+    block.configure(one, 5);
+    EXPECT_GE(block.capacity(), 5);
+    block.resize(5);
+    for (size_t field = 0; field < 3; ++field) *block.row<float>(field, 4) = 1;
+    block.varying(3, 4).clear();
+  };
+  const int64_t number = fail_each_of(
+      [&] {
+        block = RowBlock();
+        block.configure(other, 100);
+        block.configure(one, 5);
+      },
+      use);
+  EXPECT_GT(number, 5);
+}
+
+}  // namespace
+}  // namespace millrace::testing
