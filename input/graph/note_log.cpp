@@ -68,8 +68,9 @@ void NoteLog::restore(const State& state, const std::vector<ChainLink>& links) {
 size_t NoteLog::cause_index(std::string_view cause) {
   const auto found = std::find(causes_.begin(), causes_.end(), cause);
   if (found != causes_.end()) return static_cast<size_t>(found - causes_.begin());
+  // In this order: should there be no memory, every cause has its count.
+  now_.dropped.resize(causes_.size() + 1);
   causes_.emplace_back(cause);
-  now_.dropped.push_back(0);
   return causes_.size() - 1;
 }
 

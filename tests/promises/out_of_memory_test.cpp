@@ -102,5 +102,26 @@ TEST_F(OutOfMemory, ABlockThatCouldNotBeMadeCanBeMadeLater) {
   EXPECT_GT(number, 5);
 }
 
+TEST_F(OutOfMemory, ACauseThatCouldNotBeNotedHasNoRows) {
+  std::unique_ptr<NoteLog> log;
+  const int64_t number = fail_each_of(
+      [&] {
+        log = std::make_unique<NoteLog>();
+        log->drop("a cause that is too long for its string", 1);
+        log->drop("another cause that is too long for its string", 2);
+      },
+      [&] {
+        if (!log) return;
+        std::vector<Dropped> dropped;
+        log->add_dropped(dropped);
+        EXPECT_LE(dropped.size(), 1u);
+        log->drop("another cause that is too long for its string", 2);
+        dropped.clear();
+        log->add_dropped(dropped);
+        EXPECT_EQ(dropped.back().rows, 2u);
+      });
+  EXPECT_GT(number, 4);
+}
+
 }  // namespace
 }  // namespace millrace::testing
