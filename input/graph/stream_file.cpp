@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/input/graph/transform_chain.h"
+
 namespace millrace {
 
 namespace {
@@ -36,7 +38,14 @@ void StreamFile::set_wake(std::function<void()> wake) {
 
 void StreamFile::start() const {
   if (std::exchange(started_, true)) return;
-  thread_ = std::thread([self = const_cast<StreamFile*>(this)] { self->fetch(); });
+  auto* self = const_cast<StreamFile*>(this);
+  try {
+    thread_ = std::thread([self] { self->fetch(); });
+  } catch (...) {
+    // The error of the first data: nobody waits for a thread that there is not.
+    self->failure_ = as_error(std::current_exception(), "could not start a thread");
+    self->ended_ = true;
+  }
 }
 
 bool StreamFile::ready() {
@@ -59,11 +68,11 @@ std::shared_ptr<const StreamPart> StreamFile::take() {
     if (failure_) std::rethrow_exception(failure_);
     return nullptr;
   }
+  while (!taken_.empty() && taken_.front().expired()) taken_.pop_front();
+  taken_.push_back(waiting_.front());
   std::shared_ptr<const StreamPart> part = std::move(waiting_.front());
   waiting_.pop_front();
   waiting_bytes_ -= part->bytes.size();
-  while (!taken_.empty() && taken_.front().expired()) taken_.pop_front();
-  taken_.push_back(part);
   room_.notify_one();
   return part;
 }
@@ -122,7 +131,7 @@ void StreamFile::fetch() noexcept {
       buffer.resize(kReadBytes);
       got = bytes_->read(buffer.data(), buffer.size());
     } catch (...) {
-      failure = std::current_exception();
+      failure = as_error(std::current_exception(), "reading a stream");
     }
     bool goes_on = false;
     {
@@ -131,7 +140,7 @@ void StreamFile::fetch() noexcept {
         if (got > 0) add(buffer.data(), got);
         if (got == 0 && !failure && !rest_.bytes.empty()) cut(rest_.bytes.size());
       } catch (...) {
-        failure = std::current_exception();
+        failure = as_error(std::current_exception(), "reading a stream");
       }
       failure_ = failure;
       ended_ = got == 0 || failure;

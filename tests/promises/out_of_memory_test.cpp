@@ -123,5 +123,29 @@ TEST_F(OutOfMemory, ACauseThatCouldNotBeNotedHasNoRows) {
   EXPECT_GT(number, 4);
 }
 
+TEST_F(OutOfMemory, AStreamWithoutAThreadHasAnError) {
+  MemoryFiles files;
+  files.streams["-"] = {"a\n"};
+  std::set<std::string> errors;
+  std::unique_ptr<StreamFile> file;
+  for (int64_t number = 0; number < 4; ++number) {
+    file = std::make_unique<StreamFile>(files.open_stream("-"));
+    fail_allocation(number);
+    std::string first;
+    try {
+      while (file->take() != nullptr) {
+      }
+    } catch (const InternalError& error) {
+      first = error.what();
+    }
+    if (!allocation_failed()) continue;
+    EXPECT_TRUE(file->ready());
+    char byte = 0;
+    EXPECT_EQ(error_of([&] { static_cast<void>(file->read(0, &byte, 1)); }), first);
+    errors.insert(first);
+  }
+  EXPECT_THAT(errors, ::testing::Contains("could not start a thread: out of memory"));
+}
+
 }  // namespace
 }  // namespace millrace::testing
