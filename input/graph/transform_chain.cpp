@@ -101,9 +101,11 @@ Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows)
 std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view op) noexcept {
   try {
     rethrow_as_error(exception, op);
-  } catch (...) {
-    // Where memory is so short that not even the message can be made, this is the bad_alloc itself.
+  } catch (const Error&) {
     return std::current_exception();
+  } catch (...) {
+    // Not even the message could be made. This one is short enough to need no memory.
+    return std::make_exception_ptr(InternalError("out of memory"));
   }
 }
 
@@ -114,8 +116,12 @@ void raise_copy(const std::exception_ptr& error, const Place& place) {
     try {
       original.raise();
     } catch (Error& copy) {
-      copy.set_place(place);
+      try {
+        copy.set_place(place);
+      } catch (const std::bad_alloc&) {  // then without
+      }
       throw;
+    } catch (const std::bad_alloc&) {  // then the original
     }
   }
   std::rethrow_exception(error);

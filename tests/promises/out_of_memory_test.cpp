@@ -147,5 +147,24 @@ TEST_F(OutOfMemory, AStreamWithoutAThreadHasAnError) {
   EXPECT_THAT(errors, ::testing::Contains("could not start a thread: out of memory"));
 }
 
+TEST_F(OutOfMemory, AnErrorIsThrownEvenWhereItsTextCannotBeMade) {
+  const std::exception_ptr original =
+      std::make_exception_ptr(IoError("a message that is too long for its string", {"a/path/that/needs/memory.csv"}));
+  const std::exception_ptr bare = std::make_exception_ptr(IoError("a message that is too long for its string"));
+  const Place place = {"another/path/that/needs/memory.csv"};
+  for (const std::exception_ptr& error : {original, bare}) {
+    fail_each_of([&] { EXPECT_THROW(raise_copy(error, place), IoError); }, [] {});
+  }
+  const std::exception_ptr foreign = std::make_exception_ptr(std::runtime_error("of somebody else, and long as well"));
+  std::set<std::string> texts;
+  fail_each_of(
+      [&] {
+        const std::exception_ptr made = as_error(foreign, "op");
+        texts.insert(error_of([&] { raise_copy(made); }));
+      },
+      [] {});
+  EXPECT_THAT(texts, ::testing::IsSupersetOf({"out of memory", "op: of somebody else, and long as well"}));
+}
+
 }  // namespace
 }  // namespace millrace::testing
