@@ -11,18 +11,107 @@
 #include <vector>
 
 #include "millrace/input/graph/note_log.h"
-#include "millrace/input/graph/stream_file.h"
-#include "millrace/input/graph/transform_chain.h"
-#include "tests/input/op_testing.h"
+#include "tests/input/graph/rich_graph.h"
 #include "tests/support/allocation_counter.h"
 
 namespace millrace::testing {
 namespace {
 
+using testing_support::add_batch;
+using testing_support::add_rich_files;
+using testing_support::add_rich_stream;
+using testing_support::all_batches;
+using testing_support::Batches;
+using testing_support::begins_with;
+using testing_support::build_graph;
 using testing_support::error_of;
+using testing_support::executors_of_all_sizes;
 using testing_support::MemoryFiles;
+using testing_support::rich_graph;
+using testing_support::rich_stream_graph;
+using testing_support::threads_of;
 
-class OutOfMemory : public ::testing::Test {};
+class OutOfMemory : public ::testing::Test {
+ protected:
+  // Runs with allocation 0, 1 and so on failing, until one run needs fewer; returns how many that were.
+  int64_t fail_each(const Spec& list, FileSystem& files, Executor* executor) {
+    const Batches expected = all_batches(list, files);
+    int64_t number = 0;
+    for (bool failed = true; failed && !HasFailure(); ++number) {
+      auto pipeline = std::make_unique<Pipeline>(build_graph(list, files), PipelineOptions{.executor = executor});
+      RowBlock slot = pipeline->make_slot();
+      int64_t batches = 0;
+      std::string error;
+      fail_any_allocation(number);
+      try {
+        while (pipeline->next(slot) > 0) ++batches;
+        failed = any_allocation_failed();
+      } catch (const Error& thrown) {
+        failed = any_allocation_failed();
+        error = thrown.what();
+      }
+      if (error.empty()) {
+        // A task that began in a wrong place, and was done again, may have been the one that failed.
+        EXPECT_TRUE(!failed || executor != nullptr) << number;
+        EXPECT_EQ(batches, std::ssize(expected));
+      } else {
+        // A thread has more reasons than memory not to start.
+        EXPECT_THAT(error, ::testing::AnyOf(::testing::HasSubstr("out of memory"),
+                                            ::testing::HasSubstr("could not start a thread")))
+            << number << ", " << threads_of(executor);
+        EXPECT_EQ(error_of([&] { pipeline->next(slot); }), error);
+        EXPECT_LE(batches, std::ssize(expected));
+      }
+      pipeline->summary();
+      pipeline.reset();
+    }
+    EXPECT_EQ(all_batches(list, files), expected) << "the next pipeline";
+    return number;
+  }
+};
+
+TEST_F(OutOfMemory, IsAnErrorOfTheRunThatNeededIt) {
+  MemoryFiles files;
+  add_rich_files(files);
+  const Spec list = rich_graph();
+  for (Executor* executor : executors_of_all_sizes()) EXPECT_GT(fail_each(list, files, executor), 200);
+}
+
+TEST_F(OutOfMemory, IsAnErrorWhereAThreadReadsAStream) {
+  MemoryFiles files;
+  add_rich_stream(files);
+  const Spec list = rich_stream_graph();
+  for (Executor* executor : executors_of_all_sizes()) EXPECT_GT(fail_each(list, files, executor), 50);
+}
+
+// Before the run the standard's own exception may come, too: nothing waits yet that would have to be told.
+TEST_F(OutOfMemory, LeavesNothingOfAPipelineThatCouldNotBeMade) {
+  MemoryFiles files, stream;
+  add_rich_files(files);
+  add_rich_stream(stream);
+  for (const auto& [list, from] : {std::pair(rich_graph(), &files), {rich_stream_graph(), &stream}}) {
+    for (Executor* executor : executors_of_all_sizes()) {
+      int64_t number = 0;
+      for (bool failed = true; failed; ++number) {
+        fail_any_allocation(number);
+        try {
+          Pipeline pipeline(build_graph(list, *from), {.executor = executor});
+          failed = any_allocation_failed();
+          // What the thread that reads a stream could not do is the run's error.
+          EXPECT_TRUE(!failed || from == &stream) << number;
+        } catch (const Error& error) {
+          EXPECT_TRUE(any_allocation_failed());
+          EXPECT_EQ(error.kind(), ErrorKind::internal) << error.what();
+        } catch (const std::bad_alloc&) {
+          EXPECT_TRUE(any_allocation_failed());
+        }
+        if (number > 100) number += 6;
+      }
+      EXPECT_GT(number, 200);
+      EXPECT_EQ(from->open_now, 0);
+    }
+  }
+}
 
 // Calls `body` with each of its allocations failing, and `after` behind each failure.
 template <class Body, class After>

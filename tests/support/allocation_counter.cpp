@@ -22,10 +22,15 @@ namespace {
 std::atomic<bool> counting{false};
 std::atomic<int64_t> own{0}, library{0};
 constinit thread_local int64_t until_failure = -1;  // negative: none fails
+std::atomic<int64_t> until_any_failure{-1};
 
 // False when this allocation is to fail.
 bool count() {
   if (until_failure >= 0 && until_failure-- == 0) return false;
+  if (until_any_failure.load(std::memory_order_relaxed) >= 0 && !millrace::LibraryCall::active() &&
+      until_any_failure.fetch_sub(1, std::memory_order_relaxed) == 0) {
+    return false;
+  }
   if (!counting.load(std::memory_order_relaxed)) return true;
   (millrace::LibraryCall::active() ? library : own).fetch_add(1, std::memory_order_relaxed);
   return true;
@@ -95,5 +100,9 @@ void begin_peak() { peak = held.load(); }
 void fail_allocation(int64_t number) { until_failure = number; }
 
 bool allocation_failed() { return std::exchange(until_failure, -1) < 0; }
+
+void fail_any_allocation(int64_t number) { until_any_failure = number; }
+
+bool any_allocation_failed() { return until_any_failure.exchange(-1) < 0; }
 
 }  // namespace millrace::testing

@@ -25,4 +25,9 @@ void fail_allocation(int64_t number);
 // Whether it came to that; then, and also if not, none fails any more.
 bool allocation_failed();
 
+// The same for the next allocations of all threads together, outside LibraryCall marks: what a library does without
+// memory is its own affair.
+void fail_any_allocation(int64_t number);
+bool any_allocation_failed();
+
 }  // namespace millrace::testing
