@@ -1,10 +1,16 @@
 #include "millrace/input/graph/file_system.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -76,6 +82,36 @@ TEST_F(FileSystemTest, TellsWhatAPathIs) {
   EXPECT_EQ(files_.type(root_), FileSystem::Type::folder);
   EXPECT_EQ(files_.type(root_ + "/dangling"), FileSystem::Type::none);
   EXPECT_EQ(files_.type("/dev/null"), FileSystem::Type::stream);
+}
+
+std::atomic<int> signals = 0;
+
+// A program's signal handlers may well be without SA_RESTART. promises/system_calls_test.cpp has the other calls.
+TEST_F(FileSystemTest, SignalsDoNotEndAWaitForAPipe) {
+  struct sigaction before = {}, action = {};
+  action.sa_handler = [](int) { ++signals; };
+  ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+  const std::string path = root_ + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const auto stream = files_.open_stream(path);
+  const int writer = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(writer, 0);
+  std::atomic<size_t> bytes = 0;
+  std::thread reader([&] {
+    char buffer[16];
+    while (const size_t got = stream->read(buffer, sizeof buffer)) bytes += got;
+  });
+  for (size_t sent = 1; sent <= 200; ++sent) {
+    const int met = signals;
+    EXPECT_EQ(pthread_kill(reader.native_handle(), SIGUSR1), 0);
+    while (signals == met) std::this_thread::yield();
+    EXPECT_EQ(::write(writer, "x", 1), 1);
+    while (bytes < sent) std::this_thread::yield();
+  }
+  close(writer);
+  reader.join();
+  EXPECT_EQ(bytes, 200u);
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST_F(FileSystemTest, MatchesAndLists) {
