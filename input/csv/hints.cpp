@@ -45,6 +45,8 @@ std::string delimiter_hint(std::string_view text, const CsvDialect& dialect) {
       return cat("set csv_reader: {delimiter: ", quote({&c, 1}), "}");
     }
   }
+  const bool numbers = !text.empty() && text.find_first_not_of("0123456789+-.eE \r\n") == text.npos;
+  if (numbers && text.find(' ') != text.npos) return "set csv_reader: {delimiter: \" \"}";
   return {};
 }
 
@@ -52,6 +54,7 @@ std::string number_hint(std::string_view text, std::string_view record, const Cs
   if (dialect.columns == 1) {
     if (std::string hint = delimiter_hint(text, dialect); !hint.empty()) return hint;
   }
+  if (text.size() > 2 && text.front() == '\'' && text.back() == '\'') return "set csv_reader: {quote: \"'\"}";
   if (stands_for_nothing(text)) {
     return cat("if it stands for a missing value, set decode_csv: {missing: ", quote(text), "} and a default");
   }

@@ -35,6 +35,12 @@ std::string column_name(uint32_t column, const std::string& field, const CsvDial
   return cat(out, " (", field, ')');
 }
 
+// Whether nothing but blanks stands between the start of the faulty field and its quote.
+bool blank_before_quote(const ScannedRecord& scanned) {
+  const std::string_view before = scanned.text().substr(scanned.fault_start, scanned.fault_at - scanned.fault_start);
+  return !before.empty() && before.find_first_not_of(" \t") == before.npos;
+}
+
 // What is wrong with the whole file explains what is wrong with a record.
 RecordError with_encoding(RecordError error, const Record& record, const CsvDialect& dialect) {
   const std::string_view own = record.kind == Record::Kind::scanned ? record.scanned->text() : record.bytes;
@@ -65,7 +71,9 @@ RecordError syntax_error(const Record& record, const CsvDialect& dialect) {
     case SyntaxFault::none: break;
     case SyntaxFault::quote_in_field:
       out.message = cat("a quote inside an unquoted field", below(spot));
-      out.hint = "put the whole field in quotes and double the quotes in it, or set csv_reader: {quote: none}";
+      out.hint = blank_before_quote(scanned)
+                     ? "a quote opens a field only as its first byte: remove the blank before it"
+                     : "put the whole field in quotes and double the quotes in it, or set csv_reader: {quote: none}";
       break;
     case SyntaxFault::text_after_quote:
       out.message = cat("text after a closing quote", below(spot), ": expected ", quote({&dialect.delimiter, 1}),
