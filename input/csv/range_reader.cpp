@@ -38,7 +38,8 @@ Unit start_of(const std::shared_ptr<const FileEntry>& file) {
 
 std::string joined(const std::vector<std::string>& names) {
   std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ",") + name;
+  for (const std::string& name : names) out += name + ',';
+  if (!out.empty()) out.pop_back();
   return out;
 }
 

@@ -131,6 +131,15 @@ TEST_F(RangeReaderTest, RefusesAnotherHeader) {
   EXPECT_TRUE((throws_exactly<DataError>([&] { reader_->check(entries_[3]); })));
 }
 
+TEST_F(RangeReaderTest, ShowsNamesOfHeadersThatAreEmpty) {
+  add("a", ",id,\n1,2,3\n");
+  add("b", ",,id\n1,2,3\n");
+  learn({.header = true});
+  EXPECT_EQ(error_of([&] { read(1, 0, 4, true); }),
+            "b:1:1: the header differs from that of a: expected \",id,\", got \",,id\"; column 1: expected \"id\", got "
+            "\"\"");
+}
+
 TEST_F(RangeReaderTest, NotesAFileThatCannotBeOpened) {
   add("a", "1\n");
   learn({});
