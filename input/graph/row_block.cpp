@@ -110,7 +110,8 @@ void RowBlock::grow(int64_t capacity) {
   place(capacity);
   // Within the same memory every field moves up, so the last goes first.
   for (size_t field = from.size(); field-- > 0;) {
-    if (size_ > 0) std::memmove(base_[field], from[field], stride_[field] * static_cast<size_t>(size_));
+    const size_t bytes = stride_[field] * static_cast<size_t>(size_);
+    if (bytes > 0) std::memmove(base_[field], from[field], bytes);
   }
 }
 

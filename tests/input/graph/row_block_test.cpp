@@ -80,6 +80,17 @@ TEST(RowBlock, KeepsRowsWhereItGrows) {
   expect_row(block, 8, 3);
 }
 
+TEST(RowBlock, GrowsWithoutMemoryForNumbers) {
+  RowBlock block;
+  block.configure({{{.name = "name", .dtype = DType::u8, .shape = Shape({1}), .text = true}}}, 1);
+  block.resize(1);
+  block.varying(0, 0).add_text("ada");
+  block.grow(3);
+  block.resize(3);
+  EXPECT_EQ(block.varying(0, 0).text(0), "ada");
+  EXPECT_EQ(block.varying(0, 2).texts(), 0u);
+}
+
 TEST(RowBlock, GrowsWithinItsMemory) {
   RowBlock block;
   block.configure(two_fields(), 100);
