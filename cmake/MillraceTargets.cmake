@@ -29,6 +29,10 @@ function(millrace_options target)
     set(sanitize -fsanitize=thread -fno-omit-frame-pointer)
     target_compile_definitions(${target} PRIVATE MILLRACE_TSAN)
   endif()
+  if(MILLRACE_FUZZ)
+    # What libFuzzer steers by; it itself is linked to the fuzz targets alone.
+    list(APPEND sanitize -fsanitize=fuzzer-no-link)
+  endif()
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${sanitize}>")
   target_link_options(${target} PRIVATE ${sanitize})
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
