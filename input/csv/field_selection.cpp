@@ -171,15 +171,6 @@ std::string one_column_hint(const CsvDialect& dialect) {
   return commas ? "set csv_reader: {delimiter: \",\"}" : delimiter_hint(dialect.first_record, dialect);
 }
 
-// The same, else what the records look like.
-std::string first_record_hint(const CsvDialect& dialect) {
-  if (std::string hint = one_column_hint(dialect); !hint.empty()) return hint;
-  std::string_view record = dialect.first_record;
-  while (record.ends_with('\n') || record.ends_with('\r')) record.remove_suffix(1);
-  if (record.empty()) return {};
-  return cat(dialect.header.empty() ? "the first one is " : "the header is ", quote(record));
-}
-
 // The column of a header name.
 uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
   const auto& header = dialect.header;
@@ -218,7 +209,7 @@ void append_columns(const FieldRequest::Item& item, const CsvDialect& dialect, s
     throw item.spec.error(
         cat("there is no column ", item.last, ": the records have ", count_of(dialect.columns, "column"),
             columns == 1 ? " (0)" : cat(" (0 to ", columns - 1, ")")),
-        first_record_hint(dialect));
+        one_column_hint(dialect));
   }
   for (uint64_t column = item.first; column <= item.last; ++column) out.push_back(static_cast<uint32_t>(column));
 }

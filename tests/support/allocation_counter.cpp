@@ -24,11 +24,16 @@ std::atomic<int64_t> own{0}, library{0};
 constinit thread_local int64_t until_failure = -1;  // negative: none fails
 std::atomic<int64_t> until_any_failure{-1};
 
+bool is_to_fail() {
+  if (until_failure >= 0 && until_failure-- == 0) return true;
+  return until_any_failure.load(std::memory_order_relaxed) >= 0 && !millrace::LibraryCall::active() &&
+         until_any_failure.fetch_sub(1, std::memory_order_relaxed) == 0;
+}
+
 // False when this allocation is to fail.
 bool count() {
-  if (until_failure >= 0 && until_failure-- == 0) return false;
-  if (until_any_failure.load(std::memory_order_relaxed) >= 0 && !millrace::LibraryCall::active() &&
-      until_any_failure.fetch_sub(1, std::memory_order_relaxed) == 0) {
+  if (is_to_fail()) {
+    errno = ENOMEM;  // as callers expect it
     return false;
   }
   if (!counting.load(std::memory_order_relaxed)) return true;

@@ -19,7 +19,8 @@ TEST(Hints, NameADelimiter) {
   EXPECT_EQ(delimiter_hint("1\t2;3", dialect(1)), "set csv_reader: {delimiter: \";\"}");
   EXPECT_EQ(delimiter_hint("1\t2", dialect(1)), "set csv_reader: {delimiter: \"\\t\"}");
   EXPECT_EQ(delimiter_hint("1|2", dialect(1)), "set csv_reader: {delimiter: \"|\"}");
-  EXPECT_EQ(delimiter_hint("1 2", dialect(1)), "");
+  EXPECT_EQ(delimiter_hint("1 2", dialect(1)), "set csv_reader: {delimiter: \" \"}");
+  EXPECT_EQ(delimiter_hint("one two", dialect(1)), "");
   CsvDialect semicolons = dialect(1);
   semicolons.delimiter = ';';
   EXPECT_EQ(delimiter_hint("1;2", semicolons), "");
