@@ -14,6 +14,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/graph/index_source.h"
 
 namespace millrace {
 
@@ -73,7 +74,7 @@ class GenerateSum final : public Transform {
       } else {
         make_row(constant_ ? 0 : number, rows, row);
       }
-      rows.id(row) = {chunk.unit.source, chunk.unit.pass, 0, 0, number, number + 1, number + 2};
+      rows.id(row) = IndexSource::id_of(chunk.unit, number);
     }
   }
 
@@ -99,84 +100,26 @@ class GenerateSum final : public Transform {
   uint64_t seed_ = 0, stream_ = 0;
 };
 
-class Synthetic final : public RowSource {
+class Synthetic final : public IndexSource {
  public:
   using Options = SyntheticOptions;
   static constexpr std::string_view kDoc = "makes rows of random numbers";
   static constexpr std::string_view kExample = "features: 16, rows: 1000";
 
   explicit Synthetic(const Options& options)
-      : rows_(options.rows ? static_cast<uint64_t>(*options.rows) : UINT64_MAX),
-        endless_(!options.rows),
-        unit_rows_(static_cast<uint64_t>(std::clamp<int64_t>(kNumbersOfAUnit / options.features, 1, kRowsOfAUnit))),
+      : IndexSource("synthetic", {.rows = options.rows ? static_cast<uint64_t>(*options.rows) : UINT64_MAX,
+                                  .unit_rows = static_cast<uint64_t>(
+                                      std::clamp<int64_t>(kNumbersOfAUnit / options.features, 1, kRowsOfAUnit))}),
         generate_(options.features, options.constant) {}
 
-  std::vector<PortType> inputs() const override { return {}; }
-
   Port bind(const BindArgs& args) override {
-    source_ = args.source_index;
+    set_source(args.source_index);
     return generate_.bind(args);
   }
-
-  bool next(Unit& unit) override {
-    if (at_ >= rows_ && !fresh_) return false;
-    unit = rows_of(at_, std::min(unit_rows_, rows_ - at_), run_);
-    at_ = unit.end;
-    fresh_ = false;
-    return true;
-  }
-
-  ChunkBound chunk_bound() const override { return {0, unit_rows_, unit_rows_}; }
-
-  void rewind(uint32_t run) override {
-    run_ = run;
-    at_ = 0;
-    fresh_ = true;
-  }
-
-  void seek(const Position& position) override {
-    run_ = position.pass;
-    at_ = position.offset;
-    fresh_ = false;
-  }
-
-  void save(State& state) const override { state.set("rows", rows_); }
-
-  void check(const State& state) const override {
-    const auto text = [](uint64_t rows) {
-      return rows == UINT64_MAX ? std::string("endless rows") : cat(rows, " rows");
-    };
-    if (const uint64_t rows = state.value("rows"); rows != rows_) {
-      throw DataError(cat("the saved state is of ", text(rows), ", now there are ", text(rows_)));
-    }
-  }
-
-  Unit unit_of(const RowId& id) const override { return rows_of(id.offset, 1, id.pass); }
-  Place place(const RowId& id) const override { return {"synthetic", static_cast<int64_t>(id.line)}; }
-  bool endless() const override { return endless_; }
   const Transform& producer() const override { return generate_; }
 
  private:
-  Unit rows_of(uint64_t begin, uint64_t count, uint32_t pass) const {
-    Unit unit;
-    unit.begin = begin;
-    unit.end = begin + count;
-    unit.source = source_;
-    unit.pass = pass;
-    unit.exact = true;
-    unit.line = begin + 1;
-    return unit;
-  }
-
-  const uint64_t rows_;
-  const bool endless_;
-  const uint64_t unit_rows_;
   GenerateSum generate_;
-  uint32_t source_ = 0;
-
-  uint32_t run_ = 0;
-  uint64_t at_ = 0;    // the next row
-  bool fresh_ = true;  // no unit was made of this run: there is one, though it be empty
 };
 
 }  // namespace

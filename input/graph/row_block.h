@@ -75,6 +75,12 @@ class Varying {
     ends_.push_back(static_cast<uint32_t>(bytes_.size()));
   }
   size_t bytes() const { return bytes_.size() + ends_.size() * sizeof(uint32_t); }
+  // Calls body(string_view) for what two values have in common only when they are equal.
+  template <class Body>
+  void visit_bytes(const Body& body) const {
+    body(std::string_view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size()));
+    body(std::string_view(reinterpret_cast<const char*>(ends_.data()), ends_.size() * sizeof(uint32_t)));
+  }
   bool operator==(const Varying&) const = default;
 
  private:

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <regex>
 
+#include "millrace/core/text.h"
 #include "millrace/trainer/catalog.h"
 #include "tests/docs/page.h"
 #include "tests/support/run_command.h"
@@ -95,10 +96,12 @@ TEST(DocsTest, EveryOpHasAnExample) {
   }
 }
 
-TEST(DocsTest, ShowsTheProgramThatReadsBatches) {
-  const std::string source = TempFolder::read(test::source_dir() + "/examples/read_input.cpp");
-  ASSERT_FALSE(source.empty());
-  EXPECT_NE(page("input_graph.md").text.find("```cpp\n" + source + "```"), std::string::npos);
+TEST(DocsTest, ShowsThePrograms) {
+  for (const char* name : {"read_input", "train_memory"}) {
+    const std::string source = TempFolder::read(cat(test::source_dir(), "/examples/", name, ".cpp"));
+    ASSERT_FALSE(source.empty());
+    EXPECT_NE(page("input_graph.md").text.find("```cpp\n" + source + "```"), std::string::npos) << name;
+  }
 }
 
 TEST(DocsTest, EveryLinkLeadsSomewhere) {
