@@ -21,7 +21,8 @@ using testing::Page;
 using testing::read_page;
 using testing::Section;
 
-const std::vector<std::string> kPages = {"config.md", "design.md", "extending.md", "input_graph.md", "migrating.md"};
+const std::vector<std::string> kPages = {"config.md",      "design.md", "extending.md",
+                                         "input_graph.md", "json.md",   "migrating.md"};
 
 Page page(const std::string& name) { return read_page(test::source_dir() + "/docs/" + name); }
 
