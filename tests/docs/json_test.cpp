@@ -16,7 +16,6 @@
 namespace millrace {
 namespace {
 
-using testing::TempFolder;
 using Keys = std::set<std::string>;
 
 // The keys that the tables of the page name, by section.
