@@ -2,6 +2,7 @@
 //
 // A record belongs to the range where it starts, so one file is decoded by many threads.
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -122,6 +123,7 @@ class CsvReader final : public RowSource {
   }
 
   bool next(Unit& unit) override {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     while (!ranges_.next(unit)) {
       if (!start_file()) return false;
     }
@@ -131,11 +133,17 @@ class CsvReader final : public RowSource {
   uint64_t range_bytes() const override { return chunk_bytes_; }
 
   // At the end of a file the next one decides.
-  bool ready() override {
-    while (ranges_.at_end()) {
-      if (!start_file()) return true;
+  bool ready() noexcept override {
+    for (;;) {
+      const bool ready = ranges_.ready();  // asked first: a stream that ends meanwhile is ready, and has no more
+      if (!ranges_.at_end()) return ready;
+      try {
+        if (!start_file()) return true;
+      } catch (...) {
+        failure_ = std::current_exception();
+        return true;
+      }
     }
-    return ranges_.ready();
   }
 
   void set_wake(const std::function<void()>& wake) override {
@@ -210,7 +218,8 @@ class CsvReader final : public RowSource {
   std::vector<std::shared_ptr<const FileEntry>> files_;
   std::unique_ptr<RangeReader> reader_;
   uint32_t source_ = 0;
-  FileRanges ranges_;  // of the file that is being cut
+  FileRanges ranges_;           // of the file that is being cut
+  std::exception_ptr failure_;  // of the names, that ready() met: the error of the next row
 };
 
 }  // namespace

@@ -137,7 +137,7 @@ class FilenameQueue final : public NameSource {
 
   // A run's passes follow those of the run before, so each has its own order.
   void rewind(uint32_t run) override {
-    if (run > 0 && !stream_.empty()) {
+    if (!stream_.empty() && (run > 0 || ordinal_ > 0)) {
       throw ConfigError(cat(described(stream_), " can be read once"), options_.files_place,
                         "write it to a file first, or put a cache before the repeat");
     }
@@ -232,7 +232,7 @@ class FilenameQueue final : public NameSource {
   }
 
   void add_stream(FileEntry& entry, const std::string& path, FileSystem& files) {
-    const auto twice = [&](const auto& other) { return other->path == path; };
+    const auto twice = [&](const auto& other) { return files.same(other->path, path); };
     if (std::any_of(entries_.begin(), entries_.end(), twice)) {
       throw ConfigError(cat(described(path), " can be read once, but is named twice"), options_.files_place);
     }

@@ -1,5 +1,7 @@
 // filter: leaves out the rows for which a comparison does not hold.
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -7,6 +9,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/csv/number_parser.h"
 #include "millrace/input/numbers.h"
 
 namespace millrace {
@@ -63,7 +66,11 @@ class Filter final : public Transform {
     if (!options_.value.is_scalar()) {
       throw options_.value.error(cat("expected a value to compare with, got ", options_.value.describe()));
     }
-    if (!text_) value_ = options_.value.as_double();
+    if (text_) return args.inputs[0];
+    value_ = options_.value.as_double();
+    const std::string& text = options_.value.as_string();
+    int64_t whole = 0;
+    if (parse_number(text, whole) == NumberStatus::ok) whole_ = whole;
     return args.inputs[0];
   }
 
@@ -93,6 +100,7 @@ class Filter final : public Transform {
   bool keeps(T value) const {
     if constexpr (std::is_same_v<T, float>) return holds(options_.op, value, static_cast<float>(value_));
     if constexpr (std::is_same_v<T, int64_t>) {
+      if (whole_) return holds(options_.op, value, *whole_);
       const double floor = std::floor(value_);
       if (floor >= -0x1p63 && floor < 0x1p63) {
         const auto whole = static_cast<int64_t>(floor);
@@ -107,8 +115,9 @@ class Filter final : public Transform {
   const Options options_;
   std::string name_;
   size_t field_ = 0;
-  bool text_ = false;  // the field's values are
-  double value_ = 0;   // else
+  bool text_ = false;             // the field's values are
+  double value_ = 0;              // else
+  std::optional<int64_t> whole_;  // the same, where it is a whole number
 };
 
 }  // namespace

@@ -75,7 +75,8 @@ class Map final : public Transform {
 
  private:
   static int64_t whole(std::string_view key, double value, const FieldSpec& field) {
-    if (value == std::floor(value) && std::abs(value) < 0x1p62) return static_cast<int64_t>(value);
+    if (value == std::floor(value) && std::abs(value) < 0x1p53) return static_cast<int64_t>(value);
+    if (value == std::floor(value)) throw ConfigError(cat(key, ": expected a number below 2^53, got ", value));
     throw ConfigError(
         cat(key, ": expected a whole number for the field ", field.name, " of ", field.type_text(), ", got ", value),
         {}, "read the field as float32 to scale it so");

@@ -155,7 +155,7 @@ class Units {
   virtual bool next(Unit& unit) = 0;
   // Whether next() can answer at once, which it need not where data come over time (a pipe). While it cannot, `wake` is
   // called, by any thread, when it may.
-  virtual bool ready() { return true; }
+  virtual bool ready() noexcept { return true; }
   virtual void set_wake(const std::function<void()>&) {}
   // Ends every wait for data soon, also that of a read that the units asked for; there are no more. From any thread.
   virtual void interrupt() noexcept {}

@@ -90,8 +90,12 @@ class Pad final : public Transform {
           throw ConfigError(cat("pad fills up ragged fields, ", name, " is ", field.type_text()), {},
                             "decode_csv makes a field ragged that has a split");
         }
+        if (std::count(options_.fields->begin(), options_.fields->end(), name) > 1) {
+          throw ConfigError(cat("the field ", quote(name), " is named twice"));
+        }
         fields_.push_back(index);
       }
+      if (fields_.empty()) throw ConfigError("fields names none", {}, "leave it out to fill up all ragged fields");
       return;
     }
     for (size_t i = 0; i < rows.fields.size(); ++i) {
@@ -130,7 +134,7 @@ class Pad final : public Transform {
     }
   }
 
-  // The first row that is too long is the chunk's error; those before it still come.
+  // The first row that is too long is the chunk's error; before a batch, the rows before it still come.
   void cut_at_too_long(Chunk& chunk) const {
     const auto most = static_cast<size_t>(*options_.length);
     for (int64_t row = 0; row < chunk.rows.size(); ++row) {

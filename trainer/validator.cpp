@@ -65,6 +65,13 @@ Validator::Impl::Impl(const ValidatorArgs& args)
       graph(build()),
       watched(options.watched()),
       more_is_better(options.more_is_better()) {
+  if (graph.reads_once()) {
+    throw config.node("validation")
+        .error(
+            "a validation reads its rows again and again, but standard input and pipes can "
+            "be read once",
+            "write them to a file first");
+  }
   if (!pass.left_out.empty() && !options.files) {
     warnings.push_back(cat("validation reads its rows once, in order, and leaves out ", join(pass.left_out)));
   }

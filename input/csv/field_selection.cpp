@@ -43,6 +43,10 @@ struct FieldOptions {
     if (split->size() != 1 || *split == "\n" || *split == "\r") {
       throw o.node("split").error(cat("expected one byte other than a line end, got ", quote(*split)));
     }
+    constexpr std::string_view kNumbers = "0123456789+-.eE";
+    if (type != ColumnType::string && kNumbers.find(split->front()) != kNumbers.npos) {
+      throw o.node("split").error(cat("the byte ", quote(*split), " may stand in a number"));
+    }
   }
 
  private:
@@ -214,6 +218,16 @@ void append_columns(const FieldRequest::Item& item, const CsvDialect& dialect, s
   for (uint64_t column = item.first; column <= item.last; ++column) out.push_back(static_cast<uint32_t>(column));
 }
 
+// A byte that no field can hold separates nothing.
+void check_split(const FieldRequest& request, const CsvDialect& dialect) {
+  if (!request.spec.split) return;
+  const char split = *request.spec.split;
+  const bool is_quote = dialect.quote == split;
+  if (!is_quote && (dialect.quote || split != dialect.delimiter)) return;
+  throw request.items.front().spec.error(cat("the split ", quote({&split, 1}), " of ", request.spec.name, " is the ",
+                                             is_quote ? "quote" : "delimiter", " of the file"));
+}
+
 }  // namespace
 
 std::vector<OptionForm> field_forms() { return {{.is = OptionForm::Is::map, .items = option_forms<FieldOptions>()}}; }
@@ -250,6 +264,7 @@ std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& reques
   for (const FieldRequest& request : requests) {
     SelectedField field;
     field.spec = request.spec;
+    check_split(request, dialect);
     field.defaults = request.defaults;
     for (const FieldRequest::Item& item : request.items) append_columns(item, dialect, field.columns);
     out.push_back(std::move(field));

@@ -150,7 +150,9 @@ void RangeReader::check(const std::shared_ptr<const FileEntry>& file) const {
   Chunk chunk;
   chunk.unit = start_of(file);
   apply(chunk);
-  if (!chunk.notes.empty()) std::rethrow_exception(chunk.notes.front().error);
+  for (const Note& note : chunk.notes) {
+    if (note.kind == Note::Kind::error) std::rethrow_exception(note.error);
+  }
 }
 
 }  // namespace millrace

@@ -43,7 +43,9 @@ bool blank_before_quote(const ScannedRecord& scanned) {
 
 // What is wrong with the whole file explains what is wrong with a record.
 RecordError with_encoding(RecordError error, const Record& record, const CsvDialect& dialect) {
-  const std::string_view own = record.kind == Record::Kind::scanned ? record.scanned->text() : record.bytes;
+  // Of a record that is too long more may be held, or less.
+  const std::string_view own =
+      record.kind == Record::Kind::scanned ? record.scanned->text().substr(0, kMaxRecordBytes + 1) : record.bytes;
   if (std::string hint = encoding_hint(record.offset == 0 ? own : dialect.first_record); !hint.empty()) {
     error.hint = std::move(hint);
   }
@@ -133,7 +135,7 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       break;
     case ValueFault::malformed:
       out.message += cat("expected ", type, ", got ", quote(text));
-      out.hint = number_hint(whole, record.bytes, dialect);
+      if (!bad.value) out.hint = number_hint(whole, record.bytes, dialect);
       if (out.hint.empty()) out.hint = list_hint(text, field.spec);
       break;
     case ValueFault::out_of_range:

@@ -17,7 +17,7 @@ class FileRanges final : public Units {
   void clear();
   // False at its end. From its start on, an empty file has a unit too: so every pass has one.
   bool next(Unit& unit) override;
-  bool ready() override { return ended_ || !file_.file->stream || file_.file->stream->ready(); }
+  bool ready() noexcept override { return ended_ || !file_.file->stream || file_.file->stream->ready(); }
   // Whether next() would say that there is none. False while nobody knows.
   bool at_end() const { return ended_ || (line_ == 0 && file_.file->stream && file_.file->stream->at_end()); }
 

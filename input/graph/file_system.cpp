@@ -141,12 +141,17 @@ class LocalFileSystem : public FileSystem {
 
   bool same(const std::string& a, const std::string& b) override {
     struct stat first, second;
-    if (stat(a.c_str(), &first) != 0 || stat(b.c_str(), &second) != 0) return a == b;
+    if (look_at(a, first) != 0 || look_at(b, second) != 0) return a == b;
     return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
   }
 
   std::vector<std::string> match(const std::string& pattern) override { return glob_paths(pattern); }
   std::vector<std::string> list(const std::string& folder) override { return list_folder(folder); }
+
+ private:
+  static int look_at(const std::string& path, struct stat& status) {
+    return path == "-" ? fstat(STDIN_FILENO, &status) : stat(path.c_str(), &status);
+  }
 };
 
 }  // namespace

@@ -157,13 +157,14 @@ std::vector<std::string> streams_of(const GraphImpl& graph) {
   return paths;
 }
 
-void check_streams(const GraphImpl& graph) {
-  std::vector<std::string> paths = streams_of(graph);
-  std::sort(paths.begin(), paths.end());
-  const auto twice = std::adjacent_find(paths.begin(), paths.end());
-  if (twice == paths.end()) return;
-  throw graph.nodes.front().spec.error(cat("two ops read ", *twice, ", which can be read once"),
-                                       "write it to a file first");
+void check_streams(const GraphImpl& graph, FileSystem& files) {
+  const std::vector<std::string> paths = streams_of(graph);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const auto same = [&](const std::string& other) { return files.same(other, paths[i]); };
+    if (std::none_of(paths.begin() + static_cast<std::ptrdiff_t>(i) + 1, paths.end(), same)) continue;
+    throw graph.nodes.front().spec.error(cat("two ops read ", paths[i], ", which can be read once"),
+                                         "write it to a file first");
+  }
 }
 
 ChainLink link_of(const GraphNode& node) {
@@ -246,7 +247,7 @@ InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const
   connect(impl->nodes);
   check_uses(impl->nodes);
   bind(*impl, args);
-  check_streams(*impl);
+  check_streams(*impl, args.files != nullptr ? *args.files : FileSystem::local());
   find_endless(impl->nodes);
   make_streams(*impl);
   return InputGraph(std::move(impl));

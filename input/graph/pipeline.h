@@ -37,8 +37,9 @@ struct InputFiles {
 // Ops, named, connected and bound; nothing runs yet. Move-only.
 class InputGraph {
  public:
-  // `list` is the configuration's `input` list. Throws ConfigError (unknown op, ports that do not fit, naming both
-  // sides), MissingError (no such file), DataError (a header that does not parse).
+  // `list` is the configuration's `input` list. Waits for the first bytes of standard input or a pipe. Throws
+  // ConfigError (unknown op, ports that do not fit, naming both sides), MissingError (no such file), DataError (a
+  // header that does not parse).
   static InputGraph build(const Spec& list, const OpRegistry& registry, const GraphArgs& args);
   InputGraph(InputGraph&&) noexcept;
   InputGraph& operator=(InputGraph&&) noexcept;

@@ -138,7 +138,7 @@ void StreamFile::fetch() noexcept {
       const std::lock_guard lock(mutex_);
       try {
         if (got > 0) add(buffer.data(), got);
-        if (got == 0 && !failure && !rest_.bytes.empty()) cut(rest_.bytes.size());
+        if (got == 0 && !failure && !rest_.bytes.empty()) hand_on_rest();
       } catch (...) {
         failure = as_error(std::current_exception(), "reading a stream");
       }
@@ -159,24 +159,41 @@ void StreamFile::fetch() noexcept {
 }
 
 void StreamFile::add(const char* data, size_t size) {
+  const bool has_line_end = std::memchr(data, '\n', size) != nullptr;
   rest_.bytes.append(data, size);
-  const auto* line_end = static_cast<const char*>(memrchr(data, '\n', size));
-  if (line_end != nullptr) {
-    cut(rest_.bytes.size() - static_cast<size_t>(data + size - line_end) + 1);
+  if (has_line_end) {
+    cut_lines();
   } else if (rest_.bytes.size() > kMostWithoutLineEnd) {
-    cut(rest_.bytes.size());
+    hand_on_rest();
   }
 }
 
-// Hands on the first `bytes` bytes of rest_.
-void StreamFile::cut(size_t bytes) {
-  if (waiting_.empty() || waiting_.back()->bytes.size() + bytes > part_bytes_) {
-    waiting_.push_back(std::make_shared<StreamPart>(StreamPart{rest_.begin, {}}));
+void StreamFile::hand_on_rest() {
+  hand_on(rest_.bytes);
+  rest_ = {rest_.begin + rest_.bytes.size(), {}};
+}
+
+// Hands on the whole lines of rest_, as many at a time as fit into a part.
+void StreamFile::cut_lines() {
+  std::string_view left = rest_.bytes;
+  for (;;) {
+    size_t end = left.rfind('\n', part_bytes_ - 1);
+    if (end == left.npos) end = left.find('\n');
+    if (end == left.npos) break;
+    hand_on(left.substr(0, end + 1));
+    left.remove_prefix(end + 1);
   }
-  waiting_.back()->bytes.append(rest_.bytes, 0, bytes);
-  waiting_bytes_ += bytes;
-  rest_.bytes.erase(0, bytes);
-  rest_.begin += bytes;
+  rest_ = {rest_.begin + (rest_.bytes.size() - left.size()), std::string(left)};
+}
+
+// `bytes` are of rest_, and follow the last part.
+void StreamFile::hand_on(std::string_view bytes) {
+  if (waiting_.empty() || waiting_.back()->bytes.size() + bytes.size() > part_bytes_) {
+    const uint64_t begin = rest_.begin + static_cast<uint64_t>(bytes.data() - rest_.bytes.data());
+    waiting_.push_back(std::make_shared<StreamPart>(StreamPart{begin, {}}));
+  }
+  waiting_.back()->bytes += bytes;
+  waiting_bytes_ += bytes.size();
 }
 
 }  // namespace millrace

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "millrace/input/graph/file_system.h"
@@ -58,7 +59,9 @@ class StreamFile final : public File {
   // These require mutex_.
   void start() const;
   void add(const char* data, size_t size);
-  void cut(size_t bytes);
+  void cut_lines();
+  void hand_on_rest();
+  void hand_on(std::string_view bytes);
   size_t copy_held(uint64_t offset, char* to, size_t bytes) const;
   bool may_read_on() const;
 

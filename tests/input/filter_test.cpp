@@ -82,6 +82,14 @@ TEST_F(FilterTest, ComparesTextsByTheirBytes) {
   EXPECT_EQ(rows("==", "3"), "") << "a text, too, where it looks like a number";
 }
 
+TEST_F(FilterTest, ComparesIntegersThatNoDoubleHolds) {
+  EXPECT_EQ(kept("i", "==", "9007199254740993"), "2");
+  EXPECT_EQ(kept("i", "==", "9007199254740992"), "");
+  EXPECT_EQ(kept("i", "<", "9223372036854775807"), "123");
+  EXPECT_EQ(kept("i", "==", "9223372036854775807"), "4");
+  EXPECT_EQ(kept("i", "<", "9.3e18"), "1234");
+}
+
 TEST_F(FilterTest, CountsWhatItLeavesOut) {
   EXPECT_EQ(graph("- filter: {field: n, op: \">\", value: 3}\n").dropped(), Lines{"filter 3"});
   EXPECT_EQ(graph("- filter: {name: few, field: n, op: \">\", value: 1}\n- filter: {field: n, op: \"<\", value: 4}\n")

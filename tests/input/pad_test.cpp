@@ -63,6 +63,8 @@ TEST_F(PadTest, RefusesWhatItCannotDo) {
             "has a split");
   EXPECT_NE(refused("- pad: {length: 3}\n", "- pad\n").find("there is no ragged field to fill up in y: float32 (1)"),
             std::string::npos);
+  EXPECT_NE(refused("", "- pad: {fields: []}\n").find("fields names none"), std::string::npos);
+  EXPECT_NE(refused("", "- pad: {fields: [n, n]}\n").find("the field \"n\" is named twice"), std::string::npos);
   EXPECT_NE(refused("", "- pad: {length: 3, multiple_of: 2}\n").find("multiple_of has no effect with a length"),
             std::string::npos);
 }

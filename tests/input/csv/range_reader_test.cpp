@@ -162,5 +162,15 @@ TEST_F(RangeReaderTest, UsesItsMemoryAgain) {
   EXPECT_EQ(files_.opened, 1) << "and the descriptor";
 }
 
+// trainer check, while somebody writes.
+TEST(RangeReader, AFileThatHasGrownMayBeChecked) {
+  MemoryFiles files;
+  files.files["t.csv"] = "a,b\n1,2\n";
+  auto entry = std::make_shared<FileEntry>(FileEntry{"t.csv", 0, 4});
+  RangeReader reader(files, true, {}, 100);
+  reader.learn({entry});
+  EXPECT_EQ(testing_support::error_of([&] { reader.check(entry); }), "no error");
+}
+
 }  // namespace
 }  // namespace millrace

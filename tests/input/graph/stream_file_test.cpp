@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
@@ -60,6 +61,9 @@ TEST_F(StreamFileTest, PartsAreNoLargerThanWantedButForLongerLines) {
     const auto file = open({text.substr(0, 1000), text.substr(1000)}, size);
     const Lines all = parts(*file);
     EXPECT_EQ(joined(all), text);
+    for (const std::string& part : all) {
+      EXPECT_TRUE(part.size() <= size || std::count(part.begin(), part.end(), '\n') == 1) << part;
+    }
   }
 }
 
@@ -208,6 +212,20 @@ TEST_F(StreamGraphTest, StreamsAndFilesFollowOneAnother) {
             (Lines{"p:1 x=1 s=\"a\"", "p:2 x=2 s=\"b\"", "t.csv:1 x=3 s=\"c\"", "--", "r:1 x=4 s=\"d\""}));
 }
 
+// The name of the next file is asked for where a stream ends, which nobody waits for while others are locked out.
+TEST_F(StreamGraphTest, AStreamThatDeliversNothingHoldsNothingBack) {
+  files_.streams["p"] = {"1,a\n2,b\n3,c\n"};
+  files_.streams["q"] = {"wait"};
+  for (const int threads : {1, 2, 8}) {
+    Executor executor(threads);
+    for (int round = 0; round < 50; ++round) {
+      Pipeline pipeline(graph("files: [p, q], shuffle: false", "quote: none").graph(), {.executor = &executor});
+      RowBlock slot = pipeline.make_slot();
+      EXPECT_EQ(pipeline.next(slot), 3);
+    }
+  }
+}
+
 TEST_F(StreamGraphTest, AnErrorOfReadingIsToldBehindTheRows) {
   files_.streams["-"] = {"1,a\n2,b\n3,c\n4,d\n", "error"};
   const Lines lines = graph("files: '-'", "quote: none").run();
@@ -249,6 +267,9 @@ TEST_F(StreamGraphTest, ComesOnce) {
   EXPECT_NE(refused("files: '-'", "- repeat: {epochs: 2}\n").find("standard input can be read once"),
             std::string::npos);
   EXPECT_EQ(graph("files: '-'", "quote: none", "- cache\n- repeat: {epochs: 2}\n").run().size(), 5u);
+  EXPECT_NE(refused("files: '-'", "- cache\n- take: {rows: 1}\n- repeat: {epochs: 4}\n").find("can be read once"),
+            std::string::npos)
+      << "a cache does not keep a first run that was cut short";
   Pipeline pipeline(graph("files: '-'", "quote: none").graph(), {});
   EXPECT_NE(error_of([&] { pipeline.save(); }).find("standard input can be read once"), std::string::npos);
   EXPECT_TRUE(pipeline.graph().reads_once());
