@@ -31,15 +31,14 @@ inline size_t single_field(const RowSpec& rows, const std::string& name) {
 
 // Calls f with a value of the C++ type of `dtype`.
 template <class F>
-decltype(auto) with_number_type(DType dtype, const F& f) {
+void with_number_type(DType dtype, const F& f) {
   switch (dtype) {
     case DType::f32: return f(float{});
     case DType::f64: return f(double{});
     case DType::i32: return f(int32_t{});
     case DType::i64: return f(int64_t{});
-    case DType::u8: break;
+    case DType::u8: return f(uint8_t{});
   }
-  return f(uint8_t{});
 }
 
 }  // namespace millrace

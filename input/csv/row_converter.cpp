@@ -6,11 +6,23 @@
 #include <utility>
 
 #include "millrace/input/csv/number_parser.h"
-#include "millrace/input/numbers.h"
 
 namespace millrace {
 
 namespace {
+
+// Calls body(T{}) for the C++ type of a column of numbers.
+template <class Body>
+auto with_type(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::f64: return body(double{});
+    case DType::i32: return body(int32_t{});
+    case DType::i64: return body(int64_t{});
+    case DType::f32:
+    case DType::u8: break;
+  }
+  return body(float{});
+}
 
 template <class T>
 bool all_finite(const T* values, size_t count) {
@@ -27,7 +39,7 @@ Varying list_of(const SelectedField& field) {
   Varying out;
   for (const std::string& text : field.defaults.texts) out.add_text(text);
   const std::vector<std::byte>& numbers = field.defaults.numbers;
-  with_number_type(field.spec.dtype, [&](auto number) {
+  with_type(field.spec.dtype, [&](auto number) {
     for (size_t at = 0; at < numbers.size(); at += sizeof number) {
       std::memcpy(&number, numbers.data() + at, sizeof number);
       out.add_number(number);
@@ -66,7 +78,7 @@ RowSpec RowConverter::spec() const {
 
 bool RowConverter::convert(const Record& record, RowBlock& rows, int64_t row) const {
   for (const Run& run : runs_) {
-    const bool good = with_number_type(fields_[run.field].spec.dtype, [&](auto zero) {
+    const bool good = with_type(fields_[run.field].spec.dtype, [&](auto zero) {
       return convert_run(record, run, rows.row<decltype(zero)>(run.field, row) + run.element);
     });
     if (!good) return false;
@@ -117,7 +129,7 @@ BadValue RowConverter::convert_list(std::string_view text, const SelectedField& 
     if (field.spec.text) {
       if (out != nullptr) out->add_text(part);
     } else {
-      const ValueFault fault = with_number_type(field.spec.dtype, [&](auto number) {
+      const ValueFault fault = with_type(field.spec.dtype, [&](auto number) {
         const ValueFault found = convert_number(part, number);
         if (found == ValueFault::none && out != nullptr) out->add_number(number);
         return found;
@@ -182,7 +194,7 @@ BadValue RowConverter::check_value(std::string_view text, const Target& target) 
   const SelectedField& field = fields_[target.field];
   if (field.spec.ragged()) return convert_list(text, field, nullptr);
   if (field.spec.text) return {.fault = convert_text(text, field, target.element, nullptr)};
-  return {.fault = with_number_type(field.spec.dtype,
+  return {.fault = with_type(field.spec.dtype,
                                     [&](auto value) { return convert_value(text, field, target.element, value); })};
 }
 

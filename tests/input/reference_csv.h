@@ -245,6 +245,11 @@ class ReferenceCsv {
   bool select() {
     for (const ReferenceField& field : fields) {
       std::vector<size_t>& selected = selected_.emplace_back();
+      const char split = field.split.empty() ? '\0' : field.split.front();
+      if (split != '\0' && split == (quote_byte == '\0' ? delimiter : quote_byte)) {
+        lines_.emplace_back("build config");
+        return false;
+      }
       for (const ReferenceField::Item& item : field.items) {
         const auto named = static_cast<size_t>(std::count(names_.begin(), names_.end(), item.name));
         const auto at = static_cast<size_t>(std::find(names_.begin(), names_.end(), item.name) - names_.begin());

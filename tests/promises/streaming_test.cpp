@@ -139,16 +139,18 @@ TEST(Streaming, TwoGigabytesTakeNoMoreThanTwoHundredMegabytes) {
   expect_constant("x: {columns: 0-39}", "data.csv", 200 * kMegabyte, 2000 * kMegabyte);
 }
 
-TEST(Streaming, TextsAndPipesTakeNoMoreEither) {
+TEST(Streaming, NorDoTexts) {
   expect_constant("x: {columns: 0-39}, s: {columns: 40, type: string, default: ''}", "data.csv", 40 * kMegabyte,
                   400 * kMegabyte);
-  expect_constant("x: {columns: 0-39}", "-", 40 * kMegabyte, 400 * kMegabyte);
 }
 
+// How far a pipe is read ahead is a matter of timing, but not how far at most.
 TEST(Streaming, StaysWithinItsBound) {
-  EndlessFiles files(some_lines(), 50 * kMegabyte);
-  const Held held = stream("x: {columns: 0-39}", "data.csv", 50 * kMegabyte, &files);
-  EXPECT_LE(held.bytes, static_cast<int64_t>(held.bound) + 2000000) << "threads and the graph itself";
+  for (const char* path : {"data.csv", "-"}) {
+    EndlessFiles files(some_lines(), 200 * kMegabyte);
+    const Held held = stream("x: {columns: 0-39}", path, 200 * kMegabyte, &files);
+    EXPECT_LE(held.bytes, static_cast<int64_t>(held.bound) + 2000000) << path << ": threads and the graph itself";
+  }
 }
 
 TEST(Streaming, ManyFilesKeepFewOpen) {
