@@ -95,6 +95,8 @@ class BatchWriter {
 
 InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) {
   BatchWriter writer(arguments.format, run, out);
+  // Who writes a pipe into this one may wait for what comes out.
+  const bool flushes = run.graph().reads_once();
   const auto began = std::chrono::steady_clock::now();
   InputResult result{.reason = "batches", .input = {}};
   for (int64_t index = 0; !arguments.batches || index < *arguments.batches; ++index) {
@@ -103,6 +105,7 @@ InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) 
       break;
     }
     writer.write(index);
+    if (flushes) out.flush();
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   result.input = run.pipeline().summary();

@@ -1,8 +1,10 @@
 // `trainer input`, from outside.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -176,6 +178,23 @@ TEST_F(InputCommandTest, PipesAndDevicesAreWrittenAsTheyAre) {
   const std::string text = TempFolder::read(folder_.path("out.txt"));
   EXPECT_TRUE(text.starts_with(batches)) << text;
   EXPECT_TRUE(text.substr(batches.size()).starts_with("end of data: 12 batches, ")) << text;
+}
+
+TEST_F(InputCommandTest, BatchesOfAPipeComeAsTheyAreMade) {
+  const std::string pipe = folder_.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  folder_.write("pipe.yaml",
+                "input:\n  - filename_queue: {files: pipe}\n  - csv_reader\n  - decode_csv: {fields: {x: {columns: "
+                "0}}}\n  - batch: {batch_size: 2, allow_smaller_final_batch: true}\n");
+  Command command(trainer_words({"input", "pipe.yaml"}), {.folder = folder_.path()});
+  std::ofstream rows(pipe);
+  rows << "1\n2\n" << std::flush;
+  EXPECT_TRUE(command.wait_for_out("\"rows\":[\"pipe:1\",\"pipe:2\"]}\n")) << "while the pipe is open";
+  rows << "3\n";
+  rows.close();
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("\"rows\":[\"pipe:3\"]}\n"), std::string::npos) << result.out;
 }
 
 TEST_F(InputCommandTest, InterruptedItLeavesNoFile) {
