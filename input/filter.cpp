@@ -101,8 +101,11 @@ class Filter final : public Transform {
     if constexpr (std::is_same_v<T, float>) return holds(options_.op, value, static_cast<float>(value_));
     if constexpr (std::is_same_v<T, int64_t>) {
       if (whole_) return holds(options_.op, value, *whole_);
+      // Beyond every integer: they all lie on one side.
+      if (value_ >= 0x1p63) return holds(options_.op, 0, 1);
+      if (value_ < -0x1p63) return holds(options_.op, 1, 0);
       const double floor = std::floor(value_);
-      if (floor >= -0x1p63 && floor < 0x1p63) {
+      if (!std::isnan(value_)) {
         const auto whole = static_cast<int64_t>(floor);
         // Between two integers: an equal one counts as less.
         if (value == whole && floor != value_) return holds(options_.op, 0, 1);

@@ -88,6 +88,9 @@ TEST_F(FilterTest, ComparesIntegersThatNoDoubleHolds) {
   EXPECT_EQ(kept("i", "<", "9223372036854775807"), "123");
   EXPECT_EQ(kept("i", "==", "9223372036854775807"), "4");
   EXPECT_EQ(kept("i", "<", "9.3e18"), "1234");
+  EXPECT_EQ(kept("i", "<", "9223372036854775808"), "1234");
+  EXPECT_EQ(kept("i", "==", "9223372036854775808"), "");
+  EXPECT_EQ(kept("i", ">", "-9.3e18"), "1234");
 }
 
 TEST_F(FilterTest, CountsWhatItLeavesOut) {
