@@ -80,6 +80,7 @@ class Cache final : public RowBuffer {
   uint64_t memory_bound() const override { return memory_ + std::max<uint64_t>(kBlockBytes, row_bytes()); }
 
   RowSpan pull(int64_t at_most) override {
+    if (cancelled()) return {};  // there is no source that would end it, once all rows are kept
     if (rows_to_pass_ > 0) read_again();
     if (given_ == rows_ && !whole_) take_one();
     if (given_ == rows_) return {};

@@ -251,6 +251,9 @@ class RowStream {
 struct BufferHost {
   std::function<Place(const RowId&)> place;     // where a row came from
   std::function<void(std::string_view)> print;  // a line for the log; may be empty
+  // Whether the rows are wanted no more; an op that may pull for long without an input's source to end it asks. May be
+  // empty.
+  std::function<bool()> cancelled;
 };
 
 // rows -> rows, serial: decides which rows come and in what order.
@@ -277,6 +280,7 @@ class RowBuffer : public Op, public RowStream {
 
  protected:
   const BufferHost& host() const { return host_; }
+  bool cancelled() const { return host_.cancelled && host_.cancelled(); }
   bool silent() const { return silent_; }
   size_t input_count() const { return streams_.size(); }
   RowStream& input(size_t index = 0) const { return *streams_[index]; }

@@ -28,7 +28,8 @@ class Repeat final : public RowBuffer {
   uint32_t passes() const override { return static_cast<uint32_t>(epochs_.value_or(1)) * RowBuffer::passes(); }
 
   RowSpan pull(int64_t at_most) override {
-    for (;;) {
+    // A run need not have rows, and there may be billions of them.
+    while (!cancelled()) {
       if (const RowSpan span = input().pull(at_most)) {
         run_has_rows_ = true;
         return span;
@@ -39,6 +40,7 @@ class Repeat final : public RowBuffer {
       run_has_rows_ = false;
       RowBuffer::rewind(run_of(runs_done_));
     }
+    return {};
   }
   void rewind(uint32_t run) override {
     first_run_ = run * static_cast<uint32_t>(epochs_.value_or(1));

@@ -93,7 +93,9 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
   for (const auto& stream : graph.transform_streams) stream->start(&events);
   for (const GraphNode& node : graph.nodes) {
     if (node.row_buffer == nullptr) continue;
-    node.row_buffer->set_host({[this](const RowId& id) { return graph.place(id); }, options.on_print});
+    node.row_buffer->set_host({.place = [this](const RowId& id) { return graph.place(id); },
+                               .print = options.on_print,
+                               .cancelled = [this] { return cancelled.load(); }});
   }
 }
 

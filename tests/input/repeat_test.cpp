@@ -1,4 +1,6 @@
+#include <memory>
 #include <set>
+#include <thread>
 
 #include "tests/input/graph_check.h"
 
@@ -64,6 +66,27 @@ TEST_F(RepeatTest, NorDataOfWhichNoRowIsLeftBehindIt) {
     EXPECT_TRUE(lines[0].starts_with("error filter: the data has no row to give")) << lines[0];
   }
   EXPECT_EQ(graph(shuffled("2") + "- repeat: {epochs: 4}\n" + nothing).check(), Lines{});
+}
+
+// None of these comes to its end in a lifetime, and none pulls from a source while it goes on.
+TEST_F(RepeatTest, CancelEndsWorkThatGivesNoRow) {
+  const std::string billions = "- repeat: {epochs: 4000000000}\n";
+  files_.files["empty.csv"] = "";
+  for (const std::string& ops :
+       {reading("empty.csv") + billions, reading("a.csv") + "- take: {rows: 0}\n" + billions,
+        reading("a.csv") + "- filter: {field: x, op: \"<\", value: 0}\n" + billions,
+        reading("a.csv") + "- cache\n" + billions + "- filter: {field: x, op: \"<\", value: 0}\n",
+        reading("a.csv") + "- cache\n- repeat\n- skip: {rows: 90000000000}\n"}) {
+    SCOPED_TRACE(ops);
+    for (const int threads : {0, 2}) {
+      std::unique_ptr<Executor> executor = threads == 0 ? nullptr : std::make_unique<Executor>(threads);
+      Pipeline pipeline(graph(ops).graph(), {.executor = executor.get()});
+      RowBlock slot = pipeline.make_slot();
+      std::thread stopper([&] { pipeline.cancel(); });
+      EXPECT_EQ(pipeline.next(slot), 0);
+      stopper.join();
+    }
+  }
 }
 
 }  // namespace
