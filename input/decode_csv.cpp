@@ -70,9 +70,9 @@ class DecodeCsv final : public Transform {
           cat(args.name, " expects CSV text, got ", format == nullptr ? "other" : format->name(), " text"));
     }
     dialect_ = *dialect;
-    converter_ = std::make_unique<RowConverter>(select_fields(requests_, dialect_), rules_);
+    converter_ = std::make_shared<RowConverter>(select_fields(requests_, dialect_), rules_);
     spec_ = converter_->spec();
-    columns_ = {args.inputs.front().format, spec_, {}};
+    columns_ = {args.inputs.front().format, spec_, {}, converter_};
     for (const SelectedField& field : converter_->fields()) columns_.columns.push_back(field.columns);
     Port out;
     out.type = PortType::rows;
@@ -170,7 +170,7 @@ class DecodeCsv final : public Transform {
   const uint64_t max_bad_rows_;
   std::optional<BadRowsFile> bad_rows_file_;
   CsvDialect dialect_;
-  std::unique_ptr<const RowConverter> converter_;
+  std::shared_ptr<const RowConverter> converter_;
   RowSpec spec_;
   TextColumns columns_;
 };

@@ -38,11 +38,23 @@ struct TextFormat {
   bool operator==(const TextFormat&) const = default;
 };
 
+// How texts become values, for who writes values so that they read back.
+class TextReader {
+ public:
+  virtual ~TextReader() = default;
+  // Replaces `out` by what `text` becomes as value `element` of field `field`; of a ragged field, by all its values.
+  // False: it is no such value.
+  virtual bool read(std::string_view text, size_t field, size_t element, Varying& out) const = 0;
+  // Texts that stand for no value; the empty one does, too, and is not among them.
+  virtual const std::vector<std::string>& missing() const = 0;
+};
+
 // Where rows come from in text: value i of field f is read from column columns[f][i].
 struct TextColumns {
   std::shared_ptr<const TextFormat> format;
   RowSpec rows;
   std::vector<std::vector<uint32_t>> columns;
+  std::shared_ptr<const TextReader> reader = nullptr;
 };
 
 // What flows out of an op.

@@ -195,7 +195,19 @@ BadValue RowConverter::check_value(std::string_view text, const Target& target) 
   if (field.spec.ragged()) return convert_list(text, field, nullptr);
   if (field.spec.text) return {.fault = convert_text(text, field, target.element, nullptr)};
   return {.fault = with_type(field.spec.dtype,
-                                    [&](auto value) { return convert_value(text, field, target.element, value); })};
+                             [&](auto value) { return convert_value(text, field, target.element, value); })};
+}
+
+bool RowConverter::read(std::string_view text, size_t index, size_t element, Varying& out) const {
+  const SelectedField& field = fields_[index];
+  out.clear();
+  if (field.spec.ragged()) return convert_list(text, field, &out).fault == ValueFault::none;
+  if (field.spec.text) return convert_text(text, field, element, &out) == ValueFault::none;
+  return with_type(field.spec.dtype, [&](auto value) {
+    const bool good = convert_value(text, field, element, value) == ValueFault::none;
+    if (good) out.add_number(value);
+    return good;
+  });
 }
 
 BadValue RowConverter::find_fault(const Record& record) const {

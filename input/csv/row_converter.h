@@ -14,6 +14,7 @@
 #include "millrace/input/csv/field_selection.h"
 #include "millrace/input/csv/record_cutter.h"
 #include "millrace/input/graph/row_block.h"
+#include "millrace/input/op.h"
 
 namespace millrace {
 
@@ -35,7 +36,7 @@ struct ValueRules {
   bool allow_nonfinite = true;
 };
 
-class RowConverter {
+class RowConverter final : public TextReader {
  public:
   RowConverter(std::vector<SelectedField> fields, ValueRules rules);
 
@@ -47,6 +48,9 @@ class RowConverter {
   [[nodiscard]] bool convert(const Record& record, RowBlock& rows, int64_t row) const;
   // The leftmost bad value; where one column serves several fields, that of the first of them.
   BadValue find_fault(const Record& record) const;
+
+  bool read(std::string_view text, size_t field, size_t element, Varying& out) const override;
+  const std::vector<std::string>& missing() const override { return rules_.missing; }
 
  private:
   // Neighbouring columns that are neighbouring elements of a field.

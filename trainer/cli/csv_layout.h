@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "millrace/input/csv/csv_dialect.h"
@@ -12,31 +13,32 @@
 
 namespace millrace::cli {
 
+// A value of a row that stands in a column.
+struct CsvValue {
+  size_t field = 0;
+  size_t element = 0;
+  // In the column stand all values of the field, with this byte between them.
+  std::optional<char> split = {};
+  // Which of the decoder's fields reads it from there; none for what is made later.
+  std::optional<size_t> read_by = {};
+};
+
 struct CsvColumn {
   std::string name = {};
-  // Value `element` of field `field`; field < 0: a column that nobody reads, left empty.
-  int field = -1;
-  int64_t element = 0;
+  // What is read from the column, that whose text says most first; none: nobody reads it, and it is left empty.
+  std::vector<CsvValue> values = {};
 };
 
 struct CsvLayout {
   std::vector<CsvColumn> columns;
   CsvDialect dialect;
   bool header = true;
+  std::shared_ptr<const TextReader> reader = nullptr;  // none where the rows were not decoded
 };
 
 // `rows` is what the graph gives and `from` where they come from, InputGraph::text_columns(). Every value stands in the
-// column that it was read from, under that column's name. Where it was read from none, or from
-// no CSV, the fields stand side by side,
-// with a header.
+// column that it was read from, under that column's name; fields that were made later stand behind them. Where the rows
+// come from no CSV, the fields stand side by side, with a header.
 CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows);
-
-// Appends a field; `first` of its line. It is quoted where it would be read as something else.
-void append_csv_field(std::string& out, std::string_view text, const CsvDialect& dialect, bool first);
-
-// The lines before the first row.
-std::string csv_head(const CsvLayout& layout);
-// Appends a line for each row of `batch`.
-void append_csv(std::string& out, const CsvLayout& layout, const RowBlock& batch);
 
 }  // namespace millrace::cli

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
@@ -11,7 +12,7 @@
 #include "millrace/trainer/cli/check_out.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/configuration.h"
-#include "millrace/trainer/cli/csv_layout.h"
+#include "millrace/trainer/cli/csv_text.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/input_report.h"
 #include "millrace/trainer/cli/usage_error.h"
@@ -45,10 +46,11 @@ class InputRun {
   const RowBlock& batch() const { return batch_; }
   bool next() { return pipeline_->next(batch_) > 0; }
 
+  Place place(int64_t row) const { return pipeline_->place(batch_.id(row)); }
   // Where each row of the batch came from.
   const std::vector<std::string>& places() {
     places_.clear();
-    for (int64_t row = 0; row < batch_.size(); ++row) places_.push_back(pipeline_->place(batch_.id(row)).text());
+    for (int64_t row = 0; row < batch_.size(); ++row) places_.push_back(place(row).text());
     return places_;
   }
 
@@ -68,8 +70,9 @@ class BatchWriter {
  public:
   BatchWriter(BatchFormat format, InputRun& run, Output& out) : format_(format), run_(run), out_(out) {
     if (format_ != BatchFormat::csv) return;
-    layout_ = csv_layout(run_.graph().text_columns(), run_.pipeline().rows());
-    out_.write(csv_head(layout_));
+    csv_.emplace(csv_layout(run_.graph().text_columns(), run_.pipeline().rows()));
+    csv_->append_head(text_);
+    out_.write(text_);
   }
 
   void write(int64_t index) {
@@ -79,7 +82,7 @@ class BatchWriter {
       out_.write("\n");
     } else if (format_ == BatchFormat::csv) {
       text_.clear();
-      append_csv(text_, layout_, run_.batch());
+      csv_->append(text_, run_.batch(), [this](int64_t row) { return run_.place(row); });
       out_.write(text_);
     }
   }
@@ -88,7 +91,7 @@ class BatchWriter {
   BatchFormat format_;
   InputRun& run_;
   Output& out_;
-  CsvLayout layout_;
+  std::optional<CsvText> csv_;
   JsonText json_;
   std::string text_;
 };

@@ -7,7 +7,7 @@
 
 #include "millrace/core/math.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/cli/csv_layout.h"
+#include "millrace/trainer/cli/csv_text.h"
 #include "millrace/trainer/cli/json_text.h"
 #include "millrace/trainer/cli/number_format.h"
 

@@ -76,6 +76,31 @@ TEST(RowConverter, TakesTheDefaultForWhatIsMissing) {
   EXPECT_EQ(each("5,,4"), "x=4,5,3");
 }
 
+TEST(RowConverter, ReadsATextAsOneOfItsValues) {
+  Spec fields = Spec::map().set("x", field(list_of({"0", "1"}), "int32")).set("s", field(list_of({"2"}), "string"));
+  fields.set("tags", field(list_of({"3"}), "int32", "9").set("split", "|"));
+  fields.set("z", Spec::map().set("columns", "0").set("default", list_of({"5"})));
+  CsvDialect dialect;
+  dialect.columns = 4;
+  const RowConverter converter(select_fields(read_fields(fields, true), dialect), {{"", "NA"}, true});
+  EXPECT_EQ(converter.missing(), std::vector<std::string>{"NA"});
+  Varying out;
+  ASSERT_TRUE(converter.read(" 7", 0, 1, out));
+  EXPECT_THAT(out.numbers<int32_t>(), ::testing::ElementsAre(7));
+  EXPECT_FALSE(converter.read("7.5", 0, 1, out));
+  EXPECT_FALSE(converter.read("NA", 0, 0, out)) << "there is no default";
+  ASSERT_TRUE(converter.read("a b", 1, 0, out));
+  ASSERT_EQ(out.texts(), 1u);
+  EXPECT_EQ(out.text(0), "a b");
+  ASSERT_TRUE(converter.read("1|2", 2, 0, out));
+  EXPECT_THAT(out.numbers<int32_t>(), ::testing::ElementsAre(1, 2));
+  ASSERT_TRUE(converter.read("NA", 2, 0, out));
+  EXPECT_THAT(out.numbers<int32_t>(), ::testing::ElementsAre(9));
+  EXPECT_FALSE(converter.read("1|x", 2, 0, out));
+  ASSERT_TRUE(converter.read("", 3, 0, out));
+  EXPECT_THAT(out.numbers<float>(), ::testing::ElementsAre(5.0f));
+}
+
 TEST(RowConverter, RequiresWhatHasNoDefault) {
   const Converter convert(
       Spec::map().set("x", field(list_of({"0-1"}), "float32")).set("n", field(list_of({"2"}), "int32", "0")));

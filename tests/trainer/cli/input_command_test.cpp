@@ -115,6 +115,37 @@ TEST_F(InputCommandTest, CsvReadsBackToEqualBatches) {
   }
 }
 
+TEST_F(InputCommandTest, CsvOfAddedFieldsReadsBack) {
+  folder_.write("bare.yaml",
+                "input:\n  - filename_queue: {files: part-0.csv, epochs: 1}\n  - csv_reader\n"
+                "  - decode_csv: {missing: \"2\", fields: {x: {columns: 1}, y: {columns: 2, type: int32}}}\n"
+                "  - map: {field: x, scale: 2, as: twice}\n  - one_hot: {field: y, classes: 2, as: z}\n"
+                "  - batch: {batch_size: 4}\n");
+  folder_.write("part-0.csv", "9,1.5,0\n9,2.0,1\n9,-1,1\n9,0,0\n");
+  const CommandResult written = run({"bare.yaml", "--format", "csv", "--out", "rows.csv"});
+  ASSERT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_EQ(TempFolder::read(folder_.path("rows.csv")), ",1.5,0,3,1,0\n, 2,1,4,0,1\n,-1,1,-2,0,1\n,0,0,0,1,0\n");
+  const CommandResult before = run({"bare.yaml"});
+  const CommandResult after = run({"bare.yaml", "--set", "input.filename_queue.files=rows.csv"});
+  ASSERT_EQ(after.exit_code, 0) << after.err;
+  EXPECT_EQ(lines(after.out)[0]["fields"], lines(before.out)[0]["fields"]);
+}
+
+// Where the value is, and no file.
+TEST_F(InputCommandTest, CsvThatWouldNotReadBackIsNotWritten) {
+  folder_.write("bare.yaml",
+                "input:\n  - filename_queue: {files: part-0.csv, epochs: 1}\n  - csv_reader: {quote: none}\n"
+                "  - decode_csv: {fields: {s: {columns: 1, type: string, default: \"a,b\"}}, missing: [NA, \"\"]}\n"
+                "  - filter: {field: s, op: \"!=\", value: x}\n  - batch: {batch_size: 1}\n");
+  folder_.write("part-0.csv", "1,x\n2,y\n3,z\r");
+  const CommandResult result = run({"bare.yaml", "--format", "csv", "--out", "rows.csv"});
+  EXPECT_EQ(result.exit_code, 65);
+  EXPECT_EQ(result.err,
+            "error: part-0.csv:3: no text in column 1 of a CSV file is read as \"z\\r\" by s\n"
+            "hint: csv_reader has quote: none; write --format jsonl\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("rows.csv")));
+}
+
 // A quoted text that looks like an index or a range is a name where the header has it.
 TEST_F(InputCommandTest, CsvReadsBackWhateverTheColumnsAreCalled) {
   const std::pair<const char*, const char*> cases[] = {{"a,b,c,label", "\"0-1\""},
