@@ -22,22 +22,34 @@ namespace millrace::cli {
 
 namespace {
 
+// The configuration; what only explains writes no file of its own.
+Config configuration_of(const Arguments& arguments) {
+  Config config = read_config(read_configuration(arguments), Catalog::builtin(), ConfigUse::input);
+  for (size_t i = 0; arguments.explain && i < config.input.size(); ++i) {
+    if (Spec* options = config.input.item(i)->find("decode_csv")) options->erase("bad_rows_file");
+  }
+  return config;
+}
+
 // The graph of a configuration, running.
 class InputRun {
  public:
   explicit InputRun(const Arguments& arguments)
-      : config_(read_config(read_configuration(arguments), Catalog::builtin(), ConfigUse::input)),
+      : config_(configuration_of(arguments)),
+        tells_(!arguments.explain),
         executor_(config_.threads),
         graph_(build_input(config_, Catalog::builtin())) {}
 
   const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
 
   void start() {
-    for (const std::string& warning : graph_.warnings()) say("warning: " + warning);
     PipelineOptions options;
     options.executor = &executor_;
-    options.on_bad_row = [](const BadRow& bad) { say(cat("left out ", bad.place.text(), ": ", bad.reason)); };
-    options.on_print = [](std::string_view text) { say(text); };
+    if (tells_) {
+      for (const std::string& warning : graph_.warnings()) say("warning: " + warning);
+      options.on_bad_row = [](const BadRow& bad) { say(cat("left out ", bad.place.text(), ": ", bad.reason)); };
+      options.on_print = [](std::string_view text) { say(text); };
+    }
     pipeline_ = std::make_unique<Pipeline>(std::move(graph_), std::move(options));
     batch_ = pipeline_->make_slot();
   }
@@ -57,7 +69,8 @@ class InputRun {
  private:
   static void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 
-  Config config_;
+  const Config config_;
+  const bool tells_;  // what happens on the way, on standard error
   Executor executor_;
   InputGraph graph_;  // moved into the pipeline by start()
   std::unique_ptr<Pipeline> pipeline_;

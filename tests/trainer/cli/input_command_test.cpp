@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -264,6 +265,22 @@ TEST_F(InputCommandTest, ExplainNamesEveryRowOfAStep) {
   EXPECT_EQ(
       json.out,
       "{\"v\":1,\"event\":\"explain\",\"step\":12,\"rows\":[\"part-3.csv:8\",\"part-3.csv:9\",\"part-3.csv:10\"]}\n");
+}
+
+TEST_F(InputCommandTest, ExplainWritesNothingButItsAnswer) {
+  folder_.write("part-1.csv", "1,2,0\n1,x,0\n3,4,1\n");
+  folder_.write("bad.jsonl", "kept\n");
+  folder_.write("loud.yaml",
+                "input:\n  - filename_queue: {files: part-1.csv, epochs: 1}\n  - csv_reader\n"
+                "  - decode_csv: {fields: {x: {columns: 0-1}}, on_bad_row: skip, bad_rows_file: bad.jsonl}\n"
+                "  - print: {every: 1}\n"
+                "  - shuffle_batch: {batch_size: 2, capacity: 2, min_after_dequeue: 1}\n");
+  const CommandResult result = run({"loud.yaml", "--explain", "1"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
+  EXPECT_EQ(TempFolder::read(folder_.path("bad.jsonl")), "kept\n");
+  EXPECT_EQ(run({"loud.yaml", "--set", "input.print.every=0", "--explain", "1"}).exit_code, 78);
 }
 
 TEST_F(InputCommandTest, ExplainOfAStepThatNeverComes) {
