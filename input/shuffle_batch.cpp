@@ -61,6 +61,7 @@ class ShuffleBatch final : public BatchBuffer {
   Port bind(const BindArgs& args) override {
     seed_ = args.seed;
     stream_ = fnv1a64(args.name);
+    name_ = args.name;
     spec_ = args.inputs.front().rows;
     Port out;
     out.type = PortType::batches;
@@ -131,7 +132,12 @@ class ShuffleBatch final : public BatchBuffer {
   static constexpr int64_t kNoHole = -1;
 
   void take_memory() {
-    if (pool_.capacity() < options_.window()) pool_.configure(spec_, options_.window());
+    try {
+      if (pool_.capacity() < options_.window()) pool_.configure(spec_, options_.window());
+    } catch (const DeviceError& error) {
+      throw DeviceError(cat(name_, ": a window of ", options_.window(), " rows: ", error.message()), {},
+                        "lower min_after_dequeue");
+    }
     pool_.resize(options_.window());
   }
 
@@ -171,6 +177,7 @@ class ShuffleBatch final : public BatchBuffer {
 
   const Options options_;
   RowSpec spec_;
+  std::string name_;
   uint64_t seed_ = 0, stream_ = 0;
 
   RowBlock pool_;           // the window

@@ -31,6 +31,16 @@ Config configuration_of(const Arguments& arguments) {
   return config;
 }
 
+// What a run of more rows than there is memory for may have too many of.
+const Spec* batching_op(const Spec& ops) {
+  const Spec* found = nullptr;
+  for (const Spec& item : ops.items()) {
+    const Spec& options = item.entries().front().second;
+    if (options.find("batch_size") != nullptr) found = &options;
+  }
+  return found;
+}
+
 // The graph of a configuration, running.
 class InputRun {
  public:
@@ -51,7 +61,7 @@ class InputRun {
       options.on_print = [](std::string_view text) { say(text); };
     }
     pipeline_ = std::make_unique<Pipeline>(std::move(graph_), std::move(options));
-    batch_ = pipeline_->make_slot();
+    make_batch();
   }
 
   Pipeline& pipeline() { return *pipeline_; }
@@ -67,6 +77,19 @@ class InputRun {
   }
 
  private:
+  void make_batch() {
+    try {
+      batch_ = pipeline_->make_slot();
+    } catch (const DeviceError& error) {
+      if (const Spec* op = batching_op(pipeline_->graph().resolved())) {
+        throw DeviceError(
+            cat(op->path(), ".batch_size: a batch of ", pipeline_->batch_size(), " rows: ", error.message()),
+            op->place(), "lower batch_size");
+      }
+      throw;
+    }
+  }
+
   static void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 
   const Config config_;

@@ -283,6 +283,30 @@ TEST_F(InputCommandTest, ExplainWritesNothingButItsAnswer) {
   EXPECT_EQ(run({"loud.yaml", "--set", "input.print.every=0", "--explain", "1"}).exit_code, 78);
 }
 
+// More than there are addresses, so that nothing is taken before it fails.
+TEST_F(InputCommandTest, RowsBeyondMemoryNameTheirKey) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers end the process when memory runs out";
+#endif
+  const std::string start =
+      "input:\n  - filename_queue: {files: part-0.csv, epochs: 1}\n  - csv_reader\n"
+      "  - decode_csv: {fields: {x: {columns: 0}, y: {columns: 1}, z: {columns: 2}}}\n";
+  folder_.write("many.yaml", start + "  - batch: {batch_size: 1000000000000}\n");
+  const CommandResult batch = run({"many.yaml"});
+  EXPECT_EQ(batch.exit_code, 74);
+  EXPECT_EQ(batch.err,
+            "error: many.yaml:5:5: input[3].batch.batch_size: a batch of 1000000000000 rows: out of memory: "
+            "192000000000000 bytes on cpu\nhint: lower batch_size\n");
+  folder_.write("wide.yaml", start +
+                                 "  - shuffle_batch: {name: mixed, batch_size: 1, capacity: 1000000000000, "
+                                 "min_after_dequeue: 999999999999}\n");
+  const CommandResult window = run({"wide.yaml"});
+  EXPECT_EQ(window.exit_code, 74);
+  EXPECT_EQ(window.err,
+            "error: mixed: a window of 1000000000000 rows: out of memory: 192000000000000 bytes on cpu\n"
+            "hint: lower min_after_dequeue\n");
+}
+
 TEST_F(InputCommandTest, ExplainOfAStepThatNeverComes) {
   const CommandResult result = run({"small.yaml", "--explain", "13"});
   EXPECT_EQ(result.exit_code, 2);
