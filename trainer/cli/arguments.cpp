@@ -285,6 +285,9 @@ Arguments Parser::take(std::span<const std::string> words) {
   }
   const auto [first, last] = readers_.equal_range(&selected);
   std::for_each(first, last, [](const auto& reader) { reader.second(); });
+  // As other programs have it.
+  const bool writes_file = out_.command == Command::input || out_.command == Command::predict;
+  if (writes_file && out_.out == "-") out_.out.clear();
   check_explain(selected);
   read_config(selected);
   read_model(selected);

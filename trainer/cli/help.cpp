@@ -67,7 +67,7 @@ constexpr HelpText kTexts[] = {
      "         or NAME_0, NAME_1, ... for a field of several columns) and the fields in order.\n"
      "  none   only the counts\n"
      "The file of --out appears whole when the run is done, and not at all when it fails or is interrupted; a pipe\n"
-     "or a device is written as the batches come.\n"
+     "or a device is written as the batches come; - is standard output.\n"
      "--json adds a last line with exact counts: rows, batches, dropped (left out by name), bad (left out for\n"
      "faults).\n"
      "\n"

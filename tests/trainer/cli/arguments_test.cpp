@@ -88,6 +88,9 @@ TEST(ArgumentsTest, InputDefaults) {
   const Arguments arguments = parse({"input", "a.yaml"});
   EXPECT_EQ(arguments.batches, std::nullopt);
   EXPECT_EQ(arguments.explain, std::nullopt);
+  EXPECT_EQ(parse({"input", "a.yaml", "--out", "rows.csv"}).out, "rows.csv");
+  EXPECT_EQ(parse({"input", "a.yaml", "--out", "-"}).out, "") << "standard output";
+  EXPECT_EQ(parse({"predict", "--model", "m", "--data", "d", "--out", "-"}).out, "");
   EXPECT_EQ(arguments.format, BatchFormat::jsonl);
 }
 
