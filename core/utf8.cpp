@@ -15,8 +15,15 @@ void append_hex(std::string& out, std::string_view prefix, unsigned byte) {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
+// What turns the order of the characters beside it round, so that a line reads as another.
+bool is_direction(char32_t character) {
+  return character == 0x61c || character == 0x200e || character == 0x200f ||
+         (character >= 0x202a && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+}
+
 bool is_control(char32_t character) {
-  return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x2028 || character == 0x2029;
+  return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x2028 || character == 0x2029 ||
+         is_direction(character);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ char32_t utf8_decode(std::string_view text, size_t length);
 // Where the first byte that is not UTF-8 is, or npos.
 size_t find_invalid_utf8(std::string_view text);
 
-// For terminals and log files: control characters, C1 and DEL among them, and bytes that are not UTF-8 become \n, \t,
-// \xNN; everything else stays.
+// For terminals and log files: control characters, C1, DEL and those of the writing direction among them, and bytes
+// that are not UTF-8 become \n, \t, \xNN; everything else stays.
 std::string escape_controls(std::string_view text);
 
 // `text` as a JSON string, in quotes; each byte that is not UTF-8 becomes U+FFFD.

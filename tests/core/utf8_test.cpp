@@ -56,6 +56,12 @@ TEST(Utf8, FindsTheFirstInvalidByte) {
 
 TEST(Utf8, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(escape_controls("a\x1b[31mb\n\t\r\x7f"), "a\\x1b[31mb\\n\\t\\r\\x7f");
+  for (const char* turning :
+       {"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9"}) {
+    EXPECT_EQ(escape_controls(turning).substr(0, 2), "\\x") << "it would turn what stands beside it round";
+  }
+  EXPECT_EQ(escape_controls("a\xe2\x80\xae"), "a\\xe2\\x80\\xae");
+  EXPECT_EQ(escape_controls("\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa"), "\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa");
   EXPECT_EQ(escape_controls("caf\xc3\xa9 \xe2\x82\xac"), "caf\xc3\xa9 \xe2\x82\xac");
   EXPECT_EQ(escape_controls("\xc2\x9b"
                             "0m"),
