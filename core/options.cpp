@@ -188,7 +188,14 @@ const Spec* OptionReader::declare(std::string_view name, std::string type, bool 
   if (spec_ == nullptr) return nullptr;
   const Spec* node = spec_->find(name);
   if (node != nullptr && node->is_null()) {
-    throw node->error(cat("the key has no value; expected ", infos_.back().type));
+    // What a Spec may be is said later, by may_be().
+    const std::string& expected = infos_.back().type;
+    const bool open = expected == OptionType<Spec>::type();
+    const bool text = open || expected.find(OptionType<std::string>::type()) != std::string::npos;
+    throw node->error(open ? std::string("the key has no value") : cat("the key has no value; expected ", expected),
+                      text ? cat("null means no value: ", required ? "" : "leave the key out, or ",
+                                 "put a text that is meant in quotes")
+                           : "");
   }
   return node;
 }

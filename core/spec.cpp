@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
@@ -128,7 +129,8 @@ int64_t Spec::as_int() const {
     const auto [stop, failure] = std::from_chars(begin, end, value);
     if (failure == std::errc() && stop == end && begin != end) return value;
     if (failure == std::errc::result_out_of_range && stop == end) {
-      throw error(cat("expected an integer of 64 bits, got ", describe()));
+      throw error(cat("expected an integer from ", std::numeric_limits<int64_t>::min(), " to ",
+                      std::numeric_limits<int64_t>::max(), ", got ", describe()));
     }
   }
   throw error(cat("expected an integer, got ", describe()));
@@ -150,6 +152,7 @@ double Spec::as_double() const {
 }
 
 const std::string& Spec::as_string() const {
+  if (is_null()) throw error("expected a text, got nothing", "null means no value: put a text that is meant in quotes");
   if (!is_scalar()) throw error(cat("expected a text, got ", describe()));
   return text_;
 }

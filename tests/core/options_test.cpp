@@ -125,11 +125,34 @@ TEST(Options, SayWhenThereAreNone) {
   }
 }
 
+// Keys that may hold a text.
+struct OpenOptions {
+  Spec any;
+  std::vector<std::string> texts;
+  void declare(OptionReader& o) {
+    o.required("any", any, "whatever");
+    o.optional("texts", texts, "texts");
+  }
+};
+std::string open_error(const Spec& spec) {
+  try {
+    read_options<OpenOptions>(spec);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return {};
+}
+
 TEST(Options, RejectAbsentAndEmptyKeys) {
   EXPECT_EQ(error_of(map()), "mlp.yaml:3:7: the key rows is required (integer); rows: rows to take");
   EXPECT_EQ(error_of(map().set("row", plain("3"))), "mlp.yaml:3:7: unknown key row; did you mean rows?");
   EXPECT_EQ(error_of(map().set("rows", Spec::null(kPlace))),
             "mlp.yaml:3:7: rows: the key has no value; expected integer");
+  EXPECT_EQ(open_error(Spec::map(kPlace).set("any", Spec::null(kPlace))),
+            "mlp.yaml:3:7: any: the key has no value; null means no value: put a text that is meant in quotes");
+  EXPECT_EQ(open_error(Spec::map(kPlace).set("any", plain("1")).set("texts", Spec::null(kPlace))),
+            "mlp.yaml:3:7: texts: the key has no value; expected text or list; null means no value: leave the key out, "
+            "or put a text that is meant in quotes");
   EXPECT_EQ(error_of(Spec::list(kPlace)), "mlp.yaml:3:7: expected a map, got a list");
 }
 

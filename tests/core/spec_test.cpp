@@ -45,9 +45,11 @@ TEST(Spec, RejectsWhatIsNoInteger) {
   EXPECT_EQ(config_error([] { plain("1.0").as_int(); }), "mlp.yaml:3:7: expected an integer, got 1.0");
   EXPECT_EQ(config_error([] { plain("1e3").as_int(); }), "mlp.yaml:3:7: expected an integer, got 1e3");
   EXPECT_EQ(config_error([] { plain(std::string(61, '1')).as_int(); }),
-            "mlp.yaml:3:7: expected an integer of 64 bits, got \"" + std::string(60, '1') + "...\"");
-  EXPECT_EQ(config_error([] { plain("9223372036854775808").as_int(); }),
-            "mlp.yaml:3:7: expected an integer of 64 bits, got 9223372036854775808");
+            "mlp.yaml:3:7: expected an integer from -9223372036854775808 to 9223372036854775807, got \"" +
+                std::string(60, '1') + "...\"");
+  EXPECT_EQ(
+      config_error([] { plain("9223372036854775808").as_int(); }),
+      "mlp.yaml:3:7: expected an integer from -9223372036854775808 to 9223372036854775807, got 9223372036854775808");
   EXPECT_EQ(config_error([] { Spec::scalar("5", true, kPlace).as_int(); }),
             "mlp.yaml:3:7: expected an integer, got the text \"5\"");
 }
@@ -83,7 +85,8 @@ TEST(Spec, ReadsTruthValues) {
 TEST(Spec, ReadsAnyScalarAsText) {
   EXPECT_EQ(plain("12").as_string(), "12");
   EXPECT_EQ(Spec::scalar("", true, kPlace).as_string(), "");
-  EXPECT_EQ(config_error([] { Spec::null(kPlace).as_string(); }), "mlp.yaml:3:7: expected a text, got nothing");
+  EXPECT_EQ(config_error([] { Spec::null(kPlace).as_string(); }),
+            "mlp.yaml:3:7: expected a text, got nothing; null means no value: put a text that is meant in quotes");
   EXPECT_EQ(config_error([] { Spec::list(kPlace).as_string(); }), "mlp.yaml:3:7: expected a text, got a list");
   EXPECT_EQ(config_error([] { Spec::map(kPlace).items(); }), "mlp.yaml:3:7: expected a list, got a map");
   EXPECT_EQ(config_error([] { plain("x").entries(); }), "mlp.yaml:3:7: expected a map, got \"x\"");
