@@ -39,13 +39,26 @@ bool fits(const GraphNode& node, PortType expected, PortType got) {
   return expected == got || (node.transform != nullptr && expected == PortType::rows && got == PortType::batches);
 }
 
-void check_port(const GraphNode& node, PortType expected, const GraphNode& before) {
+// What leads to a graph that works, where `node` needs less than the op before it gives.
+std::string too_far_hint(const GraphNode& node, const GraphNode& before, const std::vector<GraphNode>& nodes) {
+  if (node.row_buffer == nullptr && node.batch_buffer == nullptr) {
+    return cat("remove ", node.name, ": ", before.name, " gives ", to_string(before.output.type), " already");
+  }
+  // Behind a batch there may be transforms.
+  const GraphNode* batching = &before;
+  while (batching->batch_buffer == nullptr) batching = &nodes[batching->inputs.front()];
+  return node.batch_buffer != nullptr ? cat("one op makes the batches: remove ", batching->name, " or ", node.name)
+                                      : cat("put ", node.name, " before ", batching->name);
+}
+
+void check_port(const GraphNode& node, PortType expected, const GraphNode& before,
+                const std::vector<GraphNode>& nodes) {
   const PortType got = before.output.type;
   if (fits(node, expected, got)) return;
   const std::string between = ops_between(got, expected);
   throw node.spec.error(
       cat(node.name, " expects ", to_string(expected), ", but ", before.name, " gives ", to_string(got)),
-      between.empty() ? cat("put ", node.name, " before ", before.name) : cat("put ", between, " between them"));
+      between.empty() ? too_far_hint(node, before, nodes) : cat("put ", between, " between them"));
 }
 
 size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::string& name) {
@@ -54,6 +67,10 @@ size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::s
     if (i < user) earlier.push_back(nodes[i].name);
     if (nodes[i].name != name) continue;
     if (i < user) return i;
+    if (i == user) {
+      throw nodes[user].spec.error(cat(name, " takes from itself"),
+                                   "name an op above it, or leave from out: then it takes from the op before it");
+    }
     throw nodes[user].spec.error(cat(nodes[user].name, " takes from ", name, ", which does not stand before it"),
                                  "move it up: an op takes from ops above it");
   }
@@ -122,7 +139,7 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
     int64_t batch_size = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const GraphNode& before = graph.nodes[node.inputs[i]];
-      check_port(node, wanted[i], before);
+      check_port(node, wanted[i], before, graph.nodes);
       ports.push_back(before.output);
       // A transform of rows may stand behind a batch; it sees rows all the same.
       if (wanted[i] == PortType::rows && before.output.type == PortType::batches) {

@@ -53,9 +53,16 @@ TEST(InputGraph, NamesBothSidesOfAPortThatDoesNotFit) {
   EXPECT_EQ(error_of(list({op("names"), op("reader"), op("group")})),
             "input[2]: group expects rows, but reader gives text; put decode_csv between them");
   EXPECT_EQ(error_of(list({op("integers"), op("reader"), op("group")})),
-            "input[1]: reader expects names, but integers gives rows; put reader before integers");
+            "input[1]: reader expects names, but integers gives rows; remove reader: integers gives rows already");
   EXPECT_EQ(error_of(list({op("integers"), op("group"), op("first", {{"rows", of(1)}}), op("group")})),
             "input[2]: first expects rows, but group gives batches; put first before group");
+  EXPECT_EQ(error_of(list({op("integers"), op("group"), op("step"), op("first", {{"rows", of(1)}})})),
+            "input[3]: first expects rows, but step gives batches; put first before group");
+  EXPECT_EQ(error_of(list({op("integers"), op("group"), op("step"), op("group")})),
+            "input[3]: group_2 expects rows, but step gives batches; one op makes the batches: remove group or "
+            "group_2");
+  EXPECT_EQ(error_of(list({op("names"), op("reader"), op("reader"), op("group")})),
+            "input[2]: reader_2 expects names, but reader gives text; remove reader_2: reader gives text already");
   EXPECT_EQ(error_of(list({op("step"), op("group")})),
             "input[0]: step expects rows, but no op stands before it; put filename_queue, csv_reader and decode_csv "
             "before it");
@@ -81,9 +88,9 @@ TEST(InputGraph, FindsInputsByName) {
   EXPECT_EQ(
       error_of(list({op("integers"), op("step", {{"from", of("group")}}), op("group")})),
       "input[1]: step takes from group, which does not stand before it; move it up: an op takes from ops above it");
-  EXPECT_EQ(
-      error_of(list({op("integers"), op("step", {{"from", of("step")}}), op("group")})),
-      "input[1]: step takes from step, which does not stand before it; move it up: an op takes from ops above it");
+  EXPECT_EQ(error_of(list({op("integers"), op("step", {{"from", of("step")}}), op("group")})),
+            "input[1]: step takes from itself; name an op above it, or leave from out: then it takes from the op "
+            "before it");
 }
 
 TEST(InputGraph, CountsInputs) {
