@@ -67,11 +67,26 @@ class Filter final : public Transform {
       throw options_.value.error(cat("expected a value to compare with, got ", options_.value.describe()));
     }
     if (text_) return args.inputs[0];
-    value_ = options_.value.as_double();
     const std::string& text = options_.value.as_string();
+    // nan and inf may be written as in the data; what else is a number YAML says.
+    const bool word = !options_.value.quoted() && text.find_first_of("0123456789") == text.npos;
+    if (!word || parse_number(text, value_) != NumberStatus::ok) value_ = options_.value.as_double();
     int64_t whole = 0;
     if (parse_number(text, whole) == NumberStatus::ok) whole_ = whole;
+    dtype_ = args.inputs[0].rows.fields[field_].dtype;
     return args.inputs[0];
+  }
+
+  // A value that no row can have, so that all compare alike.
+  std::vector<std::string> warnings() const override {
+    const bool narrow = dtype_ == DType::i32, wide = dtype_ == DType::i64 && !whole_;
+    const double most = narrow ? 0x1p31 : 0x1p63;
+    const bool outside = (narrow || wide) && (value_ >= most || value_ < -most);
+    if (text_ || (!outside && !std::isnan(value_))) return {};
+    const bool kept = holds(options_.op, 0.0, value_);
+    const std::string& text = options_.value.as_string();
+    return {cat("the value ", text, outside ? cat(" is out of the range of ", to_string(dtype_)) : " equals nothing",
+                ": ", kept ? "every row is kept" : "no row is kept")};
   }
 
   void apply(Chunk& chunk) const override {
@@ -118,7 +133,8 @@ class Filter final : public Transform {
   const Options options_;
   std::string name_;
   size_t field_ = 0;
-  bool text_ = false;             // the field's values are
+  DType dtype_ = DType::f32;      // of the field's values
+  bool text_ = false;             // or they are texts
   double value_ = 0;              // else
   std::optional<int64_t> whole_;  // the same, where it is a whole number
 };

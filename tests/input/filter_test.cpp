@@ -52,6 +52,32 @@ TEST_F(FilterTest, NaNIsUnequalToEverything) {
   EXPECT_EQ(kept("x", "==", ".nan"), "");
 }
 
+TEST_F(FilterTest, TakesNaNAndInfinitiesAsTheDataSpellThem) {
+  EXPECT_EQ(kept("x", "==", "-inf"), "3");
+  EXPECT_EQ(kept("x", "<", "Infinity"), "134");
+  EXPECT_EQ(kept("x", "!=", "nan"), "1234");
+  EXPECT_EQ(kept("n", "<", "inf"), "1234");
+}
+
+TEST_F(FilterTest, WarnsOfAValueThatComparesAlikeWithAllRows) {
+  const auto warning = [&](const std::string& field, const std::string& op, const std::string& value) {
+    const std::string filter = cat("- filter: {field: ", field, ", op: \"", op, "\", value: ", value, "}\n");
+    const std::vector<std::string> all = graph(filter).graph().warnings();
+    return all.empty() ? std::string() : all.front();
+  };
+  EXPECT_EQ(warning("n", "<", "2147483648"),
+            "filter: the value 2147483648 is out of the range of int32: every row is kept");
+  EXPECT_EQ(warning("n", "<", "2147483647"), "");
+  EXPECT_EQ(warning("n", ">=", "-2147483648"), "");
+  EXPECT_EQ(warning("n", "<", "-2147483649"),
+            "filter: the value -2147483649 is out of the range of int32: no row is kept");
+  EXPECT_EQ(warning("i", "==", "1e19"), "filter: the value 1e19 is out of the range of int64: no row is kept");
+  EXPECT_EQ(warning("i", "==", "9223372036854775807"), "");
+  EXPECT_EQ(warning("x", "==", "nan"), "filter: the value nan equals nothing: no row is kept");
+  EXPECT_EQ(warning("x", "!=", ".nan"), "filter: the value .nan equals nothing: every row is kept");
+  EXPECT_EQ(warning("x", "<", "1e300"), "");
+}
+
 TEST_F(FilterTest, ComparesLargeIntegersExactly) {
   EXPECT_EQ(kept("i", ">", "9007199254740992"), "24");
   EXPECT_EQ(kept("i", "==", "9007199254740992"), "");
