@@ -79,10 +79,20 @@ struct CsvReaderOptions {
   static void check_byte(const OptionReader& o, std::string_view name, const std::string& text, bool may_be_none) {
     if (may_be_none && text == "none") return;
     if (text.size() == 1 && text != "\n" && text != "\r") return;
-    std::string hint = text == "\\t" ? "write \"\\t\" in double quotes" : "";
     throw o.node(name).error(
         cat("expected one byte other than a line end", may_be_none ? ", or none" : "", ", got ", millrace::quote(text)),
-        std::move(hint));
+        byte_hint(text));
+  }
+
+  // The byte that a word or an escape without double quotes was meant to be.
+  static std::string byte_hint(std::string_view text) {
+    static constexpr std::pair<std::string_view, std::string_view> kBytes[] = {
+        {"\\t", "\\t"}, {"tab", "\\t"}, {"TAB", "\\t"},    {"space", " "},
+        {"comma", ","}, {"pipe", "|"},  {"semicolon", ";"}};
+    for (const auto& [meant, byte] : kBytes) {
+      if (text == meant) return cat("write \"", byte, "\" in double quotes");
+    }
+    return {};
   }
 
   static void check_differ(const OptionReader& o, std::string_view name, const std::string& text,

@@ -75,6 +75,18 @@ std::string folder_of(std::string_view pattern) {
   return slash == 0 ? "/" : std::string(pattern.substr(0, slash));
 }
 
+// Why a pattern that other programs would know matches nothing here; empty where it might have matched.
+std::string foreign_hint(std::string_view pattern) {
+  if (pattern.starts_with('~')) return "~ is no folder here: write the whole path";
+  if (pattern.find("://") != pattern.npos) {
+    return "only local files are read: download it first, or pipe it: curl .. | trainer .. with files: \"-\"";
+  }
+  if (pattern.find("**") != pattern.npos) {
+    return "** matches in one folder, as * does: write a pattern for each depth, files: [\"*.csv\", \"*/*.csv\"]";
+  }
+  return {};
+}
+
 // What there is where nothing matched.
 std::string describe_folder(const std::string& pattern, FileSystem& files) {
   const std::string folder = folder_of(pattern);
@@ -210,8 +222,9 @@ class FilenameQueue final : public NameSource {
   void match(const std::string& pattern, FileSystem& files) {
     std::vector<std::string> paths = pattern == "-" ? std::vector{pattern} : files.match(pattern);
     if (paths.empty()) {
-      throw MissingError(cat("no file matches ", millrace::quote(pattern, 200)), options_.files_place,
-                         describe_folder(pattern, files));
+      std::string hint = foreign_hint(pattern);
+      if (hint.empty()) hint = describe_folder(pattern, files);
+      throw MissingError(cat("no file matches ", millrace::quote(pattern, 200)), options_.files_place, std::move(hint));
     }
     for (std::string& path : paths) add(std::move(path), files);
   }

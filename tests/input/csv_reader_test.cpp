@@ -195,6 +195,9 @@ TEST_F(CsvReaderTest, RefusesOptionsThatMakeNoSense) {
   EXPECT_THAT(make_error(Spec::map().set("delimiter", ",,")),
               HasSubstr("delimiter: expected one byte other than a line end, got \",,\""));
   EXPECT_THAT(make_error(Spec::map().set("delimiter", "\\t")), HasSubstr("write \"\\t\" in double quotes"));
+  EXPECT_THAT(make_error(Spec::map().set("delimiter", "tab")), HasSubstr("write \"\\t\" in double quotes"));
+  EXPECT_THAT(make_error(Spec::map().set("delimiter", "space")), HasSubstr("write \" \" in double quotes"));
+  EXPECT_THAT(make_error(Spec::map().set("quote", "pipe")), HasSubstr("write \"|\" in double quotes"));
   EXPECT_THAT(make_error(Spec::map().set("delimiter", "\n")), HasSubstr("expected one byte other than a line end"));
   EXPECT_THAT(make_error(Spec::map().set("delimiter", "none")), HasSubstr("expected one byte"));
   EXPECT_THAT(make_error(Spec::map().set("quote", "")),

@@ -280,6 +280,14 @@ TEST_F(FilenameQueueTest, SaysWhatThereIsWhereNothingMatches) {
             "c, d, e "
             "and 1 more");
   EXPECT_EQ(make_error(files_at("e/*.csv")), "c.yaml:2:9: no file matches \"e/*.csv\"; there is no folder e");
+  EXPECT_EQ(make_error(files_at("~/d/*.csv")),
+            "c.yaml:2:9: no file matches \"~/d/*.csv\"; ~ is no folder here: write the whole path");
+  EXPECT_EQ(make_error(files_at("s3://d/a.csv")),
+            "c.yaml:2:9: no file matches \"s3://d/a.csv\"; only local files are read: download it first, or pipe it: "
+            "curl .. | trainer .. with files: \"-\"");
+  EXPECT_EQ(make_error(files_at("x/**/*.csv")),
+            "c.yaml:2:9: no file matches \"x/**/*.csv\"; ** matches in one folder, as * does: write a pattern for each "
+            "depth, files: [\"*.csv\", \"*/*.csv\"]");
   EXPECT_EQ(make_error(files_at("*.csv")), "c.yaml:2:9: no file matches \"*.csv\"; the current folder holds d");
   files_.folders.insert("e");
   EXPECT_EQ(make_error(files_at("e/*.csv")), "c.yaml:2:9: no file matches \"e/*.csv\"; the folder e is empty");
