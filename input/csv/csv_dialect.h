@@ -23,8 +23,9 @@ struct CsvDialect final : TextFormat {
   // Fields of every record: those of the header, or of the first file's first record; 0 when there is no record at all.
   int64_t columns = 0;
   std::vector<std::string> header;  // empty without a header
-  // The bytes of the header, or of the record that the columns were counted in; for hints.
+  // The bytes of the header, or of the record that the columns were counted in, and the file's path; for messages.
   std::string first_record;
+  std::string file;
 
   bool operator==(const CsvDialect&) const = default;
 };

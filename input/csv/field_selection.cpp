@@ -1,6 +1,7 @@
 #include "millrace/input/csv/field_selection.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -75,6 +76,11 @@ bool parse_index(std::string_view text, uint64_t& out) {
   return failure == std::errc() && stop == last;
 }
 
+void check_range(const FieldRequest::Item& item) {
+  if (item.last >= item.first) return;
+  throw item.spec.error(cat("the range ", item.text, " runs backwards"), cat("write ", item.last, '-', item.first));
+}
+
 FieldRequest::Item read_item(const Spec& spec) {
   FieldRequest::Item item = {.text = spec.as_string(), .quoted = spec.quoted(), .spec = spec};
   const std::string_view text = item.text;
@@ -86,9 +92,7 @@ FieldRequest::Item read_item(const Spec& spec) {
   } else if (dash != text.npos && parse_index(text.substr(0, dash), item.first) &&
              parse_index(text.substr(dash + 1), item.last)) {
     item.is_index = true;
-    if (item.last < item.first) {
-      throw spec.error(cat("the range ", text, " runs backwards"), cat("write ", item.last, '-', item.first));
-    }
+    if (!item.quoted) check_range(item);
   } else if (uint64_t index = 0; !item.quoted && text.front() == '-' && parse_index(text.substr(1), index)) {
     throw spec.error(cat("expected a column index from 0, got ", text));
   }
@@ -103,14 +107,18 @@ std::vector<FieldRequest::Item> read_items(const Spec& columns) {
   return items;
 }
 
+// Of a field that has `others` columns and one more.
+void check_count(uint64_t others, const Spec& columns) {
+  if (others < kMaxColumns) return;
+  throw columns.error(cat("a field may have ", kMaxColumns, " columns at most, got ", columns.describe()));
+}
+
 size_t count_columns(const std::vector<FieldRequest::Item>& items, const Spec& columns) {
   uint64_t count = 0;
   for (const FieldRequest::Item& item : items) {
-    count += item.is_index ? std::min(item.last - item.first, kMaxColumns) + 1 : 1;
+    count += item.is_index && !item.is_open() ? std::min(item.last - item.first, kMaxColumns) + 1 : 1;
   }
-  if (count > kMaxColumns) {
-    throw columns.error(cat("a field may have ", kMaxColumns, " columns at most, got ", columns.describe()));
-  }
+  check_count(count - 1, columns);
   return static_cast<size_t>(count);
 }
 
@@ -175,6 +183,33 @@ std::string one_column_hint(const CsvDialect& dialect) {
   return commas ? "set csv_reader: {delimiter: \",\"}" : delimiter_hint(dialect.first_record, dialect);
 }
 
+// Names of the header, those with blanks and the like in quotes; the first of many.
+std::string names_of(const std::vector<std::string>& header) {
+  constexpr size_t kMost = 10;
+  const auto shown = [](const std::string& name) {
+    const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-'; };
+    return !name.empty() && std::all_of(name.begin(), name.end(), plain) ? name : quote(name);
+  };
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(header.size(), kMost); ++i) names.push_back(shown(header[i]));
+  if (header.size() > kMost) names.push_back(cat(header.size() - kMost, " more"));
+  return join(names);
+}
+
+// What a name that the header lacks was meant to be, or what the header has.
+std::string name_hint(const std::string& name, const CsvDialect& dialect) {
+  const auto& header = dialect.header;
+  if (std::string hint = one_column_hint(dialect); !hint.empty()) return hint;
+  const bool blanks =
+      header.size() == 1 && cat(' ', header.front(), ' ').find(cat(' ', name, ' ')) != std::string::npos;
+  if (blanks && dialect.delimiter != ' ') return "set csv_reader: {delimiter: \" \"}";
+  const std::string near = nearest(name, header);
+  return near.empty() ? cat("it has ", names_of(header)) : cat("did you mean ", names_of({near}), '?');
+}
+
+// " of a.csv", where it is known.
+std::string of_file(const CsvDialect& dialect) { return dialect.file.empty() ? "" : cat(" of ", dialect.file); }
+
 // The column of a header name.
 uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
   const auto& header = dialect.header;
@@ -184,15 +219,12 @@ uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
   }
   const auto found = std::find(header.begin(), header.end(), item.text);
   if (found == header.end()) {
-    const std::string near = nearest(item.text, header);
-    const std::string delimiter = one_column_hint(dialect);
-    throw item.spec.error(cat("the header has no column ", quote(item.text)), !delimiter.empty() ? delimiter
-                                                                              : !near.empty()
-                                                                                  ? cat("did you mean ", near, "?")
-                                                                                  : cat("it has ", join(header)));
+    throw item.spec.error(cat("the header", of_file(dialect), " has no column ", quote(item.text)),
+                          name_hint(item.text, dialect));
   }
   if (std::find(found + 1, header.end(), item.text) != header.end()) {
-    throw item.spec.error(cat("the header has the column ", quote(item.text), " more than once"), "select it by index");
+    throw item.spec.error(cat("the header", of_file(dialect), " has the column ", quote(item.text), " more than once"),
+                          "select it by index");
   }
   return static_cast<uint32_t>(found - header.begin());
 }
@@ -201,21 +233,28 @@ void append_columns(const FieldRequest::Item& item, const CsvDialect& dialect, s
   const auto& header = dialect.header;
   const bool is_name = item.quoted && std::find(header.begin(), header.end(), item.text) != header.end();
   if (!item.is_index || is_name) {
-    if (is_name && item.first != item.last) {
-      throw item.spec.error(cat("column ", quote(item.text), " is a range and a name of the header"),
-                            "select it by index");
-    }
     out.push_back(dialect.columns == 0 ? 0 : find_name(item, dialect));
     return;
   }
+  check_range(item);
   const auto columns = static_cast<uint64_t>(dialect.columns);
   if (columns > 0 && item.last >= columns) {
     throw item.spec.error(
-        cat("there is no column ", item.last, ": the records have ", count_of(dialect.columns, "column"),
-            columns == 1 ? " (0)" : cat(" (0 to ", columns - 1, ")")),
+        cat("there is no column ", item.last, ": the records", of_file(dialect), " have ",
+            count_of(dialect.columns, "column"), columns == 1 ? " (0)" : cat(" (0 to ", columns - 1, ")")),
         one_column_hint(dialect));
   }
+  check_count(item.last - item.first, item.spec);
   for (uint64_t column = item.first; column <= item.last; ++column) out.push_back(static_cast<uint32_t>(column));
+}
+
+// What depends on the number of columns.
+void settle(FieldRequest& request, size_t columns) {
+  if (request.spec.split && columns > 1) {
+    throw request.items.front().spec.error(cat("a field with split has one column, got ", columns));
+  }
+  request.spec.shape = Shape{static_cast<int64_t>(columns)};
+  request.defaults = read_defaults(request.default_value, request.allow_nonfinite, request.spec, columns);
 }
 
 // A byte that no field can hold separates nothing.
@@ -233,26 +272,33 @@ void check_split(const FieldRequest& request, const CsvDialect& dialect) {
 std::vector<OptionForm> field_forms() { return {{.is = OptionForm::Is::map, .items = option_forms<FieldOptions>()}}; }
 
 std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) {
+  if (!fields.is_map()) {
+    throw fields.error(cat("expected a map of fields, got ", fields.describe()),
+                       "write fields: {name: {columns: 0-9}}");
+  }
   std::vector<FieldRequest> out;
-  size_t columns = 0;
+  size_t all_columns = 0;
   for (const auto& [name, spec] : fields.entries()) {
+    if (!spec.is_map()) {
+      const std::string columns = spec.is_scalar() ? spec.describe() : "..";
+      throw spec.error(cat("expected a map, got ", spec.describe()), cat("write ", name, ": {columns: ", columns, '}'));
+    }
     const auto options = read_options<FieldOptions>(spec);
     FieldRequest request;
     request.items = read_items(options.columns);
-    request.columns = count_columns(request.items, options.columns);
-    columns += request.columns;
-    if (columns > kMaxColumns) {
+    const size_t columns = count_columns(request.items, options.columns);
+    all_columns += columns;
+    if (all_columns > kMaxColumns) {
       throw options.columns.error(cat("all fields together may have ", kMaxColumns, " columns at most"));
     }
-    request.spec = {name, dtype_of(options.type), Shape{static_cast<int64_t>(request.columns)}};
+    request.spec = {name, dtype_of(options.type), Shape{}};
     request.spec.text = options.type == ColumnType::string;
-    if (options.split) {
-      if (request.columns > 1) {
-        throw options.columns.error(cat("a field with split has one column, got ", request.columns));
-      }
-      request.spec.split = options.split->front();
-    }
-    request.defaults = read_defaults(options.default_value, allow_nonfinite, request.spec, request.columns);
+    if (options.split) request.spec.split = options.split->front();
+    request.default_value = options.default_value;
+    request.allow_nonfinite = allow_nonfinite;
+    request.is_open = std::any_of(request.items.begin(), request.items.end(),
+                                  [](const FieldRequest::Item& item) { return item.is_open(); });
+    if (!request.is_open) settle(request, columns);
     out.push_back(std::move(request));
   }
   if (out.empty()) throw fields.error("expected at least one field", "write name: {columns: 0-9}");
@@ -261,12 +307,13 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
 
 std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect) {
   std::vector<SelectedField> out;
-  for (const FieldRequest& request : requests) {
+  for (FieldRequest request : requests) {
     SelectedField field;
-    field.spec = request.spec;
     check_split(request, dialect);
-    field.defaults = request.defaults;
     for (const FieldRequest::Item& item : request.items) append_columns(item, dialect, field.columns);
+    if (request.is_open) settle(request, field.columns.size());
+    field.spec = std::move(request.spec);
+    field.defaults = std::move(request.defaults);
     out.push_back(std::move(field));
   }
   return out;

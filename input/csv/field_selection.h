@@ -36,11 +36,17 @@ struct FieldRequest {
     bool is_index = false;
     uint64_t first = 0, last = 0;  // inclusive, when is_index
     Spec spec;                     // for messages
+
+    // Whether the header decides how many columns it is: a range in quotes may be a name.
+    bool is_open() const { return quoted && is_index && first != last; }
   };
 
   FieldSpec spec;
   std::vector<Item> items;
-  size_t columns = 0;  // how many `items` are
+  Spec default_value;
+  bool allow_nonfinite = true;
+  // Known before the header is, unless an item is open.
+  bool is_open = false;
   DefaultValues defaults;
 };
 

@@ -112,6 +112,7 @@ bool RangeReader::learn_from(const std::shared_ptr<const FileEntry>& file) {
   FileText text;
   text.start(open_files_.get(*file), start_of(file));
   const Preamble preamble = pass_preamble(text, header_, dialect_, *file);
+  dialect_.file = file->path;
   if (!header_) return learn_columns(text);
   if (!preamble.has_header) return false;
   const ScannedRecord& header = text.scratch();

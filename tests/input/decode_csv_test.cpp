@@ -148,8 +148,11 @@ TEST(DecodeCsv, LeavesOutRowsWithABadList) {
 }
 
 TEST(DecodeCsv, RefusesSplitsThatMakeNoSense) {
-  EXPECT_THAT(error_of([] { make_op<Transform>("decode_csv", fields(field("0-1").set("split", " "))); }),
-              HasSubstr("a field with split has one column, got 2"));
+  EXPECT_THAT(
+      error_of([] {
+        make_op<Transform>("decode_csv", fields(Spec::map().set("columns", list_of({"0", "1"})).set("split", " ")));
+      }),
+      HasSubstr("a field with split has one column, got 2"));
   EXPECT_THAT(error_of([] { make_op<Transform>("decode_csv", fields(field("0").set("split", ", "))); }),
               HasSubstr("expected one byte other than a line end, got \", \""));
   EXPECT_THAT(error_of([] { make_op<Transform>("decode_csv", fields(field("0").set("split", "."))); }),

@@ -257,10 +257,13 @@ TEST_F(PassInputTest, SaysWhatToDoWhereAColumnBeforeTheWantedOnesIsMissing) {
                             "- decode_csv: {fields: {label: {columns: 0}, features: {columns: 1-2}}}\n"
                             "- batch: {batch_size: 2}\n");
   const PassInput pass = pass_input({.input = list, .registry = registry_, .wanted = {{"features"}}});
-  EXPECT_EQ(error_of<ConfigError>([&] { build_pass(pass, {.list = pass.list, .registry = registry_}); }),
-            "c.yaml:3:66: input[2].decode_csv.fields.features.columns: there is no column 2: the records have 2 "
-            "columns (0 to 1); of what is not read (label) only columns behind all others may be missing where files "
-            "have no header: keep an empty column, or set the columns anew");
+  EXPECT_EQ(
+      error_of<ConfigError>([&] { build_pass(pass, {.list = pass.list, .registry = registry_}); }),
+      cat("c.yaml:3:66: input[2].decode_csv.fields.features.columns: there is no column 2: the records of ",
+          folder_.path("a.csv"),
+          " have 2 "
+          "columns (0 to 1); of what is not read (label) only columns behind all others may be missing where files "
+          "have no header: keep an empty column, or set the columns anew"));
 }
 
 TEST_F(PassInputTest, WithAHeaderTheLabelMayBeAnywhere) {

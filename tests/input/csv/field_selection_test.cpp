@@ -50,6 +50,33 @@ TEST(FieldSelection, TakesIndicesRangesListsAndNames) {
   EXPECT_THAT(select(quoted("2"), five), ElementsAre(3)) << "a name of the header in quotes";
 }
 
+// What a text in quotes is, the header decides.
+TEST(FieldSelection, TakesAnyNameOfTheHeaderInQuotes) {
+  const CsvDialect odd = dialect(6, {"1.0", "1e3", "1-", "3-4", "2020-01", "0-99999999"});
+  for (uint32_t i = 0; i < 6; ++i) {
+    EXPECT_THAT(select(quoted(odd.header[i].c_str()), odd), ElementsAre(i)) << odd.header[i];
+  }
+  EXPECT_THAT(select(plain("3-4"), odd), ElementsAre(3, 4));
+  EXPECT_EQ(select_error(quoted("4-3"), odd), "c.yaml:3:5: x.columns: the range 4-3 runs backwards; write 3-4");
+  EXPECT_THAT(select_error(quoted("0-18446744073709551615"), dialect(0)), HasSubstr("16777216 columns at most"));
+
+  const auto selected = [&](Spec defaults, const CsvDialect& from) {
+    return select_fields(read_fields(fields(columns(quoted("3-4")).set("default", std::move(defaults))), true), from)
+        .front();
+  };
+  EXPECT_EQ(selected(list_of({"7"}), odd).spec.type_text(), "float32 (1)");
+  EXPECT_EQ(selected(list_of({"7", "8"}), dialect(5)).spec.type_text(), "float32 (2)");
+  EXPECT_EQ(selected(plain("7"), dialect(5)).defaults.numbers.size(), 2 * sizeof(float));
+  EXPECT_THAT(error_of([&] {
+                selected(list_of({"7", "8"}), odd);
+              }),
+              HasSubstr("expected one default, or one for each of the 1 columns, got 2"));
+  const Spec ragged = fields(columns(quoted("3-4")).set("split", " "));
+  EXPECT_TRUE(select_fields(read_fields(ragged, true), odd).front().spec.ragged());
+  EXPECT_THAT(error_of([&] { select_fields(read_fields(ragged, true), dialect(5)); }),
+              HasSubstr("a field with split has one column, got 2"));
+}
+
 TEST(FieldSelection, MakesTheSpecOfARow) {
   const Spec spec = Spec::map()
                         .set("features", columns(plain("0-2")))
@@ -86,6 +113,17 @@ TEST(FieldSelection, RefusesNamesThatAreNotThere) {
             "c.yaml:3:5: x.columns: the header has no column \"prise\"; did you mean price?");
   EXPECT_EQ(select_error(plain("colour"), dialect(2, {"price", "size"})),
             "c.yaml:3:5: x.columns: the header has no column \"colour\"; it has price and size");
+  EXPECT_THAT(select_error(plain("q"), dialect(3, {"a b", "", "c"})), HasSubstr("; it has \"a b\", \"\" and c"));
+  EXPECT_THAT(select_error(plain("a c"), dialect(2, {"a b", "cd"})), HasSubstr("; did you mean \"a b\"?"));
+  EXPECT_THAT(select_error(plain("b"), dialect(1, {"a b c"})), HasSubstr("; set csv_reader: {delimiter: \" \"}"));
+  EXPECT_THAT(
+      select_error(plain("q"), dialect(12, {"a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "x", "y"})),
+      HasSubstr("; it has a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 2 more"));
+  CsvDialect named = dialect(2, {"price", "price"});
+  named.file = "d/a.csv";
+  EXPECT_THAT(select_error(plain("q"), named), HasSubstr(": the header of d/a.csv has no column \"q\"; "));
+  EXPECT_THAT(select_error(plain("price"), named), HasSubstr(": the header of d/a.csv has the column \"price\" more"));
+  EXPECT_THAT(select_error(plain("2"), named), HasSubstr(": the records of d/a.csv have 2 columns (0 to 1)"));
   EXPECT_EQ(select_error(plain("a"), dialect(3, {"a", "b", "a"})),
             "c.yaml:3:5: x.columns: the header has the column \"a\" more than once; select it by index");
   CsvDialect one = dialect(1, {"a;b"});
@@ -105,6 +143,15 @@ TEST(FieldSelection, LeavesNamesOpenWhereThereIsNoRecord) {
 
 std::string read_error(Spec x) {
   return error_of([&] { read_fields(fields(std::move(x)), true); });
+}
+
+TEST(FieldSelection, SaysHowFieldsAreWritten) {
+  const auto error = [](Spec of) { return error_of([&] { read_fields(of, true); }); };
+  EXPECT_EQ(error(plain("x")), "c.yaml:3:5: expected a map of fields, got \"x\"; write fields: {name: {columns: 0-9}}");
+  EXPECT_EQ(error(fields(plain("3"))), "c.yaml:3:5: x: expected a map, got 3; write x: {columns: 3}");
+  EXPECT_THAT(error(fields(list_of({"0", "1"}))), HasSubstr("x: expected a map, got a list; write x: {columns: ..}"));
+  EXPECT_THAT(error(fields(columns(Spec::null({"c.yaml", 3, 5})))),
+              HasSubstr("x.columns: the key has no value; null means no value"));
 }
 
 TEST(FieldSelection, RefusesWhatIsNoColumn) {
