@@ -20,6 +20,36 @@ TEST(ModelWarnings, ALossThatAppliesTheLastLayerItself) {
                                      "and applies sigmoid itself: leave it out"});
 }
 
+TEST(ModelWarnings, MetricsOfAnotherSortThanTheLoss) {
+  const auto of = [](const std::string& loss, const std::string& metrics) {
+    return model_warnings(parse_yaml("loss: " + loss + "\nmetrics: " + metrics + "\n", "t.yaml"), {});
+  };
+  EXPECT_EQ(of("{huber: {delta: 2}}", "[r2, accuracy, f1]"),
+            std::vector<std::string>{"metrics: the predictions are numbers under the loss huber, and accuracy and f1 "
+                                     "would take them for logits of classes: r2, rmse or mae tell how near they are"});
+  EXPECT_EQ(of("hinge", "[accuracy, mse, {top_k: {k: 2}}]"),
+            std::vector<std::string>{"metrics: the predictions are logits under the loss hinge, and mse would compare "
+                                     "them with the labels: accuracy or auc tell how often they are right"});
+}
+
+TEST(ModelWarnings, KnowTheSortOfAKind) {
+  const auto count = [](const std::string& loss, const std::string& metric) {
+    return model_warnings(parse_yaml("loss: " + loss + "\nmetrics: [" + metric + "]\n", "t.yaml"), {}).size();
+  };
+  for (const char* metric : {"accuracy", "auc", "f1", "precision", "recall", "top_k"}) {
+    EXPECT_EQ(count("mse", metric), 1u) << metric;
+    EXPECT_EQ(count("hinge", metric) + count("of_a_plug_in", metric), 0u) << metric;
+  }
+  for (const char* metric : {"mse", "mae", "rmse", "r2"}) {
+    EXPECT_EQ(count("hinge", metric), 1u) << metric;
+    EXPECT_EQ(count("mse", metric) + count("of_a_plug_in", metric), 0u) << metric;
+  }
+  for (const char* loss : {"mse", "mae", "huber"}) EXPECT_EQ(count(loss, "accuracy"), 1u) << loss;
+  for (const char* loss : {"sigmoid_cross_entropy", "softmax_cross_entropy", "hinge"}) {
+    EXPECT_EQ(count(loss, "r2"), 1u) << loss;
+  }
+}
+
 TEST(ModelWarnings, APatternThatNoParameterMatches) {
   std::vector<Parameter> parameters(2);
   parameters[0].name = "dense.weight";
