@@ -210,6 +210,17 @@ void apply_overrides(Spec& config, std::span<const std::string> settings) {
   for (const std::string& setting : settings) apply_override(config, setting);
 }
 
+std::vector<std::string> warnings_of_unread(std::span<const std::string> settings,
+                                            std::span<const std::string_view> keys_read) {
+  std::vector<std::string> warnings;
+  for (const std::string& setting : settings) {
+    const std::string_view key = std::string_view(setting).substr(0, setting.find_first_of(".[="));
+    if (std::find(keys_read.begin(), keys_read.end(), key) != keys_read.end()) continue;
+    warnings.push_back(cat("--set ", setting, " changes nothing here: the key ", key, " is not read"));
+  }
+  return warnings;
+}
+
 std::vector<std::string> item_names(const Spec& list) {
   std::vector<std::string> names;
   std::set<std::string> taken;

@@ -22,6 +22,10 @@ namespace millrace {
 void apply_override(Spec& config, std::string_view setting);
 void apply_overrides(Spec& config, std::span<const std::string> settings);
 
+// A warning for each setting of a top-level key that is not among those that are read: it changes nothing.
+std::vector<std::string> warnings_of_unread(std::span<const std::string> settings,
+                                            std::span<const std::string_view> keys_read);
+
 // The names of the items of a list of kinds, in order: `name` where it is given, else the kind, with _2, _3, ... where
 // an earlier item (or a given name) has it already. Items that are no kinds have an empty name.
 std::vector<std::string> item_names(const Spec& list);

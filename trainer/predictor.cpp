@@ -49,6 +49,13 @@ Config configuration(const ModelFile& file, const PredictorArgs& args, const Cat
   return read_config(spec, catalog);
 }
 
+// To a pass, much of what a training is set to says nothing.
+std::vector<std::string> setting_warnings(const PredictorArgs& args) {
+  std::vector<std::string_view> read = {"seed", "device", "threads", "input", "model", "loss"};
+  if (args.judge) read.emplace_back("metrics");
+  return warnings_of_unread(args.overrides, read);
+}
+
 Device device_of(const Config& config, std::vector<std::string>& warnings) {
   try {
     std::string warning;
@@ -130,6 +137,7 @@ struct Predictor::Impl {
 
 Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file)
     : config(configuration(file, args, catalog)),
+      warnings(setting_warnings(args)),
       device(device_of(config, warnings)),
       executor(config.threads),
       context(device, executor) {

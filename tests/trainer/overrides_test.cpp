@@ -154,6 +154,15 @@ TEST(Overrides, PathsAreNoDeeperThanConfigurations) {
   EXPECT_EQ(rejects(deepest + "[0]=1"), "--set " + deepest + "[0]=1: the path has more than 64 steps");
 }
 
+TEST(Overrides, WarnOfKeysThatAreNotRead) {
+  const std::vector<std::string> settings = {"seed=1", "input[0].x=1", "save=m", "save.file=m", "inputs=2"};
+  constexpr std::string_view kRead[] = {"seed", "input"};
+  EXPECT_EQ(warnings_of_unread(settings, kRead),
+            (std::vector<std::string>{"--set save=m changes nothing here: the key save is not read",
+                                      "--set save.file=m changes nothing here: the key save is not read",
+                                      "--set inputs=2 changes nothing here: the key inputs is not read"}));
+}
+
 TEST(Overrides, DefaultNamesLeaveGivenOnesAlone) {
   const Spec list = parse_yaml(
       "[dense, {dense: {name: dense_2}}, dense, {relu: {}}, {dense: {name: dense}}, [1], {a: 1, b: 2}]", "f");

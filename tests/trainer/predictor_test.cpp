@@ -108,6 +108,18 @@ TEST_F(PredictorTest, PredictsEveryRowInOrder) {
   }
 }
 
+TEST_F(PredictorTest, WarnsOfSettingsThatItDoesNotRead) {
+  PredictorArgs given = args(train_, {"save=other.safetensors", "train.steps=1", "metrics=[auc]", "threads=1", "seed=4",
+                                      "input.shuffle_batch.batch_size=8", "loss.sigmoid_cross_entropy.from=label"});
+  const std::string save = "--set save=other.safetensors changes nothing here: the key save is not read";
+  const std::string train = "--set train.steps=1 changes nothing here: the key train is not read";
+  EXPECT_EQ(
+      Predictor(given).warnings(),
+      (std::vector<std::string>{save, train, "--set metrics=[auc] changes nothing here: the key metrics is not read"}));
+  given.judge = true;
+  EXPECT_EQ(Predictor(given).warnings(), (std::vector<std::string>{save, train}));
+}
+
 TEST_F(PredictorTest, RefusesRecordsWithMoreFieldsThanThoseOfTheTraining) {
   const std::string wide = folder_.write("wide.csv", "0,1,2,0\n0,3,4,1\n");
   EXPECT_EQ(error_of<DataError>([&] { Predictor predictor(args(wide)); }),

@@ -17,10 +17,13 @@
 #include "millrace/trainer/cli/input_report.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/config.h"
+#include "millrace/trainer/overrides.h"
 
 namespace millrace::cli {
 
 namespace {
+
+constexpr std::string_view kKeysRead[] = {"seed", "threads", "input"};
 
 // The configuration; what only explains writes no file of its own.
 Config configuration_of(const Arguments& arguments) {
@@ -48,7 +51,10 @@ class InputRun {
       : config_(configuration_of(arguments)),
         tells_(!arguments.explain),
         executor_(config_.threads),
-        graph_(build_input(config_, Catalog::builtin())) {}
+        graph_(build_input(config_, Catalog::builtin())),
+        warnings_(warnings_of_unread(arguments.overrides, kKeysRead)) {
+    warnings_.insert(warnings_.end(), graph_.warnings().begin(), graph_.warnings().end());
+  }
 
   const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
 
@@ -56,7 +62,7 @@ class InputRun {
     PipelineOptions options;
     options.executor = &executor_;
     if (tells_) {
-      for (const std::string& warning : graph_.warnings()) say("warning: " + warning);
+      for (const std::string& warning : warnings_) say("warning: " + warning);
       options.on_bad_row = [](const BadRow& bad) { say(cat("left out ", bad.place.text(), ": ", bad.reason)); };
       options.on_print = [](std::string_view text) { say(text); };
     }
@@ -96,6 +102,7 @@ class InputRun {
   const bool tells_;  // what happens on the way, on standard error
   Executor executor_;
   InputGraph graph_;  // moved into the pipeline by start()
+  std::vector<std::string> warnings_;
   std::unique_ptr<Pipeline> pipeline_;
   RowBlock batch_;
   std::vector<std::string> places_;

@@ -132,6 +132,17 @@ TEST_F(EvaluateCommandTest, ExitCodesSayWhatWasWrong) {
                   .starts_with("exit 65\nerror: bad.csv:2:3: column 1 (featur"));
 }
 
+TEST_F(EvaluateCommandTest, SettingsThatOnlyATrainingReadsAreAWarning) {
+  ASSERT_EQ(run({"small.yaml", "--quiet", "--save", "m.safetensors"}).exit_code, 0);
+  std::vector<std::string> words = {"evaluate", "--model", "m.safetensors", "--data",   "test.csv",
+                                    "--set",    "save=n",  "--set",         "threads=1"};
+  EXPECT_EQ(run(words).err, "warning: --set save=n changes nothing here: the key save is not read\n");
+  words.emplace_back("--quiet");
+  EXPECT_EQ(run(words).err, "");
+  EXPECT_EQ(run({"input", "small.yaml", "--format", "none", "--set", "train.steps=1"}).err,
+            "warning: --set train.steps=1 changes nothing here: the key train is not read\n");
+}
+
 TEST_F(EvaluateCommandTest, DataWithoutRowsAreAWarning) {
   ASSERT_EQ(run({"small.yaml", "--quiet", "--save", "m.safetensors"}).exit_code, 0);
   folder_.write("empty.csv", "");
