@@ -156,7 +156,14 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
 
 InputGraph Predictor::Impl::build_graph(const PredictorArgs& args, const Catalog& catalog) const {
   const PassInput pass = pass_of(config, args, catalog);
-  return build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
+  try {
+    return build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
+  } catch (ConfigError& error) {
+    // The data do not fit a configuration that nobody edits where it is.
+    const bool is_saved = error.place().file == saved_config_name(args.model);
+    if (is_saved) error.set_hint("--set PATH=VALUE changes what the model file says");
+    throw;
+  }
 }
 
 void Predictor::Impl::build_model(const ModelFile& file, const RowSpec& rows) {

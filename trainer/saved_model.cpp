@@ -195,7 +195,9 @@ Spec saved_config(const ModelFile& file) {
   if (found == file.metadata().end()) {
     throw DataError("the model file holds no configuration", {file.path(), 0, 0}, "it was not written by `save`");
   }
-  return parse_yaml(found->second, cat(file.path(), ":config"));
+  return parse_yaml(found->second, saved_config_name(file.path()));
 }
+
+std::string saved_config_name(const std::string& path) { return cat(path, ":config"); }
 
 }  // namespace millrace

@@ -50,6 +50,8 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
 
 // The configuration that was saved with the values. Throws DataError when there is none.
 Spec saved_config(const ModelFile& file);
+// What its places call the configuration in the model file `path`.
+std::string saved_config_name(const std::string& path);
 // SavedFacts::nameless_fields; 0 where the file does not tell.
 int64_t saved_nameless_fields(const ModelFile& file);
 
