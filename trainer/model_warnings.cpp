@@ -73,6 +73,16 @@ void warn_of_patterns(const Spec& resolved, std::span<const Parameter> parameter
   }
 }
 
+// Whether a text in `spec` is `name`.
+bool names(const Spec& spec, const std::string& name) {
+  if (spec.is_scalar()) return spec.as_string() == name;
+  if (spec.is_list()) {
+    return std::any_of(spec.items().begin(), spec.items().end(), [&](const Spec& item) { return names(item, name); });
+  }
+  return spec.is_map() && std::any_of(spec.entries().begin(), spec.entries().end(),
+                                      [&](const Spec::Entry& entry) { return names(entry.second, name); });
+}
+
 }  // namespace
 
 std::vector<std::string> model_warnings(const Spec& resolved, std::span<const Parameter> parameters) {
@@ -81,6 +91,32 @@ std::vector<std::string> model_warnings(const Spec& resolved, std::span<const Pa
   warn_of_metrics(resolved, warnings);
   warn_of_patterns(resolved, parameters, warnings);
   return warnings;
+}
+
+std::string warning_of_unread_fields(const Spec& input, const RowSpec& rows, const std::vector<std::string>& readers) {
+  std::vector<std::string> decoded = {}, unread = {};
+  std::vector<Spec> others;  // options of ops that make no fields of text
+  for (const Spec& item : input.items()) {
+    const KindAndOptions op = kind_and_options(item, "an input op");
+    if (op.kind == "print") return {};  // it shows all fields
+    const Spec* fields = op.options.find("fields");
+    if (fields == nullptr || !fields->is_map()) {
+      others.push_back(op.options);
+      continue;
+    }
+    for (const auto& [name, field] : fields->entries()) decoded.push_back(name);
+  }
+  const auto among = [](const std::vector<std::string>& all, const std::string& name) {
+    return std::find(all.begin(), all.end(), name) != all.end();
+  };
+  for (const FieldSpec& field : rows.fields) {
+    const auto is_named = [&](const Spec& options) { return names(options, field.name); };
+    if (!among(decoded, field.name) || among(readers, field.name)) continue;
+    if (std::none_of(others.begin(), others.end(), is_named)) unread.push_back(field.name);
+  }
+  if (unread.empty()) return {};
+  return cat("input: nothing reads the ", unread.size() == 1 ? "field " : "fields ", join(unread),
+             ": leave out what is not needed, or name it where it is to be read (from, weight)");
 }
 
 }  // namespace millrace

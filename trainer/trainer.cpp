@@ -96,6 +96,10 @@ void Trainer::Impl::build_model() {
     error.set_place(config.loss.spec.place());
     throw;
   }
+  std::vector<std::string> readers = {config.loss.label, config.loss.weight};
+  for (const NamedSpec& field : model->fields()) readers.push_back(field.name);
+  std::string unread = warning_of_unread_fields(delivery->graph().resolved(), input().rows, readers);
+  if (!unread.empty()) warnings.push_back(std::move(unread));
 }
 
 void Trainer::Impl::build_validation(const OpRegistry& registry) {

@@ -65,6 +65,25 @@ TEST(ModelWarnings, APatternThatNoParameterMatches) {
   EXPECT_TRUE(of("{adamw: {weight_decay: 0.1}}").empty());
 }
 
+TEST(ModelWarnings, FieldsThatNothingReads) {
+  const auto of = [](const std::string& fields, const std::string& ops, const std::vector<std::string>& readers) {
+    const Spec config = parse_yaml("input:\n- decode_csv: {fields: " + fields + "}\n" + ops, "t.yaml");
+    RowSpec rows;
+    for (const char* name : {"id", "x", "y", "w"}) rows.fields.push_back({name, DType::f32, {1}});
+    return warning_of_unread_fields(*config.find("input"), rows, readers);
+  };
+  const std::string all = "{id: {columns: id}, x: {columns: 1}, y: {columns: 2}, w: {columns: 3}, gone: {columns: 4}}";
+  EXPECT_EQ(of(all, "", {"x", "y"}),
+            "input: nothing reads the fields id and w: leave out what is not needed, or name it where it is to be read "
+            "(from, weight)");
+  EXPECT_EQ(of(all, "- filter: {field: id, op: \">\", value: 3}\n", {"x", "y"}).substr(0, 38),
+            "input: nothing reads the field w: leav");
+  EXPECT_EQ(of(all, "- filter: {field: id, op: \">\", value: 3}\n- normalize: {fields: [x, w]}\n", {"x", "y"}), "");
+  EXPECT_EQ(of(all, "- print: {every: 3}\n", {"x", "y"}), "");
+  EXPECT_EQ(of(all, "", {"x", "y", "id", "w"}), "");
+  EXPECT_EQ(of("{x: {columns: 1}}", "", {"x"}), "") << "no text is decoded into the others";
+}
+
 TEST(ModelWarnings, AreSilentOtherwise) {
   EXPECT_TRUE(warnings("[softmax, {dense: {units: 3}}]", "softmax_cross_entropy").empty());
   EXPECT_TRUE(warnings("[{dense: {units: 1, activation: none}}]", "sigmoid_cross_entropy").empty());

@@ -142,6 +142,24 @@ TEST(Trainer, ConvertsFieldsToWhatTheirLayersRead) {
   EXPECT_EQ(train("int32").weights, result.weights);
 }
 
+TEST(Trainer, WarnsOfFieldsThatNothingReads) {
+  const TempFolder folder;
+  folder.write("rows.csv", "1,2,0,0.5\n3,4,1,2\n");
+  const auto warnings = [&](std::string_view loss) {
+    return Trainer::from_spec(
+               parse_yaml(cat("device: cpu\nthreads: 1\ninput:\n  - filename_queue: {files: \"",
+                              folder.path("rows.csv"), "\", epochs: 1}\n  - csv_reader\n",
+                              "  - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2}",
+                              ", w: {columns: 3}}}\n  - batch: {batch_size: 2}\nmodel:\n",
+                              "  - dense: {units: 1}\nloss: ", loss, "\noptimizer: {sgd: {learning_rate: 0.5}}\n"),
+                          "t.yaml"))
+        .warnings();
+  };
+  EXPECT_EQ(warnings("mse"), std::vector<std::string>{"input: nothing reads the field w: leave out what is not needed, "
+                                                      "or name it where it is to be read (from, weight)"});
+  EXPECT_TRUE(warnings("{mse: {weight: w}}").empty());
+}
+
 TEST(Trainer, BoundsItsMemory) {
   Trainer trainer = make();
   const uint64_t bound = trainer.memory_bound();
