@@ -38,7 +38,7 @@ struct TrainResult {
   // Of these, steps that no update followed, as loss or gradient were not finite (train.on_nonfinite: skip).
   int64_t skipped_steps = 0;
   uint64_t rows = 0;
-  uint64_t epochs = 0;
+  uint64_t epochs = 0;  // passes up to the newest of which a row was trained on, however far the input is ahead
   double seconds = 0;
   int64_t last_batch = 0;  // rows of it; 0 when there was none
   bool window = false;     // loss and metrics are over the last window (train.report_over), not of the last batch alone

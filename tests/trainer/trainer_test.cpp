@@ -142,6 +142,30 @@ TEST(Trainer, ConvertsFieldsToWhatTheirLayersRead) {
   EXPECT_EQ(train("int32").weights, result.weights);
 }
 
+// An input that reads ahead has long begun another pass.
+TEST(Trainer, CountsTheEpochsOfTheRowsThatItTrainedOn) {
+  const TempFolder folder;
+  std::string rows;
+  for (int i = 0; i < 40; ++i) rows += cat(i, ',', i % 2, '\n');
+  folder.write("rows.csv", rows);
+  const auto epochs = [&](std::string_view batch, int steps) {
+    const TrainResult result =
+        Trainer::from_spec(parse_yaml(cat("device: cpu\nthreads: 2\ninput:\n  - filename_queue: {files: \"",
+                                          folder.path("rows.csv"), "\", epochs: 9}\n  - csv_reader: {chunk_bytes: 16}",
+                                          "\n  - decode_csv: {fields: {features: {columns: 0}, label: {columns: 1}}}\n",
+                                          "  - ", batch, "\nmodel:\n  - dense: {units: 1}\nloss: mse\n",
+                                          "optimizer: {sgd: {learning_rate: 1e-6}}\ntrain: {steps: ", steps, "}\n"),
+                                      "t.yaml"))
+            .run();
+    EXPECT_EQ(result.rows, 4u * static_cast<uint64_t>(steps));
+    return result.epochs;
+  };
+  const std::string in_order = "batch: {batch_size: 4, capacity: 100}";
+  EXPECT_EQ(epochs(in_order, 10), 1u);
+  EXPECT_EQ(epochs(in_order, 11), 2u);
+  EXPECT_EQ(epochs("shuffle_batch: {batch_size: 4, min_after_dequeue: 40, capacity: 100}", 10), 2u);
+}
+
 TEST(Trainer, WarnsOfFieldsThatNothingReads) {
   const TempFolder folder;
   folder.write("rows.csv", "1,2,0,0.5\n3,4,1,2\n");
