@@ -67,7 +67,8 @@ FieldInput::FieldInput(const FieldInputArgs& args) : name_(args.field.name), ran
   const size_t row_bytes = aligned_bytes(size_of(args.dtype) * static_cast<size_t>(args.field.shape.elements()));
   shape_ = TensorView(nullptr, args.dtype, args.field.shape.with_batch(args.rows), row_bytes);
   const size_t bytes = multiply_bytes(row_bytes, static_cast<size_t>(args.rows));
-  if (args.dtype != args.field.dtype) converted_ = Memory::pinned(args.device, bytes);
+  const bool copies = args.keeps && args.device.is_cpu();
+  if (args.dtype != args.field.dtype || copies) converted_ = Memory::pinned(args.device, bytes);
   if (!args.device.is_cpu()) device_ = Memory(args.device, bytes);
 }
 

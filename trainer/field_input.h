@@ -1,6 +1,6 @@
 // FieldInput: one field of a batch on its way into the step: checked where only some values make sense, converted where
 // the step reads another dtype, and copied to the device where that is not the host. On the CPU and without conversion
-// the batch's own memory is used.
+// the batch's own memory is used, unless what is read must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct FieldInputArgs {
   DType dtype = DType::f32;  // as which the step reads it
   int64_t rows = 0;          // of a batch
   std::optional<ValueRange> range = {};
+  bool keeps = false;  // what load() gives holds until the next one, whatever becomes of the batch
 };
 
 class FieldInput {
@@ -43,7 +44,7 @@ class FieldInput {
   std::string name_;
   TensorView shape_;
   std::optional<ValueRange> range_;
-  Memory converted_;  // host, with the device's strides; empty when the dtype is the batch's
+  Memory converted_;  // host, with the device's strides; empty when the batch's own memory will do
   Memory device_;     // empty on the CPU
   int64_t error_row_ = -1;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace millrace {
 
@@ -46,18 +47,24 @@ std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const Tens
 
 void Scores::run(ScorePlan& plan, const ScoredBatch& batch) {
   last_ = &plan;
+  batch_ = batch;
+  judged_ = false;
   plan.loss_->run(args_.context, {.prediction = batch.prediction,
                                   .label = batch.label,
                                   .weight = batch.weight,
                                   .loss = loss_value_.data(),
                                   .gradient = batch.gradient,
                                   .scratch = plan.scratch_.data()});
+}
+
+void Scores::judge() {
+  if (std::exchange(judged_, true)) return;
   for (size_t i = 0; i < accumulators_.size(); ++i) {
-    plan.metrics_[i]->run(args_.context, {.prediction = batch.prediction,
-                                          .label = batch.label,
-                                          .weight = batch.weight,
-                                          .partial = plan.partials_[i].data(),
-                                          .scratch = plan.scratch_.data()});
+    last_->metrics_[i]->run(args_.context, {.prediction = batch_.prediction,
+                                            .label = batch_.label,
+                                            .weight = batch_.weight,
+                                            .partial = last_->partials_[i].data(),
+                                            .scratch = last_->scratch_.data()});
   }
 }
 
@@ -75,6 +82,7 @@ Scores::BatchLoss Scores::read_loss() {
 double Scores::batch_loss() { return read_loss().mean; }
 
 void Scores::add() {
+  judge();
   for (size_t i = 0; i < accumulators_.size(); ++i) {
     host_partials_[i].resize(last_->partials_[i].bytes());
     args_.context.copy(host_partials_[i].data(), last_->partials_[i].data(), host_partials_[i].size());

@@ -5,7 +5,7 @@
 //                  .label = fields.label(), .weighted = fields.weighted()});
 //   const auto plan = scores.plan(prediction, label);  // for one batch size
 //   scores.run(*plan, {.prediction = prediction, .label = label});
-//   scores.add();
+//   scores.add();  // of every batch, or of those that anybody asks about
 //   report(scores.loss(), scores.metrics());
 //
 // run() allocates nothing, and add() nothing where ScoresArgs::batches is set. One thread uses a Scores; what its
@@ -72,8 +72,8 @@ class Scores {
 
   // Only shapes and strides of the views are read.
   std::unique_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label);
-  // Computes loss, gradient and metrics of a batch of the plan's size. The plan must live until the next run(), or
-  // until nobody asks for this one's scores any more.
+  // Computes loss and gradient of a batch of the plan's size. The metrics are left to the first add() behind it, which
+  // reads the batch again: it and the plan must live until then, or until the next run().
   void run(ScorePlan& plan, const ScoredBatch& batch);
   bool ran() const { return last_ != nullptr; }
 
@@ -98,12 +98,16 @@ class Scores {
   struct BatchLoss {
     double mean = 0, weight = 0;
   };
+  // The metrics of the last run().
+  void judge();
   // The last run's, as soon as copies on their way have arrived.
   BatchLoss read_loss();
 
   ScoresArgs args_;
   Memory loss_value_;
-  const ScorePlan* last_ = nullptr;  // of the last run()
+  ScorePlan* last_ = nullptr;  // of the last run()
+  ScoredBatch batch_;          // of the last run()
+  bool judged_ = false;        // its metrics are there
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators_;
   std::vector<std::vector<std::byte>> host_partials_;
   std::vector<double> values_;

@@ -79,7 +79,8 @@ TrainStep::Impl::Impl(const StepArgs& step_args)
               .loss = &args.loss,
               .label = args.label,
               .weight = args.weight,
-              .trains = true}),
+              .trains = true,
+              .keeps_label = args.window_batches == 0 && args.metrics != nullptr && !args.metrics->empty()}),
       scores({.context = args.context,
               .loss = args.loss,
               .metrics = args.metrics,
@@ -233,8 +234,10 @@ double TrainStep::loss() { return impl_->args.window_batches > 0 ? impl_->scores
 const std::vector<double>& TrainStep::metrics() {
   Impl& impl = *impl_;
   if (impl.args.window_batches == 0 && impl.scores.ran()) {
-    impl.scores.reset();
-    impl.scores.add();
+    impl.args.context.executor().run([&] {
+      impl.scores.reset();
+      impl.scores.add();
+    });
   }
   return impl.scores.metrics();
 }

@@ -69,7 +69,8 @@ class TrainStep {
   StepOutcome flush();
 
   // Of the last batch, or of the window; wait for the device. The loss of a window in which no row counted is NaN.
-  // REQUIRES: run() was called.
+  // Metrics of a batch are computed when they are asked for, also when the batch itself is gone. REQUIRES: run() was
+  // called.
   double loss();
   const std::vector<double>& metrics();  // in the order of StepArgs::metrics
   void start_window();

@@ -71,8 +71,8 @@ std::vector<NamedSpec> named_specs(const RowSpec& rows) {
 }
 
 StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fields().size()) {
-  const auto add = [&](size_t index, DType dtype, std::optional<ValueRange> range = {}) {
-    sources_.push_back({&args.rows.fields[index], index, dtype, range});
+  const auto add = [&](size_t index, DType dtype, std::optional<ValueRange> range = {}, bool keeps = false) {
+    sources_.push_back({&args.rows.fields[index], index, dtype, range, keeps});
   };
   for (const NamedSpec& wanted : args.model.fields()) {
     const size_t index = find_field(args.rows, wanted.name, "the model");
@@ -90,18 +90,22 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
   args.loss->check(args.model.output(), label_);
   const LabelSpec wanted = args.loss->label(args.model.output());
   label_.dtype = wanted.dtype;
-  add(label, wanted.dtype, wanted.range);
+  add(label, wanted.dtype, wanted.range, args.keeps_label);
   weighted_ = !args.weight.empty();
   trains_ = args.trains;
-  if (weighted_) add(find_weight(args.rows, args.weight), DType::f32, kWeights);
+  if (weighted_) add(find_weight(args.rows, args.weight), DType::f32, kWeights, args.keeps_label);
 }
 
 StepInputs::StepInputs(const StepFields& fields, Device device, int64_t rows)
     : model_fields_(fields.model_fields_), checks_weightless_(fields.weighted_ && fields.trains_) {
   for (const StepFields::Source& source : fields.sources_) {
     indices_.push_back(source.index);
-    inputs_.emplace_back(FieldInputArgs{
-        .device = device, .field = *source.field, .dtype = source.dtype, .rows = rows, .range = source.range});
+    inputs_.emplace_back(FieldInputArgs{.device = device,
+                                        .field = *source.field,
+                                        .dtype = source.dtype,
+                                        .rows = rows,
+                                        .range = source.range,
+                                        .keeps = source.keeps});
     shapes_.push_back(inputs_.back().shape());
   }
   views_.resize(inputs_.size());

@@ -31,8 +31,9 @@ struct StepFieldsArgs {
   const RowSpec& rows;         // of the batches
   const Loss* loss = nullptr;  // null: neither label nor weight is read
   std::string label = {};
-  std::string weight = {};  // empty: none
-  bool trains = false;      // whether gradients are made of the rows
+  std::string weight = {};   // empty: none
+  bool trains = false;       // whether gradients are made of the rows
+  bool keeps_label = false;  // label and weight hold until the next load(), whatever becomes of the batch
 };
 
 class StepFields {
@@ -53,6 +54,7 @@ class StepFields {
     size_t index = 0;
     DType dtype = DType::f32;
     std::optional<ValueRange> range = {};
+    bool keeps = false;
   };
 
   std::vector<Source> sources_;  // the model's fields, then label, then weight

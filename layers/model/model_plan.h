@@ -47,7 +47,7 @@ class ModelPlan {
   TensorView output_gradient() const;
 
   // Reads the fields in `inputs` (order, shapes and strides as planned, else ShapeError). output() holds until the next
-  // call.
+  // forward().
   void forward(Context& context, std::span<const ConstTensorView> inputs, const uint64_t* step);
   // Puts the gradients where the GradientTarget says. `alpha` is in the device's memory and read when the work runs;
   // for blocks null is 1. `gradient_block` is laid out like the model's parameter block, and its padding is left alone;

@@ -99,7 +99,7 @@ TEST(Allocation, NoLossOrMetricAllocates) {
       seen.insert(metric);
     }
     for (const char* weight : {"", "weight: label"}) {
-      for (const char* train : {"log_every: 1", "log_every: 4, report_over: window"}) {
+      for (const char* train : {"log_every: 1", "log_every: 3", "log_every: 4, report_over: window"}) {
         const std::string keys = cat("loss: {", kind, ": {", weight, "}}\nmetrics: [", metrics, "]\n", sgd(),
                                      "train: {", train, ", steps: 120}\n");
         EXPECT_EQ(own_allocations(units, keys), 0) << keys;

@@ -34,6 +34,23 @@ TEST_F(FieldInputTest, OnTheCpuTheBatchItselfIsRead) {
   EXPECT_EQ(input.bytes(), 0u);
 }
 
+TEST_F(FieldInputTest, WhatIsKeptOutlivesTheBatch) {
+  const FieldSpec field = {"x", DType::f32, {2}};
+  RowBlock block = block_of(field, 2);
+  for (int row = 0; row < 2; ++row) {
+    block.row<float>(0, row)[0] = static_cast<float>(row);
+    block.row<float>(0, row)[1] = 0.5F;
+  }
+  FieldInput input({.device = Device::cpu(), .field = field, .dtype = DType::f32, .rows = 2, .keeps = true});
+  const ConstTensorView view = input.load(context_, block.view(0));
+  for (int row = 0; row < 2; ++row) block.row<float>(0, row)[0] = block.row<float>(0, row)[1] = -9;
+  for (int row = 0; row < 2; ++row) {
+    EXPECT_EQ(view.as<float>()[row * view.stride()], static_cast<float>(row));
+    EXPECT_EQ(view.as<float>()[row * view.stride() + 1], 0.5F);
+  }
+  EXPECT_EQ(input.bytes(), 2 * view.row_bytes());
+}
+
 TEST_F(FieldInputTest, ConvertsIntegersAndWholeNumbers) {
   const FieldSpec field = {"label", DType::f32, {1}};
   RowBlock block = block_of(field, 3);

@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "millrace/core/errors.h"
 #include "millrace/layers/catalog.h"
+#include "tests/trainer/counting_metric.h"
 
 namespace millrace {
 namespace {
@@ -37,11 +39,15 @@ class ScoresTest : public ::testing::Test {
   template <class T>
   void run(Scores& scores, std::vector<T> prediction, std::vector<float> label, std::vector<float> weight = {},
            TensorView gradient = {}) {
-    const TensorView x = view_of(prediction), y = view_of(label);
+    // The batch must live as long as its plan.
+    auto& kept = std::get<std::vector<T>>(predictions_) = std::move(prediction);
+    label_ = std::move(label);
+    weight_ = std::move(weight);
+    const TensorView x = view_of(kept), y = view_of(label_);
     plan_ = scores.plan(x, y);
     scores.run(*plan_, {.prediction = x,
                         .label = y,
-                        .weight = weight.empty() ? ConstTensorView() : ConstTensorView(view_of(weight)),
+                        .weight = weight_.empty() ? ConstTensorView() : ConstTensorView(view_of(weight_)),
                         .gradient = gradient});
   }
 
@@ -50,7 +56,10 @@ class ScoresTest : public ::testing::Test {
   Context context_{Device::cpu(), executor_};
   std::unique_ptr<Loss> loss_;
   std::vector<NamedMetric> metrics_;
-  std::unique_ptr<ScorePlan> plan_;  // of the last batch
+  // Of the last batch.
+  std::tuple<std::vector<float>, std::vector<double>> predictions_;
+  std::vector<float> label_, weight_;
+  std::unique_ptr<ScorePlan> plan_;
 };
 
 TEST_F(ScoresTest, JoinsBatchesByTheWeightsOfTheirRows) {
@@ -93,6 +102,26 @@ TEST_F(ScoresTest, ResetBeginsAnew) {
   scores.add();
   EXPECT_EQ(scores.loss(), 25);
   EXPECT_EQ(scores.metrics()[0], 5);
+}
+
+TEST_F(ScoresTest, ComputesMetricsOfJoinedBatchesAlone) {
+  int batches = 0;
+  metrics_.push_back({"counting", std::make_unique<CountingMetric>(batches)});
+  Scores scores = make(DType::f32, false);
+  run<float>(scores, {1}, {0});
+  run<float>(scores, {2}, {0});
+  EXPECT_EQ(scores.batch_loss(), 4);
+  EXPECT_EQ(batches, 0);
+  scores.add();
+  EXPECT_EQ(batches, 1);
+  EXPECT_EQ(scores.metrics()[0], 2);
+  scores.reset();
+  scores.add();
+  EXPECT_EQ(batches, 1) << "it is known already";
+  EXPECT_EQ(scores.metrics()[0], 2);
+  run<float>(scores, {7}, {0});
+  scores.add();
+  EXPECT_EQ(batches, 2);
 }
 
 TEST_F(ScoresTest, ReadsLossesOfDoublesAndWritesTheGradientWhereAsked) {

@@ -10,6 +10,7 @@
 #include "millrace/core/text.h"
 #include "millrace/layers/catalog.h"
 #include "tests/layers/follow_layer.h"
+#include "tests/trainer/counting_metric.h"
 
 namespace millrace {
 namespace {
@@ -128,6 +129,41 @@ TEST_F(StepTest, TrainsAsByHand) {
     EXPECT_NEAR(model.parameter(1).as<float>()[0], 0.125 - 0.5 * (g0 + g1), 1e-6);
     EXPECT_EQ(step.steps(), 1u);
   }
+}
+
+TEST_F(StepTest, ComputesMetricsOfABatchWhenAskedEvenIfItIsGone) {
+  int batches = 0;
+  metrics_.push_back({"counting", std::make_unique<CountingMetric>(batches)});
+  Model model = make_model();
+  float* weight = model.parameter(0).as<float>();
+  weight[0] = 0.25f;
+  weight[1] = -0.5f;
+  model.parameter(1).as<float>()[0] = 0.125f;
+  TrainStep step(args(model, *sgd_));
+  RowBlock batch = make_batch({{1, 2, 1}, {-3, 0.5f, 0}});
+  step.run(make_batch({{5, 6, 1}}));
+  weight[0] = 0.25f;
+  weight[1] = -0.5f;
+  model.parameter(1).as<float>()[0] = 0.125f;
+  step.run(batch);
+  EXPECT_EQ(batches, 0);
+  // The next batch is on its way.
+  *batch.row<float>(1, 0) = 0;
+  *batch.row<float>(1, 1) = 1;
+  EXPECT_EQ(step.metrics()[0], 0.5);
+  EXPECT_EQ(step.metrics()[0], 0.5);
+  EXPECT_EQ(batches, 1);
+}
+
+TEST_F(StepTest, ComputesMetricsOfEveryBatchOfAWindow) {
+  int batches = 0;
+  metrics_.push_back({"counting", std::make_unique<CountingMetric>(batches)});
+  Model model = make_model();
+  StepArgs windowed = args(model, *sgd_);
+  windowed.window_batches = 3;
+  TrainStep step(windowed);
+  for (int i = 0; i < 3; ++i) step.run(make_batch({{1, 2, 1}}));
+  EXPECT_EQ(batches, 3);
 }
 
 TEST_F(StepTest, TrainsModelsOfDoublesOnLabelsOfFloats) {
