@@ -9,6 +9,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/wildcard.h"
 
 namespace millrace {
 
@@ -43,20 +44,16 @@ bool set_matches(std::string_view pattern, char c, size_t& length) {
   return false;
 }
 
-// Matches the byte `c` against the first element of `pattern`, which is no `*`; `length` receives the element's length.
-bool element_matches(std::string_view pattern, char c, size_t& length) {
-  length = 1;
-  if (pattern[0] == '?') return true;
+// The length of the first element of `pattern`, which is no `*`, when it matches the byte `c`, else 0.
+size_t matching_length(std::string_view pattern, char c) {
+  size_t length = 0;
+  if (pattern[0] == '?') return 1;
   if (pattern[0] == '[') {
     const bool found = set_matches(pattern, c, length);
-    if (length > 0) return found;
-    length = 1;
+    if (length > 0) return found ? length : 0;
   }
-  if (pattern[0] == '\\' && pattern.size() > 1) {
-    length = 2;
-    return pattern[1] == c;
-  }
-  return pattern[0] == c;
+  if (pattern[0] == '\\' && pattern.size() > 1) return pattern[1] == c ? 2 : 0;
+  return pattern[0] == c ? 1 : 0;
 }
 
 std::string without_escapes(std::string_view pattern) {
@@ -105,26 +102,7 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
   const bool hidden = !name.empty() && name[0] == '.';
   const bool literal_dot = !pattern.empty() && (pattern[0] == '.' || pattern.substr(0, 2) == "\\.");
   if (hidden && !literal_dot) return false;
-  // After a mismatch the last `*` takes one byte more; earlier ones need no other try.
-  size_t p = 0, n = 0;
-  size_t star = std::string_view::npos, star_name = 0;
-  while (n < name.size()) {
-    size_t length = 0;
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      star_name = n;
-    } else if (p < pattern.size() && element_matches(pattern.substr(p), name[n], length)) {
-      p += length;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++star_name;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+  return matches_with_stars(pattern, name, matching_length);
 }
 
 std::vector<std::string> glob_paths(std::string_view pattern) {
