@@ -201,6 +201,7 @@ uint64_t allocated() {
 }
 
 TEST(Trainer, HoldsNoMoreThanItsBoundWhereBatchesAreMostOfIt) {
+  if (allocated() == 0) GTEST_SKIP() << "the malloc of a sanitizer does not tell";
   // What is there whatever the configuration: threads, libraries, names.
   constexpr uint64_t kFixed = 4u << 20;
   constexpr int64_t kBatch = 100000;
