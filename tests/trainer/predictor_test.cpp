@@ -229,17 +229,17 @@ TEST_F(PredictorTest, FaultsOfTheSavedConfigurationAreFoundInIt) {
 
 // What a setting says is mended in the setting.
 TEST_F(PredictorTest, SaysHowASavedConfigurationIsFittedToOtherData) {
-  PredictorArgs judged = args(folder_.write("two.csv", "1,2\n"));
+  const std::string two = folder_.write("two.csv", "1,2\n");
+  PredictorArgs judged = args(two);
   judged.judge = true;
   EXPECT_TRUE(error_of<ConfigError>([&] {
                 Predictor{judged};
-              }).ends_with("the records have 2 columns (0 to 1); --set PATH=VALUE changes what the model file says"));
+              }).ends_with("have 2 columns (0 to 1); --set PATH=VALUE changes what the model file says"));
   const std::string setting = "input.decode_csv.fields.label.columns=7";
   judged.overrides = {setting};
-  EXPECT_EQ(
-      error_of<ConfigError>([&] { Predictor{judged}; }),
-      cat("--set ", setting,
-          ": input[2].decode_csv.fields.label.columns: there is no column 7: the records have 2 columns (0 to 1)"));
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor{judged}; }),
+            cat("--set ", setting, ": input[2].decode_csv.fields.label.columns: there is no column 7: the records of ",
+                two, " have 2 columns (0 to 1)"));
 }
 
 // What a configuration from elsewhere could do to this machine's files.
