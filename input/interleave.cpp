@@ -1,4 +1,5 @@
 // interleave: one row from each input in turn; an input that has ended is passed over.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ class Interleave final : public RowBuffer {
   Port bind(const BindArgs& args) override {
     ended_.assign(args.inputs.size(), false);
     return joined_port(args);
+  }
+
+  int64_t spread() const override {
+    return static_cast<int64_t>(ended_.size()) * std::max<int64_t>(RowBuffer::spread(), 1);
   }
 
   RowSpan pull(int64_t) override {

@@ -4,6 +4,7 @@
 // weights of the inputs that are in the draw, and the first of them at which the running sum of their weights, in the
 // order of `from`, is above it. With `stop: first` the rows end when a drawn input has none left; with `stop: all` that
 // input leaves the draw and the next draw decides.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -22,6 +23,9 @@ struct EnumNames<MixStop> {
 
 namespace {
 
+constexpr double kMostWeight = 1e15;
+constexpr double kMostSpread = 1e15;  // rarer inputs are not waited for
+
 class Mix final : public RowBuffer {
  public:
   struct Options {
@@ -29,7 +33,7 @@ class Mix final : public RowBuffer {
     MixStop stop = MixStop::first;
 
     void declare(OptionReader& o) {
-      o.optional("weights", weights, {.min = 0, .max = 1e15},
+      o.optional("weights", weights, {.min = 0, .max = kMostWeight},
                  "how often each input is drawn, relative to the others, in the order of from; absent: all alike");
       o.optional("stop", stop, "end with the first input that ends, or when all have");
     }
@@ -60,6 +64,16 @@ class Mix final : public RowBuffer {
     gone_.assign(args.inputs.size(), false);
     if (!(sum() > 0)) throw ConfigError("weights: expected at least one above 0");
     return joined_port(args);
+  }
+
+  int64_t spread() const override {
+    double total = 0, rarest = kMostWeight;
+    for (const double weight : options_.weights) {
+      total += weight;
+      if (weight > 0) rarest = std::min(rarest, weight);
+    }
+    const double one_in = total / rarest * static_cast<double>(std::max<int64_t>(RowBuffer::spread(), 1));
+    return static_cast<int64_t>(std::ceil(std::min(one_in, kMostSpread)));
   }
 
   RowSpan pull(int64_t) override {

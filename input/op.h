@@ -251,6 +251,8 @@ class RowStream {
   virtual void set_ahead(int64_t rows, int threads) = 0;
   // Source::passes(), the most of what is read.
   virtual uint32_t passes() const = 0;
+  // Where rows of several inputs come: in about how many rows there is one of the rarest input. 0: there is one input.
+  virtual int64_t spread() const { return 0; }
   // Whether the rows that come now came before: they are read again, and what is counted, reported or printed of them
   // was. They are the same rows all the same.
   virtual void set_silent(bool silent) = 0;
@@ -288,6 +290,7 @@ class RowBuffer : public Op, public RowStream {
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
   uint32_t passes() const override;
+  int64_t spread() const override;
   void set_silent(bool silent) override;
 
  protected:

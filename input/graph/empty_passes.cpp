@@ -11,16 +11,16 @@ void throw_endless(std::string_view op) {
                   "check what the files hold and what is left out, or set epochs");
 }
 
-void EmptyPasses::took(const RowId& id, int64_t rows) {
+// A short source may be read many times before the first run of a long one ends: as long as rows come that are new in
+// their source, one of them may be let through.
+void EmptyPasses::took(const RowId& id) {
   if (!endless_) return;
   const auto found =
       std::find_if(first_.begin(), first_.end(), [&](const auto& first) { return first.first == id.source; });
-  if (found == first_.end()) {
-    first_.emplace_back(id.source, id.pass);
-  } else if (id.pass > found->second + uint64_t{passes_}) {
-    late_ += rows;
-    if (late_ > late_rows_) throw_endless(op_);
-  }
+  const bool late = found != first_.end() && id.pass > found->second + uint64_t{passes_};
+  late_ = late ? late_ + 1 : 0;
+  if (late_ > late_rows_) throw_endless(op_);
+  if (found == first_.end()) first_.emplace_back(id.source, id.pass);
 }
 
 }  // namespace millrace

@@ -25,12 +25,13 @@ struct RowFacts {
 class EmptyPasses {
  public:
   // `op` gives rows or leaves them out; those that come in are read in runs of `passes`, over and over where they are
-  // `endless`. They come in order, or drawn from a `window` of so many.
+  // `endless`. `window`: 0 where they come in order from one input, else of how many rows one is drawn, or comes from
+  // the rarest of several inputs (RowStream::spread()).
   EmptyPasses(std::string op, bool endless, uint32_t passes, int64_t window = 0)
       : op_(std::move(op)), endless_(endless), passes_(passes), late_rows_(kDraws * window) {}
 
-  // `rows` rows up to this one came in. Throws when a whole run of endless ones came and nothing was given out.
-  void took(const RowId& id, int64_t rows = 1);
+  // A row came in. Throws when a whole run of all endless ones came and nothing was given out.
+  void took(const RowId& id);
   // A row was given out, or the streams begin again.
   void gave() {
     first_.clear();
@@ -38,15 +39,15 @@ class EmptyPasses {
   }
 
  private:
-  // For every place of a window: a row is drawn later than that once in e^64 times.
+  // For every place of a window: a row comes later than that once in e^64 times.
   static constexpr int64_t kDraws = 64;
 
   const std::string op_;
   const bool endless_;
   const uint32_t passes_;
-  const int64_t late_rows_;                           // so many rows behind a run its own may still come
+  const int64_t late_rows_;                           // so many late rows on end, and no other comes any more
   std::vector<std::pair<uint32_t, uint32_t>> first_;  // since then, per source: the first pass of which rows came
-  int64_t late_ = 0;                                  // since then: rows behind a whole run
+  int64_t late_ = 0;                                  // rows on end that came behind a whole run of their source
 };
 
 }  // namespace millrace

@@ -86,7 +86,7 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
       events{options.on_bad_row, options.on_print},
       chain(PortType::batches, graph.batch_links),
       empty_passes(graph.nodes.back().name, !graph.nodes[graph.batch_node].endless.empty(), graph.batch_input->passes(),
-                   graph.batch_buffer().window()),
+                   graph.batch_buffer().window() + graph.batch_input->spread()),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
   for (const auto& stream : graph.source_streams) stream->start(options.executor, &events);
@@ -147,7 +147,7 @@ int64_t Pipeline::Impl::fill_transformed(RowBlock& batch) {
     made.reset({});
     made.rows.configure(graph.buffer_rows(), most);
     if (fill(made.rows) == 0) return 0;
-    empty_passes.took(made.rows.id(made.rows.size() - 1), made.rows.size());
+    for (int64_t row = 0; row < made.rows.size(); ++row) empty_passes.took(made.rows.id(row));
     if (const std::exception_ptr failed = chain.apply(made, memory)) raise_copy(failed);
     cursor.enter(made, 0);
     while (const RowSpan span = cursor.next(most)) {

@@ -32,6 +32,12 @@ uint32_t RowBuffer::passes() const {
   return most;
 }
 
+int64_t RowBuffer::spread() const {
+  int64_t most = 0;
+  for (const RowStream* stream : streams_) most = std::max(most, stream->spread());
+  return most;
+}
+
 void RowBuffer::set_ahead(int64_t rows, int threads) {
   const auto inputs = static_cast<int64_t>(streams_.size());
   const auto share = [&](int64_t all) { return all == 0 ? 0 : std::max<int64_t>(all / inputs, 1); };

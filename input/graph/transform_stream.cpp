@@ -22,7 +22,7 @@ TransformStream::TransformStream(RowStream& input, RowSpec input_rows, std::vect
           static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_.row_bytes() + 1), 1, kRowsAtOnce))),
       chain_(PortType::rows, std::move(links)),
       facts_(std::move(facts)),
-      empty_passes_(name(), facts_.endless, input.passes()),
+      empty_passes_(name(), facts_.endless, input.passes(), input.spread()),
       cursor_(chain_, log_, facts_.place) {}
 
 RowSpan TransformStream::pull(int64_t at_most) {
@@ -52,7 +52,6 @@ RowSpan TransformStream::pull(int64_t at_most) {
 bool TransformStream::take(int64_t at_most) {
   const RowSpan span = input_.pull(std::min(at_most, rows_at_once_));
   if (!span) return false;
-  empty_passes_.took(span.block->id(span.begin + span.count - 1));
   chunk_.reset({});
   chunk_.rows.configure(input_rows_, span.count);
   chunk_.rows.resize(span.count);
@@ -60,6 +59,7 @@ bool TransformStream::take(int64_t at_most) {
   for (int64_t row = 0; row < span.count; ++row) {
     chunk_.rows.copy_row(*span.block, span.begin + row, row);
     taken_.push_back(chunk_.rows.id(row));
+    empty_passes_.took(taken_.back());
   }
   transform();
   return true;

@@ -34,6 +34,7 @@ class TransformStream : public RowStream {
     input_.set_silent(silent);
   }
   uint32_t passes() const override { return input_.passes(); }
+  int64_t spread() const override { return input_.spread(); }
   void save(State& state) const override;
   void restore(const State& state) override;
   void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }

@@ -45,6 +45,16 @@ TEST_F(InterleaveTest, ShufflesLikeAnyOtherRows) {
   EXPECT_EQ(shuffled.check().size(), 6u + 2u);
 }
 
+TEST_F(InterleaveTest, ShortEndlessInputWaitsForTheRowsOfALongOne) {
+  files_.files["short.csv"] = "0,0\n";
+  const std::string both = reading("a.csv", "a", "") + reading("short.csv", "short", "") +
+                           "- interleave: {from: [a, short]}\n- filter: {field: x, op: \"==\", value: ";
+  EXPECT_EQ(graph(both + "4}\n- take: {rows: 3}\n").check(), Lines(3, "a.csv:4 x=4 y=2"));
+  EXPECT_EQ(graph(both + "9}\n- take: {rows: 3}\n").check(),
+            (Lines{"error filter: the data has no row to give, and without epochs it would be read forever; check what "
+                   "the files hold and what is left out, or set epochs"}));
+}
+
 TEST_F(InterleaveTest, WantsInputsOfEqualRows) {
   const std::string one = "- interleave\n- batch: {batch_size: 1}\n";
   EXPECT_EQ(error_of([&] { GraphCheck(files_, reading("a.csv") + one).graph(); }),

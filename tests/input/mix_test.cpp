@@ -87,5 +87,14 @@ TEST_F(MixTest, RefusesWeightsThatDoNotFit) {
   EXPECT_NE(refused("[1, -1]").find("expected at least 0"), std::string::npos) << refused("[1, -1]");
 }
 
+TEST_F(MixTest, ShortEndlessInputWaitsForTheRowsOfALongOne) {
+  files_.files["b.csv"] = "0,0\n";
+  const std::string mix = "- mix: {from: [a, b], weights: [1, 9]}\n- filter: {field: x, op: \"==\", value: ";
+  EXPECT_EQ(graph(mix + "40}\n- take: {rows: 3}\n", "").check(), Lines(3, "a.csv:40 x=40 y=20"));
+  EXPECT_EQ(graph(mix + "99}\n- take: {rows: 3}\n", "").check(),
+            (Lines{"error filter: the data has no row to give, and without epochs it would be read forever; check what "
+                   "the files hold and what is left out, or set epochs"}));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -47,12 +47,22 @@ TEST(EmptyPasses, ARunMayHaveManyPasses) {
 
 TEST(EmptyPasses, DrawnRowsMayComeLate) {
   EmptyPasses passes("filter", true, 1, 10);
-  passes.took(row_of(0, 7), 100);
-  for (int rows = 0; rows < 640; rows += 5) passes.took(row_of(0, rows % 100 == 0 ? 8 : 9), 5);
+  passes.took(row_of(0, 7));
+  for (int rows = 0; rows < 2000; ++rows) passes.took(row_of(0, rows % 600 == 0 ? 8 : 9));
   passes.gave();
-  passes.took(row_of(0, 9), 5);
-  for (int rows = 0; rows < 640; rows += 5) passes.took(row_of(0, 20), 5);
-  EXPECT_THROW(passes.took(row_of(0, 9 + 2), 5), DataError);
+  passes.took(row_of(0, 9));
+  for (int rows = 0; rows < 640; ++rows) passes.took(row_of(0, 20));
+  EXPECT_THROW(passes.took(row_of(0, 9 + 2)), DataError);
+}
+
+TEST(EmptyPasses, WaitForTheFirstRunOfEveryInput) {
+  EmptyPasses passes("filter", true, 1, 2);
+  for (uint32_t pass = 0; pass < 500; ++pass) {
+    passes.took(row_of(0, pass));
+    passes.took(row_of(1, 0));
+  }
+  for (uint32_t pass = 0; pass < 128; ++pass) passes.took(row_of(0, 500 + pass));
+  EXPECT_THROW(passes.took(row_of(0, 700)), DataError) << "the other one has ended";
 }
 
 }  // namespace
