@@ -54,7 +54,10 @@ class Print final : public RowBuffer {
   }
 
   RowSpan pull(int64_t at_most) override {
-    const RowSpan span = input().pull(at_most);
+    // A row with a line is pulled alone, so that what others print and report before and behind it stays there,
+    // however many rows are pulled at once.
+    const auto unprinted = static_cast<int64_t>(std::min<uint64_t>((every_ - seen_ % every_) % every_, INT64_MAX));
+    const RowSpan span = input().pull(silent() ? at_most : std::min(at_most, std::max<int64_t>(unprinted, 1)));
     for (int64_t i = 0; i < span.count && !silent(); ++i) {
       const int64_t row = span.begin + i;
       if (seen_++ % every_ != 0 || !host().print) continue;

@@ -58,5 +58,25 @@ TEST_F(PrintTest, ShowsTheFirstValuesOfAField) {
   EXPECT_EQ(printed(wide), (Lines{"print: row 1, w.csv:1: x=1,2,3,4,5,6,7,8,.. (10)", "--"}));
 }
 
+TEST_F(PrintTest, LinesOfSeveralOpsComeRowByRow) {
+  files_.files["b.csv"] = "1\nx\n3\n4\n";
+  for (const char* chunk_bytes : {"1", "5", "1000"}) {
+    const GraphCheck check = {
+        files_, cat("- filename_queue: {files: b.csv, epochs: 1}\n- csv_reader: {chunk_bytes: ", chunk_bytes,
+                    "}\n- decode_csv: {fields: {x: {columns: 0}}, on_bad_row: skip}\n"
+                    "- print: {name: all}\n- print: {name: some, every: 2}\n- batch: {batch_size: 3}\n")};
+    Lines lines;
+    PipelineOptions options;
+    options.on_print = [&](std::string_view text) { lines.emplace_back(text); };
+    options.on_bad_row = [&](const BadRow& bad) { lines.push_back(bad.place.text()); };
+    Pipeline pipeline(check.graph(), options);
+    RowBlock slot = pipeline.make_slot();
+    EXPECT_EQ(pipeline.next(slot), 3);
+    EXPECT_EQ(lines, (Lines{"all: row 1, b.csv:1: x=1", "some: row 1, b.csv:1: x=1", "b.csv:2:1",
+                            "all: row 2, b.csv:3: x=3", "all: row 3, b.csv:4: x=4", "some: row 3, b.csv:4: x=4"}))
+        << chunk_bytes;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
