@@ -191,13 +191,15 @@ void apply_override(Spec& config, std::string_view setting) {
   if (equals == std::string_view::npos) {
     throw ConfigError("expected path=value, got no =", where, "write for example train.steps=100");
   }
-  Spec value = parse_yaml_value(setting.substr(equals + 1), where);
+  const std::string_view text = setting.substr(equals + 1);
+  // Alone it would be a list of nothing in YAML; what is meant is standard input.
+  Spec value = text == "-" ? Spec::scalar("-", true, where) : parse_yaml_value(text, where);
   Spec* node = &config;
   Walker walker(where);
   const std::vector<Segment> path = parse_path(setting.substr(0, equals), where);
   for (const Segment& segment : path) node = &walker.step(*node, segment, &segment == &path.back());
   // Nothing behind the = is rather a slip, such as a variable of the shell that is empty.
-  if (value.is_null() && equals + 1 < setting.size() && walker.parent() != nullptr) {
+  if (value.is_null() && !text.empty() && walker.parent() != nullptr) {
     walker.parent()->erase(path.back().key);
     return;
   }

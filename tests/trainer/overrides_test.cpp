@@ -104,6 +104,16 @@ TEST(Overrides, ValuesAreYaml) {
   EXPECT_EQ(rejects("save=a: b: c").substr(0, 34), "--set save=a: b: c: not valid YAML");
 }
 
+TEST(Overrides, ADashIsAText) {
+  EXPECT_EQ(with({"input.filename_queue.files=-"})
+                .find("input")
+                ->items()[0]
+                .find("filename_queue")
+                ->find("files")
+                ->as_string(),
+            "-");
+}
+
 TEST(Overrides, NullTakesAKeyAway) {
   const Spec config = with({"seed=null", "train.steps=~", "save=null", "model[0].units=null"});
   EXPECT_EQ(config.find("seed"), nullptr);
