@@ -236,7 +236,8 @@ class FilenameQueue final : public NameSource {
       case FileSystem::Type::stream: add_stream(*entry, path, files); break;
       case FileSystem::Type::none: throw MissingError("the file is a link to nothing", {path});
       case FileSystem::Type::folder:
-        throw MissingError("expected a file, got a folder", {path}, cat("to read what is in it, write ", path, "/*"));
+        throw MissingError("expected a file, got a folder", {path},
+                           cat("to read what is in it, write ", path, path.ends_with('/') ? "*" : "/*"));
       case FileSystem::Type::other: throw MissingError("expected a file, got something else", {path});
     }
     entry->path = std::move(path);

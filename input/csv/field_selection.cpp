@@ -180,7 +180,9 @@ std::string one_column_hint(const CsvDialect& dialect) {
   if (dialect.columns != 1) return {};
   const bool commas =
       dialect.delimiter != ',' && !dialect.header.empty() && dialect.header.front().find(',') != std::string::npos;
-  return commas ? "set csv_reader: {delimiter: \",\"}" : delimiter_hint(dialect.first_record, dialect);
+  if (commas) return "set csv_reader: {delimiter: \",\"}";
+  std::string hint = delimiter_hint(dialect.first_record, dialect);
+  return hint.empty() ? first_line_hint(dialect) : hint;
 }
 
 // Names of the header, those with blanks and the like in quotes; the first of many.
@@ -214,8 +216,10 @@ std::string of_file(const CsvDialect& dialect) { return dialect.file.empty() ? "
 uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
   const auto& header = dialect.header;
   if (header.empty()) {
-    throw item.spec.error(cat("column ", quote(item.text), " is a name, but the files are read without a header"),
-                          "set csv_reader: {header: true}, or select columns by index");
+    const bool numbers = item.text.find_first_not_of("0123456789.,:;-* ") == std::string::npos;
+    throw item.spec.error(
+        cat("column ", quote(item.text), " is a name, but the files are read without a header"),
+        numbers ? "write columns as 3, 0-9 or [0, 4-6]" : "set csv_reader: {header: true}, or select columns by index");
   }
   const auto found = std::find(header.begin(), header.end(), item.text);
   if (found == header.end()) {

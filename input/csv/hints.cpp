@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "millrace/core/text.h"
+#include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
 
@@ -16,21 +18,108 @@ bool starts_like_a_name(std::string_view text) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+template <size_t N>
+bool is_one_of(std::string_view text, const std::array<std::string_view, N>& texts) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+bool has_controls(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; });
+}
+
 bool stands_for_nothing(std::string_view text) {
-  static constexpr std::array<std::string_view, 10> kTexts = {"NA",   "na",   "N/A",  "n/a", "NULL",
-                                                              "null", "None", "none", "?",   "-"};
-  return std::find(kTexts.begin(), kTexts.end(), text) != kTexts.end();
+  static constexpr auto kTexts = std::to_array<std::string_view>(
+      {"NA", "na", "N/A", "n/a", "#N/A", "<NA>", "\\N", "NULL", "null", "None", "none", "nil", "?", "-", "--", "."});
+  return is_one_of(text, kTexts);
+}
+
+bool is_truth_value(std::string_view text) {
+  static constexpr auto kTexts = std::to_array<std::string_view>(
+      {"true", "True", "TRUE", "false", "False", "FALSE", "yes", "Yes", "YES", "no", "No", "NO"});
+  return is_one_of(text, kTexts);
+}
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  return parse_number(text, value) == NumberStatus::ok;
+}
+
+// Names have no numbers beside them.
+bool has_a_number(std::string_view record, char delimiter) {
+  for (;;) {
+    const size_t end = std::min(record.find(delimiter), record.size());
+    std::string_view field = record.substr(0, end);
+    if (end == record.size()) field = field.substr(0, std::min(field.find_first_of("\r\n"), field.size()));
+    if (is_number(field)) return true;
+    if (end == record.size()) return false;
+    record.remove_prefix(end + 1);
+  }
+}
+
+// The first bytes of files that are something else, and what.
+struct Signature {
+  std::string_view bytes;
+  std::string_view hint;
+};
+
+constexpr auto kSignatures = std::to_array<Signature>({
+    {"\x1f\x8b",
+     "the file is compressed by gzip: decompress it first, or read standard input: zcat data.csv.gz | trainer .. "
+     "with files: \"-\""},
+    {"BZh",
+     "the file is compressed by bzip2: decompress it first, or read standard input: bzcat data.csv.bz2 | trainer .. "
+     "with files: \"-\""},
+    {"\xfd\x37zXZ",
+     "the file is compressed by xz: decompress it first, or read standard input: xzcat data.csv.xz | trainer .. "
+     "with files: \"-\""},
+    {"\x28\xb5\x2f\xfd",
+     "the file is compressed by zstd: decompress it first, or read standard input: zstdcat data.csv.zst | trainer .. "
+     "with files: \"-\""},
+    {"PK\x03\x04", "the file is a zip archive, as workbooks (.xlsx) are, too: extract or export CSV first"},
+    {"PAR1", "the file is in the Parquet format: write it as CSV first"},
+    {"\x89HDF", "the file is in the HDF5 format: write it as CSV first"},
+    {"\x93NUMPY", "the file is an array of NumPy: write it as CSV first: numpy.savetxt(.., delimiter=\",\")"},
+    {"SQLite format 3", "the file is an SQLite database: write a table of it as CSV first"},
+});
+
+// Of the first few bytes, from a zero on.
+bool every_other_is_zero(std::string_view text) {
+  for (size_t i = 0; i < std::min<size_t>(text.size(), 6); ++i) {
+    if ((text[i] == '\0') != (i % 2 == 0)) return false;
+  }
+  return true;
+}
+
+// Characters that look like a blank, or like nothing, and are neither.
+std::string invisible_hint(std::string_view text) {
+  static constexpr std::pair<std::string_view, std::string_view> kCharacters[] = {
+      {"\xef\xbb\xbf", "a byte order mark (U+FEFF), as where files were joined"},
+      {"\xc2\xa0", "a no-break space (U+00A0)"},
+      {"\xe2\x80\xaf", "a narrow no-break space (U+202F)"},
+      {"\xe2\x80\x8b", "a zero-width space (U+200B)"},
+  };
+  for (const auto& [bytes, name] : kCharacters) {
+    if (text.find(bytes) != text.npos) return cat("it holds ", name, ": remove it");
+  }
+  return {};
 }
 
 }  // namespace
 
 std::string encoding_hint(std::string_view start) {
-  if (start.starts_with("\x1f\x8b")) {
-    return "the file is compressed by gzip: decompress it first, or read standard input: zcat data.csv.gz | trainer .. "
-           "with files: \"-\"";
+  for (const Signature& signature : kSignatures) {
+    if (start.starts_with(signature.bytes)) return std::string(signature.hint);
+  }
+  using namespace std::string_view_literals;
+  if (start.starts_with("\xff\xfe\0\0"sv) || start.starts_with("\0\0\xfe\xff"sv)) {
+    return "the file is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8";
   }
   if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
     return "the file is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8";
+  }
+  if (const size_t zero = start.find('\0'); zero < 2 && every_other_is_zero(start.substr(zero))) {
+    return cat("the file has zero bytes as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16",
+               zero == 0 ? "BE" : "LE", " -t UTF-8");
   }
   // A CR at the very end is no line end.
   if (start.find('\n') == start.npos && start.find('\r') < start.size() - 1) {
@@ -50,6 +139,15 @@ std::string delimiter_hint(std::string_view text, const CsvDialect& dialect) {
   return {};
 }
 
+std::string first_line_hint(const CsvDialect& dialect) {
+  const std::string_view record = dialect.first_record;
+  if (dialect.columns != 1 || !dialect.header.empty() || record.empty()) return {};
+  const std::string_view line = record.substr(0, std::min(record.find_first_of("\r\n"), record.size()));
+  if (line.starts_with('#')) return "is the first line a comment? Set csv_reader: {comment: \"#\"}";
+  if (!starts_like_a_name(line) || has_controls(line)) return {};
+  return cat("is the first line, ", quote(line), ", a title? Set csv_reader: {skip_lines: 1}");
+}
+
 std::string number_hint(std::string_view text, std::string_view record, const CsvDialect& dialect) {
   if (dialect.columns == 1) {
     if (std::string hint = delimiter_hint(text, dialect); !hint.empty()) return hint;
@@ -58,8 +156,12 @@ std::string number_hint(std::string_view text, std::string_view record, const Cs
   if (stands_for_nothing(text)) {
     return cat("if it stands for a missing value, set decode_csv: {missing: ", quote(text), "} and a default");
   }
+  if (is_truth_value(text)) return "truth values are no numbers: write 1 and 0";
+  if (text.ends_with('\r')) return "a CR alone is no line end: remove it: tr -d '\\r'";
+  if (std::string hint = invisible_hint(text); !hint.empty()) return hint;
   // The record is compared, not its place: then every chunk that meets it says the same.
-  if (dialect.header.empty() && record == dialect.first_record && starts_like_a_name(text)) {
+  if (dialect.header.empty() && record == dialect.first_record && starts_like_a_name(text) &&
+      !has_a_number(record, dialect.delimiter)) {
     return "the line looks like a header: set csv_reader: {header: true}";
   }
   return {};

@@ -8,12 +8,15 @@
 
 namespace millrace {
 
-// That a file which begins with `start`, its first record, is no text as it should be: compressed, UTF-16, or with line
-// ends of a CR alone; else empty.
+// That a file which begins with `start`, its first record, is no text as it should be: compressed, another format,
+// UTF-16, or with line ends of a CR alone; else empty.
 std::string encoding_hint(std::string_view start);
 
 // "set csv_reader: {delimiter: ";"}" where `text`, all of a record, holds a usual delimiter; else empty.
 std::string delimiter_hint(std::string_view text, const CsvDialect& dialect);
+
+// That the first line is likely to be none of the data, where all records have to have its one field; else empty.
+std::string first_line_hint(const CsvDialect& dialect);
 
 // For a field `text` of `record` that should be a number; empty where nothing is likely to help.
 std::string number_hint(std::string_view text, std::string_view record, const CsvDialect& dialect);

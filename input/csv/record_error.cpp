@@ -5,6 +5,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/csv/hints.h"
+#include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
 
@@ -41,6 +42,15 @@ bool blank_before_quote(const ScannedRecord& scanned) {
   return !before.empty() && before.find_first_not_of(" \t") == before.npos;
 }
 
+// Why text stands behind the closing quote at fault_at - 1.
+std::string closed_too_early(const ScannedRecord& scanned) {
+  const std::string_view text = scanned.text();
+  if (text[scanned.fault_at] == ' ' || text[scanned.fault_at] == '\t') return "remove the blank behind the quote";
+  const bool escaped = scanned.fault_at >= scanned.fault_start + 3 && text[scanned.fault_at - 2] == '\\';
+  return escaped ? "a backslash escapes nothing: double the quotes inside a quoted field"
+                 : "double the quotes inside a quoted field";
+}
+
 // What is wrong with the whole file explains what is wrong with a record.
 RecordError with_encoding(RecordError error, const Record& record, const CsvDialect& dialect) {
   // Of a record that is too long more may be held, or less.
@@ -58,6 +68,15 @@ std::string list_hint(std::string_view text, const FieldSpec& field) {
   const size_t separator = text.find_first_of(" |;", text.find_first_of("0123456789"));
   if (separator == text.npos || text.find_first_not_of("0123456789+-.eE |;") != text.npos) return {};
   return cat("a list of numbers? Give ", field.name, " a split: ", quote(text.substr(separator, 1)));
+}
+
+bool is_integer(const FieldSpec& field) {
+  return !field.text && (field.dtype == DType::i32 || field.dtype == DType::i64);
+}
+
+bool is_float(std::string_view text) {
+  double value = 0;
+  return parse_number(text, value) == NumberStatus::ok;
 }
 
 }  // namespace
@@ -80,11 +99,12 @@ RecordError syntax_error(const Record& record, const CsvDialect& dialect) {
     case SyntaxFault::text_after_quote:
       out.message = cat("text after a closing quote", below(spot), ": expected ", quote({&dialect.delimiter, 1}),
                         " or the end of the line, got ", quote(scanned.text().substr(scanned.fault_at, 1)));
-      out.hint = "double the quotes inside a quoted field";
+      out.hint = closed_too_early(scanned);
       break;
     case SyntaxFault::unterminated_quote:
       out.line += spot.lines;
       out.message = "unterminated quote: the field that starts here has no closing quote";
+      out.hint = "close it, or set csv_reader: {quote: none}";
       break;
     case SyntaxFault::too_long:
       out.column = 1;
@@ -137,6 +157,9 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       out.message += cat("expected ", type, ", got ", quote(text));
       if (!bad.value) out.hint = number_hint(whole, record.bytes, dialect);
       if (out.hint.empty()) out.hint = list_hint(text, field.spec);
+      if (is_integer(field.spec) && is_float(text)) {
+        out.hint = cat("set type: float32 or float64 for ", field.spec.name);
+      }
       break;
     case ValueFault::out_of_range:
       out.message += cat(quote(text), " is out of the range of ", type);

@@ -173,9 +173,14 @@ TEST(DecodeCsv, SaysWhatIsWrongAndWhere) {
       {"1,2\n3,4,\n", {"t.csv:1 x=1,2", "error t.csv:2:1: expected 2 fields, got 3; the first record has 2"}},
       {"1,2\n,4\n",
        {"t.csv:1 x=1,2", "error t.csv:2:1: column 0 (x): the value is required, got \"\"; give x a default"}},
-      {"1,2\n3,4\r", {"t.csv:1 x=1,2", "error t.csv:2:3: column 1 (x): expected float32, got \"4\\r\""}},
+      {"1,2\n3,4\r",
+       {"t.csv:1 x=1,2",
+        "error t.csv:2:3: column 1 (x): expected float32, got \"4\\r\"; a CR alone is no line end: remove it: tr -d "
+        "'\\r'"}},
       {"1,2\n\"\n3\",\"4\n",
-       {"t.csv:1 x=1,2", "error t.csv:3:4: unterminated quote: the field that starts here has no closing quote"}},
+       {"t.csv:1 x=1,2",
+        "error t.csv:3:4: unterminated quote: the field that starts here has no closing quote; close it, or set "
+        "csv_reader: {quote: none}"}},
       {"1,2\n3,\"4\"5\n",
        {"t.csv:1 x=1,2",
         "error t.csv:2:3: text after a closing quote: expected \",\" or the end of the line, got \"5\"; "
@@ -222,7 +227,9 @@ TEST(DecodeCsv, LeavesOutBadRowsWhoseEndIsCertain) {
         "quotes in it, or set csv_reader: {quote: none}"},
        decode},
       {"1,2\n3,\"4\n",
-       {"t.csv:1 x=1,2", "error t.csv:2:3: unterminated quote: the field that starts here has no closing quote"},
+       {"t.csv:1 x=1,2",
+        "error t.csv:2:3: unterminated quote: the field that starts here has no closing quote; close it, or set "
+        "csv_reader: {quote: none}"},
        decode},
       {"x\"\n1,2\n", {"bad t.csv:1:1 a quote inside an unquoted field", "t.csv:2 x=1,2"}, decode},
   });

@@ -109,6 +109,10 @@ TEST(FieldSelection, RefusesNamesThatAreNotThere) {
       select_error(plain("price"), dialect(2)),
       "c.yaml:3:5: x.columns: column \"price\" is a name, but the files are read without a header; set csv_reader: "
       "{header: true}, or select columns by index");
+  EXPECT_EQ(
+      select_error(plain("0:1"), dialect(2)),
+      "c.yaml:3:5: x.columns: column \"0:1\" is a name, but the files are read without a header; write columns as "
+      "3, 0-9 or [0, 4-6]");
   EXPECT_EQ(select_error(plain("prise"), dialect(2, {"price", "size"})),
             "c.yaml:3:5: x.columns: the header has no column \"prise\"; did you mean price?");
   EXPECT_EQ(select_error(plain("colour"), dialect(2, {"price", "size"})),

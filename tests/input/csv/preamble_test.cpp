@@ -92,7 +92,8 @@ TEST(Preamble, RefusesAHeaderThatIsNone) {
       "it, or set csv_reader: {quote: none}");
   EXPECT_EQ(error_of([] { pass("a,\n\"b\nc", {.header = true}); }), "no error");
   EXPECT_EQ(error_of([] { pass("\"a\n", {.header = true}); }),
-            "t:1:1: in the header: unterminated quote: the field that starts here has no closing quote");
+            "t:1:1: in the header: unterminated quote: the field that starts here has no closing quote; close it, or "
+            "set csv_reader: {quote: none}");
   CsvDialect strict;
   strict.skip_blank_lines = false;
   EXPECT_EQ(error_of([&] { pass("x\n\na\n", {.skip_lines = 1, .header = true}, strict); }),

@@ -60,11 +60,26 @@ TEST(RecordError, SaysWhatIsWrongWithTheQuotes) {
       "0:3 text after a closing quote: expected \",\" or the end of the line, got \"b\"; double the quotes inside a "
       "quoted field");
   EXPECT_EQ(error_of("1,2,3\n\"a\nb\",c,\"d\ne\n"),
-            "2:6 unterminated quote: the field that starts here has no closing quote");
+            "2:6 unterminated quote: the field that starts here has no closing quote; close it, or set csv_reader: "
+            "{quote: none}");
+  EXPECT_EQ(error_of("1,\"a\" ,3\n"),
+            "0:3 text after a closing quote: expected \",\" or the end of the line, got \" \"; remove the blank behind "
+            "the quote");
+  EXPECT_EQ(error_of("1,\"a\\\"b\",3\n"),
+            "0:3 text after a closing quote: expected \",\" or the end of the line, got \"b\"; a backslash escapes "
+            "nothing: double the quotes inside a quoted field");
   EXPECT_EQ(
       error_of("\"a\nb\",\"c\"d,3\n"),
       "0:4 text after a closing quote, on line 2 of the record: expected \",\" or the end of the line, got \"d\"; "
       "double the quotes inside a quoted field");
+}
+
+TEST(RecordError, NamesATypeForNumbersThatAreNotWhole) {
+  EXPECT_EQ(error_of("1,1.0,3\n", {.type = "int32"}),
+            "0:3 column 1 (x): expected int32, got \"1.0\"; set type: float32 or float64 for x");
+  EXPECT_EQ(error_of("1,nan,3\n", {.type = "int32"}),
+            "0:3 column 1 (x): expected int32, got \"nan\"; set type: float32 or float64 for x");
+  EXPECT_EQ(error_of("1,1.0x,3\n", {.type = "int32"}), "0:3 column 1 (x): expected int32, got \"1.0x\"");
 }
 
 TEST(RecordError, SaysThatARecordIsTooLong) {
