@@ -30,7 +30,7 @@ class EmptyPasses {
   EmptyPasses(std::string op, bool endless, uint32_t passes, int64_t window = 0)
       : op_(std::move(op)), endless_(endless), passes_(passes), late_rows_(kDraws * window) {}
 
-  // A row came in. Throws when a whole run of all endless ones came and nothing was given out.
+  // A row came in, and was left out. Throws when a whole run of all endless ones came and nothing was given out.
   void took(const RowId& id);
   // A row was given out, or the streams begin again.
   void gave() {

@@ -71,6 +71,7 @@ struct Pipeline::Impl {
   TransformChain chain;
   NoteLog log;
   EmptyPasses empty_passes;
+  std::vector<RowId> lost;  // rows of a batch, if none of them is let through
   ChunkCursor cursor;
   Chunk made;
   TaskMemory memory;
@@ -147,7 +148,8 @@ int64_t Pipeline::Impl::fill_transformed(RowBlock& batch) {
     made.reset({});
     made.rows.configure(graph.buffer_rows(), most);
     if (fill(made.rows) == 0) return 0;
-    for (int64_t row = 0; row < made.rows.size(); ++row) empty_passes.took(made.rows.id(row));
+    lost.clear();
+    for (int64_t row = 0; row < made.rows.size(); ++row) lost.push_back(made.rows.id(row));
     if (const std::exception_ptr failed = chain.apply(made, memory)) raise_copy(failed);
     cursor.enter(made, 0);
     while (const RowSpan span = cursor.next(most)) {
@@ -157,6 +159,7 @@ int64_t Pipeline::Impl::fill_transformed(RowBlock& batch) {
     }
     cursor.leave();
     log.mark();
+    for (size_t row = 0; batch.size() == 0 && row < lost.size(); ++row) empty_passes.took(lost[row]);
   }
   empty_passes.gave();
   return batch.size();

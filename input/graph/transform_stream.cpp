@@ -33,10 +33,12 @@ RowSpan TransformStream::pull(int64_t at_most) {
         const RowSpan span = cursor_.next(at_most);
         if (span) {
           empty_passes_.gave();
+          chunk_gave_ = true;
           log_.mark();
           return span;
         }
         cursor_.leave();
+        for (size_t row = 0; !chunk_gave_ && row < taken_.size(); ++row) empty_passes_.took(taken_[row]);
       }
       if (!take(at_most)) {
         log_.mark();
@@ -56,10 +58,10 @@ bool TransformStream::take(int64_t at_most) {
   chunk_.rows.configure(input_rows_, span.count);
   chunk_.rows.resize(span.count);
   taken_.clear();
+  chunk_gave_ = false;
   for (int64_t row = 0; row < span.count; ++row) {
     chunk_.rows.copy_row(*span.block, span.begin + row, row);
     taken_.push_back(chunk_.rows.id(row));
-    empty_passes_.took(taken_.back());
   }
   transform();
   return true;
@@ -116,6 +118,7 @@ void TransformStream::restore(const State& state) {
   chunk_.rows.resize(rows);
   for (int64_t row = 0; row < rows; ++row) input_.fetch(taken_[static_cast<size_t>(row)], chunk_.rows, row);
   transform();
+  chunk_gave_ = state.value("passed") > 0;
   cursor_.skip(static_cast<int64_t>(state.value("passed")));
 }
 

@@ -61,6 +61,7 @@ class TransformStream : public RowStream {
   ChunkCursor cursor_;
   Chunk chunk_;
   std::vector<RowId> taken_;  // the rows that chunk_ was made of
+  bool chunk_gave_ = false;   // whether one of them was let through
   TaskMemory memory_;
   Chunk fetched_;
   std::exception_ptr failure_;  // what pull() throws from now on

@@ -55,6 +55,16 @@ TEST_F(InterleaveTest, ShortEndlessInputWaitsForTheRowsOfALongOne) {
                    "the files hold and what is left out, or set epochs"}));
 }
 
+TEST_F(InterleaveTest, ABatchMayHoldManyPasses) {
+  files_.files["short.csv"] = "0,0\n";
+  const GraphCheck check = {files_, reading("short.csv", "a", "") + reading("short.csv", "b", "") +
+                                        "- interleave: {from: [a, b]}\n- take: {rows: 600}\n- repeat\n- batch: "
+                                        "{batch_size: 600}\n- map: {field: x, offset: 1}\n"};
+  Pipeline pipeline(check.graph(), {});
+  RowBlock slot = pipeline.make_slot();
+  EXPECT_EQ(pipeline.next(slot), 600);
+}
+
 TEST_F(InterleaveTest, WantsInputsOfEqualRows) {
   const std::string one = "- interleave\n- batch: {batch_size: 1}\n";
   EXPECT_EQ(error_of([&] { GraphCheck(files_, reading("a.csv") + one).graph(); }),
