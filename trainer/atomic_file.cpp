@@ -29,11 +29,21 @@ std::string missing_folder_hint(const std::string& path, int code) {
   return cat("make the folder ", quote(folder.string(), 300), " first");
 }
 
+// What `path` is or links to, be it there or not. A link to a file whose name is gone (/dev/stdout may be one) is
+// refused: it would be replaced itself.
+std::string follow_links(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failure;
+  if (const fs::path real = fs::canonical(path, failure); !failure) return real.string();
+  const fs::path link = fs::read_symlink(path, failure);
+  if (failure) return path;
+  if (fs::exists(path, failure)) throw write_error(path, "it is a link to a file that has no name any more");
+  return (fs::path(path).parent_path() / link).string();
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(path) {
-  std::error_code ignored;
-  if (const auto real = std::filesystem::canonical(path, ignored); !ignored) target_ = real.string();
+AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(follow_links(path)) {
   struct stat old {};
   const bool replaces = ::stat(target_.c_str(), &old) == 0;
   if (replaces && !S_ISREG(old.st_mode)) {

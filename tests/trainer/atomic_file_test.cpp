@@ -1,11 +1,14 @@
 #include "millrace/trainer/atomic_file.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -66,6 +69,32 @@ TEST(AtomicFile, KeepsModeAndFollowsLinks) {
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+TEST(AtomicFile, ALinkToNothingBecomesALinkToTheFile) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("a.bin", folder.path("link"));
+  AtomicFile file(folder.path("link"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("link")));
+  EXPECT_EQ(TempFolder::read(folder.path("a.bin")), "new");
+}
+
+// As /dev/stdout links to, where the file that output goes to was deleted.
+TEST(AtomicFile, RefusesALinkToAFileWithoutAName) {
+  const TempFolder folder;
+  const std::string path = folder.write("a.bin", "old");
+  const Descriptor open_file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::filesystem::create_symlink(cat("/proc/self/fd/", open_file.get()), folder.path("link"));
+  ASSERT_EQ(::unlink(path.c_str()), 0);
+  try {
+    const AtomicFile file(folder.path("link"));
+    FAIL() << "it would replace the link";
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.message(), "cannot write: it is a link to a file that has no name any more");
+  }
+  EXPECT_EQ(files_in(folder), 1u);
 }
 
 TEST(AtomicFile, RefusesFoldersDevicesAndMissingFolders) {
