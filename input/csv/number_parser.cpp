@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "millrace/input/csv/kernels/kernels.h"
+
 namespace millrace {
 
 namespace {
@@ -60,24 +62,26 @@ NumberStatus parse_number(std::string_view text, T& out) {
   return parse_trimmed(text.data(), text.data() + text.size(), out);
 }
 
-template <class T>
-size_t parse_run(const NumberRun& run, T* out) {
-  const char* first = run.text + run.begin;
-  for (size_t i = 0; i < run.count; ++i) {
-    const char* last = run.text + run.ends[i];
-    if (parse_trimmed(first, last, out[i]) != NumberStatus::ok) return i;
-    first = last + 1;
-  }
-  return run.count;
+template <>
+size_t parse_run(const NumberRun& run, float* out) {
+  return csv_kernels().parse_f32(run, out);
+}
+template <>
+size_t parse_run(const NumberRun& run, double* out) {
+  return csv_kernels().parse_f64(run, out);
+}
+template <>
+size_t parse_run(const NumberRun& run, int32_t* out) {
+  return csv_kernels().parse_i32(run, out);
+}
+template <>
+size_t parse_run(const NumberRun& run, int64_t* out) {
+  return csv_kernels().parse_i64(run, out);
 }
 
 template NumberStatus parse_number(std::string_view, float&);
 template NumberStatus parse_number(std::string_view, double&);
 template NumberStatus parse_number(std::string_view, int32_t&);
 template NumberStatus parse_number(std::string_view, int64_t&);
-template size_t parse_run(const NumberRun&, float*);
-template size_t parse_run(const NumberRun&, double*);
-template size_t parse_run(const NumberRun&, int32_t*);
-template size_t parse_run(const NumberRun&, int64_t*);
 
 }  // namespace millrace

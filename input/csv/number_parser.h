@@ -18,7 +18,8 @@ enum class NumberStatus : uint8_t { ok, malformed, out_of_range };
 template <class T>
 [[nodiscard]] NumberStatus parse_number(std::string_view text, T& out);
 
-// Neighbouring fields of one record: field 0 is [begin, ends[0]) of `text`, field k is [ends[k - 1] + 1, ends[k]).
+// Neighbouring fields of one record: field 0 is [begin, ends[0]) of `text`, field k is [ends[k - 1] + 1, ends[k]). All
+// of `text` up to the last end can be read, what is before `begin`, too.
 struct NumberRun {
   const char* text = nullptr;
   size_t begin = 0;

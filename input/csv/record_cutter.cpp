@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millrace/input/csv/kernels/index.h"
+
 namespace millrace {
 
 namespace {
@@ -28,8 +30,9 @@ RecordCutter::RecordCutter(const CsvDialect& dialect, ChunkText& text, uint64_t 
 uint64_t RecordCutter::work_bound(const CsvDialect& dialect) {
   // Vectors grow to twice of what is needed; the copies are of one record with doubled quotes.
   const uint64_t columns = dialect.columns > 0 ? static_cast<uint64_t>(dialect.columns) : 0;
-  const uint64_t separator_bytes = (kIndexStep + 2 * columns) * sizeof(uint32_t);
-  const uint64_t event_bytes = (kIndexStep + columns) * sizeof(TextIndex::Event);
+  const uint64_t entries = kIndexStep + kSpareEntries + columns;
+  const uint64_t separator_bytes = (entries + columns) * sizeof(uint32_t);
+  const uint64_t event_bytes = entries * sizeof(TextIndex::Event);
   const uint64_t scanned_bytes = dialect.quote ? columns * 4 * sizeof(size_t) + kMaxRecordBytes : 0;
   return 2 * (separator_bytes + event_bytes + scanned_bytes);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "millrace/input/csv/number_parser.h"
@@ -26,12 +28,11 @@ auto with_type(DType dtype, const Body& body) {
 
 template <class T>
 bool all_finite(const T* values, size_t count) {
+  bool finite = true;
   if constexpr (std::is_floating_point_v<T>) {
-    for (size_t i = 0; i < count; ++i) {
-      if (!std::isfinite(values[i])) return false;
-    }
+    for (size_t i = 0; i < count; ++i) finite &= std::abs(values[i]) <= std::numeric_limits<T>::max();
   }
-  return true;
+  return finite;
 }
 
 // The default of a ragged field.
@@ -53,6 +54,10 @@ Varying list_of(const SelectedField& field) {
 RowConverter::RowConverter(std::vector<SelectedField> fields, ValueRules rules)
     : fields_(std::move(fields)), rules_(std::move(rules)) {
   std::erase(rules_.missing, std::string());
+  missing_numbers_ = std::any_of(rules_.missing.begin(), rules_.missing.end(), [](const std::string& text) {
+    double number;
+    return parse_number(text, number) == NumberStatus::ok;
+  });
   for (size_t field = 0; field < fields_.size(); ++field) {
     const std::vector<uint32_t>& columns = fields_[field].columns;
     for (size_t element = 0; element < columns.size(); ++element) {
@@ -144,8 +149,7 @@ BadValue RowConverter::convert_list(std::string_view text, const SelectedField& 
 template <class T>
 bool RowConverter::convert_run(const Record& record, const Run& run, T* out) const {
   const SelectedField& field = fields_[run.field];
-  // A text that stands for no value may be a number ("-999"), so each is compared before it is parsed.
-  const bool in_runs = record.kind == Record::Kind::plain && rules_.missing.empty();
+  const bool in_runs = record.kind == Record::Kind::plain && !missing_numbers_;
   size_t done = 0;
   while (done < run.count) {
     const size_t column = run.column + done;

@@ -81,6 +81,7 @@ class RowConverter final : public TextReader {
 
   std::vector<SelectedField> fields_;
   ValueRules rules_;
+  bool missing_numbers_ = false;   // a text that stands for no value is a number ("-999"): compare before parsing
   std::vector<Run> runs_;          // of numbers
   std::vector<size_t> varying_;    // fields whose size varies
   std::vector<Target> by_column_;  // every value, leftmost first

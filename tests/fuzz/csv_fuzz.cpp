@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/input/csv/kernels/kernels.h"
 #include "millrace/input/graph/pipeline.h"
 #include "tests/input/op_testing.h"
 #include "tests/input/reference_csv.h"
@@ -48,6 +49,7 @@ struct Case {
   size_t chunk_bytes = 0;
   size_t piece_bytes = 0;  // of a stream; 0: files
   bool threads = false;    // tries two of them, too
+  ProcessorLevel level = ProcessorLevel::scalar;
 };
 
 ReferenceField make_field(Choices& choices, size_t index) {
@@ -102,6 +104,7 @@ Case make_case(std::string_view input) {
   out.chunk_bytes = choices.below(256);
   if (out.chunk_bytes == 0) out.chunk_bytes = 262144;
   const size_t cut = choices.below(256);
+  out.level = static_cast<ProcessorLevel>(cut % 3);
   for (size_t i = 0; i < kFields; ++i) {
     ReferenceField field = make_field(choices, i);
     if (i <= way % kFields) csv.fields.push_back(std::move(field));
@@ -265,6 +268,7 @@ bool makes_sense(const ReferenceCsv& csv) {
 void check(Case one) {
   const Lines expected_lines = one.reference.run();
   const std::string expected = report(expected_lines, one.reference.bad_rows);
+  if (const CsvKernels* kernels = csv_kernels(one.level)) use_csv_kernels(*kernels);
   static Executor executor(2);
   for (Executor* with : {static_cast<Executor*>(nullptr), &executor}) {
     if (with != nullptr && !one.threads) continue;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "millrace/input/csv/kernels/kernels.h"
 #include "tests/promises/training.h"
 #include "tests/support/host_mode.h"
 
@@ -47,6 +48,18 @@ TEST_F(SameBytes, ForEveryDelivery) {
     EXPECT_EQ(train({.threads = threads, .delivery = "feed"}).weights, expected.weights);
     EXPECT_EQ(train({.threads = threads, .delivery = "{kind: native}"}).weights, expected.weights);
   }
+}
+
+TEST_F(SameBytes, ForEveryKindOfProcessor) {
+  const CsvKernels& best = csv_kernels();
+  const TrainResult expected = train({});
+  for (const ProcessorLevel level : {ProcessorLevel::scalar, ProcessorLevel::avx2}) {
+    const CsvKernels* kernels = csv_kernels(level);
+    if (kernels == nullptr) continue;
+    use_csv_kernels(*kernels);
+    EXPECT_EQ(train({}).weights, expected.weights) << to_string(level);
+  }
+  use_csv_kernels(best);
 }
 
 TEST_F(SameBytes, WithAnotherSeedTheyDiffer) {

@@ -1,0 +1,141 @@
+// One field at a time, in ordinary 64-bit words: for every processor.
+//
+// The last 16 bytes of a field are loaded as two words, what stands before the dot moves up by a byte, and each word's
+// eight digits become an integer in three multiplications. That over a power of ten is the number; where the quotient
+// could round another way than the text, and for longer fields, the field is parsed as parse_number() does.
+#include <array>
+#include <bit>
+#include <limits>
+#include <type_traits>
+
+#include "millrace/input/csv/kernels/kernels.h"
+#include "millrace/input/csv/kernels/powers_of_ten.h"
+#include "millrace/input/csv/kernels/words.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr uint64_t kExactDoubles = uint64_t{1} << 53;
+
+// The high bit of every byte above 9; no other bit.
+uint64_t above_nine(uint64_t word) { return (((word & ~kHigh) + kLow * (0x7f - 9)) | word) & kHigh; }
+
+// Of eight digits, the first in the lowest byte.
+uint64_t eight_digits(uint64_t word) {
+  word = word * 10 + (word >> 8);
+  constexpr uint64_t kPairs = 0x000000ff000000ff;
+  return ((word & kPairs) * 0x000f424000000064 + ((word >> 16) & kPairs) * 0x0000271000000001) >> 32;
+}
+
+// The bytes of two words that the last bytes, so many, lie in.
+constexpr auto kLastBytes = [] {
+  std::array<std::array<uint64_t, 2>, 17> out{};
+  for (size_t length = 0; length <= 16; ++length) {
+    for (size_t byte = 16 - length; byte < 16; ++byte) out[length][byte / 8] |= uint64_t{0xff} << byte % 8 * 8;
+  }
+  return out;
+}();
+
+constexpr auto kIntegerTens = [] {
+  std::array<uint64_t, 16> out{1};
+  for (size_t n = 1; n < out.size(); ++n) out[n] = out[n - 1] * 10;
+  return out;
+}();
+
+struct Digits {
+  uint64_t value = 0;
+  size_t decimals = 0;
+  bool has_dot = false;
+};
+
+// Digits and at most one dot, which end at `last`: false when they are something else, and for whole numbers of more
+// than eight digits. No branch depends on what differs from value to value in most data. REQUIRES: 1 <= last - first <=
+// 16, and the 16 bytes before `last` can be read.
+inline bool read_digits(const char* first, const char* last, Digits& out) {
+  const auto length = static_cast<size_t>(last - first);
+  uint64_t late = load_word(last - 8) ^ kLow * '0';
+  if (length <= 8) {
+    const uint64_t all = late & kLastBytes[length][1];
+    if (above_nine(all) == 0) {
+      out.value = eight_digits(all);
+      return true;
+    }
+  }
+  uint64_t before = 0;
+  unsigned char digit;
+  for (; (digit = static_cast<unsigned char>(*first - '0')) <= 9; ++first) {
+    before = before * 10 + digit;
+    if (first + 1 == last) return false;
+  }
+  if (*first != '.' || length == 1) return false;
+  out.has_dot = true;
+  out.decimals = static_cast<size_t>(last - first) - 1;
+  const auto& inside = kLastBytes[out.decimals];
+  const uint64_t early = (load_word(last - 16) ^ kLow * '0') & inside[0];
+  late &= inside[1];
+  out.value = before * kIntegerTens[out.decimals] + eight_digits(early) * 100000000 + eight_digits(late);
+  return (above_nine(early) | above_nine(late)) == 0;
+}
+
+bool finish(const Digits& digits, bool negative, double& out) {
+  if (digits.value > kExactDoubles) return false;
+  const double value = static_cast<double>(static_cast<int64_t>(digits.value)) / kTens.high[digits.decimals];
+  out = std::bit_cast<double>(std::bit_cast<uint64_t>(value) | uint64_t{negative} << 63);
+  return true;
+}
+
+// The nearest float of the nearest double is the nearest float, unless that double lies in the middle of two.
+bool finish(const Digits& digits, bool negative, float& out) {
+  double value;
+  if (!finish(digits, negative, value)) return false;
+  out = static_cast<float>(value);
+  return (std::bit_cast<uint64_t>(value) & 0x1fffffff) != 0x10000000;
+}
+
+bool finish(const Digits& digits, bool negative, int64_t& out) {
+  const uint64_t sign = 0 - uint64_t{negative};
+  out = static_cast<int64_t>((digits.value ^ sign) - sign);
+  return !digits.has_dot;
+}
+
+bool finish(const Digits& digits, bool negative, int32_t& out) {
+  int64_t value;
+  if (!finish(digits, negative, value)) return false;
+  out = static_cast<int32_t>(value);
+  return out == value;
+}
+
+template <class T>
+size_t parse_run_scalar(const NumberRun& run, T* out) {
+  const char* first = run.text + run.begin;
+  for (size_t i = 0; i < run.count; ++i) {
+    const char* last = run.text + run.ends[i];
+    bool good = false;
+    if (run.ends[i] >= 16) {
+      // Behind an empty field there may be nothing to read.
+      const bool negative = *(first - (first == last ? 1 : 0)) == '-';
+      const size_t length = static_cast<size_t>(last - first) - (negative ? 1 : 0);
+      Digits digits;
+      good = length - 1 < 16 && read_digits(last - length, last, digits) && finish(digits, negative, out[i]);
+    }
+    if (!good && parse_number({first, static_cast<size_t>(last - first)}, out[i]) != NumberStatus::ok) return i;
+    first = last + 1;
+  }
+  return run.count;
+}
+
+}  // namespace
+
+const CsvKernels* scalar_csv_kernels() {
+#if defined(__x86_64__)
+  constexpr auto kIndex = index_sse2;
+#else
+  constexpr auto kIndex = index_words;
+#endif
+  static constexpr CsvKernels kKernels = {parse_run_scalar<float>, parse_run_scalar<double>, parse_run_scalar<int32_t>,
+                                          parse_run_scalar<int64_t>, kIndex};
+  return &kKernels;
+}
+
+}  // namespace millrace

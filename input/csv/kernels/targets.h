@@ -1,0 +1,23 @@
+// For functions that use more than every x86-64 has; only who knows what the processor has calls them.
+#pragma once
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+// False positives in that header.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+#define MILLRACE_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt")))
+#define MILLRACE_AVX2_INLINE MILLRACE_AVX2 __attribute__((always_inline)) inline
+
+#define MILLRACE_AVX512                                                            \
+  __attribute__((                                                                  \
+      target("avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,avx512vbmi2," \
+             "avx512bitalg,fma,bmi,bmi2,popcnt")))
+#define MILLRACE_AVX512_INLINE MILLRACE_AVX512 __attribute__((always_inline)) inline
+
+#endif

@@ -1,0 +1,22 @@
+// Eight bytes as one number.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace millrace {
+
+// In every byte, its lowest and its highest bit.
+inline constexpr uint64_t kLow = 0x0101010101010101u;
+inline constexpr uint64_t kHigh = 0x8080808080808080u;
+
+// The first byte becomes the lowest.
+inline uint64_t load_word(const char* from) {
+  uint64_t word;
+  std::memcpy(&word, from, sizeof word);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  return word;
+}
+
+}  // namespace millrace

@@ -1,0 +1,15 @@
+#include <gtest/gtest.h>
+
+#include "tests/input/csv/kernels/kernel_check.h"
+
+namespace millrace {
+namespace {
+
+TEST(Avx2Kernels, ReadNumbersAsTheCLibrary) {
+  const CsvKernels* kernels = csv_kernels(ProcessorLevel::avx2);
+  if (kernels == nullptr) GTEST_SKIP() << "this processor has no avx2";
+  testing_support::check_numbers(*kernels, 1, 100000);
+}
+
+}  // namespace
+}  // namespace millrace

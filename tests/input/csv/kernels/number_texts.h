@@ -1,0 +1,117 @@
+// Texts of numbers of every kind, and texts that look like numbers.
+#pragma once
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <random>
+#include <string>
+
+namespace millrace::testing_support {
+
+class NumberTexts {
+ public:
+  explicit NumberTexts(uint64_t seed) : random_(seed) {}
+
+  // Of a number, most often.
+  std::string next() {
+    switch (below(16)) {
+      case 0: return shortest(float_of_bits());
+      case 1: return shortest(static_cast<float>(normal_(random_)));
+      case 2: return shortest(normal_(random_));
+      case 3: return shortest(double_of_bits());
+      case 4: return printed(below(21), 'f', normal_(random_));
+      case 5: return printed(below(21), 'e', normal_(random_) * std::pow(10.0, static_cast<double>(below(20)) - 10));
+      case 6: return printed(1 + below(25), 'g', float_of_bits());
+      case 7: return middle_of_floats();
+      case 8: return middle_of_doubles();
+      case 9: return digits(1 + below(8));
+      case 10: return digits(1 + below(25));
+      case 11: return digits(below(12)) + '.' + digits(below(22));
+      case 12: return '-' + digits(1) + '.' + digits(below(20)) + exponent();
+      case 13: return digits(1 + below(4)) + exponent();
+      case 14: return odd_one();
+      default: return like_a_number();
+    }
+  }
+
+ private:
+  uint64_t below(uint64_t n) { return random_() % n; }
+
+  template <class T>
+  static std::string shortest(T value) {
+    char buffer[64];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+  }
+
+  static std::string printed(uint64_t precision, char kind, double value) {
+    const std::string format = std::string("%.*") + kind;
+    char buffer[400];
+    const int size = std::snprintf(buffer, sizeof buffer, format.c_str(), static_cast<int>(precision), value);
+    return {buffer, static_cast<size_t>(size)};
+  }
+
+  // Also subnormal ones.
+  float float_of_bits() {
+    for (;;) {
+      const auto value = std::bit_cast<float>(static_cast<uint32_t>(random_()));
+      if (std::isfinite(value)) return below(8) == 0 ? value * std::numeric_limits<float>::min() : value;
+    }
+  }
+  double double_of_bits() {
+    for (;;) {
+      const auto value = std::bit_cast<double>(random_());
+      if (std::isfinite(value)) return value;
+    }
+  }
+
+  // Between two floats or a little beside, with few digits or all.
+  std::string middle_of_floats() {
+    const uint32_t exponent =
+        below(4) == 0 ? static_cast<uint32_t>(below(254)) : 100 + static_cast<uint32_t>(below(50));
+    const auto value = std::bit_cast<float>(exponent << 23 | (static_cast<uint32_t>(random_()) & 0x807fffff));
+    const double next = std::nextafter(value, std::numeric_limits<float>::infinity());
+    const double middle = (static_cast<double>(value) + next) / 2;
+    return printed(below(2) == 0 ? 7 + below(12) : 60, "ge"[below(2)], middle);
+  }
+  // All digits of it, or as many as make it a near miss.
+  std::string middle_of_doubles() {
+    const uint64_t mantissa = random_() >> 11 | 1;
+    const auto above = static_cast<int>(below(70)) - 60;
+    std::string text = printed(15 + below(40), 'g', std::ldexp(static_cast<double>(mantissa), above));
+    if (text.find('e') == text.npos) text += (text.find('.') == text.npos ? "." : "") + std::string("5");
+    return text;
+  }
+
+  std::string digits(uint64_t count) {
+    std::string out;
+    const bool zeros = below(4) == 0;
+    for (uint64_t i = 0; i < count; ++i) out += static_cast<char>('0' + (zeros && i < count / 2 ? 0 : below(10)));
+    return below(2) == 0 ? out : '-' + out;
+  }
+  std::string exponent() {
+    static const std::string kSigns[] = {"", "+", "-", "-"};
+    const std::string number = std::to_string(below(below(2) == 0 ? 12 : 400));
+    return (below(2) == 0 ? "e" : "E") + kSigns[below(4)] + (below(2) == 0 && number.size() == 1 ? "0" : "") + number;
+  }
+  std::string odd_one() {
+    static const std::string kOnes[] = {"inf", "-inf", "nan",  "NaN", "Infinity", "+1",  "-0",    "-0.0", "0",
+                                        ".5",  "5.",   "-.25", "-7.", "  1.5",    "2\t", "1e-45", "3e38", "3.5e38"};
+    return kOnes[below(std::size(kOnes))];
+  }
+  std::string like_a_number() {
+    static constexpr char kBytes[] = "0123456789012345678901234567890123456789...--++eE x\"/:\x80\xff";
+    std::string out;
+    const uint64_t size = below(below(4) == 0 ? 40 : 18);
+    for (uint64_t i = 0; i < size; ++i) out += kBytes[below(sizeof kBytes - 1)];
+    return out;
+  }
+
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_;
+};
+
+}  // namespace millrace::testing_support
