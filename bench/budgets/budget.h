@@ -1,0 +1,34 @@
+// A budget: a ratio that was promised, and how to measure it. One file of this folder measures those of one part.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/budgets/compare.h"
+
+namespace millrace::bench {
+
+struct Setting {
+  int rounds = 9;
+  std::string trainer;  // the program
+  std::string folder;   // for data, which stay for the next run
+};
+
+struct Budget {
+  std::string name;
+  std::string what;  // "rows of float32 text over fast_float, AVX-512"
+  double limit = 0;
+  bool at_least = false;  // the ratio should be the limit or more; else the limit or less
+  // Throws Skip where this machine cannot say.
+  std::function<Ratio(const Setting&)> measure;
+};
+
+struct Skip {
+  std::string why;
+};
+
+using Budgets = std::vector<Budget>;
+void add_decode_budgets(Budgets& out);
+
+}  // namespace millrace::bench

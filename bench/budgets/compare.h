@@ -1,0 +1,31 @@
+// Two ways to do the same, timed in turn, so that whatever else the machine does hits both alike.
+#pragma once
+
+#include <vector>
+
+#include "millrace/core/function_ref.h"
+
+namespace millrace::bench {
+
+// What one run took, by whatever clock is right for it.
+using Timed = FunctionRef<double()>;
+
+struct Ratio {
+  double median = 0;  // of other / base, a round each
+  double noise = 0;   // the median difference of base and base in the same rounds
+};
+
+// Runs base, other, base in each of `rounds` rounds, after one that does not count.
+Ratio compare(int rounds, Timed base, Timed other);
+
+double median(std::vector<double> values);
+
+// Seconds of processor time of this thread, and of all threads of this process, and of a clock on the wall.
+double thread_seconds();
+double process_seconds();
+double wall_seconds();
+
+// What `body` takes by `clock`.
+double timed(double (*clock)(), FunctionRef<void()> body);
+
+}  // namespace millrace::bench
