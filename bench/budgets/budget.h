@@ -30,5 +30,6 @@ struct Skip {
 
 using Budgets = std::vector<Budget>;
 void add_decode_budgets(Budgets& out);
+void add_step_budgets(Budgets& out);
 
 }  // namespace millrace::bench
