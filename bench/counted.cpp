@@ -20,9 +20,9 @@ int decode(ProcessorLevel level) {
   if (kernels == nullptr) return 3;
   use_csv_kernels(*kernels);
   const std::string text = bench::chunk_of_text(bench::Digits::f32);
-  bench::Decoder decoder(text);
-  decoder.run();
-  counted_work([&] { decoder.run(); });
+  bench::Decoder decoder;
+  decoder.run(text);
+  counted_work([&] { decoder.run(text); });
   return 0;
 }
 

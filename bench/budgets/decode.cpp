@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "bench/budgets/budget.h"
 #include "bench/budgets/decoder.h"
+#include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/input/csv/kernels/kernels.h"
 
@@ -16,7 +18,7 @@ namespace millrace::bench {
 
 namespace {
 
-constexpr int kPasses = 16;
+constexpr int kPasses = 32;
 
 // By hand: a function that reads a number and returns where it ends, one field after another.
 template <class Read>
@@ -42,9 +44,9 @@ double time_by_hand(const std::string& text, const Read& read) {
   });
 }
 
-double time_decoder(Decoder& decoder) {
+double time_decoder(Decoder& decoder, const std::string& text) {
   return timed(thread_seconds, [&] {
-    for (int pass = 0; pass < kPasses; ++pass) decoder.run();
+    for (int pass = 0; pass < kPasses; ++pass) decoder.run(text);
   });
 }
 
@@ -54,26 +56,46 @@ Ratio against_fast_float(const Setting& setting, ProcessorLevel level, Digits di
   const CsvKernels& best = csv_kernels();
   use_csv_kernels(*kernels);
   const std::string text = chunk_of_text(digits);
-  Decoder decoder(text);
+  Decoder decoder;
   const auto read = [](const char* at, const char* end, float& out) {
     return fast_float::from_chars(at, end, out).ptr;
   };
   const Ratio ratio = compare(
-      setting.rounds, [&] { return time_decoder(decoder); }, [&] { return time_by_hand(text, read); });
+      setting.rounds, [&] { return time_decoder(decoder, text); }, [&] { return time_by_hand(text, read); });
   use_csv_kernels(best);
   return ratio;
 }
 
 Ratio against_strtof(const Setting& setting) {
   const std::string text = chunk_of_text(Digits::f32);
-  Decoder decoder(text);
+  Decoder decoder;
   const auto read = [](const char* at, const char*, float& out) {
     char* stop;
     out = std::strtof(at, &stop);
     return static_cast<const char*>(stop);
   };
   return compare(
-      setting.rounds, [&] { return time_decoder(decoder); }, [&] { return time_by_hand(text, read); });
+      setting.rounds, [&] { return time_decoder(decoder, text); }, [&] { return time_by_hand(text, read); });
+}
+
+// Each thread decodes what one alone does.
+Ratio on_threads(const Setting& setting, int threads) {
+  if (Executor::available_threads() < threads) throw Skip{"not so many processors"};
+  const std::string text = chunk_of_text(Digits::f32);
+  std::vector<Decoder> decoders(static_cast<size_t>(threads));
+  const Ratio time = compare(
+      setting.rounds, [&] { return timed(wall_seconds, [&] { time_decoder(decoders.front(), text); }); },
+      [&] {
+        return timed(wall_seconds, [&] {
+          std::vector<std::thread> others;
+          for (int i = 1; i < threads; ++i) {
+            others.emplace_back([&, i] { time_decoder(decoders[static_cast<size_t>(i)], text); });
+          }
+          time_decoder(decoders.front(), text);
+          for (std::thread& other : others) other.join();
+        });
+      });
+  return {threads / time.median, time.noise};
 }
 
 Budget of_level(ProcessorLevel level, Digits digits, double limit) {
@@ -91,6 +113,8 @@ void add_decode_budgets(Budgets& out) {
   out.push_back(of_level(ProcessorLevel::avx2, Digits::f32, 3));
   out.push_back(of_level(ProcessorLevel::scalar, Digits::f32, 1.3));
   out.push_back({"decode/float32/strtof", "decode_csv over strtof, float32 text", 30, true, against_strtof});
+  out.push_back({"decode/threads/2", "decode_csv on two threads over one", 1.8, true,
+                 [](const Setting& setting) { return on_threads(setting, 2); }});
 }
 
 }  // namespace millrace::bench

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "bench/budgets/texts.h"
@@ -14,14 +15,12 @@ namespace millrace::bench {
 
 inline constexpr size_t kChunk = 262144;
 
-// The part of a text from `offset` on, as a reader hands it on.
 class PartOfText final : public ChunkText {
  public:
-  PartOfText(const std::string& text, size_t offset) {
-    data_ = text.data() + offset;
-    size_ = text.size() - offset;
-    offset_ = offset;
-    limit_ = offset + kChunk;
+  PartOfText(std::string_view text, size_t bytes) {
+    data_ = text.data();
+    size_ = text.size();
+    limit_ = bytes;
     at_end_ = true;
   }
   void extend() override {}
@@ -29,7 +28,7 @@ class PartOfText final : public ChunkText {
 
 class Decoder {
  public:
-  explicit Decoder(const std::string& text) : text_(text), file_(std::make_shared<FileEntry>()) {
+  Decoder() : file_(std::make_shared<FileEntry>()) {
     const auto dialect = std::make_shared<CsvDialect>();
     dialect->columns = kFeatures + 1;
     Port port;
@@ -47,20 +46,18 @@ class Decoder {
     chunk_.set_work(&work_);
   }
 
-  void run() {
-    const auto& decode = dynamic_cast<const Transform&>(*op_);
-    for (size_t offset = 0; offset < text_.size();) {
-      Unit unit;
-      unit.file = file_;
-      chunk_.reset(unit);
-      chunk_.text = std::make_unique<PartOfText>(text_, offset);
-      decode.apply(chunk_);
-      offset = chunk_.end_record;
-    }
+  // Decodes the records that begin in the first `bytes` bytes of `text`; returns where the last ends.
+  size_t run(std::string_view text, size_t bytes) {
+    Unit unit;
+    unit.file = file_;
+    chunk_.reset(unit);
+    chunk_.text = std::make_unique<PartOfText>(text, bytes);
+    dynamic_cast<const Transform&>(*op_).apply(chunk_);
+    return chunk_.end_record;
   }
+  size_t run(std::string_view text) { return run(text, text.size()); }
 
  private:
-  const std::string& text_;
   std::shared_ptr<const FileEntry> file_;
   std::unique_ptr<Op> op_;
   Workspace work_;

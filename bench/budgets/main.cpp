@@ -19,6 +19,7 @@ const char* verdict(const Budget& budget, const Ratio& ratio) {
 int run(const Setting& setting, const std::string& only) {
   Budgets budgets;
   add_decode_budgets(budgets);
+  add_input_budgets(budgets);
   add_step_budgets(budgets);
   std::printf("%-28s %10s %10s %8s  %s\n", "budget", "limit", "measured", "noise", "");
   for (const Budget& budget : budgets) {
@@ -42,5 +43,6 @@ int run(const Setting& setting, const std::string& only) {
 
 int main(int count, char** words) {
   millrace::bench::Setting setting;
+  setting.folder = "build/bench-data";
   return millrace::bench::run(setting, count > 1 ? words[1] : "");
 }
