@@ -220,9 +220,10 @@ MILLRACE_AVX2_INLINE bool finish(const LongField& field, double& out) {
 }
 
 MILLRACE_AVX2_INLINE bool finish(const LongField& field, int64_t& out) {
+  if (!field.whole || field.high >= 100) return false;
   const auto value = static_cast<int64_t>(field.high * 10000000000000000 + field.low);
   out = field.negative ? -value : value;
-  return field.whole && field.high < 100;
+  return true;
 }
 
 MILLRACE_AVX2_INLINE bool finish(const LongField& field, int32_t& out) {

@@ -1,6 +1,7 @@
 // Texts of numbers of every kind, and texts that look like numbers.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -18,7 +19,7 @@ class NumberTexts {
 
   // Of a number, most often.
   std::string next() {
-    switch (below(16)) {
+    switch (below(17)) {
       case 0: return shortest(float_of_bits());
       case 1: return shortest(static_cast<float>(normal_(random_)));
       case 2: return shortest(normal_(random_));
@@ -34,6 +35,7 @@ class NumberTexts {
       case 12: return '-' + digits(1) + '.' + digits(below(20)) + exponent();
       case 13: return digits(1 + below(4)) + exponent();
       case 14: return odd_one();
+      case 15: return near_a_limit();
       default: return like_a_number();
     }
   }
@@ -101,6 +103,13 @@ class NumberTexts {
     static const std::string kOnes[] = {"inf", "-inf", "nan",  "NaN", "Infinity", "+1",  "-0",    "-0.0", "0",
                                         ".5",  "5.",   "-.25", "-7.", "  1.5",    "2\t", "1e-45", "3e38", "3.5e38"};
     return kOnes[below(std::size(kOnes))];
+  }
+  // Where integers end, or doubles that hold all of them, and a little beside; behind zeros.
+  std::string near_a_limit() {
+    static constexpr uint64_t kLimits[] = {uint64_t{1} << 31, uint64_t{1} << 32, uint64_t{1} << 53, uint64_t{1} << 63};
+    const std::string number = std::to_string(kLimits[below(std::size(kLimits))] + below(5) - 2);
+    const uint64_t size = std::max<uint64_t>(number.size(), below(34));
+    return (below(2) == 0 ? "" : "-") + std::string(size - number.size(), '0') + number;
   }
   std::string like_a_number() {
     static constexpr char kBytes[] = "0123456789012345678901234567890123456789...--++eE x\"/:\x80\xff";
