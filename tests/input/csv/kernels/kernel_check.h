@@ -40,26 +40,32 @@ T expected_number(const std::string& text, T parsed) {
   return parsed;
 }
 
-// A run of fields behind `before`, in both kinds of guarded places.
+// A run of fields behind `before`, in both kinds of guarded places, and far from where the text begins.
 template <class T>
-void check_run(const CsvKernels& kernels, GuardedText& guarded, const std::string& before,
+void check_run(const CsvKernels& kernels, GuardedText& guarded, const std::string& before, char delimiter,
                const std::vector<std::string>& fields) {
   std::string text = before;
   std::vector<uint32_t> ends;
   std::vector<T> expected;
   bool all_good = true;
   for (const std::string& field : fields) {
-    if (!ends.empty()) text += ',';
+    if (!ends.empty()) text += delimiter;
     text += field;
     ends.push_back(static_cast<uint32_t>(text.size()));
     T value{};
     all_good = all_good && parse_number(field, value) == NumberStatus::ok;
     if (all_good) expected.push_back(expected_number(field, value));
   }
-  for (const char* place : {guarded.at_the_start(text), guarded.at_the_end(text)}) {
+  for (const uint32_t place : {0, 1, 2}) {
+    const char* begin = place == 0 ? guarded.at_the_start(text) : guarded.at_the_end(text);
+    // No position is a signed number of 32 bits.
+    const uint32_t far = place == 2 ? 3u << 30 : 0;
+    std::vector<uint32_t> far_ends = ends;
+    for (uint32_t& end : far_ends) end += far;
     // Behind the last nothing may be written.
     std::vector<T> values(fields.size() + 1, T{42});
-    const size_t done = parser<T>(kernels)({place, before.size(), ends.data(), ends.size()}, values.data());
+    const size_t done =
+        parser<T>(kernels)({begin - far, far + before.size(), far_ends.data(), far_ends.size()}, values.data());
     ASSERT_EQ(done, expected.size()) << text;
     for (size_t i = 0; i < done; ++i) {
       ASSERT_TRUE(same(values[i], expected[i])) << fields[i] << ": " << values[i] << ", not " << expected[i];
@@ -83,15 +89,18 @@ inline void check_numbers(const CsvKernels& kernels, uint64_t seed, size_t value
         field = texts.next();
       } while (field.size() > most || (random() % 64 != 0 && parse_number(field, number) != NumberStatus::ok));
     }
-    const std::string before(random() % 3 == 0 ? 0 : random() % 40, '7');
-    check_run<float>(kernels, guarded, before, fields);
-    check_run<double>(kernels, guarded, before, fields);
-    check_run<int32_t>(kernels, guarded, before, fields);
-    check_run<int64_t>(kernels, guarded, before, fields);
+    // Delimiters may be bytes of numbers, too.
+    static constexpr char kBytes[] = ",,,,\t-.+e5";
+    const char delimiter = kBytes[random() % (sizeof kBytes - 1)];
+    const std::string before(random() % 3 == 0 ? 0 : random() % 40, kBytes[random() % (sizeof kBytes - 1)]);
+    check_run<float>(kernels, guarded, before, delimiter, fields);
+    check_run<double>(kernels, guarded, before, delimiter, fields);
+    check_run<int32_t>(kernels, guarded, before, delimiter, fields);
+    check_run<int64_t>(kernels, guarded, before, delimiter, fields);
     // As integers most end at the first.
     for (std::string& field : fields) field = field.substr(0, field.find_first_of(".eEix"));
-    check_run<int32_t>(kernels, guarded, before, fields);
-    check_run<int64_t>(kernels, guarded, before, fields);
+    check_run<int32_t>(kernels, guarded, before, delimiter, fields);
+    check_run<int64_t>(kernels, guarded, before, delimiter, fields);
     if (::testing::Test::HasFatalFailure()) return;
     checked += fields.size();
   }
