@@ -62,22 +62,10 @@ NumberStatus parse_number(std::string_view text, T& out) {
   return parse_trimmed(text.data(), text.data() + text.size(), out);
 }
 
-template <>
-size_t parse_run(const NumberRun& run, float* out) {
-  return csv_kernels().parse_f32(run, out);
-}
-template <>
-size_t parse_run(const NumberRun& run, double* out) {
-  return csv_kernels().parse_f64(run, out);
-}
-template <>
-size_t parse_run(const NumberRun& run, int32_t* out) {
-  return csv_kernels().parse_i32(run, out);
-}
-template <>
-size_t parse_run(const NumberRun& run, int64_t* out) {
-  return csv_kernels().parse_i64(run, out);
-}
+size_t parse_run(const NumberRun& run, float* out) { return csv_kernels().parse_f32(run, out); }
+size_t parse_run(const NumberRun& run, double* out) { return csv_kernels().parse_f64(run, out); }
+size_t parse_run(const NumberRun& run, int32_t* out) { return csv_kernels().parse_i32(run, out); }
+size_t parse_run(const NumberRun& run, int64_t* out) { return csv_kernels().parse_i64(run, out); }
 
 template NumberStatus parse_number(std::string_view, float&);
 template NumberStatus parse_number(std::string_view, double&);

@@ -29,7 +29,9 @@ struct NumberRun {
 
 // Parses the run's fields into `out` until one is not a number; returns how many are done. The same values as
 // parse_number() of each.
-template <class T>
-[[nodiscard]] size_t parse_run(const NumberRun& run, T* out);
+[[nodiscard]] size_t parse_run(const NumberRun& run, float* out);
+[[nodiscard]] size_t parse_run(const NumberRun& run, double* out);
+[[nodiscard]] size_t parse_run(const NumberRun& run, int32_t* out);
+[[nodiscard]] size_t parse_run(const NumberRun& run, int64_t* out);
 
 }  // namespace millrace
