@@ -189,8 +189,8 @@ MILLRACE_AVX2_INLINE bool read_long(const char* first, const char* last, LongFie
 
 // Each is false when the nearest value cannot be told.
 
-// The quotient is wrong by less than four units of its last place, which the nearest float shows only near the middle
-// of two. What is not normal as a float, and the largest, are left out.
+// The quotient is wrong by less than five units of its last place, as in avx512.cpp, which the nearest float shows only
+// near the middle of two. What is not normal as a float, and the largest, are left out.
 MILLRACE_AVX2_INLINE bool finish(const LongField& field, float& out) {
   if (static_cast<uint32_t>(field.decimals) >= kPowersOfTen) return false;
   const double all = __builtin_fma(static_cast<double>(field.high), 1e16, static_cast<double>(field.low));
@@ -201,8 +201,8 @@ MILLRACE_AVX2_INLINE bool finish(const LongField& field, float& out) {
   return (((bits - (0x10000000 - 8)) & 0x1ffffff0) != 0) && (bits >> 52) - (1023 - 126) < 126 + 127;
 }
 
-// A quotient of sums of two doubles, wrong by less than 2^-100 of its size: where what may be wrong makes no difference
-// to the nearest double, that is the nearest.
+// A quotient of sums of two doubles, wrong by less than 2^-101 of its size, as in avx512.cpp: where what may be wrong
+// makes no difference to the nearest double, that is the nearest.
 MILLRACE_AVX2_INLINE bool finish(const LongField& field, double& out) {
   if (static_cast<uint32_t>(field.decimals) >= kPowersOfTen || field.high >= 1000) return false;
   const double power_high = kTens.high[static_cast<size_t>(field.decimals)];

@@ -73,8 +73,8 @@ MILLRACE_AVX512_INLINE __mmask8 store_short(const Digits& digits, __mmask8 lanes
   return static_cast<__mmask8>(digits.bad | ~digits.whole | lost);
 }
 
-// Of long ones. In doubles the value is wrong by less than four units of its last place, which the nearest float shows
-// only near the middle of two.
+// Of long ones. In doubles the value is wrong by less than five units of its last place (two roundings of the digits,
+// the power cut off, the quotient rounded), which the nearest float shows only near the middle of two.
 MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes, float* out) {
   const __mmask8 too_far = _mm256_cmpge_epu32_mask(digits.decimals, _mm256_set1_epi32(static_cast<int>(kPowersOfTen)));
   const __m256i decimals = _mm256_maskz_mov_epi32(static_cast<__mmask8>(~too_far), digits.decimals);
@@ -93,8 +93,9 @@ MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes,
   return static_cast<__mmask8>(digits.bad | too_far | near_middle | ~(normal | zero));
 }
 
-// A quotient of sums of two doubles, wrong by less than 2^-100 of its size: where what may be wrong makes no difference
-// to the nearest double, that is the nearest.
+// A quotient of sums of two doubles. The correction is at most 2^-51 of the quotient and comes out of few roundings, so
+// their sum is wrong by less than 2^-101 of its size: where what may be wrong makes no difference to the nearest
+// double, that is the nearest.
 MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes, double* out) {
   const __mmask8 too_far = static_cast<__mmask8>(
       _mm256_cmpge_epu32_mask(digits.decimals, _mm256_set1_epi32(static_cast<int>(kPowersOfTen))) |
@@ -154,18 +155,15 @@ MILLRACE_AVX512_INLINE uint32_t parse_eight(const char* text, const uint32_t* en
   return parse_long_eight(text, ends, fields, lengths, lanes, out);
 }
 
-// False where one of the fields of `alone` is no number; *done is then its index, counted from *done.
+// Parses the fields of `alone`, counted from `first`. The first that is no number; run.count when there is none.
 template <class T>
-bool parse_alone(const char* text, const NumberRun& run, size_t first, uint32_t alone, T* out, size_t& done) {
+size_t parse_alone(const NumberRun& run, size_t first, uint32_t alone, T* out) {
   for (; alone != 0; alone &= alone - 1) {
     const size_t field = first + static_cast<size_t>(std::countr_zero(alone));
     const size_t begin = field == 0 ? run.begin : run.ends[field - 1] + size_t{1};
-    if (parse_number({text + begin, run.ends[field] - begin}, out[field]) != NumberStatus::ok) {
-      done = field;
-      return false;
-    }
+    if (parse_number({run.text + begin, run.ends[field] - begin}, out[field]) != NumberStatus::ok) return field;
   }
-  return true;
+  return run.count;
 }
 
 template <class T>
@@ -173,15 +171,17 @@ MILLRACE_AVX512 size_t parse_run_avx512(const NumberRun& run, T* out) {
   const Constants c;
   const __m256i one = _mm256_set1_epi32(1);
   __m256i before = _mm256_set1_epi32(static_cast<int>(static_cast<uint32_t>(run.begin) - 1));
-  size_t field = 0, done = run.count;
+  size_t field = 0;
   for (; field + 8 <= run.count; field += 8) {
     Fields fields;
     fields.ends = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(run.ends + field));
     fields.starts = _mm256_add_epi32(_mm256_alignr_epi32(fields.ends, before, 7), one);
     before = fields.ends;
     const uint32_t alone = parse_eight(run.text, run.ends + field, fields, 0xff, c, out + field);
-    if (alone != 0 && !parse_alone(run.text, run, field, alone, out, done)) [[unlikely]]
-      return done;
+    if (alone == 0) [[likely]]
+      continue;
+    const size_t done = parse_alone(run, field, alone, out);
+    if (done != run.count) return done;
   }
   if (field < run.count) {
     const auto left = static_cast<uint32_t>(run.count - field);
@@ -195,8 +195,7 @@ MILLRACE_AVX512 size_t parse_run_avx512(const NumberRun& run, T* out) {
     fields.starts = _mm256_permutexvar_epi32(order, fields.starts);
     alignas(32) uint32_t ends[8];
     _mm256_store_si256(reinterpret_cast<__m256i*>(ends), fields.ends);
-    const uint32_t alone = parse_eight(run.text, ends, fields, lanes, c, out + field);
-    if (alone != 0 && !parse_alone(run.text, run, field, alone, out, done)) return done;
+    return parse_alone(run, field, parse_eight(run.text, ends, fields, lanes, c, out + field), out);
   }
   return run.count;
 }

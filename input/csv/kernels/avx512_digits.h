@@ -15,7 +15,6 @@ namespace millrace::avx512 {
 
 // What is read before the end of a field, whatever its length; its exponent included.
 constexpr uint32_t kReach = 36;
-constexpr uint32_t kShort = 15;
 
 // The lowest and the highest bit of each of four 16-bit parts.
 constexpr uint64_t kLowest = 0x0001000100010001;
@@ -106,7 +105,7 @@ MILLRACE_AVX512_INLINE Four four_of(__m512i bytes, __m512i lengths, const Consta
   const uint64_t dots = _cvtmask64_u64(_mm512_cmpeq_epi8_mask(values, c.dot));
   Four out;
   out.minus = _cvtmask64_u64(_mm512_mask_cmpeq_epi8_mask(first, values, c.minus));
-  // The lowest byte of a lane is in no such field, so nothing is carried from lane to lane.
+  // Nothing is carried from lane to lane, but behind two dots; these are wrong, and the run ends before what follows.
   const uint64_t below = dots - (((dots + (kHighest - kLowest)) >> 15) & kLowest);
   out.region = dots | below;
   out.wrong = (_cvtmask64_u64(others) ^ dots ^ out.minus) | (dots & below);

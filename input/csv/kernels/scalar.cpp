@@ -5,8 +5,6 @@
 // could round another way than the text, and for longer fields, the field is parsed as parse_number() does.
 #include <array>
 #include <bit>
-#include <limits>
-#include <type_traits>
 
 #include "millrace/input/csv/kernels/kernels.h"
 #include "millrace/input/csv/kernels/powers_of_ten.h"
