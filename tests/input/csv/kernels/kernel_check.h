@@ -106,4 +106,26 @@ inline void check_numbers(const CsvKernels& kernels, uint64_t seed, size_t value
   }
 }
 
+// What is nearly a number, at every place of a run of short and of long ones.
+inline void check_stops(const CsvKernels& kernels) {
+  GuardedText guarded;
+  for (const char* text :
+       {"",    "-",    ".",    "-.",    "e-05", ".e-05", "-e-05", "1.2e", "1.2e-", "1e5e-05",          "1.2.",
+        ".1.", "1..2", "--1",  "1-",    "1-2",  "1.5-",  "+-1",   "1 2",  "1e-0:", "1.2345678901e-/5", "1e-05-5",
+        "1:",  "1.2/", "/1.2", "nan(1)"}) {
+    for (const char* other : {"7", "-0.25", "12345678901234567", "1.23456789012345678e-05"}) {
+      for (size_t place = 0; place < 10; ++place) {
+        std::vector<std::string> fields(10, other);
+        fields[place] = text;
+        const std::string before(40, '5');
+        check_run<float>(kernels, guarded, before, ',', fields);
+        check_run<double>(kernels, guarded, before, ',', fields);
+        check_run<int32_t>(kernels, guarded, before, ',', fields);
+        check_run<int64_t>(kernels, guarded, before, ',', fields);
+        if (::testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 }  // namespace millrace::testing_support

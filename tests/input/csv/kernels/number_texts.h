@@ -19,7 +19,7 @@ class NumberTexts {
 
   // Of a number, most often.
   std::string next() {
-    switch (below(17)) {
+    switch (below(18)) {
       case 0: return shortest(float_of_bits());
       case 1: return shortest(static_cast<float>(normal_(random_)));
       case 2: return shortest(normal_(random_));
@@ -36,6 +36,7 @@ class NumberTexts {
       case 13: return digits(1 + below(4)) + exponent();
       case 14: return odd_one();
       case 15: return near_a_limit();
+      case 16: return beside_a_middle();
       default: return like_a_number();
     }
   }
@@ -103,6 +104,16 @@ class NumberTexts {
     static const std::string kOnes[] = {"inf", "-inf", "nan",  "NaN", "Infinity", "+1",  "-0",    "-0.0", "0",
                                         ".5",  "5.",   "-.25", "-7.", "  1.5",    "2\t", "1e-45", "3e38", "3.5e38"};
     return kOnes[below(std::size(kOnes))];
+  }
+  // Beside the middle of two doubles by less than 2^-104 of it, as random digits never are.
+  std::string beside_a_middle() {
+    static const std::string kTexts[] = {
+        "1.541077883636353621e-21", "4.557092119699487059e-22", "7.763008692966041333e-23", "6.927452448309263362e-24",
+        "7.777225165850329385e-15", "5.841285534416541806e-23", "9.703900523447347195e-11", "6.195365296197952160e-12",
+        "8.623740469486133474e-23", "4.120266599245828863e-09", "4.771303095108811414e-12", "9.820705557950596946e-26",
+        "1.585672445088644008e-10", "9.910749596674470327e-23", "5.696490796131925887e-18", "1.624837755153232664e-25",
+    };
+    return (below(2) == 0 ? "" : "-") + kTexts[below(std::size(kTexts))];
   }
   // Where integers end, or doubles that hold all of them, and a little beside; behind zeros.
   std::string near_a_limit() {
