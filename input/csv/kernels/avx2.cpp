@@ -190,7 +190,7 @@ MILLRACE_AVX2_INLINE bool read_long(const char* first, const char* last, LongFie
 // Each is false when the nearest value cannot be told.
 
 // The quotient is wrong by less than five units of its last place, as in avx512.cpp, which the nearest float shows only
-// near the middle of two. What is not normal as a float, and the largest, are left out.
+// near the middle of two. What is not normal as a float is left out; too large is none.
 MILLRACE_AVX2_INLINE bool finish(const LongField& field, float& out) {
   if (static_cast<uint32_t>(field.decimals) >= kPowersOfTen) return false;
   const double all = __builtin_fma(static_cast<double>(field.high), 1e16, static_cast<double>(field.low));
@@ -198,7 +198,7 @@ MILLRACE_AVX2_INLINE bool finish(const LongField& field, float& out) {
   const auto bits = std::bit_cast<uint64_t>(value);
   out = static_cast<float>(field.negative ? -value : value);
   if (bits == 0) return true;
-  return (((bits - (0x10000000 - 8)) & 0x1ffffff0) != 0) && (bits >> 52) - (1023 - 126) < 126 + 127;
+  return (((bits - (0x10000000 - 8)) & 0x1ffffff0) != 0) && bits >> 52 >= 1023 - 126;
 }
 
 // A quotient of sums of two doubles, wrong by less than 2^-101 of its size, as in avx512.cpp: where what may be wrong

@@ -85,9 +85,8 @@ MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes,
   const __m512i bits = _mm512_castpd_si512(value);
   const __mmask8 near_middle =
       _mm512_testn_epi64_mask(_mm512_sub_epi64(bits, _mm512_set1_epi64(0x10000000 - 8)), _mm512_set1_epi64(0x1ffffff0));
-  // Normal as a float, or zero; the largest floats are left out, too.
-  const __m512i exponent = _mm512_sub_epi64(_mm512_srli_epi64(bits, 52), _mm512_set1_epi64(1023 - 126));
-  const __mmask8 normal = _mm512_cmplt_epu64_mask(exponent, _mm512_set1_epi64(126 + 127));
+  // Normal as a float, or zero; none is too large.
+  const __mmask8 normal = _mm512_cmpge_epu64_mask(_mm512_srli_epi64(bits, 52), _mm512_set1_epi64(1023 - 126));
   const __mmask8 zero = _mm512_testn_epi64_mask(bits, bits);
   _mm256_mask_storeu_ps(out, lanes, _mm512_cvtpd_ps(signed_by(value, digits.negative)));
   return static_cast<__mmask8>(digits.bad | too_far | near_middle | ~(normal | zero));

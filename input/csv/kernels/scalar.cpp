@@ -14,8 +14,6 @@ namespace millrace {
 
 namespace {
 
-constexpr uint64_t kExactDoubles = uint64_t{1} << 53;
-
 // The high bit of every byte above 9; no other bit.
 uint64_t above_nine(uint64_t word) { return (((word & ~kHigh) + kLow * (0x7f - 9)) | word) & kHigh; }
 
@@ -76,8 +74,8 @@ inline bool read_digits(const char* first, const char* last, Digits& out) {
   return (above_nine(early) | above_nine(late)) == 0;
 }
 
+// A quotient of two exact doubles: of digits there are at most 15.
 bool finish(const Digits& digits, bool negative, double& out) {
-  if (digits.value > kExactDoubles) return false;
   const double value = static_cast<double>(static_cast<int64_t>(digits.value)) / kTens.high[digits.decimals];
   out = std::bit_cast<double>(std::bit_cast<uint64_t>(value) | uint64_t{negative} << 63);
   return true;
