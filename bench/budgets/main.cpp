@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -75,6 +76,7 @@ int run(const Options& options) {
   add_decode_budgets(budgets);
   add_input_budgets(budgets);
   add_step_budgets(budgets);
+  add_program_budgets(budgets);
   std::printf("| %-23s | %-72s | %7s | %8s | %5s | %s |\n|---|---|---|---|---|---|\n", "budget", "what", "limit",
               "measured", "noise", "verdict");
   std::vector<Result> results;
@@ -120,6 +122,7 @@ bool read(int count, char** words, Options& out) {
 
 int main(int count, char** words) {
   millrace::bench::Options options;
+  options.setting.trainer = (std::filesystem::canonical("/proc/self/exe").parent_path() / "trainer").string();
   if (!millrace::bench::read(count, words, options)) {
     std::fputs(millrace::bench::kHelp, stderr);
     return 2;

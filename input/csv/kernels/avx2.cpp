@@ -18,9 +18,6 @@ namespace millrace {
 
 namespace {
 
-// What is read before the end of a field, whatever its length; its exponent included.
-constexpr uint32_t kReach = 36;
-
 // By the place of the dot, which bytes of 16 come where; the last is for none.
 alignas(64) constexpr auto kShifts = [] {
   std::array<std::array<uint8_t, 16>, 17> out{};

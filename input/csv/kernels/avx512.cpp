@@ -24,28 +24,26 @@ MILLRACE_AVX512_INLINE __m512d signed_by(__m512d value, __mmask8 negative) {
   return _mm512_mask_xor_pd(value, negative, value, _mm512_set1_pd(-0.0));
 }
 
-// Each writes the values of `lanes` and returns those that must be parsed alone.
+MILLRACE_AVX512_INLINE __m512i signed_by(__m512i value, __mmask8 negative) {
+  return _mm512_mask_sub_epi64(value, negative, _mm512_setzero_si512(), value);
+}
 
-// `value` with one of 16 numbers in each lane.
+// In each lane, one of 16 numbers.
 MILLRACE_AVX512_INLINE __m512d one_of(const double* numbers, __m256i which) {
   return _mm512_permutex2var_pd(_mm512_load_pd(numbers), _mm512_cvtepu32_epi64(which), _mm512_load_pd(numbers + 8));
 }
 
+// Each store_ writes the values of `lanes` and returns those that must be parsed alone.
+
 // Of short ones. The product with an inverse is wrong by less than two units of its last place, which the nearest float
-// shows only near the middle of two. (A quotient would be right, and take longer.)
+// shows only near the middle of two.
 MILLRACE_AVX512_INLINE __mmask8 store_short(const Digits& digits, __mmask8 lanes, const Constants& c, float* out) {
   alignas(64) static constexpr double kInverses[16] = {1e-0, 1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
                                                        1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15};
   const __m512d value = _mm512_mul_pd(_mm512_cvtepi64_pd(digits.low), one_of(kInverses, digits.decimals));
   const __m512i above_middle = _mm512_add_epi64(_mm512_castpd_si512(value), c.from_middle);
   const __mmask8 near_middle = _mm512_testn_epi64_mask(above_middle, c.not_near);
-  const __m256 floats = _mm512_cvtpd_ps(signed_by(value, digits.negative));
-  // A masked store takes longer.
-  if (lanes == 0xff) {
-    _mm256_storeu_ps(out, floats);
-  } else {
-    _mm256_mask_storeu_ps(out, lanes, floats);
-  }
+  _mm256_mask_storeu_ps(out, lanes, _mm512_cvtpd_ps(signed_by(value, digits.negative)));
   return static_cast<__mmask8>(digits.bad | near_middle);
 }
 
@@ -56,21 +54,22 @@ MILLRACE_AVX512_INLINE __mmask8 store_short(const Digits& digits, __mmask8 lanes
   return digits.bad;
 }
 
-MILLRACE_AVX512_INLINE __m512i signed_by(__m512i value, __mmask8 negative) {
-  return _mm512_mask_sub_epi64(value, negative, _mm512_setzero_si512(), value);
-}
-
-MILLRACE_AVX512_INLINE __mmask8 store_short(const Digits& digits, __mmask8 lanes, const Constants&, int64_t* out) {
+MILLRACE_AVX512_INLINE __mmask8 store_whole(const Digits& digits, __mmask8 lanes, int64_t* out) {
   _mm512_mask_storeu_epi64(out, lanes, signed_by(digits.low, digits.negative));
   return static_cast<__mmask8>(digits.bad | ~digits.whole);
 }
 
-MILLRACE_AVX512_INLINE __mmask8 store_short(const Digits& digits, __mmask8 lanes, const Constants&, int32_t* out) {
+MILLRACE_AVX512_INLINE __mmask8 store_whole(const Digits& digits, __mmask8 lanes, int32_t* out) {
   const __m512i value = signed_by(digits.low, digits.negative);
   const __m256i narrow = _mm512_cvtepi64_epi32(value);
   const __mmask8 lost = _mm512_cmpneq_epi64_mask(_mm512_cvtepi32_epi64(narrow), value);
   _mm256_mask_storeu_epi32(out, lanes, narrow);
   return static_cast<__mmask8>(digits.bad | ~digits.whole | lost);
+}
+
+template <class T>
+MILLRACE_AVX512_INLINE __mmask8 store_short(const Digits& digits, __mmask8 lanes, const Constants&, T* out) {
+  return store_whole(digits, lanes, out);
 }
 
 // Of long ones. In doubles the value is wrong by less than five units of its last place (two roundings of the digits,
@@ -117,17 +116,11 @@ MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes,
   return static_cast<__mmask8>(digits.bad | too_far | _mm512_cmp_pd_mask(least, most, _CMP_NEQ_OQ));
 }
 
-MILLRACE_AVX512_INLINE Digits one_integer(Digits digits) {
+template <class T>
+MILLRACE_AVX512_INLINE __mmask8 store_long(Digits digits, __mmask8 lanes, T* out) {
   digits.bad = static_cast<__mmask8>(digits.bad | _mm512_cmpge_epu64_mask(digits.high, _mm512_set1_epi64(100)));
   digits.low = _mm512_add_epi64(_mm512_mullo_epi64(digits.high, _mm512_set1_epi64(10000000000000000)), digits.low);
-  return digits;
-}
-
-MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes, int64_t* out) {
-  return store_short(one_integer(digits), lanes, Constants(), out);
-}
-MILLRACE_AVX512_INLINE __mmask8 store_long(const Digits& digits, __mmask8 lanes, int32_t* out) {
-  return store_short(one_integer(digits), lanes, Constants(), out);
+  return store_whole(digits, lanes, out);
 }
 
 template <class T>
@@ -148,7 +141,7 @@ MILLRACE_AVX512_INLINE uint32_t parse_eight(const char* text, const uint32_t* en
   const __mmask8 is_long = _mm256_cmpgt_epu32_mask(lengths, c.fifteen);
   if (is_long == 0) {
     const uint32_t bad = store_short(short_digits(text, ends, lengths, c), lanes, c, out) & uint32_t{lanes};
-    // Of one or none it would take longer than to parse it.
+    // One is parsed alone.
     if ((bad & (bad - 1)) == 0) return bad;
   }
   return parse_long_eight(text, ends, fields, lengths, lanes, out);

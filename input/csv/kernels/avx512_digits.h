@@ -13,9 +13,6 @@
 
 namespace millrace::avx512 {
 
-// What is read before the end of a field, whatever its length; its exponent included.
-constexpr uint32_t kReach = 36;
-
 // The lowest and the highest bit of each of four 16-bit parts.
 constexpr uint64_t kLowest = 0x0001000100010001;
 constexpr uint64_t kHighest = kLowest << 15;

@@ -13,11 +13,11 @@ namespace {
 // The high bit of every byte of `word` that differs from the repeated byte; other bits may be anything.
 uint64_t differs(uint64_t word, uint64_t repeated) {
   const uint64_t difference = word ^ repeated;
-  return ((difference & ~kHigh) + ~kHigh) | difference;
+  return ((difference & ~kHighBits) + ~kHighBits) | difference;
 }
 
 // How many bytes have their high bit set; no other bit is.
-uint32_t count(uint64_t high_bits) { return static_cast<uint32_t>((high_bits >> 7) * kLow >> 56); }
+uint32_t count(uint64_t high_bits) { return static_cast<uint32_t>((high_bits >> 7) * kLowBits >> 56); }
 
 // The number of the first of them; 7 when there is none.
 uint32_t lowest_byte(uint64_t high_bits) {
@@ -29,14 +29,14 @@ uint32_t lowest_byte(uint64_t high_bits) {
 // Two entries are written whatever there is, as how many there are cannot be foretold.
 IndexEnd index_words(const char* text, size_t from, size_t to, const TextMarks& marks, IndexEnd end) {
   const char quote = marks.quote.value_or('\n');
-  const uint64_t line_feeds = kLow * '\n', delimiters = kLow * static_cast<unsigned char>(marks.delimiter),
-                 quotes = kLow * static_cast<unsigned char>(quote);
+  const uint64_t line_feeds = kLowBits * '\n', delimiters = kLowBits * static_cast<unsigned char>(marks.delimiter),
+                 quotes = kLowBits * static_cast<unsigned char>(quote);
   size_t at = from;
   for (; at + 8 <= to; at += 8) {
     const uint64_t word = load_word(text + at);
     const uint64_t no_line = differs(word, line_feeds);
-    uint64_t separators = ~(no_line & differs(word, delimiters)) & kHigh;
-    for (uint64_t events = ~(no_line & differs(word, quotes)) & kHigh; events != 0; events &= events - 1) {
+    uint64_t separators = ~(no_line & differs(word, delimiters)) & kHighBits;
+    for (uint64_t events = ~(no_line & differs(word, quotes)) & kHighBits; events != 0; events &= events - 1) {
       const uint64_t below = (events & (~events + 1)) - 1;
       *end.events++ = {static_cast<uint32_t>(at) + lowest_byte(events),
                        end.separator_count + count(separators & below)};

@@ -15,7 +15,7 @@ namespace millrace {
 namespace {
 
 // The high bit of every byte above 9; no other bit.
-uint64_t above_nine(uint64_t word) { return (((word & ~kHigh) + kLow * (0x7f - 9)) | word) & kHigh; }
+uint64_t above_nine(uint64_t word) { return (((word & ~kHighBits) + kLowBits * (0x7f - 9)) | word) & kHighBits; }
 
 // Of eight digits, the first in the lowest byte.
 uint64_t eight_digits(uint64_t word) {
@@ -50,7 +50,7 @@ struct Digits {
 // 16, and the 16 bytes before `last` can be read.
 inline bool read_digits(const char* first, const char* last, Digits& out) {
   const auto length = static_cast<size_t>(last - first);
-  uint64_t late = load_word(last - 8) ^ kLow * '0';
+  uint64_t late = load_word(last - 8) ^ kLowBits * '0';
   if (length <= 8) {
     const uint64_t all = late & kLastBytes[length][1];
     if (above_nine(all) == 0) {
@@ -68,7 +68,7 @@ inline bool read_digits(const char* first, const char* last, Digits& out) {
   out.has_dot = true;
   out.decimals = static_cast<size_t>(last - first) - 1;
   const auto& inside = kLastBytes[out.decimals];
-  const uint64_t early = (load_word(last - 16) ^ kLow * '0') & inside[0];
+  const uint64_t early = (load_word(last - 16) ^ kLowBits * '0') & inside[0];
   late &= inside[1];
   out.value = before * kIntegerTens[out.decimals] + eight_digits(early) * 100000000 + eight_digits(late);
   return (above_nine(early) | above_nine(late)) == 0;

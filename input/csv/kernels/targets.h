@@ -5,11 +5,20 @@
 
 #include <immintrin.h>
 
+#include <cstdint>
+
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
-// False positives in that header.
+// False positives in that header, for the rest of the file that includes this one.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
+
+namespace millrace {
+
+// What their number parsers read before the end of a field, whatever its length; its exponent included.
+inline constexpr uint32_t kReach = 36;
+
+}  // namespace millrace
 
 #define MILLRACE_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt")))
 #define MILLRACE_AVX2_INLINE MILLRACE_AVX2 __attribute__((always_inline)) inline

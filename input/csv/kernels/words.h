@@ -8,8 +8,8 @@
 namespace millrace {
 
 // In every byte, its lowest and its highest bit.
-inline constexpr uint64_t kLow = 0x0101010101010101u;
-inline constexpr uint64_t kHigh = 0x8080808080808080u;
+inline constexpr uint64_t kLowBits = 0x0101010101010101u;
+inline constexpr uint64_t kHighBits = 0x8080808080808080u;
 
 // The first byte becomes the lowest.
 inline uint64_t load_word(const char* from) {

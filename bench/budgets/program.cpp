@@ -1,0 +1,124 @@
+// The program as a user starts it: from nothing to the first finished step, and the memory of a whole training; and the
+// step beside a process that keeps one processor busy.
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "bench/budgets/data.h"
+#include "bench/budgets/network.h"
+#include "millrace/core/text.h"
+
+extern char** environ;
+
+namespace millrace::bench {
+
+namespace {
+
+constexpr double kParameterMiB = (1024.0 * 1024 + 1024 + 1024 + 1) * 4 / (1 << 20);
+
+// The notebook's training, on rows of a file.
+std::string config_file(const Setting& setting) {
+  const std::string path = setting.folder + "/notebook.yaml";
+  std::ofstream(path) << "seed: 23\nthreads: 2\ninput:\n  - filename_queue: {files: \"" << data_file(setting)
+                      << "\", epochs: 1}\n  - csv_reader\n"
+                         "  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
+                         "  - shuffle_batch: {batch_size: 23, capacity: 79, min_after_dequeue: 10, threads: 2}\n"
+                         "model:\n  - dense: {units: 1024, activation: relu}\n  - dense: {units: 1}\n"
+                         "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\n"
+                         "optimizer: {sgd: {learning_rate: 0.1}}\n";
+  return path;
+}
+
+struct Ran {
+  double seconds = 0;
+  double peak_mib = 0;
+};
+
+Ran run_trainer(const Setting& setting, int steps) {
+  const std::vector<std::string> words = {
+      setting.trainer, "--config", config_file(setting), "--set", cat("train.steps=", steps), "--quiet"};
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const double start = wall_seconds();
+  pid_t child = 0;
+  if (posix_spawn(&child, setting.trainer.c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
+    throw Skip{cat("cannot start ", setting.trainer)};
+  }
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  if (status != 0) throw Skip{cat(setting.trainer, " failed")};
+  return {wall_seconds() - start, static_cast<double>(usage.ru_maxrss) / 1024};
+}
+
+// The median of `measure` over the rounds, with the median distance from it as noise.
+Ratio median_of(const Setting& setting, FunctionRef<double()> measure) {
+  std::vector<double> values, distances;
+  measure();
+  for (int round = 0; round < setting.rounds; ++round) values.push_back(measure());
+  const double middle = median(values);
+  for (const double value : values) distances.push_back(std::abs(value / middle - 1));
+  return {middle, median(distances)};
+}
+
+// A process that is busy until this object goes.
+class BusyProcess {
+ public:
+  BusyProcess() : child_(fork()) {
+    if (child_ != 0) return;
+    for (volatile unsigned turns = 0;; turns = turns + 1) {
+    }
+  }
+  ~BusyProcess() {
+    if (child_ <= 0) return;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+  }
+
+ private:
+  pid_t child_;
+};
+
+Ratio beside_another(const Setting& setting) {
+  if (Executor::available_threads() != 2) throw Skip{"the budget is for two processors"};
+  constexpr int kSteps = 150;
+  Executor executor(2);
+  Context context(Device::cpu(), executor);
+  Network network(context, 256);
+  const auto steps = [&] {
+    return timed(wall_seconds, [&] {
+      for (int i = 0; i < kSteps; ++i) network.step();
+    });
+  };
+  return compare(setting.rounds, steps, [&] {
+    const BusyProcess busy;
+    return steps();
+  });
+}
+
+}  // namespace
+
+void add_program_budgets(Budgets& out) {
+  out.push_back({"program/start", "milliseconds of a whole training of one step, batch 23", 50, false,
+                 [](const Setting& setting) {
+                   return median_of(setting, [&] { return 1e3 * run_trainer(setting, 1).seconds; });
+                 }});
+  out.push_back({"program/memory", "MiB at most, above the parameters, in a training of 200 steps, batch 23", 64, false,
+                 [](const Setting& setting) {
+                   return median_of(setting, [&] { return run_trainer(setting, 200).peak_mib - kParameterMiB; });
+                 }});
+  out.push_back(
+      {"step/beside", "a step beside one busy process on two processors over one alone", 1.7, false, beside_another});
+}
+
+}  // namespace millrace::bench
