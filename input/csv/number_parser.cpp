@@ -55,6 +55,9 @@ NumberStatus parse_trimmed(const char* first, const char* last, T& out) {
   return parse(first, last, out);
 }
 
+// One number is not worth preparing for eight: see bench/csv_bench.cpp.
+const CsvKernels& kernels_for(const NumberRun& run) { return run.count > 1 ? csv_kernels() : *scalar_csv_kernels(); }
+
 }  // namespace
 
 template <class T>
@@ -62,10 +65,10 @@ NumberStatus parse_number(std::string_view text, T& out) {
   return parse_trimmed(text.data(), text.data() + text.size(), out);
 }
 
-size_t parse_run(const NumberRun& run, float* out) { return csv_kernels().parse_f32(run, out); }
-size_t parse_run(const NumberRun& run, double* out) { return csv_kernels().parse_f64(run, out); }
-size_t parse_run(const NumberRun& run, int32_t* out) { return csv_kernels().parse_i32(run, out); }
-size_t parse_run(const NumberRun& run, int64_t* out) { return csv_kernels().parse_i64(run, out); }
+size_t parse_run(const NumberRun& run, float* out) { return kernels_for(run).parse_f32(run, out); }
+size_t parse_run(const NumberRun& run, double* out) { return kernels_for(run).parse_f64(run, out); }
+size_t parse_run(const NumberRun& run, int32_t* out) { return kernels_for(run).parse_i32(run, out); }
+size_t parse_run(const NumberRun& run, int64_t* out) { return kernels_for(run).parse_i64(run, out); }
 
 template NumberStatus parse_number(std::string_view, float&);
 template NumberStatus parse_number(std::string_view, double&);
