@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -76,8 +76,7 @@ class BusyProcess {
  public:
   BusyProcess() : child_(fork()) {
     if (child_ != 0) return;
-    for (volatile unsigned turns = 0;; turns = turns + 1) {
-    }
+    for (std::atomic<unsigned> turns{0};;) turns.fetch_add(1, std::memory_order_relaxed);
   }
   ~BusyProcess() {
     if (child_ <= 0) return;
