@@ -1,5 +1,6 @@
 // The program as a user starts it: from nothing to the first finished step, and the memory of a whole training; and the
 // step beside a process that keeps one processor busy.
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -49,11 +50,14 @@ Ran run_trainer(const Setting& setting, int steps) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const double start = wall_seconds();
   pid_t child = 0;
-  if (posix_spawn(&child, setting.trainer.c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
-    throw Skip{cat("cannot start ", setting.trainer)};
-  }
+  const int failure = posix_spawn(&child, setting.trainer.c_str(), &quiet, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&quiet);
+  if (failure != 0) throw Skip{cat("cannot start ", setting.trainer)};
   int status = 0;
   rusage usage{};
   wait4(child, &status, 0, &usage);
