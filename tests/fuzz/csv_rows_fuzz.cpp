@@ -2,8 +2,10 @@
 // reference_csv.h. Less is tried than in csv_fuzz.cpp, many times faster.
 //
 // An input is kOptions bytes that choose the options, then the text.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,8 +99,7 @@ std::vector<SelectedField> select(const Options& options, size_t columns) {
 CsvDialect dialect_of(const Options& options) {
   CsvDialect out;
   out.delimiter = options.delimiter;
-  if (options.quote == 0) out.quote.reset();
-  if (options.quote != 0) out.quote = options.quote;
+  out.quote = options.quote == 0 ? std::nullopt : std::optional(options.quote);
   if (options.comment != 0) out.comment = options.comment;
   out.skip_blank_lines = options.skip_blank;
   return out;
