@@ -108,7 +108,7 @@ CsvDialect dialect_of(const Options& options) {
 // Of the first record without a fault; 0 when there is none.
 size_t count_columns(const Options& options, std::string_view text) {
   const CsvDialect dialect = dialect_of(options);
-  CutterScratch scratch;
+  static CutterScratch scratch;  // large, and used again by the next file as in a run of many
   PieceText pieces(text, options.piece);
   RecordCutter cutter(dialect, pieces, 0, scratch);
   while (cutter.next()) {
@@ -151,7 +151,7 @@ Lines run(const Options& options, std::string_view text, size_t columns) {
   const RowConverter converter(select(options, columns), {options.missing, options.allow_nonfinite});
   RowBlock rows;
   rows.configure(converter.spec(), 1);
-  CutterScratch scratch;
+  static CutterScratch scratch;
   PieceText pieces(text, options.piece);
   RecordCutter cutter(dialect, pieces, 0, scratch);
   Lines lines;
