@@ -23,6 +23,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/float_mode.h"
 #include "millrace/core/library_call.h"
+#include "millrace/core/processor_seats.h"
 #include "millrace/core/text.h"
 
 // This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself. What oneTBB
@@ -110,6 +111,9 @@ class Stay {
 };
 constinit thread_local const Stay* Stay::innermost = nullptr;
 
+// Whether this thread is one that an executor started; a caller's own thread is never moved.
+constinit thread_local bool own_thread = false;
+
 // A lock that is given in the order of asking: a caller that comes again and again must not keep the others out.
 class FairLock {
  public:
@@ -132,7 +136,7 @@ class FairLock {
 
 struct Executor::Impl {
   // oneTBB gives every task the floating-point mode in which its arena was made: REQUIRES the default one.
-  explicit Impl(int threads) : arena(threads, static_cast<unsigned>(threads)) {
+  explicit Impl(int threads) : seats(threads), arena(threads, static_cast<unsigned>(threads)) {
     const TbbCall inside;
     arena.initialize();
     hold_handle = hold.defer([] {});
@@ -173,6 +177,10 @@ struct Executor::Impl {
     });
   }
 
+  // At the start of a tile or task.
+  ProcessorSeats::Seat sit() { return {seats, own_thread}; }
+
+  ProcessorSeats seats;
   FairLock entry;  // held by the one caller that is inside
   oneapi::tbb::task_arena arena;
   oneapi::tbb::task_group hold;  // helpers wait for it, and so help, until the executor ends
@@ -189,6 +197,7 @@ void Executor::Impl::start_helpers(int count) {
     started.notify_all();
   };
   const auto help = [this, arrive] {
+    own_thread = true;
     try {
       take_place([this, arrive] {
         arrive();
@@ -271,6 +280,7 @@ void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
         [&](const oneapi::tbb::blocked_range<int64_t>& range) {
           const TbbBody outside;
           MILLRACE_ACQUIRE(&shared);
+          const ProcessorSeats::Seat seat = impl_->sit();
           for (int64_t i = range.begin(); i < range.end(); ++i) call(i);
           MILLRACE_RELEASE(&shared);
         },
@@ -296,6 +306,7 @@ void TaskGroup::submit(Task& task) {
     impl_->group.run([&task, impl = impl_.get()] {
       const TbbBody outside;
       MILLRACE_ACQUIRE(&task);
+      const ProcessorSeats::Seat seat = impl->executor->sit();
       task.run();
       MILLRACE_RELEASE(impl);
     });

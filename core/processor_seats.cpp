@@ -1,0 +1,57 @@
+#include "millrace/core/processor_seats.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace millrace {
+
+namespace {
+
+constinit thread_local bool seated = false;
+
+}  // namespace
+
+ProcessorSeats::ProcessorSeats(int threads) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (threads < 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < threads) return;
+  taken_ = std::vector<Count>(static_cast<size_t>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L)));
+}
+
+// Of the processor that this thread is on.
+std::atomic<int>& ProcessorSeats::taken_here() {
+  return taken_[static_cast<size_t>(std::max(sched_getcpu(), 0)) % taken_.size()].threads;
+}
+
+// False when no processor is free.
+bool ProcessorSeats::move() const {
+  cpu_set_t allowed, free;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+  free = allowed;
+  for (size_t i = 0; i < taken_.size(); ++i) {
+    if (taken_[i].threads.load(std::memory_order_relaxed) > 0) CPU_CLR(i, &free);
+  }
+  if (CPU_COUNT(&free) == 0 || sched_setaffinity(0, sizeof free, &free) != 0) return false;
+  sched_setaffinity(0, sizeof allowed, &allowed);
+  return true;
+}
+
+ProcessorSeats::Seat::Seat(ProcessorSeats& seats, bool may_move) {
+  if (seats.taken_.empty() || seated) return;
+  seated = true;
+  taken_ = &seats.taken_here();
+  if (taken_->fetch_add(1, std::memory_order_relaxed) == 0 || !may_move || !seats.move()) return;
+  taken_->fetch_sub(1, std::memory_order_relaxed);
+  taken_ = &seats.taken_here();
+  taken_->fetch_add(1, std::memory_order_relaxed);
+}
+
+ProcessorSeats::Seat::~Seat() {
+  if (taken_ == nullptr) return;
+  taken_->fetch_sub(1, std::memory_order_relaxed);
+  seated = false;
+}
+
+}  // namespace millrace
