@@ -1,0 +1,118 @@
+"""Who takes part in which work."""
+
+from dataclasses import dataclass
+
+OURS = "Millrace"
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    peer: str  # peer_peer.py of this folder, or OURS
+    variant: str = ""
+    how: str = ""  # what is compared, where the name does not say it
+    mkl: bool = False  # MKL's check for an Intel processor is answered with yes
+
+
+@dataclass(frozen=True)
+class Work:
+    title: str
+    unit: str
+    note: str
+    contenders: tuple[Contender, ...]  # the first is the one that the others, and the noise, are measured against
+    one_thread: bool = False
+    scale: float = 1  # of amount / seconds
+    lower: bool = False  # less is better: milliseconds for an amount of 1
+
+    def value(self, amount: float, seconds: float) -> float:
+        return 1e3 * seconds / amount if self.lower else self.scale * amount / seconds
+
+
+DECODE = (
+    Contender(OURS, OURS, "whole", "the input graph, the file as one block of float32 rows in fresh memory"),
+    Contender(f"{OURS}, batches of 256", OURS, "batches", "the input graph, batches in the same memory"),
+    Contender("polars", "polars", how="read_csv, schema Float32; its columns"),
+    Contender("pyarrow", "arrow", how="csv.read_csv, column_types float32, blocks of 4 MiB; its columns"),
+    Contender("pandas", "pandas", "default", "C engine, dtype float32"),
+    Contender("pandas, round_trip", "pandas", "round_trip", "C engine, dtype float32, float_precision='round_trip'"),
+    Contender("numpy", "numpy", how="loadtxt, dtype float32"),
+    Contender(
+        "tf.data, split", "tensorflow", "split", "TextLineDataset, batches of 256 lines, strings.split, to_number"
+    ),
+    Contender(
+        "tf.data, decode_csv", "tensorflow", "decode_csv", "TextLineDataset, batches of 256 lines, io.decode_csv"
+    ),
+)
+STEP = (
+    Contender(OURS, OURS),
+    Contender("TensorFlow, graph", "tensorflow", "graph", "compat.v1, a session's callable"),
+    Contender("TensorFlow, tf.function", "tensorflow", "function"),
+    Contender("TensorFlow, XLA", "tensorflow", "xla", "tf.function(jit_compile=True)"),
+    Contender("PyTorch, eager", "torch", "eager", "fused SGD"),
+    Contender("PyTorch, torch.compile", "torch", "compile", "fused SGD"),
+    Contender("PyTorch, eager, MKL as on Intel", "torch", "eager", mkl=True),
+    Contender("PyTorch, torch.compile, MKL as on Intel", "torch", "compile", mkl=True),
+    Contender("JAX, jit", "jax", how="parameters donated"),
+)
+TRAINING = (
+    Contender(OURS, OURS, "native"),
+    Contender(f"{OURS}, delivery: feed", OURS, "feed", "the training thread alone makes the batches"),
+    Contender(
+        "TensorFlow, queues", "tensorflow", "queues", "compat.v1: filename queue, reader, decode_csv, shuffle_batch"
+    ),
+    Contender("TensorFlow, feed_dict", "tensorflow", "feed_polars", "compat.v1, operations built once, read by polars"),
+    Contender("tf.data, decode_csv by line", "tensorflow", "by_line", "parallel map, tf.function"),
+    Contender("tf.data, decode_csv", "tensorflow", "decode_csv", "batches of lines, parallel map, tf.function"),
+    Contender(
+        "tf.data, split", "tensorflow", "split", "batches of lines, strings.split, to_number, parallel map, tf.function"
+    ),
+    Contender("PyTorch, DataLoader, pandas", "torch", "pandas", "a process a thread"),
+    Contender("PyTorch, DataLoader, polars", "torch", "polars", "a process a thread"),
+    Contender("PyTorch, DataLoader, polars, MKL as on Intel", "torch", "polars", "a process a thread", mkl=True),
+    Contender(
+        "PyTorch, in one process, MKL as on Intel",
+        "torch",
+        "inline_polars",
+        "polars in the process that trains",
+        mkl=True,
+    ),
+    Contender("JAX, pandas", "jax", "pandas"),
+    Contender("JAX, polars", "jax", "polars"),
+)
+START = (
+    Contender(OURS, OURS, how="trainer --config bench/peers/training.yaml"),
+    Contender("TensorFlow", "tensorflow", "split", "tf.data, tf.function"),
+    Contender("PyTorch", "torch", "pandas", "eager"),
+    Contender("JAX", "jax", "pandas", "jit"),
+)
+
+DECODED = (
+    "A file of 4,000 rows of 1,024 features and a label, the shortest text of float32, in the page cache, becomes"
+    " float32 in memory; a tool that has columns may stop at its columns. *Not strtof's bits*: of 4.1 million"
+    " numbers, those that differ from strtof's."
+)
+WORKS = {
+    "decode-1": Work("CSV text to float32, one core", "GB/s", DECODED, DECODE, one_thread=True, scale=1e-9),
+    "decode": Work("CSV text to float32, all cores", "GB/s", DECODED, DECODE, scale=1e-9),
+    "step": Work(
+        "A training step",
+        "ms",
+        "The network 1024 -> 1024 (relu) -> 1, sigmoid cross entropy, SGD, on a constant batch of 256 rows.",
+        STEP,
+        lower=True,
+    ),
+    "training": Work(
+        "Training from CSV files",
+        "rows/s",
+        "The same network fed from 20 files of 300 rows in the page cache, shuffled, batches of 256.",
+        TRAINING,
+    ),
+    "start": Work(
+        "From start to the first step",
+        "s",
+        "Seconds from the start of the process to the end of the first step of that training, imports, reading and"
+        " compiling included, and the most memory until then.",
+        START,
+        lower=True,
+    ),
+}

@@ -1,0 +1,206 @@
+// This library as one of the peers that scripts/bench-peers compares; protocol.py says how a worker is spoken to.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "bench/budgets/compare.h"
+#include "bench/budgets/network.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/core/version.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/trainer.h"
+#include "millrace/trainer/yaml.h"
+
+namespace millrace::bench {
+
+namespace {
+
+constexpr int64_t kBatch = 256;
+constexpr int kSteps = 8;  // between two looks at the clock
+
+struct Task {
+  std::string variant;
+  std::string data;
+  int threads = 0;
+};
+
+void tell_ready(const std::string& unequal) {
+  std::cout << R"({"versions": {"millrace": ")" << version() << R"("}, "unequal": )" << unequal << '}' << std::endl;
+}
+
+void tell(uint64_t amount, double seconds) {
+  std::cout << R"({"amount": )" << amount << R"(, "seconds": )" << seconds << '}' << std::endl;
+}
+
+// Works in windows; see window() in protocol.py.
+void serve(FunctionRef<uint64_t()> run) {
+  for (std::string line; std::getline(std::cin, line);) {
+    const double seconds = std::atof(line.c_str());
+    const double lead = wall_seconds();
+    while (wall_seconds() - lead < seconds / 4) run();
+    const double begin = wall_seconds();
+    uint64_t amount = 0;
+    double elapsed = 0;
+    while ((elapsed = wall_seconds() - begin) < seconds) amount += run();
+    tell(amount, elapsed);
+  }
+}
+
+// A file's rows, in memory.
+std::vector<float> read_floats(const std::string& path) {
+  std::vector<float> floats(std::filesystem::file_size(path) / sizeof(float));
+  std::ifstream(path, std::ios::binary)
+      .read(reinterpret_cast<char*>(floats.data()), static_cast<std::streamsize>(floats.size() * sizeof(float)));
+  return floats;
+}
+
+// The text of one file, once: as one block of all rows, or as batches in the same memory.
+class FileOfText {
+ public:
+  explicit FileOfText(const Task& task)
+      : executor_(task.threads),
+        path_(task.data + "/decode/examples-00.csv"),
+        expected_(read_floats(task.data + "/decode/strtof.f32")) {
+    const auto rows = static_cast<int64_t>(expected_.size() / (kFeatures + 1));
+    list_ = *parse_yaml(cat("input:\n  - filename_queue: {files: \"", path_,
+                            "\", shuffle: false, epochs: 1}\n  - csv_reader\n"
+                            "  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
+                            "  - batch: {batch_size: ",
+                            task.variant == "whole" ? rows : kBatch, ", threads: ", task.threads,
+                            ", allow_smaller_final_batch: true}\n"),
+                        "peers")
+                 .find("input");
+  }
+
+  // Calls body(batch, rows) for every batch.
+  template <class Body>
+  void pass(const Body& body) {
+    Pipeline pipeline(InputGraph::build(list_, builtin_ops(), {}), {.executor = &executor_});
+    RowBlock batch = pipeline.make_slot();
+    while (const int64_t rows = pipeline.next(batch)) body(batch, rows);
+  }
+
+  uint64_t bytes() const { return std::filesystem::file_size(path_); }
+
+  // Numbers that are not strtof's.
+  int64_t unequal() {
+    int64_t count = 0;
+    const float* at = expected_.data();
+    const auto compare = [&](const float* got, int values) {
+      for (int i = 0; i < values; ++i) count += std::memcmp(got + i, at++, sizeof(float)) != 0;
+    };
+    pass([&](const RowBlock& batch, int64_t rows) {
+      for (int64_t row = 0; row < rows; ++row) {
+        compare(batch.row<float>(0, row), kFeatures);
+        compare(batch.row<float>(1, row), 1);
+      }
+    });
+    if (at != expected_.data() + expected_.size()) throw InternalError("a row is missing");
+    return count;
+  }
+
+ private:
+  Executor executor_;
+  std::string path_;
+  std::vector<float> expected_;
+  Spec list_;
+};
+
+void decode(const Task& task) {
+  FileOfText text(task);
+  tell_ready(cat(text.unequal()));
+  serve([&] {
+    text.pass([](const RowBlock&, int64_t) {});
+    return text.bytes();
+  });
+}
+
+void step(const Task& task) {
+  Executor executor(task.threads);
+  Context context(Device::cpu(), executor);
+  Network network(context, kBatch);
+  const auto run = [&]() -> uint64_t {
+    for (int i = 0; i < kSteps; ++i) network.step();
+    return kSteps;
+  };
+  run();
+  tell_ready("null");
+  serve(run);
+}
+
+// A training that never ends: where it reports is where the driver's windows begin and end.
+class Windows {
+ public:
+  // Returns whether the training goes on.
+  bool at(const StepReport& report) {
+    const double now = wall_seconds();
+    if (!told_) {
+      tell_ready("null");
+      told_ = true;
+    } else if (now - begin_ < (leading_ ? seconds_ / 4 : seconds_)) {
+      return true;
+    } else if (leading_) {
+      leading_ = false;
+      begin_ = now;
+      step_ = report.step;
+      return true;
+    } else {
+      tell(static_cast<uint64_t>((report.step - step_) * kBatch), now - begin_);
+    }
+    std::string line;
+    if (!std::getline(std::cin, line)) return false;
+    seconds_ = std::atof(line.c_str());
+    leading_ = true;
+    begin_ = wall_seconds();
+    return true;
+  }
+
+ private:
+  bool told_ = false;
+  bool leading_ = false;
+  double seconds_ = 0;
+  double begin_ = 0;
+  int64_t step_ = 0;
+};
+
+void training(const Task& task) {
+  const std::vector<std::string> overrides = {cat("threads=", task.threads), cat("delivery=", task.variant),
+                                              cat("input.shuffle_batch.threads=", task.threads)};
+  Trainer trainer = Trainer::from_file("bench/peers/training.yaml", overrides);
+  Windows windows;
+  TrainCallbacks callbacks;
+  callbacks.on_step = [&](const StepReport& report) {
+    if (!windows.at(report)) trainer.stop();
+  };
+  trainer.run(callbacks);
+}
+
+}  // namespace
+
+}  // namespace millrace::bench
+
+int main(int count, char** words) {
+  using namespace millrace::bench;
+  if (count != 5) {
+    std::fputs("usage: peer WORK VARIANT DATA THREADS\n", stderr);
+    return 2;
+  }
+  const std::string work = words[1];
+  const Task task{words[2], words[3], std::atoi(words[4])};
+  try {
+    work == "decode" ? decode(task) : work == "step" ? step(task) : training(task);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "peer: %s\n", error.what());
+    return 70;
+  }
+  return 0;
+}
