@@ -20,16 +20,17 @@ class TileGrid {
     int64_t least_rows, least_columns;  // no smaller for the sake of more tiles
   };
 
-  // Tiles as large as allowed; smaller ones where there would be fewer than eight and each is worth a task.
+  // Tiles as large as allowed; smaller ones where there would be fewer than sixteen and each is worth a task: few large
+  // tiles leave threads waiting for the last one. Narrow tiles cost less than low ones.
   TileGrid(int64_t m, int64_t n, int64_t k, const Limits& limits)
       : m_(m), n_(n), rows_(limits.most_rows), columns_(limits.most_columns) {
-    constexpr int64_t kEnoughTiles = 8, kWorthATask = int64_t{1} << 21;  // multiplications
+    constexpr int64_t kEnoughTiles = 16, kWorthATask = int64_t{1} << 21;  // multiplications
     for (;;) {
       const int64_t rows = balanced(m, rows_, 8), columns = balanced(n, columns_, 16);
       if (ceil_div(m, rows) * ceil_div(n, columns) >= kEnoughTiles || rows * columns * k < 2 * kWorthATask) break;
       const bool rows_may = rows_ >= 2 * limits.least_rows, columns_may = columns_ >= 2 * limits.least_columns;
       if (!rows_may && !columns_may) break;
-      (columns_may && (columns_ >= rows_ || !rows_may) ? columns_ : rows_) /= 2;
+      (columns_may ? columns_ : rows_) /= 2;
     }
     rows_ = balanced(m, rows_, 8);
     columns_ = balanced(n, columns_, 16);

@@ -32,7 +32,7 @@ TEST(TileGrid, CoversEveryElementOnce) {
 TEST(TileGrid, LeavesSmallProductsWhole) { EXPECT_EQ(TileGrid(64, 64, 64, kLimits).count(), 1); }
 
 TEST(TileGrid, CutsLargeProductsForManyThreads) {
-  EXPECT_EQ(TileGrid(256, 1024, 1024, kLimits).count(), 8);
+  EXPECT_EQ(TileGrid(256, 1024, 1024, kLimits).count(), 16);
   EXPECT_GE(TileGrid(256, 128, 4096, kLimits).count(), 8);
 }
 
