@@ -1,5 +1,5 @@
 // The whole input path from the page cache, reading, decoding, shuffling and placing, against `pread` and decode_csv of
-// the same bytes; and a training from text against what its halves take alone.
+// the same bytes; and trainings from text against what their halves take alone.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -58,14 +58,15 @@ Ratio path_over_bare(const Setting& setting) {
       [&] { return timed(process_seconds, [&] { graph(executor, list); }); });
 }
 
-// Seconds of a step of a training on the file's rows.
-double train(const std::string& file) {
-  const std::string model =
-      "model:\n  - dense: {units: 1024, activation: relu}\n  - dense: {units: 1}\n"
-      "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.01}}\n";
-  Trainer trainer = Trainer::from_spec(parse_yaml(
-      cat("seed: 23\nthreads: 2\n", input_yaml(file, ""), model, "train: {log_every: 1, steps: ", kSteps, "}\n"),
-      "bench"));
+// Seconds of a step of a training on the file's rows, in the model with these layers before the last.
+double train(const std::string& file, std::string_view layers) {
+  Trainer trainer = Trainer::from_spec(
+      parse_yaml(cat("seed: 23\nthreads: 2\n", input_yaml(file, ""), "model:\n", layers,
+                     "  - dense: {units: 1}\n"
+                     "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.01}}\n"
+                     "train: {log_every: 1, steps: ",
+                     kSteps, "}\n"),
+                 "bench"));
   double begin = 0;
   TrainCallbacks callbacks;
   callbacks.on_step = [&](const StepReport& report) {
@@ -104,7 +105,21 @@ Ratio training_over_halves(const Setting& setting) {
   const std::string file = data_file(setting);
   Halves halves(file);
   return compare(
-      setting.rounds, [&] { return halves.seconds(); }, [&] { return train(file); });
+      setting.rounds, [&] { return halves.seconds(); },
+      [&] { return train(file, "  - dense: {units: 1024, activation: relu}\n"); });
+}
+
+// Of a model whose step is nothing beside its input.
+Ratio tiny_over_input(const Setting& setting) {
+  if (Executor::available_threads() < 2) throw Skip{"not so many processors"};
+  const std::string file = data_file(setting);
+  constexpr int kEpochs = 6;
+  const Spec list = *parse_yaml(input_yaml(file, cat(", epochs: ", kEpochs)), "bench").find("input");
+  Executor executor(2);
+  return compare(
+      setting.rounds,
+      [&] { return timed(wall_seconds, [&] { graph(executor, list); }) / (kEpochs * kRowsOfFile / kBatch); },
+      [&] { return train(file, ""); });
 }
 
 }  // namespace
@@ -114,6 +129,8 @@ void add_input_budgets(Budgets& out) {
       {"input/path", "processor time of the input path over pread and decode_csv", 1.25, false, path_over_bare});
   out.push_back({"input/training", "a step on text over the processor time of step and input, shared out", 1.05, false,
                  training_over_halves});
+  out.push_back({"input/tiny", "a step of a model without hidden layers, on text, over its input alone", 1.11, false,
+                 tiny_over_input});
 }
 
 }  // namespace millrace::bench
