@@ -51,11 +51,16 @@ double time_decoder(Decoder& decoder, const std::string& text, int passes = kPas
   });
 }
 
-Ratio against_fast_float(const Setting& setting, ProcessorLevel level, Digits digits) {
+const CsvKernels& kernels_of(ProcessorLevel level) {
   const CsvKernels* kernels = csv_kernels(level);
   if (kernels == nullptr) throw Skip{cat("this processor has no ", to_string(level))};
+  return *kernels;
+}
+
+Ratio against_fast_float(const Setting& setting, ProcessorLevel level, Digits digits) {
+  const CsvKernels& kernels = kernels_of(level);
   const CsvKernels& best = csv_kernels();
-  use_csv_kernels(*kernels);
+  use_csv_kernels(kernels);
   const std::string text = chunk_of_text(digits);
   Decoder decoder;
   const auto read = [](const char* at, const char* end, float& out) {
@@ -63,6 +68,21 @@ Ratio against_fast_float(const Setting& setting, ProcessorLevel level, Digits di
   };
   const Ratio ratio = compare(
       setting.rounds, [&] { return time_decoder(decoder, text); }, [&] { return time_by_hand(text, read); });
+  use_csv_kernels(best);
+  return ratio;
+}
+
+Ratio avx512_over_avx2(const Setting& setting) {
+  const CsvKernels &fast = kernels_of(ProcessorLevel::avx512), &slow = kernels_of(ProcessorLevel::avx2);
+  const CsvKernels& best = csv_kernels();
+  const std::string text = chunk_of_text(Digits::f32);
+  Decoder decoder;
+  const auto time_with = [&](const CsvKernels& kernels) {
+    use_csv_kernels(kernels);
+    return time_decoder(decoder, text);
+  };
+  const Ratio ratio = compare(
+      setting.rounds, [&] { return time_with(fast); }, [&] { return time_with(slow); });
   use_csv_kernels(best);
   return ratio;
 }
@@ -114,6 +134,7 @@ void add_decode_budgets(Budgets& out) {
   out.push_back(of_level(ProcessorLevel::avx512, Digits::f64, 2.5));
   out.push_back(of_level(ProcessorLevel::avx2, Digits::f32, 3));
   out.push_back(of_level(ProcessorLevel::scalar, Digits::f32, 1.3));
+  out.push_back({"decode/float32/levels", "decode_csv, float32 text, avx512 over avx2", 2, true, avx512_over_avx2});
   out.push_back({"decode/float32/strtof", "decode_csv over strtof, float32 text", 30, true, against_strtof});
   out.push_back({"decode/threads/2", "decode_csv on two threads over one", 1.8, true,
                  [](const Setting& setting) { return on_threads(setting, 2); }});
