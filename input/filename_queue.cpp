@@ -4,11 +4,15 @@
 // scale_to(philox64(seed, fnv1a64(name), p * 2^32 + i), i + 1). It depends on nothing else, so a run may begin
 // anywhere.
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -103,6 +107,43 @@ std::string describe_folder(const std::string& pattern, FileSystem& files) {
     names.push_back(cat(count - kShownNames, " more"));
   }
   return cat(near.empty() ? "" : cat("did you mean ", near, "? "), name, " holds ", join(names));
+}
+
+// What there is at a path.
+struct Looked {
+  FileSystem::Type type = FileSystem::Type::none;
+  uint64_t size = 0;  // of a file
+  std::exception_ptr failure;
+};
+
+Looked look_at(const std::string& path, FileSystem& files) {
+  Looked out;
+  try {
+    out.type = files.type(path);
+    if (out.type == FileSystem::Type::file) out.size = files.open(path)->size();
+  } catch (...) {
+    out.failure = std::current_exception();
+  }
+  return out;
+}
+
+// Many at once: a network takes its time for each, however short.
+std::vector<Looked> look_at(const std::vector<std::string>& paths, FileSystem& files) {
+  constexpr size_t kAtOnce = 32, kPathsOfAThread = 32;
+  std::vector<Looked> out(paths.size());
+  std::atomic<size_t> next{0};
+  const auto look = [&] {
+    for (size_t i = next++; i < paths.size(); i = next++) out[i] = look_at(paths[i], files);
+  };
+  std::vector<std::jthread> helpers;
+  helpers.reserve(kAtOnce);
+  try {
+    while (helpers.size() < std::min(kAtOnce, paths.size() / kPathsOfAThread)) helpers.emplace_back(look);
+  } catch (const std::system_error&) {  // then with those that there are
+  }
+  look();
+  helpers.clear();  // joins them
+  return out;
 }
 
 class FilenameQueue final : public NameSource {
@@ -226,13 +267,15 @@ class FilenameQueue final : public NameSource {
       if (hint.empty()) hint = describe_folder(pattern, files);
       throw MissingError(cat("no file matches ", millrace::quote(pattern, 200)), options_.files_place, std::move(hint));
     }
-    for (std::string& path : paths) add(std::move(path), files);
+    const std::vector<Looked> looked = look_at(paths, files);
+    for (size_t i = 0; i < paths.size(); ++i) add(std::move(paths[i]), looked[i], files);
   }
 
-  void add(std::string path, FileSystem& files) {
+  void add(std::string path, const Looked& looked, FileSystem& files) {
+    if (looked.failure) std::rethrow_exception(looked.failure);
     auto entry = std::make_shared<FileEntry>();
-    switch (files.type(path)) {
-      case FileSystem::Type::file: entry->size = files.open(path)->size(); break;
+    switch (looked.type) {
+      case FileSystem::Type::file: entry->size = looked.size; break;
       case FileSystem::Type::stream: add_stream(*entry, path, files); break;
       case FileSystem::Type::none: throw MissingError("the file is a link to nothing", {path});
       case FileSystem::Type::folder:

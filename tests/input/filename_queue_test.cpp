@@ -1,6 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -307,6 +312,52 @@ TEST_F(FilenameQueueTest, RefusesWhatIsNoReadableFile) {
   files_.unreadable.insert("d/secret");
   EXPECT_EQ(make_error(files_at("d/secret")), "d/secret: cannot open the file: Permission denied");
   EXPECT_TRUE((throws_exactly<MissingError>([&] { make(files_at("d/secret")); })));
+}
+
+// Opening waits until two are at it, or for so long that there is but one.
+class SlowlyOpenedFiles : public MemoryFiles {
+ public:
+  std::unique_ptr<File> open(const std::string& path) override {
+    {
+      std::unique_lock lock(mutex_);
+      ++opening_;
+      changed_.notify_all();
+      if (!changed_.wait_for(lock, std::chrono::seconds(20), [this] { return opening_ >= 2; })) alone_ = true;
+    }
+    return MemoryFiles::open(path);
+  }
+  bool alone() const { return alone_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int opening_ = 0;  // so far; guarded by mutex_
+  std::atomic<bool> alone_ = false;
+};
+
+TEST(ManyFilesTest, AreOpenedAtTheSameTime) {
+  SlowlyOpenedFiles files;
+  for (int i = 100; i < 200; ++i) files.files[cat("d/", i)] = std::string(static_cast<size_t>(i), 'x');
+  auto queue = make_op<NameSource>("filename_queue", Spec::map().set("files", "d/*").set("shuffle", false));
+  BindArgs args;
+  args.files = &files;
+  args.name = "filename_queue";
+  queue->bind(args);
+  EXPECT_FALSE(files.alone());
+  const auto entries = queue->files();
+  ASSERT_EQ(entries.size(), 100u);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    EXPECT_EQ(entries[i]->path, cat("d/", 100 + i));
+    EXPECT_EQ(entries[i]->size, 100 + i);
+  }
+}
+
+TEST_F(FilenameQueueTest, NamesTheFirstOfManyFilesThatAreNone) {
+  for (int i = 100; i < 400; ++i) files_.files[cat("d/n", i)] = "x";
+  files_.unreadable.insert({"d/n180", "d/n360"});
+  files_.folders.insert("d/n270");
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(make_error(files_at("d/n*")), "d/n180: cannot open the file: Permission denied");
 }
 
 TEST_F(FilenameQueueTest, RefusesOptionsThatMakeNoSense) {
