@@ -12,7 +12,9 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/clock.h"
 #include "millrace/input/graph/glob.h"
+#include "millrace/input/graph/read_ahead.h"
 
 namespace millrace {
 
@@ -20,6 +22,9 @@ namespace {
 
 // Linux reads at most this many bytes in one call.
 constexpr size_t kMaxRead = size_t{1} << 30;
+
+// What Linux reads ahead where nobody set it otherwise.
+constexpr uint64_t kAdvice = 131072;
 
 [[noreturn]] void fail(const std::string& path, std::string_view what, int code) {
   throw IoError(cat(what, ": ", errno_text(code)), {path});
@@ -55,6 +60,14 @@ class LocalFile : public File {
   }
 
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
+    const Clock::time_point start = Clock::now();
+    const size_t done = read_all(offset, to, bytes);
+    ask_for(ahead_.after(offset, done, nanoseconds_since(start)));
+    return done;
+  }
+
+ private:
+  size_t read_all(uint64_t offset, void* to, size_t bytes) const {
     size_t done = 0;
     while (done < bytes) {
       const size_t wanted = std::min(bytes - done, kMaxRead);
@@ -69,9 +82,17 @@ class LocalFile : public File {
     return done;
   }
 
- private:
+  // It is advice: that it cannot be followed is no failure. The system cuts one off where its own read-ahead ends.
+  void ask_for(const ReadAhead::Range& range) const {
+    for (uint64_t at = range.begin; at < range.end; at += kAdvice) {
+      posix_fadvise(descriptor_, static_cast<off_t>(at), static_cast<off_t>(std::min(kAdvice, range.end - at)),
+                    POSIX_FADV_WILLNEED);
+    }
+  }
+
   std::string path_;
   int descriptor_;
+  mutable ReadAhead ahead_;
 };
 
 class LocalStream : public ByteStream {

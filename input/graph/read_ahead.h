@@ -1,0 +1,34 @@
+// ReadAhead: what to ask the system for behind the reads of one file, where they are slow.
+//
+// The system reads ahead by itself, better than advice does, as long as it looks far enough. On storage that answers
+// late it often does not: what is under way at once is then so little that the file comes at a trickle, however fast
+// the storage is. So the rate of reading is watched, and only a file that comes slowly is asked for ahead. When and
+// what is asked for changes no byte that is read. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+namespace millrace {
+
+class ReadAhead {
+ public:
+  // How far: at 10 ms an answer, enough for 1.6 GB/s.
+  static constexpr uint64_t kAhead = uint64_t{16} << 20;
+
+  struct Range {
+    uint64_t begin = 0, end = 0;
+    bool empty() const { return begin == end; }
+  };
+
+  // [offset, offset + bytes) were read, which took so long. Returns what should be asked for now; mostly nothing.
+  Range after(uint64_t offset, uint64_t bytes, uint64_t nanoseconds);
+
+ private:
+  std::mutex mutex_;                      // guards all below
+  uint64_t bytes_ = 0, nanoseconds_ = 0;  // of the reads that are judged together
+  bool slow_ = false;
+  uint64_t asked_ = 0;  // the end of what was asked for, or of the furthest read
+};
+
+}  // namespace millrace
