@@ -32,6 +32,7 @@ using Budgets = std::vector<Budget>;
 void add_decode_budgets(Budgets& out);
 void add_input_budgets(Budgets& out);
 void add_program_budgets(Budgets& out);
+void add_scaling_budgets(Budgets& out);
 void add_step_budgets(Budgets& out);
 
 }  // namespace millrace::bench

@@ -43,4 +43,13 @@ Ratio compare(int rounds, Timed base, Timed other) {
   return {median(ratios), median(differences)};
 }
 
+Ratio median_of(int rounds, Timed measure) {
+  std::vector<double> values, distances;
+  measure();
+  for (int round = 0; round < rounds; ++round) values.push_back(measure());
+  const double middle = median(values);
+  for (const double value : values) distances.push_back(std::abs(value / middle - 1));
+  return {middle, median(distances)};
+}
+
 }  // namespace millrace::bench

@@ -18,6 +18,12 @@ struct Ratio {
 // Runs base, other, base in each of `rounds` rounds, after one that does not count.
 Ratio compare(int rounds, Timed base, Timed other);
 
+// The median of `measure` over the rounds, after one that does not count, and the median distance from it as noise.
+Ratio median_of(int rounds, Timed measure);
+
+// base / other instead.
+inline Ratio inverse(Ratio ratio) { return {1 / ratio.median, ratio.noise}; }
+
 double median(std::vector<double> values);
 
 // Seconds of processor time of this thread, and of all threads of this process, and of a clock on the wall.

@@ -7,27 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "bench/budgets/budget.h"
 #include "bench/budgets/data.h"
 #include "bench/budgets/decoder.h"
+#include "bench/budgets/input_path.h"
 #include "bench/budgets/network.h"
-#include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
+#include "bench/budgets/training.h"
 
 namespace millrace::bench {
 
 namespace {
 
-constexpr int64_t kBatch = 256;
 constexpr int kSteps = 150;
-constexpr int kWarmUp = 10;
-
-std::string input_yaml(const std::string& file, const std::string& epochs) {
-  return cat("input:\n  - filename_queue: {files: \"", file, "\", shuffle: false", epochs,
-             "}\n  - csv_reader\n  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
-             "  - shuffle_batch: {batch_size: ",
-             kBatch, ", capacity: 1024, min_after_dequeue: 512, threads: 2}\n");
-}
 
 void bare(const std::string& file) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
@@ -42,38 +33,13 @@ void bare(const std::string& file) {
   close(descriptor);
 }
 
-void graph(Executor& executor, const Spec& list) {
-  Pipeline pipeline(InputGraph::build(list, builtin_ops(), {.seed = 23}), {.executor = &executor});
-  RowBlock batch = pipeline.make_slot();
-  while (pipeline.next(batch) > 0) {
-  }
-}
-
 Ratio path_over_bare(const Setting& setting) {
-  const std::string file = data_file(setting);
-  const Spec list = *parse_yaml(input_yaml(file, ", epochs: 1"), "bench").find("input");
+  const std::string file = data_file(setting.folder);
+  const Spec list = input_list({.files = file});
   Executor executor(2);
   return compare(
       setting.rounds, [&] { return timed(process_seconds, [&] { bare(file); }); },
-      [&] { return timed(process_seconds, [&] { graph(executor, list); }); });
-}
-
-// Seconds of a step of a training on the file's rows, in the model with these layers before the last.
-double train(const std::string& file, std::string_view layers) {
-  Trainer trainer = Trainer::from_spec(
-      parse_yaml(cat("seed: 23\nthreads: 2\n", input_yaml(file, ""), "model:\n", layers,
-                     "  - dense: {units: 1}\n"
-                     "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.01}}\n"
-                     "train: {log_every: 1, steps: ",
-                     kSteps, "}\n"),
-                 "bench"));
-  double begin = 0;
-  TrainCallbacks callbacks;
-  callbacks.on_step = [&](const StepReport& report) {
-    if (report.step == kWarmUp) begin = wall_seconds();
-  };
-  trainer.run(callbacks);
-  return (wall_seconds() - begin) / (kSteps - kWarmUp);
+      [&] { return timed(process_seconds, [&] { read_all(executor, list); }); });
 }
 
 // What a step would take if its processor time and that of its input were shared out over the processors without loss.
@@ -83,13 +49,13 @@ class Halves {
       : executor_(2),
         context_(Device::cpu(), executor_),
         network_(context_, kBatch),
-        list_(*parse_yaml(input_yaml(file, ", epochs: 1"), "bench").find("input")) {}
+        list_(input_list({.files = file})) {}
 
   double seconds() {
     const double steps = timed(process_seconds, [&] {
       for (int i = 0; i < kSteps; ++i) network_.step();
     });
-    const double input = timed(process_seconds, [&] { graph(executor_, list_); });
+    const double input = timed(process_seconds, [&] { read_all(executor_, list_); });
     return (steps / kSteps + input / (kRowsOfFile / kBatch)) / executor_.threads();
   }
 
@@ -102,24 +68,23 @@ class Halves {
 
 Ratio training_over_halves(const Setting& setting) {
   if (Executor::available_threads() < 2) throw Skip{"not so many processors"};
-  const std::string file = data_file(setting);
+  const std::string file = data_file(setting.folder);
   Halves halves(file);
   return compare(
-      setting.rounds, [&] { return halves.seconds(); },
-      [&] { return train(file, "  - dense: {units: 1024, activation: relu}\n"); });
+      setting.rounds, [&] { return halves.seconds(); }, [&] { return step_seconds(file, 2); });
 }
 
 // Of a model whose step is nothing beside its input.
 Ratio tiny_over_input(const Setting& setting) {
   if (Executor::available_threads() < 2) throw Skip{"not so many processors"};
-  const std::string file = data_file(setting);
+  const std::string file = data_file(setting.folder);
   constexpr int kEpochs = 6;
-  const Spec list = *parse_yaml(input_yaml(file, cat(", epochs: ", kEpochs)), "bench").find("input");
+  const Spec list = input_list({.files = file, .epochs = kEpochs});
   Executor executor(2);
   return compare(
       setting.rounds,
-      [&] { return timed(wall_seconds, [&] { graph(executor, list); }) / (kEpochs * kRowsOfFile / kBatch); },
-      [&] { return train(file, ""); });
+      [&] { return timed(wall_seconds, [&] { read_all(executor, list); }) / (kEpochs * kRowsOfFile / kBatch); },
+      [&] { return step_seconds(file, 2, ""); });
 }
 
 }  // namespace

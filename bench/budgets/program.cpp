@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "bench/budgets/budget.h"
 #include "bench/budgets/data.h"
 #include "bench/budgets/network.h"
 #include "millrace/core/text.h"
@@ -29,7 +29,7 @@ constexpr double kParameterMiB = (1024.0 * 1024 + 1024 + 1024 + 1) * 4 / (1 << 2
 // The notebook's training, on rows of a file.
 std::string config_file(const Setting& setting) {
   const std::string path = setting.folder + "/notebook.yaml";
-  std::ofstream(path) << "seed: 23\nthreads: 2\ninput:\n  - filename_queue: {files: \"" << data_file(setting)
+  std::ofstream(path) << "seed: 23\nthreads: 2\ninput:\n  - filename_queue: {files: \"" << data_file(setting.folder)
                       << "\", epochs: 1}\n  - csv_reader\n"
                          "  - decode_csv: {fields: {features: {columns: 0-1023}, label: {columns: 1024}}}\n"
                          "  - shuffle_batch: {batch_size: 23, capacity: 79, min_after_dequeue: 10, threads: 2}\n"
@@ -80,16 +80,6 @@ Ran run_trainer(const Setting& setting, int steps, bool watch) {
   return {wall_seconds() - start, peak};
 }
 
-// The median of `measure` over the rounds, with the median distance from it as noise.
-Ratio median_of(const Setting& setting, FunctionRef<double()> measure) {
-  std::vector<double> values, distances;
-  measure();
-  for (int round = 0; round < setting.rounds; ++round) values.push_back(measure());
-  const double middle = median(values);
-  for (const double value : values) distances.push_back(std::abs(value / middle - 1));
-  return {middle, median(distances)};
-}
-
 // A process that is busy until this object goes.
 class BusyProcess {
  public:
@@ -129,11 +119,12 @@ Ratio beside_another(const Setting& setting) {
 void add_program_budgets(Budgets& out) {
   out.push_back({"program/start", "milliseconds of a whole training of one step, batch 23", 50, false,
                  [](const Setting& setting) {
-                   return median_of(setting, [&] { return 1e3 * run_trainer(setting, 1, false).seconds; });
+                   return median_of(setting.rounds, [&] { return 1e3 * run_trainer(setting, 1, false).seconds; });
                  }});
   out.push_back({"program/memory", "MiB at most, above the parameters, in a training of 200 steps, batch 23", 64, false,
                  [](const Setting& setting) {
-                   return median_of(setting, [&] { return run_trainer(setting, 200, true).peak_mib - kParameterMiB; });
+                   return median_of(setting.rounds,
+                                    [&] { return run_trainer(setting, 200, true).peak_mib - kParameterMiB; });
                  }});
   out.push_back(
       {"step/beside", "a step beside one busy process on two processors over one alone", 1.7, false, beside_another});
