@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -39,6 +40,12 @@ int open_descriptor(const std::string& path, int flags) {
   return descriptor;
 }
 
+uint64_t nanoseconds_of_thread() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 class LocalFile : public File {
  public:
   explicit LocalFile(const std::string& path) : path_(path), descriptor_(open_descriptor(path, 0)) {
@@ -61,8 +68,10 @@ class LocalFile : public File {
 
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
     const Clock::time_point start = Clock::now();
+    const uint64_t worked_before = nanoseconds_of_thread();
     const size_t done = read_all(offset, to, bytes);
-    ask_for(ahead_.after(offset, done, nanoseconds_since(start)));
+    const uint64_t worked = nanoseconds_of_thread() - worked_before, all = nanoseconds_since(start);
+    ask_for(ahead_.after(offset, done, all - std::min(worked, all)));
     return done;
   }
 

@@ -9,30 +9,30 @@ namespace {
 // Less is a single row, not a file that is read from end to end.
 constexpr uint64_t kLeastRead = 65536;
 // So much is judged together: one late answer means nothing.
-constexpr uint64_t kTrial = uint64_t{2} << 20;
-// 100 MB/s. Decoding is ten times as fast, any disk of today's machines too.
-constexpr uint64_t kSlowNanosecondsPerByte = 10;
+constexpr uint64_t kTrial = uint64_t{4} << 20;
+// 200 MB/s of waiting. Decoding is ten times as fast, and so are the disks of most machines.
+constexpr uint64_t kSlowNanosecondsPerByte = 5;
 // Asked for in pieces, not at each read.
 constexpr uint64_t kLeastAsked = uint64_t{1} << 20;
 
 }  // namespace
 
-ReadAhead::Range ReadAhead::after(uint64_t offset, uint64_t bytes, uint64_t nanoseconds) {
+ReadAhead::Range ReadAhead::after(uint64_t offset, uint64_t bytes, uint64_t waited_nanoseconds) {
   if (bytes < kLeastRead) return {};
   const uint64_t end = offset + bytes;
   const std::lock_guard lock(mutex_);
   if (end + 2 * kAhead < asked_) {
     // Another pass, and the file may be in memory by now.
     slow_ = false;
-    bytes_ = nanoseconds_ = asked_ = 0;
+    bytes_ = waited_ = asked_ = 0;
   }
   if (!slow_) {
     asked_ = std::max(asked_, end);
     bytes_ += bytes;
-    nanoseconds_ += nanoseconds;
+    waited_ += waited_nanoseconds;
     if (bytes_ < kTrial) return {};
-    slow_ = nanoseconds_ > kSlowNanosecondsPerByte * bytes_;
-    bytes_ = nanoseconds_ = 0;
+    slow_ = waited_ > kSlowNanosecondsPerByte * bytes_;
+    bytes_ = waited_ = 0;
     if (!slow_) return {};
   }
   const uint64_t begin = std::max(asked_, end);

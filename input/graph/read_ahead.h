@@ -21,12 +21,13 @@ class ReadAhead {
     bool empty() const { return begin == end; }
   };
 
-  // [offset, offset + bytes) were read, which took so long. Returns what should be asked for now; mostly nothing.
-  Range after(uint64_t offset, uint64_t bytes, uint64_t nanoseconds);
+  // [offset, offset + bytes) were read, for which a thread waited so long; what it worked, copying, says nothing of the
+  // storage. Returns what should be asked for now; mostly nothing.
+  Range after(uint64_t offset, uint64_t bytes, uint64_t waited_nanoseconds);
 
  private:
-  std::mutex mutex_;                      // guards all below
-  uint64_t bytes_ = 0, nanoseconds_ = 0;  // of the reads that are judged together
+  std::mutex mutex_;                 // guards all below
+  uint64_t bytes_ = 0, waited_ = 0;  // of the reads that are judged together
   bool slow_ = false;
   uint64_t asked_ = 0;  // the end of what was asked for, or of the furthest read
 };

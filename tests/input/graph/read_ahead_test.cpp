@@ -38,8 +38,8 @@ TEST(ReadAhead, AsksForEveryByteOnceBehindASlowStart) {
   ReadAhead ahead;
   const std::vector<ReadAhead::Range> asked = read(ahead, 0, 100 * kMiB, kSlow);
   ASSERT_FALSE(asked.empty());
-  EXPECT_EQ(asked.front().begin, 2 * kMiB);
-  EXPECT_EQ(asked.front().end, 2 * kMiB + ReadAhead::kAhead);
+  EXPECT_EQ(asked.front().begin, 4 * kMiB);
+  EXPECT_EQ(asked.front().end, 4 * kMiB + ReadAhead::kAhead);
   for (size_t i = 1; i < asked.size(); ++i) {
     EXPECT_EQ(asked[i].begin, asked[i - 1].end);
     EXPECT_GE(asked[i].end - asked[i].begin, kMiB) << "advice in small pieces costs more than it brings";
@@ -49,14 +49,14 @@ TEST(ReadAhead, AsksForEveryByteOnceBehindASlowStart) {
 
 TEST(ReadAhead, GoesOnAskingWhenThatMadeReadingFast) {
   ReadAhead ahead;
-  read(ahead, 0, 4 * kMiB, kSlow);
-  EXPECT_FALSE(read(ahead, 4 * kMiB, 8 * kMiB, kFast).empty());
+  read(ahead, 0, 8 * kMiB, kSlow);
+  EXPECT_FALSE(read(ahead, 8 * kMiB, 16 * kMiB, kFast).empty());
 }
 
 TEST(ReadAhead, FindsOutLaterToo) {
   ReadAhead ahead;
   read(ahead, 0, 20 * kMiB, kFast);
-  EXPECT_FALSE(read(ahead, 20 * kMiB, 24 * kMiB, kSlow).empty());
+  EXPECT_FALSE(read(ahead, 20 * kMiB, 28 * kMiB, kSlow).empty());
 }
 
 TEST(ReadAhead, SingleRowsCountForNothing) {
