@@ -63,58 +63,70 @@ Prediction predict(const Constants& of, int threads, const Storage& storage) {
                            [](const Prediction& a, const Prediction& b) { return a.seconds < b.seconds; });
 }
 
-// Processor time of the input path on one thread, and of what in it the last op does.
-void measure_input(Constants& out, const Files& files, int rounds) {
-  std::vector<double> all, serial;
+constexpr int kSteps = 40;
+
+// Everything that is timed, once a round, so that what else the machine does hits all alike.
+struct Samples {
+  std::vector<double> step, input, serial, memory;
+};
+struct Check {
+  int threads;
+  std::vector<double> step = {}, input = {}, training = {};
+};
+
+// Processor time of the input path on one thread, and what of it the last op takes.
+void sample_input(Samples& out, Constants& constants, const Files& files) {
   Executor executor(1);
   const Spec list = input_list({.files = files.pattern, .threads = 1});
-  for (int round = 0; round <= rounds; ++round) {
-    const double before = process_seconds();
-    Pipeline pipeline(InputGraph::build(list, builtin_ops(), {.seed = 23}), {.executor = &executor});
-    RowBlock batch = pipeline.make_slot();
-    while (pipeline.next(batch) > 0) {
-    }
-    const double seconds = process_seconds() - before;
-    if (round == 0) continue;
-    const InputStatistics statistics = pipeline.statistics();
-    const double rows = static_cast<double>(files.rows);
-    serial.push_back(statistics.ops.back().busy_seconds / rows);
-    all.push_back(seconds / rows);
-    out.text_bytes = static_cast<double>(pipeline.summary().bytes) / rows;
+  const double before = process_seconds();
+  Pipeline pipeline(InputGraph::build(list, builtin_ops(), {.seed = 23}), {.executor = &executor});
+  RowBlock batch = pipeline.make_slot();
+  while (pipeline.next(batch) > 0) {
   }
-  out.serial = median(serial);
-  out.parallel = median(all) - out.serial;
+  out.input.push_back((process_seconds() - before) / kRows);
+  out.serial.push_back(pipeline.statistics().ops.back().busy_seconds / kRows);
+  constants.text_bytes = static_cast<double>(pipeline.summary().bytes) / kRows;
 }
 
-void measure_step(Constants& out, int rounds) {
+double steps(Network& network, double (*clock)()) {
+  network.step();
+  return timed(clock,
+               [&] {
+                 for (int i = 0; i < kSteps; ++i) network.step();
+               }) /
+         kSteps / kBatch;
+}
+
+void sample_step(Samples& out) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
   Network network(context, kBatch);
-  constexpr int kSteps = 20;
-  out.step = median_of(rounds,
-                       [&] {
-                         return timed(process_seconds, [&] {
-                           for (int i = 0; i < kSteps; ++i) network.step();
-                         });
-                       })
-                 .median /
-             kSteps / kBatch;
+  out.step.push_back(steps(network, process_seconds));
+}
+
+void sample(Check& out, const std::string& folder, const Files& files) {
+  {
+    Executor executor(out.threads);
+    Context context(Device::cpu(), executor);
+    Network network(context, kBatch);
+    out.step.push_back(steps(network, wall_seconds));
+    const Spec list = input_list({.files = files.pattern, .threads = out.threads});
+    out.input.push_back(timed(wall_seconds, [&] { read_all(executor, list); }) / kRows);
+  }
+  out.training.push_back(step_seconds(data_file(folder), out.threads) / kBatch);
 }
 
 // Bytes that all threads copy in a second, each within memory that no cache holds.
-double copied_bytes(int threads, int rounds) {
-  constexpr size_t kBytes = size_t{1} << 28;
-  std::vector<std::vector<char>> memory(static_cast<size_t>(threads), std::vector<char>(2 * kBytes, 1));
-  const double seconds = median_of(rounds, [&] {
-                           return timed(wall_seconds, [&] {
-                             std::vector<std::thread> copying;
-                             for (std::vector<char>& own : memory) {
-                               copying.emplace_back([&own] { std::memcpy(own.data(), own.data() + kBytes, kBytes); });
-                             }
-                             for (std::thread& one : copying) one.join();
-                           });
-                         }).median;
-  return static_cast<double>(threads) * static_cast<double>(kBytes) / seconds;
+double copied_bytes(std::vector<std::vector<char>>& memory) {
+  const size_t half = memory.front().size() / 2;
+  const double seconds = timed(wall_seconds, [&] {
+    std::vector<std::thread> copying;
+    for (std::vector<char>& own : memory) {
+      copying.emplace_back([&own, half] { std::memcpy(own.data(), own.data() + half, half); });
+    }
+    for (std::thread& one : copying) one.join();
+  });
+  return static_cast<double>(memory.size() * half) / seconds;
 }
 
 void print_constants(const Constants& of) {
@@ -131,52 +143,21 @@ void print_constants(const Constants& of) {
       1e-3 * (of.text_bytes + 3 * kRowBytes), 1e-3 * of.memory_bytes / (of.text_bytes + 3 * kRowBytes));
 }
 
-// Seconds of a row on the clock on the wall.
-struct Measured {
-  double step, input, training;
-};
-
-Measured measure(const std::string& folder, int threads, int rounds) {
-  Measured out;
-  {
-    Executor executor(threads);
-    Context context(Device::cpu(), executor);
-    Network network(context, kBatch);
-    constexpr int kSteps = 40;
-    out.step = median_of(rounds,
-                         [&] {
-                           return timed(wall_seconds, [&] {
-                             for (int i = 0; i < kSteps; ++i) network.step();
-                           });
-                         })
-                   .median /
-               kSteps / kBatch;
-    const Files files = data_files(folder, kRows, 1);
-    const Spec list = input_list({.files = files.pattern, .threads = threads});
-    out.input =
-        median_of(rounds, [&] { return timed(wall_seconds, [&] { read_all(executor, list); }); }).median / kRows;
-  }
-  out.training = median_of(rounds, [&] { return step_seconds(data_file(folder), threads); }).median / kBatch;
-  return out;
-}
-
-void print_check(const Constants& of, const std::string& folder, int rounds) {
-  const Storage cache = {"page cache", 0, 0};
+void print_checks(const Constants& of, const std::vector<Check>& checks) {
   std::printf(
-      "| threads of this machine | what | predicted krows/s | measured krows/s | measured over predicted "
-      "|\n|---|---|---|---|---|\n");
-  for (int threads = 1; threads <= Executor::available_threads(); threads *= 2) {
-    const auto print = [&](const char* what, const Constants& part, double seconds) {
-      const double predicted = predict(part, threads, cache).seconds;
-      std::printf("| %d | %s | %.1f | %.1f | %.2f |\n", threads, what, 1e-3 / predicted, 1e-3 / seconds,
-                  predicted / seconds);
+      "| threads of this machine | what | predicted krows/s | measured krows/s | measured over predicted |\n"
+      "|---|---|---|---|---|\n");
+  Constants step = of, input = of;
+  step.parallel = step.serial = input.step = 0;
+  for (const Check& check : checks) {
+    const auto print = [&](const char* what, const Constants& part, const std::vector<double>& seconds) {
+      const double predicted = predict(part, check.threads, {"page cache", 0, 0}).seconds, measured = median(seconds);
+      std::printf("| %d | %s | %.1f | %.1f | %.2f |\n", check.threads, what, 1e-3 / predicted, 1e-3 / measured,
+                  predicted / measured);
     };
-    const Measured measured = measure(folder, threads, rounds);
-    Constants step = of, input = of;
-    step.parallel = step.serial = input.step = 0;
-    print("the step alone", step, measured.step);
-    print("the input alone", input, measured.input);
-    print("the training", of, measured.training);
+    print("the step alone", step, check.step);
+    print("the input alone", input, check.input);
+    print("the training", of, check.training);
   }
   std::printf("\n");
 }
@@ -200,15 +181,29 @@ int main(int count, char** words) {
     std::fputs("usage: model FOLDER [ROUNDS]\n", stderr);
     return 2;
   }
-  const int rounds = count > 2 ? std::atoi(words[2]) : 5;
+  const std::string folder = words[1];
+  const int rounds = count > 2 ? std::atoi(words[2]) : 9;
   const int processors = Executor::available_threads();
+  const Files files = data_files(folder, kRows, 1);
+  std::vector<std::vector<char>> memory(static_cast<size_t>(processors), std::vector<char>(size_t{1} << 28, 1));
+  Samples samples;
   Constants of;
+  std::vector<Check> checks;
+  for (int threads = 1; threads <= processors; threads *= 2) checks.push_back({threads});
+  for (int round = 0; round < rounds; ++round) {
+    sample_input(samples, of, files);
+    sample_step(samples);
+    samples.memory.push_back(copied_bytes(memory));
+    for (Check& check : checks) sample(check, folder, files);
+  }
+  of.step = median(samples.step);
+  of.serial = median(samples.serial);
+  of.parallel = median(samples.input) - of.serial;
+  of.memory_bytes = median(samples.memory);
+  // The limits of gemm_matmul.cpp; the weight's gradient has as many tiles.
   of.tiles = static_cast<double>(cpu::TileGrid(kBatch, kUnits, kUnits, {256, 128, 64, 64}).count());
-  measure_input(of, data_files(words[1], kRows, 1), rounds);
-  measure_step(of, rounds);
-  of.memory_bytes = copied_bytes(processors, rounds);
   print_constants(of);
-  print_check(of, words[1], rounds);
+  print_checks(of, checks);
   print_predictions(of);
   return 0;
 }
