@@ -18,6 +18,7 @@ function(millrace_options target)
   if(MILLRACE_WITH_CUDA)
     # nvcc's own host code is full of pedantic warnings; its device code is checked by nvcc itself.
     target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CUDA>:$<$<VERSION_GREATER_EQUAL:${CMAKE_CUDA_COMPILER_VERSION},12.8>:--compress-mode=size>>
       "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off,-fno-trapping-math,-fno-math-errno --expt-relaxed-constexpr -Wno-deprecated-gpu-targets>")
     if(MILLRACE_WERROR)
       target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror=all-warnings -Xcompiler=-Werror>")
@@ -37,6 +38,14 @@ function(millrace_options target)
   target_link_options(${target} PRIVATE ${sanitize})
   set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
                                              CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# millrace_small(TARGET [EXCEPT source...])
+# A release has no unrolled loops where a program runs through once or waits for a reader: that halves the code.
+function(millrace_small target)
+  cmake_parse_arguments(arg "" "" "EXCEPT" ${ARGN})
+  target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Os>")
+  set_source_files_properties(${arg_EXCEPT} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 endfunction()
 
 # millrace_folder(NAME [PRIVATE_LIBRARIES lib...] [INCLUDES dir...] [EXCLUDE subfolder...])

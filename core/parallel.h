@@ -31,17 +31,25 @@ inline namespace MILLRACE_UNIT {
 // Indices that one task handles: large enough to hide the cost of a task, small enough to balance.
 inline constexpr int64_t kIndexBlock = 16384;
 
+// for_each_index on a device that is not the CPU.
+template <class F>
+void launch_for_each_index(Context& context, int64_t count, const F& body) {
+  if (count <= 0) return;
+#if defined(__CUDACC__)
+  cuda::launch_for_each(context.cuda(), count, body);
+#else
+  static_cast<void>(context), static_cast<void>(body);
+  throw DeviceError("this operation was compiled for the CPU only", {}, "compile the file that defines it as CUDA");
+#endif
+}
+
 template <class F>
 void for_each_index(Context& context, int64_t count, F body) {
-  if (count <= 0) return;
   if (!context.device().is_cpu()) {
-#if defined(__CUDACC__)
-    cuda::launch_for_each(context.cuda(), count, body);
+    launch_for_each_index(context, count, body);
     return;
-#else
-    throw DeviceError("this operation was compiled for the CPU only", {}, "compile the file that defines it as CUDA");
-#endif
   }
+  if (count <= 0) return;
   if (count <= kIndexBlock) {
     context.executor().run([count, body] {
       const F local = body;
@@ -68,7 +76,7 @@ struct RowColumnBody {
 template <class F>
 void for_each_row_column(Context& context, int64_t rows, int64_t columns, F body) {
   if (!context.device().is_cpu()) {
-    for_each_index(context, rows * columns, RowColumnBody<F>{body, columns});
+    launch_for_each_index(context, rows * columns, RowColumnBody<F>{body, columns});
     return;
   }
   const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));

@@ -17,7 +17,7 @@ inline namespace MILLRACE_UNIT {
 template <class F>
 void for_each_row(Context& context, int64_t rows, int64_t columns, F body) {
   if (!context.device().is_cpu()) {
-    for_each_index(context, rows, body);
+    launch_for_each_index(context, rows, body);
     return;
   }
   const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));

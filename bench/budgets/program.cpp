@@ -1,5 +1,5 @@
-// The program as a user starts it: from nothing to the first finished step, and the memory of a whole training; and the
-// step beside a process that keeps one processor busy.
+// The program as a user starts it: its size, from nothing to the first finished step, and the memory of a whole
+// training; and the step beside a process that keeps one processor busy.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -54,9 +55,7 @@ double peak_mib(pid_t process) {
 }
 
 // `watch`: also its memory, which costs time.
-Ran run_trainer(const Setting& setting, int steps, bool watch) {
-  const std::vector<std::string> words = {
-      setting.trainer, "--config", config_file(setting), "--set", cat("train.steps=", steps), "--quiet"};
+Ran run(const std::vector<std::string>& words, bool watch) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -65,9 +64,9 @@ Ran run_trainer(const Setting& setting, int steps, bool watch) {
   posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const double start = wall_seconds();
   pid_t child = 0;
-  const int failure = posix_spawn(&child, setting.trainer.c_str(), &quiet, nullptr, arguments.data(), environ);
+  const int failure = posix_spawnp(&child, arguments[0], &quiet, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&quiet);
-  if (failure != 0) throw Skip{cat("cannot start ", setting.trainer)};
+  if (failure != 0) throw Skip{cat("cannot start ", words[0])};
   int status = 0;
   double peak = 0;
   // What wait4() says of the peak begins with this process's own, so it is looked at on the way.
@@ -76,8 +75,20 @@ Ran run_trainer(const Setting& setting, int steps, bool watch) {
     usleep(500);
   }
   if (!watch) waitpid(child, &status, 0);
-  if (status != 0) throw Skip{cat(setting.trainer, " failed")};
+  if (status != 0) throw Skip{cat(words[0], " failed")};
   return {wall_seconds() - start, peak};
+}
+
+Ran run_trainer(const Setting& setting, int steps, bool watch) {
+  return run({setting.trainer, "--config", config_file(setting), "--set", cat("train.steps=", steps), "--quiet"},
+             watch);
+}
+
+// The program without its symbols.
+Ratio stripped_mib(const Setting& setting) {
+  const std::string copy = setting.folder + "/trainer-stripped";
+  run({"strip", "-s", "-o", copy, setting.trainer}, false);
+  return {static_cast<double>(std::filesystem::file_size(copy)) / (1 << 20), 0};
 }
 
 // A process that is busy until this object goes.
@@ -117,6 +128,7 @@ Ratio beside_another(const Setting& setting) {
 }  // namespace
 
 void add_program_budgets(Budgets& out) {
+  out.push_back({"program/size", "MiB of the program, stripped, without its shared libraries", 5, false, stripped_mib});
   out.push_back({"program/start", "milliseconds of a whole training of one step, batch 23", 50, false,
                  [](const Setting& setting) {
                    return median_of(setting.rounds, [&] { return 1e3 * run_trainer(setting, 1, false).seconds; });
