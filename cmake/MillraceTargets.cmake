@@ -16,9 +16,10 @@ function(millrace_options target)
   endif()
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math;-fno-math-errno>)
   if(MILLRACE_WITH_CUDA)
+    # Drivers older than CUDA 12.4's do not know the compression; the programs of CUDA 13 do not run on those.
     # nvcc's own host code is full of pedantic warnings; its device code is checked by nvcc itself.
     target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CUDA>:$<$<VERSION_GREATER_EQUAL:${CMAKE_CUDA_COMPILER_VERSION},12.8>:--compress-mode=size>>
+      $<$<AND:$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>,$<VERSION_GREATER_EQUAL:${CMAKE_CUDA_COMPILER_VERSION},13>>:--compress-mode=size>
       "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=-Wall,-Wextra,-Wshadow,-ffp-contract=off,-fno-trapping-math,-fno-math-errno --expt-relaxed-constexpr -Wno-deprecated-gpu-targets>")
     if(MILLRACE_WERROR)
       target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror=all-warnings -Xcompiler=-Werror>")

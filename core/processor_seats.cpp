@@ -1,9 +1,6 @@
 #include "millrace/core/processor_seats.h"
 
 #include <sched.h>
-#include <unistd.h>
-
-#include <algorithm>
 
 namespace millrace {
 
@@ -17,12 +14,16 @@ ProcessorSeats::ProcessorSeats(int threads) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (threads < 2 || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < threads) return;
-  taken_ = std::vector<Count>(static_cast<size_t>(std::max(sysconf(_SC_NPROCESSORS_CONF), 1L)));
+  int last = CPU_SETSIZE - 1;
+  while (!CPU_ISSET(last, &allowed)) --last;
+  taken_ = std::vector<Count>(static_cast<size_t>(last) + 1);
 }
 
-// Of the processor that this thread is on.
-std::atomic<int>& ProcessorSeats::taken_here() {
-  return taken_[static_cast<size_t>(std::max(sched_getcpu(), 0)) % taken_.size()].threads;
+// Of the processor that this thread is on; null for one that was not allowed when the seats were made.
+std::atomic<int>* ProcessorSeats::taken_here() {
+  const int processor = sched_getcpu();
+  if (processor < 0 || static_cast<size_t>(processor) >= taken_.size()) return nullptr;
+  return &taken_[static_cast<size_t>(processor)].threads;
 }
 
 // False when no processor is free.
@@ -40,12 +41,13 @@ bool ProcessorSeats::move() const {
 
 ProcessorSeats::Seat::Seat(ProcessorSeats& seats, bool may_move) {
   if (seats.taken_.empty() || seated) return;
-  seated = true;
-  taken_ = &seats.taken_here();
-  if (taken_->fetch_add(1, std::memory_order_relaxed) == 0 || !may_move || !seats.move()) return;
-  taken_->fetch_sub(1, std::memory_order_relaxed);
-  taken_ = &seats.taken_here();
-  taken_->fetch_add(1, std::memory_order_relaxed);
+  taken_ = seats.taken_here();
+  if (taken_ != nullptr && taken_->fetch_add(1, std::memory_order_relaxed) > 0 && may_move && seats.move()) {
+    taken_->fetch_sub(1, std::memory_order_relaxed);
+    taken_ = seats.taken_here();
+    if (taken_ != nullptr) taken_->fetch_add(1, std::memory_order_relaxed);
+  }
+  seated = taken_ != nullptr;
 }
 
 ProcessorSeats::Seat::~Seat() {

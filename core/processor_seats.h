@@ -7,7 +7,7 @@
 //   ProcessorSeats seats(threads);
 //   const ProcessorSeats::Seat seat(seats, /*may_move=*/true);   // at the start of a piece of work
 //
-// Thread-safe. A thread that moves keeps the set of processors that it may run on.
+// Thread-safe. A thread that moves may run on the same processors as before. REQUIRES: every Seat goes before its seats.
 #pragma once
 
 #include <atomic>
@@ -39,7 +39,7 @@ class ProcessorSeats {
     std::atomic<int> threads{0};
   };
 
-  std::atomic<int>& taken_here();
+  std::atomic<int>* taken_here();
   bool move() const;
 
   std::vector<Count> taken_;  // by processor; empty when seats are not kept

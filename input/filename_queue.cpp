@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -160,7 +161,12 @@ class FilenameQueue final : public NameSource {
     source_ = args.source_index;
     files_ = args.files;
     as_missing([&] {
-      for (const std::string& pattern : options_.files) match(pattern, *args.files);
+      std::vector<std::string> paths;
+      for (const std::string& pattern : options_.files) {
+        std::ranges::move(match(pattern, *args.files), std::back_inserter(paths));
+      }
+      const std::vector<Looked> looked = look_at(paths, *args.files);
+      for (size_t i = 0; i < paths.size(); ++i) add(std::move(paths[i]), looked[i], *args.files);
     });
     order_.resize(entries_.size());
     if (files_of_a_pass() == 0) {
@@ -260,15 +266,14 @@ class FilenameQueue final : public NameSource {
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return entries_; }
 
  private:
-  void match(const std::string& pattern, FileSystem& files) {
+  std::vector<std::string> match(const std::string& pattern, FileSystem& files) const {
     std::vector<std::string> paths = pattern == "-" ? std::vector{pattern} : files.match(pattern);
     if (paths.empty()) {
       std::string hint = foreign_hint(pattern);
       if (hint.empty()) hint = describe_folder(pattern, files);
       throw MissingError(cat("no file matches ", millrace::quote(pattern, 200)), options_.files_place, std::move(hint));
     }
-    const std::vector<Looked> looked = look_at(paths, files);
-    for (size_t i = 0; i < paths.size(); ++i) add(std::move(paths[i]), looked[i], files);
+    return paths;
   }
 
   void add(std::string path, const Looked& looked, FileSystem& files) {

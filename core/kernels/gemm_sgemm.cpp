@@ -11,11 +11,10 @@ namespace millrace::cpu {
 
 namespace {
 
-// With a transposed `a` (weight gradients) dnnl_sgemm wants long rows of c; else tiles of few rows cost nothing, narrow
-// ones 10 %.
+// With a transposed `a` (weight gradients) dnnl_sgemm wants long rows of c; else low tiles cost less than narrow ones.
 TileGrid::Limits limits(const GemmSpec& spec) {
   if (spec.transpose_a) return {128, 1024, 64, 256};
-  return {64, 256, 64, 128};
+  return {64, 256, 64, 64};
 }
 
 class SgemmGemm final : public Gemm {

@@ -21,7 +21,7 @@ class TileGrid {
   };
 
   // Tiles as large as allowed; smaller ones where there would be fewer than sixteen and each is worth a task: few large
-  // tiles leave threads waiting for the last one. Narrow tiles cost less than low ones.
+  // tiles leave threads waiting for the last one. Columns are cut first.
   TileGrid(int64_t m, int64_t n, int64_t k, const Limits& limits)
       : m_(m), n_(n), rows_(limits.most_rows), columns_(limits.most_columns) {
     constexpr int64_t kEnoughTiles = 16, kWorthATask = int64_t{1} << 21;  // multiplications

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <ctime>
 #include <utility>
@@ -46,6 +47,20 @@ uint64_t nanoseconds_of_thread() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// A read of this process that is under way. Those that are under way together share what the storage gives.
+class Reading {
+ public:
+  Reading() : together_(++under_way) {}
+  ~Reading() { --under_way; }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  uint64_t together() const { return together_; }
+
+ private:
+  static inline std::atomic<uint64_t> under_way{0};
+  const uint64_t together_;
+};
+
 class LocalFile : public File {
  public:
   explicit LocalFile(const std::string& path) : path_(path), descriptor_(open_descriptor(path, 0)) {
@@ -67,11 +82,13 @@ class LocalFile : public File {
   }
 
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
+    if (bytes < ReadAhead::kLeastRead) return read_all(offset, to, bytes);
+    const Reading reading;
     const Clock::time_point start = Clock::now();
     const uint64_t worked_before = nanoseconds_of_thread();
     const size_t done = read_all(offset, to, bytes);
     const uint64_t worked = nanoseconds_of_thread() - worked_before, all = nanoseconds_since(start);
-    ask_for(ahead_.after(offset, done, all - std::min(worked, all)));
+    ask_for(ahead_.after(offset, done, (all - std::min(worked, all)) / reading.together()));
     return done;
   }
 

@@ -6,8 +6,6 @@ namespace millrace {
 
 namespace {
 
-// Less is a single row, not a file that is read from end to end.
-constexpr uint64_t kLeastRead = 65536;
 // So much is judged together: one late answer means nothing.
 constexpr uint64_t kTrial = uint64_t{4} << 20;
 // 100 MB/s of waiting. At 200 a cold local disk that stalls at times was taken for slow once in twelve runs.
@@ -21,7 +19,7 @@ ReadAhead::Range ReadAhead::after(uint64_t offset, uint64_t bytes, uint64_t wait
   if (bytes < kLeastRead) return {};
   const uint64_t end = offset + bytes;
   const std::lock_guard lock(mutex_);
-  if (end + 2 * kAhead < asked_) {
+  if (offset == 0 && asked_ > end) {
     // Another pass, and the file may be in memory by now.
     slow_ = false;
     bytes_ = waited_ = asked_ = 0;

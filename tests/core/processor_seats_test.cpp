@@ -53,7 +53,9 @@ class ProcessorSeatsTest : public ::testing::Test {
     seats_.emplace(2);
     allow({two_[0]});
   }
-  void TearDown() override { allow(all_); }
+  void TearDown() override {
+    if (!all_.empty()) allow(all_);
+  }
 
   std::vector<int> all_, two_;
   std::optional<ProcessorSeats> seats_;

@@ -33,7 +33,10 @@ TEST(TileGrid, LeavesSmallProductsWhole) { EXPECT_EQ(TileGrid(64, 64, 64, kLimit
 
 TEST(TileGrid, CutsLargeProductsForManyThreads) {
   EXPECT_EQ(TileGrid(256, 1024, 1024, kLimits).count(), 16);
-  EXPECT_GE(TileGrid(256, 128, 4096, kLimits).count(), 8);
+  EXPECT_EQ(TileGrid(256, 128, 4096, kLimits).count(), 8);
+  constexpr TileGrid::Limits kLow = {64, 256, 64, 64};
+  EXPECT_EQ(TileGrid(256, 1024, 1024, kLow).count(), 16);
+  EXPECT_EQ(TileGrid(256, 128, 4096, kLow).count(), 8);
 }
 
 TEST(TileGrid, HasNoSliversAtItsEdges) {

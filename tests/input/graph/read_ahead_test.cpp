@@ -71,6 +71,25 @@ TEST(ReadAhead, AnotherPassIsJudgedAnew) {
   EXPECT_FALSE(read(ahead, 0, 100 * kMiB, kSlow).empty());
 }
 
+TEST(ReadAhead, EachPassOverAShortFileIsAsked) {
+  ReadAhead ahead;
+  for (int pass = 0; pass < 3; ++pass) EXPECT_FALSE(read(ahead, 0, 12 * kMiB, kSlow).empty()) << pass;
+}
+
+TEST(ReadAhead, ManyRangesAtOnceAreOnePass) {
+  ReadAhead ahead;
+  read(ahead, 0, 8 * kMiB, kSlow);
+  uint64_t asked = 0;
+  // The ranges of 200 threads, of which the first is the slowest each time.
+  for (uint64_t group = 8 * kMiB; group < 1008 * kMiB; group += 200 * kChunk) {
+    for (uint64_t i = 200; i-- > 0;) {
+      const ReadAhead::Range range = ahead.after(group + i * kChunk, kChunk, kSlow);
+      asked += range.end - range.begin;
+    }
+  }
+  EXPECT_LE(asked, 1008 * kMiB + 200 * kChunk + ReadAhead::kAhead);
+}
+
 TEST(ReadAhead, RangesMayComeALittleOutOfOrder) {
   ReadAhead ahead;
   read(ahead, 0, 10 * kMiB, kSlow);
