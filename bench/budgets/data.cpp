@@ -24,6 +24,10 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+fs::path folder_of(const std::string& in_folder, int64_t rows, int64_t files) {
+  return fs::path(in_folder) / cat("rows-f32-", rows, "-in-", files);
+}
+
 }  // namespace
 
 std::string data_file(const std::string& in_folder) {
@@ -38,7 +42,7 @@ std::string data_file(const std::string& in_folder) {
 }
 
 Files data_files(const std::string& in_folder, int64_t rows, int64_t files) {
-  const fs::path folder = fs::path(in_folder) / cat("rows-f32-", rows, "-in-", files);
+  const fs::path folder = folder_of(in_folder, rows, files);
   if (!fs::exists(folder)) {
     std::ifstream in(data_file(in_folder), std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(in), {});
@@ -55,6 +59,11 @@ Files data_files(const std::string& in_folder, int64_t rows, int64_t files) {
     fs::rename(partial, folder);
   }
   return {(folder / "*.csv").string(), rows};
+}
+
+Files fresh_data_files(const std::string& in_folder, int64_t rows, int64_t files) {
+  fs::remove_all(folder_of(in_folder, rows, files));
+  return data_files(in_folder, rows, files);
 }
 
 }  // namespace millrace::bench

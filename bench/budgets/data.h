@@ -8,7 +8,7 @@
 
 namespace millrace::bench {
 
-inline constexpr int kRowsOfFile = 6000;  // 65 MB
+inline constexpr int kRowsOfFile = 6000;  // 67 MB
 
 // The path of a file of kRowsOfFile rows of float32 text in `folder`.
 std::string data_file(const std::string& folder);
@@ -20,5 +20,8 @@ struct Files {
 
 // The same rows, over and over, as `rows` rows in `files` files. REQUIRES: files divides rows.
 Files data_files(const std::string& folder, int64_t rows, int64_t files);
+
+// The same, written now even where they are there.
+Files fresh_data_files(const std::string& folder, int64_t rows, int64_t files);
 
 }  // namespace millrace::bench

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 
 #include "bench/budgets/budget.h"
@@ -14,7 +13,7 @@ namespace millrace::bench {
 
 namespace {
 
-constexpr int64_t kRows = 36000;  // 390 MB
+constexpr int64_t kRows = 36000;  // 402 MB
 constexpr int kThreads = 2;
 
 // Processor time of a row, all that is done before the first included.
@@ -26,15 +25,9 @@ double row_seconds(Executor& executor, const Files& files, int epochs = 1) {
 // Either may be the dearer one.
 Ratio either_way(Ratio ratio) { return {std::max(ratio.median, 1 / ratio.median), ratio.noise}; }
 
-// Written now, all in one way: how files lie in the page cache, which depends on how they came there, makes up to 30 %.
-Files fresh_files(const Setting& setting, int64_t rows, int64_t files) {
-  const std::string pattern = data_files(setting.folder, rows, files).pattern;
-  std::filesystem::remove_all(std::filesystem::path(pattern).parent_path());
-  return data_files(setting.folder, rows, files);
-}
-
+// Both written now, in one way: what copying out of the page cache costs depends on how the files came there.
 Ratio over_files(const Setting& setting) {
-  const Files one = fresh_files(setting, kRows, 1), many = fresh_files(setting, kRows, 1000);
+  const Files one = fresh_data_files(setting.folder, kRows, 1), many = fresh_data_files(setting.folder, kRows, 1000);
   Executor executor(kThreads);
   return either_way(compare(
       setting.rounds, [&] { return row_seconds(executor, one); }, [&] { return row_seconds(executor, many); }));
@@ -51,8 +44,8 @@ Ratio over_size(const Setting& setting) {
 // What a file costs beside its rows: 1000 files of three rows, against these rows in one.
 Ratio of_file(const Setting& setting) {
   constexpr int kFiles = 1000, kRowsOfEach = 3;
-  const Files one = fresh_files(setting, kFiles * kRowsOfEach, 1);
-  const Files many = fresh_files(setting, kFiles * kRowsOfEach, kFiles);
+  const Files one = fresh_data_files(setting.folder, kFiles * kRowsOfEach, 1);
+  const Files many = fresh_data_files(setting.folder, kFiles * kRowsOfEach, kFiles);
   Executor executor(kThreads);
   return median_of(setting.rounds,
                    [&] { return 1e6 * kRowsOfEach * (row_seconds(executor, many) - row_seconds(executor, one)); });
