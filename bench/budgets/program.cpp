@@ -86,6 +86,7 @@ Ran run_trainer(const Setting& setting, int steps, bool watch) {
 
 // The program without its symbols.
 Ratio stripped_mib(const Setting& setting) {
+  std::filesystem::create_directories(setting.folder);
   const std::string copy = setting.folder + "/trainer-stripped";
   run({"strip", "-s", "-o", copy, setting.trainer}, false);
   return {static_cast<double>(std::filesystem::file_size(copy)) / (1 << 20), 0};
