@@ -74,7 +74,8 @@ Ratio training_over_halves(const Setting& setting) {
       setting.rounds, [&] { return halves.seconds(); }, [&] { return step_seconds(file, 2); });
 }
 
-// Of a model whose step is nothing beside its input.
+// Of a model whose step is nothing beside its input. The base includes the start and the filling of the pool, which the
+// training leaves out with its first steps.
 Ratio tiny_over_input(const Setting& setting) {
   if (Executor::available_threads() < 2) throw Skip{"not so many processors"};
   const std::string file = data_file(setting.folder);
