@@ -1,6 +1,7 @@
 // Serves the files of a folder as a file system that is as far away as network storage: each opening and each read
-// takes a while, and all reads share one bandwidth. The kernel's page cache and read-ahead work on it as on any other.
-// Linux, as root; ends when it is unmounted.
+// takes a while, and all reads share one bandwidth. They are read once at the start, so that no time of the folder's
+// own storage is added while there is memory for them. The kernel's page cache and read-ahead work on it as on any
+// other. Linux, as root; ends when it is unmounted.
 //
 //   slow_files FOLDER MOUNT MILLISECONDS GIGABYTES_A_SECOND [READ_AHEAD_KIB]
 #include <dirent.h>
@@ -23,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -40,21 +42,39 @@ struct Served {
   uint64_t bytes = 0;
 };
 
+// Opens the files of a folder and reads them into the page cache. Returns whether all that could be done.
+bool load(const std::string& folder, std::vector<Served>& out) {
+  DIR* listing = opendir(folder.c_str());
+  if (listing == nullptr) return false;
+  std::vector<char> buffer(kMostBytes);
+  bool all_read = true;
+  while (const dirent* entry = readdir(listing)) {
+    Served file = {entry->d_name, open((folder + "/" + entry->d_name).c_str(), O_RDONLY | O_CLOEXEC)};
+    struct stat status = {};
+    if (fstat(file.descriptor, &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    file.bytes = static_cast<uint64_t>(status.st_size);
+    ssize_t got = 0;
+    while ((got = read(file.descriptor, buffer.data(), buffer.size())) > 0) {
+    }
+    all_read = all_read && got == 0;
+    out.push_back(file);
+  }
+  closedir(listing);
+  return all_read;
+}
+
+// Returns whether the system took it.
+bool set_read_ahead(dev_t device, const char* kib) {
+  std::ofstream out("/sys/class/bdi/" + std::to_string(major(device)) + ":" + std::to_string(minor(device)) +
+                    "/read_ahead_kb");
+  out << kib << std::flush;
+  return out.good();
+}
+
 class Server {
  public:
-  Server(const std::string& folder, int device, double seconds, double bytes_a_second)
-      : device_(device), delay_(seconds), bandwidth_(bytes_a_second) {
-    DIR* listing = opendir(folder.c_str());
-    if (listing == nullptr) return;
-    while (const dirent* entry = readdir(listing)) {
-      Served file = {entry->d_name, open((folder + "/" + entry->d_name).c_str(), O_RDONLY | O_CLOEXEC)};
-      struct stat status = {};
-      if (fstat(file.descriptor, &status) != 0 || !S_ISREG(status.st_mode)) continue;
-      file.bytes = static_cast<uint64_t>(status.st_size);
-      files_.push_back(file);
-    }
-    closedir(listing);
-  }
+  Server(std::vector<Served> files, int device, double seconds, double bytes_a_second)
+      : device_(device), delay_(seconds), bandwidth_(bytes_a_second), files_(std::move(files)) {}
 
   void run() {
     std::vector<std::thread> threads;
@@ -200,7 +220,7 @@ class Server {
 
   const int device_;
   const double delay_, bandwidth_;
-  std::vector<Served> files_;
+  const std::vector<Served> files_;
   std::mutex mutex_;
   Clock::time_point link_free_;  // guarded by mutex_
 };
@@ -212,6 +232,11 @@ int main(int count, char** words) {
     std::fputs("usage: slow_files FOLDER MOUNT MILLISECONDS GIGABYTES_A_SECOND [READ_AHEAD_KIB]\n", stderr);
     return 2;
   }
+  std::vector<Served> files;
+  if (!load(words[1], files)) {
+    std::perror("slow_files: cannot read the folder");
+    return 1;
+  }
   const int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   const std::string options = "fd=" + std::to_string(device) + ",rootmode=40755,user_id=0,group_id=0,allow_other";
   if (device < 0 ||
@@ -219,17 +244,18 @@ int main(int count, char** words) {
     std::perror("slow_files: cannot mount");
     return 1;
   }
-  Server server(words[1], device, 1e-3 * std::atof(words[3]), 1e9 * std::atof(words[4]));
+  Server server(std::move(files), device, 1e-3 * std::atof(words[3]), 1e9 * std::atof(words[4]));
   std::thread serving([&] { server.run(); });
   struct stat status = {};
   stat(words[2], &status);  // waits until the mount is there
-  if (count > 5) {
-    std::ofstream("/sys/class/bdi/" + std::to_string(major(status.st_dev)) + ":" +
-                  std::to_string(minor(status.st_dev)) + "/read_ahead_kb")
-        << words[5];
+  const bool ready = count <= 5 || set_read_ahead(status.st_dev, words[5]);
+  if (ready) {
+    std::puts("mounted");
+    std::fflush(stdout);
+  } else {
+    std::perror("slow_files: cannot set the read-ahead");
+    umount(words[2]);
   }
-  std::puts("mounted");
-  std::fflush(stdout);
   serving.join();
-  return 0;
+  return ready ? 0 : 1;
 }
