@@ -67,8 +67,14 @@ TRAINING = (
         "tf.data, split", "tensorflow", "split", "batches of lines, strings.split, to_number, parallel map, tf.function"
     ),
     Contender("PyTorch, DataLoader, pandas", "torch", "pandas", "a process a thread"),
-    Contender("PyTorch, DataLoader, polars", "torch", "polars", "a process a thread"),
-    Contender("PyTorch, DataLoader, polars, MKL as on Intel", "torch", "polars", "a process a thread", mkl=True),
+    Contender("PyTorch, DataLoader, polars", "torch", "polars", "a process a thread, each with one thread of polars"),
+    Contender(
+        "PyTorch, DataLoader, polars, MKL as on Intel",
+        "torch",
+        "polars",
+        "a process a thread, each with one thread of polars",
+        mkl=True,
+    ),
     Contender(
         "PyTorch, in one process, MKL as on Intel",
         "torch",

@@ -53,6 +53,7 @@ class Worker:
     def __init__(self, command: list[str], contender: Contender, threads: int) -> None:
         processors = sorted(os.sched_getaffinity(0))[:threads]
         self.errors = tempfile.TemporaryFile("w+")
+        self.unread = b""
         self.process = subprocess.Popen(
             command,
             cwd=ROOT,
@@ -60,26 +61,35 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            text=True,
+            bufsize=0,
             start_new_session=True,
             preexec_fn=lambda: os.sched_setaffinity(0, processors),
         )
 
     def answer(self) -> Result:
         """The next line of JSON."""
-        while select.select([self.process.stdout], [], [], PATIENCE)[0]:
-            line = self.process.stdout.readline()
-            if line.startswith("{"):
-                return json.loads(line)
-            if not line:
+        while not (line := self.line()).startswith(b"{"):
+            pass
+        return json.loads(line)
+
+    def line(self) -> bytes:
+        """The next line; select() sees only what no buffer of Python's holds."""
+        while b"\n" not in self.unread:
+            if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+                raise Failed(f"no answer for {PATIENCE} s")
+            more = os.read(self.process.stdout.fileno(), 65536)
+            if not more:
                 raise Failed(self.last_words())
-        raise Failed(f"no answer for {PATIENCE} s")
+            self.unread += more
+        line, _, self.unread = self.unread.partition(b"\n")
+        return line
 
     def ready(self) -> Result:
         """What it tells of itself, or why it cannot take part; from then on it stands still."""
         try:
             answer = self.answer()
         except Failed as failure:
+            self.end()
             return {"failed": str(failure)}
         self.signal(signal.SIGSTOP)
         return answer
@@ -93,8 +103,7 @@ class Worker:
     def window(self, seconds: float) -> Result:
         self.signal(signal.SIGCONT)
         try:
-            self.process.stdin.write(f"{seconds}\n")
-            self.process.stdin.flush()
+            self.process.stdin.write(f"{seconds}\n".encode())
         except BrokenPipeError:
             raise Failed(self.last_words()) from None
         answer = self.answer()
@@ -106,6 +115,7 @@ class Worker:
             os.killpg(self.process.pid, number)
 
     def end(self) -> None:
+        """May be called again."""
         self.signal(signal.SIGKILL)
         self.process.wait()
         self.errors.close()
@@ -162,6 +172,7 @@ def in_windows(name: str, work: Work, threads: int, rounds: int, seconds: float)
             answer = workers[which].window(seconds)
             values.append(work.value(answer["amount"], answer["seconds"]))
         except Failed as failure:
+            workers[which].end()
             results[which]["failed"] = str(failure)
 
     try:
@@ -257,6 +268,15 @@ def machine() -> Result:
     }
 
 
+def commit() -> str:
+    """Of the sources, where they are a checkout."""
+    try:
+        words = ["git", "describe", "--always", "--dirty"]
+        return subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
 def file_name() -> str:
     """2026-11-22-epyc-peers"""
     words = processor().lower().replace("(r)", " ").replace("(tm)", " ").split()
@@ -278,12 +298,11 @@ def main() -> None:
     path = options.out / f"{file_name()}.json"
     whole = json.loads(path.read_text()) if path.exists() else {"versions": {}, "works": {}}
     whole["machine"] = machine()
-    describe = ["git", "describe", "--always", "--dirty"]
-    commit = subprocess.run(describe, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    built_from = commit()
     for name in [options.only] if options.only else WORKS:
         print(f"{WORKS[name].title} ...", flush=True)
         part, versions = measure(name, options.rounds, options.seconds)
-        part |= {"commit": commit, "command": " ".join(["scripts/bench-peers", *sys.argv[1:]])}
+        part |= {"commit": built_from, "command": " ".join(["scripts/bench-peers", *sys.argv[1:]])}
         whole["works"][name] = part
         whole["versions"] |= versions | {"python": platform.python_version()}
         path.write_text(json.dumps(whole, indent=1) + "\n")

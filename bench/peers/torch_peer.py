@@ -1,6 +1,7 @@
 """PyTorch: eager or compiled, SGD fused; a DataLoader reads whole batches, in as many processes as
 there are threads or in the training's own."""
 
+import os
 from collections.abc import Callable, Iterator
 
 import torch
@@ -67,6 +68,7 @@ def training(task: Task, variant: str) -> Job:
     if variant.startswith("inline_"):
         loader = DataLoader(rows, batch_size=None)
     else:
+        os.environ["POLARS_MAX_THREADS"] = "1"  # inherited: the processes are as many as the threads already
         loader = DataLoader(rows, batch_size=None, num_workers=task.threads, multiprocessing_context="spawn")
     batch = iter(loader)
 
