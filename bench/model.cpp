@@ -3,6 +3,7 @@
 //
 //   model FOLDER [ROUNDS]
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +34,7 @@ struct Constants {
   double step = 0;          // of the step, all of it
   double parallel = 0;      // of reading and decoding
   double serial = 0;        // of the training thread alone: shuffling and placing
-  double tiles = 0;         // of the step's large products: so many threads work on one at most
+  double tiles = 0;         // of the step's large products: no two threads work on one
   double text_bytes = 0;    // of a row
   double memory_bytes = 0;  // a second, copied by all threads of this machine
 };
@@ -50,13 +51,13 @@ struct Prediction {
 };
 
 Prediction predict(const Constants& of, int threads, const Storage& storage) {
-  const double on_step = std::min<double>(threads, of.tiles);
+  const double tiles_of_slowest = std::ceil(of.tiles / threads);
   const double under_way = static_cast<double>(ReadAhead::kAhead);
   const double come =
       storage.bytes_a_second == 0 ? 0 : std::max(1 / storage.bytes_a_second, storage.seconds / under_way);
   const Prediction bounds[] = {
       {(of.step + of.parallel + of.serial) / threads, "work"},
-      {of.serial + of.step / on_step, "training thread"},
+      {of.serial + of.step * tiles_of_slowest / of.tiles, "training thread"},
       {of.text_bytes * come, "storage"},
   };
   return *std::max_element(std::begin(bounds), std::end(bounds),
@@ -172,6 +173,7 @@ void print_predictions(const Constants& of) {
       std::printf("| %d | %s | %.0f | %s |\n", threads, storage.name, 1e-3 / predicted.seconds, predicted.bound);
     }
   }
+  std::puts("\nStorage other than the page cache: for large files, behind the first 4 MiB of each.");
 }
 
 }  // namespace
@@ -200,7 +202,7 @@ int main(int count, char** words) {
   of.serial = median(samples.serial);
   of.parallel = median(samples.input) - of.serial;
   of.memory_bytes = median(samples.memory);
-  // The limits of gemm_matmul.cpp; the weight's gradient has as many tiles.
+  // A copy of kLimits of core/kernels/gemm_matmul.cpp: change both. The weight's gradient has as many tiles.
   of.tiles = static_cast<double>(cpu::TileGrid(kBatch, kUnits, kUnits, {256, 128, 64, 64}).count());
   print_constants(of);
   print_checks(of, checks);
