@@ -16,6 +16,7 @@ namespace millrace::cpu {
 
 namespace {
 
+// Known to bench/model.cpp, too.
 constexpr TileGrid::Limits kLimits = {256, 128, 64, 64};
 
 // The primitive for tiles of one size, with what each slot needs to run it.
