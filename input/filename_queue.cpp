@@ -4,22 +4,18 @@
 // scale_to(philox64(seed, fnv1a64(name), p * 2^32 + i), i + 1). It depends on nothing else, so a run may begin
 // anywhere.
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/file_check.h"
+#include "millrace/input/graph/matched_files.h"
 
 namespace millrace {
 
@@ -37,9 +33,6 @@ struct ShardOptions {
     }
   }
 };
-
-// Names to show of a folder where nothing matched.
-constexpr size_t kShownNames = 5;
 
 struct FilenameQueueOptions {
   std::vector<std::string> files;
@@ -73,80 +66,6 @@ auto as_missing(const Body& body) {
   }
 }
 
-std::string folder_of(std::string_view pattern) {
-  const size_t wildcard = std::min(pattern.find_first_of("*?["), pattern.size());
-  const size_t slash = pattern.substr(0, wildcard).rfind('/');
-  if (slash == pattern.npos) return ".";
-  return slash == 0 ? "/" : std::string(pattern.substr(0, slash));
-}
-
-// Why a pattern that other programs would know matches nothing here; empty where it might have matched.
-std::string foreign_hint(std::string_view pattern) {
-  if (pattern.starts_with('~')) return "~ is no folder here: write the whole path";
-  if (pattern.find("://") != pattern.npos) {
-    return "only local files are read: download it first, or pipe it: curl .. | trainer .. with files: \"-\"";
-  }
-  if (pattern.find("**") != pattern.npos) {
-    return "** matches in one folder, as * does: write a pattern for each depth, files: [\"*.csv\", \"*/*.csv\"]";
-  }
-  return {};
-}
-
-// What there is where nothing matched.
-std::string describe_folder(const std::string& pattern, FileSystem& files) {
-  const std::string folder = folder_of(pattern);
-  const std::string name = folder == "." ? "the current folder" : cat("the folder ", folder);
-  if (files.type(folder) != FileSystem::Type::folder) {
-    return folder == "." ? std::string() : cat("there is no folder ", folder);
-  }
-  std::vector<std::string> names = files.list(folder);
-  if (names.empty()) return cat(name, " is empty");
-  const std::string near = nearest(pattern.substr(pattern.rfind('/') + 1), names);
-  const size_t count = names.size();
-  if (count > kShownNames) {
-    names.resize(kShownNames);
-    names.push_back(cat(count - kShownNames, " more"));
-  }
-  return cat(near.empty() ? "" : cat("did you mean ", near, "? "), name, " holds ", join(names));
-}
-
-// What there is at a path.
-struct Looked {
-  FileSystem::Type type = FileSystem::Type::none;
-  uint64_t size = 0;  // of a file
-  std::exception_ptr failure;
-};
-
-Looked look_at(const std::string& path, FileSystem& files) {
-  Looked out;
-  try {
-    out.type = files.type(path);
-    if (out.type == FileSystem::Type::file) out.size = files.open(path)->size();
-  } catch (...) {
-    out.failure = std::current_exception();
-  }
-  return out;
-}
-
-// Many at once: a network takes its time for each, however short.
-std::vector<Looked> look_at(const std::vector<std::string>& paths, FileSystem& files) {
-  constexpr size_t kAtOnce = 32, kPathsOfAThread = 32;
-  std::vector<Looked> out(paths.size());
-  std::atomic<size_t> next{0};
-  const auto look = [&] {
-    for (size_t i = next++; i < paths.size(); i = next++) out[i] = look_at(paths[i], files);
-  };
-  std::vector<std::jthread> helpers;
-  helpers.reserve(kAtOnce);
-  try {
-    while (helpers.size() < std::min(kAtOnce, paths.size() / kPathsOfAThread)) helpers.emplace_back(look);
-  } catch (const std::system_error&) {  // then with those that there are
-  }
-  look();
-  helpers.clear();  // joins them
-  return out;
-}
-
 class FilenameQueue final : public NameSource {
  public:
   using Options = FilenameQueueOptions;
@@ -161,12 +80,7 @@ class FilenameQueue final : public NameSource {
     source_ = args.source_index;
     files_ = args.files;
     as_missing([&] {
-      std::vector<std::string> paths;
-      for (const std::string& pattern : options_.files) {
-        std::ranges::move(match(pattern, *args.files), std::back_inserter(paths));
-      }
-      const std::vector<Looked> looked = look_at(paths, *args.files);
-      for (size_t i = 0; i < paths.size(); ++i) add(std::move(paths[i]), looked[i], *args.files);
+      for (MatchedFile& file : match_files(options_.files, options_.files_place, *files_)) add(std::move(file));
     });
     order_.resize(entries_.size());
     if (files_of_a_pass() == 0) {
@@ -266,35 +180,17 @@ class FilenameQueue final : public NameSource {
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return entries_; }
 
  private:
-  std::vector<std::string> match(const std::string& pattern, FileSystem& files) const {
-    std::vector<std::string> paths = pattern == "-" ? std::vector{pattern} : files.match(pattern);
-    if (paths.empty()) {
-      std::string hint = foreign_hint(pattern);
-      if (hint.empty()) hint = describe_folder(pattern, files);
-      throw MissingError(cat("no file matches ", millrace::quote(pattern, 200)), options_.files_place, std::move(hint));
-    }
-    return paths;
-  }
-
-  void add(std::string path, const Looked& looked, FileSystem& files) {
-    if (looked.failure) std::rethrow_exception(looked.failure);
+  void add(MatchedFile file) {
     auto entry = std::make_shared<FileEntry>();
-    switch (looked.type) {
-      case FileSystem::Type::file: entry->size = looked.size; break;
-      case FileSystem::Type::stream: add_stream(*entry, path, files); break;
-      case FileSystem::Type::none: throw MissingError("the file is a link to nothing", {path});
-      case FileSystem::Type::folder:
-        throw MissingError("expected a file, got a folder", {path},
-                           cat("to read what is in it, write ", path, path.ends_with('/') ? "*" : "/*"));
-      case FileSystem::Type::other: throw MissingError("expected a file, got something else", {path});
-    }
-    entry->path = std::move(path);
+    entry->size = file.size;
+    if (file.is_stream) add_stream(*entry, file.path);
+    entry->path = std::move(file.path);
     entry->index = static_cast<uint32_t>(entries_.size());
     entries_.push_back(std::move(entry));
   }
 
-  void add_stream(FileEntry& entry, const std::string& path, FileSystem& files) {
-    const auto twice = [&](const auto& other) { return files.same(other->path, path); };
+  void add_stream(FileEntry& entry, const std::string& path) {
+    const auto twice = [&](const auto& other) { return files_->same(other->path, path); };
     if (std::any_of(entries_.begin(), entries_.end(), twice)) {
       throw ConfigError(cat(described(path), " can be read once, but is named twice"), options_.files_place);
     }
@@ -302,7 +198,7 @@ class FilenameQueue final : public NameSource {
       throw ConfigError(cat(described(path), " can be read once, not ", *options_.epochs, " times"),
                         options_.files_place, "write it to a file first, or use cache and repeat");
     }
-    entry.stream = std::make_shared<StreamFile>(files.open_stream(path));
+    entry.stream = std::make_shared<StreamFile>(files_->open_stream(path));
     entry.size = StreamFile::kUnknownSize;
     stream_ = path;
   }

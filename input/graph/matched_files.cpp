@@ -1,0 +1,115 @@
+#include "millrace/input/graph/matched_files.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+// Names to show of a folder where nothing matched.
+constexpr size_t kShownNames = 5;
+
+std::string folder_of(std::string_view pattern) {
+  const size_t wildcard = std::min(pattern.find_first_of("*?["), pattern.size());
+  const size_t slash = pattern.substr(0, wildcard).rfind('/');
+  if (slash == pattern.npos) return ".";
+  return slash == 0 ? "/" : std::string(pattern.substr(0, slash));
+}
+
+// Why a pattern that other programs would know matches nothing here; empty where it might have matched.
+std::string foreign_hint(std::string_view pattern) {
+  if (pattern.starts_with('~')) return "~ is no folder here: write the whole path";
+  if (pattern.find("://") != pattern.npos) {
+    return "only local files are read: download it first, or pipe it: curl .. | trainer .. with files: \"-\"";
+  }
+  if (pattern.find("**") != pattern.npos) {
+    return "** matches in one folder, as * does: write a pattern for each depth, files: [\"*.csv\", \"*/*.csv\"]";
+  }
+  return {};
+}
+
+// What there is where nothing matched.
+std::string describe_folder(const std::string& pattern, FileSystem& files) {
+  const std::string folder = folder_of(pattern);
+  const std::string name = folder == "." ? "the current folder" : cat("the folder ", folder);
+  if (files.type(folder) != FileSystem::Type::folder) {
+    return folder == "." ? std::string() : cat("there is no folder ", folder);
+  }
+  std::vector<std::string> names = files.list(folder);
+  if (names.empty()) return cat(name, " is empty");
+  const std::string near = nearest(pattern.substr(pattern.rfind('/') + 1), names);
+  const size_t count = names.size();
+  if (count > kShownNames) {
+    names.resize(kShownNames);
+    names.push_back(cat(count - kShownNames, " more"));
+  }
+  return cat(near.empty() ? "" : cat("did you mean ", near, "? "), name, " holds ", join(names));
+}
+
+void add_matches(const std::string& pattern, const Place& place, FileSystem& files, std::vector<MatchedFile>& out) {
+  std::vector<std::string> paths = pattern == "-" ? std::vector{pattern} : files.match(pattern);
+  if (paths.empty()) {
+    std::string hint = foreign_hint(pattern);
+    if (hint.empty()) hint = describe_folder(pattern, files);
+    throw MissingError(cat("no file matches ", quote(pattern, 200)), place, std::move(hint));
+  }
+  for (std::string& path : paths) out.push_back({.path = std::move(path)});
+}
+
+void look_at(MatchedFile& file, FileSystem& files) {
+  const std::string& path = file.path;
+  switch (files.type(path)) {
+    case FileSystem::Type::file: file.size = files.open(path)->size(); break;
+    case FileSystem::Type::stream: file.is_stream = true; break;
+    case FileSystem::Type::none: throw MissingError("the file is a link to nothing", {path});
+    case FileSystem::Type::folder:
+      throw MissingError("expected a file, got a folder", {path},
+                         cat("to read what is in it, write ", path, path.ends_with('/') ? "*" : "/*"));
+    case FileSystem::Type::other: throw MissingError("expected a file, got something else", {path});
+  }
+}
+
+// Many at once: a network takes its time for each, however short.
+void look_at(std::vector<MatchedFile>& matched, FileSystem& files) {
+  constexpr size_t kAtOnce = 32, kFilesOfAThread = 32;
+  std::vector<std::exception_ptr> failures(matched.size());
+  std::atomic<size_t> next{0};
+  const auto look = [&] {
+    for (size_t i = next++; i < matched.size(); i = next++) {
+      try {
+        look_at(matched[i], files);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> helpers;
+  helpers.reserve(kAtOnce);
+  try {
+    while (helpers.size() < std::min(kAtOnce, matched.size() / kFilesOfAThread)) helpers.emplace_back(look);
+  } catch (const std::system_error&) {  // then with those that there are
+  }
+  look();
+  helpers.clear();  // joins them
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace
+
+std::vector<MatchedFile> match_files(std::span<const std::string> patterns, const Place& place, FileSystem& files) {
+  std::vector<MatchedFile> out;
+  for (const std::string& pattern : patterns) add_matches(pattern, place, files, out);
+  look_at(out, files);
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,25 @@
+// The files that patterns name, matched and looked at before a run, so that what is missing is known by then.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/input/graph/file_system.h"
+
+namespace millrace {
+
+struct MatchedFile {
+  std::string path;
+  bool is_stream = false;  // "-" is one
+  uint64_t size = 0;       // of a file
+};
+
+// In the order of the patterns, what matches one sorted; a file that two of them match comes twice. Throws MissingError
+// for a pattern that nothing matches, at its `place`, and for the first path that is no file or stream; IoError for the
+// first that cannot be read.
+std::vector<MatchedFile> match_files(std::span<const std::string> patterns, const Place& place, FileSystem& files);
+
+}  // namespace millrace

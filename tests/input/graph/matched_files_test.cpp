@@ -1,0 +1,129 @@
+#include "millrace/input/graph/matched_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "millrace/core/text.h"
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::HasSubstr;
+using testing_support::error_of;
+using testing_support::MemoryFiles;
+using testing_support::throws_exactly;
+
+using Patterns = std::vector<std::string>;
+
+class MatchFilesTest : public ::testing::Test {
+ protected:
+  MatchFilesTest() {
+    for (const char* name : {"d/a", "d/b", "d/c", "d/d", "d/e"}) files_.files[name] = name;
+    files_.folders.insert("d");
+  }
+  std::vector<MatchedFile> match(const Patterns& patterns) { return match_files(patterns, {"c.yaml", 2, 9}, files_); }
+  std::string error(const Patterns& patterns) {
+    return error_of([&] { match(patterns); });
+  }
+  bool is_missing(const Patterns& patterns) {
+    return throws_exactly<MissingError>([&] { match(patterns); });
+  }
+
+  MemoryFiles files_;
+};
+
+TEST_F(MatchFilesTest, GivesWhatMatchesInTheOrderOfThePatterns) {
+  files_.files["d/b"] = "1234567";
+  files_.streams["pipe"] = {"x"};
+  files_.streams["-"] = {"x"};
+  std::string all;
+  for (const MatchedFile& file : match({"d/c", "pipe", "d/[ab]", "-", "d/a"})) {
+    all += cat(file.path, file.is_stream ? " stream" : cat(" ", file.size), "; ");
+  }
+  EXPECT_EQ(all, "d/c 3; pipe stream; d/a 3; d/b 7; - stream; d/a 3; ");
+}
+
+TEST_F(MatchFilesTest, SaysWhatThereIsWhereNothingMatches) {
+  EXPECT_EQ(error({"d/f"}), "c.yaml:2:9: no file matches \"d/f\"; the folder d holds a, b, c, d and e");
+  EXPECT_TRUE(is_missing({"d/f"}));
+  files_.files["d/examples-00.csv"] = "";
+  EXPECT_EQ(error({"d/exampels-*.csv"}),
+            "c.yaml:2:9: no file matches \"d/exampels-*.csv\"; did you mean examples-00.csv? the folder d holds a, b, "
+            "c, d, e and 1 more");
+  EXPECT_EQ(error({"e/*.csv"}), "c.yaml:2:9: no file matches \"e/*.csv\"; there is no folder e");
+  EXPECT_EQ(error({"~/d/*.csv"}),
+            "c.yaml:2:9: no file matches \"~/d/*.csv\"; ~ is no folder here: write the whole path");
+  EXPECT_EQ(error({"s3://d/a.csv"}),
+            "c.yaml:2:9: no file matches \"s3://d/a.csv\"; only local files are read: download it first, or pipe it: "
+            "curl .. | trainer .. with files: \"-\"");
+  EXPECT_EQ(error({"x/**/*.csv"}),
+            "c.yaml:2:9: no file matches \"x/**/*.csv\"; ** matches in one folder, as * does: write a pattern for each "
+            "depth, files: [\"*.csv\", \"*/*.csv\"]");
+  EXPECT_EQ(error({"*.csv"}), "c.yaml:2:9: no file matches \"*.csv\"; the current folder holds d");
+  files_.folders.insert("e");
+  EXPECT_EQ(error({"e/*.csv"}), "c.yaml:2:9: no file matches \"e/*.csv\"; the folder e is empty");
+  EXPECT_THAT(error({"d/a", "e/x"}), HasSubstr("no file matches \"e/x\""));
+}
+
+TEST_F(MatchFilesTest, RefusesWhatIsNoReadableFile) {
+  files_.folders.insert("d/sub");
+  EXPECT_EQ(error({"d/sub"}), "d/sub: expected a file, got a folder; to read what is in it, write d/sub/*");
+  EXPECT_THAT(error({"d/*"}), HasSubstr("d/sub: expected a file, got a folder"));
+  files_.links.insert("d/link");
+  EXPECT_EQ(error({"d/link"}), "d/link: the file is a link to nothing");
+  EXPECT_TRUE(is_missing({"d/link"}));
+  files_.others.insert("d/pipe");
+  EXPECT_EQ(error({"d/pipe"}), "d/pipe: expected a file, got something else");
+  files_.unreadable.insert("d/secret");
+  EXPECT_EQ(error({"d/secret"}), "d/secret: cannot open the file: Permission denied");
+}
+
+// Opening waits until two are at it, or for so long that there is but one.
+class SlowlyOpenedFiles : public MemoryFiles {
+ public:
+  std::unique_ptr<File> open(const std::string& path) override {
+    {
+      std::unique_lock lock(mutex_);
+      ++opening_;
+      changed_.notify_all();
+      if (!changed_.wait_for(lock, std::chrono::seconds(20), [this] { return opening_ >= 2; })) alone_ = true;
+    }
+    return MemoryFiles::open(path);
+  }
+  bool alone() const { return alone_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int opening_ = 0;  // so far; guarded by mutex_
+  std::atomic<bool> alone_ = false;
+};
+
+TEST(ManyFilesTest, AreLookedAtAtTheSameTime) {
+  SlowlyOpenedFiles files;
+  for (int i = 100; i < 200; ++i) files.files[cat("d/", i)] = std::string(static_cast<size_t>(i), 'x');
+  const std::vector<MatchedFile> matched = match_files(Patterns{"d/*"}, {}, files);
+  EXPECT_FALSE(files.alone());
+  ASSERT_EQ(matched.size(), 100u);
+  for (size_t i = 0; i < matched.size(); ++i) {
+    EXPECT_EQ(matched[i].path, cat("d/", 100 + i));
+    EXPECT_EQ(matched[i].size, 100 + i);
+  }
+  EXPECT_EQ(files.open_now, 0);
+}
+
+TEST_F(MatchFilesTest, NamesTheFirstOfManyFilesThatAreNone) {
+  for (int i = 100; i < 400; ++i) files_.files[cat("d/n", i)] = "x";
+  files_.unreadable.insert({"d/n180", "d/n360"});
+  files_.folders.insert("d/n270");
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(error({"d/n*"}), "d/n180: cannot open the file: Permission denied");
+}
+
+}  // namespace
+}  // namespace millrace
