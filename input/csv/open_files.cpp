@@ -1,6 +1,7 @@
 #include "millrace/input/csv/open_files.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "millrace/input/graph/file_check.h"
 
@@ -12,19 +13,29 @@ std::shared_ptr<const File> OpenFiles::get(const FileEntry& entry) {
   // Opening may block for long (a network), so the others are not kept from theirs meanwhile.
   std::shared_ptr<const File> file = files_.open(entry.path);
   if (const uint64_t size = file->size(); size < entry.size) throw_shrunk(entry, size);
-  if (auto found = find(entry.index)) return found;
+  std::shared_ptr<const File> closed;  // behind the lock: closing may block, too
   const std::lock_guard lock(mutex_);
-  open_.emplace_front(entry.index, file);
-  if (open_.size() > limit_) open_.pop_back();
+  if (auto found = find_locked(entry.index)) return found;
+  Open now = {entry.index, ++uses_, file};
+  if (open_.size() < limit_) {
+    open_.push_back(std::move(now));
+  } else {
+    Open& oldest = *std::ranges::min_element(open_, {}, &Open::used);
+    closed = std::exchange(oldest, std::move(now)).file;
+  }
   return file;
 }
 
 std::shared_ptr<const File> OpenFiles::find(uint32_t index) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(open_.begin(), open_.end(), [&](const Open& open) { return open.first == index; });
+  return find_locked(index);
+}
+
+std::shared_ptr<const File> OpenFiles::find_locked(uint32_t index) {
+  const auto found = std::ranges::find(open_, index, &Open::index);
   if (found == open_.end()) return nullptr;
-  open_.splice(open_.begin(), open_, found);
-  return found->second;
+  found->used = ++uses_;
+  return found->file;
 }
 
 }  // namespace millrace

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstddef>
-#include <list>
+#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <utility>
+#include <vector>
 
 #include "millrace/input/graph/chunk.h"
 #include "millrace/input/graph/file_system.h"
@@ -24,14 +24,21 @@ class OpenFiles {
   std::shared_ptr<const File> get(const FileEntry& entry);
 
  private:
-  using Open = std::pair<uint32_t, std::shared_ptr<const File>>;
+  struct Open {
+    uint32_t index = 0;  // of its entry
+    uint64_t used = 0;   // the number of the last use
+    std::shared_ptr<const File> file;
+  };
 
   std::shared_ptr<const File> find(uint32_t index);
+  // REQUIRES: mutex_ is held.
+  std::shared_ptr<const File> find_locked(uint32_t index);
 
   FileSystem& files_;
   const size_t limit_;
   std::mutex mutex_;
-  std::list<Open> open_;  // guarded by mutex_; the last used first
+  std::vector<Open> open_;  // guarded by mutex_, as is what follows; few, so they are looked through
+  uint64_t uses_ = 0;
 };
 
 }  // namespace millrace
