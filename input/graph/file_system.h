@@ -44,6 +44,16 @@ class FileSystem {
   enum class Type { none, file, folder, stream, other };
   // What `path` is, symbolic links followed; `none` when it is absent or a dangling link.
   virtual Type type(const std::string& path) = 0;
+  // What a file that will be read is now.
+  struct Look {
+    Type type = Type::none;
+    uint64_t size = 0;  // of a file
+  };
+  // As type(). Throws what open() would where `path` is a file that cannot be opened.
+  virtual Look look(const std::string& path) {
+    const Type what = type(path);
+    return {what, what == Type::file ? open(path)->size() : 0};
+  }
   // Whether both name one file, by whatever links.
   virtual bool same(const std::string& a, const std::string& b) { return a == b; }
   // Paths that match `pattern` (`*`, `?`, `[..]`; `*` leaves out hidden files), sorted bytewise.

@@ -65,8 +65,9 @@ void add_matches(const std::string& pattern, const Place& place, FileSystem& fil
 
 void look_at(MatchedFile& file, FileSystem& files) {
   const std::string& path = file.path;
-  switch (files.type(path)) {
-    case FileSystem::Type::file: file.size = files.open(path)->size(); break;
+  const FileSystem::Look now = files.look(path);
+  switch (now.type) {
+    case FileSystem::Type::file: file.size = now.size; break;
     case FileSystem::Type::stream: file.is_stream = true; break;
     case FileSystem::Type::none: throw MissingError("the file is a link to nothing", {path});
     case FileSystem::Type::folder:

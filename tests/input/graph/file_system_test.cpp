@@ -84,6 +84,36 @@ TEST_F(FileSystemTest, TellsWhatAPathIs) {
   EXPECT_EQ(files_.type("/dev/null"), FileSystem::Type::stream);
 }
 
+TEST_F(FileSystemTest, LooksAtAFileWithoutOpeningIt) {
+  const std::string path = write("a", "0123456789");
+  fs::create_symlink(root_ + "/gone", root_ + "/dangling");
+  EXPECT_EQ(files_.look(path).type, FileSystem::Type::file);
+  EXPECT_EQ(files_.look(path).size, 10u);
+  EXPECT_EQ(files_.look(root_).type, FileSystem::Type::folder);
+  EXPECT_EQ(files_.look(root_ + "/dangling").type, FileSystem::Type::none);
+  EXPECT_EQ(files_.look("-").type, FileSystem::Type::stream);
+}
+
+// As the user that nobody is, where this is root, who reads everything.
+TEST_F(FileSystemTest, SaysOfAFileThatItLooksAtWhyItCannotBeRead) {
+  const std::string path = write("a", "x");
+  const std::string closed = write("closed", "x");
+  fs::permissions(closed, fs::perms::none);
+  const auto error_of_look = [&](const std::string& of) -> std::string {
+    try {
+      return cat(files_.look(of).size, " bytes");
+    } catch (const IoError& error) {
+      return error.what();
+    }
+  };
+  const uid_t user = geteuid();
+  ASSERT_TRUE(user != 0 || seteuid(65534) == 0);
+  EXPECT_EQ(error_of_look(path), "1 bytes");
+  EXPECT_EQ(error_of_look(closed), closed + ": cannot open the file: Permission denied");
+  EXPECT_EQ(error_of_look(closed), error_of_open(closed));
+  ASSERT_TRUE(user != 0 || seteuid(user) == 0);
+}
+
 std::atomic<int> signals = 0;
 
 // A program's signal handlers may well be without SA_RESTART. promises/system_calls_test.cpp has the other calls.
