@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "millrace/core/text.h"
+#include "millrace/input/graph/clock.h"
 
 namespace millrace {
 
@@ -77,27 +78,30 @@ void look_at(MatchedFile& file, FileSystem& files) {
   }
 }
 
-// Many at once: a network takes its time for each, however short.
-void look_at(std::vector<MatchedFile>& matched, FileSystem& files) {
-  constexpr size_t kAtOnce = 32, kFilesOfAThread = 32;
+// Threads would cost more than they bring where looking is fast.
+void look_at(std::vector<MatchedFile>& matched, FileSystem& files, std::chrono::nanoseconds patience) {
+  constexpr size_t kAtOnce = 32;
   std::vector<std::exception_ptr> failures(matched.size());
-  std::atomic<size_t> next{0};
-  const auto look = [&] {
-    for (size_t i = next++; i < matched.size(); i = next++) {
-      try {
-        look_at(matched[i], files);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
+  const auto look = [&](size_t i) {
+    try {
+      look_at(matched[i], files);
+    } catch (...) {
+      failures[i] = std::current_exception();
     }
+  };
+  size_t alone = 0;
+  for (const auto start = Clock::now(); alone < matched.size() && Clock::now() - start < patience; ++alone) look(alone);
+  std::atomic<size_t> next{alone};
+  const auto look_on = [&] {
+    for (size_t i = next++; i < matched.size(); i = next++) look(i);
   };
   std::vector<std::jthread> helpers;
   helpers.reserve(kAtOnce);
   try {
-    while (helpers.size() < std::min(kAtOnce, matched.size() / kFilesOfAThread)) helpers.emplace_back(look);
+    while (helpers.size() < std::min(kAtOnce, matched.size() - alone)) helpers.emplace_back(look_on);
   } catch (const std::system_error&) {  // then with those that there are
   }
-  look();
+  look_on();
   helpers.clear();  // joins them
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
@@ -106,10 +110,11 @@ void look_at(std::vector<MatchedFile>& matched, FileSystem& files) {
 
 }  // namespace
 
-std::vector<MatchedFile> match_files(std::span<const std::string> patterns, const Place& place, FileSystem& files) {
+std::vector<MatchedFile> match_files(std::span<const std::string> patterns, const Place& place, FileSystem& files,
+                                     std::chrono::nanoseconds patience) {
   std::vector<MatchedFile> out;
   for (const std::string& pattern : patterns) add_matches(pattern, place, files, out);
-  look_at(out, files);
+  look_at(out, files, patience);
   return out;
 }
 

@@ -1,6 +1,7 @@
 // The files that patterns name, matched and looked at before a run, so that what is missing is known by then.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,7 +20,9 @@ struct MatchedFile {
 
 // In the order of the patterns, what matches one sorted; a file that two of them match comes twice. Throws MissingError
 // for a pattern that nothing matches, at its `place`, and for the first path that is no file or stream; IoError for the
-// first that cannot be read.
-std::vector<MatchedFile> match_files(std::span<const std::string> patterns, const Place& place, FileSystem& files);
+// first that cannot be read. Who looks for longer than `patience` has files far away, each of which takes its time, and
+// looks at many at once from then on.
+std::vector<MatchedFile> match_files(std::span<const std::string> patterns, const Place& place, FileSystem& files,
+                                     std::chrono::nanoseconds patience = std::chrono::milliseconds(5));
 
 }  // namespace millrace

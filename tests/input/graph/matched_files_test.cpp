@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "millrace/core/text.h"
 #include "tests/input/op_testing.h"
@@ -27,7 +28,9 @@ class MatchFilesTest : public ::testing::Test {
     for (const char* name : {"d/a", "d/b", "d/c", "d/d", "d/e"}) files_.files[name] = name;
     files_.folders.insert("d");
   }
-  std::vector<MatchedFile> match(const Patterns& patterns) { return match_files(patterns, {"c.yaml", 2, 9}, files_); }
+  std::vector<MatchedFile> match(const Patterns& patterns) {
+    return match_files(patterns, {"c.yaml", 2, 9}, files_, patience_);
+  }
   std::string error(const Patterns& patterns) {
     return error_of([&] { match(patterns); });
   }
@@ -36,6 +39,7 @@ class MatchFilesTest : public ::testing::Test {
   }
 
   MemoryFiles files_;
+  std::chrono::nanoseconds patience_ = std::chrono::milliseconds(5);
 };
 
 TEST_F(MatchFilesTest, GivesWhatMatchesInTheOrderOfThePatterns) {
@@ -84,7 +88,7 @@ TEST_F(MatchFilesTest, RefusesWhatIsNoReadableFile) {
   EXPECT_EQ(error({"d/secret"}), "d/secret: cannot open the file: Permission denied");
 }
 
-// Opening waits until two are at it, or for so long that there is but one.
+// Behind the first, opening waits until two are at it, or for so long that there is but one.
 class SlowlyOpenedFiles : public MemoryFiles {
  public:
   std::unique_ptr<File> open(const std::string& path) override {
@@ -92,7 +96,8 @@ class SlowlyOpenedFiles : public MemoryFiles {
       std::unique_lock lock(mutex_);
       ++opening_;
       changed_.notify_all();
-      if (!changed_.wait_for(lock, std::chrono::seconds(20), [this] { return opening_ >= 2; })) alone_ = true;
+      const auto together = [this] { return opening_ == 1 || opening_ >= 3; };
+      if (!changed_.wait_for(lock, std::chrono::seconds(20), together)) alone_ = true;
     }
     return MemoryFiles::open(path);
   }
@@ -105,10 +110,10 @@ class SlowlyOpenedFiles : public MemoryFiles {
   std::atomic<bool> alone_ = false;
 };
 
-TEST(ManyFilesTest, AreLookedAtAtTheSameTime) {
+TEST(ManyFilesTest, AreLookedAtAtTheSameTimeWhenThatTakesLong) {
   SlowlyOpenedFiles files;
   for (int i = 100; i < 200; ++i) files.files[cat("d/", i)] = std::string(static_cast<size_t>(i), 'x');
-  const std::vector<MatchedFile> matched = match_files(Patterns{"d/*"}, {}, files);
+  const std::vector<MatchedFile> matched = match_files(Patterns{"d/*"}, {}, files, std::chrono::nanoseconds(1));
   EXPECT_FALSE(files.alone());
   ASSERT_EQ(matched.size(), 100u);
   for (size_t i = 0; i < matched.size(); ++i) {
@@ -118,11 +123,31 @@ TEST(ManyFilesTest, AreLookedAtAtTheSameTime) {
   EXPECT_EQ(files.open_now, 0);
 }
 
+class FilesOfOneThread : public MemoryFiles {
+ public:
+  std::unique_ptr<File> open(const std::string& path) override {
+    EXPECT_EQ(std::this_thread::get_id(), thread_);
+    return MemoryFiles::open(path);
+  }
+
+ private:
+  const std::thread::id thread_ = std::this_thread::get_id();
+};
+
+TEST(ManyFilesTest, TakeNoThreadsWhenThatIsFast) {
+  FilesOfOneThread files;
+  for (int i = 100; i < 999; ++i) files.files[cat("d/", i)] = "x";
+  EXPECT_EQ(match_files(Patterns{"d/*"}, {}, files, std::chrono::hours(1)).size(), 899u);
+}
+
 TEST_F(MatchFilesTest, NamesTheFirstOfManyFilesThatAreNone) {
   for (int i = 100; i < 400; ++i) files_.files[cat("d/n", i)] = "x";
   files_.unreadable.insert({"d/n180", "d/n360"});
   files_.folders.insert("d/n270");
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(error({"d/n*"}), "d/n180: cannot open the file: Permission denied");
+  for (int i = 0; i < 20; ++i) {
+    patience_ = i < 10 ? std::chrono::nanoseconds(0) : std::chrono::hours(1);
+    EXPECT_EQ(error({"d/n*"}), "d/n180: cannot open the file: Permission denied");
+  }
 }
 
 }  // namespace
