@@ -189,6 +189,7 @@ class LocalFileSystem : public FileSystem {
     if (what != Type::file) return {what};
     if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) return {what, open(path)->size()};
     return {what, static_cast<uint64_t>(status.st_size)};
+    if (what == Type::none && errno == EACCES) fail(path, "cannot open the file", errno);
   }
 
   bool same(const std::string& a, const std::string& b) override {

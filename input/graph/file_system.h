@@ -49,7 +49,8 @@ class FileSystem {
     Type type = Type::none;
     uint64_t size = 0;  // of a file
   };
-  // As type(). Throws what open() would where `path` is a file that cannot be opened.
+  // As type(). Throws what open() would where `path` is a file that cannot be opened, or in a folder of which only the
+  // names are known.
   virtual Look look(const std::string& path) {
     const Type what = type(path);
     return {what, what == Type::file ? open(path)->size() : 0};

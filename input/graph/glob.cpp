@@ -77,11 +77,11 @@ void add_matches(const std::string& folder, std::string_view rest, std::vector<s
   const std::string_view name = rest.substr(0, separator);
   const std::string_view slashes = rest.substr(separator, next - separator);
   const std::string_view below = rest.substr(next);
-  const auto settle = [&](const std::string& found) {
+  const auto settle = [&](const std::string& found, bool is_listed = false) {
     const std::string path = cat(folder, found, slashes);
     if (!below.empty()) {
       add_matches(path, below, out);
-    } else if (exists(path)) {
+    } else if ((is_listed && slashes.empty()) || exists(path)) {
       out.push_back(path);
     }
   };
@@ -91,7 +91,7 @@ void add_matches(const std::string& folder, std::string_view rest, std::vector<s
     settle(without_escapes(name));
   } else {
     for (const std::string& entry : list_folder(folder.empty() ? "." : folder)) {
-      if (glob_matches(name, entry)) settle(entry);
+      if (glob_matches(name, entry)) settle(entry, true);
     }
   }
 }

@@ -100,6 +100,10 @@ TEST_F(FileSystemTest, SaysOfAFileThatItLooksAtWhyItCannotBeRead) {
   const std::string closed = write("closed", "x");
   fs::permissions(closed, fs::perms::none);
   const auto error_of_look = [&](const std::string& of) -> std::string {
+  const std::string folder = root_ + "/folder";
+  fs::create_directory(folder);
+  const std::string within = write("folder/b", "x");
+  fs::permissions(folder, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
     try {
       return cat(files_.look(of).size, " bytes");
     } catch (const IoError& error) {
@@ -112,7 +116,10 @@ TEST_F(FileSystemTest, SaysOfAFileThatItLooksAtWhyItCannotBeRead) {
   EXPECT_EQ(error_of_look(closed), closed + ": cannot open the file: Permission denied");
   EXPECT_EQ(error_of_look(closed), error_of_open(closed));
   ASSERT_TRUE(user != 0 || seteuid(user) == 0);
+  EXPECT_EQ(files_.match(folder + "/*"), std::vector{within}) << "its name is all that there is to know";
+  EXPECT_EQ(error_of_look(within), within + ": cannot open the file: Permission denied");
 }
+  fs::permissions(folder, fs::perms::owner_all);
 
 std::atomic<int> signals = 0;
 

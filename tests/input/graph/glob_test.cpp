@@ -102,6 +102,7 @@ TEST_F(GlobTest, MatchesInFolders) {
   EXPECT_EQ(match("*/*/*.csv"), (Names{"y/z/3.csv"}));
   EXPECT_EQ(match("x//1*"), (Names{"x//1.csv"}));
   EXPECT_EQ(match("1.csv/*"), Names{});
+  EXPECT_EQ(match("*/"), (Names{"x/", "y/"})) << "1.csv is no folder";
 }
 
 TEST_F(GlobTest, FindsPathsWithoutWildcards) {
