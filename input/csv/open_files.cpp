@@ -7,15 +7,15 @@
 
 namespace millrace {
 
-std::shared_ptr<const File> OpenFiles::get(const FileEntry& entry) {
-  if (entry.stream) return entry.stream;
-  if (auto found = find(entry.index)) return found;
+OpenFiles::Opened OpenFiles::get(const FileEntry& entry) {
+  if (entry.stream) return {entry.stream};
+  if (auto found = find(entry.index)) return {found};
   // Opening may block for long (a network), so the others are not kept from theirs meanwhile.
   std::shared_ptr<const File> file = files_.open(entry.path);
-  if (const uint64_t size = file->size(); size < entry.size) throw_shrunk(entry, size);
+  if (const uint64_t size = file->size_at_open(); size < entry.size) throw_shrunk(entry, size);
   std::shared_ptr<const File> closed;  // behind the lock: closing may block, too
   const std::lock_guard lock(mutex_);
-  if (auto found = find_locked(entry.index)) return found;
+  if (auto found = find_locked(entry.index)) return {found};
   Open now = {entry.index, ++uses_, file};
   if (open_.size() < limit_) {
     open_.push_back(std::move(now));
@@ -23,7 +23,7 @@ std::shared_ptr<const File> OpenFiles::get(const FileEntry& entry) {
     Open& oldest = *std::ranges::min_element(open_, {}, &Open::used);
     closed = std::exchange(oldest, std::move(now)).file;
   }
-  return file;
+  return {file, true};
 }
 
 std::shared_ptr<const File> OpenFiles::find(uint32_t index) {

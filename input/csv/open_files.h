@@ -19,9 +19,13 @@ class OpenFiles {
   // `limit`: how many files to keep.
   OpenFiles(FileSystem& files, size_t limit) : files_(files), limit_(limit) {}
 
+  struct Opened {
+    std::shared_ptr<const File> file;
+    bool just_now = false;
+  };
   // Opens the file where it is not open yet. Throws IoError, also when the file is smaller than it was when it was
   // matched.
-  std::shared_ptr<const File> get(const FileEntry& entry);
+  Opened get(const FileEntry& entry);
 
  private:
   struct Open {

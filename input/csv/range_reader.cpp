@@ -59,17 +59,20 @@ void RangeReader::apply(Chunk& chunk) const {
   if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
   auto& text = static_cast<FileText&>(*chunk.text);
   const Unit& unit = chunk.unit;
-  std::shared_ptr<const File> file;
+  OpenFiles::Opened opened;
   try {
-    file = open_files_.get(*unit.file);
+    opened = open_files_.get(*unit.file);
   } catch (const IoError&) {
     text.fail(unit);
     chunk.fail(std::current_exception());
     return;
   }
-  if (unit.begin == 0 && file->size() > unit.file->size) note_growth(chunk, file->size());
+  if (unit.begin == 0) {
+    const uint64_t size = opened.just_now ? opened.file->size_at_open() : opened.file->size();
+    if (size > unit.file->size) note_growth(chunk, size);
+  }
   text.reserve(range_bytes_);
-  text.start(std::move(file), unit);
+  text.start(std::move(opened.file), unit);
   chunk.first_record = chunk.end_record = text.offset();
   chunk.lines = 0;
   if (unit.begin > 0) return;
@@ -110,7 +113,7 @@ uint64_t RangeReader::text_bound() const {
 
 bool RangeReader::learn_from(const std::shared_ptr<const FileEntry>& file) {
   FileText text;
-  text.start(open_files_.get(*file), start_of(file));
+  text.start(open_files_.get(*file).file, start_of(file));
   const Preamble preamble = pass_preamble(text, header_, dialect_, *file);
   dialect_.file = file->path;
   if (!header_) return learn_columns(text);

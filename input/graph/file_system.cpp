@@ -70,6 +70,7 @@ class LocalFile : public File {
       close(descriptor_);
       fail(path, "cannot open the file", code);
     }
+    size_at_open_ = static_cast<uint64_t>(status.st_size);
   }
   ~LocalFile() override { close(descriptor_); }
   LocalFile(const LocalFile&) = delete;
@@ -80,9 +81,10 @@ class LocalFile : public File {
     if (fstat(descriptor_, &status) != 0) fail(path_, "cannot look at the file", errno);
     return static_cast<uint64_t>(status.st_size);
   }
+  uint64_t size_at_open() const override { return size_at_open_; }
 
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
-    if (bytes < ReadAhead::kLeastRead) return read_all(offset, to, bytes);
+    if (bytes < ReadAhead::kLeastRead || size_at_open_ < ReadAhead::kTrial) return read_all(offset, to, bytes);
     const Reading reading;
     const Clock::time_point start = Clock::now();
     const uint64_t worked_before = nanoseconds_of_thread();
@@ -118,6 +120,7 @@ class LocalFile : public File {
 
   std::string path_;
   int descriptor_;
+  uint64_t size_at_open_ = 0;
   mutable ReadAhead ahead_;
 };
 
@@ -186,10 +189,10 @@ class LocalFileSystem : public FileSystem {
   Look look(const std::string& path) override {
     struct stat status = {};
     const Type what = type(path, status);
+    if (what == Type::none && errno == EACCES) fail(path, "cannot open the file", errno);
     if (what != Type::file) return {what};
     if (faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) return {what, open(path)->size()};
     return {what, static_cast<uint64_t>(status.st_size)};
-    if (what == Type::none && errno == EACCES) fail(path, "cannot open the file", errno);
   }
 
   bool same(const std::string& a, const std::string& b) override {

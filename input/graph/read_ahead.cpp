@@ -6,8 +6,6 @@ namespace millrace {
 
 namespace {
 
-// So much is judged together: one late answer means nothing.
-constexpr uint64_t kTrial = uint64_t{4} << 20;
 // 100 MB/s of waiting. At 200 a cold local disk that stalls at times was taken for slow once in twelve runs.
 constexpr uint64_t kSlowNanosecondsPerByte = 10;
 // Asked for in pieces, not at each read.

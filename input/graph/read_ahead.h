@@ -17,14 +17,16 @@ class ReadAhead {
   static constexpr uint64_t kAhead = uint64_t{16} << 20;
   // Less is a single row, not a file that is read from end to end, and counts for nothing.
   static constexpr uint64_t kLeastRead = 65536;
+  // So much is judged together: one late answer means nothing. A smaller file is over by then.
+  static constexpr uint64_t kTrial = uint64_t{4} << 20;
 
   struct Range {
     uint64_t begin = 0, end = 0;
     bool empty() const { return begin == end; }
   };
 
-  // [offset, offset + bytes) were read, for which a thread waited so long, its share of what all reads beside it waited;
-  // what it worked, copying, says nothing of the storage. Returns what should be asked for now; mostly nothing.
+  // [offset, offset + bytes) were read, for which a thread waited so long, its share of what all reads beside it
+  // waited; what it worked, copying, says nothing of the storage. Returns what should be asked for now; mostly nothing.
   Range after(uint64_t offset, uint64_t bytes, uint64_t waited_nanoseconds);
 
  private:

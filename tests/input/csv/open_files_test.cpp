@@ -16,9 +16,11 @@ TEST(OpenFiles, OpensAFileOnce) {
   MemoryFiles files;
   files.files = {{"a", "1"}, {"b", "22"}};
   OpenFiles open(files, 4);
-  const auto a = open.get(entry("a", 0, 1));
-  EXPECT_EQ(open.get(entry("a", 0, 1)), a);
-  EXPECT_NE(open.get(entry("b", 1, 2)), a);
+  const auto [a, just_now] = open.get(entry("a", 0, 1));
+  EXPECT_TRUE(just_now);
+  EXPECT_EQ(open.get(entry("a", 0, 1)).file, a);
+  EXPECT_FALSE(open.get(entry("a", 0, 1)).just_now);
+  EXPECT_NE(open.get(entry("b", 1, 2)).file, a);
   EXPECT_EQ(files.opened, 2);
 }
 
