@@ -1,5 +1,6 @@
 #include "millrace/core/device.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <utility>

@@ -1,7 +1,5 @@
 #include "millrace/core/errors.h"
 
-#include <utility>
-
 namespace millrace {
 
 std::string Place::text() const {
@@ -25,19 +23,22 @@ std::string_view to_string(ErrorKind kind) {
   return "internal";
 }
 
-Error::Error(ErrorKind kind, std::string message, Place place, std::string hint)
-    : kind_(kind), message_(std::move(message)), place_(std::move(place)), hint_(std::move(hint)) {
+Error::Error(ErrorKind kind, std::string_view message, const Place& place, std::string_view hint)
+    : kind_(kind), message_(message), place_(place), hint_(hint) {
   compose();
 }
-
 Error::~Error() = default;
-ConfigError::~ConfigError() = default;
-ShapeError::~ShapeError() = default;
-DataError::~DataError() = default;
-IoError::~IoError() = default;
-MissingError::~MissingError() = default;
-DeviceError::~DeviceError() = default;
-InternalError::~InternalError() = default;
+Error::Error(const Error&) = default;
+Error& Error::operator=(const Error&) = default;
+void Error::raise() const { throw *this; }
+
+MILLRACE_DEFINE_ERROR(ConfigError, Error, config);
+MILLRACE_DEFINE_ERROR(ShapeError, ConfigError, config);
+MILLRACE_DEFINE_ERROR(DataError, Error, data);
+MILLRACE_DEFINE_ERROR(IoError, Error, io);
+MILLRACE_DEFINE_ERROR(MissingError, IoError, missing);
+MILLRACE_DEFINE_ERROR(DeviceError, Error, device);
+MILLRACE_DEFINE_ERROR(InternalError, Error, internal);
 
 Error& Error::add_context(std::string_view context) {
   message_ = std::string(context) + ": " + message_;
@@ -51,8 +52,8 @@ Error& Error::set_place(const Place& place) {
   return *this;
 }
 
-Error& Error::set_hint(std::string hint) {
-  if (hint_.empty()) hint_ = std::move(hint);
+Error& Error::set_hint(std::string_view hint) {
+  if (hint_.empty()) hint_ = hint;
   compose();
   return *this;
 }

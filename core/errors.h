@@ -9,7 +9,6 @@
 #include <exception>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "millrace/core/export.h"
 
@@ -34,10 +33,10 @@ std::string_view to_string(ErrorKind kind);
 
 class MILLRACE_EXPORT Error : public std::exception {
  public:
-  Error(ErrorKind kind, std::string message, Place place = {}, std::string hint = {});
+  Error(ErrorKind kind, std::string_view message, const Place& place = {}, std::string_view hint = {});
   ~Error() override;
-  Error(const Error&) = default;
-  Error& operator=(const Error&) = default;
+  Error(const Error&);
+  Error& operator=(const Error&);
 
   // "place: message; hint", one line.
   const char* what() const noexcept override { return text_.c_str(); }
@@ -52,10 +51,10 @@ class MILLRACE_EXPORT Error : public std::exception {
   // Gives a place to an error that has none yet; a known place stays.
   Error& set_place(const Place& place);
   // Gives a hint to an error that has none yet.
-  Error& set_hint(std::string hint);
+  Error& set_hint(std::string_view hint);
 
   // Throws a copy of this error with its own dynamic type.
-  [[noreturn]] virtual void raise() const { throw *this; }
+  [[noreturn]] virtual void raise() const;
 
  private:
   void compose();
@@ -67,35 +66,45 @@ class MILLRACE_EXPORT Error : public std::exception {
   std::string text_;
 };
 
-// Declares an Error subclass of a fixed kind that keeps its type through raise().
-#define MILLRACE_DECLARE_ERROR(Name, Base, Kind)                                          \
-  class MILLRACE_EXPORT Name : public Base {                                              \
-   public:                                                                                \
-    explicit Name(std::string message, Place place = {}, std::string hint = {})           \
-        : Name(ErrorKind::Kind, std::move(message), std::move(place), std::move(hint)) {} \
-    ~Name() override;                                                                     \
-    Name(const Name&) = default;                                                          \
-    Name& operator=(const Name&) = default;                                               \
-    [[noreturn]] void raise() const override { throw *this; }                             \
-                                                                                          \
-   protected:                                                                             \
-    Name(ErrorKind kind, std::string message, Place place, std::string hint)              \
-        : Base(kind, std::move(message), std::move(place), std::move(hint)) {}            \
+// Declares an Error subclass of a fixed kind that keeps its type through raise(); one .cpp has MILLRACE_DEFINE_ERROR of
+// it. All is out of line, as errors are thrown everywhere.
+#define MILLRACE_DECLARE_ERROR(Name, Base)                                                        \
+  class MILLRACE_EXPORT Name : public Base {                                                      \
+   public:                                                                                        \
+    explicit Name(std::string_view message, const Place& place = {}, std::string_view hint = {}); \
+    ~Name() override;                                                                             \
+    Name(const Name&);                                                                            \
+    Name& operator=(const Name&);                                                                 \
+    [[noreturn]] void raise() const override;                                                     \
+                                                                                                  \
+   protected:                                                                                     \
+    Name(ErrorKind kind, std::string_view message, const Place& place, std::string_view hint);    \
   }
 
+#define MILLRACE_DEFINE_ERROR(Name, Base, Kind)                                                   \
+  Name::Name(std::string_view message, const Place& place, std::string_view hint)                 \
+      : Base(ErrorKind::Kind, message, place, hint) {}                                            \
+  Name::Name(ErrorKind kind, std::string_view message, const Place& place, std::string_view hint) \
+      : Base(kind, message, place, hint) {}                                                       \
+  Name::~Name() = default;                                                                        \
+  Name::Name(const Name&) = default;                                                              \
+  Name& Name::operator=(const Name&) = default;                                                   \
+  void Name::raise() const { throw *this; }                                                       \
+  static_assert(true)
+
 // The configuration is wrong: unknown key, bad value, ops that do not fit.
-MILLRACE_DECLARE_ERROR(ConfigError, Error, config);
+MILLRACE_DECLARE_ERROR(ConfigError, Error);
 // Shapes or dtypes that do not fit, of a model or of a call.
-MILLRACE_DECLARE_ERROR(ShapeError, ConfigError, config);
+MILLRACE_DECLARE_ERROR(ShapeError, ConfigError);
 // The data is wrong: a bad number, a ragged row.
-MILLRACE_DECLARE_ERROR(DataError, Error, data);
+MILLRACE_DECLARE_ERROR(DataError, Error);
 // Reading or writing failed.
-MILLRACE_DECLARE_ERROR(IoError, Error, io);
+MILLRACE_DECLARE_ERROR(IoError, Error);
 // An input was not there (or not readable) before the run began.
-MILLRACE_DECLARE_ERROR(MissingError, IoError, missing);
+MILLRACE_DECLARE_ERROR(MissingError, IoError);
 // A device, its driver or one of its libraries failed.
-MILLRACE_DECLARE_ERROR(DeviceError, Error, device);
+MILLRACE_DECLARE_ERROR(DeviceError, Error);
 // A promise of this library was broken: a bug here, or memory that ran out.
-MILLRACE_DECLARE_ERROR(InternalError, Error, internal);
+MILLRACE_DECLARE_ERROR(InternalError, Error);
 
 }  // namespace millrace

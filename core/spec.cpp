@@ -44,6 +44,13 @@ bool is_short_number(std::string_view text) {
 
 }  // namespace
 
+Spec::Spec() = default;
+Spec::Spec(const Spec&) = default;
+Spec::Spec(Spec&&) noexcept = default;
+Spec& Spec::operator=(const Spec&) = default;
+Spec& Spec::operator=(Spec&&) noexcept = default;
+Spec::~Spec() = default;
+
 Spec Spec::null(Place place) {
   Spec spec;
   spec.place_ = std::move(place);
@@ -200,8 +207,8 @@ void Spec::erase(std::string_view key) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.first == key; });
 }
 
-ConfigError Spec::error(std::string_view message, std::string hint) const {
-  return ConfigError(path_.empty() ? std::string(message) : cat(path_, ": ", message), place_, std::move(hint));
+ConfigError Spec::error(std::string_view message, std::string_view hint) const {
+  return ConfigError(cat(path_, path_.empty() ? "" : ": ", message), place_, hint);
 }
 
 std::string Spec::describe() const {

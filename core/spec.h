@@ -34,7 +34,13 @@ class Spec {
   enum class Kind { null, scalar, list, map };
   using Entry = std::pair<std::string, Spec>;
 
-  Spec() = default;
+  // Out of line, as copies are made everywhere. Cold: what handles configuration runs once and is compiled for size.
+  [[gnu::cold]] Spec();
+  [[gnu::cold]] Spec(const Spec&);
+  [[gnu::cold]] Spec(Spec&&) noexcept;
+  Spec& operator=(const Spec&);
+  Spec& operator=(Spec&&) noexcept;
+  ~Spec();
   static Spec null(Place place = {});
   // `quoted` text is a string even where it looks like a number.
   static Spec scalar(std::string text, bool quoted, Place place);
@@ -99,7 +105,7 @@ class Spec {
   Spec* item(size_t index) { return kind_ == Kind::list && index < items_.size() ? &items_[index] : nullptr; }
 
   // A ConfigError at this place: "<path>: <message>".
-  ConfigError error(std::string_view message, std::string hint = {}) const;
+  ConfigError error(std::string_view message, std::string_view hint = {}) const;
   // For messages: `a list`, `the text "3"` when it was quoted, `3`, `"abc"`.
   std::string describe() const;
 

@@ -1,6 +1,7 @@
 #include "millrace/core/text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <functional>
 
@@ -17,7 +18,24 @@ size_t whole_characters(std::string_view text, size_t limit) {
   return continues(length) ? limit : length;
 }
 
+void append(std::string& out, std::string_view value) { out += value; }
+void append(std::string& out, char value) { out += value; }
+void append(std::string& out, bool value) { out += value ? "true" : "false"; }
+template <class T>
+void append(std::string& out, T number) {
+  char buffer[40];
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr);
+}
+
 }  // namespace
+
+std::string text_detail::join_values(std::initializer_list<Value> values) {
+  std::string out;
+  for (const Value& value : values) {
+    std::visit([&](auto held) { append(out, held); }, value);
+  }
+  return out;
+}
 
 std::string quote(std::string_view text, size_t limit) {
   static constexpr char kHex[] = "0123456789abcdef";

@@ -2,36 +2,39 @@
 // target.
 #pragma once
 
-#include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace millrace {
 
 namespace text_detail {
-inline void append(std::string& out, std::string_view value) { out += value; }
-inline void append(std::string& out, char value) { out += value; }
+using Value = std::variant<std::string_view, char, bool, int64_t, uint64_t, float, double>;
+
 template <class T>
-requires std::same_as<T, bool>
-void append(std::string& out, T value) { out += value ? "true" : "false"; }
-template <class T>
-requires((std::integral<T> && !std::same_as<T, bool>) || std::floating_point<T>) void append(std::string& out,
-                                                                                             T value) {
-  char buffer[40];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  out.append(buffer, end);
+Value value_of(const T& value) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    return std::string_view(value);
+  } else if constexpr (std::same_as<T, char> || std::same_as<T, bool> || std::floating_point<T>) {
+    return value;
+  } else {
+    static_assert(std::integral<T>, "cat() joins texts and numbers");
+    return static_cast<std::conditional_t<std::signed_integral<T>, int64_t, uint64_t>>(value);
+  }
 }
+
+std::string join_values(std::initializer_list<Value> values);
 }  // namespace text_detail
 
 // The values one after another; numbers in their shortest round-trip form, whatever the locale.
 template <class... T>
 std::string cat(const T&... values) {
-  std::string out;
-  (text_detail::append(out, values), ...);
-  return out;
+  return text_detail::join_values({text_detail::value_of(values)...});
 }
 
 // The text in double quotes, control characters escaped, cut after at most `limit` bytes between characters.

@@ -141,7 +141,7 @@ class DecodeCsv final : public Transform {
     RecordError error = find_error(record);
     Place place = {chunk.unit.file->path, static_cast<int64_t>(error.line), error.column};
     if (!skip_bad_rows_ || !error.certain_end) {
-      const DataError data_error(std::move(error.message), {}, std::move(error.hint));
+      const DataError data_error(error.message, {}, error.hint);
       chunk.fail(std::make_exception_ptr(data_error), std::move(place));
       return false;
     }

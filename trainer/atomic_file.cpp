@@ -16,8 +16,8 @@ namespace millrace {
 
 namespace {
 
-IoError write_error(const std::string& path, std::string_view reason, std::string hint = {}) {
-  return IoError(cat("cannot write: ", reason), {path, 0, 0}, std::move(hint));
+IoError write_error(const std::string& path, std::string_view reason, std::string_view hint = {}) {
+  return IoError(cat("cannot write: ", reason), {path, 0, 0}, hint);
 }
 
 // What to do about a failure `code` to open `path` for writing: make its folder, where that is missing; else empty.

@@ -76,7 +76,7 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
   if (!first) {
     std::string hint = "lower the learning rate or set train.clip_norm";
     if (args.batch != nullptr) hint += "; no row of the batch holds a value beyond 1e6";
-    return DataError(std::move(message), {}, std::move(hint));
+    return DataError(message, {}, hint);
   }
   Place place;
   if (args.place) place = args.place(args.batch->id(first_row));
@@ -84,7 +84,7 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
   if (rows > 1)
     message +=
         cat(", and ", count_of(rows - 1, "more row"), " of the batch ", rows > 2 ? "hold" : "holds", " such values");
-  return DataError(std::move(message), std::move(place),
+  return DataError(message, place,
                    std::isfinite(first->value)
                        ? "normalize values of this size, or lower the learning rate"
                        : "leave such rows out: decode_csv: {allow_nonfinite: false, on_bad_row: skip}");

@@ -109,9 +109,9 @@ class Walker {
   Spec* parent() const { return parent_; }
 
  private:
-  ConfigError error(const Spec& node, std::string_view message, std::string hint) const {
+  ConfigError error(const Spec& node, std::string_view message, std::string_view hint) const {
     return ConfigError(cat(node.path().empty() ? std::string("the configuration") : node.path(), message), where_,
-                       std::move(hint));
+                       hint);
   }
 
   Spec& key_of(Spec& node, const std::string& key) {

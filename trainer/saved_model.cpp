@@ -49,8 +49,8 @@ std::vector<float> to_host(TensorView values, Context& context) {
   return out;
 }
 
-DataError load_error(const ModelFile& file, std::string_view message, std::string hint = {}) {
-  return DataError(cat("the saved model does not fit: ", message), {file.path(), 0, 0}, std::move(hint));
+DataError load_error(const ModelFile& file, std::string_view message, std::string_view hint = {}) {
+  return DataError(cat("the saved model does not fit: ", message), {file.path(), 0, 0}, hint);
 }
 
 using Entries = std::map<std::string_view, const ModelFile::Entry*>;

@@ -84,13 +84,11 @@ class TreeBuilder : public YAML::EventHandler {
     add(Spec::map(std::move(frame.entries), std::move(frame.place)));
   }
 
-  static ConfigError alias_error(Place where) {
-    return ConfigError("aliases (*name) are not supported", std::move(where),
-                       "put a text that begins with * into quotes");
+  static ConfigError alias_error(const Place& where) {
+    return ConfigError("aliases (*name) are not supported", where, "put a text that begins with * into quotes");
   }
-  static ConfigError anchor_error(Place where) {
-    return ConfigError("anchors (&name) are not supported", std::move(where),
-                       "put a text that begins with & into quotes");
+  static ConfigError anchor_error(const Place& where) {
+    return ConfigError("anchors (&name) are not supported", where, "put a text that begins with & into quotes");
   }
 
  private:
@@ -211,15 +209,15 @@ std::string syntax_hint(std::string_view message, std::string_view line) {
 }
 
 // yaml-cpp finds fault with an alias or anchor before the builder sees it when its name is odd: `files: *.csv`.
-ConfigError syntax_error(std::string_view message, Place place, std::string_view line) {
+ConfigError syntax_error(std::string_view message, const Place& place, std::string_view line) {
   const auto is = [&](std::string_view known) { return message.starts_with(known); };
   if (is(YAML::ErrorMsg::UNKNOWN_ANCHOR) || is(YAML::ErrorMsg::ALIAS_NOT_FOUND) || is(YAML::ErrorMsg::CHAR_IN_ALIAS)) {
-    return TreeBuilder::alias_error(std::move(place));
+    return TreeBuilder::alias_error(place);
   }
   if (is(YAML::ErrorMsg::ANCHOR_NOT_FOUND) || is(YAML::ErrorMsg::CHAR_IN_ANCHOR)) {
-    return TreeBuilder::anchor_error(std::move(place));
+    return TreeBuilder::anchor_error(place);
   }
-  return ConfigError(cat("not valid YAML: ", message), std::move(place), syntax_hint(message, line));
+  return ConfigError(cat("not valid YAML: ", message), place, syntax_hint(message, line));
 }
 
 // Line `index`, counted from 0; empty when there is none.

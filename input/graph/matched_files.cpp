@@ -59,7 +59,7 @@ void add_matches(const std::string& pattern, const Place& place, FileSystem& fil
   if (paths.empty()) {
     std::string hint = foreign_hint(pattern);
     if (hint.empty()) hint = describe_folder(pattern, files);
-    throw MissingError(cat("no file matches ", quote(pattern, 200)), place, std::move(hint));
+    throw MissingError(cat("no file matches ", quote(pattern, 200)), place, hint);
   }
   for (std::string& path : paths) out.push_back({.path = std::move(path)});
 }

@@ -10,8 +10,8 @@ namespace millrace {
 
 namespace {
 
-ConfigError layer_error(const LayerNode& layer, std::string_view message, std::string hint) {
-  return layer.spec.error(cat("layer ", layer.name, ": ", message), std::move(hint));
+ConfigError layer_error(const LayerNode& layer, std::string_view message, std::string_view hint) {
+  return layer.spec.error(cat("layer ", layer.name, ": ", message), hint);
 }
 
 bool valid_name(std::string_view name) {

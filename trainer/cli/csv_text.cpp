@@ -223,7 +223,7 @@ void CsvText::mark_bytes(std::string& out, size_t begin) {
   begun_ = begun_ || out.size() > begin;
 }
 
-void CsvText::refuse(size_t column, const RowBlock& batch, int64_t row, Place place) const {
+void CsvText::refuse(size_t column, const RowBlock& batch, int64_t row, const Place& place) const {
   const std::vector<CsvValue>& values = layout_.columns[column].values;
   bool stands = true;
   std::vector<std::string> wanted;
@@ -233,7 +233,7 @@ void CsvText::refuse(size_t column, const RowBlock& batch, int64_t row, Place pl
     stands = stands && can_stand(column, text);
     wanted.push_back(cat(field.text || value.split ? quote(text) : text, " by ", field.name));
   }
-  throw DataError(cat("no text in column ", column, " of a CSV file is read as ", join(wanted)), std::move(place),
+  throw DataError(cat("no text in column ", column, " of a CSV file is read as ", join(wanted)), place,
                   stands ? "write --format jsonl" : "csv_reader has quote: none; write --format jsonl");
 }
 

@@ -34,7 +34,7 @@ class CsvText {
   bool reads_as(std::string_view text, const CsvValue& value, const RowBlock& batch, int64_t row, bool exactly);
   void append_field(std::string& out, size_t column, std::string_view text) const;
   void mark_bytes(std::string& out, size_t begin);
-  [[noreturn]] void refuse(size_t column, const RowBlock& batch, int64_t row, Place place) const;
+  [[noreturn]] void refuse(size_t column, const RowBlock& batch, int64_t row, const Place& place) const;
 
   const CsvLayout layout_;
   const bool plain_numbers_;  // every number may be written as it is

@@ -40,7 +40,7 @@ int standard_stream(const struct stat& status) {
 
 }  // namespace
 
-OutputClosed::~OutputClosed() = default;
+MILLRACE_DEFINE_ERROR(OutputClosed, IoError, io);
 
 Output::Output(Descriptor descriptor, int number, std::string name)
     : owned_(std::move(descriptor)), number_(number), name_(std::move(name)) {}

@@ -19,7 +19,7 @@
 namespace millrace::cli {
 
 // Whoever read our standard output has gone (`| head`): a reason to stop quietly, no failure.
-MILLRACE_DECLARE_ERROR(OutputClosed, IoError, io);
+MILLRACE_DECLARE_ERROR(OutputClosed, IoError);
 
 class Output {
  public:

@@ -97,7 +97,7 @@ std::string explained_by(const std::string& name, const std::vector<KindReferenc
   if (hint.empty()) hint = explained_by(name, describe_layers(catalog), "trainer layers");
   if (hint.empty()) hint = explained_by(name, describe_ops(catalog), "trainer ops");
   if (hint.empty()) throw_unknown("key", name, known, "trainer config");
-  throw UsageError(cat("unknown key ", quote(name)), {}, std::move(hint));
+  throw UsageError(cat("unknown key ", quote(name)), {}, hint);
 }
 
 std::vector<std::string> top_level_keys() {

@@ -2,6 +2,6 @@
 
 namespace millrace::cli {
 
-UsageError::~UsageError() = default;
+MILLRACE_DEFINE_ERROR(UsageError, Error, config);
 
 }  // namespace millrace::cli

@@ -5,6 +5,6 @@
 
 namespace millrace::cli {
 
-MILLRACE_DECLARE_ERROR(UsageError, Error, config);
+MILLRACE_DECLARE_ERROR(UsageError, Error);
 
 }  // namespace millrace::cli
