@@ -7,13 +7,25 @@
 
 namespace millrace {
 
-void throw_unknown_option_value(const Spec& spec, const std::vector<std::string>& names) {
+size_t read_name(const Spec& spec, const std::vector<std::string>& names) {
   std::string hint;
   if (spec.is_scalar()) {
+    const auto found = std::find(names.begin(), names.end(), spec.as_string());
+    if (found != names.end()) return static_cast<size_t>(found - names.begin());
     if (const std::string near = nearest(spec.as_string(), names); !near.empty())
       hint = cat("did you mean ", near, "?");
   }
-  throw spec.error(cat("expected ", join(names, " or "), ", got ", spec.describe()), std::move(hint));
+  throw spec.error(cat("expected ", join(names, " or "), ", got ", spec.describe()), hint);
+}
+
+std::string name_type(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += cat(out.empty() ? "" : "|", name);
+  return out;
+}
+
+std::vector<OptionForm> name_forms(std::vector<std::string> names) {
+  return {{.is = OptionForm::Is::name, .names = std::move(names)}};
 }
 
 bool OptionType<bool>::read(const Spec& spec) { return spec.as_bool(); }
@@ -85,9 +97,7 @@ std::string type_of_form(const OptionForm& form) {
     }
     case Is::name: break;
   }
-  std::string out;
-  for (const std::string& name : form.names) out += cat(out.empty() ? "" : "|", name);
-  return out;
+  return name_type(form.names);
 }
 
 // "integer, text or list", "list of input ops", "map of names to {columns, type}".
@@ -147,9 +157,9 @@ void check_required(const Spec& spec, const std::vector<OptionInfo>& known) {
     absent.push_back(info.name);
   }
   if (absent.empty()) return;
-  if (absent.size() > 1) throw spec.error(cat("the keys ", join(absent), " are required"), std::move(hint));
+  if (absent.size() > 1) throw spec.error(cat("the keys ", join(absent), " are required"), hint);
   if (hint.empty()) hint = cat(first->name, ": ", first->doc);
-  throw spec.error(cat("the key ", first->name, " is required (", first->type, ")"), std::move(hint));
+  throw spec.error(cat("the key ", first->name, " is required (", first->type, ")"), hint);
 }
 
 }  // namespace
@@ -176,11 +186,29 @@ OptionReader::OptionReader(const Spec& spec) : spec_(&spec), resolved_(Spec::map
   resolved_.set_path(spec.path());
 }
 
+OptionReader::~OptionReader() = default;
+
 const Spec& OptionReader::node(std::string_view name) const {
   // Whoever asks has found fault with values; that of an absent key is none.
   check_required(*spec_, infos_);
   const Spec* found = spec_->find(name);
   return found != nullptr ? *found : *spec_;
+}
+
+void OptionReader::visit(std::string_view name, void* value, const Access& access, bool required, const Range& range,
+                         std::string_view doc) {
+  if (const Spec* node = declare(name, access.type(), required, doc)) access.read(*node, range, value);
+  OptionInfo& info = infos_.back();
+  if (!reading()) {
+    info.forms = access.forms();
+    if (is_bounded(range)) set_range(info.forms, range);
+  }
+  Spec written = access.write(value);
+  if (!required) {
+    info.default_value = default_text(written);
+    info.fallback = written;
+  }
+  if (!written.is_null()) resolved_.set(std::string(name), std::move(written));
 }
 
 const Spec* OptionReader::declare(std::string_view name, std::string type, bool required, std::string_view doc) {
@@ -200,14 +228,6 @@ const Spec* OptionReader::declare(std::string_view name, std::string type, bool 
   return node;
 }
 
-void OptionReader::finish(std::string_view name, bool required, Spec value) {
-  if (!required) {
-    infos_.back().default_value = default_text(value);
-    infos_.back().fallback = value;
-  }
-  if (!value.is_null()) resolved_.set(std::string(name), std::move(value));
-}
-
 void OptionReader::may_be(std::string_view name, std::vector<OptionForm> forms) {
   for (OptionInfo& info : infos_) {
     if (info.name != name) continue;
@@ -215,11 +235,6 @@ void OptionReader::may_be(std::string_view name, std::vector<OptionForm> forms) 
     info.forms = std::move(forms);
     return;
   }
-}
-
-void OptionReader::set_forms(std::vector<OptionForm> forms, const Range& range) {
-  if (is_bounded(range)) set_range(forms, range);
-  infos_.back().forms = std::move(forms);
 }
 
 void OptionReader::only_speed(std::string_view name) {

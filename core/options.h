@@ -82,48 +82,34 @@ struct KindInfo {
 template <class E>
 struct EnumNames;
 
+// The index of the name that `spec` is. Throws ConfigError when it is none.
+size_t read_name(const Spec& spec, const std::vector<std::string>& names);
+// "relu|none".
+std::string name_type(const std::vector<std::string>& names);
+std::vector<OptionForm> name_forms(std::vector<std::string> names);
+
 // How a value of type T is read from a Spec, written back and described. Specialised in options.cpp and below; forms()
 // may be left out, and is then found out by option_forms().
 template <class T>
 struct OptionType {
   static_assert(std::is_enum_v<T>, "give OptionType<T> a specialisation");
-  static T read(const Spec& spec) {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : EnumNames<T>::kNames) {
-      if (spec.is_scalar() && spec.as_string() == name) return value;
-      names.emplace_back(name);
-    }
-    throw_unknown_name(spec, names);
-  }
+  static T read(const Spec& spec) { return EnumNames<T>::kNames[read_name(spec, names())].second; }
   static Spec write(const T& value) {
     for (const auto& [name, candidate] : EnumNames<T>::kNames) {
       if (candidate == value) return Spec::scalar(std::string(name), false, {});
     }
     return {};
   }
-  static std::string type() {
-    std::string out;
-    for (const auto& [name, value] : EnumNames<T>::kNames) {
-      if (!out.empty()) out += '|';
-      out += name;
-    }
-    return out;
-  }
-  static std::vector<OptionForm> forms() {
-    OptionForm form{.is = OptionForm::Is::name};
-    for (const auto& [name, value] : EnumNames<T>::kNames) form.names.emplace_back(name);
-    return {std::move(form)};
-  }
+  static std::string type() { return name_type(names()); }
+  static std::vector<OptionForm> forms() { return name_forms(names()); }
 
  private:
-  [[noreturn]] static void throw_unknown_name(const Spec& spec, const std::vector<std::string>& names);
+  static std::vector<std::string> names() {
+    std::vector<std::string> out;
+    for (const auto& [name, value] : EnumNames<T>::kNames) out.emplace_back(name);
+    return out;
+  }
 };
-
-[[noreturn]] void throw_unknown_option_value(const Spec& spec, const std::vector<std::string>& names);
-template <class T>
-void OptionType<T>::throw_unknown_name(const Spec& spec, const std::vector<std::string>& names) {
-  throw_unknown_option_value(spec, names);
-}
 
 #define MILLRACE_DECLARE_OPTION_TYPE(T)     \
   template <>                               \
@@ -218,22 +204,25 @@ class OptionReader {
   explicit OptionReader(const Spec& spec);
   // Describes.
   OptionReader();
+  ~OptionReader();
+  OptionReader(const OptionReader&) = delete;
+  OptionReader& operator=(const OptionReader&) = delete;
 
   template <class T>
   void required(std::string_view name, T& value, std::string_view doc) {
-    visit(name, value, true, {}, doc);
+    visit(name, &value, kAccess<T>, true, {}, doc);
   }
   template <class T>
   void required(std::string_view name, T& value, Range range, std::string_view doc) {
-    visit(name, value, true, range, doc);
+    visit(name, &value, kAccess<T>, true, range, doc);
   }
   template <class T>
   void optional(std::string_view name, T& value, std::string_view doc) {
-    visit(name, value, false, {}, doc);
+    visit(name, &value, kAccess<T>, false, {}, doc);
   }
   template <class T>
   void optional(std::string_view name, T& value, Range range, std::string_view doc) {
-    visit(name, value, false, range, doc);
+    visit(name, &value, kAccess<T>, false, range, doc);
   }
 
   // Says of a declared key that it decides how fast results come, and nothing about what they are: a saved state goes
@@ -251,28 +240,19 @@ class OptionReader {
   // The node of `name` where it was written, else the whole map's: the place for an error about it. Throws ConfigError
   // when a required key is absent, whose value means nothing. REQUIRES: reading(), after all declarations.
   const Spec& node(std::string_view name) const;
-  const std::vector<OptionInfo>& infos() const { return infos_; }
+  // What was declared.
+  std::vector<OptionInfo> take_infos() { return std::move(infos_); }
   // Every declared key with the value in force, in order of declaration; keys absent by default are left out. Without
   // a Spec to read: with the value that the struct has.
   const Spec& resolved() const { return resolved_; }
 
  private:
   template <class T>
-  void visit(std::string_view name, T& value, bool required, const Range& range, std::string_view doc) {
-    const Spec* node = declare(name, OptionType<T>::type(), required, doc);
-    if (node != nullptr) {
-      value = OptionType<T>::read(*node);
-      check_range(*node, value, range);
-    }
-    if (!reading()) set_forms(option_forms<T>(), range);
-    finish(name, required, OptionType<T>::write(value));
+  static void read_checked(const Spec& node, const Range& range, void* value) {
+    T& out = *static_cast<T*>(value);
+    out = OptionType<T>::read(node);
+    check_range(node, out, range);
   }
-  // The node to read, or nullptr when the key is absent.
-  const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
-  // Of the key that was declared last.
-  void set_forms(std::vector<OptionForm> forms, const Range& range);
-  void finish(std::string_view name, bool required, Spec value);
-
   static void check_number(const Spec& node, double value, const Range& range);
   template <class T>
   static void check_range(const Spec& node, const T& value, const Range& range) {
@@ -284,6 +264,25 @@ class OptionReader {
       for (size_t i = 0; i < value.size(); ++i) check_range(node.is_list() ? node.items()[i] : node, value[i], range);
     }
   }
+
+  // What visit() does with a T, so that it is one function for all of them.
+  struct Access {
+    std::string (*type)();
+    std::vector<OptionForm> (*forms)();
+    void (*read)(const Spec& node, const Range& range, void* value);
+    Spec (*write)(const void* value);
+  };
+  template <class T>
+  static constexpr Access kAccess = {
+      .type = OptionType<T>::type,
+      .forms = option_forms<T>,
+      .read = read_checked<T>,
+      .write = [](const void* value) -> Spec { return OptionType<T>::write(*static_cast<const T*>(value)); }};
+
+  [[gnu::cold]] void visit(std::string_view name, void* value, const Access& access, bool required, const Range& range,
+                           std::string_view doc);
+  // The node to read, or nullptr when the key is absent.
+  const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
 
   const Spec* spec_ = nullptr;
   std::vector<OptionInfo> infos_;
@@ -306,7 +305,7 @@ std::vector<OptionInfo> describe_options() {
   T out;
   OptionReader options;
   out.declare(options);
-  return options.infos();
+  return options.take_infos();
 }
 
 // The value as read_options() reads it, with every key; those absent by default are left out.
