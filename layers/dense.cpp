@@ -2,7 +2,7 @@
 
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/kernels/reduce.h"
-#include "millrace/layers/activation.h"
+#include "millrace/layers/activations/activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/shape_checks.h"
 
@@ -25,7 +25,12 @@ struct DenseOptions {
 class DensePlan final : public LayerPlan {
  public:
   DensePlan(Context& context, const PlanArgs& args, const DenseOptions& options)
-      : options_(options), reads_(gradient_reads(options.activation)), rows_(args.output), mode_(args.mode) {
+      : options_(options),
+        reads_(gradient_reads(options.activation)),
+        activates_(options.activation != Activation::none &&
+                   fused_activation(options.activation) == FusedActivation::none),
+        rows_(args.output),
+        mode_(args.mode) {
     const TensorView& x = args.inputs[0];
     const int64_t batch = x.rows(), in = x.columns(), units = options.units;
 
@@ -76,7 +81,7 @@ class DensePlan final : public LayerPlan {
                             .b = args.params[0].data(),
                             .c = z.data(),
                             .bias = options_.bias ? args.params[1].data() : nullptr});
-    activate(context, options_.activation, z, args.output);
+    if (activates_) activate(context, options_.activation, z, args.output);
   }
 
   void backward(Context& context, const BackwardArgs& args) override {
@@ -109,10 +114,10 @@ class DensePlan final : public LayerPlan {
     switch (reads_) {
       case GradientReads::nothing: return args.output_gradient;
       case GradientReads::z:
-        activation_gradient(context, options_.activation, rows_at(args.saved), args.output_gradient, dz);
+        activation_gradient(context, options_.activation, rows_at(args.saved), args.output_gradient, {.view = dz});
         break;
       case GradientReads::y:
-        activation_gradient(context, options_.activation, args.output, args.output_gradient, dz);
+        activation_gradient(context, options_.activation, args.output, args.output_gradient, {.view = dz});
         break;
     }
     return dz;
@@ -120,6 +125,7 @@ class DensePlan final : public LayerPlan {
 
   DenseOptions options_;
   GradientReads reads_;
+  bool activates_;   // behind the product
   TensorView rows_;  // how y, its gradient, z and dz lie; no data
   Mode mode_;
   std::unique_ptr<Gemm> forward_, input_gradient_, weight_gradient_;

@@ -1,4 +1,4 @@
-#include "millrace/layers/activation.h"
+#include "millrace/layers/activations/activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
 
@@ -15,10 +15,10 @@ class GeluLayer final : public SimpleLayer {
   explicit GeluLayer(const Options&) {}
 
   void forward(Context& context, const SimpleForward& args) const override {
-    map_elements(context, args.x, args.y, Gelu{});
+    activate(context, Activation::gelu, args.x, args.y);
   }
   void backward(Context& context, const SimpleBackward& args) const override {
-    zip_elements(context, args.x, args.dy, args.dx, GeluGradient{});
+    activation_gradient(context, Activation::gelu, args.x, args.dy, args.dx);
   }
   bool backward_reads_output() const override { return false; }
 };

@@ -1,5 +1,4 @@
-#include "millrace/layers/activation.h"
-
+#include "millrace/layers/activations/activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
 
@@ -16,10 +15,10 @@ class ReluLayer final : public SimpleLayer {
   explicit ReluLayer(const Options&) {}
 
   void forward(Context& context, const SimpleForward& args) const override {
-    map_elements(context, args.x, args.y, Relu{});
+    activate(context, Activation::relu, args.x, args.y);
   }
   void backward(Context& context, const SimpleBackward& args) const override {
-    zip_elements(context, args.y, args.dy, args.dx, ReluGradient{});
+    activation_gradient(context, Activation::relu, args.y, args.dy, args.dx);
   }
   bool backward_reads_input() const override { return false; }
 };

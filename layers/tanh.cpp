@@ -1,4 +1,4 @@
-#include "millrace/layers/activation.h"
+#include "millrace/layers/activations/activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
 
@@ -15,10 +15,10 @@ class TanhLayer final : public SimpleLayer {
   explicit TanhLayer(const Options&) {}
 
   void forward(Context& context, const SimpleForward& args) const override {
-    map_elements(context, args.x, args.y, Tanh{});
+    activate(context, Activation::tanh, args.x, args.y);
   }
   void backward(Context& context, const SimpleBackward& args) const override {
-    zip_elements(context, args.y, args.dy, args.dx, TanhGradient{});
+    activation_gradient(context, Activation::tanh, args.y, args.dy, args.dx);
   }
   bool backward_reads_input() const override { return false; }
 };

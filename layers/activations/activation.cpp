@@ -1,42 +1,14 @@
-// Activations: y = f(z) behind a product or on its own. A new one is a functor with its gradient, a name and a case of
-// visit_activation(), all in this file; the layers that offer `activation` follow.
-//
-// A functor says whether the product itself computes it (kFused), and what its gradient dz is computed from besides dy:
-// z, where only that tells, or y, so that z need not be kept.
-#pragma once
+#include "millrace/layers/activations/activation.h"
 
-#include <cstdint>
-#include <string_view>
-#include <utility>
-
-#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/hd.h"
-#include "millrace/core/kernels/gemm.h"
 #include "millrace/core/math.h"
-#include "millrace/core/options.h"
 #include "millrace/layers/elementwise.h"
 
 namespace millrace {
+namespace {
 
-enum class Activation : uint8_t { none, relu, tanh, gelu, sigmoid };
-
-template <>
-struct EnumNames<Activation> {
-  static constexpr std::pair<std::string_view, Activation> kNames[] = {{"none", Activation::none},
-                                                                       {"relu", Activation::relu},
-                                                                       {"tanh", Activation::tanh},
-                                                                       {"gelu", Activation::gelu},
-                                                                       {"sigmoid", Activation::sigmoid}};
-};
-
-// What the gradient of an activation reads; `nothing`: dz is dy.
-enum class GradientReads : uint8_t { nothing, z, y };
-
-struct NoActivation {
-  static constexpr FusedActivation kFused = FusedActivation::none;
-  static constexpr GradientReads kReads = GradientReads::nothing;
-};
+// Each functor says whether a product itself computes it (kFused), and what its gradient reads.
 
 // 0 where y is 0, the kink included.
 struct ReluGradient {
@@ -119,11 +91,11 @@ struct Sigmoid {
   }
 };
 
-// use(f), f the functor of `activation`.
+// use(f), f the functor of `activation`. REQUIRES: it is not none.
 template <class F>
 decltype(auto) visit_activation(Activation activation, F&& use) {
   switch (activation) {
-    case Activation::none: return use(NoActivation{});
+    case Activation::none: break;
     case Activation::relu: return use(Relu{});
     case Activation::tanh: return use(Tanh{});
     case Activation::gelu: return use(Gelu{});
@@ -132,33 +104,25 @@ decltype(auto) visit_activation(Activation activation, F&& use) {
   throw InternalError("there is no such activation");
 }
 
-// What a product computes of it; the rest is for activate().
-inline FusedActivation fused_activation(Activation activation) {
+}  // namespace
+
+FusedActivation fused_activation(Activation activation) {
+  if (activation == Activation::none) return FusedActivation::none;
   return visit_activation(activation, []<class F>(F) { return F::kFused; });
 }
-inline GradientReads gradient_reads(Activation activation) {
+
+GradientReads gradient_reads(Activation activation) {
+  if (activation == Activation::none) return GradientReads::nothing;
   return visit_activation(activation, []<class F>(F) { return F::kReads; });
 }
 
-// Like the passes that they call, these have another name in CUDA units than in C++ ones.
-inline namespace MILLRACE_UNIT {
-
-// y = f(z), where the product has not done it; z may be y.
-inline void activate(Context& context, Activation activation, const ConstTensorView& z, const TensorView& y) {
-  visit_activation(activation, [&]<class F>(F f) {
-    if constexpr (F::kFused == FusedActivation::none && F::kReads != GradientReads::nothing) {
-      map_elements(context, z, y, f);
-    }
-  });
+void activate(Context& context, Activation activation, const ConstTensorView& z, const TensorView& y) {
+  visit_activation(activation, [&](auto f) { map_elements(context, z, y, f); });
 }
 
-// dz from dy and `value`, which is the one that the activation's gradient reads. REQUIRES: it reads one.
-inline void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
-                                const ConstTensorView& dy, const TensorView& dz) {
-  visit_activation(activation, [&]<class F>(F) {
-    if constexpr (F::kReads != GradientReads::nothing) zip_elements(context, value, dy, dz, typename F::Gradient{});
-  });
+void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
+                         const ConstTensorView& dy, const Destination& dz) {
+  visit_activation(activation, [&]<class F>(F) { zip_elements(context, value, dy, dz, typename F::Gradient{}); });
 }
 
-}  // namespace MILLRACE_UNIT
 }  // namespace millrace

@@ -1,0 +1,85 @@
+#include "millrace/layers/activations/activation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/layers/layer_run.h"
+
+namespace millrace::testing {
+namespace {
+
+double written_down(Activation activation, double z) {
+  switch (activation) {
+    case Activation::none: return z;
+    case Activation::relu: return z > 0 ? z : 0;
+    case Activation::tanh: return std::tanh(z);
+    case Activation::gelu: return z * 0.5 * std::erfc(-z / std::sqrt(2.0));
+    case Activation::sigmoid: return 1 / (1 + std::exp(-z));
+  }
+  return 0;
+}
+
+class ActivationTest : public ::testing::TestWithParam<Activation> {
+ protected:
+  Tensor tensor(const std::vector<double>& values) const {
+    Tensor out(Device::cpu(), {Shape{2, 3}, DType::f64}, Tensor::Rows::padded);
+    write_values(out.view(), values);
+    return out;
+  }
+  const std::vector<double> z_{-3, -0.5, 0.25, 1, 2, 7};
+  Executor executor_{2};
+  Context context_{Device::cpu(), executor_};
+};
+
+TEST_P(ActivationTest, IsWhatItIsCalledAlsoInPlace) {
+  Tensor z = tensor(z_);
+  Tensor y = tensor(nans(6));
+  activate(context_, GetParam(), z.view(), y.view());
+  activate(context_, GetParam(), z.view(), z.view());
+  for (size_t i = 0; i < z_.size(); ++i) {
+    EXPECT_NEAR(read_values(y.view())[i], written_down(GetParam(), z_[i]), 1e-15) << z_[i];
+  }
+  EXPECT_EQ(read_values(z.view()), read_values(y.view()));
+}
+
+TEST_P(ActivationTest, KeepsNan) {
+  Tensor y = tensor(nans(6));
+  activate(context_, GetParam(), y.view(), y.view());
+  for (const double value : read_values(y.view())) EXPECT_TRUE(std::isnan(value));
+}
+
+TEST_P(ActivationTest, HasTheGradientOfItsDifferencesWhereTheDestinationSays) {
+  const Tensor z = tensor(z_);
+  Tensor y = tensor(nans(6));
+  activate(context_, GetParam(), z.view(), y.view());
+  const Tensor dy = tensor({1, 2, 3, 4, 5, 6});
+  Tensor dz = tensor({10, 10, 10, 10, 10, 10});
+  const float alpha = -2;
+  const bool reads_z = gradient_reads(GetParam()) == GradientReads::z;
+  activation_gradient(context_, GetParam(), (reads_z ? z : y).view(), dy.view(),
+                      {.view = dz.view(), .beta = 1, .alpha = &alpha});
+  constexpr double step = 1e-5;
+  for (size_t i = 0; i < z_.size(); ++i) {
+    const double slope = (written_down(GetParam(), z_[i] + step) - written_down(GetParam(), z_[i] - step)) / (2 * step);
+    EXPECT_NEAR(read_values(dz.view())[i], 10 - 2 * static_cast<double>(i + 1) * slope, 1e-8) << z_[i];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ActivationTest,
+                         ::testing::Values(Activation::relu, Activation::tanh, Activation::gelu, Activation::sigmoid),
+                         [](const auto& of) { return OptionType<Activation>::write(of.param).as_string(); });
+
+TEST(Activation, SaysWhatAProductComputesAndWhatGradientsRead) {
+  EXPECT_EQ(fused_activation(Activation::none), FusedActivation::none);
+  EXPECT_EQ(fused_activation(Activation::relu), FusedActivation::relu);
+  EXPECT_EQ(fused_activation(Activation::gelu), FusedActivation::none);
+  EXPECT_EQ(gradient_reads(Activation::none), GradientReads::nothing);
+  EXPECT_EQ(gradient_reads(Activation::relu), GradientReads::y);
+  EXPECT_EQ(gradient_reads(Activation::tanh), GradientReads::y);
+  EXPECT_EQ(gradient_reads(Activation::gelu), GradientReads::z);
+  EXPECT_EQ(gradient_reads(Activation::sigmoid), GradientReads::y);
+}
+
+}  // namespace
+}  // namespace millrace::testing
