@@ -13,8 +13,9 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/core/parallel.h"
 #include "millrace/layers/dispatch.h"
-#include "millrace/layers/losses/weighted_mean.h"
+#include "millrace/layers/losses/shared/weighted_mean.h"
 #include "millrace/layers/shape_checks.h"
 
 namespace millrace {

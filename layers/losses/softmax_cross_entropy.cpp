@@ -5,7 +5,7 @@
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/dispatch.h"
 #include "millrace/layers/for_each_row.h"
-#include "millrace/layers/losses/weighted_mean.h"
+#include "millrace/layers/losses/shared/weighted_mean.h"
 #include "millrace/layers/shape_checks.h"
 
 namespace millrace {

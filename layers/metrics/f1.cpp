@@ -1,5 +1,5 @@
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/metrics/class_counts.h"
+#include "millrace/layers/metrics/shared/class_counts.h"
 
 namespace millrace {
 namespace {

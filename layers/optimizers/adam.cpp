@@ -1,5 +1,5 @@
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/optimizers/adam_optimizer.h"
+#include "millrace/layers/optimizers/shared/adam_optimizer.h"
 
 namespace millrace {
 namespace {

@@ -1,18 +1,10 @@
-// What precision, recall and f1 share: for each class the weight of the rows that are said to be of it, that are of it,
-// and both.
-//
-// With one logit the only class is "yes". With several, the metric is the mean over the classes that occur in labels or
-// predictions, as scikit-learn's macro average. A division by zero gives 0. A prediction that says nothing (labels.h)
-// is of no class. Without weights the counts are exact, whatever the batches.
-#pragma once
+#include "millrace/layers/metrics/shared/class_counts.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "millrace/core/kernels/reduce.h"
@@ -21,16 +13,7 @@
 #include "millrace/layers/metrics/row_mean.h"
 
 namespace millrace {
-
-// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
-inline namespace MILLRACE_UNIT {
-
-// One class: the weight of the rows.
-struct ClassCounts {
-  double right, predicted, labelled;
-};
-
-inline double quotient(double part, double whole) { return whole > 0 ? part / whole : 0; }
+namespace {
 
 struct RowClass {
   int64_t predicted;  // -1: none
@@ -109,8 +92,6 @@ class ClassCountsPlan final : public MetricPlan {
   size_t blocks_at_, sums_at_;
 };
 
-using ClassScore = double (*)(const ClassCounts&);
-
 class ClassCountsAccumulator final : public MetricAccumulator {
  public:
   explicit ClassCountsAccumulator(ClassScore score) : score_(score) {}
@@ -143,27 +124,18 @@ class ClassCountsAccumulator final : public MetricAccumulator {
   std::vector<double> totals_;  // as the partial
 };
 
-class ClassCountsMetric : public Metric {
- public:
-  void check(const TensorSpec& prediction, const TensorSpec& label) const final {
-    check_logits(kind_, prediction, label);
-  }
-  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const final {
-    return std::make_unique<ClassCountsPlan>(kind_, args);
-  }
-  std::unique_ptr<MetricAccumulator> accumulator() const final {
-    return std::make_unique<ClassCountsAccumulator>(score_);
-  }
-  bool less_is_better() const final { return false; }
+}  // namespace
 
- protected:
-  // `kind` names the metric in messages; a literal. `score` is that of one class, 0 for one that does not occur.
-  ClassCountsMetric(std::string_view kind, ClassScore score) : kind_(kind), score_(score) {}
+void ClassCountsMetric::check(const TensorSpec& prediction, const TensorSpec& label) const {
+  check_logits(kind_, prediction, label);
+}
 
- private:
-  std::string_view kind_;
-  ClassScore score_;
-};
+std::unique_ptr<MetricPlan> ClassCountsMetric::plan(Context&, const MetricPlanArgs& args) const {
+  return std::make_unique<ClassCountsPlan>(kind_, args);
+}
 
-}  // namespace MILLRACE_UNIT
+std::unique_ptr<MetricAccumulator> ClassCountsMetric::accumulator() const {
+  return std::make_unique<ClassCountsAccumulator>(score_);
+}
+
 }  // namespace millrace

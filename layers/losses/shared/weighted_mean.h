@@ -10,14 +10,10 @@
 #include "millrace/core/context.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
-#include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
 
 namespace millrace {
-
-// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
-inline namespace MILLRACE_UNIT {
 
 template <class T>
 struct RowShares {
@@ -32,27 +28,6 @@ struct RowShares {
   MILLRACE_HD T share_of(T row_weight) const {
     const T share = row_weight * inverse_count;
     return weight_sum != nullptr ? share / *weight_sum : share;
-  }
-};
-
-template <class T>
-struct GatherLossWeight {
-  RowShares<T> rows;
-  T* out;
-  MILLRACE_HD void operator()(int64_t row) const { out[row] = rows.weight_of(row); }
-};
-
-// loss[0] becomes the mean, loss[1] the weight of all rows.
-template <class T>
-struct FinishMean {
-  T* loss;
-  T rows;  // 0: weighted, and loss[1] is there already
-  MILLRACE_HD void operator()(int64_t) const {
-    if (rows != T(0)) {
-      loss[1] = rows;
-    } else {
-      loss[0] = loss[1] != T(0) ? loss[0] / loss[1] : T(0);
-    }
   }
 };
 
@@ -71,31 +46,29 @@ class WeightedMean {
   // REQUIRES: T is the prediction's type; args.scratch has scratch_bytes().
   template <class T, class Write>
   void run(Context& context, const LossArgs& args, const Write& write) const {
-    auto* const scratch = static_cast<std::byte*>(args.scratch);
-    auto* const terms = reinterpret_cast<T*>(scratch);
-    void* const sum_space = scratch + sum_at_;
-    T* const loss = static_cast<T*>(args.loss);
-    constexpr DType dtype = DTypeOf<T>::value;
-    const double count = static_cast<double>(weighted_ ? terms_ : rows_ * terms_);
-    const RowShares<T> shares{.weight = weighted_ ? args.weight.as<float>() : nullptr,
-                              .weight_sum = weighted_ ? loss + 1 : nullptr,
-                              .stride = args.weight.stride(),
-                              .inverse_count = static_cast<T>(1.0 / count)};
-    if (weighted_) {
-      // The terms' place holds the weights first.
-      for_each_index(context, rows_, GatherLossWeight<T>{shares, terms});
-      sum(context, ConstTensorView(terms, dtype, Shape{rows_}), loss + 1, 1.0, sum_space);
-    }
-    write(shares, terms);
-    sum(context, ConstTensorView(terms, dtype, Shape{rows_ * terms_}), loss, 1.0 / count, sum_space);
-    for_each_index(context, 1, FinishMean<T>{loss, weighted_ ? T(0) : static_cast<T>(rows_)});
+    if (weighted_) sum_weights(context, args);
+    write(shares<T>(args), static_cast<T*>(args.scratch));
+    finish(context, args);
   }
 
  private:
+  template <class T>
+  RowShares<T> shares(const LossArgs& args) const {
+    return {.weight = weighted_ ? args.weight.as<float>() : nullptr,
+            .weight_sum = weighted_ ? static_cast<const T*>(args.loss) + 1 : nullptr,
+            .stride = args.weight.stride(),
+            .inverse_count = static_cast<T>(1.0 / count())};
+  }
+  // Of what the mean divides by beside the weights.
+  double count() const { return static_cast<double>(weighted_ ? terms_ : rows_ * terms_); }
+  // Stores the weight of all rows, behind the place of the loss.
+  void sum_weights(Context& context, const LossArgs& args) const;
+  // Stores the mean of the terms.
+  void finish(Context& context, const LossArgs& args) const;
+
   int64_t rows_, terms_;
   bool weighted_;
   size_t sum_at_;
 };
 
-}  // namespace MILLRACE_UNIT
 }  // namespace millrace
