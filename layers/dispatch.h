@@ -13,13 +13,18 @@
 
 namespace millrace {
 
+// Out of line, as dispatch_float() is in every kernel's way.
+[[noreturn, gnu::noinline]] inline void throw_no_kernel(DType dtype) {
+  throw InternalError(cat("no kernel for ", to_string(dtype), " values"));
+}
+
 // REQUIRES: dtype is f32 or f64; layers check that when they are built. Throws InternalError otherwise.
 template <class F>
 void dispatch_float(DType dtype, F&& call) {
   switch (dtype) {
     case DType::f32: call.template operator()<float>(); return;
     case DType::f64: call.template operator()<double>(); return;
-    default: throw InternalError(cat("no kernel for ", to_string(dtype), " values"));
+    default: throw_no_kernel(dtype);
   }
 }
 

@@ -22,16 +22,19 @@ __global__ void __launch_bounds__(kLaunchThreads) for_each_kernel(int64_t count,
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kLaunchThreads + threadIdx.x; i < count; i += stride) body(i);
 }
 
+// Launches `kernel`, a for_each_kernel, with the addresses of its arguments.
+inline void launch_kernel(State& state, int64_t count, const void* kernel, void** arguments) {
+  const int64_t blocks = std::min((count + kLaunchThreads - 1) / kLaunchThreads, kLaunchBlocks);
+  const DeviceGuard guard(state.device());
+  MILLRACE_CUDA_CHECK(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)), dim3(kLaunchThreads), arguments, 0,
+                                       state.stream()));
+}
+
 // REQUIRES: 0 < count <= 2^40.
 template <class F>
 void launch_for_each(State& state, int64_t count, const F& body) {
-  const int64_t blocks = std::min((count + kLaunchThreads - 1) / kLaunchThreads, kLaunchBlocks);
-  const DeviceGuard guard(state.device());
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(kLaunchThreads);
-  config.stream = state.stream();
-  MILLRACE_CUDA_CHECK(cudaLaunchKernelEx(&config, for_each_kernel<F>, count, body));
+  void* arguments[] = {&count, const_cast<F*>(&body)};
+  launch_kernel(state, count, reinterpret_cast<const void*>(for_each_kernel<F>), arguments);
 }
 
 }  // namespace millrace::cuda
