@@ -7,9 +7,10 @@ if(MILLRACE_CUDA STREQUAL "OFF")
   return()
 endif()
 
-# From Turing on: 7.5 and what is newer than 9.0 are compiled by the driver at the first start, 8.0 serves all of 8.x.
+# From Turing on: 7.5 and what is newer than 9.0 are compiled by the driver at the first start, 8.0 serves all of 8.x. The text
+# for 7.5 serves them all: our kernels use nothing that came later.
 if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
-  set(CMAKE_CUDA_ARCHITECTURES 75-virtual 80-real 90-real 90-virtual)
+  set(CMAKE_CUDA_ARCHITECTURES 75-virtual 80-real 90-real)
 endif()
 # nvcc is rarely on the PATH where the toolkit has its own folder.
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
