@@ -16,7 +16,7 @@
 #include "millrace/core/spec.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/catalog.h"
-#include "millrace/trainer/delivery.h"
+#include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step.h"
 #include "millrace/trainer/validation.h"
 

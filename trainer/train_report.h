@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/evaluator.h"
 #include "millrace/trainer/validator.h"
 
@@ -32,6 +32,15 @@ struct StepReport {
   double seconds = 0;     // since the start
 };
 
+// Of one step, when it is over; the times are those since the start. Costs nothing to speak of.
+struct BatchReport {
+  int64_t step = 0;    // counted from 1
+  int64_t rows = 0;    // of the batch
+  int64_t queued = 0;  // batches that lie in the delivery's queue
+  double seconds = 0;
+  DeliveryTimes input;
+};
+
 struct TrainResult {
   std::string reason;  // "end of data", "steps", "no improvement" or "stopped"
   int64_t steps = 0;
@@ -50,11 +59,14 @@ struct TrainResult {
   std::string saved;    // the file of the key `save`; empty: the model was not saved
   double input_wait = 0;
   InputSummary input;
+  DeliveryStatistics delivery;
+  double validation_seconds = 0;  // of `seconds`, spent on validations
 };
 
 // Called on the thread of run(), in the default floating-point mode.
 struct TrainCallbacks {
   std::function<void(const StartReport&)> on_start = {};
+  std::function<void(const BatchReport&)> on_batch = {};    // every step
   std::function<void(const StepReport&)> on_step = {};      // every log_every steps
   std::function<void(const StepReport&)> on_progress = {};  // at most about ten times a second
   std::function<void(const ValidationReport&)> on_validation = {};

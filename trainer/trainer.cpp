@@ -10,7 +10,7 @@
 #include "millrace/core/text.h"
 #include "millrace/trainer/atomic_file.h"
 #include "millrace/trainer/build_input.h"
-#include "millrace/trainer/delivery.h"
+#include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/files_in_use.h"
 #include "millrace/trainer/model_warnings.h"
 #include "millrace/trainer/overrides.h"
@@ -31,7 +31,7 @@ struct Trainer::Impl {
         context(device, executor),
         delivery(
             Delivery::make(config.delivery, std::move(graph), {.executor = executor, .pipeline = pipeline_options()})),
-        warnings(delivery->graph().warnings()) {}
+        warnings(delivery->warnings()) {}
 
   PipelineOptions pipeline_options();
   void build_model();
@@ -135,9 +135,14 @@ void Trainer::Impl::build_loop() {
 }
 
 void Trainer::Impl::warn_of_endlessness() {
-  const std::string source = delivery->graph().endless_source();
   const bool may_give_up = config.validation && config.validation->patience;
-  if (source.empty() || config.train.steps || may_give_up) return;
+  if (config.train.steps || may_give_up) return;
+  if (config.delivery.kind == DeliveryKind::constant) {
+    warnings.push_back("delivery constant never ends, and neither does the training: set train.steps");
+    return;
+  }
+  const std::string source = delivery->graph().endless_source();
+  if (source.empty()) return;
   warnings.push_back(cat("the data of ", source, " never end, and neither does the training: say how much it gives ",
                          "(epochs, rows), or set train.steps"));
 }

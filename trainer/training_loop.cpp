@@ -73,7 +73,7 @@ struct TrainingLoop::Impl {
   TrainCallbacks callbacks;  // given to run()
 
   Clock::time_point started, window_began, progress_shown;
-  Clock::duration waited{}, waited_before_window{};
+  Clock::duration waited{}, waited_before_window{}, validating{};
   bool warned_of_nonfinite = false, window_ended = false;
   int skips_told = 0;
   int64_t steps_done = 0;
@@ -123,6 +123,13 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   last_batch = batch.size();
   if (validator) last_epoch = epoch_of(batch);
   rows_done += static_cast<uint64_t>(batch.size());
+  if (callbacks.on_batch) {
+    callbacks.on_batch({.step = steps_done,
+                        .rows = batch.size(),
+                        .queued = delivery.queued(),
+                        .seconds = seconds_between(started, Clock::now()),
+                        .input = delivery.times()});
+  }
   const bool report_now = steps_done % config.train.log_every == 0, log_now = callbacks.on_step && report_now;
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks.on_progress && now - progress_shown >= kProgressInterval;
@@ -203,7 +210,9 @@ void TrainingLoop::Impl::validate() {
   const auto done = validator->run(steps_done, last_epoch);
   validated_updates = step.updates();
   if (done && callbacks.on_validation) callbacks.on_validation(*done);
-  window_began += Clock::now() - before;  // the rates of reports are those of the training
+  const Clock::duration took = Clock::now() - before;
+  validating += took;
+  window_began += took;  // the rates of reports are those of the training
 }
 
 // The validation behind the last step, or the update behind it, and the best model where it is kept.
@@ -237,6 +246,8 @@ TrainResult TrainingLoop::Impl::result(std::string reason) {
   out.weights = weights_hash(model, context);
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited).count() / out.seconds : 0;
   out.input = delivery.summary();
+  out.delivery = delivery.statistics();
+  out.validation_seconds = std::chrono::duration<double>(validating).count();
   out.epochs = out.input.passes;
   return out;
 }

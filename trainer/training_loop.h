@@ -12,7 +12,7 @@
 #include "millrace/core/context.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config.h"
-#include "millrace/trainer/delivery.h"
+#include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step.h"
 #include "millrace/trainer/train_report.h"
 #include "millrace/trainer/validator.h"

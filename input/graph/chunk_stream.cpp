@@ -15,6 +15,11 @@ void ChunkStream::set_ahead(int64_t rows, int threads) {
   scheduler_.set_ahead(ahead_rows_, threads_);
 }
 
+void ChunkStream::limit_tasks(int tasks) {
+  SourceStream::limit_tasks(tasks);
+  scheduler_.set_ahead(ahead_rows_, threads_);
+}
+
 RowSpan ChunkStream::next_rows(int64_t at_most) {
   scheduler_.check();
   while (!cancelled()) {

@@ -90,7 +90,10 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
                    graph.batch_buffer().window() + graph.batch_input->spread()),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
-  for (const auto& stream : graph.source_streams) stream->start(options.executor, &events);
+  for (const auto& stream : graph.source_streams) {
+    if (options.threads > 0) stream->limit_tasks(options.threads);
+    stream->start(options.executor, &events);
+  }
   for (const auto& stream : graph.transform_streams) stream->start(&events);
   for (const GraphNode& node : graph.nodes) {
     if (node.row_buffer == nullptr) continue;
@@ -319,9 +322,13 @@ InputStatistics Pipeline::statistics() const {
     op.mean_held = op.mean_held.value_or(0) + held.mean;
     op.capacity += static_cast<uint64_t>(stream->ahead_rows());
   }
-  out.next_seconds = static_cast<double>(impl_->next_nanoseconds) * kNanosecond;
-  out.wait_seconds = static_cast<double>(impl_->waited()) * kNanosecond;
+  out.times = times();
   return out;
+}
+
+PipelineTimes Pipeline::times() const {
+  return {.next_seconds = static_cast<double>(impl_->next_nanoseconds) * kNanosecond,
+          .wait_seconds = static_cast<double>(impl_->waited()) * kNanosecond};
 }
 
 State Pipeline::save() const {

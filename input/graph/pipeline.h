@@ -75,6 +75,7 @@ class InputGraph {
 struct PipelineOptions {
   // Outlives the pipeline. nullptr: every op runs inside next(), on the calling thread.
   Executor* executor = nullptr;
+  int threads = 0;  // of the executor, that decode at once; 0: as many as it has
   // Called from next(), in row order. What they throw comes out of next().
   std::function<void(const BadRow&)> on_bad_row = {};
   std::function<void(std::string_view)> on_print = {};
@@ -90,11 +91,16 @@ struct InputSummary {
   std::vector<Dropped> dropped;  // by cause; only causes that happened
 };
 
+// Where the time of the thread that calls Pipeline::next() went.
+struct PipelineTimes {
+  double next_seconds = 0;  // inside next()
+  double wait_seconds = 0;  // of these, waiting for chunks and helping meanwhile
+};
+
 struct InputStatistics {
   std::vector<OpStatistics>
-      ops;                    // row sources and transforms before buffers, then buffers; of row buffers what they tell
-  double next_seconds = 0;    // inside Pipeline::next()
-  double wait_seconds = 0;    // of these, waiting for chunks and helping meanwhile
+      ops;  // row sources and transforms before buffers, then buffers; of row buffers what they tell
+  PipelineTimes times;
   uint64_t second_tries = 0;  // chunks decoded again because their task began inside a quoted field
 };
 
@@ -122,6 +128,7 @@ class Pipeline {
   Place place(const RowId& id) const;
   InputSummary summary() const;
   InputStatistics statistics() const;
+  PipelineTimes times() const;
 
   // The state behind the last batch; restore() on a new pipeline of the same graph, with any threads, goes on from
   // there. Options that only decide how fast rows come may differ. Throws InternalError when an error or cancel() cut a

@@ -372,7 +372,7 @@ class Case:
         if self.accumulate > 1:
             train["accumulate"] = self.accumulate
         lines = ["seed: %d" % self.seed, "device: cpu", "threads: %d" % draw.whole(1, 2),
-                 "delivery: %s" % draw.one(["auto", "native", "feed"]), "input:",
+                 "delivery: %s" % draw.one(["auto", "native", "feed", "queue"]), "input:",
                  "  - filename_queue: {files: rows.csv, shuffle: false, epochs: %d}" % self.epochs,
                  "  - csv_reader: {header: true}", "  - decode_csv: {fields: %s}" % flow(fields),
                  "  - batch: " + flow({"batch_size": self.batch_size, "allow_smaller_final_batch": self.keeps_last}),

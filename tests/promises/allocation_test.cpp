@@ -46,7 +46,10 @@ TEST(Allocation, ASteadyStepAllocatesNothingOfOurs) {
   write_data(folder);
   EXPECT_EQ(own_allocations(folder, "feed", 1), 0);
   EXPECT_EQ(own_allocations(folder, "feed", 2), 0);
-  for (int threads : {1, 2, 3}) EXPECT_EQ(own_allocations(folder, "native", threads), 0) << threads;
+  for (int threads : {1, 2, 3}) {
+    EXPECT_EQ(own_allocations(folder, "native", threads), 0) << threads;
+    EXPECT_EQ(own_allocations(folder, "queue", threads), 0) << threads;
+  }
 }
 
 TEST(Allocation, TheLibrariesShareIsConstant) {

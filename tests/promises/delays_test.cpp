@@ -108,7 +108,7 @@ TEST(Delays, ChangeNothing) {
   int seed = 0;
   for (int threads : {1, 2, 3, 8}) {
     for (int chunk_bytes : {60, 300}) {
-      for (const char* delivery : {"native", "feed"}) {
+      for (const char* delivery : {"native", "feed", "queue"}) {
         const TrainResult result = train(folder, {.threads = threads,
                                                   .decode_threads = threads,
                                                   .chunk_bytes = chunk_bytes,

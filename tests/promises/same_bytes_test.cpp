@@ -47,6 +47,11 @@ TEST_F(SameBytes, ForEveryDelivery) {
   for (int threads : {1, 3}) {
     EXPECT_EQ(train({.threads = threads, .delivery = "feed"}).weights, expected.weights);
     EXPECT_EQ(train({.threads = threads, .delivery = "{kind: native}"}).weights, expected.weights);
+    EXPECT_EQ(train({.threads = threads, .delivery = "staging"}).weights, expected.weights);
+    for (const int capacity : {1, 2, 50}) {
+      const std::string queue = cat("{kind: queue, capacity: ", capacity, ", threads: ", threads, '}');
+      EXPECT_EQ(train({.threads = threads, .delivery = queue}).weights, expected.weights) << queue;
+    }
   }
 }
 

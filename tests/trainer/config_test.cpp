@@ -110,7 +110,7 @@ TEST(Config, UnknownKeysAreErrorsWithTheNearest) {
       "f.yaml:6:1: unknown key checkpoints; the keys here are seed, device, threads, input, delivery, model, loss, "
       "metrics, optimizer, train, validation, load and save");
   EXPECT_EQ(rejects("delivery: {kind: feed, capcity: 5}\n"),
-            "f.yaml:6:24: delivery: unknown key capcity; the keys here are kind");
+            "f.yaml:6:24: delivery: unknown key capcity; did you mean capacity?");
   EXPECT_EQ(rejects("metrics: [accuracy: {x: 1}]\n"),
             "f.yaml:6:22: metrics[0].accuracy: unknown key x; there are no options here");
   // A typo of a required key is reported as the typo.
@@ -164,14 +164,14 @@ TEST(Config, IllTypedValues) {
   EXPECT_EQ(rejects("threads: 0\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got 0");
   EXPECT_EQ(rejects("threads: many\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got \"many\"");
   EXPECT_EQ(rejects("delivery: fed\n"),
-            "f.yaml:6:11: delivery: expected auto, native or feed, got \"fed\"; did you mean feed?");
+            "f.yaml:6:11: delivery: expected auto, native, staging, queue, feed or constant, got \"fed\"; did you mean feed?");
   EXPECT_EQ(rejects("delivery: {kind: fed}\n"),
-            "f.yaml:6:18: delivery.kind: expected auto, native or feed, got \"fed\"; did you mean feed?");
+            "f.yaml:6:18: delivery.kind: expected auto, native, staging, queue, feed or constant, got \"fed\"; did you mean feed?");
   EXPECT_EQ(rejects("delivery: {kind: {kind: feed}}\n"),
-            "f.yaml:6:18: delivery.kind: expected auto, native or feed, got a map");
-  EXPECT_EQ(rejects("delivery: {kind: queue, capacity: 5}\n"),
-            "f.yaml:6:18: delivery.kind: expected auto, native or feed, got \"queue\"");
-  EXPECT_EQ(rejects("delivery: []\n"), "f.yaml:6:11: delivery: expected auto, native or feed, got a list");
+            "f.yaml:6:18: delivery.kind: expected auto, native, staging, queue, feed or constant, got a map");
+  EXPECT_EQ(rejects("delivery: {kind: native, capacity: 5}\n"),
+            "f.yaml:6:36: delivery.capacity: only the kinds queue and staging have this key; leave it out");
+  EXPECT_EQ(rejects("delivery: []\n"), "f.yaml:6:11: delivery: expected auto, native, staging, queue, feed or constant, got a list");
   EXPECT_EQ(rejects("train: 5\n"), "f.yaml:6:8: train: expected a map, got 5");
   EXPECT_EQ(rejects("train: {steps: 0}\n"), "f.yaml:6:16: train.steps: expected at least 1, got 0");
   // As a float it would be 0, and nothing would be learned.

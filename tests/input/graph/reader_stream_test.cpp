@@ -400,7 +400,7 @@ TEST_F(ReaderStreamTest, MeasuresWhatItDoes) {
     EXPECT_EQ(statistics.ops[1].rows, 80u);
     EXPECT_GT(statistics.ops[1].busy_seconds, 0);
     EXPECT_EQ(statistics.ops[2].rows, 20u);
-    EXPECT_GT(statistics.wait_seconds, 0);
+    EXPECT_GT(statistics.times.wait_seconds, 0);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "millrace/trainer/delivery.h"
+#include "millrace/trainer/delivery/delivery.h"
 
 #include <gtest/gtest.h>
 
@@ -6,11 +6,14 @@
 
 #include "millrace/input/catalog.h"
 #include "millrace/trainer/yaml.h"
+#include "millrace/trainer/yaml_writer.h"
 
 namespace millrace {
 namespace {
 
-constexpr DeliveryKind kKinds[] = {DeliveryKind::automatic, DeliveryKind::native, DeliveryKind::feed};
+// Those that give all batches.
+constexpr DeliveryKind kKinds[] = {DeliveryKind::automatic, DeliveryKind::native, DeliveryKind::feed,
+                                   DeliveryKind::queue, DeliveryKind::staging};
 
 InputGraph graph() {
   const Spec list =
@@ -19,7 +22,7 @@ InputGraph graph() {
 }
 
 std::unique_ptr<Delivery> make(DeliveryKind kind, Executor& executor) {
-  return Delivery::make({.kind = kind}, graph(), {.executor = executor});
+  return Delivery::make({.kind = kind}, graph(), {.executor = executor, .saves = true});
 }
 
 void expect_equal(const RowBlock& batch, const RowBlock& other) {
@@ -31,22 +34,23 @@ void expect_equal(const RowBlock& batch, const RowBlock& other) {
 }
 
 TEST(Delivery, EveryKindGivesTheSameBatchesInAlignedRows) {
-  Executor executor(2);
-  const auto native = make(DeliveryKind::native, executor), feed = make(DeliveryKind::feed, executor);
-  int batches = 0;
-  while (const RowBlock* batch = native->next()) {
-    const RowBlock* fed = feed->next();
-    ASSERT_NE(fed, nullptr);
-    ASSERT_EQ(batch->size(), 8);
-    expect_equal(*batch, *fed);
-    for (int64_t row = 0; row < 8; ++row) {
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(batch->at(0, row)) % kRowAlignment, 0u);
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(fed->at(0, row)) % kRowAlignment, 0u);
+  for (const int threads : {1, 2, 3}) {
+    Executor executor(threads);
+    for (const DeliveryKind kind : kKinds) {
+      const auto native = make(DeliveryKind::native, executor), other = make(kind, executor);
+      for (int i = 0; i < 6; ++i) {
+        const RowBlock *expected = native->next(), *batch = other->next();
+        ASSERT_NE(batch, nullptr);
+        ASSERT_EQ(batch->size(), 8);
+        expect_equal(*batch, *expected);
+        for (int64_t row = 0; row < 8; ++row) {
+          EXPECT_EQ(reinterpret_cast<uintptr_t>(batch->at(0, row)) % kRowAlignment, 0u);
+        }
+      }
+      EXPECT_EQ(other->next(), nullptr);
+      EXPECT_EQ(other->next(), nullptr);
     }
-    ++batches;
   }
-  EXPECT_EQ(feed->next(), nullptr);
-  EXPECT_EQ(batches, 6);
 }
 
 TEST(Delivery, SpeaksOfTheBatchesThatItGave) {
@@ -61,8 +65,10 @@ TEST(Delivery, SpeaksOfTheBatchesThatItGave) {
     EXPECT_EQ(delivery->summary().rows, 16u);
     EXPECT_EQ(delivery->place(batch->id(3)).text(), "synthetic:12");
     EXPECT_EQ(delivery->graph().output().batch_size, 8);
-    ASSERT_FALSE(delivery->statistics().ops.empty());
-    EXPECT_GE(delivery->statistics().ops.back().rows, 16u);
+    const DeliveryStatistics statistics = delivery->statistics();
+    ASSERT_FALSE(statistics.input.ops.empty());
+    EXPECT_GE(statistics.input.ops.back().rows, 16u);
+    EXPECT_GT(statistics.times.make_seconds + statistics.times.wait_seconds, 0);
     while (delivery->next() != nullptr) {
     }
     ASSERT_EQ(delivery->summary().dropped.size(), 1u);
@@ -103,6 +109,7 @@ TEST(Delivery, CountsItsBatchesAsMemory) {
   const uint64_t slot = 8 * (graph().output().rows.row_bytes() + sizeof(RowId));
   EXPECT_EQ(make(DeliveryKind::native, executor)->memory_bound(), graph().memory_bound(2) + slot);
   EXPECT_EQ(make(DeliveryKind::feed, executor)->memory_bound(), graph().memory_bound(1) + 2 * slot);
+  EXPECT_EQ(make(DeliveryKind::queue, executor)->memory_bound(), graph().memory_bound(2) + 6 * slot);
 }
 
 TEST(DeliveryOptions, AreAKindOrAMap) {
@@ -112,16 +119,30 @@ TEST(DeliveryOptions, AreAKindOrAMap) {
   EXPECT_EQ(DeliveryOptions{}.kind, DeliveryKind::automatic);
   EXPECT_EQ(read("auto"), DeliveryKind::automatic);
   EXPECT_EQ(read("feed"), DeliveryKind::feed);
+  EXPECT_EQ(read("queue"), DeliveryKind::queue);
+  EXPECT_EQ(read("{kind: queue, capacity: 5, threads: 2}"), DeliveryKind::queue);
   EXPECT_EQ(read("{kind: native}"), DeliveryKind::native);
   EXPECT_THROW(read("{kind: native, threads: 2}"), ConfigError);
-  EXPECT_THROW(read("queue"), ConfigError);
+  EXPECT_THROW(read("{kind: queue, capacity: 0}"), ConfigError);
+  EXPECT_THROW(read("remote"), ConfigError);
 }
 
 TEST(DeliveryOptions, TellBothWaysOfWritingThem) {
   const std::vector<OptionForm> forms = OptionType<DeliveryOptions>::forms();
   ASSERT_EQ(forms.size(), 2u);
-  EXPECT_EQ(forms[0].names, (std::vector<std::string>{"auto", "native", "feed"}));
-  EXPECT_EQ(forms[1].options.at(0).name, "kind");
+  EXPECT_EQ(forms[0].names, (std::vector<std::string>{"auto", "native", "staging", "queue", "feed", "constant"}));
+  ASSERT_EQ(forms[1].options.size(), 3u);
+  EXPECT_EQ(forms[1].options[0].name, "kind");
+}
+
+TEST(DeliveryOptions, AreWrittenWithTheirDefaults) {
+  const auto resolved = [](const char* text) {
+    return to_yaml(OptionType<DeliveryOptions>::write(OptionType<DeliveryOptions>::read(parse_yaml(text, "f.yaml"))));
+  };
+  EXPECT_EQ(resolved("auto"), "auto\n");
+  EXPECT_EQ(resolved("{kind: feed}"), "feed\n");
+  EXPECT_EQ(resolved("queue"), "kind: queue\ncapacity: 5\n");
+  EXPECT_EQ(resolved("{kind: staging, threads: 3}"), "kind: staging\ncapacity: 5\nthreads: 3\n");
 }
 
 }  // namespace

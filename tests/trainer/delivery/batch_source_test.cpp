@@ -1,0 +1,47 @@
+#include "millrace/trainer/delivery/batch_source.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/trainer/delivery/watched_graph.h"
+
+namespace millrace {
+namespace {
+
+TEST(BatchSource, WithoutAnExecutorAllTimeGoesIntoMaking) {
+  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, nullptr);
+  while (source.next() != nullptr) {
+  }
+  const DeliveryStatistics statistics = source.statistics();
+  EXPECT_EQ(statistics.times.wait_seconds, 0);
+  EXPECT_EQ(statistics.times.make_seconds, statistics.input.times.next_seconds);
+  EXPECT_GT(statistics.times.make_seconds, 0);
+}
+
+TEST(BatchSource, WithOneWaitingIsApart) {
+  Executor executor(2);
+  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, &executor);
+  while (source.next() != nullptr) {
+  }
+  const DeliveryStatistics statistics = source.statistics();
+  EXPECT_EQ(statistics.times.wait_seconds, statistics.input.times.wait_seconds);
+  EXPECT_EQ(statistics.times.make_seconds, statistics.input.times.next_seconds - statistics.input.times.wait_seconds);
+}
+
+TEST(CopyBatch, ReplacesAllRowsAndIds) {
+  Pipeline pipeline(testing::batches_watched([](Chunk&) {}), {});
+  RowBlock from = pipeline.make_slot(), to = pipeline.make_slot();
+  ASSERT_EQ(pipeline.next(to), 4);
+  ASSERT_EQ(pipeline.next(from), 4);
+  from.resize(3);
+  copy_batch(from, to);
+  ASSERT_EQ(to.size(), 3);
+  for (int64_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(to.id(row), from.id(row));
+    EXPECT_EQ(std::memcmp(to.at(0, row), from.at(0, row), 3 * sizeof(float)), 0);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

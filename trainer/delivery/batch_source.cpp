@@ -1,0 +1,37 @@
+#include "millrace/trainer/delivery/batch_source.h"
+
+#include <utility>
+
+namespace millrace {
+
+namespace {
+
+PipelineOptions with_executor(PipelineOptions options, Executor* executor) {
+  options.executor = executor;
+  return options;
+}
+
+}  // namespace
+
+BatchSource::BatchSource(InputGraph graph, PipelineOptions options, Executor* executor)
+    : threads_(executor == nullptr ? 1 : executor->threads()),
+      inline_(executor == nullptr),
+      pipeline_(std::move(graph), with_executor(std::move(options), executor)),
+      batch_(pipeline_.make_slot()) {}
+
+DeliveryTimes BatchSource::times() const {
+  const PipelineTimes times = pipeline_.times();
+  const double waited = inline_ ? 0 : times.wait_seconds;
+  return {.make_seconds = times.next_seconds - waited, .wait_seconds = waited};
+}
+
+InternalError made_without_saves() {
+  return InternalError("the delivery's state cannot be saved: it was made without", {}, "set DeliveryArgs::saves");
+}
+
+void copy_batch(const RowBlock& from, RowBlock& to) {
+  to.resize(from.size());
+  for (int64_t row = 0; row < from.size(); ++row) to.copy_row(from, row, row);
+}
+
+}  // namespace millrace

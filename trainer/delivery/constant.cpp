@@ -1,0 +1,56 @@
+// constant: the first batch of the data, again and again. What a training takes with it is what its steps alone take.
+#include <utility>
+
+#include "millrace/trainer/delivery/batch_source.h"
+#include "millrace/trainer/delivery/kinds.h"
+
+namespace millrace {
+
+namespace {
+
+class ConstantDelivery final : public BatchSource {
+ public:
+  ConstantDelivery(InputGraph graph, DeliveryArgs args)
+      : BatchSource(std::move(graph), std::move(args.pipeline), &args.executor), saves_(args.saves) {}
+
+  const RowBlock* next() override {
+    if (pipeline().cancelled()) return nullptr;
+    if (given_ == 0) {
+      if (saves_) before_ = pipeline().save();
+      batch_ = BatchSource::next();
+    }
+    if (batch_ != nullptr) ++given_;
+    return batch_;
+  }
+  InputSummary summary() const override {
+    InputSummary out = BatchSource::summary();
+    out.batches = given_;
+    out.rows *= given_;
+    return out;
+  }
+  // A restored one gives the same batch.
+  State save() const override {
+    if (given_ == 0) return BatchSource::save();
+    if (!saves_) throw made_without_saves();
+    return before_;
+  }
+  std::vector<std::string> warnings() const override {
+    std::vector<std::string> out = BatchSource::warnings();
+    out.push_back("delivery constant trains on the first batch alone, again and again: it is for measuring");
+    return out;
+  }
+
+ private:
+  const bool saves_;
+  const RowBlock* batch_ = nullptr;
+  uint64_t given_ = 0;
+  State before_;
+};
+
+}  // namespace
+
+std::unique_ptr<Delivery> make_constant(InputGraph graph, DeliveryArgs args) {
+  return std::make_unique<ConstantDelivery>(std::move(graph), std::move(args));
+}
+
+}  // namespace millrace

@@ -1,0 +1,123 @@
+// Delivery: how a batch reaches the step. Every kind gives the same batches, so all trainings end with the same
+// weights; `constant` alone gives its first batch over and over.
+//
+//   const auto delivery = Delivery::make({.kind = DeliveryKind::native}, std::move(graph), {.executor = executor});
+//   while (const RowBlock* batch = delivery->next()) step.run(*batch);
+//
+// One thread uses a Delivery; stop() and place() may be called from any thread. What works ahead of the step inside is
+// never seen: callbacks, summary() and save() speak of the batches that next() gave, and an error comes when its batch
+// would.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/executor.h"
+#include "millrace/core/options.h"
+#include "millrace/input/graph/pipeline.h"
+
+namespace millrace {
+
+enum class DeliveryKind : uint8_t {
+  automatic,  // native
+  native,     // the graph's last op writes into the step's own input
+  staging,    // queue, and then a copy to the device while the step runs
+  queue,      // tasks beside the step fill a queue of batches, from which it copies
+  feed,       // the training thread makes each batch alone, then copies it into the step's input
+  constant,   // the first batch again and again: the step alone
+};
+
+template <>
+struct EnumNames<DeliveryKind> {
+  static constexpr std::pair<std::string_view, DeliveryKind> kNames[] = {
+      {"auto", DeliveryKind::automatic}, {"native", DeliveryKind::native}, {"staging", DeliveryKind::staging},
+      {"queue", DeliveryKind::queue},    {"feed", DeliveryKind::feed},     {"constant", DeliveryKind::constant}};
+};
+
+// The configuration's key `delivery`: `KIND`, or `{kind: KIND}` with the options of that kind.
+struct DeliveryOptions {
+  static constexpr int64_t kCapacity = 5;
+
+  DeliveryKind kind = DeliveryKind::automatic;
+  // Of `queue` and `staging`: batches that may wait (absent: kCapacity), and threads that may decode for them at once
+  // (absent: all).
+  std::optional<int64_t> capacity = {}, threads = {};
+
+  bool has_queue() const { return kind == DeliveryKind::queue || kind == DeliveryKind::staging; }
+  void declare(OptionReader& o);
+};
+
+template <>
+struct OptionType<DeliveryOptions> {
+  static DeliveryOptions read(const Spec& spec);
+  static Spec write(const DeliveryOptions& value);
+  static std::string type() { return OptionType<DeliveryKind>::type(); }
+  static std::vector<OptionForm> forms();
+};
+
+struct DeliveryArgs {
+  Executor& executor;             // outlives the delivery
+  PipelineOptions pipeline = {};  // callbacks and pinned memory; executor and threads are set by the delivery
+  // Whether save() will be called: kinds that work ahead keep the state behind each batch only then.
+  bool saves = false;
+};
+
+// Where the time of the thread that calls next() went.
+struct DeliveryTimes {
+  double make_seconds = 0;  // making batches itself
+  double wait_seconds = 0;  // waiting for what others make; it helps meanwhile
+  double copy_seconds = 0;  // copying batches into the step's input
+
+  double total() const { return make_seconds + wait_seconds + copy_seconds; }
+};
+
+struct DeliveryStatistics {
+  DeliveryTimes times;
+  // Of a queue of batches: how many waited for each call of next(), on average, and how many may.
+  std::optional<double> mean_queued = {};
+  int64_t capacity = 0;
+  InputStatistics input;  // what the ops did, for these batches and ahead of them
+};
+
+class Delivery {
+ public:
+  // Nothing is read before the first next().
+  static std::unique_ptr<Delivery> make(const DeliveryOptions& options, InputGraph graph, DeliveryArgs args);
+  virtual ~Delivery() = default;
+
+  // The next batch with the ids of its rows, or nullptr at the end of the data and after stop(). Valid until the next
+  // call, which must not come before the step has read it. Throws the error that the batch runs into.
+  virtual const RowBlock* next() = 0;
+  // Makes next() return nullptr soon, also a call that waits now. Idempotent.
+  virtual void stop() noexcept = 0;
+
+  // Where a row of a batch that next() gave came from.
+  virtual Place place(const RowId& id) const = 0;
+  // Of the batches that next() gave, and of what was left out on the way to them.
+  virtual InputSummary summary() const = 0;
+  virtual DeliveryStatistics statistics() const = 0;
+  // The part of it that is cheap.
+  virtual DeliveryTimes times() const = 0;
+  // Batches that lie in a queue now; 0 where there is none. Cheap.
+  virtual int64_t queued() const { return 0; }
+
+  // The state behind the last batch that next() gave. Throws as Pipeline::save(), and InternalError without
+  // DeliveryArgs::saves.
+  virtual State save() const = 0;
+  // Goes on from there, whatever kind saved it. REQUIRES: next() was not called yet. Throws as Pipeline::restore().
+  virtual void restore(const State& state) = 0;
+
+  // The graph that gives the batches.
+  virtual const InputGraph& graph() const = 0;
+  // Things that are allowed but unlikely to be meant, those of the graph among them.
+  virtual std::vector<std::string> warnings() const { return graph().warnings(); }
+  // An upper bound of the bytes that graph and batches take (P5).
+  virtual uint64_t memory_bound() const = 0;
+};
+
+}  // namespace millrace

@@ -1,0 +1,44 @@
+// feed: what a program does that hands its batches to the step by itself. All ops run on the thread of the step, before
+// it; the batch is copied, as it comes from memory that the step does not know.
+#include <utility>
+
+#include "millrace/input/graph/clock.h"
+#include "millrace/trainer/delivery/batch_source.h"
+#include "millrace/trainer/delivery/kinds.h"
+
+namespace millrace {
+
+namespace {
+
+class FeedDelivery final : public BatchSource {
+ public:
+  FeedDelivery(InputGraph graph, DeliveryArgs args)
+      : BatchSource(std::move(graph), std::move(args.pipeline), nullptr), fed_(pipeline().make_slot()) {}
+
+  const RowBlock* next() override {
+    const RowBlock* made = BatchSource::next();
+    if (made == nullptr) return nullptr;
+    const auto start = Clock::now();
+    copy_batch(*made, fed_);
+    copy_nanoseconds_ += nanoseconds_since(start);
+    return &fed_;
+  }
+  DeliveryTimes times() const override {
+    DeliveryTimes out = BatchSource::times();
+    out.copy_seconds = 1e-9 * static_cast<double>(copy_nanoseconds_);
+    return out;
+  }
+  uint64_t memory_bound() const override { return BatchSource::memory_bound() + fed_.memory().total(); }
+
+ private:
+  RowBlock fed_;
+  uint64_t copy_nanoseconds_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Delivery> make_feed(InputGraph graph, DeliveryArgs args) {
+  return std::make_unique<FeedDelivery>(std::move(graph), std::move(args));
+}
+
+}  // namespace millrace

@@ -1,0 +1,324 @@
+// queue: tasks beside the step make batches ahead of it, up to a capacity; the step takes the oldest and copies it.
+//
+// One task makes one batch, on whatever thread of the executor is free, and the next is submitted when it has ended and
+// there is room. So nobody ever waits for room, and a step that waits for a batch makes it itself where nobody else
+// does. What a batch brings besides its rows (bad rows to tell, lines to print, what was counted, an error) lies in the
+// queue with it.
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/input/graph/clock.h"
+#include "millrace/input/graph/transform_chain.h"
+#include "millrace/trainer/delivery/batch_source.h"
+#include "millrace/trainer/delivery/kinds.h"
+
+namespace millrace {
+
+namespace {
+
+class QueueDelivery final : public Delivery, private Task {
+ public:
+  QueueDelivery(const DeliveryOptions& options, InputGraph graph, DeliveryArgs args);
+  ~QueueDelivery() override;
+
+  const RowBlock* next() override;
+  void stop() noexcept override;
+  Place place(const RowId& id) const override { return pipeline_.place(id); }
+  InputSummary summary() const override { return summary_; }
+  DeliveryStatistics statistics() const override;
+  DeliveryTimes times() const override;
+  int64_t queued() const override;
+  std::vector<std::string> warnings() const override;
+  State save() const override;
+  void restore(const State& state) override;
+  const InputGraph& graph() const override { return pipeline_.graph(); }
+  uint64_t memory_bound() const override;
+
+ private:
+  using Told = std::variant<BadRow, std::string>;
+  // A batch, or what comes instead of one.
+  struct Entry {
+    RowBlock rows;  // none: the end of the data, or `failure`
+    std::vector<Told> told;
+    InputSummary summary;
+    State state;  // where states are kept
+    std::exception_ptr failure;
+  };
+
+  PipelineOptions ahead(PipelineOptions options);
+  int threads() const { return most_threads_ == 0 ? executor_.threads() : most_threads_; }
+
+  void run() noexcept override;
+  void make(Entry& entry);
+  void submit() noexcept;
+  Entry& wait_for_batch();
+  void tell(const Entry& entry);
+
+  // These require mutex_.
+  int64_t waiting() const { return made_ - given_; }
+  bool begin_task();
+
+  // Constant.
+  Executor& executor_;
+  const int most_threads_;  // 0: all
+  const bool saves_, stages_;
+  const Device reader_;
+  const std::function<void(const BadRow&)> on_bad_row_;
+  const std::function<void(std::string_view)> on_print_;
+
+  // Used by one task at a time, and by the consumer where it reads it.
+  mutable std::mutex making_;
+  Pipeline pipeline_;            // guarded by making_, but for place() and cancel()
+  Entry* being_made_ = nullptr;  // guarded by making_
+
+  // Entry i is that of every number that leaves the remainder i. Those from given_ to made_ belong to the consumer, the
+  // one behind them to the task.
+  std::vector<Entry> entries_;
+
+  mutable std::mutex mutex_;
+  int64_t made_ = 0, given_ = 0;  // guarded by mutex_
+  bool making_one_ = false;       // guarded by mutex_; a task was submitted and has not ended
+  bool complete_ = false;         // guarded by mutex_; nothing comes behind what was made
+  bool consumer_waits_ = false;   // guarded by mutex_
+  std::exception_ptr lost_;       // guarded by mutex_; why no task could be submitted
+  std::atomic<bool> stopped_{false};
+
+  // Used by the consumer alone.
+  RowBlock taken_;
+  InputSummary summary_;
+  State state_;
+  bool begun_ = false, ended_ = false;
+  std::exception_ptr failure_;  // what next() throws from now on
+  int64_t calls_ = 0, queued_at_calls_ = 0;
+  uint64_t wait_nanoseconds_ = 0, copy_nanoseconds_ = 0;
+
+  Completion ready_;
+  TaskGroup tasks_;  // last: its destructor waits for them
+};
+
+QueueDelivery::QueueDelivery(const DeliveryOptions& options, InputGraph graph, DeliveryArgs args)
+    : executor_(args.executor),
+      most_threads_(static_cast<int>(std::min<int64_t>(options.threads.value_or(0), executor_.threads()))),
+      saves_(args.saves),
+      stages_(options.kind == DeliveryKind::staging),
+      reader_(args.pipeline.reader),
+      on_bad_row_(args.pipeline.on_bad_row),
+      on_print_(args.pipeline.on_print),
+      pipeline_(std::move(graph), ahead(std::move(args.pipeline))),
+      entries_(static_cast<size_t>(options.capacity.value_or(DeliveryOptions::kCapacity))),
+      taken_(pipeline_.make_slot()),
+      summary_(pipeline_.summary()),
+      ready_(executor_),
+      tasks_(executor_) {
+  for (Entry& entry : entries_) entry.rows = pipeline_.make_slot();
+}
+
+QueueDelivery::~QueueDelivery() {
+  stop();
+  tasks_.wait();
+}
+
+// What the ops tell is put beside the batch that they tell it with.
+PipelineOptions QueueDelivery::ahead(PipelineOptions options) {
+  options.executor = &executor_;
+  options.threads = most_threads_;
+  if (options.on_bad_row) {
+    options.on_bad_row = [this](const BadRow& bad) { being_made_->told.emplace_back(bad); };
+  }
+  if (options.on_print) {
+    options.on_print = [this](std::string_view line) { being_made_->told.emplace_back(std::string(line)); };
+  }
+  return options;
+}
+
+const RowBlock* QueueDelivery::next() {
+  if (failure_) raise_copy(failure_);
+  if (ended_ || stopped_.load()) return nullptr;
+  begun_ = true;
+  const Clock::time_point start = Clock::now();
+  Entry& entry = wait_for_batch();
+  wait_nanoseconds_ += nanoseconds_since(start);
+  if (stopped_.load()) return nullptr;
+  std::swap(summary_, entry.summary);
+  tell(entry);
+  std::swap(state_, entry.state);
+  ended_ = entry.rows.size() == 0;
+  if (ended_) return nullptr;
+  const Clock::time_point before_copy = Clock::now();
+  copy_batch(entry.rows, taken_);
+  copy_nanoseconds_ += nanoseconds_since(before_copy);
+  bool more = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++given_;
+    more = begin_task();
+  }
+  if (more) submit();
+  return &taken_;
+}
+
+QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
+  bool more = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++calls_;
+    queued_at_calls_ += waiting();
+    more = begin_task();
+  }
+  if (more) submit();
+  const auto comes = [this] { return waiting() == 0 && making_one_; };
+  std::unique_lock lock(mutex_);
+  while (comes()) {
+    lock.unlock();
+    ready_.arm();
+    lock.lock();
+    const bool waits = consumer_waits_ = comes();
+    lock.unlock();
+    if (!waits) ready_.signal();
+    ready_.wait();
+    lock.lock();
+  }
+  Entry& entry = entries_[static_cast<size_t>(given_) % entries_.size()];
+  if (waiting() == 0) entry.failure = lost_;
+  return entry;
+}
+
+bool QueueDelivery::begin_task() {
+  if (making_one_ || complete_ || stopped_.load() || waiting() == std::ssize(entries_)) return false;
+  making_one_ = true;
+  return true;
+}
+
+void QueueDelivery::run() noexcept {
+  Entry* entry = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    entry = &entries_[static_cast<size_t>(made_) % entries_.size()];
+  }
+  make(*entry);
+  bool more = false, wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ++made_;
+    making_one_ = false;
+    complete_ = entry->rows.size() == 0;
+    more = begin_task();
+    wake = std::exchange(consumer_waits_, false);
+  }
+  if (wake) ready_.signal();
+  if (more) submit();
+}
+
+void QueueDelivery::make(Entry& entry) {
+  const std::lock_guard lock(making_);
+  being_made_ = &entry;
+  entry.told.clear();
+  try {
+    if (pipeline_.next(entry.rows) == 0) entry.rows.clear();
+    entry.summary = pipeline_.summary();
+    if (saves_ && !pipeline_.cancelled()) entry.state = pipeline_.save();
+  } catch (...) {
+    entry.rows.clear();
+    entry.failure = std::current_exception();
+  }
+}
+
+void QueueDelivery::submit() noexcept {
+  try {
+    tasks_.submit(*this);
+  } catch (...) {
+    bool wake = false;
+    {
+      const std::lock_guard lock(mutex_);
+      lost_ = std::current_exception();
+      making_one_ = false;
+      complete_ = true;
+      wake = std::exchange(consumer_waits_, false);
+    }
+    if (wake) ready_.signal();
+  }
+}
+
+// Throws what the batch failed with, and what the callbacks do.
+void QueueDelivery::tell(const Entry& entry) {
+  try {
+    for (const Told& told : entry.told) {
+      if (const BadRow* bad = std::get_if<BadRow>(&told)) {
+        on_bad_row_(*bad);
+      } else {
+        on_print_(std::get<std::string>(told));
+      }
+    }
+    if (entry.failure) raise_copy(entry.failure);
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+void QueueDelivery::stop() noexcept {
+  stopped_.store(true);
+  pipeline_.cancel();
+}
+
+DeliveryTimes QueueDelivery::times() const {
+  return {.wait_seconds = 1e-9 * static_cast<double>(wait_nanoseconds_),
+          .copy_seconds = 1e-9 * static_cast<double>(copy_nanoseconds_)};
+}
+
+DeliveryStatistics QueueDelivery::statistics() const {
+  DeliveryStatistics out;
+  out.times = times();
+  out.mean_queued = calls_ == 0 ? 0 : static_cast<double>(queued_at_calls_) / static_cast<double>(calls_);
+  out.capacity = std::ssize(entries_);
+  const std::lock_guard lock(making_);
+  out.input = pipeline_.statistics();
+  return out;
+}
+
+int64_t QueueDelivery::queued() const {
+  const std::lock_guard lock(mutex_);
+  return waiting();
+}
+
+std::vector<std::string> QueueDelivery::warnings() const {
+  std::vector<std::string> out = graph().warnings();
+  if (stages_ && reader_.is_cpu())
+    out.push_back("delivery staging is queue here: a CPU reads the batches where they are");
+  return out;
+}
+
+State QueueDelivery::save() const {
+  if (!begun_) {
+    const std::lock_guard lock(making_);
+    return pipeline_.save();
+  }
+  if (!saves_) throw made_without_saves();
+  return state_;
+}
+
+void QueueDelivery::restore(const State& state) {
+  const std::lock_guard lock(making_);
+  pipeline_.restore(state);
+  summary_ = pipeline_.summary();
+}
+
+uint64_t QueueDelivery::memory_bound() const {
+  return graph().memory_bound(threads()) + taken_.memory().total() * (entries_.size() + 1);
+}
+
+}  // namespace
+
+std::unique_ptr<Delivery> make_queue(const DeliveryOptions& options, InputGraph graph, DeliveryArgs args) {
+  return std::make_unique<QueueDelivery>(options, std::move(graph), std::move(args));
+}
+
+}  // namespace millrace
