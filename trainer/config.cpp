@@ -113,6 +113,7 @@ struct ConfigOptions {
   KindNode optimizer;
   TrainOptions train;
   Spec validation;
+  std::optional<CompareOptions> compare;
   std::optional<ModelFileOptions> save, load;
 
   void declare(OptionReader& o) {
@@ -127,6 +128,7 @@ struct ConfigOptions {
     o.optional("optimizer", optimizer, "how gradients change the parameters");
     o.optional("train", train, "how long to train and what to report");
     o.optional("validation", validation, "rows that are not trained on, to judge the model by");
+    o.optional("compare", compare, "deliveries that trainer compare runs beside each other");
     o.optional("load", load, "a model file whose values training begins with; absent: fresh ones, from the seed");
     o.optional("save", save, "the file that the trained model is written to; absent: it is not kept");
 
@@ -253,6 +255,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.input = options.input.spec;
   config.delivery = options.delivery;
   config.train = options.train;
+  config.compare = options.compare;
   config.save = options.save;
   config.load = options.load;
   read_kinds(options, catalog.layers, config);

@@ -16,6 +16,7 @@
 #include "millrace/core/spec.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/catalog.h"
+#include "millrace/trainer/compare/compare_options.h"
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step.h"
 #include "millrace/trainer/validation.h"
@@ -96,6 +97,7 @@ struct Config {
   std::unique_ptr<Optimizer> optimizer;
   TrainOptions train;
   std::optional<ValidationOptions> validation;
+  std::optional<CompareOptions> compare;
   std::optional<ModelFileOptions> save, load;
 
   // The configuration with every default; the lists of ops and the layers' names are as written until

@@ -168,6 +168,7 @@ Spec Trainer::Impl::kept_config() const {
   Spec kept = config.resolved;
   kept.erase("save");
   kept.erase("load");
+  kept.erase("compare");
   return kept;
 }
 

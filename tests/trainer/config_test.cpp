@@ -108,7 +108,7 @@ TEST(Config, UnknownKeysAreErrorsWithTheNearest) {
   EXPECT_EQ(
       rejects("checkpoints: {}\n"),
       "f.yaml:6:1: unknown key checkpoints; the keys here are seed, device, threads, input, delivery, model, loss, "
-      "metrics, optimizer, train, validation, load and save");
+      "metrics, optimizer, train, validation, compare, load and save");
   EXPECT_EQ(rejects("delivery: {kind: feed, capcity: 5}\n"),
             "f.yaml:6:24: delivery: unknown key capcity; did you mean capacity?");
   EXPECT_EQ(rejects("metrics: [accuracy: {x: 1}]\n"),

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/compare/comparison.h"
 #include "millrace/trainer/generate.h"
 #include "millrace/trainer/model_file.h"
 #include "millrace/trainer/overrides.h"
@@ -23,8 +24,9 @@ TEST(Configs, AllAreNamedHere) {
     if (entry.is_regular_file()) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"breast_cancer.yaml", "diabetes.yaml", "digits.yaml", "iris.yaml",
-                                             "mlp.yaml", "synthetic.yaml", "wine.yaml"}))
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"breast_cancer.yaml", "diabetes.yaml", "digits.yaml", "iris.yaml", "mlp.yaml",
+                                      "queue_vs_feed.yaml", "queue_vs_feed_csv.yaml", "synthetic.yaml", "wine.yaml"}))
       << "each has a test below";
 }
 
@@ -74,6 +76,30 @@ TEST(Configs, SyntheticRunsWithoutFilesAndIsSavedWhole) {
   EXPECT_NE(weights_hash(fresh.model(), context), result.weights);
   load_model(file, fresh.model(), context);
   EXPECT_EQ(weights_hash(fresh.model(), context), result.weights);
+}
+
+TEST(Configs, QueueVersusFeedTrainsTheSameModels) {
+  Spec config = read_yaml_file(config_path("queue_vs_feed.yaml"));
+  apply_overrides(config, std::vector<std::string>{"device=cpu", "train.steps=13", "compare.rounds=1",
+                                                   "input.synthetic.features=16", "model[0].units=8"});
+  const Comparison found = Comparer(config).run().value();
+  std::vector<std::string> names;
+  for (const ComparedDelivery& delivery : found.deliveries) names.push_back(delivery.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"feed", "queue", "staging", "native", "constant", "queue (batches of 128)",
+                                             "constant (batches of 128)"}));
+  EXPECT_TRUE(found.equal_weights());
+  EXPECT_EQ(found.deliveries[1].capacity, 5);
+}
+
+TEST(Configs, QueueVersusFeedOnTextTrainsTheSameModels) {
+  const TempFolder folder;
+  generate_sum({.folder = folder.path(), .files = 3, .rows = 1200});
+  Spec config = read_yaml_file(config_path("queue_vs_feed_csv.yaml"));
+  apply_overrides(config, std::vector<std::string>{"device=cpu", "train.steps=13", "compare.rounds=1",
+                                                   cat("input.filename_queue.files=\"", folder.path("*.csv"), '"')});
+  const Comparison found = Comparer(config).run().value();
+  EXPECT_EQ(found.deliveries.size(), 5u);
+  EXPECT_TRUE(found.equal_weights());
 }
 
 // What `metric` is on the rows held out, behind the last step.

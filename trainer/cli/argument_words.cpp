@@ -10,20 +10,34 @@ namespace millrace::cli {
 
 namespace {
 
-// The option of that name of any command; null when there is none.
-const ArgumentInfo* find_option(const CommandInfo& program, const std::string& name) {
-  for (const CommandInfo* command : all_commands(program)) {
-    for (const ArgumentInfo& argument : command->arguments) {
-      if (std::find(argument.names.begin(), argument.names.end(), name) != argument.names.end()) return &argument;
-    }
+const ArgumentInfo* option_of(const CommandInfo& command, const std::string& name) {
+  for (const ArgumentInfo& argument : command.arguments) {
+    if (std::find(argument.names.begin(), argument.names.end(), name) != argument.names.end()) return &argument;
   }
   return nullptr;
+}
+
+// The option of that name of `selected`, else of any command; null when there is none.
+const ArgumentInfo* find_option(const CommandInfo& program, const CommandInfo& selected, const std::string& name) {
+  if (const ArgumentInfo* option = option_of(selected, name)) return option;
+  for (const CommandInfo* command : all_commands(program)) {
+    if (const ArgumentInfo* option = option_of(*command, name)) return option;
+  }
+  return nullptr;
+}
+
+const CommandInfo& command_below(const CommandInfo& command, const std::string& word) {
+  for (const CommandInfo& below : command.commands) {
+    if (last_word(below.path) == word) return below;
+  }
+  return command;
 }
 
 }  // namespace
 
 SplitWords split_values(std::span<const std::string> words, const CommandInfo& program) {
   SplitWords out;
+  const CommandInfo* selected = &program;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") {
@@ -32,9 +46,12 @@ SplitWords split_values(std::span<const std::string> words, const CommandInfo& p
     }
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(0, equals);
-    const ArgumentInfo* option = name.starts_with("--") ? find_option(program, name) : nullptr;
+    const ArgumentInfo* option = name.starts_with("--") ? find_option(program, *selected, name) : nullptr;
     out.words.push_back(option == nullptr ? word : name);
-    if (option == nullptr) continue;
+    if (option == nullptr) {
+      selected = &command_below(*selected, word);
+      continue;
+    }
     const bool has_value = equals < word.size();
     if (option->value.empty()) {
       if (has_value && out.misuse.empty()) {

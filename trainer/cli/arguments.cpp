@@ -35,6 +35,7 @@ class Parser {
   void add_config(CLI::App& app);
   void add_training(CLI::App& app);
   void add_input();
+  void add_compare();
   void add_model(CLI::App& app);
   void add_evaluate();
   void add_predict();
@@ -82,6 +83,7 @@ Parser::Parser() {
   check.add_flag("--print", out_.print, "print the configuration with every default")->group(kOutput);
   check.add_flag("--json", out_.json, "print the report as one line of JSON")->group(kOutput);
   add_input();
+  add_compare();
   add_evaluate();
   add_predict();
   add_generate();
@@ -162,6 +164,15 @@ void Parser::add_input() {
   number(app, "--explain", out_.explain, {.least = 1},
          "print file and line of every row of step N (from 1), nothing else")
       .group(kOutput);
+}
+
+void Parser::add_compare() {
+  CLI::App& app = add_command(app_, Command::compare, "compare");
+  add_config(app);
+  text(app, "--json", out_.json_file, "FILE", "write what was found to FILE, as JSON; - is standard output")
+      .group(kOutput);
+  text(app, "--html", out_.html_file, "FILE", "write it to FILE, as a page with charts").group(kOutput);
+  app.add_flag("-q,--quiet", out_.quiet, "do not say which round it is")->group(kOutput);
 }
 
 void Parser::add_model(CLI::App& app) {

@@ -23,6 +23,7 @@ enum class Command : uint8_t {
   train,
   check,
   input,
+  compare,
   evaluate,
   predict,
   generate_sum,
@@ -66,6 +67,9 @@ struct Arguments {
   std::optional<int64_t> explain;
   BatchFormat format = BatchFormat::jsonl;
   std::string out;
+
+  std::string json_file;  // of compare, where --json names a file
+  std::string html_file;
 
   std::string model;
   std::vector<std::string> data;

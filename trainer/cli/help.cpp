@@ -77,6 +77,21 @@ constexpr HelpText kTexts[] = {
      "  trainer input --config mlp.yaml --format none --json\n"
      "  trainer input --config mlp.yaml --explain 2",
      "trainer ops, trainer check, docs/input_graph.md"},
+    {"compare", "Trains with one delivery after another and says what each takes, and why.",
+     "  trainer compare --config FILE [OPTIONS]\n  trainer compare FILE [OPTIONS]",
+     "A delivery is how a batch reaches the step: fed by the thread that trains, through a queue, or natively. The "
+     "same\n"
+     "training runs with each of them in turn, round after round; the key compare says which, how often, and how many\n"
+     "first steps are not timed. Without it: feed, queue, staging, native and constant, five times.\n"
+     "The table has medians; *of its bound* is the time over what the threads could do it in at best, by what a step\n"
+     "and a batch take alone. Weights must be equal; constant repeats one batch, so its own are not.\n"
+     "Nothing is validated or saved.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer compare --config mlp.yaml\n"
+     "  trainer compare --config mlp.yaml --set train.steps=40 --html compare.html\n"
+     "  trainer compare --config mlp.yaml --set compare.rounds=2 --json compare.json",
+     "trainer speed, trainer config compare, docs/queue_vs_feed.md"},
     {"evaluate", "Judges a saved model by data that it was not trained on: loss and metrics over all rows.",
      "  trainer evaluate --model FILE --data GLOB [DATA...] [OPTIONS]",
      "The data are read as in the training, by the configuration that the model file holds, but once and in order:\n"
@@ -260,6 +275,7 @@ std::string_view short_help() {
          "  trainer --config FILE           train\n"
          "  trainer check --config FILE     check everything but the training\n"
          "  trainer input --config FILE     print the batches of the input graph\n"
+         "  trainer compare --config FILE   compare the ways in which batches reach the step\n"
          "  trainer evaluate --model FILE   judge a saved model by data\n"
          "  trainer predict --model FILE    predict with it\n"
          "  trainer generate sum --out DIR  make a data set to begin with\n"

@@ -91,8 +91,10 @@ std::string explained_by(const std::string& name, const std::vector<KindReferenc
 
 [[noreturn]] void throw_unknown_key(const std::string& name, const std::vector<std::string>& known,
                                     const Catalog& catalog) {
-  const auto below =
-      std::find_if(known.begin(), known.end(), [&](const std::string& key) { return key.ends_with('.' + name); });
+  // Of a top-level key; those further down are rarely meant.
+  const auto below = std::find_if(known.begin(), known.end(), [&](const std::string& key) {
+    return key.ends_with('.' + name) && key.find('.') == key.size() - name.size() - 1;
+  });
   std::string hint = below == known.end() ? std::string() : cat("did you mean ", *below, "?");
   if (hint.empty()) hint = explained_by(name, describe_layers(catalog), "trainer layers");
   if (hint.empty()) hint = explained_by(name, describe_ops(catalog), "trainer ops");

@@ -264,9 +264,8 @@ TEST(ArgumentsTest, UnknownSubcommandsNameTheNearest) {
   EXPECT_EQ(usage_error({"chekc", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"frobnicate"}),
-            "unknown subcommand \"frobnicate\"; known: train, check, input, evaluate, predict, generate, ops, layers, "
-            "config, "
-            "schema and completion");
+            "unknown subcommand \"frobnicate\"; known: train, check, input, compare, evaluate, predict, generate, ops, "
+            "layers, config, schema and completion");
   EXPECT_EQ(usage_error({"trian"}), "unknown subcommand \"trian\"; did you mean train?");
   EXPECT_EQ(usage_error({"generate", "sun"}, "trainer generate --help"),
             "unexpected argument \"sun\"; did you mean sum?");
@@ -307,8 +306,11 @@ TEST(ArgumentsTest, EmptyValues) {
         continue;
       }
       const std::string& name = argument.names.back();
-      for (const std::vector<std::string>& tail :
-           {std::vector<std::string>{name, ""}, {name + "="}, {name + "=", "--json"}}) {
+      std::vector<std::vector<std::string>> tails = {{name, ""}, {name + "="}};
+      for (const ArgumentInfo& flag : command->arguments) {
+        if (flag.value.empty() && flag.names.back() != "--help") tails.push_back({name + "=", flag.names.back()});
+      }
+      for (const std::vector<std::string>& tail : tails) {
         std::vector<std::string> all = words;
         all.insert(all.end(), tail.begin(), tail.end());
         EXPECT_EQ(usage_error(all, help), name + " needs a value");

@@ -41,7 +41,7 @@ class BashCompletionTest : public ::testing::Test {
 TEST_F(BashCompletionTest, Subcommands) {
   EXPECT_EQ(complete("ch"), "check\n");
   EXPECT_EQ(complete("generate ''"), "sum\n");
-  EXPECT_EQ(complete("co"), "config\ncompletion\n");
+  EXPECT_EQ(complete("co"), "compare\nconfig\ncompletion\n");
 }
 
 TEST_F(BashCompletionTest, Flags) {

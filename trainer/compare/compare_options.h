@@ -1,0 +1,41 @@
+// The configuration's key `compare`: what `trainer compare` runs beside each other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/core/options.h"
+#include "millrace/trainer/delivery/delivery.h"
+
+namespace millrace {
+
+// One delivery: `KIND`, or a map with the keys of `delivery` and more.
+struct CompareItem {
+  DeliveryOptions delivery;
+  std::optional<int64_t> batch_size;  // absent: the configuration's own
+  std::string name;                   // how it is called; empty: its kind, with the size of its batches
+
+  void declare(OptionReader& o);
+};
+
+template <>
+struct OptionType<CompareItem> {
+  static CompareItem read(const Spec& spec);
+  static Spec write(const CompareItem& value);
+  static std::string type() { return OptionType<DeliveryOptions>::type(); }
+  static std::vector<OptionForm> forms();
+};
+
+struct CompareOptions {
+  std::vector<CompareItem> deliveries;
+  int64_t rounds = 5;
+  int64_t warm_up = 10;
+
+  // feed, queue, staging, native and constant.
+  CompareOptions();
+  void declare(OptionReader& o);
+};
+
+}  // namespace millrace

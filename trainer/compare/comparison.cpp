@@ -1,0 +1,360 @@
+#include "millrace/trainer/compare/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/text.h"
+#include "millrace/core/version.h"
+#include "millrace/trainer/build_input.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/trainer.h"
+
+namespace millrace {
+
+namespace {
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != line.npos) return line.substr(colon + 2);
+  }
+  return "a processor without a name";
+}
+
+// The last op of the input whose option batch_size decides how large the batches are.
+std::string batch_op(const Spec& config) {
+  const Spec* list = config.find("input");
+  if (list == nullptr || !list->is_list()) return {};
+  const std::vector<std::string> names = item_names(*list);
+  std::string out;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const Spec& item = list->items()[i];
+    if (item.is_map() && item.size() == 1 && item.entries()[0].second.find("batch_size") != nullptr) out = names[i];
+  }
+  return out;
+}
+
+// One delivery, and what its trainings came to.
+struct Contestant {
+  ComparedDelivery result;
+  Spec config;
+  std::vector<double> steps, makes, waits, copies;  // by round, seconds of a step
+};
+
+// One training.
+struct Run {
+  int64_t steps = 0, timed = 0;
+  double seconds = 0;   // of the timed steps
+  DeliveryTimes times;  // likewise
+  std::vector<int64_t> queued;
+  std::string weights, device;
+  int threads = 0;
+  DeliveryStatistics statistics;
+};
+
+}  // namespace
+
+Spread Spread::of(std::vector<double> values) {
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  return {.median = median_of(values), .min = *min, .max = *max};
+}
+
+bool Comparison::equal_weights() const {
+  const ComparedDelivery* first = nullptr;
+  for (const ComparedDelivery& delivery : deliveries) {
+    if (!delivery.same_training) continue;
+    if (first == nullptr) first = &delivery;
+    if (delivery.weights != first->weights) return false;
+  }
+  return true;
+}
+
+const ComparedDelivery* Comparison::find(DeliveryKind kind) const {
+  const auto found = std::find_if(deliveries.begin(), deliveries.end(),
+                                  [kind](const ComparedDelivery& delivery) { return delivery.kind == kind; });
+  return found == deliveries.end() ? nullptr : &*found;
+}
+
+std::optional<double> Comparison::over_feed(const ComparedDelivery& delivery) const {
+  const ComparedDelivery* feed = find(DeliveryKind::feed);
+  if (feed == nullptr) return std::nullopt;
+  return delivery.rows_per_second / feed->rows_per_second;
+}
+
+struct Comparer::Impl {
+  Impl(const Spec& config, const Catalog& catalog);
+
+  std::optional<Comparison> compare(const CompareCallbacks& callbacks);
+  bool train(Contestant& contestant, bool timed);
+  Run train_once(const Contestant& contestant);
+  double input_seconds() const;
+  void finish();
+  void find_bounds();
+  ConfigError nothing_to_time(int64_t steps) const;
+
+  const Catalog catalog;
+  const Spec written;
+  CompareOptions options;
+  std::vector<Contestant> contestants;
+  size_t repeated = 0;         // the one that runs twice in a round
+  std::vector<double> again;   // its second run of each round
+  std::vector<double> inputs;  // of each round
+  Comparison out;
+
+  std::mutex mutex;
+  Trainer* running = nullptr;  // guarded by mutex
+  bool stopped = false;        // guarded by mutex
+};
+
+Comparer::Impl::Impl(const Spec& config, const Catalog& given) : catalog(given), written(config) {
+  const Config read = read_config(config, catalog);
+  options = read.compare.value_or(CompareOptions());
+  Spec base = config;
+  for (const char* key : {"save", "validation", "compare"}) base.erase(key);
+  for (const CompareItem& item : options.deliveries) {
+    Contestant& contestant = contestants.emplace_back();
+    contestant.config = base;
+    contestant.config.set("delivery", OptionType<DeliveryOptions>::write(item.delivery));
+    if (item.batch_size) {
+      const std::string op = batch_op(base);
+      if (op.empty()) throw read.node("compare").error("no op of the input has the key batch_size");
+      apply_override(contestant.config, cat("input.", op, ".batch_size=", *item.batch_size));
+    }
+    ComparedDelivery& result = contestant.result;
+    result.kind = item.delivery.kind == DeliveryKind::automatic ? DeliveryKind::native : item.delivery.kind;
+    result.name = item.name.empty() ? OptionType<DeliveryKind>::write(result.kind).as_string() : item.name;
+    if (item.delivery.has_queue()) result.capacity = item.delivery.capacity.value_or(DeliveryOptions::kCapacity);
+    const Trainer trainer = Trainer::from_spec(contestant.config, catalog);
+    if (trainer.input().reads_once()) {
+      throw read.node("input").error("a comparison reads the data of every training anew, and these come once",
+                                     "write them to a file first");
+    }
+    result.batch_size = trainer.input().output().batch_size;
+    if (item.batch_size && item.name.empty()) result.name += cat(" (batches of ", result.batch_size, ')');
+    if (!item.batch_size) out.batch_size = result.batch_size;
+  }
+  if (out.batch_size == 0) out.batch_size = contestants.front().result.batch_size;
+  for (Contestant& contestant : contestants) {
+    ComparedDelivery& result = contestant.result;
+    result.same_training = result.kind != DeliveryKind::constant && result.batch_size == out.batch_size;
+  }
+  const auto is_native = [](const Contestant& one) { return one.result.kind == DeliveryKind::native; };
+  const auto native = std::find_if(contestants.begin(), contestants.end(), is_native);
+  repeated = native == contestants.end() ? 0 : static_cast<size_t>(native - contestants.begin());
+  out.steps = read.train.steps.value_or(0);
+  if (read.train.steps && out.steps <= options.warm_up) throw nothing_to_time(out.steps);
+}
+
+ConfigError Comparer::Impl::nothing_to_time(int64_t steps) const {
+  const Spec* node = written.find("compare");
+  return (node == nullptr ? written : *node)
+      .error(cat("the training has ", count_of(steps, "step"), ", and the first ", options.warm_up, " are not timed"),
+             "set train.steps, give it more data, or lower compare.warm_up");
+}
+
+// Trains with `contestant`; false after stop().
+bool Comparer::Impl::train(Contestant& contestant, bool timed) {
+  ComparedDelivery& result = contestant.result;
+  if (out.steps > 0) apply_override(contestant.config, cat("train.steps=", out.steps));
+  const Run run = train_once(contestant);
+  {
+    const std::lock_guard lock(mutex);
+    if (stopped) return false;
+  }
+  if (run.timed == 0) throw nothing_to_time(run.steps);
+  if (out.steps == 0) out.steps = run.steps;
+  result.weights = run.weights;
+  out.device = run.device;
+  out.threads = run.threads;
+  if (!timed) return true;
+  const auto steps = static_cast<double>(run.timed);
+  contestant.steps.push_back(run.seconds / steps);
+  contestant.makes.push_back(run.times.make_seconds / steps);
+  contestant.waits.push_back(run.times.wait_seconds / steps);
+  contestant.copies.push_back(run.times.copy_seconds / steps);
+  if (run.statistics.mean_queued) result.queued = run.queued;
+  return true;
+}
+
+Run Comparer::Impl::train_once(const Contestant& contestant) {
+  Run run;
+  double begin = 0, end = 0;
+  DeliveryTimes before, after;
+  TrainCallbacks callbacks;
+  callbacks.on_start = [&](const StartReport& report) {
+    run.device = report.device;
+    run.threads = report.threads;
+  };
+  run.queued.reserve(static_cast<size_t>(std::max<int64_t>(out.steps, 0)));
+  callbacks.on_batch = [&](const BatchReport& report) {
+    run.steps = report.step;
+    end = report.seconds;
+    after = report.input;
+    if (report.step > options.warm_up) {
+      ++run.timed;
+      run.queued.push_back(report.queued);
+    } else {
+      begin = end;
+      before = after;
+    }
+  };
+  Trainer trainer = Trainer::from_spec(contestant.config, catalog);
+  {
+    const std::lock_guard lock(mutex);
+    if (stopped) return run;
+    running = &trainer;
+  }
+  const auto forget = [this] {
+    const std::lock_guard lock(mutex);
+    running = nullptr;
+  };
+  try {
+    const TrainResult result = trainer.run(callbacks);
+    run.weights = result.weights;
+    run.statistics = result.delivery;
+  } catch (...) {
+    forget();
+    throw;
+  }
+  forget();
+  run.seconds = end - begin;
+  run.times = {.make_seconds = after.make_seconds - before.make_seconds,
+               .wait_seconds = after.wait_seconds - before.wait_seconds,
+               .copy_seconds = after.copy_seconds - before.copy_seconds};
+  return run;
+}
+
+// Processor time of a batch that is made on one thread, without a step.
+double Comparer::Impl::input_seconds() const {
+  Spec base = written;
+  base.erase("delivery");
+  const Config config = read_config(base, catalog);
+  Pipeline pipeline(build_input(config, catalog), {});
+  RowBlock batch = pipeline.make_slot();
+  int64_t batches = 0;
+  double begin = thread_seconds(), end = begin;
+  for (int64_t i = 0; i < out.steps && pipeline.next(batch) > 0; ++i) {
+    end = thread_seconds();
+    if (i < options.warm_up) {
+      begin = end;
+    } else {
+      ++batches;
+    }
+  }
+  return batches == 0 ? 0 : (end - begin) / static_cast<double>(batches);
+}
+
+std::optional<Comparison> Comparer::Impl::compare(const CompareCallbacks& callbacks) {
+  const auto tell = [&](int64_t round, const Contestant& contestant) {
+    if (callbacks.on_training) callbacks.on_training(round, options.rounds, contestant.result.name);
+  };
+  // `constant` last: it must be told when to end.
+  for (const bool constant : {false, true}) {
+    for (Contestant& contestant : contestants) {
+      if ((contestant.result.kind == DeliveryKind::constant) != constant) continue;
+      if (constant && out.steps == 0) {
+        throw written.error("the delivery constant never ends", "set train.steps, or compare it with another one");
+      }
+      tell(0, contestant);
+      if (!train(contestant, false)) return std::nullopt;
+    }
+  }
+  for (int64_t round = 1; round <= options.rounds; ++round) {
+    inputs.push_back(input_seconds());
+    for (Contestant& contestant : contestants) {
+      tell(round, contestant);
+      if (!train(contestant, true)) return std::nullopt;
+    }
+    tell(round, contestants[repeated]);
+    const Run run = train_once(contestants[repeated]);
+    if (run.weights.empty()) return std::nullopt;
+    again.push_back(run.seconds / static_cast<double>(run.timed));
+  }
+  finish();
+  return out;
+}
+
+void Comparer::Impl::finish() {
+  out.processor = processor_name();
+  out.processors = Executor::available_threads();
+  out.version = std::string(version());
+  out.warm_up = options.warm_up;
+  out.rounds = options.rounds;
+  out.input_seconds = median_of(inputs);
+  std::vector<double> differences;
+  for (size_t i = 0; i < again.size(); ++i) {
+    differences.push_back(std::abs(again[i] / contestants[repeated].steps[i] - 1));
+  }
+  out.noise = median_of(differences);
+  out.noise_of = contestants[repeated].result.name;
+  for (Contestant& contestant : contestants) {
+    ComparedDelivery& result = contestant.result;
+    result.step_seconds = Spread::of(contestant.steps);
+    result.rows_per_second = static_cast<double>(result.batch_size) / result.step_seconds.median;
+    result.make_seconds = median_of(contestant.makes);
+    result.wait_seconds = median_of(contestant.waits);
+    result.copy_seconds = median_of(contestant.copies);
+    result.input_wait = (result.make_seconds + result.wait_seconds + result.copy_seconds) / result.step_seconds.median;
+    if (!result.queued.empty()) {
+      const auto sum = std::accumulate(result.queued.begin(), result.queued.end(), int64_t{0});
+      result.mean_queued = static_cast<double>(sum) / static_cast<double>(result.queued.size());
+    }
+    out.deliveries.push_back(result);
+  }
+  find_bounds();
+}
+
+// A thread that feeds does one thing after the other. Else input and step overlap: on a CPU they share the threads, and
+// a GPU needs none of them.
+void Comparer::Impl::find_bounds() {
+  const bool shared = out.device == "cpu";
+  for (ComparedDelivery& delivery : out.deliveries) {
+    const auto alone = std::find_if(out.deliveries.begin(), out.deliveries.end(), [&](const ComparedDelivery& other) {
+      return other.kind == DeliveryKind::constant && other.batch_size == delivery.batch_size;
+    });
+    if (alone == out.deliveries.end()) continue;
+    const double step = alone->step_seconds.median;
+    const double input =
+        out.input_seconds * static_cast<double>(delivery.batch_size) / static_cast<double>(out.batch_size);
+    const double beside = input / out.threads;
+    switch (delivery.kind) {
+      case DeliveryKind::constant: delivery.bound_seconds = step; break;
+      case DeliveryKind::feed: delivery.bound_seconds = step + input + delivery.copy_seconds; break;
+      default: delivery.bound_seconds = shared ? step + beside : std::max(step, beside);
+    }
+  }
+}
+
+Comparer::Comparer(const Spec& config, const Catalog& catalog) : impl_(std::make_unique<Impl>(config, catalog)) {}
+
+Comparer::~Comparer() = default;
+
+std::optional<Comparison> Comparer::run(const CompareCallbacks& callbacks) { return impl_->compare(callbacks); }
+
+void Comparer::stop() noexcept {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->stopped = true;
+  if (impl_->running != nullptr) impl_->running->stop();
+}
+
+}  // namespace millrace
