@@ -78,6 +78,8 @@ struct BindArgs {
 struct OpStatistics {
   std::string name;
   double busy_seconds = 0;
+  // Of a source and the transforms behind it: while none of their tasks ran, as there was no room for what they make.
+  double blocked_seconds = 0;
   uint64_t rows = 0;   // given out
   uint64_t bytes = 0;  // of text, read or decoded
   // Ops that let decoded rows wait: how many wait now, how many did on average, and how many may.

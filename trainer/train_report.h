@@ -61,6 +61,7 @@ struct TrainResult {
   InputSummary input;
   DeliveryStatistics delivery;
   double validation_seconds = 0;  // of `seconds`, spent on validations
+  int threads = 1;
 };
 
 // Called on the thread of run(), in the default floating-point mode.

@@ -1,7 +1,6 @@
 #include "millrace/input/graph/chunk_scheduler.h"
 
 #include "millrace/core/text.h"
-#include "millrace/input/graph/clock.h"
 
 namespace millrace {
 
@@ -181,6 +180,7 @@ void ChunkScheduler::restart() {
   ended_ = false;
   stopping_ = false;
   settled_ = false;
+  blocked_ = false;
 }
 
 void ChunkScheduler::run() noexcept {
@@ -206,6 +206,7 @@ void ChunkScheduler::run() noexcept {
     free_memories_.give(memory);
     --active_;
     tasks = plan_more();
+    note_block();
     if (failure_ || first_is_done()) wake = take_wake();
   }
   // The consumer may go on from here, and other tasks may run; the group keeps this object alive until the task ends.
@@ -234,6 +235,13 @@ void ChunkScheduler::decode(Slot& slot, TaskMemory& memory) noexcept {
   slot.failure = chain_.apply(slot.chunk, memory);
 }
 
+// Behind a task: whether the room is full, so that nothing runs until the consumer takes something.
+void ChunkScheduler::note_block() noexcept {
+  if (active_ > 0 || ended_ || failure_ || !units_.ready()) return;
+  blocked_ = true;
+  blocked_since_ = Clock::now();
+}
+
 // Makes plans while there is room, and returns how many tasks to submit once the mutex is free.
 int ChunkScheduler::plan_more() noexcept {
   int tasks = 0;
@@ -246,6 +254,7 @@ int ChunkScheduler::plan_more() noexcept {
   } catch (...) {
     fail(as_error(std::current_exception(), chain_.links().front().name));
   }
+  if (tasks > 0 && std::exchange(blocked_, false)) blocked_nanoseconds_ += nanoseconds_since(blocked_since_);
   return tasks;
 }
 
@@ -415,6 +424,11 @@ RowsHeld ChunkScheduler::rows_held() const {
   const std::lock_guard lock(mutex_);
   const double mean = calls_ == 0 ? 0 : static_cast<double>(held_at_calls_) / static_cast<double>(calls_);
   return {static_cast<uint64_t>(waiting_rows_), mean};
+}
+
+uint64_t ChunkScheduler::blocked_nanoseconds() const {
+  const std::lock_guard lock(mutex_);
+  return blocked_nanoseconds_ + (blocked_ ? nanoseconds_since(blocked_since_) : 0);
 }
 
 std::vector<TaskMemory::Work> ChunkScheduler::work() const {

@@ -19,6 +19,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/input/graph/chunk_sizes.h"
+#include "millrace/input/graph/clock.h"
 #include "millrace/input/graph/reuse_stack.h"
 #include "millrace/input/graph/transform_chain.h"
 #include "millrace/input/op.h"
@@ -79,6 +80,8 @@ class ChunkScheduler : private Task {
   // Per link of the chain, what was done so far.
   std::vector<TaskMemory::Work> work() const;
   uint64_t waited_nanoseconds() const { return waited_nanoseconds_; }
+  // How long no task ran because what was done already filled the room for it.
+  uint64_t blocked_nanoseconds() const;
   uint64_t second_tries() const { return second_tries_; }
 
  private:
@@ -111,6 +114,7 @@ class ChunkScheduler : private Task {
   void release_current();
   void fail(std::exception_ptr failure) noexcept;
   bool first_is_done() const { return first_ < planned_ && slot_at(first_).stage == Stage::done; }
+  void note_block() noexcept;
   bool take_wake() noexcept { return std::exchange(consumer_waits_, false); }
   Slot& slot_at(uint64_t sequence) const { return *ring_[sequence % ring_.size()]; }
 
@@ -146,6 +150,9 @@ class ChunkScheduler : private Task {
   bool ended_ = false;
   bool stopping_ = false;
   bool consumer_waits_ = false;
+  bool blocked_ = false;  // since blocked_since_
+  Clock::time_point blocked_since_;
+  uint64_t blocked_nanoseconds_ = 0;
   std::exception_ptr failure_;
   std::vector<std::unique_ptr<TaskMemory>> memories_;
   ReuseStack<TaskMemory> free_memories_;

@@ -22,6 +22,7 @@ class ChunkStream : public SourceStream {
   const ChunkScheduler& scheduler() const { return scheduler_; }
   std::vector<TaskMemory::Work> work() const override { return scheduler_.work(); }
   uint64_t waited_nanoseconds() const override { return scheduler_.waited_nanoseconds(); }
+  uint64_t blocked_nanoseconds() const override { return scheduler_.blocked_nanoseconds(); }
   uint64_t second_tries() const override { return scheduler_.second_tries(); }
   RowsHeld held() const override { return scheduler_.rows_held(); }
   uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }

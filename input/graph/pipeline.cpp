@@ -290,15 +290,17 @@ InputSummary Pipeline::summary() const {
 InputStatistics Pipeline::statistics() const {
   const GraphImpl& graph = impl_->graph;
   InputStatistics out;
-  const auto add = [&](const TransformChain& chain, const std::vector<TaskMemory::Work>& work) {
+  const auto add = [&](const TransformChain& chain, const std::vector<TaskMemory::Work>& work, uint64_t blocked = 0) {
     for (size_t i = 0; i < work.size(); ++i) {
-      const auto busy = static_cast<double>(work[i].nanoseconds) * kNanosecond;
-      out.ops.push_back(
-          {.name = chain.links()[i].name, .busy_seconds = busy, .rows = work[i].rows, .bytes = work[i].bytes});
+      out.ops.push_back({.name = chain.links()[i].name,
+                         .busy_seconds = static_cast<double>(work[i].nanoseconds) * kNanosecond,
+                         .blocked_seconds = static_cast<double>(blocked) * kNanosecond,
+                         .rows = work[i].rows,
+                         .bytes = work[i].bytes});
     }
   };
   for (const auto& stream : graph.source_streams) {
-    add(stream->chain(), stream->work());
+    add(stream->chain(), stream->work(), stream->blocked_nanoseconds());
     out.second_tries += stream->second_tries();
   }
   for (const auto& stream : graph.transform_streams) add(stream->chain(), stream->work());

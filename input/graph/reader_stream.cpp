@@ -222,6 +222,13 @@ uint64_t ReaderStream::waited_nanoseconds() const {
   return sum;
 }
 
+// Each reader may be full while others are not: the mean of them.
+uint64_t ReaderStream::blocked_nanoseconds() const {
+  uint64_t sum = 0;
+  for (const auto& reader : readers_) sum += reader->scheduler.blocked_nanoseconds();
+  return readers_.empty() ? 0 : sum / readers_.size();
+}
+
 RowsHeld ReaderStream::held() const {
   RowsHeld sum;
   for (const auto& reader : readers_) {

@@ -36,6 +36,7 @@ class ReaderStream : public SourceStream {
   std::vector<TaskMemory::Work> work() const override;
   uint64_t waited_nanoseconds() const override;
   RowsHeld held() const override;
+  uint64_t blocked_nanoseconds() const override;
   uint64_t second_tries() const override;
   uint64_t memory_bound(int threads) const override;
 

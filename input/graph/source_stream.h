@@ -53,6 +53,8 @@ class SourceStream : public RowStream {
   // Per link of the chain, what was done so far.
   virtual std::vector<TaskMemory::Work> work() const = 0;
   virtual uint64_t waited_nanoseconds() const = 0;
+  // How long it could have worked, had there been room for what it makes.
+  virtual uint64_t blocked_nanoseconds() const = 0;
   virtual uint64_t second_tries() const = 0;
   // Decoded rows that wait to be pulled: now, on average, and how many may.
   virtual RowsHeld held() const = 0;

@@ -126,8 +126,9 @@ std::string bars(const Comparison& comparison) {
     x += 140;
   }
   return out +
-         "</svg>\n<figcaption>Where the time of a step goes, on the thread that trains. The upright line is what the " +
-         "machine allows.</figcaption></figure>\n";
+         "</svg>\n<figcaption>Where the time of a step goes, on the thread that trains; where others make batches "
+         "meanwhile, " +
+         "its step takes longer for it. The upright line is what the machine allows.</figcaption></figure>\n";
 }
 
 std::string curve(const ComparedDelivery& delivery) {

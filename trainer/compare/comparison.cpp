@@ -4,7 +4,6 @@
 #include <cmath>
 #include <ctime>
 #include <fstream>
-#include <mutex>
 #include <numeric>
 #include <utility>
 
@@ -14,17 +13,12 @@
 #include "millrace/core/version.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/overrides.h"
-#include "millrace/trainer/trainer.h"
 
 namespace millrace {
 
 namespace {
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+double median_of(std::vector<double> values) { return Spread::of(std::move(values)).median; }
 
 double thread_seconds() {
   timespec now{};
@@ -61,23 +55,7 @@ struct Contestant {
   std::vector<double> steps, makes, waits, copies;  // by round, seconds of a step
 };
 
-// One training.
-struct Run {
-  int64_t steps = 0, timed = 0;
-  double seconds = 0;   // of the timed steps
-  DeliveryTimes times;  // likewise
-  std::vector<int64_t> queued;
-  std::string weights, device;
-  int threads = 0;
-  DeliveryStatistics statistics;
-};
-
 }  // namespace
-
-Spread Spread::of(std::vector<double> values) {
-  const auto [min, max] = std::minmax_element(values.begin(), values.end());
-  return {.median = median_of(values), .min = *min, .max = *max};
-}
 
 bool Comparison::equal_weights() const {
   const ComparedDelivery* first = nullptr;
@@ -106,7 +84,6 @@ struct Comparer::Impl {
 
   std::optional<Comparison> compare(const CompareCallbacks& callbacks);
   bool train(Contestant& contestant, bool timed);
-  Run train_once(const Contestant& contestant);
   double input_seconds() const;
   void finish();
   void find_bounds();
@@ -120,17 +97,13 @@ struct Comparer::Impl {
   std::vector<double> again;   // its second run of each round
   std::vector<double> inputs;  // of each round
   Comparison out;
-
-  std::mutex mutex;
-  Trainer* running = nullptr;  // guarded by mutex
-  bool stopped = false;        // guarded by mutex
+  TimedTraining training;
 };
 
-Comparer::Impl::Impl(const Spec& config, const Catalog& given) : catalog(given), written(config) {
+Comparer::Impl::Impl(const Spec& config, const Catalog& given) : catalog(given), written(config), training(catalog) {
   const Config read = read_config(config, catalog);
   options = read.compare.value_or(CompareOptions());
-  Spec base = config;
-  for (const char* key : {"save", "validation", "compare"}) base.erase(key);
+  const Spec base = for_timing(config);
   for (const CompareItem& item : options.deliveries) {
     Contestant& contestant = contestants.emplace_back();
     contestant.config = base;
@@ -176,72 +149,21 @@ ConfigError Comparer::Impl::nothing_to_time(int64_t steps) const {
 bool Comparer::Impl::train(Contestant& contestant, bool timed) {
   ComparedDelivery& result = contestant.result;
   if (out.steps > 0) apply_override(contestant.config, cat("train.steps=", out.steps));
-  const Run run = train_once(contestant);
-  {
-    const std::lock_guard lock(mutex);
-    if (stopped) return false;
-  }
+  const TimedRun run = training.run(contestant.config, {.warm_up = options.warm_up});
+  if (run.stopped) return false;
   if (run.timed == 0) throw nothing_to_time(run.steps);
   if (out.steps == 0) out.steps = run.steps;
-  result.weights = run.weights;
-  out.device = run.device;
-  out.threads = run.threads;
+  result.weights = run.result.weights;
+  out.device = run.start.device;
+  out.threads = run.start.threads;
   if (!timed) return true;
   const auto steps = static_cast<double>(run.timed);
-  contestant.steps.push_back(run.seconds / steps);
+  contestant.steps.push_back(run.step_seconds());
   contestant.makes.push_back(run.times.make_seconds / steps);
   contestant.waits.push_back(run.times.wait_seconds / steps);
   contestant.copies.push_back(run.times.copy_seconds / steps);
-  if (run.statistics.mean_queued) result.queued = run.queued;
+  if (run.result.delivery.mean_queued) result.queued = run.queued;
   return true;
-}
-
-Run Comparer::Impl::train_once(const Contestant& contestant) {
-  Run run;
-  double begin = 0, end = 0;
-  DeliveryTimes before, after;
-  TrainCallbacks callbacks;
-  callbacks.on_start = [&](const StartReport& report) {
-    run.device = report.device;
-    run.threads = report.threads;
-  };
-  run.queued.reserve(static_cast<size_t>(std::max<int64_t>(out.steps, 0)));
-  callbacks.on_batch = [&](const BatchReport& report) {
-    run.steps = report.step;
-    end = report.seconds;
-    after = report.input;
-    if (report.step > options.warm_up) {
-      ++run.timed;
-      run.queued.push_back(report.queued);
-    } else {
-      begin = end;
-      before = after;
-    }
-  };
-  Trainer trainer = Trainer::from_spec(contestant.config, catalog);
-  {
-    const std::lock_guard lock(mutex);
-    if (stopped) return run;
-    running = &trainer;
-  }
-  const auto forget = [this] {
-    const std::lock_guard lock(mutex);
-    running = nullptr;
-  };
-  try {
-    const TrainResult result = trainer.run(callbacks);
-    run.weights = result.weights;
-    run.statistics = result.delivery;
-  } catch (...) {
-    forget();
-    throw;
-  }
-  forget();
-  run.seconds = end - begin;
-  run.times = {.make_seconds = after.make_seconds - before.make_seconds,
-               .wait_seconds = after.wait_seconds - before.wait_seconds,
-               .copy_seconds = after.copy_seconds - before.copy_seconds};
-  return run;
 }
 
 // Processor time of a batch that is made on one thread, without a step.
@@ -286,9 +208,9 @@ std::optional<Comparison> Comparer::Impl::compare(const CompareCallbacks& callba
       if (!train(contestant, true)) return std::nullopt;
     }
     tell(round, contestants[repeated]);
-    const Run run = train_once(contestants[repeated]);
-    if (run.weights.empty()) return std::nullopt;
-    again.push_back(run.seconds / static_cast<double>(run.timed));
+    const TimedRun run = training.run(contestants[repeated].config, {.warm_up = options.warm_up});
+    if (run.stopped) return std::nullopt;
+    again.push_back(run.step_seconds());
   }
   finish();
   return out;
@@ -351,10 +273,6 @@ Comparer::~Comparer() = default;
 
 std::optional<Comparison> Comparer::run(const CompareCallbacks& callbacks) { return impl_->compare(callbacks); }
 
-void Comparer::stop() noexcept {
-  const std::lock_guard lock(impl_->mutex);
-  impl_->stopped = true;
-  if (impl_->running != nullptr) impl_->running->stop();
-}
+void Comparer::stop() noexcept { impl_->training.stop(); }
 
 }  // namespace millrace

@@ -18,16 +18,9 @@
 #include "millrace/core/spec.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/compare/compare_options.h"
+#include "millrace/trainer/compare/timed_training.h"
 
 namespace millrace {
-
-// Of several rounds.
-struct Spread {
-  double median = 0, min = 0, max = 0;
-
-  // REQUIRES: at least one value.
-  static Spread of(std::vector<double> values);
-};
 
 struct ComparedDelivery {
   std::string name;

@@ -20,6 +20,7 @@ class Told : public SourceStream {
   void cancel() noexcept override { is_cancelled = true; }
   std::vector<TaskMemory::Work> work() const override { return {}; }
   uint64_t waited_nanoseconds() const override { return 0; }
+  uint64_t blocked_nanoseconds() const override { return 0; }
   uint64_t second_tries() const override { return 0; }
   RowsHeld held() const override { return {}; }
   uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }

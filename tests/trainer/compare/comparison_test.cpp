@@ -136,12 +136,5 @@ TEST(Comparison, StopEndsIt) {
   EXPECT_FALSE(comparer.run());
 }
 
-TEST(Spread, IsOfTheMiddleAndTheEnds) {
-  const Spread spread = Spread::of({3, 1, 10, 2, 4});
-  EXPECT_EQ(spread.median, 3);
-  EXPECT_EQ(spread.min, 1);
-  EXPECT_EQ(spread.max, 10);
-}
-
 }  // namespace
 }  // namespace millrace

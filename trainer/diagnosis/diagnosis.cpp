@@ -1,0 +1,152 @@
+#include "millrace/trainer/diagnosis/diagnosis.h"
+
+#include <algorithm>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/overrides.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr double kMuch = 0.5, kLittle = 0.1;
+constexpr double kMuchValidation = 0.25;
+
+// A key that limits how many tasks decode at once; `op` is empty where it is no op's.
+struct Limit {
+  std::string op, key;
+  int64_t threads = 0;
+};
+
+// What limits the ops: the one that allows most speaks for all of them, as they run as one task.
+std::optional<Limit> limit_of_ops(const Config& config) {
+  const Spec* list = config.resolved.find("input");
+  if (list == nullptr || !list->is_list()) return std::nullopt;
+  std::optional<Limit> out;
+  const std::vector<std::string> names = item_names(*list);
+  for (size_t i = 0; i < list->size(); ++i) {
+    const Spec& item = list->items()[i];
+    if (!item.is_map() || item.size() != 1) continue;
+    const Spec* threads = item.entries()[0].second.find("threads");
+    if (threads == nullptr || (out && threads->as_int() < out->threads)) continue;
+    out = Limit{.op = names[i], .key = cat("input.", names[i], ".threads"), .threads = threads->as_int()};
+  }
+  return out;
+}
+
+// The lower one of what the ops and the delivery's queue allow.
+std::optional<Limit> limit_of(const Config& config) {
+  std::optional<Limit> out = limit_of_ops(config);
+  const std::optional<int64_t>& queue = config.delivery.threads;
+  if (queue && (!out || *queue < out->threads)) out = Limit{.op = {}, .key = "delivery.threads", .threads = *queue};
+  return out;
+}
+
+std::string busiest_op(const InputStatistics& input) {
+  const auto busiest =
+      std::max_element(input.ops.begin(), input.ops.end(),
+                       [](const OpStatistics& a, const OpStatistics& b) { return a.busy_seconds < b.busy_seconds; });
+  return busiest == input.ops.end() ? std::string() : busiest->name;
+}
+
+class Doctor {
+ public:
+  Doctor(const Config& config, const RunFacts& facts) : config_(config), facts_(facts), times_(facts.delivery.times) {}
+
+  Diagnosis diagnose() {
+    Diagnosis out;
+    if (facts_.seconds <= 0) return out;
+    out.make_share = times_.make_seconds / facts_.seconds;
+    out.wait_share = times_.wait_seconds / facts_.seconds;
+    out.copy_share = times_.copy_seconds / facts_.seconds;
+    double busy = 0;
+    for (const OpStatistics& op : facts_.delivery.input.ops) busy += op.busy_seconds;
+    out.input_share = std::min(1.0, busy / (facts_.seconds * facts_.threads));
+    out.validation_share = facts_.validation_seconds / (facts_.seconds + facts_.validation_seconds);
+    const double waits = times_.total() / facts_.seconds;
+    if (waits >= kMuch || out.input_share >= kMuch) {
+      out.bottleneck = Bottleneck::input;
+    } else if (waits < kLittle && out.input_share < kMuch / 2) {
+      out.bottleneck = Bottleneck::step;
+    }
+    out.op = busiest_op(facts_.delivery.input);
+    advise_delivery();
+    advise_limits(out);
+    advise_threads();
+    advise_validation(out);
+    std::erase_if(advice_, [](const Advice& one) { return one.expected_gain < kWorthwhileGain; });
+    std::stable_sort(advice_.begin(), advice_.end(),
+                     [](const Advice& a, const Advice& b) { return a.expected_gain > b.expected_gain; });
+    out.advice = std::move(advice_);
+    return out;
+  }
+
+ private:
+  // How many times as fast it would be if the thread that trains did not spend `seconds` on the input.
+  double gain_without(double seconds) const {
+    const double left = std::max(facts_.seconds - seconds, 0.01 * facts_.seconds);
+    return facts_.seconds / left;
+  }
+
+  // While one thread makes a batch the others have nothing to do; shared out, it takes a share of the time.
+  void advise_delivery() {
+    if (config_.delivery.kind != DeliveryKind::feed) return;
+    const double shared = times_.make_seconds / facts_.threads;
+    advice_.push_back({.key = "delivery",
+                       .from = "feed",
+                       .to = "native",
+                       .expected_gain = gain_without(times_.copy_seconds + times_.make_seconds - shared),
+                       .why = cat("the training thread makes and copies every batch alone",
+                                  facts_.threads > 1 ? ", while the others have nothing to do" : "")});
+  }
+
+  // While the step waits, as many threads decode as may; the others could help.
+  void advise_limits(Diagnosis& out) {
+    if (config_.delivery.kind == DeliveryKind::feed) return;
+    const std::optional<Limit> found = limit_of(config_);
+    if (!found || found->threads >= facts_.threads) return;
+    const Limit& limit = *found;
+    const double idle = static_cast<double>(facts_.threads - limit.threads) / facts_.threads;
+    Advice advice{.key = limit.key,
+                  .from = cat(limit.threads),
+                  .to = cat(facts_.threads),
+                  .expected_gain = gain_without(times_.wait_seconds * idle),
+                  .why = cat("at most ", count_of(limit.threads, "task"), " may decode at once, on ",
+                             count_of(facts_.threads, "thread"))};
+    if (advice.expected_gain >= kWorthwhileGain && !limit.op.empty()) out.op = limit.op;
+    advice_.push_back(std::move(advice));
+  }
+
+  void advise_threads() {
+    if (!facts_.on_cpu || config_.threads == 0 || facts_.threads >= facts_.processors) return;
+    advice_.push_back({.key = "threads",
+                       .from = cat(facts_.threads),
+                       .to = "auto",
+                       .expected_gain = static_cast<double>(facts_.processors) / facts_.threads,
+                       .why = cat("this process may use ", count_of(facts_.processors, "processor"))});
+  }
+
+  // It changes which model is kept, but not the training.
+  void advise_validation(const Diagnosis& found) {
+    if (!config_.validation || found.validation_share < kMuchValidation) return;
+    constexpr int64_t kRarer = 10;
+    const int64_t every = config_.validation->every;
+    const double rest = found.validation_share * (1 - 1.0 / kRarer);
+    advice_.push_back({.key = "validation.every",
+                       .from = cat(every),
+                       .to = cat(every * kRarer),
+                       .expected_gain = 1 / (1 - rest),
+                       .why = "the run spends much of its time on validations"});
+  }
+
+  const Config& config_;
+  const RunFacts& facts_;
+  const DeliveryTimes& times_;
+  std::vector<Advice> advice_;
+};
+
+}  // namespace
+
+Diagnosis diagnose(const Config& config, const RunFacts& facts) { return Doctor(config, facts).diagnose(); }
+
+}  // namespace millrace
