@@ -75,11 +75,11 @@ class InputGraph {
 struct PipelineOptions {
   // Outlives the pipeline. nullptr: every op runs inside next(), on the calling thread.
   Executor* executor = nullptr;
-  int threads = 0;  // of the executor, that decode at once; 0: as many as it has
   // Called from next(), in row order. What they throw comes out of next().
   std::function<void(const BadRow&)> on_bad_row = {};
   std::function<void(std::string_view)> on_print = {};
   Device reader = Device::cpu();  // slots are in host memory that this device can copy from
+  int threads = 0;                // of the executor, that decode at once; 0: as many as it has
 };
 
 struct InputSummary {

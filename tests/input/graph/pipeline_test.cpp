@@ -336,8 +336,8 @@ TEST(Pipeline, MeasuresWhatItsOpsDo) {
     }
     EXPECT_EQ(names, (std::vector<std::string>{"a", "a_step", "b", "b_step", "both", "zip", "first", "group", "last"}));
     EXPECT_EQ(statistics.ops[6].capacity, 90u) << "what the op says of itself";
-    EXPECT_GT(statistics.next_seconds, 0);
-    EXPECT_LE(statistics.wait_seconds, statistics.next_seconds);
+    EXPECT_GT(statistics.times.next_seconds, 0);
+    EXPECT_LE(statistics.times.wait_seconds, statistics.times.next_seconds);
   }
 }
 
