@@ -61,6 +61,7 @@ struct TrainResult {
   InputSummary input;
   DeliveryStatistics delivery;
   double validation_seconds = 0;  // of `seconds`, spent on validations
+  std::string device;
   int threads = 1;
 };
 

@@ -247,6 +247,7 @@ TrainResult TrainingLoop::Impl::result(std::string reason) {
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited).count() / out.seconds : 0;
   out.input = delivery.summary();
   out.delivery = delivery.statistics();
+  out.device = context.device().text();
   out.threads = context.executor().threads();
   out.validation_seconds = std::chrono::duration<double>(validating).count();
   out.epochs = out.input.passes;

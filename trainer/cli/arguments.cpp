@@ -35,6 +35,7 @@ class Parser {
   void add_config(CLI::App& app);
   void add_training(CLI::App& app);
   void add_input();
+  void add_speed();
   void add_compare();
   void add_model(CLI::App& app);
   void add_evaluate();
@@ -83,6 +84,7 @@ Parser::Parser() {
   check.add_flag("--print", out_.print, "print the configuration with every default")->group(kOutput);
   check.add_flag("--json", out_.json, "print the report as one line of JSON")->group(kOutput);
   add_input();
+  add_speed();
   add_compare();
   add_evaluate();
   add_predict();
@@ -164,6 +166,13 @@ void Parser::add_input() {
   number(app, "--explain", out_.explain, {.least = 1},
          "print file and line of every row of step N (from 1), nothing else")
       .group(kOutput);
+}
+
+void Parser::add_speed() {
+  CLI::App& app = add_command(app_, Command::speed, "speed");
+  add_config(app);
+  app.add_flag("--json", out_.json, "print what was found as one line of JSON")->group(kOutput);
+  app.add_flag("-q,--quiet", out_.quiet, "do not say what is measured")->group(kOutput);
 }
 
 void Parser::add_compare() {

@@ -23,6 +23,7 @@ enum class Command : uint8_t {
   train,
   check,
   input,
+  speed,
   compare,
   evaluate,
   predict,

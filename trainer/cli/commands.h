@@ -9,6 +9,7 @@ namespace millrace::cli {
 int run_train(const Arguments& arguments, Session& session);
 int run_check(const Arguments& arguments, Session& session);
 int run_input(const Arguments& arguments, Session& session);
+int run_speed(const Arguments& arguments, Session& session);
 int run_compare(const Arguments& arguments, Session& session);
 int run_evaluate(const Arguments& arguments, Session& session);
 int run_predict(const Arguments& arguments, Session& session);

@@ -77,6 +77,18 @@ constexpr HelpText kTexts[] = {
      "  trainer input --config mlp.yaml --format none --json\n"
      "  trainer input --config mlp.yaml --explain 2",
      "trainer ops, trainer check, docs/input_graph.md"},
+    {"speed", "Measures input and step, alone and together: which is the bottleneck, and which key to change.",
+     "  trainer speed --config FILE [OPTIONS]\n  trainer speed FILE [OPTIONS]",
+     "Runs the input alone, the step alone on one batch, and both, in turn, for some seconds. Then it tries keys that\n"
+     "change no result, such as threads, capacity, chunk_bytes or delivery, and advises what made the training "
+     "faster,\n"
+     "with the gain that it measured. Data that end are read again; nothing is validated or saved.\n"
+     "Every training ends with a line on the same, from what it counted anyway.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer speed --config mlp.yaml\n"
+     "  trainer speed --config mlp.yaml --set threads=1 --json",
+     "trainer compare, docs/performance.md"},
     {"compare", "Trains with one delivery after another and says what each takes, and why.",
      "  trainer compare --config FILE [OPTIONS]\n  trainer compare FILE [OPTIONS]",
      "A delivery is how a batch reaches the step: fed by the thread that trains, through a queue, or natively. The "
@@ -275,6 +287,7 @@ std::string_view short_help() {
          "  trainer --config FILE           train\n"
          "  trainer check --config FILE     check everything but the training\n"
          "  trainer input --config FILE     print the batches of the input graph\n"
+         "  trainer speed --config FILE     find out what makes a training slow\n"
          "  trainer compare --config FILE   compare the ways in which batches reach the step\n"
          "  trainer evaluate --model FILE   judge a saved model by data\n"
          "  trainer predict --model FILE    predict with it\n"

@@ -1,5 +1,7 @@
 #include "millrace/trainer/cli/json_events.h"
 
+#include "millrace/trainer/cli/diagnosis_text.h"
+
 namespace millrace::cli {
 
 namespace {
@@ -54,7 +56,7 @@ std::string log_event(std::string_view text) {
   return ended(json);
 }
 
-std::string done_event(const TrainResult& result) {
+std::string done_event(const TrainResult& result, const Diagnosis& diagnosis) {
   JsonText json = event("done");
   json.key("reason").value(result.reason).key("steps").value(result.steps).key("rows").value(result.rows);
   json.key("epochs").value(result.epochs).key("seconds").value(result.seconds);
@@ -69,6 +71,8 @@ std::string done_event(const TrainResult& result) {
   json.key("weights").value(result.weights);
   json.key("saved");
   result.saved.empty() ? json.null() : json.value(result.saved);
+  json.key("input_wait").value(result.input_wait);
+  add_diagnosis(json, diagnosis, result.delivery);
   return ended(json);
 }
 

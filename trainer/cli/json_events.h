@@ -5,6 +5,7 @@
 
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/cli/json_text.h"
+#include "millrace/trainer/diagnosis/diagnosis.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::cli {
@@ -14,7 +15,7 @@ std::string step_event(const StepReport& step);
 std::string validation_event(const ValidationReport& report);
 // What the training says besides: warnings, rows that were left out, lines of `print`.
 std::string log_event(std::string_view text);
-std::string done_event(const TrainResult& result);
+std::string done_event(const TrainResult& result, const Diagnosis& diagnosis);
 
 // {"accuracy":0.81} as the value of the key "metrics".
 void add_metrics(JsonText& json, const MetricValues& metrics);

@@ -14,7 +14,7 @@ std::string counted(uint64_t count, std::string_view noun) { return count_of(sta
 
 }  // namespace
 
-std::string result_text(const TrainResult& result) {
+std::string result_text(const TrainResult& result, std::string_view input) {
   std::string out =
       fmt::format("{}: {}, {}, {} in {}", result.reason, count_of(result.steps, "step"), counted(result.rows, "row"),
                   counted(result.epochs, "epoch"), format_seconds(result.seconds));
@@ -34,7 +34,7 @@ std::string result_text(const TrainResult& result) {
     out += fmt::format("\nbest: step {}  {} {}  (the model's parameters)", result.best->step, result.best->metric,
                        format_value(result.best->value));
   }
-  out += cat('\n', left_out_text(result.input), "\nweights: ", result.weights, '\n');
+  out += cat('\n', input, left_out_text(result.input), "\nweights: ", result.weights, '\n');
   if (result.saved.empty()) {
     out += "model: not kept; --save FILE or the key save keeps it\n";
   } else {

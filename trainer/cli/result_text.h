@@ -2,14 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::cli {
 
 // Several lines: steps, rows, epochs, seconds; last batch, loss, metrics; what was left out; the weights' hash; the
-// model's file, or how to keep the model.
-std::string result_text(const TrainResult& result);
+// model's file, or how to keep the model. `input` are further lines, on the input.
+std::string result_text(const TrainResult& result, std::string_view input = {});
 
 // "left out: 8 rows (last partial batch), 2 bad rows", or nothing was: "left out: nothing".
 std::string left_out_text(const InputSummary& input);

@@ -35,6 +35,7 @@ int run_command(const Arguments& arguments, Session& session) {
     case Command::train: return run_train(arguments, session);
     case Command::check: return run_check(arguments, session);
     case Command::input: return run_input(arguments, session);
+    case Command::speed: return run_speed(arguments, session);
     case Command::compare: return run_compare(arguments, session);
     case Command::evaluate: return run_evaluate(arguments, session);
     case Command::predict: return run_predict(arguments, session);

@@ -6,6 +6,7 @@
 #include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/configuration.h"
+#include "millrace/trainer/cli/diagnosis_text.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/json_events.h"
 #include "millrace/trainer/cli/progress.h"
@@ -107,7 +108,9 @@ int run_train(const Arguments& arguments, Session& session) {
   }
   progress.clear();
   events.finish();
-  session.out.write(arguments.json ? done_event(result) : result_text(result));
+  const Diagnosis diagnosis = diagnose(trainer.config(), facts_of(result));
+  session.out.write(arguments.json ? done_event(result, diagnosis)
+                                   : result_text(result, diagnosis_text(diagnosis, result.delivery)));
   session.out.flush();
   const int signal = session.signals.received();
   return result.reason == "stopped" && signal != 0 ? exit_code_of_signal(signal) : static_cast<int>(kExitDone);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/overrides.h"
 
@@ -70,6 +71,7 @@ class Doctor {
       out.bottleneck = Bottleneck::step;
     }
     out.op = busiest_op(facts_.delivery.input);
+    if (facts_.seconds < kTellingSeconds || facts_.steps < kTellingSteps) return out;
     advise_delivery();
     advise_limits(out);
     advise_threads();
@@ -146,6 +148,16 @@ class Doctor {
 };
 
 }  // namespace
+
+RunFacts facts_of(const TrainResult& result) {
+  return {.seconds = result.seconds - result.validation_seconds,
+          .validation_seconds = result.validation_seconds,
+          .steps = result.steps,
+          .threads = result.threads,
+          .processors = Executor::available_threads(),
+          .on_cpu = result.device == "cpu",
+          .delivery = result.delivery};
+}
 
 Diagnosis diagnose(const Config& config, const RunFacts& facts) { return Doctor(config, facts).diagnose(); }
 

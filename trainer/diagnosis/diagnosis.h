@@ -52,8 +52,13 @@ struct RunFacts {
   DeliveryStatistics delivery;
 };
 
+RunFacts facts_of(const TrainResult& result);
+
 // Less gain than this is no advice.
 inline constexpr double kWorthwhileGain = 1.1;
+// Of a run that is shorter nothing is advised.
+inline constexpr double kTellingSeconds = 0.5;
+inline constexpr int64_t kTellingSteps = 20;
 
 // `config` is resolved: every option of every op is there.
 Diagnosis diagnose(const Config& config, const RunFacts& facts);

@@ -263,9 +263,10 @@ TEST(ArgumentsTest, UnknownOptionsNameTheNearest) {
 TEST(ArgumentsTest, UnknownSubcommandsNameTheNearest) {
   EXPECT_EQ(usage_error({"chekc", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
-  EXPECT_EQ(usage_error({"frobnicate"}),
-            "unknown subcommand \"frobnicate\"; known: train, check, input, compare, evaluate, predict, generate, ops, "
-            "layers, config, schema and completion");
+  EXPECT_EQ(
+      usage_error({"frobnicate"}),
+      "unknown subcommand \"frobnicate\"; known: train, check, input, speed, compare, evaluate, predict, generate, "
+      "ops, layers, config, schema and completion");
   EXPECT_EQ(usage_error({"trian"}), "unknown subcommand \"trian\"; did you mean train?");
   EXPECT_EQ(usage_error({"generate", "sun"}, "trainer generate --help"),
             "unexpected argument \"sun\"; did you mean sum?");

@@ -45,11 +45,11 @@ TEST(JsonEventsTest, Validation) {
 
 TEST(JsonEventsTest, DoneNamesTheBestModel) {
   TrainResult result;
-  EXPECT_EQ(done_event(result).find("best"), std::string::npos);
+  EXPECT_EQ(done_event(result, {}).find("best"), std::string::npos);
   result.best = BestStep{.step = 200, .metric = "accuracy", .value = 0.81};
-  EXPECT_NE(done_event(result).find(",\"best\":{\"step\":200,\"metric\":\"accuracy\",\"value\":0.81},\"weights\":"),
+  EXPECT_NE(done_event(result, {}).find(",\"best\":{\"step\":200,\"metric\":\"accuracy\",\"value\":0.81},\"weights\":"),
             std::string::npos)
-      << done_event(result);
+      << done_event(result, {});
 }
 
 TEST(JsonEventsTest, Done) {
@@ -64,13 +64,14 @@ TEST(JsonEventsTest, Done) {
   result.weights = "abc";
   result.input.bad_rows = 3;
   result.input.dropped = {{"filter", 4}, {"last partial batch", 5}};
+  const std::string text = done_event(result, {});
   EXPECT_EQ(
-      done_event(result),
+      text.substr(0, text.find(",\"input_wait\"")),
       "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"steps\":174,\"rows\":4000,\"epochs\":2,"
       "\"seconds\":1.5,\"last_batch\":21,\"loss\":\"NaN\",\"metrics\":{},\"skipped_steps\":0,\"dropped\":9,\"bad\":3,"
-      "\"weights\":\"abc\",\"saved\":null}\n");
+      "\"weights\":\"abc\",\"saved\":null");
   result.saved = "m.safetensors";
-  EXPECT_TRUE(done_event(result).ends_with(",\"saved\":\"m.safetensors\"}\n")) << done_event(result);
+  EXPECT_NE(done_event(result, {}).find(",\"saved\":\"m.safetensors\","), std::string::npos) << done_event(result, {});
 }
 
 TEST(JsonEventsTest, Log) {

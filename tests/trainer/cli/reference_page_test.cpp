@@ -60,7 +60,8 @@ TEST(ReferencePageTest, KeysHaveTheirPath) {
        {"seed: integer; at least 0; default 0\n    the key of every random number\n",
         "threads: auto|integer; at least 1 and at most 4096; default auto\n", "input: list of input ops; required\n",
         "`trainer ops` lists the input ops\n", "train: {steps, log_every, ",
-        "\ntrain.clip_norm: number; at least 1e-30; absent by default\n", "\ndelivery.kind: auto|native|staging|queue|feed|constant; required\n",
+        "\ntrain.clip_norm: number; at least 1e-30; absent by default\n",
+        "\ndelivery.kind: auto|native|staging|queue|feed|constant; required\n",
         "\nsave.optimizer: true|false; default false\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
   }

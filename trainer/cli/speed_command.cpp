@@ -1,0 +1,23 @@
+#include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/configuration.h"
+#include "millrace/trainer/cli/exit_code.h"
+#include "millrace/trainer/cli/speed_text.h"
+#include "millrace/trainer/cli/status_line.h"
+
+namespace millrace::cli {
+
+int run_speed(const Arguments& arguments, Session& session) {
+  SpeedTest test(read_configuration(arguments));
+  std::optional<SpeedReport> found;
+  {
+    StatusLine status(arguments.quiet);
+    const auto guard = session.signals.while_running([&test] { test.stop(); });
+    found = test.run({}, [&status](std::string_view part) { status.show(part); });
+  }
+  if (!found) return exit_code_of_signal(session.signals.received());
+  session.out.write(arguments.json ? speed_json(*found) : speed_text(*found));
+  session.out.flush();
+  return kExitDone;
+}
+
+}  // namespace millrace::cli

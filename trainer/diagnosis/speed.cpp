@@ -1,0 +1,240 @@
+#include "millrace/trainer/diagnosis/speed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/text.h"
+#include "millrace/input/graph/clock.h"
+#include "millrace/trainer/build_input.h"
+#include "millrace/trainer/overrides.h"
+
+namespace millrace {
+
+namespace {
+
+// Shares of a step that the input adds to it.
+constexpr double kMuch = 0.5, kLittle = 0.1;
+// What is tried is tried with the data at hand; more would take too long.
+constexpr size_t kMostTried = 4;
+constexpr int64_t kDefaultChunk = 256 * 1024;
+
+Spec with(Spec config, const std::string& key, const std::string& value) {
+  apply_override(config, cat(key, '=', value));
+  return config;
+}
+
+// Without an end, where the sources can do that: a second of a small data set is many epochs.
+Spec endless(Spec config) {
+  const Spec* list = config.find("input");
+  if (list == nullptr || !list->is_list()) return config;
+  std::vector<std::string> settings = {"train.steps=null"};
+  for (size_t i = 0; i < list->size(); ++i) {
+    const Spec& item = list->items()[i];
+    if (!item.is_map() || item.size() != 1) continue;
+    const auto& [kind, options] = item.entries()[0];
+    for (const char* key : {"epochs", "rows"}) {
+      const bool ends = kind == "filename_queue" || kind == "synthetic" || kind == "memory";
+      if (ends && options.is_map() && options.find(key) != nullptr) {
+        settings.push_back(cat("input[", i, "].", key, "=null"));
+      }
+    }
+  }
+  apply_overrides(config, settings);
+  return config;
+}
+
+double median_of(std::vector<double> values) { return Spread::of(std::move(values)).median; }
+
+}  // namespace
+
+std::vector<Advice> worth_trying(const Config& config, int threads) {
+  std::vector<Advice> out;
+  const Spec* list = config.resolved.find("input");
+  if (list == nullptr || !list->is_list()) return out;
+  const std::vector<std::string> names = item_names(*list);
+  const auto add = [&](const std::string& key, int64_t from, int64_t to, std::string why) {
+    out.push_back({.key = key, .from = cat(from), .to = cat(to), .expected_gain = 1, .why = std::move(why)});
+  };
+  for (size_t i = 0; i < list->size(); ++i) {
+    const Spec& item = list->items()[i];
+    if (!item.is_map() || item.size() != 1) continue;
+    const Spec& options = item.entries()[0].second;
+    const std::string op = cat("input.", names[i], '.');
+    if (const Spec* chunk = options.find("chunk_bytes"); chunk != nullptr) {
+      const int64_t bytes = chunk->as_int();
+      if (bytes < kDefaultChunk / 2 || bytes > 8 * kDefaultChunk) {
+        add(op + "chunk_bytes", bytes, kDefaultChunk, "a task reads and decodes so many bytes at a time");
+      }
+    }
+    const Spec *limit = options.find("threads"), *capacity = options.find("capacity");
+    if (limit != nullptr && limit->as_int() < threads) {
+      add(op + "threads", limit->as_int(), threads, "so many tasks may decode at once");
+    }
+    if (capacity != nullptr) {
+      add(op + "capacity", capacity->as_int(), 8 * capacity->as_int(), "so much may wait for the step");
+    }
+  }
+  if (config.delivery.has_queue()) {
+    const int64_t capacity = config.delivery.capacity.value_or(DeliveryOptions::kCapacity);
+    add("delivery.capacity", capacity, 4 * capacity, "so many batches may wait for the step");
+    if (config.delivery.threads && *config.delivery.threads < threads) {
+      add("delivery.threads", *config.delivery.threads, threads, "so many tasks may decode at once");
+    }
+  }
+  return out;
+}
+
+struct SpeedTest::Impl {
+  Impl(const Spec& config, const Catalog& given)
+      : catalog(given), spec(endless(for_timing(config))), training(catalog) {}
+
+  bool measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell);
+  bool measure_both(const SpeedOptions& options, const std::function<void(std::string_view)>& tell);
+  void measure_input(const SpeedOptions& options);
+  bool try_out(Advice& advice, const SpeedOptions& options);
+  std::vector<Advice> candidates() const;
+  std::optional<TimedRun> train(const Spec& config, const SpeedOptions& options);
+  void judge();
+
+  const Catalog catalog;
+  const Spec spec;  // what is measured
+  TimedTraining training;
+  std::optional<Config> resolved;  // of spec, with every option of every op
+  SpeedReport out;
+  std::vector<double> rows_per_second, bytes_per_second;
+};
+
+std::optional<TimedRun> SpeedTest::Impl::train(const Spec& config, const SpeedOptions& options) {
+  TimedRun run = training.run(config, {.warm_up = options.warm_up, .most_seconds = options.window_seconds});
+  if (run.stopped) return std::nullopt;
+  if (run.timed > 0) return run;
+  throw DataError(cat("the training ends after ", count_of(run.steps, "step"), ", of which the first ", options.warm_up,
+                      " are not timed"),
+                  {}, "give it more data, or a larger train.steps");
+}
+
+bool SpeedTest::Impl::measure_both(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
+  const Spec alone = with(spec, "delivery", "constant");
+  std::vector<double> steps, both, differences;
+  for (int64_t round = 1; round <= options.rounds; ++round) {
+    tell(cat("round ", round, " of ", options.rounds, ": step, input, both"));
+    const auto step = train(alone, options);
+    if (!step) return false;
+    measure_input(options);
+    const auto first = train(spec, options), second = train(spec, options);
+    if (!first || !second) return false;
+    steps.push_back(step->step_seconds());
+    both.push_back((first->step_seconds() + second->step_seconds()) / 2);
+    differences.push_back(std::abs(second->step_seconds() / first->step_seconds() - 1));
+    out.device = second->start.device;
+    out.threads = second->start.threads;
+    out.diagnosis = diagnose(*resolved, facts_of(second->result));
+    out.ops = second->result.delivery.input.ops;
+  }
+  out.step = Spread::of(steps);
+  out.together = Spread::of(both);
+  out.noise = median_of(differences);
+  out.input_rows_per_second = median_of(rows_per_second);
+  out.input_bytes_per_second = median_of(bytes_per_second);
+  return true;
+}
+
+// On all threads, without a step.
+void SpeedTest::Impl::measure_input(const SpeedOptions& options) {
+  Executor executor(resolved->threads);
+  Pipeline pipeline(build_input({.list = *spec.find("input"), .registry = catalog.ops, .seed = resolved->seed}),
+                    {.executor = &executor});
+  RowBlock batch = pipeline.make_slot();
+  for (int64_t i = 0; i < options.warm_up && pipeline.next(batch) > 0; ++i) {
+  }
+  const InputSummary before = pipeline.summary();
+  const Clock::time_point start = Clock::now();
+  double seconds = 0;
+  while (seconds < options.window_seconds && !training.stopped() && pipeline.next(batch) > 0) {
+    seconds = 1e-9 * static_cast<double>(nanoseconds_since(start));
+  }
+  const InputSummary after = pipeline.summary();
+  if (after.rows == before.rows) return;
+  rows_per_second.push_back(static_cast<double>(after.rows - before.rows) / seconds);
+  bytes_per_second.push_back(static_cast<double>(after.bytes - before.bytes) / seconds);
+}
+
+// What the diagnosis says first, then what else may help.
+std::vector<Advice> SpeedTest::Impl::candidates() const {
+  std::vector<Advice> all = out.diagnosis.advice;
+  if (out.bottleneck != Bottleneck::step) {
+    for (Advice& advice : worth_trying(*resolved, out.threads)) {
+      const bool known = std::any_of(all.begin(), all.end(), [&](const Advice& one) { return one.key == advice.key; });
+      if (!known) all.push_back(std::move(advice));
+    }
+  }
+  if (all.size() > kMostTried) all.resize(kMostTried);
+  return all;
+}
+
+// How many times as fast it is with what is advised, in turn with the configuration as it is; false after stop().
+bool SpeedTest::Impl::try_out(Advice& advice, const SpeedOptions& options) {
+  const Spec changed = with(spec, advice.key, advice.to);
+  std::vector<double> gains;
+  for (int64_t round = 0; round < options.rounds; ++round) {
+    const auto before = train(spec, options), there = train(changed, options), after = train(spec, options);
+    if (!before || !there || !after) return false;
+    gains.push_back((before->step_seconds() + after->step_seconds()) / (2 * there->step_seconds()));
+  }
+  advice.expected_gain = median_of(gains);
+  return true;
+}
+
+void SpeedTest::Impl::judge() {
+  const double added = 1 - out.step.median / out.together.median;
+  if (added >= kMuch) {
+    out.bottleneck = Bottleneck::input;
+  } else if (added < std::max(kLittle, out.noise)) {
+    out.bottleneck = Bottleneck::step;
+  }
+  out.op = out.diagnosis.op;
+}
+
+bool SpeedTest::Impl::measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
+  const Trainer trainer = Trainer::from_spec(spec, catalog);
+  if (trainer.input().reads_once()) {
+    throw spec.find("input")->error("the speed is measured by reading the data again and again, and these come once",
+                                    "write them to a file first");
+  }
+  resolved.emplace(read_config(trainer.config().resolved, catalog));
+  out.batch_size = trainer.input().output().batch_size;
+  if (!measure_both(options, tell)) return false;
+  judge();
+  for (Advice& advice : candidates()) {
+    tell(cat("trying ", advice.key, '=', advice.to));
+    if (!try_out(advice, options)) return false;
+    out.tried.push_back(advice);
+  }
+  const auto best = std::max_element(out.tried.begin(), out.tried.end(), [](const Advice& a, const Advice& b) {
+    return a.expected_gain < b.expected_gain;
+  });
+  if (best == out.tried.end() || best->expected_gain < std::max(kWorthwhileGain, 1 + out.noise)) return true;
+  out.advice = *best;
+  if (best->key.starts_with("input.")) out.op = best->key.substr(6, best->key.rfind('.') - 6);
+  return true;
+}
+
+SpeedTest::SpeedTest(const Spec& config, const Catalog& catalog) : impl_(std::make_unique<Impl>(config, catalog)) {}
+
+SpeedTest::~SpeedTest() = default;
+
+std::optional<SpeedReport> SpeedTest::run(const SpeedOptions& options,
+                                          const std::function<void(std::string_view)>& on_part) {
+  const auto tell = [&](std::string_view part) {
+    if (on_part) on_part(part);
+  };
+  if (!impl_->measure(options, tell)) return std::nullopt;
+  return impl_->out;
+}
+
+void SpeedTest::stop() noexcept { impl_->training.stop(); }
+
+}  // namespace millrace
