@@ -77,6 +77,13 @@ std::vector<Advice> worth_trying(const Config& config, int threads) {
       add(op + "capacity", capacity->as_int(), 8 * capacity->as_int(), "so much may wait for the step");
     }
   }
+  if (config.delivery.kind == DeliveryKind::feed) {
+    out.push_back({.key = "delivery",
+                   .from = "feed",
+                   .to = "native",
+                   .expected_gain = 1,
+                   .why = "the training thread makes and copies every batch alone"});
+  }
   if (config.delivery.has_queue()) {
     const int64_t capacity = config.delivery.capacity.value_or(DeliveryOptions::kCapacity);
     add("delivery.capacity", capacity, 4 * capacity, "so many batches may wait for the step");
@@ -192,7 +199,7 @@ void SpeedTest::Impl::judge() {
   const double added = 1 - out.step.median / out.together.median;
   if (added >= kMuch) {
     out.bottleneck = Bottleneck::input;
-  } else if (added < std::max(kLittle, out.noise)) {
+  } else if (added < kLittle) {
     out.bottleneck = Bottleneck::step;
   }
   out.op = out.diagnosis.op;
