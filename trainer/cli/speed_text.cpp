@@ -13,6 +13,8 @@ namespace millrace::cli {
 namespace {
 
 constexpr double kMilliseconds = 1e3;
+// Where the same training differs from itself by so much, little else can be said.
+constexpr double kNoisy = 0.2;
 
 std::string milliseconds(double seconds) { return format_rate(seconds * kMilliseconds); }
 
@@ -67,6 +69,7 @@ std::string speed_text(const SpeedReport& report) {
   if (const std::string shares = busy_shares(report.ops); !shares.empty()) {
     out += cat("input's time ", shares, '\n');
   }
+  if (report.noise > kNoisy) out += "the machine is noisy: measure again when less else runs on it\n";
   out += cat("bottleneck   ", bottleneck_text(report), '\n', tried_text(report), "advice: ", advice_or_why_not(report),
              '\n');
   return out;

@@ -56,6 +56,13 @@ TEST(SpeedText, HasNoAdviceWhereNothingHelps) {
   EXPECT_THAT(speed_text(report), HasSubstr("bottleneck   none: step and input share the processors"));
 }
 
+TEST(SpeedText, SaysThatTheMachineIsNoisy) {
+  SpeedReport report = example();
+  report.noise = 0.25;
+  EXPECT_THAT(speed_text(report), HasSubstr("noise 25.0%\n"));
+  EXPECT_THAT(speed_text(report), HasSubstr("\nthe machine is noisy: measure again when less else runs on it\n"));
+}
+
 TEST(SpeedJson, IsTheContract) {
   const nlohmann::json json = nlohmann::json::parse(speed_json(example()));
   EXPECT_EQ(json["v"], 1);
