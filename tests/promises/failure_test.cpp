@@ -47,6 +47,30 @@ TEST(Failure, ABadValueIsTheSameErrorAfterTheSameStepsForAnyThreads) {
   }
 }
 
+TEST(Failure, ABadValueIsTheSameErrorAfterTheSameStepsForAnyDelivery) {
+  TempFolder folder;
+  write_data(folder);
+  std::ofstream(folder.path("part-3.csv"), std::ios::app) << "1,2,oops,4,5,6,text,1.0\n";
+  std::string expected;
+  int64_t expected_steps = -1;
+  for (const char* delivery : {"native", "feed", "queue", "{kind: queue, capacity: 1}", "staging"}) {
+    for (int threads : {1, 3}) {
+      Trainer trainer = make_trainer(folder, {.threads = threads, .delivery = delivery});
+      try {
+        trainer.run();
+        FAIL() << "the bad value went unnoticed";
+      } catch (const DataError& error) {
+        if (expected_steps < 0) {
+          expected = error.what();
+          expected_steps = trainer.steps();
+        }
+        EXPECT_EQ(error.what(), expected) << delivery;
+        EXPECT_EQ(trainer.steps(), expected_steps) << delivery;
+      }
+    }
+  }
+}
+
 TEST(Failure, ThreadsAndDescriptorsAreGoneAfterwards) {
   TempFolder folder;
   write_data(folder);

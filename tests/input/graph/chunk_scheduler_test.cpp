@@ -125,6 +125,24 @@ TEST(ChunkScheduler, BoundsWhatWaits) {
   }
 }
 
+TEST(ChunkScheduler, CountsHowLongItHadNoRoom) {
+  Executor executor(2);
+  Harness harness({.rows = 3000, .unit_rows = 1});
+  harness.scheduler.set_executor(&executor);
+  EXPECT_EQ(harness.scheduler.blocked_nanoseconds(), 0u);
+  executor.run([&] { ASSERT_TRUE(harness.scheduler.next()); });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (harness.scheduler.blocked_nanoseconds() < 1000000 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  const uint64_t blocked = harness.scheduler.blocked_nanoseconds();
+  EXPECT_GE(blocked, 1000000u);
+  harness.read(&executor);
+  const uint64_t in_all = harness.scheduler.blocked_nanoseconds();
+  EXPECT_GE(in_all, blocked);
+  EXPECT_EQ(harness.scheduler.blocked_nanoseconds(), in_all) << "it has ended";
+}
+
 // Once the largest chunk was seen every chunk has its memory, whatever it is used for next.
 TEST(ChunkScheduler, GivesAllChunksTheSameMemory) {
   Executor executor(2);
