@@ -92,7 +92,7 @@ TEST_F(JsonPage, NamesEveryKeyAndNoOther) {
   run({"check", "--config", "c.yaml", "--json", "--print"});
   run({"evaluate", "--model", "model.safetensors", "--data", "good.csv", "--json"});
   run({"input", "--config", "c.yaml", "--explain", "2", "--json"});
-  run({"speed", "c.yaml", "--json", "--quiet"}, "speed");
+  run({"speed", "c.yaml", "--rounds", "1", "--json", "--quiet"}, "speed");
   run({"compare", "c.yaml", "--set", "compare.rounds=1", "--set", "compare.warm_up=1", "--json", "-", "--quiet"},
       "compare");
   run({"input", "--config", "c.yaml", "--json"}, "Batches");

@@ -171,6 +171,7 @@ void Parser::add_input() {
 void Parser::add_speed() {
   CLI::App& app = add_command(app_, Command::speed, "speed");
   add_config(app);
+  number(app, "--rounds", out_.rounds, {.least = 1, .most = 1000}, "how often everything is measured");
   app.add_flag("--json", out_.json, "print what was found as one line of JSON")->group(kOutput);
   app.add_flag("-q,--quiet", out_.quiet, "do not say what is measured")->group(kOutput);
 }

@@ -69,6 +69,7 @@ struct Arguments {
   BatchFormat format = BatchFormat::jsonl;
   std::string out;
 
+  int64_t rounds = 3;     // of speed
   std::string json_file;  // of compare, where --json names a file
   std::string html_file;
 

@@ -87,7 +87,7 @@ constexpr HelpText kTexts[] = {
      "\n"
      "EXAMPLES:\n"
      "  trainer speed --config mlp.yaml\n"
-     "  trainer speed --config mlp.yaml --set threads=1 --json",
+     "  trainer speed --config mlp.yaml --set threads=1 --rounds 1 --json",
      "trainer compare, docs/performance.md"},
     {"compare", "Trains with one delivery after another and says what each takes, and why.",
      "  trainer compare --config FILE [OPTIONS]\n  trainer compare FILE [OPTIONS]",

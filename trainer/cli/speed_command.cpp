@@ -12,7 +12,7 @@ int run_speed(const Arguments& arguments, Session& session) {
   {
     StatusLine status(arguments.quiet);
     const auto guard = session.signals.while_running([&test] { test.stop(); });
-    found = test.run({}, [&status](std::string_view part) { status.show(part); });
+    found = test.run({.rounds = arguments.rounds}, [&status](std::string_view part) { status.show(part); });
   }
   if (!found) return exit_code_of_signal(session.signals.received());
   session.out.write(arguments.json ? speed_json(*found) : speed_text(*found));

@@ -60,7 +60,7 @@ TimedRun TimedTraining::run(const Spec& config, const TimedOptions& options) {
                  .wait_seconds = report.input.wait_seconds - before.wait_seconds,
                  .copy_seconds = report.input.copy_seconds - before.copy_seconds};
     run.queued.push_back(report.queued);
-    if (run.seconds >= options.most_seconds) trainer.stop();
+    if (run.seconds >= options.seconds && run.timed >= options.least_steps) trainer.stop();
   };
   run.result = trainer.run(callbacks);
   run.stopped = stopped();

@@ -20,8 +20,10 @@
 namespace millrace {
 
 struct TimedOptions {
-  int64_t warm_up = 10;                                           // first steps, which are not timed
-  double most_seconds = std::numeric_limits<double>::infinity();  // of the timed steps; then it ends
+  int64_t warm_up = 10;  // first steps, which are not timed
+  // It ends when the timed steps took so long, and are so many.
+  double seconds = std::numeric_limits<double>::infinity();
+  int64_t least_steps = 1;
 };
 
 struct TimedRun {

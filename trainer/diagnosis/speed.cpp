@@ -19,6 +19,7 @@ namespace {
 constexpr double kMuch = 0.5, kLittle = 0.1;
 // What is tried is tried with the data at hand; more would take too long.
 constexpr size_t kMostTried = 4;
+constexpr int64_t kLeastSteps = 5;
 constexpr int64_t kDefaultChunk = 256 * 1024;
 
 Spec with(Spec config, const std::string& key, const std::string& value) {
@@ -115,7 +116,8 @@ struct SpeedTest::Impl {
 };
 
 std::optional<TimedRun> SpeedTest::Impl::train(const Spec& config, const SpeedOptions& options) {
-  TimedRun run = training.run(config, {.warm_up = options.warm_up, .most_seconds = options.window_seconds});
+  TimedRun run =
+      training.run(config, {.warm_up = options.warm_up, .seconds = options.window_seconds, .least_steps = kLeastSteps});
   if (run.stopped) return std::nullopt;
   if (run.timed > 0) return run;
   throw DataError(cat("the training ends after ", count_of(run.steps, "step"), ", of which the first ", options.warm_up,
@@ -160,7 +162,8 @@ void SpeedTest::Impl::measure_input(const SpeedOptions& options) {
   const InputSummary before = pipeline.summary();
   const Clock::time_point start = Clock::now();
   double seconds = 0;
-  while (seconds < options.window_seconds && !training.stopped() && pipeline.next(batch) > 0) {
+  for (int64_t i = 0; (seconds < options.window_seconds || i < kLeastSteps) && !training.stopped(); ++i) {
+    if (pipeline.next(batch) == 0) break;
     seconds = 1e-9 * static_cast<double>(nanoseconds_since(start));
   }
   const InputSummary after = pipeline.summary();

@@ -37,10 +37,16 @@ TEST(TimedTraining, TimesTheStepsBehindTheFirst) {
 TEST(TimedTraining, EndsAfterSoManySeconds) {
   const Catalog catalog = Catalog::builtin();
   TimedTraining training(catalog);
-  const TimedRun run = training.run(config("train: {steps: 1000000000}\n"), {.most_seconds = 0.02});
+  const TimedRun run = training.run(config("train: {steps: 1000000000}\n"), {.seconds = 0.02});
   EXPECT_FALSE(run.stopped);
   EXPECT_GE(run.seconds, 0.02);
   EXPECT_GE(run.timed, 1);
+}
+
+TEST(TimedTraining, TimesAtLeastSoManySteps) {
+  const Catalog catalog = Catalog::builtin();
+  TimedTraining training(catalog);
+  EXPECT_EQ(training.run(config("train: {steps: 1000000000}\n"), {.seconds = 0, .least_steps = 7}).timed, 7);
 }
 
 TEST(TimedTraining, OfFewerStepsThanTheWarmUpTimesNothing) {
