@@ -245,6 +245,7 @@ TrainResult TrainingLoop::Impl::result(std::string reason) {
   }
   out.weights = weights_hash(model, context);
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited).count() / out.seconds : 0;
+  delivery.stop();  // nobody wants what is being made
   out.input = delivery.summary();
   out.delivery = delivery.statistics();
   out.device = context.device().text();

@@ -15,8 +15,8 @@ void ChunkStream::set_ahead(int64_t rows, int threads) {
   scheduler_.set_ahead(ahead_rows_, threads_);
 }
 
-void ChunkStream::limit_tasks(int tasks) {
-  SourceStream::limit_tasks(tasks);
+void ChunkStream::set_tasks(int tasks) {
+  SourceStream::set_tasks(tasks);
   scheduler_.set_ahead(ahead_rows_, threads_);
 }
 

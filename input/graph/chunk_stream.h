@@ -16,7 +16,7 @@ class ChunkStream : public SourceStream {
               std::vector<ChainLink> links);
 
   void set_ahead(int64_t rows, int threads) override;
-  void limit_tasks(int tasks) override;
+  void set_tasks(int tasks) override;
   void cancel() noexcept override { scheduler_.cancel(); }
 
   const ChunkScheduler& scheduler() const { return scheduler_; }

@@ -44,7 +44,11 @@ void NoteLog::report(const BadRow& row, size_t transform, const std::vector<Chai
   if (transform >= links.size() || links[transform].reporter == nullptr) return;
   now_.reports.resize(links.size());
   ++now_.reports[transform];
-  links[transform].reporter->report(row);
+  if (events_ != nullptr && events_->on_report) {
+    events_->on_report(*links[transform].reporter, row);
+  } else {
+    links[transform].reporter->report(row);
+  }
 }
 
 void NoteLog::save(State& state) const {

@@ -17,6 +17,8 @@ namespace millrace {
 struct StreamEvents {
   std::function<void(const BadRow&)> on_bad_row;
   std::function<void(std::string_view)> on_print;
+  // Instead of Transform::report(), where it is set.
+  std::function<void(Transform&, const BadRow&)> on_report = {};
 };
 
 class NoteLog {

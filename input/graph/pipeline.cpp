@@ -77,6 +77,7 @@ struct Pipeline::Impl {
   TaskMemory memory;
 
   InputSummary summary;
+  mutable std::vector<Dropped> dropped_by_buffers;
   uint64_t next_nanoseconds = 0, fill_nanoseconds = 0, filled_rows = 0;
 };
 
@@ -84,14 +85,14 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
     : whole(std::move(given_graph)),
       graph(*whole.impl_),
       options(std::move(given)),
-      events{options.on_bad_row, options.on_print},
+      events{options.on_bad_row, options.on_print, options.on_report},
       chain(PortType::batches, graph.batch_links),
       empty_passes(graph.nodes.back().name, !graph.nodes[graph.batch_node].endless.empty(), graph.batch_input->passes(),
                    graph.batch_buffer().window() + graph.batch_input->spread()),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
   for (const auto& stream : graph.source_streams) {
-    if (options.threads > 0) stream->limit_tasks(options.threads);
+    if (options.threads > 0) stream->set_tasks(options.threads);
     stream->start(options.executor, &events);
   }
   for (const auto& stream : graph.transform_streams) stream->start(&events);
@@ -265,8 +266,19 @@ void Pipeline::cancel() noexcept { impl_->cancel(); }
 Place Pipeline::place(const RowId& id) const { return impl_->graph.place(id); }
 
 InputSummary Pipeline::summary() const {
+  InputSummary out;
+  summary(out);
+  return out;
+}
+
+void Pipeline::summary(InputSummary& out) const {
   const GraphImpl& graph = impl_->graph;
-  InputSummary out = impl_->summary;
+  const InputSummary& counted = impl_->summary;
+  out.rows = counted.rows;
+  out.batches = counted.batches;
+  out.passes = counted.passes;
+  out.bytes = counted.bytes;
+  for (Dropped& dropped : out.dropped) dropped.rows = 0;  // causes keep their memory
   out.bad_rows = impl_->log.bad_rows();
   impl_->log.add_dropped(out.dropped);
   for (const auto& stream : graph.source_streams) {
@@ -278,13 +290,14 @@ InputSummary Pipeline::summary() const {
     out.bad_rows += stream->bad_rows();
     stream->add_dropped(out.dropped);
   }
-  std::vector<Dropped> by_buffers;
+  std::vector<Dropped>& by_buffers = impl_->dropped_by_buffers;
+  by_buffers.clear();
   for (const GraphNode& node : graph.nodes) {
     if (node.row_buffer != nullptr) node.row_buffer->add_dropped(by_buffers);
     if (node.batch_buffer != nullptr) node.batch_buffer->add_dropped(by_buffers);
   }
   for (const Dropped& dropped : by_buffers) add_dropped_rows(out.dropped, dropped.cause, dropped.rows);
-  return out;
+  std::erase_if(out.dropped, [](const Dropped& dropped) { return dropped.rows == 0; });
 }
 
 InputStatistics Pipeline::statistics() const {

@@ -79,7 +79,11 @@ struct PipelineOptions {
   std::function<void(const BadRow&)> on_bad_row = {};
   std::function<void(std::string_view)> on_print = {};
   Device reader = Device::cpu();  // slots are in host memory that this device can copy from
-  int threads = 0;                // of the executor, that decode at once; 0: as many as it has
+  // Tasks that may decode at once for each source, whatever the ops say; 0: what they say.
+  int threads = 0;
+  // For who works ahead, and has to keep reports until their rows are used: called instead of Transform::report(),
+  // which it calls later, never at the same time as another one.
+  std::function<void(Transform&, const BadRow&)> on_report = {};
 };
 
 struct InputSummary {
@@ -127,6 +131,8 @@ class Pipeline {
   // Where a row of a batch came from.
   Place place(const RowId& id) const;
   InputSummary summary() const;
+  // The same into memory that is there.
+  void summary(InputSummary& out) const;
   InputStatistics statistics() const;
   PipelineTimes times() const;
 

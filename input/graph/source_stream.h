@@ -33,8 +33,8 @@ class SourceStream : public RowStream {
   bool has_source(uint32_t source) const override { return source == source_index_; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
-  // At most so many tasks at once, whatever the ops allow. Before start().
-  virtual void limit_tasks(int tasks) { threads_ = this->tasks(tasks); }
+  // So many tasks may run at once, whatever the ops say. Before start().
+  virtual void set_tasks(int tasks) { threads_ = tasks; }
   uint32_t passes() const override { return source_.passes(); }
   void set_silent(bool silent) override;
   // The position behind the last row that was pulled, whatever the chunks and threads.

@@ -85,8 +85,8 @@ TEST(Configs, QueueVersusFeedTrainsTheSameModels) {
   const Comparison found = Comparer(config).run().value();
   std::vector<std::string> names;
   for (const ComparedDelivery& delivery : found.deliveries) names.push_back(delivery.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"feed", "queue", "staging", "native", "constant", "queue (batches of 128)",
-                                             "constant (batches of 128)"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"feed", "queue", "staging", "native", "constant", "queue of 128",
+                                             "constant of 128"}));
   EXPECT_TRUE(found.equal_weights());
   EXPECT_EQ(found.deliveries[1].capacity, 5);
 }

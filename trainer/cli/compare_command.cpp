@@ -1,11 +1,14 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/atomic_file.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/compare_page.h"
 #include "millrace/trainer/cli/compare_text.h"
 #include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/status_line.h"
+#include "millrace/trainer/cli/usage_error.h"
+#include "millrace/trainer/files_in_use.h"
 
 namespace millrace::cli {
 
@@ -17,10 +20,25 @@ void write_file(const std::string& path, const std::string& text) {
   out.close();
 }
 
+// Finds out before the comparison that its result could not be written.
+void check_files(const Arguments& arguments, const InputFiles& files) {
+  for (const std::string& path : {arguments.json_file, arguments.html_file}) {
+    if (path.empty() || path == "-") continue;
+    const std::string loss = would_overwrite(path, files, arguments.config);
+    if (!loss.empty()) throw UsageError(cat("writing ", quote(path, 4096), ' ', loss), {}, "give it another name");
+    check_writable(path);
+  }
+  const bool both = !arguments.json_file.empty() && !arguments.html_file.empty();
+  if (both && same_file(arguments.json_file, arguments.html_file)) {
+    throw UsageError("--json and --html name the same file");
+  }
+}
+
 }  // namespace
 
 int run_compare(const Arguments& arguments, Session& session) {
   Comparer comparer(read_configuration(arguments));
+  check_files(arguments, comparer.files());
   std::optional<Comparison> found;
   {
     StatusLine status(arguments.quiet);

@@ -8,6 +8,7 @@
 #include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/compare_text.h"
 #include "millrace/trainer/cli/number_format.h"
+#include "millrace/trainer/cli/terminal.h"
 
 namespace millrace::cli {
 
@@ -15,6 +16,8 @@ namespace {
 
 constexpr double kMilliseconds = 1e3;
 constexpr int kWidth = 860, kNames = 190, kBars = 520, kRow = 34, kBar = 20;
+constexpr size_t kMostPoints = 400;
+constexpr size_t kNameColumns = 26;
 constexpr int kCurveHeight = 110, kCurveLeft = 40, kCurveWidth = 760;
 
 constexpr const char* kHead = R"(<!doctype html>
@@ -90,7 +93,8 @@ std::string bars(const Comparison& comparison) {
       rows * kRow + 34);
   int y = 0;
   for (const ComparedDelivery& delivery : comparison.deliveries) {
-    out += fmt::format("<text x=\"0\" y=\"{}\">{}</text>\n", y + 16, escaped(delivery.name));
+    out +=
+        fmt::format("<text x=\"0\" y=\"{}\">{}</text>\n", y + 16, escaped(cut_to_width(delivery.name, kNameColumns)));
     double x = kNames;
     const auto part = [&](const char* what, double seconds) {
       const double width = std::max(0.0, seconds / longest * kBars);
@@ -147,10 +151,11 @@ std::string curve(const ComparedDelivery& delivery) {
   std::string points;
   const double width =
       static_cast<double>(kCurveWidth) / std::max<double>(1, static_cast<double>(delivery.queued.size()));
-  for (size_t step = 0; step < delivery.queued.size(); ++step) {
+  const size_t stride = delivery.queued.size() / kMostPoints + 1;
+  for (size_t step = 0; step < delivery.queued.size(); step += stride) {
     const double y = height_of(static_cast<double>(delivery.queued[step]));
     const double x = kCurveLeft + width * static_cast<double>(step);
-    points += fmt::format("{:.1f},{:.1f} {:.1f},{:.1f} ", x, y, x + width, y);
+    points += fmt::format("{:.1f},{:.1f} {:.1f},{:.1f} ", x, y, x + width * static_cast<double>(stride), y);
   }
   out += fmt::format("<polyline class=\"curve\" points=\"{}\"/>\n", points);
   return out +

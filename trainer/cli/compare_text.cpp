@@ -15,6 +15,8 @@ namespace millrace::cli {
 namespace {
 
 constexpr double kMilliseconds = 1e3;
+// Of fewer the noise says little.
+constexpr int64_t kTellingRounds = 3;
 
 std::string milliseconds(double seconds) { return format_rate(seconds * kMilliseconds); }
 
@@ -22,11 +24,16 @@ std::string optional_number(const std::optional<double>& value, const char* form
   return value ? fmt::format(fmt::runtime(form), *value) : std::string("-");
 }
 
+std::string shown_name(const ComparedDelivery& delivery) { return escape_controls(delivery.name); }
+
 size_t name_width(const Comparison& comparison) {
   size_t width = std::string_view("delivery").size();
-  for (const ComparedDelivery& delivery : comparison.deliveries) width = std::max(width, delivery.name.size());
+  for (const ComparedDelivery& delivery : comparison.deliveries) width = std::max(width, shown_name(delivery).size());
   return width;
 }
+
+// Whether it may be said that one is faster.
+bool differs(const Comparison& comparison, double ratio) { return std::abs(ratio - 1) > comparison.noise; }
 
 std::optional<double> of_bound(const ComparedDelivery& delivery) {
   if (!delivery.bound_seconds || delivery.kind == DeliveryKind::constant) return std::nullopt;
@@ -39,7 +46,7 @@ std::string deliveries_table(const Comparison& comparison) {
                                 "delivery", width);
   for (const ComparedDelivery& delivery : comparison.deliveries) {
     const Spread& step = delivery.step_seconds;
-    out += fmt::format("{:<{}}  {:>9}  {:<18}  {:>7.0f}  {:>9}  {:>12}  {}\n", delivery.name, width,
+    out += fmt::format("{:<{}}  {:>9}  {:<18}  {:>7.0f}  {:>9}  {:>12}  {}\n", shown_name(delivery), width,
                        milliseconds(step.median), cat('(', milliseconds(step.min), " .. ", milliseconds(step.max), ')'),
                        delivery.rows_per_second, optional_number(comparison.over_feed(delivery), "{:.2f}x"),
                        optional_number(of_bound(delivery), "{:.2f}x"), delivery.weights.substr(0, 8));
@@ -53,7 +60,7 @@ std::string times_table(const Comparison& comparison) {
   for (const ComparedDelivery& delivery : comparison.deliveries) {
     const std::string queued =
         delivery.mean_queued ? fmt::format("{:.1f} of {}", *delivery.mean_queued, delivery.capacity) : "-";
-    out += fmt::format("{:<{}}  {:>6.2f}  {:>7.2f}  {:>7.2f}  {:>6.2f}  {}\n", delivery.name,
+    out += fmt::format("{:<{}}  {:>6.2f}  {:>7.2f}  {:>7.2f}  {:>6.2f}  {}\n", shown_name(delivery),
                        std::max(width, std::string_view("ms of each step").size()),
                        delivery.make_seconds * kMilliseconds, delivery.wait_seconds * kMilliseconds,
                        delivery.copy_seconds * kMilliseconds, delivery.step_only_seconds() * kMilliseconds, queued);
@@ -63,7 +70,7 @@ std::string times_table(const Comparison& comparison) {
 
 std::string names(const std::vector<const ComparedDelivery*>& deliveries) {
   std::vector<std::string> out;
-  for (const ComparedDelivery* delivery : deliveries) out.push_back(delivery->name);
+  for (const ComparedDelivery* delivery : deliveries) out.push_back(shown_name(*delivery));
   return join(out);
 }
 
@@ -77,42 +84,45 @@ std::string weights_verdict(const Comparison& comparison) {
   return cat(names(same), " trained the same model: weights ", same.front()->weights);
 }
 
-// Of those whose batches are as large as feed's.
 std::string feed_verdict(const Comparison& comparison) {
-  const ComparedDelivery* feed = comparison.find(DeliveryKind::feed);
-  const ComparedDelivery* native = comparison.find(DeliveryKind::native);
+  const ComparedDelivery* feed = comparison.find(DeliveryKind::feed, comparison.batch_size);
+  const ComparedDelivery* native = comparison.find(DeliveryKind::native, comparison.batch_size);
   if (feed == nullptr || native == nullptr) return {};
-  const double ratio = *comparison.over_feed(*native);
-  if (std::abs(ratio - 1) <= comparison.noise) {
+  if (comparison.rounds < kTellingRounds) return "so few rounds do not say which is faster: set compare.rounds=5";
+  const double ratio = native->rows_per_second / feed->rows_per_second;
+  if (!differs(comparison, ratio)) {
     return fmt::format("native and feed differ by less than the noise: making a batch takes {} ms of a step",
                        milliseconds(feed->make_seconds));
   }
   if (ratio < 1) return fmt::format("feed is {:.2f} times as fast as native", 1 / ratio);
-  return fmt::format(
-      "native is {:.2f} times as fast as feed, whose thread makes a batch for {} ms and copies it for {} ms in every "
-      "step, while {}",
-      ratio, milliseconds(feed->make_seconds), milliseconds(feed->copy_seconds),
-      comparison.threads > 1 ? "the other threads have nothing to do" : "there is no other thread to do it");
+  std::string out = fmt::format("native is {:.2f} times as fast as feed, ", ratio);
+  if (comparison.threads == 1)
+    return out + fmt::format("which copies every batch for {} ms", milliseconds(feed->copy_seconds));
+  return out +
+         fmt::format(
+             "whose thread makes a batch for {} ms and copies it for {} ms in every step, while the other threads "
+             "have nothing to do",
+             milliseconds(feed->make_seconds), milliseconds(feed->copy_seconds));
 }
 
 // The deliveries that nothing tells apart from native.
 std::string equal_verdict(const Comparison& comparison) {
-  const ComparedDelivery* native = comparison.find(DeliveryKind::native);
-  if (native == nullptr) return {};
+  const ComparedDelivery* native = comparison.find(DeliveryKind::native, comparison.batch_size);
+  if (native == nullptr || comparison.rounds < kTellingRounds) return {};
   std::vector<const ComparedDelivery*> equal;
   for (const ComparedDelivery& delivery : comparison.deliveries) {
     if (&delivery == native || delivery.kind == DeliveryKind::constant || delivery.kind == DeliveryKind::feed) continue;
     const double ratio = delivery.rows_per_second / native->rows_per_second;
-    if (delivery.same_training && std::abs(ratio - 1) <= comparison.noise) equal.push_back(&delivery);
+    if (delivery.same_training && !differs(comparison, ratio)) equal.push_back(&delivery);
   }
   if (equal.empty()) return {};
   return cat(names(equal), equal.size() > 1 ? " differ" : " differs", " from native by less than the noise");
 }
 
 std::string bound_verdict(const Comparison& comparison) {
-  const ComparedDelivery* native = comparison.find(DeliveryKind::native);
-  if (native == nullptr || !of_bound(*native)) return {};
-  const ComparedDelivery* alone = comparison.find(DeliveryKind::constant);
+  const ComparedDelivery* native = comparison.find(DeliveryKind::native, comparison.batch_size);
+  const ComparedDelivery* alone = comparison.find(DeliveryKind::constant, comparison.batch_size);
+  if (native == nullptr || alone == nullptr || comparison.input_rows != comparison.batch_size) return {};
   return fmt::format(
       "a step alone takes {} ms, a batch {} ms of one thread: with {} native could take {} ms at best, and takes "
       "{:.2f} "
@@ -166,6 +176,7 @@ std::string compare_json(const Comparison& comparison) {
     ms("min", delivery.step_seconds.min);
     ms("max", delivery.step_seconds.max);
     json.close('}').key("rows_per_s").value(delivery.rows_per_second).key("input_wait").value(delivery.input_wait);
+    ms("processor_ms", delivery.processor_seconds);
     ms("make_ms", delivery.make_seconds);
     ms("wait_ms", delivery.wait_seconds);
     ms("copy_ms", delivery.copy_seconds);

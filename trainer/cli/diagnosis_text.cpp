@@ -31,7 +31,10 @@ std::string held_text(const DeliveryStatistics& delivery) {
   std::string out;
   for (const OpStatistics& op : delivery.input.ops) {
     if (op.mean_held && op.capacity > 0) {
-      out += fmt::format("; {} held {:.0f} of {} rows on average", op.name, *op.mean_held, op.capacity);
+      // What waits is counted by whole chunks, and may be more than the rows that were asked for.
+      const bool more = *op.mean_held > static_cast<double>(op.capacity);
+      out += fmt::format("; {} held {:.0f}{} rows on average", op.name, *op.mean_held,
+                         more ? std::string() : cat(" of ", op.capacity));
     }
   }
   if (delivery.mean_queued) {

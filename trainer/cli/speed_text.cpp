@@ -39,9 +39,11 @@ std::string advice_or_why_not(const SpeedReport& report) {
     return fmt::format("{}; measured: {:.2f} times as fast", advice_text(*report.advice), report.advice->expected_gain);
   }
   if (report.bottleneck == Bottleneck::step) {
-    return "nothing in the input is worth changing; faster are a smaller model, more processors, or a GPU";
+    return cat("nothing in the input is worth changing; faster are a smaller model",
+               report.device == "cpu" ? ", more processors, or a GPU" : " or a faster GPU");
   }
-  std::string out = "no key that changes no result makes it faster";
+  std::string out = report.tried.empty() ? "no key that was worth trying changes no result"
+                                         : "none of the keys that were tried makes it faster";
   if (!report.op.empty()) out += cat(": ", report.op, " wants fewer or cheaper values, or more processors");
   return out;
 }

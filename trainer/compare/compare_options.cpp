@@ -37,6 +37,7 @@ void CompareOptions::declare(OptionReader& o) {
   o.optional("deliveries", deliveries, "what trainer compare runs beside each other");
   o.optional("rounds", rounds, {.min = 1, .max = 1000}, "how often each of them trains");
   o.optional("warm_up", warm_up, {.min = 1}, "first steps of each training, which are not timed");
+  o.may_be("deliveries", {{.is = OptionForm::Is::list, .items = option_forms<CompareItem>(), .not_empty = true}});
   if (!o.reading()) return;
   if (deliveries.empty()) throw o.node("deliveries").error("expected at least one delivery, got an empty list");
 }

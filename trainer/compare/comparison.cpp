@@ -35,6 +35,9 @@ std::string processor_name() {
   return "a processor without a name";
 }
 
+// Batches that tell what one takes.
+constexpr int64_t kInputBatches = 200;
+
 // The last op of the input whose option batch_size decides how large the batches are.
 std::string batch_op(const Spec& config) {
   const Spec* list = config.find("input");
@@ -48,11 +51,25 @@ std::string batch_op(const Spec& config) {
   return out;
 }
 
+// Its kind, with what is said of it besides.
+std::string name_of(const CompareItem& item, DeliveryKind kind) {
+  if (!item.name.empty()) return item.name;
+  std::vector<std::string> details;
+  const auto add = [&](const char* what, const std::optional<int64_t>& value) {
+    if (value) details.push_back(cat(what, ' ', *value));
+  };
+  add("capacity", item.delivery.capacity);
+  add("threads", item.delivery.threads);
+  add("batches of", item.batch_size);
+  return cat(OptionType<DeliveryKind>::write(kind).as_string(),
+             details.empty() ? "" : cat(" (", join(details, ", "), ')'));
+}
+
 // One delivery, and what its trainings came to.
 struct Contestant {
   ComparedDelivery result;
   Spec config;
-  std::vector<double> steps, makes, waits, copies;  // by round, seconds of a step
+  std::vector<double> steps, processors, makes, waits, copies;  // by round, seconds of a step
 };
 
 }  // namespace
@@ -67,15 +84,17 @@ bool Comparison::equal_weights() const {
   return true;
 }
 
-const ComparedDelivery* Comparison::find(DeliveryKind kind) const {
-  const auto found = std::find_if(deliveries.begin(), deliveries.end(),
-                                  [kind](const ComparedDelivery& delivery) { return delivery.kind == kind; });
+const ComparedDelivery* Comparison::find(DeliveryKind kind, int64_t rows) const {
+  const auto found = std::find_if(deliveries.begin(), deliveries.end(), [=](const ComparedDelivery& delivery) {
+    return delivery.kind == kind && delivery.batch_size == rows;
+  });
   return found == deliveries.end() ? nullptr : &*found;
 }
 
 std::optional<double> Comparison::over_feed(const ComparedDelivery& delivery) const {
-  const ComparedDelivery* feed = find(DeliveryKind::feed);
-  if (feed == nullptr) return std::nullopt;
+  const auto feed = std::find_if(deliveries.begin(), deliveries.end(),
+                                 [](const ComparedDelivery& one) { return one.kind == DeliveryKind::feed; });
+  if (feed == deliveries.end()) return std::nullopt;
   return delivery.rows_per_second / feed->rows_per_second;
 }
 
@@ -84,7 +103,7 @@ struct Comparer::Impl {
 
   std::optional<Comparison> compare(const CompareCallbacks& callbacks);
   bool train(Contestant& contestant, bool timed);
-  double input_seconds() const;
+  double input_seconds();
   void finish();
   void find_bounds();
   ConfigError nothing_to_time(int64_t steps) const;
@@ -92,6 +111,7 @@ struct Comparer::Impl {
   const Catalog catalog;
   const Spec written;
   CompareOptions options;
+  InputFiles files;
   std::vector<Contestant> contestants;
   size_t repeated = 0;         // the one that runs twice in a round
   std::vector<double> again;   // its second run of each round
@@ -115,7 +135,7 @@ Comparer::Impl::Impl(const Spec& config, const Catalog& given) : catalog(given),
     }
     ComparedDelivery& result = contestant.result;
     result.kind = item.delivery.kind == DeliveryKind::automatic ? DeliveryKind::native : item.delivery.kind;
-    result.name = item.name.empty() ? OptionType<DeliveryKind>::write(result.kind).as_string() : item.name;
+    result.name = name_of(item, result.kind);
     if (item.delivery.has_queue()) result.capacity = item.delivery.capacity.value_or(DeliveryOptions::kCapacity);
     const Trainer trainer = Trainer::from_spec(contestant.config, catalog);
     if (trainer.input().reads_once()) {
@@ -123,8 +143,15 @@ Comparer::Impl::Impl(const Spec& config, const Catalog& given) : catalog(given),
                                      "write them to a file first");
     }
     result.batch_size = trainer.input().output().batch_size;
-    if (item.batch_size && item.name.empty()) result.name += cat(" (batches of ", result.batch_size, ')');
+    files = trainer.input().files();
     if (!item.batch_size) out.batch_size = result.batch_size;
+  }
+  for (size_t i = 0; i < contestants.size(); ++i) {
+    for (size_t other = 0; other < i; ++other) {
+      if (contestants[i].result.name != contestants[other].result.name) continue;
+      throw read.node("compare").error(cat("two deliveries are called ", quote(contestants[i].result.name)),
+                                       "give each a name of its own: {kind: .., name: ..}");
+    }
   }
   if (out.batch_size == 0) out.batch_size = contestants.front().result.batch_size;
   for (Contestant& contestant : contestants) {
@@ -159,6 +186,7 @@ bool Comparer::Impl::train(Contestant& contestant, bool timed) {
   if (!timed) return true;
   const auto steps = static_cast<double>(run.timed);
   contestant.steps.push_back(run.step_seconds());
+  contestant.processors.push_back(run.processor_seconds / steps);
   contestant.makes.push_back(run.times.make_seconds / steps);
   contestant.waits.push_back(run.times.wait_seconds / steps);
   contestant.copies.push_back(run.times.copy_seconds / steps);
@@ -167,15 +195,17 @@ bool Comparer::Impl::train(Contestant& contestant, bool timed) {
 }
 
 // Processor time of a batch that is made on one thread, without a step.
-double Comparer::Impl::input_seconds() const {
+double Comparer::Impl::input_seconds() {
   Spec base = written;
   base.erase("delivery");
   const Config config = read_config(base, catalog);
   Pipeline pipeline(build_input(config, catalog), {});
   RowBlock batch = pipeline.make_slot();
+  out.input_rows = batch.capacity();
   int64_t batches = 0;
   double begin = thread_seconds(), end = begin;
-  for (int64_t i = 0; i < out.steps && pipeline.next(batch) > 0; ++i) {
+  const auto enough = [&] { return batches >= kInputBatches || batches >= out.steps || training.stopped(); };
+  for (int64_t i = 0; !enough() && pipeline.next(batch) > 0; ++i) {
     end = thread_seconds();
     if (i < options.warm_up) {
       begin = end;
@@ -202,6 +232,7 @@ std::optional<Comparison> Comparer::Impl::compare(const CompareCallbacks& callba
     }
   }
   for (int64_t round = 1; round <= options.rounds; ++round) {
+    if (callbacks.on_training) callbacks.on_training(round, options.rounds, "the input alone");
     inputs.push_back(input_seconds());
     for (Contestant& contestant : contestants) {
       tell(round, contestant);
@@ -233,6 +264,7 @@ void Comparer::Impl::finish() {
     ComparedDelivery& result = contestant.result;
     result.step_seconds = Spread::of(contestant.steps);
     result.rows_per_second = static_cast<double>(result.batch_size) / result.step_seconds.median;
+    result.processor_seconds = median_of(contestant.processors);
     result.make_seconds = median_of(contestant.makes);
     result.wait_seconds = median_of(contestant.waits);
     result.copy_seconds = median_of(contestant.copies);
@@ -251,18 +283,16 @@ void Comparer::Impl::finish() {
 void Comparer::Impl::find_bounds() {
   const bool shared = out.device == "cpu";
   for (ComparedDelivery& delivery : out.deliveries) {
-    const auto alone = std::find_if(out.deliveries.begin(), out.deliveries.end(), [&](const ComparedDelivery& other) {
-      return other.kind == DeliveryKind::constant && other.batch_size == delivery.batch_size;
-    });
-    if (alone == out.deliveries.end()) continue;
+    const ComparedDelivery* alone = out.find(DeliveryKind::constant, delivery.batch_size);
+    if (alone == nullptr) continue;
     const double step = alone->step_seconds.median;
     const double input =
-        out.input_seconds * static_cast<double>(delivery.batch_size) / static_cast<double>(out.batch_size);
-    const double beside = input / out.threads;
+        out.input_seconds * static_cast<double>(delivery.batch_size) / static_cast<double>(out.input_rows);
+    const double work = shared ? alone->processor_seconds + input : input;
     switch (delivery.kind) {
       case DeliveryKind::constant: delivery.bound_seconds = step; break;
       case DeliveryKind::feed: delivery.bound_seconds = step + input + delivery.copy_seconds; break;
-      default: delivery.bound_seconds = shared ? step + beside : std::max(step, beside);
+      default: delivery.bound_seconds = std::max(step, work / out.threads);
     }
   }
 }
@@ -272,6 +302,8 @@ Comparer::Comparer(const Spec& config, const Catalog& catalog) : impl_(std::make
 Comparer::~Comparer() = default;
 
 std::optional<Comparison> Comparer::run(const CompareCallbacks& callbacks) { return impl_->compare(callbacks); }
+
+const InputFiles& Comparer::files() const { return impl_->files; }
 
 void Comparer::stop() noexcept { impl_->training.stop(); }
 

@@ -28,6 +28,7 @@ struct ComparedDelivery {
   int64_t batch_size = 0;
   Spread step_seconds;  // of a step, input included
   double rows_per_second = 0;
+  double processor_seconds = 0;  // of a step, of all threads
   // Of a step, medians: where the time of the training thread went. The rest is the step itself.
   double make_seconds = 0, wait_seconds = 0, copy_seconds = 0;
   double input_wait = 0;  // their share
@@ -58,11 +59,13 @@ struct Comparison {
   // that was measured.
   double noise = 0;
   std::string noise_of;      // which delivery that was
+  int64_t input_rows = 0;    // of the configuration's own batches
   double input_seconds = 0;  // processor time of making a batch of that size on one thread
 
   // Whether all that trained the same ended with the same weights.
   bool equal_weights() const;
-  const ComparedDelivery* find(DeliveryKind kind) const;
+  // The first of this kind with batches of so many rows; null without one.
+  const ComparedDelivery* find(DeliveryKind kind, int64_t rows) const;
   // How many times as fast, row for row, as the first `feed`; absent without one.
   std::optional<double> over_feed(const ComparedDelivery& delivery) const;
 };
@@ -81,10 +84,12 @@ class Comparer {
   Comparer(const Comparer&) = delete;
   Comparer& operator=(const Comparer&) = delete;
 
-  // What the trainings throw; no value after stop().
+  // Once. Throws what the trainings do; no value after stop().
   std::optional<Comparison> run(const CompareCallbacks& callbacks = {});
   // Ends run() soon. Idempotent.
   void stop() noexcept;
+  // What the trainings have to do with files.
+  const InputFiles& files() const;
 
  private:
   struct Impl;

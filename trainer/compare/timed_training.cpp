@@ -1,10 +1,21 @@
 #include "millrace/trainer/compare/timed_training.h"
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 #include <utility>
 
 namespace millrace {
+
+namespace {
+
+double process_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
 
 // The trainer that stop() ends, until the end of the block.
 class TimedTraining::Running {
@@ -31,6 +42,7 @@ Spread Spread::of(std::vector<double> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
   std::nth_element(values.begin(), middle, values.end());
   out.median = *middle;
+  if (values.size() % 2 == 0) out.median = (out.median + *std::max_element(values.begin(), middle)) / 2;
   return out;
 }
 
@@ -43,7 +55,7 @@ TimedRun TimedTraining::run(const Spec& config, const TimedOptions& options) {
   TimedRun run;
   Trainer trainer = Trainer::from_spec(config, catalog_);
   const Running running(*this, trainer);
-  double begin = 0;
+  double begin = 0, processors_begin = 0;
   DeliveryTimes before;
   TrainCallbacks callbacks;
   callbacks.on_start = [&](const StartReport& report) { run.start = report; };
@@ -51,11 +63,13 @@ TimedRun TimedTraining::run(const Spec& config, const TimedOptions& options) {
     run.steps = report.step;
     if (report.step <= options.warm_up) {
       begin = report.seconds;
+      processors_begin = process_seconds();
       before = report.input;
       return;
     }
     ++run.timed;
     run.seconds = report.seconds - begin;
+    run.processor_seconds = process_seconds() - processors_begin;
     run.times = {.make_seconds = report.input.make_seconds - before.make_seconds,
                  .wait_seconds = report.input.wait_seconds - before.wait_seconds,
                  .copy_seconds = report.input.copy_seconds - before.copy_seconds};

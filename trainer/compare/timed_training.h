@@ -29,12 +29,14 @@ struct TimedOptions {
 struct TimedRun {
   bool stopped = false;  // by stop(); then the rest says nothing
   int64_t steps = 0, timed = 0;
-  double seconds = 0;           // of the timed steps
-  DeliveryTimes times;          // of these
-  std::vector<int64_t> queued;  // behind each of these
+  double seconds = 0;            // of the timed steps
+  double processor_seconds = 0;  // of all threads of this process, meanwhile
+  DeliveryTimes times;           // of these
+  std::vector<int64_t> queued;   // behind each of these
   StartReport start;
   TrainResult result;
 
+  // REQUIRES: timed > 0.
   double step_seconds() const { return seconds / static_cast<double>(timed); }
 };
 

@@ -26,7 +26,7 @@ namespace millrace {
 enum class DeliveryKind : uint8_t {
   automatic,  // native
   native,     // the graph's last op writes into the step's own input
-  staging,    // queue, and then a copy to the device while the step runs
+  staging,    // queue; the place of a second one on the device
   queue,      // tasks beside the step fill a queue of batches, from which it copies
   feed,       // the training thread makes each batch alone, then copies it into the step's input
   constant,   // the first batch again and again: the step alone
@@ -44,8 +44,8 @@ struct DeliveryOptions {
   static constexpr int64_t kCapacity = 5;
 
   DeliveryKind kind = DeliveryKind::automatic;
-  // Of `queue` and `staging`: batches that may wait (absent: kCapacity), and threads that may decode for them at once
-  // (absent: all).
+  // Of `queue` and `staging`: batches that may wait (absent: kCapacity), and tasks that may decode for them at once
+  // (absent: as the ops say).
   std::optional<int64_t> capacity = {}, threads = {};
 
   bool has_queue() const { return kind == DeliveryKind::queue || kind == DeliveryKind::staging; }
@@ -100,6 +100,7 @@ class Delivery {
   virtual Place place(const RowId& id) const = 0;
   // Of the batches that next() gave, and of what was left out on the way to them.
   virtual InputSummary summary() const = 0;
+  // Waits for what is being made: soon, where stop() was called.
   virtual DeliveryStatistics statistics() const = 0;
   // The part of it that is cheap.
   virtual DeliveryTimes times() const = 0;

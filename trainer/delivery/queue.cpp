@@ -43,7 +43,12 @@ class QueueDelivery final : public Delivery, private Task {
   uint64_t memory_bound() const override;
 
  private:
-  using Told = std::variant<BadRow, std::string>;
+  // A bad row for the report of an op, which writes a file.
+  struct Report {
+    Transform* op;
+    BadRow row;
+  };
+  using Told = std::variant<BadRow, Report, std::string>;
   // A batch, or what comes instead of one.
   struct Entry {
     RowBlock rows;  // none: the end of the data, or `failure`
@@ -54,23 +59,23 @@ class QueueDelivery final : public Delivery, private Task {
   };
 
   PipelineOptions ahead(PipelineOptions options);
-  int threads() const { return most_threads_ == 0 ? executor_.threads() : most_threads_; }
-
   void run() noexcept override;
   void make(Entry& entry);
   void submit() noexcept;
+  void begin();
   Entry& wait_for_batch();
   void tell(const Entry& entry);
 
   // These require mutex_.
   int64_t waiting() const { return made_ - given_; }
+  // Without the end of the data, or a failure, which waits like a batch.
+  int64_t batches_waiting() const { return waiting() - (complete_ && waiting() > 0 ? 1 : 0); }
   bool begin_task();
 
   // Constant.
   Executor& executor_;
-  const int most_threads_;  // 0: all
+  const int most_threads_;  // 0: as the ops say
   const bool saves_, stages_;
-  const Device reader_;
   const std::function<void(const BadRow&)> on_bad_row_;
   const std::function<void(std::string_view)> on_print_;
 
@@ -109,7 +114,6 @@ QueueDelivery::QueueDelivery(const DeliveryOptions& options, InputGraph graph, D
       most_threads_(static_cast<int>(std::min<int64_t>(options.threads.value_or(0), executor_.threads()))),
       saves_(args.saves),
       stages_(options.kind == DeliveryKind::staging),
-      reader_(args.pipeline.reader),
       on_bad_row_(args.pipeline.on_bad_row),
       on_print_(args.pipeline.on_print),
       pipeline_(std::move(graph), ahead(std::move(args.pipeline))),
@@ -133,6 +137,7 @@ PipelineOptions QueueDelivery::ahead(PipelineOptions options) {
   if (options.on_bad_row) {
     options.on_bad_row = [this](const BadRow& bad) { being_made_->told.emplace_back(bad); };
   }
+  options.on_report = [this](Transform& op, const BadRow& bad) { being_made_->told.emplace_back(Report{&op, bad}); };
   if (options.on_print) {
     options.on_print = [this](std::string_view line) { being_made_->told.emplace_back(std::string(line)); };
   }
@@ -142,7 +147,7 @@ PipelineOptions QueueDelivery::ahead(PipelineOptions options) {
 const RowBlock* QueueDelivery::next() {
   if (failure_) raise_copy(failure_);
   if (ended_ || stopped_.load()) return nullptr;
-  begun_ = true;
+  begin();
   const Clock::time_point start = Clock::now();
   Entry& entry = wait_for_batch();
   wait_nanoseconds_ += nanoseconds_since(start);
@@ -165,12 +170,19 @@ const RowBlock* QueueDelivery::next() {
   return &taken_;
 }
 
+// Before the first batch.
+void QueueDelivery::begin() {
+  if (std::exchange(begun_, true) || !saves_) return;
+  const std::lock_guard lock(making_);
+  state_ = pipeline_.save();
+}
+
 QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
   bool more = false;
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
-    queued_at_calls_ += waiting();
+    queued_at_calls_ += batches_waiting();
     more = begin_task();
   }
   if (more) submit();
@@ -187,7 +199,11 @@ QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
     lock.lock();
   }
   Entry& entry = entries_[static_cast<size_t>(given_) % entries_.size()];
-  if (waiting() == 0) entry.failure = lost_;
+  if (waiting() == 0) {  // and nothing comes
+    entry.rows.clear();
+    entry.told.clear();
+    entry.failure = lost_;
+  }
   return entry;
 }
 
@@ -223,11 +239,16 @@ void QueueDelivery::make(Entry& entry) {
   entry.told.clear();
   try {
     if (pipeline_.next(entry.rows) == 0) entry.rows.clear();
-    entry.summary = pipeline_.summary();
-    if (saves_ && !pipeline_.cancelled()) entry.state = pipeline_.save();
   } catch (...) {
     entry.rows.clear();
     entry.failure = std::current_exception();
+  }
+  try {
+    pipeline_.summary(entry.summary);
+    if (saves_ && !entry.failure && !pipeline_.cancelled()) entry.state = pipeline_.save();
+  } catch (...) {
+    entry.rows.clear();
+    if (!entry.failure) entry.failure = std::current_exception();
   }
 }
 
@@ -253,6 +274,8 @@ void QueueDelivery::tell(const Entry& entry) {
     for (const Told& told : entry.told) {
       if (const BadRow* bad = std::get_if<BadRow>(&told)) {
         on_bad_row_(*bad);
+      } else if (const Report* report = std::get_if<Report>(&told)) {
+        report->op->report(report->row);
       } else {
         on_print_(std::get<std::string>(told));
       }
@@ -286,13 +309,12 @@ DeliveryStatistics QueueDelivery::statistics() const {
 
 int64_t QueueDelivery::queued() const {
   const std::lock_guard lock(mutex_);
-  return waiting();
+  return batches_waiting();
 }
 
 std::vector<std::string> QueueDelivery::warnings() const {
   std::vector<std::string> out = graph().warnings();
-  if (stages_ && reader_.is_cpu())
-    out.push_back("delivery staging is queue here: a CPU reads the batches where they are");
+  if (stages_) out.push_back("delivery staging is queue: there is no second queue on a device");
   return out;
 }
 
@@ -312,7 +334,7 @@ void QueueDelivery::restore(const State& state) {
 }
 
 uint64_t QueueDelivery::memory_bound() const {
-  return graph().memory_bound(threads()) + taken_.memory().total() * (entries_.size() + 1);
+  return graph().memory_bound(executor_.threads()) + taken_.memory().total() * (entries_.size() + 1);
 }
 
 }  // namespace

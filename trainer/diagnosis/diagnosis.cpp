@@ -4,7 +4,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/diagnosis/op_list.h"
 
 namespace millrace {
 
@@ -12,6 +12,10 @@ namespace {
 
 constexpr double kMuch = 0.5, kLittle = 0.1;
 constexpr double kMuchValidation = 0.25;
+// Decoding is what is waited for where its tasks are busy for so much of the wait.
+constexpr double kBusy = 0.7;
+// What more threads are expected not to help with: seconds of a step, and the share of a longer one.
+constexpr double kShortStep = 0.5e-3, kSerial = 0.1;
 
 // A key that limits how many tasks decode at once; `op` is empty where it is no op's.
 struct Limit {
@@ -19,35 +23,26 @@ struct Limit {
   int64_t threads = 0;
 };
 
-// What limits the ops: the one that allows most speaks for all of them, as they run as one task.
+// What limits the ops: the one that allows most speaks for all of them, as they run as one task. Whatever it says,
+// every source has one, and every one of `readers`.
 std::optional<Limit> limit_of_ops(const Config& config) {
-  const Spec* list = config.resolved.find("input");
-  if (list == nullptr || !list->is_list()) return std::nullopt;
   std::optional<Limit> out;
-  const std::vector<std::string> names = item_names(*list);
-  for (size_t i = 0; i < list->size(); ++i) {
-    const Spec& item = list->items()[i];
-    if (!item.is_map() || item.size() != 1) continue;
-    const Spec* threads = item.entries()[0].second.find("threads");
-    if (threads == nullptr || (out && threads->as_int() < out->threads)) continue;
-    out = Limit{.op = names[i], .key = cat("input.", names[i], ".threads"), .threads = threads->as_int()};
-  }
+  int64_t sources = 0;
+  for_each_op(config.resolved, [&](const std::string& name, const std::string& kind, const Spec& options) {
+    if (const Spec* readers = options.find("readers")) sources += readers->as_int();
+    if (kind == "synthetic" || kind == "memory") ++sources;
+    const Spec* threads = options.find("threads");
+    if (threads == nullptr || (out && threads->as_int() < out->threads)) return;
+    out = Limit{.op = name, .key = cat("input.", name, ".threads"), .threads = threads->as_int()};
+  });
+  if (out) out->threads = std::max(out->threads, sources);
   return out;
 }
 
-// The lower one of what the ops and the delivery's queue allow.
+// The delivery's queue overrules the ops.
 std::optional<Limit> limit_of(const Config& config) {
-  std::optional<Limit> out = limit_of_ops(config);
-  const std::optional<int64_t>& queue = config.delivery.threads;
-  if (queue && (!out || *queue < out->threads)) out = Limit{.op = {}, .key = "delivery.threads", .threads = *queue};
-  return out;
-}
-
-std::string busiest_op(const InputStatistics& input) {
-  const auto busiest =
-      std::max_element(input.ops.begin(), input.ops.end(),
-                       [](const OpStatistics& a, const OpStatistics& b) { return a.busy_seconds < b.busy_seconds; });
-  return busiest == input.ops.end() ? std::string() : busiest->name;
+  if (!config.delivery.threads) return limit_of_ops(config);
+  return Limit{.op = {}, .key = "delivery.threads", .threads = *config.delivery.threads};
 }
 
 class Doctor {
@@ -70,16 +65,17 @@ class Doctor {
     } else if (waits < kLittle && out.input_share < kMuch / 2) {
       out.bottleneck = Bottleneck::step;
     }
-    out.op = busiest_op(facts_.delivery.input);
+    out.op = busiest_op(facts_.delivery.input.ops);
     if (facts_.seconds < kTellingSeconds || facts_.steps < kTellingSteps) return out;
     advise_delivery();
-    advise_limits(out);
+    advise_limits(busy);
     advise_threads();
     advise_validation(out);
     std::erase_if(advice_, [](const Advice& one) { return one.expected_gain < kWorthwhileGain; });
     std::stable_sort(advice_.begin(), advice_.end(),
                      [](const Advice& a, const Advice& b) { return a.expected_gain > b.expected_gain; });
     out.advice = std::move(advice_);
+    if (!out.advice.empty()) out.op = op_of(out.advice.front()).value_or(out.op);
     return out;
   }
 
@@ -102,29 +98,30 @@ class Doctor {
                                   facts_.threads > 1 ? ", while the others have nothing to do" : "")});
   }
 
-  // While the step waits, as many threads decode as may; the others could help.
-  void advise_limits(Diagnosis& out) {
+  // While the step waits, as many tasks decode as may; other threads could help, unless the source is what is slow.
+  void advise_limits(double busy) {
     if (config_.delivery.kind == DeliveryKind::feed) return;
-    const std::optional<Limit> found = limit_of(config_);
-    if (!found || found->threads >= facts_.threads) return;
-    const Limit& limit = *found;
-    const double idle = static_cast<double>(facts_.threads - limit.threads) / facts_.threads;
-    Advice advice{.key = limit.key,
-                  .from = cat(limit.threads),
-                  .to = cat(facts_.threads),
-                  .expected_gain = gain_without(times_.wait_seconds * idle),
-                  .why = cat("at most ", count_of(limit.threads, "task"), " may decode at once, on ",
-                             count_of(facts_.threads, "thread"))};
-    if (advice.expected_gain >= kWorthwhileGain && !limit.op.empty()) out.op = limit.op;
-    advice_.push_back(std::move(advice));
+    const std::optional<Limit> limit = limit_of(config_);
+    if (!limit || limit->threads >= facts_.threads) return;
+    const auto tasks = static_cast<double>(limit->threads);
+    if (busy < kBusy * tasks * times_.wait_seconds) return;
+    const double idle = (facts_.threads - tasks) / facts_.threads;
+    advice_.push_back({.key = limit->key,
+                       .from = cat(limit->threads),
+                       .to = cat(facts_.threads),
+                       .expected_gain = gain_without(times_.wait_seconds * idle),
+                       .why = cat("at most ", count_of(limit->threads, "task"), " may decode at once, on ",
+                                  count_of(facts_.threads, "thread"))});
   }
 
   void advise_threads() {
     if (!facts_.on_cpu || config_.threads == 0 || facts_.threads >= facts_.processors) return;
+    // What is that short is cut into no pieces.
+    if (facts_.seconds < kShortStep * static_cast<double>(facts_.steps)) return;
     advice_.push_back({.key = "threads",
                        .from = cat(facts_.threads),
                        .to = "auto",
-                       .expected_gain = static_cast<double>(facts_.processors) / facts_.threads,
+                       .expected_gain = 1 / (kSerial + (1 - kSerial) * facts_.threads / facts_.processors),
                        .why = cat("this process may use ", count_of(facts_.processors, "processor"))});
   }
 
@@ -148,6 +145,19 @@ class Doctor {
 };
 
 }  // namespace
+
+std::string busiest_op(const std::vector<OpStatistics>& ops) {
+  const auto busiest = std::max_element(ops.begin(), ops.end(), [](const OpStatistics& a, const OpStatistics& b) {
+    return a.busy_seconds < b.busy_seconds;
+  });
+  return busiest == ops.end() ? std::string() : busiest->name;
+}
+
+std::optional<std::string> op_of(const Advice& advice) {
+  constexpr std::string_view kInput = "input.";
+  if (!advice.key.starts_with(kInput)) return std::nullopt;
+  return advice.key.substr(kInput.size(), advice.key.rfind('.') - kInput.size());
+}
 
 RunFacts facts_of(const TrainResult& result) {
   return {.seconds = result.seconds - result.validation_seconds,

@@ -2,8 +2,11 @@
 // run counted anyway.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/trainer/config.h"
@@ -33,7 +36,7 @@ struct Advice {
 
 struct Diagnosis {
   Bottleneck bottleneck = Bottleneck::none;
-  std::string op;  // the op of the input that takes the most time, or that `advice` is about
+  std::string op;  // the op of the input that takes the most time, or that the first advice is about
   // Shares of the training's time on the thread that trains; what is left is the step.
   double make_share = 0, wait_share = 0, copy_share = 0;
   double input_share = 0;       // of the processors' time: what the ops took
@@ -53,6 +56,11 @@ struct RunFacts {
 };
 
 RunFacts facts_of(const TrainResult& result);
+
+// The op that was busy longest; empty without ops.
+std::string busiest_op(const std::vector<OpStatistics>& ops);
+// The op that an advice is about; none where it is about no op.
+std::optional<std::string> op_of(const Advice& advice);
 
 // Less gain than this is no advice.
 inline constexpr double kWorthwhileGain = 1.1;

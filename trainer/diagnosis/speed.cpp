@@ -9,6 +9,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/graph/clock.h"
 #include "millrace/trainer/build_input.h"
+#include "millrace/trainer/diagnosis/op_list.h"
 #include "millrace/trainer/overrides.h"
 
 namespace millrace {
@@ -27,23 +28,19 @@ Spec with(Spec config, const std::string& key, const std::string& value) {
   return config;
 }
 
-// Without an end, where the sources can do that: a second of a small data set is many epochs.
+// Without an end, where the sources can do that: a second of a small data set is many epochs. Ops that wait for the end
+// of the data would do something else then.
 Spec endless(Spec config) {
-  const Spec* list = config.find("input");
-  if (list == nullptr || !list->is_list()) return config;
   std::vector<std::string> settings = {"train.steps=null"};
-  for (size_t i = 0; i < list->size(); ++i) {
-    const Spec& item = list->items()[i];
-    if (!item.is_map() || item.size() != 1) continue;
-    const auto& [kind, options] = item.entries()[0];
+  bool may = true;
+  for_each_op(config, [&](const std::string& name, const std::string& kind, const Spec& options) {
+    const bool ends = kind == "filename_queue" || kind == "synthetic" || kind == "memory";
+    may = may && kind != "cache" && kind != "repeat" && kind != "take";
     for (const char* key : {"epochs", "rows"}) {
-      const bool ends = kind == "filename_queue" || kind == "synthetic" || kind == "memory";
-      if (ends && options.is_map() && options.find(key) != nullptr) {
-        settings.push_back(cat("input[", i, "].", key, "=null"));
-      }
+      if (ends && options.find(key) != nullptr) settings.push_back(cat("input.", name, '.', key, "=null"));
     }
-  }
-  apply_overrides(config, settings);
+  });
+  if (may) apply_overrides(config, settings);
   return config;
 }
 
@@ -53,17 +50,11 @@ double median_of(std::vector<double> values) { return Spread::of(std::move(value
 
 std::vector<Advice> worth_trying(const Config& config, int threads) {
   std::vector<Advice> out;
-  const Spec* list = config.resolved.find("input");
-  if (list == nullptr || !list->is_list()) return out;
-  const std::vector<std::string> names = item_names(*list);
   const auto add = [&](const std::string& key, int64_t from, int64_t to, std::string why) {
     out.push_back({.key = key, .from = cat(from), .to = cat(to), .expected_gain = 1, .why = std::move(why)});
   };
-  for (size_t i = 0; i < list->size(); ++i) {
-    const Spec& item = list->items()[i];
-    if (!item.is_map() || item.size() != 1) continue;
-    const Spec& options = item.entries()[0].second;
-    const std::string op = cat("input.", names[i], '.');
+  for_each_op(config.resolved, [&](const std::string& name, const std::string&, const Spec& options) {
+    const std::string op = cat("input.", name, '.');
     if (const Spec* chunk = options.find("chunk_bytes"); chunk != nullptr) {
       const int64_t bytes = chunk->as_int();
       if (bytes < kDefaultChunk / 2 || bytes > 8 * kDefaultChunk) {
@@ -71,13 +62,13 @@ std::vector<Advice> worth_trying(const Config& config, int threads) {
       }
     }
     const Spec *limit = options.find("threads"), *capacity = options.find("capacity");
-    if (limit != nullptr && limit->as_int() < threads) {
+    if (limit != nullptr && limit->as_int() < threads && !config.delivery.threads) {
       add(op + "threads", limit->as_int(), threads, "so many tasks may decode at once");
     }
     if (capacity != nullptr) {
       add(op + "capacity", capacity->as_int(), 8 * capacity->as_int(), "so much may wait for the step");
     }
-  }
+  });
   if (config.delivery.kind == DeliveryKind::feed) {
     out.push_back({.key = "delivery",
                    .from = "feed",
@@ -95,6 +86,19 @@ std::vector<Advice> worth_trying(const Config& config, int threads) {
   return out;
 }
 
+Bottleneck bottleneck_of(double step_seconds, double together_seconds) {
+  const double added = 1 - step_seconds / together_seconds;
+  if (added >= kMuch) return Bottleneck::input;
+  return added < kLittle ? Bottleneck::step : Bottleneck::none;
+}
+
+std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise) {
+  const auto best = std::max_element(
+      tried.begin(), tried.end(), [](const Advice& a, const Advice& b) { return a.expected_gain < b.expected_gain; });
+  if (best == tried.end() || best->expected_gain < std::max(kWorthwhileGain, 1 + noise)) return std::nullopt;
+  return *best;
+}
+
 struct SpeedTest::Impl {
   Impl(const Spec& config, const Catalog& given)
       : catalog(given), spec(endless(for_timing(config))), training(catalog) {}
@@ -105,12 +109,14 @@ struct SpeedTest::Impl {
   bool try_out(Advice& advice, const SpeedOptions& options);
   std::vector<Advice> candidates() const;
   std::optional<TimedRun> train(const Spec& config, const SpeedOptions& options);
-  void judge();
+  bool is_possible(const Advice& advice) const;
+  void read();
 
   const Catalog catalog;
   const Spec spec;  // what is measured
   TimedTraining training;
   std::optional<Config> resolved;  // of spec, with every option of every op
+  uint64_t memory_bound = 0;
   SpeedReport out;
   std::vector<double> rows_per_second, bytes_per_second;
 };
@@ -181,6 +187,7 @@ std::vector<Advice> SpeedTest::Impl::candidates() const {
       if (!known) all.push_back(std::move(advice));
     }
   }
+  std::erase_if(all, [&](const Advice& advice) { return !is_possible(advice); });
   if (all.size() > kMostTried) all.resize(kMostTried);
   return all;
 }
@@ -198,37 +205,38 @@ bool SpeedTest::Impl::try_out(Advice& advice, const SpeedOptions& options) {
   return true;
 }
 
-void SpeedTest::Impl::judge() {
-  const double added = 1 - out.step.median / out.together.median;
-  if (added >= kMuch) {
-    out.bottleneck = Bottleneck::input;
-  } else if (added < kLittle) {
-    out.bottleneck = Bottleneck::step;
+// Whether the training can be had with it, in not much more memory than without.
+bool SpeedTest::Impl::is_possible(const Advice& advice) const {
+  constexpr uint64_t kMoreBytes = uint64_t{256} << 20;
+  try {
+    return Trainer::from_spec(with(spec, advice.key, advice.to), catalog).memory_bound() <= memory_bound + kMoreBytes;
+  } catch (const ConfigError&) {
+    return false;
   }
-  out.op = out.diagnosis.op;
 }
 
-bool SpeedTest::Impl::measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
+void SpeedTest::Impl::read() {
   const Trainer trainer = Trainer::from_spec(spec, catalog);
   if (trainer.input().reads_once()) {
     throw spec.find("input")->error("the speed is measured by reading the data again and again, and these come once",
                                     "write them to a file first");
   }
   resolved.emplace(read_config(trainer.config().resolved, catalog));
+  memory_bound = trainer.memory_bound();
   out.batch_size = trainer.input().output().batch_size;
+}
+
+bool SpeedTest::Impl::measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
+  read();
   if (!measure_both(options, tell)) return false;
-  judge();
+  out.bottleneck = bottleneck_of(out.step.median, out.together.median);
   for (Advice& advice : candidates()) {
     tell(cat("trying ", advice.key, '=', advice.to));
     if (!try_out(advice, options)) return false;
     out.tried.push_back(advice);
   }
-  const auto best = std::max_element(out.tried.begin(), out.tried.end(), [](const Advice& a, const Advice& b) {
-    return a.expected_gain < b.expected_gain;
-  });
-  if (best == out.tried.end() || best->expected_gain < std::max(kWorthwhileGain, 1 + out.noise)) return true;
-  out.advice = *best;
-  if (best->key.starts_with("input.")) out.op = best->key.substr(6, best->key.rfind('.') - 6);
+  out.advice = best_of(out.tried, out.noise);
+  out.op = out.advice ? op_of(*out.advice).value_or(busiest_op(out.ops)) : busiest_op(out.ops);
   return true;
 }
 

@@ -55,8 +55,8 @@ class SpeedTest {
   SpeedTest(const SpeedTest&) = delete;
   SpeedTest& operator=(const SpeedTest&) = delete;
 
-  // `on_part` hears what is measured next. No value after stop(). Throws what the trainings do, and DataError where
-  // there are not enough data for anything to be timed.
+  // Once. `on_part` hears what is measured next. No value after stop(). Throws what the trainings do, and DataError
+  // where there are not enough data for anything to be timed.
   std::optional<SpeedReport> run(const SpeedOptions& options = {},
                                  const std::function<void(std::string_view)>& on_part = {});
   // Ends run() soon. Idempotent.
@@ -66,6 +66,12 @@ class SpeedTest {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// By how much longer a step takes with the input: input where it at least doubles, step where it adds less than a
+// tenth.
+Bottleneck bottleneck_of(double step_seconds, double together_seconds);
+// What gained most, unless that is less than is worth while, or than the noise.
+std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise);
 
 // What is worth trying beside what a diagnosis says: keys of this resolved configuration that decide only how fast it
 // is.

@@ -52,6 +52,23 @@ TEST_F(CompareCommandTest, RefusesDataThatComeOnce) {
   EXPECT_THAT(result.err, HasSubstr("a comparison reads the data of every training anew, and these come once"));
 }
 
+TEST_F(CompareCommandTest, WritesOverNothingThatItNeeds) {
+  for (const char* file : {"small.yaml", "part-1.csv"}) {
+    const std::string before = TempFolder::read(folder_.path(file));
+    const CommandResult result = run({"--html", file});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("would overwrite"));
+    EXPECT_EQ(TempFolder::read(folder_.path(file)), before);
+  }
+  EXPECT_EQ(run({"--html", "x", "--json", "./x"}).exit_code, 2);
+}
+
+TEST_F(CompareCommandTest, FindsOutFirstThatItCannotWrite) {
+  const CommandResult result = run({"--html", "no/such/folder/x.html"});
+  EXPECT_EQ(result.exit_code, 74);
+  EXPECT_EQ(result.err.find("warming up"), std::string::npos) << result.err;
+}
+
 TEST_F(CompareCommandTest, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(run({"--jsn", "x"}).exit_code, 2);
   EXPECT_EQ(run({"--set", "compare.round=3"}).exit_code, 78);

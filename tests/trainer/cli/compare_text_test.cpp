@@ -49,6 +49,28 @@ TEST(CompareText, SaysNothingOfDifferencesBelowTheNoise) {
   EXPECT_EQ(compare_verdicts(comparison)[1], "feed is 1.60 times as fast as native");
 }
 
+TEST(CompareText, SaysNotWhichIsFasterAfterFewRounds) {
+  Comparison comparison = example_comparison();
+  comparison.rounds = 2;
+  EXPECT_THAT(
+      compare_verdicts(comparison),
+      ElementsAre(HasSubstr("trained the same model"), "so few rounds do not say which is faster: set compare.rounds=5",
+                  HasSubstr("a step alone takes 5 ms")));
+}
+
+TEST(CompareText, OnOneThreadOnlyTheCopyIsSaved) {
+  Comparison comparison = example_comparison();
+  comparison.threads = 1;
+  EXPECT_EQ(compare_verdicts(comparison)[1],
+            "native is 1.25 times as fast as feed, which copies every batch for 0.5 ms");
+}
+
+TEST(CompareText, EscapesNames) {
+  Comparison comparison = example_comparison();
+  comparison.deliveries[0].name = "\x1b[31m";
+  EXPECT_EQ(compare_text(comparison).find('\x1b'), std::string::npos);
+}
+
 TEST(CompareText, TellsThatWeightsDiffer) {
   Comparison comparison = example_comparison();
   comparison.deliveries[2].weights[0] = 'f';

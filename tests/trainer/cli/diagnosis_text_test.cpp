@@ -53,6 +53,12 @@ TEST(DiagnosisText, WithoutAdviceIsOneLine) {
       "input: 38% of the processors' time: decode_csv 75%, csv_reader 25% of it; the queue held 2.2 of 5 batches\n");
 }
 
+TEST(DiagnosisText, SaysNoCapacityWhereChunksAreLarger) {
+  DeliveryStatistics delivery = example_delivery();
+  delivery.input.ops[3].capacity = 4;
+  EXPECT_NE(diagnosis_text({}, delivery).find("shuffle_batch held 512 rows on average"), std::string::npos);
+}
+
 TEST(DiagnosisText, OfNothingIsNothing) { EXPECT_EQ(diagnosis_text({}, {}), ""); }
 
 TEST(AdviceText, OfAnAbsentKeySaysNoValue) {

@@ -29,7 +29,7 @@ inline Comparison example_comparison() {
   out.processor = "Example <1>";
   out.version = "0.1.0";
   out.threads = out.processors = 2;
-  out.batch_size = 256;
+  out.batch_size = out.input_rows = 256;
   out.steps = 100;
   out.warm_up = 10;
   out.rounds = 5;

@@ -45,7 +45,7 @@ TEST(SpeedText, HasNoAdviceWhereNothingHelps) {
   SpeedReport report = example();
   report.advice.reset();
   EXPECT_THAT(speed_text(report),
-              HasSubstr("advice: no key that changes no result makes it faster: shuffle_batch wants "
+              HasSubstr("advice: none of the keys that were tried makes it faster: shuffle_batch wants "
                         "fewer or cheaper values, or more processors\n"));
   report.bottleneck = Bottleneck::step;
   report.together = report.step;

@@ -75,11 +75,13 @@ TEST(Comparison, TrainsTheSameWithEveryDelivery) {
 
 TEST(Comparison, TheBoundIsWhatStepAndInputTakeAlone) {
   const Comparison found = compare("train: {steps: 30}\ncompare: {rounds: 1, warm_up: 4}\n");
-  const double step = found.find(DeliveryKind::constant)->step_seconds.median;
-  const ComparedDelivery& feed = *found.find(DeliveryKind::feed);
+  const ComparedDelivery& alone = *found.find(DeliveryKind::constant, 8);
+  const double step = alone.step_seconds.median;
+  const ComparedDelivery& feed = *found.find(DeliveryKind::feed, 8);
   EXPECT_DOUBLE_EQ(*feed.bound_seconds, step + found.input_seconds + feed.copy_seconds);
-  EXPECT_DOUBLE_EQ(*found.find(DeliveryKind::native)->bound_seconds, step + found.input_seconds / 2);
-  EXPECT_DOUBLE_EQ(*found.find(DeliveryKind::constant)->bound_seconds, step);
+  EXPECT_DOUBLE_EQ(*found.find(DeliveryKind::native, 8)->bound_seconds,
+                   std::max(step, (alone.processor_seconds + found.input_seconds) / 2));
+  EXPECT_DOUBLE_EQ(*found.find(DeliveryKind::constant, 8)->bound_seconds, step);
 }
 
 TEST(Comparison, WithoutConstantThereIsNoBound) {
@@ -120,14 +122,30 @@ TEST(Comparison, SaysWhyItCannotBe) {
   EXPECT_THAT(failure_of("compare: {deliveries: [constant]}\n"), HasSubstr("the delivery constant never ends"));
 }
 
+TEST(Comparison, GivesEachDeliveryANameOfItsOwn) {
+  const Comparison found = compare(
+      "train: {steps: 20}\ncompare: {rounds: 1, deliveries: [queue, {kind: queue, capacity: 2, threads: 1}]}\n");
+  EXPECT_EQ(found.deliveries[0].name, "queue");
+  EXPECT_EQ(found.deliveries[1].name, "queue (capacity 2, threads 1)");
+  EXPECT_THAT(failure_of("train: {steps: 20}\ncompare: {deliveries: [auto, native]}\n"),
+              HasSubstr("two deliveries are called \"native\"; give each a name of its own"));
+}
+
+TEST(Comparison, TheInputIsThatOfTheConfigurationsBatches) {
+  const Comparison found =
+      compare("train: {steps: 20}\ncompare: {rounds: 1, deliveries: [{kind: native, batch_size: 2}]}\n");
+  EXPECT_EQ(found.input_rows, 8);
+  EXPECT_EQ(found.batch_size, 2);
+}
+
 TEST(Comparison, TakesTurns) {
   Comparer comparer(parse_yaml(yaml("train: {steps: 12}\ncompare: {rounds: 2, deliveries: [feed, native]}\n"), "t"));
   std::vector<std::string> turns;
   comparer.run({.on_training = [&](int64_t round, int64_t rounds, std::string_view name) {
     turns.push_back(cat(round, '/', rounds, ' ', name));
   }});
-  EXPECT_THAT(turns, ElementsAre("0/2 feed", "0/2 native", "1/2 feed", "1/2 native", "1/2 native", "2/2 feed",
-                                 "2/2 native", "2/2 native"));
+  EXPECT_THAT(turns, ElementsAre("0/2 feed", "0/2 native", "1/2 the input alone", "1/2 feed", "1/2 native",
+                                 "1/2 native", "2/2 the input alone", "2/2 feed", "2/2 native", "2/2 native"));
 }
 
 TEST(Comparison, StopEndsIt) {

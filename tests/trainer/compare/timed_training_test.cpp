@@ -79,6 +79,8 @@ TEST(Spread, IsOfTheMiddleAndTheEnds) {
   EXPECT_EQ(spread.median, 3);
   EXPECT_EQ(spread.min, 1);
   EXPECT_EQ(spread.max, 10);
+  EXPECT_EQ(Spread::of({4, 1, 2, 10}).median, 3);
+  EXPECT_EQ(Spread::of({2}).median, 2);
 }
 
 }  // namespace

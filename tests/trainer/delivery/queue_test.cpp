@@ -68,7 +68,7 @@ TEST(QueueDelivery, TellsOfABatchWhenItGivesIt) {
   const auto delivery = make_queue(kQueueOfThree, testing::batches_watched(tell), std::move(args));
   for (int taken = 1; taken <= 10; ++taken) {
     ASSERT_NE(delivery->next(), nullptr);
-    ASSERT_TRUE(comes_true([&] { return delivery->queued() == std::min(3, 11 - taken); }));
+    ASSERT_TRUE(comes_true([&] { return delivery->queued() == std::min(3, 10 - taken); }));
     EXPECT_EQ(std::ssize(lines), taken);
     EXPECT_EQ(lines.back(), cat("batch ", taken));
   }
@@ -168,13 +168,13 @@ TEST(QueueDelivery, KeepsStatesOnlyWhereTheyAreAskedFor) {
   }
 }
 
-TEST(StagingDelivery, SaysThatACpuHasNothingToStage) {
+TEST(StagingDelivery, SaysThatItIsAQueue) {
   Executor executor(2);
   const auto warnings = [&](DeliveryKind kind) {
     return make_queue({.kind = kind}, testing::batches_watched([](Chunk&) {}), {.executor = executor})->warnings();
   };
   EXPECT_THAT(warnings(DeliveryKind::staging),
-              ::testing::ElementsAre("delivery staging is queue here: a CPU reads the batches where they are"));
+              ::testing::ElementsAre("delivery staging is queue: there is no second queue on a device"));
   EXPECT_THAT(warnings(DeliveryKind::queue), ::testing::IsEmpty());
 }
 

@@ -78,12 +78,22 @@ TEST(Diagnosis, AnOpThatLimitsTheThreadsIsNamed) {
   EXPECT_DOUBLE_EQ(found.advice[0].expected_gain, 10 / (10 - 6 * 0.75));
   EXPECT_EQ(found.advice[0].why, "at most 1 task may decode at once, on 4 threads");
   EXPECT_THAT(diagnosis_of(one, facts({.wait_seconds = 1}, 9)).advice, IsEmpty()) << "it is hardly waited for";
+  EXPECT_THAT(diagnosis_of(one, facts({.wait_seconds = 9}, 1)).advice, IsEmpty()) << "its tasks have little to do";
 }
 
 TEST(Diagnosis, TheOpThatAllowsMostSpeaksForAll) {
   const Settings two = {
       .input = "[synthetic: {features: 4, rows: 100}, queue: {threads: 4}, batch: {batch_size: 8, threads: 1}]"};
   EXPECT_THAT(diagnosis_of(two, facts({.wait_seconds = 6}, 9)).advice, IsEmpty());
+}
+
+TEST(Diagnosis, EverySourceHasATask) {
+  const Settings two = {.input =
+                            "[synthetic: {features: 4, rows: 100}, synthetic: {name: b, features: 4}, "
+                            "interleave: {from: [synthetic, b]}, batch: {batch_size: 8, threads: 1}]"};
+  const Diagnosis found = diagnosis_of(two, facts({.wait_seconds = 6}, 14));
+  ASSERT_THAT(found.advice, SizeIs(1));
+  EXPECT_EQ(found.advice[0].from, "2");
 }
 
 TEST(Diagnosis, AQueueThatLimitsTheThreadsIsNamed) {
@@ -101,7 +111,7 @@ TEST(Diagnosis, ProcessorsThatAreNotUsedAreNamed) {
   ASSERT_THAT(found.advice, SizeIs(1));
   EXPECT_EQ(found.advice[0].key, "threads");
   EXPECT_EQ(found.advice[0].to, "auto");
-  EXPECT_DOUBLE_EQ(found.advice[0].expected_gain, 4);
+  EXPECT_DOUBLE_EQ(found.advice[0].expected_gain, 1 / (0.1 + 0.9 / 4));
   run.on_cpu = false;
   EXPECT_THAT(diagnosis_of({.more = "threads: 4\n"}, run).advice, IsEmpty());
 }
