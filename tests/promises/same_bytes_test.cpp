@@ -1,6 +1,7 @@
 // P1: same seed, same bytes, whatever the threads, capacities, chunk sizes, deliveries and surroundings.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <clocale>
 #include <string>
@@ -53,6 +54,28 @@ TEST_F(SameBytes, ForEveryDelivery) {
       EXPECT_EQ(train({.threads = threads, .delivery = queue}).weights, expected.weights) << queue;
     }
   }
+}
+
+// However far a delivery works ahead, the file holds the bad rows before the last step.
+TEST_F(SameBytes, OfTheReportOfBadRowsForEveryDelivery) {
+  std::string text;
+  for (int row = 0; row < 3000; ++row) text += row % 3 == 0 ? "x,1,2,3,4,5,t,1\n" : cat(row % 7, ",1,2,3,4,5,t,0\n");
+  folder_.write("part-0.csv", text);
+  const std::string report = folder_.path("bad.jsonl");
+  std::string expected;
+  for (const char* delivery : {"native", "feed", "queue", "{kind: queue, capacity: 30}"}) {
+    std::string yaml =
+        training_yaml(folder_, {.chunk_bytes = 200, .delivery = delivery, .more = "train: {steps: 3}\n"});
+    const std::string decode = "columns: 7}}";
+    yaml.insert(yaml.find(decode) + decode.size(), cat(", on_bad_row: skip, bad_rows_file: ", quote(report, 4096)));
+    const TrainResult result = Trainer::from_spec(parse_yaml(yaml, "test.yaml")).run();
+    const std::string written = TempFolder::read(report);
+    if (expected.empty()) expected = written;
+    EXPECT_EQ(written, expected) << delivery;
+    EXPECT_EQ(static_cast<uint64_t>(std::count(written.begin(), written.end(), '\n')), result.input.bad_rows)
+        << delivery;
+  }
+  EXPECT_NE(expected, "");
 }
 
 TEST_F(SameBytes, ForEveryKindOfProcessor) {
