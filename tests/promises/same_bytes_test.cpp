@@ -59,8 +59,8 @@ TEST_F(SameBytes, ForEveryDelivery) {
 // However far a delivery works ahead, the file holds the bad rows before the last step.
 TEST_F(SameBytes, OfTheReportOfBadRowsForEveryDelivery) {
   std::string text;
-  for (int row = 0; row < 3000; ++row) text += row % 3 == 0 ? "x,1,2,3,4,5,t,1\n" : cat(row % 7, ",1,2,3,4,5,t,0\n");
-  folder_.write("part-0.csv", text);
+  for (int row = 0; row < 3000; ++row) text += row % 3 == 0 ? "1,x,2,3,4,5,t,1\n" : cat(row % 7, ",1,2,3,4,5,t,0\n");
+  for (int file = 0; file < kFiles; ++file) folder_.write(cat("part-", file, ".csv"), text);
   const std::string report = folder_.path("bad.jsonl");
   std::string expected;
   for (const char* delivery : {"native", "feed", "queue", "{kind: queue, capacity: 30}"}) {
