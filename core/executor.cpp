@@ -1,6 +1,7 @@
 #include "millrace/core/executor.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include <oneapi/tbb/parallel_for.h>
@@ -25,6 +26,7 @@
 #include "millrace/core/library_call.h"
 #include "millrace/core/processor_seats.h"
 #include "millrace/core/text.h"
+#include "millrace/core/trace.h"
 
 // This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself. What oneTBB
 // does with its own memory is hidden from the sanitizer, until a body of ours begins.
@@ -196,9 +198,11 @@ void Executor::Impl::start_helpers(int count) {
     started.fetch_add(1);
     started.notify_all();
   };
-  const auto help = [this, arrive] {
+  const auto help = [this, arrive](int number) {
     own_thread = true;
     try {
+      // For debuggers, `top -H` and traces.
+      ::pthread_setname_np(::pthread_self(), cat("executor ", number).c_str());
       take_place([this, arrive] {
         arrive();
         const TbbCall inside;
@@ -212,7 +216,7 @@ void Executor::Impl::start_helpers(int count) {
       arrive();
     }
   };
-  for (int i = 0; i < count; ++i) helpers.emplace_back(help);
+  for (int i = 0; i < count; ++i) helpers.emplace_back(help, i + 1);
   for (int seen = started.load(); seen <= count; seen = started.load()) started.wait(seen);
   const std::lock_guard lock(mutex);
   if (failure) std::rethrow_exception(failure);
@@ -229,7 +233,7 @@ int Executor::available_threads() {
   return std::max(threads, 1);
 }
 
-Executor::Executor(int threads) : threads_(threads == 0 ? available_threads() : threads) {
+Executor::Executor(int threads, Trace* trace) : threads_(threads == 0 ? available_threads() : threads), trace_(trace) {
   if (threads_ < 1) throw ConfigError(cat("an executor needs at least 1 thread, got ", threads));
   try {
     const ThreadSettings settings;
@@ -273,6 +277,7 @@ void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
       for (int64_t i = 0; i < count; ++i) call(i);
       return;
     }
+    const TraceLoop loop(trace_);
     MILLRACE_RELEASE(&shared);
     const TbbCall inside;
     oneapi::tbb::parallel_for(
@@ -281,7 +286,10 @@ void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
           const TbbBody outside;
           MILLRACE_ACQUIRE(&shared);
           const ProcessorSeats::Seat seat = impl_->sit();
-          for (int64_t i = range.begin(); i < range.end(); ++i) call(i);
+          {
+            const TraceLoop::Turn turn(loop);
+            for (int64_t i = range.begin(); i < range.end(); ++i) call(i);
+          }
           MILLRACE_RELEASE(&shared);
         },
         oneapi::tbb::simple_partitioner());

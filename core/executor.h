@@ -23,6 +23,7 @@ namespace millrace {
 
 class Completion;
 class TaskGroup;
+class Trace;
 
 // A piece of work for TaskGroup::submit. Runs once a submission; keeps its errors to itself.
 class Task {
@@ -39,13 +40,15 @@ class Executor {
   // What carries it: "oneTBB 2021.8".
   static std::string library();
 
-  // `threads` >= 1, or 0 for available_threads().
-  explicit Executor(int threads = 0);
+  // `threads` >= 1, or 0 for available_threads(). `trace` is told of the loops, and outlives this.
+  explicit Executor(int threads = 0, Trace* trace = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   int threads() const { return threads_; }
+  // Of what runs on this executor; null: nobody wants to know.
+  Trace* trace() const { return trace_; }
 
   // Calls body(i) for every i in [0, count), in any order, on any of the threads; returns when all have ended.
   // The exception of the smallest i that threw is thrown; the others still run.
@@ -64,6 +67,7 @@ class Executor {
   struct Impl;
 
   int threads_;
+  Trace* trace_;
   std::unique_ptr<Impl> impl_;
 };
 

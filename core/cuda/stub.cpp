@@ -1,6 +1,7 @@
 // The CUDA seam of a build without CUDA: no devices, and a clear error for whoever asks for one.
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/cuda/kernels.h"
+#include "millrace/core/cuda/nvtx.h"
 #include "millrace/core/errors.h"
 
 namespace millrace::cuda {
@@ -34,6 +35,10 @@ void record(Event&, State&) { refuse(); }
 void wait(State&, const Event&) { refuse(); }
 bool finished(const Event&) { refuse(); }
 void synchronize(const Event&) { refuse(); }
+
+bool profiler_attached() noexcept { return false; }
+void push_range(const char*) noexcept {}
+void pop_range() noexcept {}
 
 std::unique_ptr<Gemm> make_gemm(Context&, const GemmSpec&) { refuse(); }
 void column_sum(Context&, ConstTensorView, const Destination&, void*) { refuse(); }

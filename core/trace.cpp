@@ -1,0 +1,361 @@
+#include "millrace/core/trace.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+#include "millrace/core/cuda/nvtx.h"
+#include "millrace/core/utf8.h"
+#include "millrace/core/version.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr size_t kBlockEvents = 1024;
+constexpr size_t kPieceBytes = 1 << 16;
+
+}  // namespace
+
+// What one thread did. That thread alone changes it; what others read is guarded by the trace's mutex, or atomic.
+struct Trace::Log {
+  struct Event {
+    int64_t start = 0, duration = 0;  // nanoseconds since the trace began
+    const char* category = nullptr;   // null: a counter
+    const char* text_key = nullptr;   // null: no text
+    uint32_t name = 0, text = 0;
+    size_t arg_count = 0;
+    std::array<TraceRange::Arg, TraceRange::kMaxArgs> args = {};
+  };
+  struct Block {
+    explicit Block(size_t room) : capacity(room), events(new Event[room]) {}
+
+    const size_t capacity;
+    std::atomic<size_t> size{0};
+    const std::unique_ptr<Event[]> events;  // those before `size` are constant
+  };
+
+  Log(Trace& of, Token of_thread, std::string_view system_name)
+      : trace(of), thread(std::move(of_thread)), name(system_name), innermost(number_of("loop")) {}
+
+  // The number of a name, and the name of a number, for as long as the log lives.
+  uint32_t number_of(std::string_view text);
+  const std::string& name_of(uint32_t number) const { return names[number]; }
+
+  void add(Event event, std::string_view text = {}) noexcept;
+  // Turns that could become longer cannot any more.
+  void end_turns() noexcept {
+    if (std::exchange(turns_of, 0) != 0) publish(turns);
+  }
+  void publish(const Event& event) noexcept;
+  bool has_room();
+
+  Trace& trace;
+  const Token thread;
+  std::string name;                            // guarded by the mutex
+  std::deque<std::string> names;               // grows under the mutex
+  std::vector<std::unique_ptr<Block>> blocks;  // grows under the mutex
+  std::unordered_map<std::string_view, uint32_t> numbers;
+  bool full = false;
+  uint32_t innermost;     // the name of the innermost range that is open
+  Event turns;            // of the loop turns_of, the last that this thread did; not yet published
+  uint64_t turns_of = 0;  // 0: none
+};
+
+uint32_t Trace::Log::number_of(std::string_view text) {
+  const auto known = numbers.find(text);
+  if (known != numbers.end()) return known->second;
+  const auto number = static_cast<uint32_t>(names.size());
+  {
+    const std::lock_guard lock(trace.mutex_);
+    names.emplace_back(text);
+  }
+  numbers.emplace(names.back(), number);
+  return number;
+}
+
+// Whether the last block has room, or there may be another one.
+bool Trace::Log::has_room() {
+  if (full) return false;
+  if (!blocks.empty() && blocks.back()->size.load(std::memory_order_relaxed) < blocks.back()->capacity) return true;
+  const std::lock_guard lock(trace.mutex_);
+  const size_t room = std::min(trace.room_, kBlockEvents);
+  full = room == 0;
+  if (full) return false;
+  blocks.push_back(std::make_unique<Block>(room));
+  trace.room_ -= room;
+  return true;
+}
+
+void Trace::Log::add(Event event, std::string_view text) noexcept {
+  end_turns();
+  try {
+    // A text that nobody will see is not kept.
+    if (event.text_key != nullptr && has_room()) event.text = number_of(text);
+  } catch (...) {
+    event.text_key = nullptr;
+  }
+  publish(event);
+}
+
+void Trace::Log::publish(const Event& event) noexcept {
+  try {
+    if (has_room()) {
+      Block& block = *blocks.back();
+      const size_t size = block.size.load(std::memory_order_relaxed);
+      block.events[size] = event;
+      block.size.store(size + 1, std::memory_order_release);
+      return;
+    }
+  } catch (...) {  // no memory for it
+  }
+  trace.dropped_.fetch_add(1, std::memory_order_relaxed);
+}
+
+Trace::Trace(size_t max_events) : room_(max_events) {}
+
+Trace::~Trace() = default;
+
+// The calling thread, and its log in the trace that it used last.
+struct Trace::Cached {
+  Token thread, trace;
+  Log* log = nullptr;
+};
+
+// Null when there is no memory for one.
+Trace::Log* Trace::log() noexcept {
+  thread_local Cached cached;
+  if (cached.trace == token_) return cached.log;
+  try {
+    if (!cached.thread) cached.thread = std::make_shared<const char>();
+    cached.log = find_log(cached.thread);
+    cached.trace = token_;
+  } catch (...) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  return cached.log;
+}
+
+Trace::Log* Trace::find_log(const Token& thread) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& log : logs_) {
+      if (log->thread == thread) return log.get();
+    }
+  }
+  char name[16] = "thread";
+  ::pthread_getname_np(::pthread_self(), name, sizeof name);
+  auto made = std::make_unique<Log>(*this, thread, name);
+  const std::lock_guard lock(mutex_);
+  logs_.push_back(std::move(made));
+  return logs_.back().get();
+}
+
+void Trace::name_thread(std::string_view name) noexcept {
+  Log* own = log();
+  if (own == nullptr) return;
+  try {
+    const std::lock_guard lock(mutex_);
+    own->name = name;
+  } catch (...) {  // then it keeps the other one
+  }
+}
+
+void Trace::count(std::string_view name, int64_t value) noexcept {
+  Log* own = log();
+  if (own == nullptr) return;
+  try {
+    Log::Event event;
+    event.start = since_start(Clock::now());
+    event.name = own->number_of(name);
+    event.args[event.arg_count++] = {"value", value};
+    own->add(event);
+  } catch (...) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void TraceRange::begin(Trace& trace, const char* category, std::string_view name,
+                       Trace::Clock::time_point start) noexcept {
+  Trace::Log* log = trace.log();
+  if (log == nullptr) return;
+  try {
+    name_ = log->number_of(name);
+  } catch (...) {
+    trace.dropped_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  log_ = log;
+  category_ = category;
+  text_key_ = nullptr;
+  start_ = trace.since_start(start);
+  arg_count_ = 0;
+  log->end_turns();
+  outer_ = std::exchange(log->innermost, name_);
+  cuda::push_range(log->name_of(name_).c_str());
+}
+
+void TraceRange::finish(Trace::Clock::time_point now) noexcept {
+  cuda::pop_range();
+  Trace::Log& log = *std::exchange(log_, nullptr);
+  log.innermost = outer_;
+  Trace::Log::Event event;
+  event.start = start_;
+  event.duration = log.trace.since_start(now) - start_;
+  event.category = category_;
+  event.text_key = text_key_;
+  event.name = name_;
+  event.arg_count = arg_count_;
+  std::copy_n(args_.begin(), arg_count_, event.args.begin());
+  log.add(event, text_key_ != nullptr ? text_ : std::string_view());
+}
+
+void TraceLoop::begin() noexcept {
+  const Trace::Log* log = trace_->log();
+  if (log == nullptr) {
+    trace_ = nullptr;
+    return;
+  }
+  name_ = log->name_of(log->innermost);
+  number_ = 1 + trace_->loops_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void TraceLoop::Turn::begin() noexcept {
+  Trace::Log* log = loop_.trace_->log();
+  if (log == nullptr) return;
+  try {
+    outer_ = std::exchange(log->innermost, log->number_of(loop_.name_));
+  } catch (...) {
+    loop_.trace_->dropped_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  log_ = log;
+  start_ = loop_.trace_->since_start(Trace::Clock::now());
+  cuda::push_range(log->name_of(log->innermost).c_str());
+}
+
+void TraceLoop::Turn::finish() noexcept {
+  cuda::pop_range();
+  const int64_t now = loop_.trace_->since_start(Trace::Clock::now());
+  const uint32_t name = std::exchange(log_->innermost, outer_);
+  Trace::Log::Event& turns = log_->turns;
+  if (log_->turns_of != loop_.number_) {
+    log_->end_turns();
+    turns = {};
+    turns.start = start_;
+    turns.category = "loop";
+    turns.name = name;
+    turns.args[turns.arg_count++] = {"turns", 0};
+    log_->turns_of = loop_.number_;
+  }
+  turns.duration = now - turns.start;
+  ++turns.args[0].value;
+}
+
+namespace {
+
+// The file, given away in pieces.
+class Pieces {
+ public:
+  explicit Pieces(FunctionRef<void(std::string_view)> sink) : sink_(sink) {}
+
+  Pieces& operator<<(std::string_view text) {
+    text_ += text;
+    if (text_.size() >= kPieceBytes) flush();
+    return *this;
+  }
+  Pieces& operator<<(int64_t number) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+    return *this << std::string_view(digits, static_cast<size_t>(end - digits));
+  }
+  // As microseconds, to the nanosecond.
+  Pieces& time(int64_t nanoseconds) {
+    const auto rest = static_cast<char>(nanoseconds % 10), tens = static_cast<char>(nanoseconds / 10 % 10),
+               hundreds = static_cast<char>(nanoseconds / 100 % 10);
+    const char decimals[] = {'.', static_cast<char>('0' + hundreds), static_cast<char>('0' + tens),
+                             static_cast<char>('0' + rest)};
+    return *this << nanoseconds / 1000 << std::string_view(decimals, sizeof decimals);
+  }
+  void flush() {
+    sink_(text_);
+    text_.clear();
+  }
+
+ private:
+  FunctionRef<void(std::string_view)> sink_;
+  std::string text_;
+};
+
+}  // namespace
+
+void Trace::write(FunctionRef<void(std::string_view)> sink) const {
+  const std::lock_guard lock(mutex_);
+  Pieces out(sink);
+  // The thread that was first is the one that matters most; "executor 10" comes behind "executor 9".
+  std::vector<const Log*> logs;
+  for (const auto& log : logs_) logs.push_back(log.get());
+  const auto by_name = [](const Log* a, const Log* b) {
+    return std::pair(a->name.size(), a->name) < std::pair(b->name.size(), b->name);
+  };
+  if (!logs.empty()) std::stable_sort(logs.begin() + 1, logs.end(), by_name);
+
+  out << R"({"traceEvents":[)"
+      << "\n"
+         R"({"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"millrace"}})";
+  int64_t written = 0;
+  for (size_t i = 0; i < logs.size(); ++i) {
+    const Log& log = *logs[i];
+    const auto thread = static_cast<int64_t>(i) + 1;
+    std::vector<std::string> names;
+    for (const std::string& name : log.names) names.push_back(json_string(name));
+    out << ",\n"
+           R"({"ph":"M","pid":1,"tid":)"
+        << thread << R"(,"name":"thread_name","args":{"name":)" << json_string(log.name) << "}}";
+    out << ",\n"
+           R"({"ph":"M","pid":1,"tid":)"
+        << thread << R"(,"name":"thread_sort_index","args":{"sort_index":)" << thread << "}}";
+
+    // A range ends behind those inside it, and is to stand before them.
+    std::vector<const Log::Event*> events;
+    for (const auto& block : log.blocks) {
+      const size_t size = block->size.load(std::memory_order_acquire);
+      for (size_t k = 0; k < size; ++k) events.push_back(&block->events[k]);
+    }
+    std::reverse(events.begin(), events.end());
+    std::stable_sort(events.begin(), events.end(), [](const Log::Event* a, const Log::Event* b) {
+      return std::pair(a->start, -a->duration) < std::pair(b->start, -b->duration);
+    });
+    for (const Log::Event* event : events) {
+      const bool counter = event->category == nullptr;
+      out << (counter ? ",\n"
+                        R"({"ph":"C","pid":1,"tid":)"
+                      : ",\n"
+                        R"({"ph":"X","pid":1,"tid":)")
+          << thread << R"(,"name":)" << names[event->name];
+      if (!counter) out << R"(,"cat":")" << event->category << "\"";
+      (out << R"(,"ts":)").time(event->start);
+      if (!counter) (out << R"(,"dur":)").time(event->duration);
+      out << R"(,"args":{)";
+      for (size_t k = 0; k < event->arg_count; ++k) {
+        out << (k > 0 ? ",\"" : "\"") << event->args[k].key << "\":" << event->args[k].value;
+      }
+      if (event->text_key != nullptr) {
+        out << (event->arg_count > 0 ? ",\"" : "\"") << event->text_key << "\":" << names[event->text];
+      }
+      out << "}}";
+    }
+    written += std::ssize(events);
+  }
+  out << "\n"
+         R"(],"displayTimeUnit":"ms","otherData":{"writer":"millrace )"
+      << version() << R"(","events":)" << written << R"(,"dropped":)" << static_cast<int64_t>(dropped()) << "}}\n";
+  out.flush();
+}
+
+}  // namespace millrace

@@ -1,0 +1,164 @@
+// Trace: what the threads of a training did, and when, for ui.perfetto.dev and chrome://tracing.
+//
+//   Trace trace;
+//   Trainer trainer = Trainer::from_file("mlp.yaml", {}, Catalog::builtin(), &trace);
+//   trainer.run();
+//   write_trace(trace, "trace.json");  // trainer/trace_file.h
+//
+// Whoever does something worth seeing is handed a Trace*, null where nobody traces, and puts a TraceRange around it. A
+// Trace outlives all of them. Every member may be called from any thread at any time.
+//
+// Each thread writes to memory of its own, which it takes a block at a time; a name is copied when a thread first uses
+// it. What comes when `max_events` are there is dropped, and counted.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/function_ref.h"
+
+namespace millrace {
+
+class Trace {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr size_t kMaxEvents = 500'000;
+
+  explicit Trace(size_t max_events = kMaxEvents);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  // Names the calling thread; else it has the system's name for it.
+  void name_thread(std::string_view name) noexcept;
+  // A number that changes over time, as it is now.
+  void count(std::string_view name, int64_t value) noexcept;
+
+  uint64_t dropped() const { return dropped_.load(); }
+  // Gives `sink` the file piece by piece: Chrome's trace format, a JSON object. Ranges that are open are not in it.
+  // What `sink` throws is thrown. REQUIRES: `sink` uses nothing that is traced.
+  void write(FunctionRef<void(std::string_view)> sink) const;
+
+ private:
+  friend class TraceRange;
+  friend class TraceLoop;
+  struct Log;
+  struct Cached;
+  // Stands for a thread or a trace: nobody else has the same while anybody holds it, as may happen to the address of a
+  // trace and to the id of a thread.
+  using Token = std::shared_ptr<const char>;
+
+  Log* log() noexcept;
+  Log* find_log(const Token& thread);
+  int64_t since_start(Clock::time_point time) const {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time - start_).count();
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  const Token token_ = std::make_shared<const char>();
+  std::atomic<uint64_t> dropped_{0}, loops_{0};
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Log>> logs_;  // guarded by mutex_
+  size_t room_;                             // guarded by mutex_; events that no log has room for yet
+};
+
+// A stretch of time of the calling thread, until end() or the end of the block. Ranges of a thread nest. While one is
+// open, NVIDIA's profilers show it, too. Without a trace nothing happens.
+class TraceRange {
+ public:
+  static constexpr size_t kMaxArgs = 3;
+
+  // `category` and the keys of set() are literals. `start`: the present, where the caller knows it already.
+  TraceRange(Trace* trace, const char* category, std::string_view name) {
+    if (trace != nullptr) begin(*trace, category, name, Trace::Clock::now());
+  }
+  TraceRange(Trace* trace, const char* category, std::string_view name, Trace::Clock::time_point start) {
+    if (trace != nullptr) begin(*trace, category, name, start);
+  }
+  ~TraceRange() {
+    if (log_ != nullptr) finish(Trace::Clock::now());
+  }
+  TraceRange(const TraceRange&) = delete;
+  TraceRange& operator=(const TraceRange&) = delete;
+
+  // What is to be known besides: at most kMaxArgs numbers and one text, which lives until the end of the range.
+  void set(const char* key, int64_t value) {
+    if (log_ != nullptr && arg_count_ < kMaxArgs) args_[arg_count_++] = {key, value};
+  }
+  void set(const char* key, std::string_view text) {
+    if (log_ == nullptr) return;
+    text_key_ = key;
+    text_ = text;
+  }
+  void end(Trace::Clock::time_point now) {
+    if (log_ != nullptr) finish(now);
+  }
+
+ private:
+  friend class Trace;
+  struct Arg {
+    const char* key;
+    int64_t value;
+  };
+
+  void begin(Trace& trace, const char* category, std::string_view name, Trace::Clock::time_point start) noexcept;
+  void finish(Trace::Clock::time_point now) noexcept;
+
+  Trace::Log* log_ = nullptr;  // null: nobody traces, or it is over
+  // Set where log_ is.
+  const char* category_;
+  const char* text_key_;
+  int64_t start_;
+  uint32_t name_;
+  uint32_t outer_;  // the name of the range around it
+  size_t arg_count_;
+  std::array<Arg, kMaxArgs> args_;
+  std::string_view text_;
+};
+
+// A loop whose turns run on several threads. Those that a thread takes one after another are one range of it, named as
+// the range that the loop began in.
+class TraceLoop {
+ public:
+  explicit TraceLoop(Trace* trace) : trace_(trace) {
+    if (trace != nullptr) begin();
+  }
+
+  class Turn {
+   public:
+    explicit Turn(const TraceLoop& loop) : loop_(loop) {
+      if (loop.trace_ != nullptr) begin();
+    }
+    ~Turn() {
+      if (log_ != nullptr) finish();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    void begin() noexcept;
+    void finish() noexcept;
+
+    const TraceLoop& loop_;
+    Trace::Log* log_ = nullptr;
+    int64_t start_ = 0;
+    uint32_t outer_ = 0;
+  };
+
+ private:
+  void begin() noexcept;
+
+  Trace* trace_;
+  uint64_t number_ = 0;
+  std::string_view name_;
+};
+
+}  // namespace millrace
