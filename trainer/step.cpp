@@ -8,6 +8,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/trace.h"
 #include "millrace/layers/model/model_plan.h"
 #include "millrace/trainer/model_copy.h"
 #include "millrace/trainer/plan_cache.h"
@@ -147,6 +148,7 @@ void TrainStep::Impl::write_counts() {
 TensorView TrainStep::Impl::gradient_block() const { return part_of(gradients, 0, args.model.parameter_block()); }
 
 StepOutcome TrainStep::Impl::update() {
+  const TraceRange range(args.context.executor().trace(), "step", "update");
   const auto batches = static_cast<uint64_t>(rules.gathered());
   const float* scale = rules.finish(args.context, gradient_block());
   if (args.gradients.check_finite && !rules.finite(args.context)) {
@@ -192,7 +194,9 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
   Impl::Plan& plan = impl.plans.use(batch.size(), [&] { return impl.make_plan(batch.size()); });
   Context& context = impl.args.context;
   impl.error_row = -1;
+  Trace* const trace = context.executor().trace();
   try {
+    const TraceRange range(trace, "step", "load");
     plan.inputs->load(context, batch);
   } catch (const DataError&) {
     impl.error_row = plan.inputs->error_row();
@@ -204,11 +208,17 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
 
   const std::span<const ConstTensorView> inputs = plan.inputs->model();
   const auto* pass = static_cast<const uint64_t*>(impl.pass_counter.data());
-  plan.model->forward(context, inputs, pass);
-  impl.scores.run(*plan.scores, {.prediction = plan.model->output(),
-                                 .label = plan.inputs->label(),
-                                 .weight = plan.inputs->weight(),
-                                 .gradient = plan.model->output_gradient()});
+  {
+    const TraceRange range(trace, "step", "forward");
+    plan.model->forward(context, inputs, pass);
+  }
+  {
+    const TraceRange range(trace, "step", "loss");
+    impl.scores.run(*plan.scores, {.prediction = plan.model->output(),
+                                   .label = plan.inputs->label(),
+                                   .weight = plan.inputs->weight(),
+                                   .gradient = plan.model->output_gradient()});
+  }
   ++impl.forward_passes;
   if (impl.args.gradients.check_finite && !std::isfinite(impl.scores.batch_loss())) {
     ++impl.skipped;
@@ -217,13 +227,17 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
   }
   if (impl.args.window_batches > 0) impl.scores.add();
   if (plan.model->in_place()) {
+    const TraceRange range(trace, "step", "backward and update");
     plan.model->backward(context, inputs, pass, static_cast<const float*>(impl.scalars.data()), TensorView());
     ++impl.updates;
     return StepOutcome::trained;
   }
   const TensorView gradients = impl.gradient_block();
   const float* alpha = impl.rules.begin_batch(context, impl.scores.device_loss(), gradients);
-  plan.model->backward(context, inputs, pass, alpha, gradients);
+  {
+    const TraceRange range(trace, "step", "backward");
+    plan.model->backward(context, inputs, pass, alpha, gradients);
+  }
   return impl.rules.complete() ? impl.update() : StepOutcome::trained;
 }
 

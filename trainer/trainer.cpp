@@ -3,11 +3,13 @@
 #include <utility>
 
 #include "millrace/core/context.h"
+#include "millrace/core/cuda/nvtx.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/float_mode.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"
+#include "millrace/core/trace.h"
 #include "millrace/trainer/atomic_file.h"
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery/delivery.h"
@@ -25,9 +27,12 @@
 namespace millrace {
 
 struct Trainer::Impl {
-  Impl(Config read_config, InputGraph graph, Device device)
+  Impl(Config read_config, InputGraph graph, Device device, Trace* given)
       : config(std::move(read_config)),
-        executor(config.threads),
+        // What records nothing still shows a profiler the ranges.
+        own_trace(given == nullptr && cuda::profiler_attached() ? std::make_unique<Trace>(0) : nullptr),
+        trace(own_trace ? own_trace.get() : given),
+        executor(config.threads, trace),
         context(device, executor),
         delivery(
             Delivery::make(config.delivery, std::move(graph), {.executor = executor, .pipeline = pipeline_options()})),
@@ -50,6 +55,8 @@ struct Trainer::Impl {
   }
 
   Config config;
+  const std::unique_ptr<Trace> own_trace;
+  Trace* const trace;  // null: nobody wants to know
   Executor executor;
   Context context;
   std::unique_ptr<Delivery> delivery;
@@ -65,6 +72,7 @@ PipelineOptions Trainer::Impl::pipeline_options() {
   options.on_bad_row = [this](const BadRow& bad) { log(cat("left out ", bad.place.text(), ": ", bad.reason)); };
   options.on_print = [this](std::string_view text) { log(text); };
   options.reader = context.device();
+  options.trace = trace;
   return options;
 }
 
@@ -172,7 +180,7 @@ Spec Trainer::Impl::kept_config() const {
   return kept;
 }
 
-Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
+Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
   const FloatMode mode;
   Config config = read_config(spec, catalog);
   Device device;
@@ -184,7 +192,7 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
     throw;
   }
   InputGraph graph = build_input(config, catalog);
-  auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device);
+  auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device, trace);
   if (!device_warning.empty()) impl->warnings.push_back(std::move(device_warning));
   impl->build_model();
   impl->warn_of_endlessness();
@@ -195,10 +203,11 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog) {
   return Trainer(std::move(impl));
 }
 
-Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides, const Catalog& catalog) {
+Trainer Trainer::from_file(const std::string& path, std::span<const std::string> overrides, const Catalog& catalog,
+                           Trace* trace) {
   Spec spec = read_yaml_file(path);
   apply_overrides(spec, overrides);
-  return from_spec(std::move(spec), catalog);
+  return from_spec(std::move(spec), catalog, trace);
 }
 
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -241,6 +250,7 @@ void Trainer::Impl::load() {
 }
 
 void Trainer::Impl::save(const std::string& path) {
+  const TraceRange range(trace, "step", "save");
   const OptimizerState state = optimizer_state();
   const TextColumns* text = delivery->graph().text_columns();
   save_model(path, *model, context,
@@ -251,6 +261,7 @@ void Trainer::Impl::save(const std::string& path) {
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
   const FloatMode mode;
+  if (impl_->trace != nullptr) impl_->trace->name_thread("training");
   TrainResult result = impl_->loop->run(callbacks, impl_->warnings);
   if (config().save) {
     impl_->save(config().save->file);

@@ -25,13 +25,16 @@
 
 namespace millrace {
 
+class Trace;
+
 class Trainer {
  public:
   // Read, checked and built, nothing run yet. Throws every error that can be known before the first step: also for a
-  // file of the key `save` that could not be written.
+  // file of the key `save` that could not be written. `trace` is told what the training does when, and outlives the
+  // Trainer; see core/trace.h.
   static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {},
-                           const Catalog& catalog = Catalog::builtin());
-  static Trainer from_spec(Spec config, const Catalog& catalog = Catalog::builtin());
+                           const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
+  static Trainer from_spec(Spec config, const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
   ~Trainer();

@@ -10,6 +10,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/trace.h"
 #include "millrace/trainer/nonfinite.h"
 #include "millrace/trainer/saved_model.h"
 
@@ -43,7 +44,8 @@ struct TrainingLoop::Impl {
         delivery(args.delivery),
         model(args.model),
         step(args.step),
-        validator(args.validator) {}
+        validator(args.validator),
+        trace(args.context.executor().trace()) {}
 
   void begin(const TrainCallbacks& given, const std::vector<std::string>& warnings);
   TrainResult train();
@@ -67,6 +69,7 @@ struct TrainingLoop::Impl {
   Model& model;
   TrainStep& step;
   Validator* const validator;
+  Trace* const trace;  // may be null
   std::atomic<bool> stopping{false};
 
   bool begun = false;
@@ -103,8 +106,11 @@ void TrainingLoop::Impl::begin(const TrainCallbacks& given, const std::vector<st
 
 const RowBlock* TrainingLoop::Impl::next_batch() {
   const Clock::time_point before = Clock::now();
+  TraceRange range(trace, "delivery", "next batch", before);
   const RowBlock* batch = delivery.next();
-  waited += Clock::now() - before;
+  const Clock::time_point end = Clock::now();
+  range.end(end);
+  waited += end - before;
   return batch;
 }
 
@@ -113,6 +119,9 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   if (std::exchange(window_ended, false)) step.start_window();
   StepOutcome outcome = StepOutcome::trained;
   try {
+    TraceRange range(trace, "step", "step");
+    range.set("step", steps_done + 1);
+    range.set("rows", batch.size());
     context.executor().run([&] { outcome = step.run(batch); });
   } catch (DataError& error) {
     if (step.error_row() >= 0) error.set_place(delivery.place(batch.id(step.error_row())));
@@ -144,6 +153,7 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   // Whether anybody listens does not change what the result says.
   if (report_now) window_ended = true;
   if (!log_now && !show_now) return;
+  const TraceRange range(trace, "step", "report");
   fill_report(batch, now);
   if (log_now) {
     callbacks.on_step(report);
@@ -207,6 +217,7 @@ bool TrainingLoop::Impl::validation_is_due() const { return validator && steps_d
 
 void TrainingLoop::Impl::validate() {
   const Clock::time_point before = Clock::now();
+  const TraceRange range(trace, "step", "validation", before);
   const auto done = validator->run(steps_done, last_epoch);
   validated_updates = step.updates();
   if (done && callbacks.on_validation) callbacks.on_validation(*done);

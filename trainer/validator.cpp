@@ -117,6 +117,7 @@ bool Validator::Impl::evaluate() {
   pipeline_options.executor = &context.executor();
   pipeline_options.on_print = on_print;
   pipeline_options.reader = context.device();
+  pipeline_options.trace = context.executor().trace();
   Pipeline pipeline(build_again(), std::move(pipeline_options));
   RowBlock batch = pipeline.make_slot();
   struct Registered {

@@ -136,6 +136,7 @@ ChunkScheduler::Slot& ChunkScheduler::hand_on_first() {
 
 void ChunkScheduler::wait_for_first(std::unique_lock<std::mutex>& lock) {
   const auto start = Clock::now();
+  TraceRange range(chain_.trace(), "wait", "wait for chunk", start);
   lock.unlock();
   first_done_->arm();
   lock.lock();
@@ -145,7 +146,9 @@ void ChunkScheduler::wait_for_first(std::unique_lock<std::mutex>& lock) {
   if (!waits) first_done_->signal();
   first_done_->wait();
   lock.lock();
-  waited_nanoseconds_ += nanoseconds_since(start);
+  const auto end = Clock::now();
+  waited_nanoseconds_ += nanoseconds_between(start, end);
+  range.end(end);
 }
 
 void ChunkScheduler::run_again(std::unique_lock<std::mutex>& lock, Slot& slot) {

@@ -50,6 +50,7 @@ struct Pipeline::Impl {
   void cancel() noexcept;
 
   uint64_t waited() const;
+  int64_t rows_held() const;
   std::string_view place_to_wait(const SourceStream& stream) const;
   void save(State& state) const;
   void restore(const State& state);
@@ -91,11 +92,12 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
                    graph.batch_buffer().window() + graph.batch_input->spread()),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
+  chain.set_trace(options.trace);
   for (const auto& stream : graph.source_streams) {
     if (options.threads > 0) stream->set_tasks(options.threads);
-    stream->start(options.executor, &events);
+    stream->start(options.executor, &events, options.trace);
   }
-  for (const auto& stream : graph.transform_streams) stream->start(&events);
+  for (const auto& stream : graph.transform_streams) stream->start(&events, options.trace);
   for (const GraphNode& node : graph.nodes) {
     if (node.row_buffer == nullptr) continue;
     node.row_buffer->set_host({.place = [this](const RowId& id) { return graph.place(id); },
@@ -137,9 +139,14 @@ int64_t Pipeline::Impl::next(RowBlock& batch) {
 
 int64_t Pipeline::Impl::fill(RowBlock& batch) {
   const Clock::time_point start = Clock::now();
+  TraceRange range(options.trace, "input", graph.nodes[graph.batch_node].name, start);
   const uint64_t waited_before = waited();
   const int64_t rows = graph.batch_buffer().fill(batch);
-  const uint64_t took = nanoseconds_since(start);
+  const Clock::time_point end = Clock::now();
+  range.set("rows", rows);
+  range.end(end);
+  if (options.trace != nullptr) options.trace->count("decoded rows that wait", rows_held());
+  const uint64_t took = nanoseconds_between(start, end);
   fill_nanoseconds += took - std::min(took, waited() - waited_before);
   filled_rows += static_cast<uint64_t>(rows);
   return rows;
@@ -194,6 +201,12 @@ uint64_t Pipeline::Impl::waited() const {
   uint64_t nanoseconds = 0;
   for (const auto& stream : graph.source_streams) nanoseconds += stream->waited_nanoseconds();
   return nanoseconds;
+}
+
+int64_t Pipeline::Impl::rows_held() const {
+  uint64_t rows = 0;
+  for (const auto& stream : graph.source_streams) rows += stream->held().now;
+  return static_cast<int64_t>(rows);
 }
 
 // The op that lets the stream's rows wait: its last queue, else the batch.

@@ -20,6 +20,7 @@
 
 namespace millrace {
 
+class Trace;
 struct GraphImpl;
 
 // Settings of a graph besides its ops.
@@ -84,6 +85,8 @@ struct PipelineOptions {
   // For who works ahead, and has to keep reports until their rows are used: called instead of Transform::report(),
   // which it calls later, never at the same time as another one.
   std::function<void(Transform&, const BadRow&)> on_report = {};
+  // Is told what every op does when, and outlives the pipeline. nullptr: nobody wants to know.
+  Trace* trace = nullptr;
 };
 
 struct InputSummary {

@@ -27,8 +27,9 @@ SourceStream::SourceStream(RowSource& source, uint32_t source_index, std::string
       text_(source_port.type == PortType::text),
       chain_(PortType::none, with_producer(source, name_, source_port, std::move(links))) {}
 
-void SourceStream::start(Executor* executor, const StreamEvents* events) {
+void SourceStream::start(Executor* executor, const StreamEvents* events, Trace* trace) {
   log_.set_events(events);
+  chain_.set_trace(trace);
   start_tasks(executor);
 }
 

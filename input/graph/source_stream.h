@@ -25,8 +25,9 @@ class SourceStream : public RowStream {
   SourceStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
                std::vector<ChainLink> links);
 
-  // Before the first pull(). nullptr: every transform runs inside pull(). `events` outlives the stream.
-  void start(Executor* executor, const StreamEvents* events);
+  // Before the first pull(). nullptr: every transform runs inside pull(). `events` outlives the stream, and so does
+  // `trace`, which may be null.
+  void start(Executor* executor, const StreamEvents* events, Trace* trace = nullptr);
 
   RowSpan pull(int64_t at_most) override;
   void rewind(uint32_t run) override;
@@ -89,7 +90,7 @@ class SourceStream : public RowStream {
   const uint32_t source_index_;
   const std::string name_;
   const bool text_;
-  const TransformChain chain_;
+  TransformChain chain_;
   NoteLog log_;
   int64_t ahead_rows_ = 0;
   int threads_ = 0;

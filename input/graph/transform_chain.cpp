@@ -46,6 +46,7 @@ std::exception_ptr TransformChain::apply(Chunk& chunk, TaskMemory& memory) const
 void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) const {
   const ChainLink& link = links_[index];
   const Clock::time_point start = Clock::now();
+  TraceRange range(trace_, "input", link.name, start);
   const PortType input = index == 0 ? input_ : links_[index - 1].output.type;
   const bool has_rows = input == PortType::rows || input == PortType::batches;
   try {
@@ -64,10 +65,19 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
     }
   }
   finish_notes(chunk, index);
+  const uint64_t bytes = !has_rows && chunk.text != nullptr ? chunk.text->bytes().size() : 0;
+  const Clock::time_point end = Clock::now();
   TaskMemory::Work& done = memory.done[index];
-  done.nanoseconds += nanoseconds_since(start);
+  done.nanoseconds += nanoseconds_between(start, end);
   done.rows += static_cast<uint64_t>(chunk.rows.size());
-  if (!has_rows && chunk.text != nullptr) done.bytes += chunk.text->bytes().size();
+  done.bytes += bytes;
+  range.set("rows", chunk.rows.size());
+  if (bytes > 0) range.set("bytes", static_cast<int64_t>(bytes));
+  if (chunk.unit.file) {
+    range.set("offset", static_cast<int64_t>(chunk.unit.begin));
+    range.set("file", chunk.unit.file->path);
+  }
+  range.end(end);
 }
 
 namespace {

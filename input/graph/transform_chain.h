@@ -1,6 +1,6 @@
 // TransformChain: the transforms between two others, run on one chunk after another in a single task.
 //
-// Constant after construction; any number of threads may run it at the same time, each with a TaskMemory of its own.
+// Constant once set up; any number of threads may run it at the same time, each with a TaskMemory of its own.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/trace.h"
 #include "millrace/input/op.h"
 
 namespace millrace {
@@ -42,11 +43,16 @@ class TransformChain {
 
   const std::vector<ChainLink>& links() const { return links_; }
 
+  // Who is told of every op on every chunk. Before the first apply().
+  void set_trace(Trace* trace) { trace_ = trace; }
+  Trace* trace() const { return trace_; }
+
  private:
   void apply_link(size_t index, Chunk& chunk, TaskMemory& memory) const;
 
   PortType input_;
   std::vector<ChainLink> links_;
+  Trace* trace_ = nullptr;
 };
 
 // What the links add to what the op behind them allows; a row of theirs counts as `rows` rows.

@@ -20,8 +20,11 @@ class TransformStream : public RowStream {
  public:
   TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts);
 
-  // Before the first pull(); `events` outlives the stream.
-  void start(const StreamEvents* events) { log_.set_events(events); }
+  // Before the first pull(); `events` outlives the stream, and so does `trace`, which may be null.
+  void start(const StreamEvents* events, Trace* trace = nullptr) {
+    log_.set_events(events);
+    chain_.set_trace(trace);
+  }
 
   RowSpan pull(int64_t at_most) override;
   void rewind(uint32_t run) override;
@@ -54,7 +57,7 @@ class TransformStream : public RowStream {
   RowStream& input_;
   const RowSpec input_rows_;
   const int64_t rows_at_once_;
-  const TransformChain chain_;
+  TransformChain chain_;
   NoteLog log_;
   const RowFacts facts_;
   EmptyPasses empty_passes_;

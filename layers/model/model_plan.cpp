@@ -5,6 +5,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/trace.h"
 #include "millrace/layers/model/planner.h"
 
 namespace millrace {
@@ -46,6 +47,7 @@ struct ModelPlan::Impl {
 
   void forward(Context& context, const uint64_t* step) {
     for (PlannedLayer& layer : model.layers) {
+      const TraceRange range(context.executor().trace(), "forward", layer.name);
       in_layer(layer.name, [&] {
         layer.plan->forward(context, {.inputs = layer.inputs,
                                       .params = layer.params,
@@ -63,6 +65,7 @@ struct ModelPlan::Impl {
     for (size_t i = model.layers.size(); i-- > 0;) {
       PlannedLayer& layer = model.layers[i];
       if (!layer.trained) continue;
+      const TraceRange range(context.executor().trace(), "backward", layer.name);
       set_parameter_gradients(layer, alpha, block);
       in_layer(layer.name, [&] {
         layer.plan->backward(context, {.inputs = layer.kept_inputs,

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "millrace/core/trace.h"
+#include "millrace/input/graph/clock.h"
+
 namespace millrace {
 
 namespace {
@@ -29,9 +32,15 @@ InternalError made_without_saves() {
   return InternalError("the delivery's state cannot be saved: it was made without", {}, "set DeliveryArgs::saves");
 }
 
-void copy_batch(const RowBlock& from, RowBlock& to) {
+uint64_t copy_batch(const RowBlock& from, RowBlock& to, Trace* trace) {
+  const Clock::time_point start = Clock::now();
+  TraceRange range(trace, "delivery", "copy", start);
   to.resize(from.size());
   for (int64_t row = 0; row < from.size(); ++row) to.copy_row(from, row, row);
+  const Clock::time_point end = Clock::now();
+  range.set("rows", to.size());
+  range.end(end);
+  return nanoseconds_between(start, end);
 }
 
 }  // namespace millrace

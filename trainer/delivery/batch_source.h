@@ -35,7 +35,7 @@ class BatchSource : public Delivery {
 // What save() throws of a kind that was made without DeliveryArgs::saves.
 InternalError made_without_saves();
 
-// Makes `to` hold the rows of `from`, of an equal spec.
-void copy_batch(const RowBlock& from, RowBlock& to);
+// Makes `to` hold the rows of `from`, of an equal spec; returns the nanoseconds that it took. `trace` may be null.
+uint64_t copy_batch(const RowBlock& from, RowBlock& to, Trace* trace = nullptr);
 
 }  // namespace millrace

@@ -2,7 +2,6 @@
 // it; the batch is copied, as it comes from memory that the step does not know.
 #include <utility>
 
-#include "millrace/input/graph/clock.h"
 #include "millrace/trainer/delivery/batch_source.h"
 #include "millrace/trainer/delivery/kinds.h"
 
@@ -13,14 +12,14 @@ namespace {
 class FeedDelivery final : public BatchSource {
  public:
   FeedDelivery(InputGraph graph, DeliveryArgs args)
-      : BatchSource(std::move(graph), std::move(args.pipeline), nullptr), fed_(pipeline().make_slot()) {}
+      : BatchSource(std::move(graph), args.pipeline, nullptr),
+        trace_(args.pipeline.trace),
+        fed_(pipeline().make_slot()) {}
 
   const RowBlock* next() override {
     const RowBlock* made = BatchSource::next();
     if (made == nullptr) return nullptr;
-    const auto start = Clock::now();
-    copy_batch(*made, fed_);
-    copy_nanoseconds_ += nanoseconds_since(start);
+    copy_nanoseconds_ += copy_batch(*made, fed_, trace_);
     return &fed_;
   }
   DeliveryTimes times() const override {
@@ -31,6 +30,7 @@ class FeedDelivery final : public BatchSource {
   uint64_t memory_bound() const override { return BatchSource::memory_bound() + fed_.memory().total(); }
 
  private:
+  Trace* const trace_;
   RowBlock fed_;
   uint64_t copy_nanoseconds_ = 0;
 };

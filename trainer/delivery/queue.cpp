@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/trace.h"
 #include "millrace/input/graph/clock.h"
 #include "millrace/input/graph/transform_chain.h"
 #include "millrace/trainer/delivery/batch_source.h"
@@ -76,6 +77,7 @@ class QueueDelivery final : public Delivery, private Task {
   Executor& executor_;
   const int most_threads_;  // 0: as the ops say
   const bool saves_, stages_;
+  Trace* const trace_;
   const std::function<void(const BadRow&)> on_bad_row_;
   const std::function<void(std::string_view)> on_print_;
 
@@ -114,6 +116,7 @@ QueueDelivery::QueueDelivery(const DeliveryOptions& options, InputGraph graph, D
       most_threads_(static_cast<int>(std::min<int64_t>(options.threads.value_or(0), executor_.threads()))),
       saves_(args.saves),
       stages_(options.kind == DeliveryKind::staging),
+      trace_(args.pipeline.trace),
       on_bad_row_(args.pipeline.on_bad_row),
       on_print_(args.pipeline.on_print),
       pipeline_(std::move(graph), ahead(std::move(args.pipeline))),
@@ -148,18 +151,14 @@ const RowBlock* QueueDelivery::next() {
   if (failure_) raise_copy(failure_);
   if (ended_ || stopped_.load()) return nullptr;
   begin();
-  const Clock::time_point start = Clock::now();
   Entry& entry = wait_for_batch();
-  wait_nanoseconds_ += nanoseconds_since(start);
   if (stopped_.load()) return nullptr;
   std::swap(summary_, entry.summary);
   tell(entry);
   std::swap(state_, entry.state);
   ended_ = entry.rows.size() == 0;
   if (ended_) return nullptr;
-  const Clock::time_point before_copy = Clock::now();
-  copy_batch(entry.rows, taken_);
-  copy_nanoseconds_ += nanoseconds_since(before_copy);
+  copy_nanoseconds_ += copy_batch(entry.rows, taken_, trace_);
   bool more = false;
   {
     const std::lock_guard lock(mutex_);
@@ -178,13 +177,18 @@ void QueueDelivery::begin() {
 }
 
 QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
+  const Clock::time_point start = Clock::now();
+  TraceRange range(trace_, "wait", "wait for batch", start);
   bool more = false;
+  int64_t queued = 0;
   {
     const std::lock_guard lock(mutex_);
     ++calls_;
-    queued_at_calls_ += batches_waiting();
+    queued = batches_waiting();
+    queued_at_calls_ += queued;
     more = begin_task();
   }
+  if (trace_ != nullptr) trace_->count("batches queued", queued);
   if (more) submit();
   const auto comes = [this] { return waiting() == 0 && making_one_; };
   std::unique_lock lock(mutex_);
@@ -204,6 +208,9 @@ QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
     entry.told.clear();
     entry.failure = lost_;
   }
+  const Clock::time_point end = Clock::now();
+  wait_nanoseconds_ += nanoseconds_between(start, end);
+  range.end(end);
   return entry;
 }
 
