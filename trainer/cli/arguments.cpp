@@ -152,6 +152,8 @@ void Parser::add_training(CLI::App& app) {
   add_config(app);
   text(app, "--save", out_.save, "FILE", "keep the trained model in FILE, whatever the configuration says")
       .group(kOutput);
+  text(app, "--trace", out_.trace, "FILE", "write what each thread did when to FILE, for ui.perfetto.dev")
+      .group(kOutput);
   app.add_flag("--json", out_.json, "print events as lines of JSON on standard output")->group(kOutput);
   app.add_flag("-q,--quiet", out_.quiet, "no progress and no log lines")->group(kOutput);
 }

@@ -63,6 +63,7 @@ struct Arguments {
   bool quiet = false;
   bool print = false;
   std::string save;
+  std::string trace;
 
   std::optional<int64_t> batches;
   std::optional<int64_t> explain;

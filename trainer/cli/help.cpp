@@ -37,8 +37,12 @@ constexpr HelpText kTexts[] = {
      "SIGHUP (a closed terminal) ends the training after the running step, reports and saves; a second SIGINT or\n"
      "SIGTERM ends it at once.\n"
      "\n"
+     "The file of --trace shows ops, layers and waits on a time line in ui.perfetto.dev or chrome://tracing. It is\n"
+     "written at the end, whatever ended the training.\n"
+     "\n"
      "EXAMPLES:\n"
      "  trainer train --config mlp.yaml --save model.safetensors\n"
+     "  trainer train --config mlp.yaml --set train.steps=40 --trace trace.json\n"
      "  trainer train --config mlp.yaml --set train.steps=5 --set device=cpu\n"
      "  trainer train --config mlp.yaml --json --quiet > events.jsonl",
      "trainer check, trainer config train, docs/config.md"},

@@ -1,8 +1,10 @@
 #include <unistd.h>
 
 #include <exception>
+#include <utility>
 
 #include "millrace/core/text.h"
+#include "millrace/core/trace.h"
 #include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/configuration.h"
@@ -12,6 +14,9 @@
 #include "millrace/trainer/cli/progress.h"
 #include "millrace/trainer/cli/result_text.h"
 #include "millrace/trainer/cli/terminal.h"
+#include "millrace/trainer/cli/usage_error.h"
+#include "millrace/trainer/files_in_use.h"
+#include "millrace/trainer/trace_file.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::cli {
@@ -89,10 +94,58 @@ void keep_partial(Trainer& trainer) {
   }
 }
 
+// Throws when the file of --trace cannot be written, or would be lost or lose another one.
+void check_trace(const Arguments& arguments, const Trainer& trainer) {
+  if (arguments.trace.empty()) return;
+  std::string loss = would_overwrite(arguments.trace, trainer.input().files(), arguments.config);
+  if (loss.empty() && trainer.validation_input() != nullptr) {
+    loss = would_overwrite(arguments.trace, trainer.validation_input()->files(), {});
+  }
+  const auto& save = trainer.config().save;
+  if (loss.empty() && save && same_file(arguments.trace, save->file)) loss = "is the file that the model is saved to";
+  if (!loss.empty()) {
+    throw UsageError(cat("--trace ", quote(arguments.trace, 4096), ' ', loss), {}, "give it another name");
+  }
+  check_writable(arguments.trace);
+}
+
+// What was traced is worth most where the training failed.
+class TraceKeeper {
+ public:
+  TraceKeeper(const Trace& trace, const Arguments& arguments) : trace_(trace), arguments_(arguments) {}
+  ~TraceKeeper() {
+    try {
+      write();
+    } catch (const std::exception&) {
+      // The failure that came first is the one to tell.
+    }
+  }
+  TraceKeeper(const TraceKeeper&) = delete;
+  TraceKeeper& operator=(const TraceKeeper&) = delete;
+
+  // Throws IoError.
+  void write() {
+    if (arguments_.trace.empty() || std::exchange(written_, true)) return;
+    write_trace(trace_, arguments_.trace);
+    if (trace_.dropped() == 0 || arguments_.quiet) return;
+    write_to_stderr(cat("warning: the trace has no room for ",
+                        count_of(static_cast<int64_t>(trace_.dropped()), "event"), ": it shows the beginning alone\n"));
+  }
+
+ private:
+  const Trace& trace_;
+  const Arguments& arguments_;
+  bool written_ = false;
+};
+
 }  // namespace
 
 int run_train(const Arguments& arguments, Session& session) {
-  Trainer trainer = Trainer::from_spec(read_configuration(arguments));
+  Trace trace;
+  Trainer trainer =
+      Trainer::from_spec(read_configuration(arguments), Catalog::builtin(), arguments.trace.empty() ? nullptr : &trace);
+  check_trace(arguments, trainer);
+  TraceKeeper traced(trace, arguments);
   Progress progress(progress_style(arguments));
   EventWriter events(arguments.json, trainer, session.out);
   TrainResult result;
@@ -112,6 +165,7 @@ int run_train(const Arguments& arguments, Session& session) {
   session.out.write(arguments.json ? done_event(result, diagnosis)
                                    : result_text(result, diagnosis_text(diagnosis, result.delivery)));
   session.out.flush();
+  traced.write();
   const int signal = session.signals.received();
   return result.reason == "stopped" && signal != 0 ? exit_code_of_signal(signal) : static_cast<int>(kExitDone);
 }

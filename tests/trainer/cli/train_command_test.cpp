@@ -7,6 +7,7 @@
 
 #include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/trace_reader.h"
 #include "tests/support/trainer_program.h"
 
 namespace millrace::cli {
@@ -36,6 +37,9 @@ class TrainCommandTest : public ::testing::Test {
 
   CommandResult run(std::vector<std::string> arguments) {
     return run_trainer(std::move(arguments), {.folder = folder_.path()});
+  }
+  millrace::testing::TraceFile trace() const {
+    return millrace::testing::TraceFile(TempFolder::read(folder_.path("trace.json")));
   }
 
   TempFolder folder_;
@@ -155,6 +159,52 @@ TEST_F(TrainCommandTest, BadDataEndsWithAnErrorEvent) {
   EXPECT_EQ(event["file"], "part-2.csv");
   EXPECT_EQ(event["line"], 2);
   EXPECT_EQ(event["column"], 3);
+}
+
+TEST_F(TrainCommandTest, TracesWhatItDid) {
+  const CommandResult result = run({"small.yaml", "--quiet", "--trace", "trace.json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(trace().named("step", "step").size(), 12u);
+  EXPECT_EQ(trace().named("dense_2", "forward").size(), 12u);
+  EXPECT_FALSE(trace().named("decode_csv", "input").empty());
+
+  const CommandResult plain = run({"small.yaml", "--quiet"});
+  const auto weights = [](const std::string& text) { return text.substr(text.find("weights: ")); };
+  EXPECT_EQ(weights(result.out), weights(plain.out));
+}
+
+TEST_F(TrainCommandTest, TracesAFailureToo) {
+  folder_.write("part-3.csv", "1,2,0\n3,x,1\n");
+  EXPECT_EQ(run({"small.yaml", "--trace", "trace.json"}).exit_code, 65);
+  EXPECT_EQ(trace().named("step", "step").size(), 4u);
+}
+
+TEST_F(TrainCommandTest, TracesUntilASignalComes) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(trainer_words({"endless.yaml", "--json", "--trace", "trace.json"}), {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_out("\"step\":1000,"));
+  command.send(SIGTERM);
+  EXPECT_EQ(command.finish().exit_code, 143);
+  EXPECT_GE(trace().named("step", "step").size(), 1000u);
+}
+
+TEST_F(TrainCommandTest, TracesWhereNothingIsLost) {
+  const std::string data = TempFolder::read(folder_.path("part-1.csv"));
+  const CommandResult result = run({"small.yaml", "--trace", "./part-1.csv"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err,
+            "error: --trace \"./part-1.csv\" would overwrite \"part-1.csv\", which this run reads\n"
+            "hint: give it another name\n");
+  EXPECT_EQ(TempFolder::read(folder_.path("part-1.csv")), data);
+  EXPECT_EQ(run({"small.yaml", "--trace", "small.yaml"}).exit_code, 2);
+  EXPECT_EQ(run({"small.yaml", "--set", "validation.files=part-0.csv", "--trace", "part-0.csv"}).exit_code, 2);
+  const CommandResult model = run({"small.yaml", "--save", "m.safetensors", "--trace", "m.safetensors"});
+  EXPECT_EQ(model.err,
+            "error: --trace \"m.safetensors\" is the file that the model is saved to\nhint: give it another name\n");
+  const CommandResult missing = run({"small.yaml", "--trace", "missing/trace.json"});
+  EXPECT_EQ(missing.exit_code, 74) << "before the first step: " << missing.err;
+  EXPECT_EQ(missing.out, "");
 }
 
 TEST_F(TrainCommandTest, ReaderThatGoesAwayIsNoFailure) {
