@@ -1,5 +1,7 @@
 #include "millrace/input/graph/chunk_scheduler.h"
 
+#include <algorithm>
+
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -49,11 +51,7 @@ void ChunkScheduler::set_ahead(int64_t rows, int threads) {
   if (executor_ == nullptr) return;
   threads_ = threads == 0 ? executor_->threads() : std::min(threads, executor_->threads());
   const std::lock_guard lock(mutex_);
-  while (memories_.size() < static_cast<size_t>(threads_)) {
-    memories_.push_back(std::make_unique<TaskMemory>());
-    free_memories_.add(memories_.back().get(), memories_.size());
-  }
-  settled_ = false;
+  slots_.set_room(threads_, ahead_rows_);
 }
 
 void ChunkScheduler::cancel() noexcept {
@@ -162,10 +160,7 @@ void ChunkScheduler::run_again(std::unique_lock<std::mutex>& lock, Slot& slot) {
 }
 
 void ChunkScheduler::release_current() {
-  if (current_ == nullptr) return;
-  Slot& slot = *std::exchange(current_, nullptr);
-  free_.give(&slot);
-  if (slots_.size() > wanted_slots() || !slot.memory.covers(sizes_.memory())) settled_ = false;
+  if (current_ != nullptr) slots_.release(*std::exchange(current_, nullptr));
 }
 
 void ChunkScheduler::restart() {
@@ -176,13 +171,12 @@ void ChunkScheduler::restart() {
   if (tasks_) tasks_->wait();
   const std::lock_guard lock(mutex_);
   release_current();
-  for (; first_ < planned_; ++first_) free_.give(&slot_at(first_));
+  for (; first_ < planned_; ++first_) slots_.release(slot_at(first_));
   started_ = joined_ = first_;
   waiting_rows_ = 0;
   active_ = 0;
   ended_ = false;
   stopping_ = false;
-  settled_ = false;
   blocked_ = false;
 }
 
@@ -198,7 +192,7 @@ void ChunkScheduler::run() noexcept {
     }
     slot = &slot_at(started_);
     to_do = begin_task(*slot, started_++);
-    memory = free_memories_.take();
+    memory = &slots_.take_memory();
   }
   if (to_do) decode(*slot, *memory);
   int tasks = 0;
@@ -206,7 +200,7 @@ void ChunkScheduler::run() noexcept {
   {
     const std::lock_guard lock(mutex_);
     end_task(*slot, *memory);
-    free_memories_.give(memory);
+    slots_.release_memory(*memory);
     --active_;
     tasks = plan_more();
     note_block();
@@ -265,19 +259,20 @@ bool ChunkScheduler::has_room() const {
   if (ended_ || stopping_ || failure_ || cancelled() || active_ >= threads_) return false;
   const uint64_t chunks = planned_ - first_ + (current_ != nullptr ? 1 : 0);
   const bool room =
-      chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < wanted_slots());
+      chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < slots_.wanted());
   return room && units_.ready();
 }
 
 // Takes the next unit; returns whether there is something to do for it.
 bool ChunkScheduler::plan() {
-  Slot& slot = append_slot();
+  Slot& slot = slots_.append(first_, planned_);
+  ++planned_;
   Unit unit;
   try {
     if (!units_.next(unit)) {
       ended_ = true;
-      free_.give(&slot);
       --planned_;
+      slots_.release(slot);
       return false;
     }
     slot.chunk.reset(unit);
@@ -296,50 +291,6 @@ bool ChunkScheduler::plan() {
   }
 }
 
-uint64_t ChunkScheduler::wanted_slots() const {
-  return executor_ == nullptr ? 1 : sizes_.wanted(ahead_rows_, static_cast<uint64_t>(threads_) + 1);
-}
-
-// Makes as many slots as are wanted, or gives free ones up, and gives all that is free the same memory.
-void ChunkScheduler::settle() {
-  const uint64_t wanted = wanted_slots();
-  while (slots_.size() > wanted && !free_.empty()) {
-    const Slot* surplus = free_.take();
-    std::erase_if(slots_, [surplus](const std::unique_ptr<Slot>& slot) { return slot.get() == surplus; });
-  }
-  while (slots_.size() < wanted) {
-    slots_.push_back(std::make_unique<Slot>());
-    free_.add(slots_.back().get(), slots_.size());
-  }
-  if (ring_.size() < slots_.size()) {
-    std::vector<Slot*> larger(slots_.size());
-    for (uint64_t sequence = first_; sequence < planned_; ++sequence) {
-      larger[sequence % larger.size()] = ring_[sequence % ring_.size()];
-    }
-    ring_ = std::move(larger);
-  }
-  for (Slot* slot : free_.items()) {
-    slot->chunk.rows.clear();
-    slot->chunk.rows.reserve(sizes_.memory());
-    slot->memory = slot->chunk.rows.memory();
-  }
-  for (TaskMemory* memory : free_memories_.items()) {
-    memory->spare.clear();
-    if (sizes_.has_spares()) memory->spare.reserve(sizes_.memory());
-  }
-  settled_ = true;
-}
-
-ChunkScheduler::Slot& ChunkScheduler::append_slot() {
-  if (!settled_) settle();
-  Slot& slot = *free_.take();
-  slot.stage = Stage::planned;
-  slot.confirmed = false;
-  slot.failure = nullptr;
-  ring_[planned_++ % ring_.size()] = &slot;
-  return slot;
-}
-
 // Gives the task what is known of where its unit begins; returns whether any record can begin in it.
 bool ChunkScheduler::begin_task(Slot& slot, uint64_t sequence) {
   slot.stage = Stage::running;
@@ -355,10 +306,8 @@ bool ChunkScheduler::begin_task(Slot& slot, uint64_t sequence) {
 }
 
 void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
-  const int64_t rows = slot.chunk.rows.size();
-  slot.waiting_rows = std::max<int64_t>(rows + std::ssize(slot.chunk.notes), 1);
-  slot.memory = slot.chunk.rows.memory();
-  if (sizes_.add(rows, slot.memory, memory.spare.memory())) settled_ = false;
+  slots_.learn(slot, memory.spare.memory());
+  slot.waiting_rows = std::max<int64_t>(slot.chunk.rows.size() + std::ssize(slot.chunk.notes), 1);
   waiting_rows_ += slot.waiting_rows;
   slot.stage = Stage::done;
   for (size_t link = 0; link < memory.done.size(); ++link) {
@@ -416,11 +365,9 @@ void ChunkScheduler::raise_failure() const {
   raise_copy(failure_);
 }
 
-ChunkScheduler::Held ChunkScheduler::held() const {
+ChunkSlots::Held ChunkScheduler::held() const {
   const std::lock_guard lock(mutex_);
-  Held held = {slots_.size(), 0};
-  for (const auto& slot : slots_) held.bytes += slot->memory.total();
-  return held;
+  return slots_.held();
 }
 
 RowsHeld ChunkScheduler::rows_held() const {

@@ -8,7 +8,6 @@
 // and the set-up belong to the consumer; cancel() to any thread.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -18,9 +17,8 @@
 #include <vector>
 
 #include "millrace/core/executor.h"
-#include "millrace/input/graph/chunk_sizes.h"
+#include "millrace/input/graph/chunk_slots.h"
 #include "millrace/input/graph/clock.h"
-#include "millrace/input/graph/reuse_stack.h"
 #include "millrace/input/graph/transform_chain.h"
 #include "millrace/input/op.h"
 
@@ -70,12 +68,8 @@ class ChunkScheduler : private Task {
   // Ends what runs and forgets what waits. The caller then moves the units, and next() goes on from there.
   void restart();
 
-  // How many chunks exist, and the bytes of their rows; for tests of bounds.
-  struct Held {
-    size_t chunks = 0;
-    size_t bytes = 0;
-  };
-  Held held() const;
+  // For tests of bounds.
+  ChunkSlots::Held held() const;
   RowsHeld rows_held() const;
   // Per link of the chain, what was done so far.
   std::vector<TaskMemory::Work> work() const;
@@ -85,16 +79,8 @@ class ChunkScheduler : private Task {
   uint64_t second_tries() const { return second_tries_; }
 
  private:
-  enum class Stage : uint8_t { planned, running, done };
-  struct Slot {
-    Stage stage = Stage::planned;
-    bool confirmed = false;
-    Chunk chunk;
-    std::exception_ptr failure;  // held back until it is known that the task began at a record
-    uint64_t begin = 0, line = 0;
-    int64_t waiting_rows = 0;  // done and not handed on: its rows and notes, at least 1
-    RowMemory memory;          // of the chunk's rows
-  };
+  using Slot = ChunkSlot;
+  using Stage = ChunkSlot::Stage;
 
   void run() noexcept override;
   void decode(Slot& slot, TaskMemory& memory) noexcept;
@@ -103,9 +89,6 @@ class ChunkScheduler : private Task {
   int plan_more() noexcept;
   bool has_room() const;
   bool plan();
-  uint64_t wanted_slots() const;
-  void settle();
-  Slot& append_slot();
   bool begin_task(Slot& slot, uint64_t sequence);
   void end_task(Slot& slot, TaskMemory& memory);
   void join_chunks();
@@ -116,7 +99,7 @@ class ChunkScheduler : private Task {
   bool first_is_done() const { return first_ < planned_ && slot_at(first_).stage == Stage::done; }
   void note_block() noexcept;
   bool take_wake() noexcept { return std::exchange(consumer_waits_, false); }
-  Slot& slot_at(uint64_t sequence) const { return *ring_[sequence % ring_.size()]; }
+  Slot& slot_at(uint64_t sequence) const { return slots_.at(sequence); }
 
   void submit(int tasks) noexcept;
   void wait_for_first(std::unique_lock<std::mutex>& lock);
@@ -137,11 +120,7 @@ class ChunkScheduler : private Task {
   mutable std::mutex mutex_;
   // Guarded by mutex_. Sequence numbers: first_ is the next to hand on (the one before it may be current_), then come
   // those before started_, those before planned_; joined_ is the first whose start is not confirmed.
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<Slot*> ring_;  // by sequence number; at least as long as there are slots
-  ReuseStack<Slot> free_;
-  ChunkSizes sizes_;
-  bool settled_ = false;  // everything free is as sizes_ wants it
+  ChunkSlots slots_;
   uint64_t first_ = 0, started_ = 0, planned_ = 0, joined_ = 0;
   uint64_t chain_end_ = 0, chain_line_ = 0;  // where the text chunk before joined_ ended
   Slot* current_ = nullptr;
@@ -154,8 +133,6 @@ class ChunkScheduler : private Task {
   Clock::time_point blocked_since_;
   uint64_t blocked_nanoseconds_ = 0;
   std::exception_ptr failure_;
-  std::vector<std::unique_ptr<TaskMemory>> memories_;
-  ReuseStack<TaskMemory> free_memories_;
   std::vector<TaskMemory::Work> work_;
 
   std::atomic<bool> alarmed_{false};  // failure_ is set

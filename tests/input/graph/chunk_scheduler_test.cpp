@@ -151,7 +151,7 @@ TEST(ChunkScheduler, GivesAllChunksTheSameMemory) {
   harness.scheduler.set_ahead(95, 2);
   executor.run([&] {
     for (int chunk = 0; chunk < 100; ++chunk) ASSERT_TRUE(harness.scheduler.next());
-    const ChunkScheduler::Held held = harness.scheduler.held();
+    const ChunkSlots::Held held = harness.scheduler.held();
     EXPECT_EQ(held.chunks, 13u);
     const size_t block = held.bytes / held.chunks;
     EXPECT_GE(block, 10 * (64 + sizeof(RowId)));
