@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/cli/argument_checks.h"
 #include "millrace/trainer/cli/argument_words.h"
 #include "millrace/trainer/cli/command_description.h"
 #include "millrace/trainer/cli/help.h"
@@ -51,10 +52,7 @@ class Parser {
   template <class E>
   CLI::Option& choice(CLI::App& app, const std::string& name, E& value, const std::string& doc);
 
-  void check_values(const CLI::App& app) const;
   void check_file() const;
-  void check_words(const CLI::App& app) const;
-  void check_order(const CLI::App& selected) const;
   void check_explain(const CLI::App& selected) const;
   void read_config(const CLI::App& app);
   void read_model(const CLI::App& app);
@@ -245,17 +243,6 @@ void Parser::add_references() {
   choice(completion, "SHELL", out_.shell, "the shell that is to complete").default_str("");
 }
 
-// The message of CLI11 without its capitals: only values that are missing or not wanted remain for it to find.
-UsageError translated(const CLI::ParseError& error) {
-  const std::string what = error.what();
-  if (const size_t colon = what.find(": 1 required"); colon != std::string::npos) {
-    return UsageError(cat(what.substr(0, colon), " needs a value"));
-  }
-  return UsageError(what);
-}
-
-bool takes_value(const CLI::Option& option) { return option.get_type_size() != 0; }
-
 Arguments Parser::parse(std::span<const std::string> words) {
   try {
     return take(words);
@@ -317,31 +304,6 @@ Arguments Parser::take(std::span<const std::string> words) {
   return out_;
 }
 
-// Names of the options and subcommands that fit here, for hints.
-std::vector<std::string> known_words(const CLI::App& app, bool flags) {
-  std::vector<std::string> out;
-  if (flags) {
-    for (const CLI::Option* option : app.get_options()) {
-      for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
-    }
-  } else {
-    for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-      out.push_back(sub->get_name());
-  }
-  return out;
-}
-
-// Throws for empty values: a variable of the shell that is not set, rather than a wish.
-void Parser::check_values(const CLI::App& app) const {
-  for (const CLI::Option* option : app.get_options()) {
-    const std::vector<std::string>& values = option->results();
-    if (takes_value(*option) && std::find(values.begin(), values.end(), std::string()) != values.end()) {
-      throw UsageError(cat(option->get_name(), " needs a value"));
-    }
-  }
-  for (const CLI::App* selected : app.get_subcommands()) check_values(*selected);
-}
-
 // Throws for a first word that is neither a subcommand nor looks like a file.
 void Parser::check_file() const {
   const bool is_file = file_.find_first_of("./") != std::string::npos || ::access(file_.c_str(), F_OK) == 0;
@@ -357,39 +319,6 @@ void Parser::check_explain(const CLI::App& selected) const {
   if (!out_.explain) return;
   const bool batches = out_.batches || selected.count("--format") > 0 || !out_.out.empty();
   if (batches) throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
-}
-
-// Throws for words that no option, subcommand or argument took, and for options given twice.
-void Parser::check_words(const CLI::App& app) const {
-  bool options_ended = false;
-  for (const std::string& word : app.remaining()) {
-    const bool ends_options = word == "--" && !options_ended;
-    options_ended = options_ended || ends_options;
-    if (ends_options) continue;
-    if (word.size() > 1 && word.front() == '-' && !options_ended) {
-      const std::string flag = word.substr(0, word.find('='));
-      throw UsageError(cat("unknown option ", flag), {}, suggestion(flag, known_words(app, true), {}));
-    }
-    throw UsageError(cat("unexpected argument ", quote(word)), {}, suggestion(word, known_words(app, false), {}));
-  }
-  for (const CLI::Option* option : app.get_options()) {
-    const bool repeats = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-    if (takes_value(*option) && option->count() > 1 && !repeats) {
-      throw UsageError(cat(option->get_name(), " is given twice"));
-    }
-  }
-  for (const CLI::App* selected : app.get_subcommands()) check_words(*selected);
-}
-
-// Throws when options stand before the subcommand that they are meant for.
-void Parser::check_order(const CLI::App& selected) const {
-  for (const CLI::App* app = selected.get_parent(); app != nullptr; app = app->get_parent()) {
-    for (const CLI::Option* option : app->get_options()) {
-      if (option->count() == 0) continue;
-      throw UsageError(cat(option->get_name(), " stands before ", selected.get_name(), ", where it means nothing"), {},
-                       cat("put it behind: trainer ", selected.get_name(), " ", option->get_name(), " ..."));
-    }
-  }
 }
 
 void Parser::read_config(const CLI::App& app) {
