@@ -18,8 +18,6 @@ namespace millrace {
 
 namespace {
 
-double median_of(std::vector<double> values) { return Spread::of(std::move(values)).median; }
-
 double thread_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

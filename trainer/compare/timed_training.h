@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/spec.h"
@@ -47,6 +48,7 @@ struct Spread {
   // REQUIRES: at least one value.
   static Spread of(std::vector<double> values);
 };
+inline double median_of(std::vector<double> values) { return Spread::of(std::move(values)).median; }
 
 // `config` without what a training does beside its steps: saving, validating.
 Spec for_timing(Spec config);

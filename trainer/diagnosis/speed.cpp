@@ -44,8 +44,6 @@ Spec endless(Spec config) {
   return config;
 }
 
-double median_of(std::vector<double> values) { return Spread::of(std::move(values)).median; }
-
 }  // namespace
 
 std::vector<Advice> worth_trying(const Config& config, int threads) {
