@@ -33,8 +33,8 @@ std::string held_text(const DeliveryStatistics& delivery) {
     if (op.mean_held && op.capacity > 0) {
       // What waits is counted by whole chunks, and may be more than the rows that were asked for.
       const bool more = *op.mean_held > static_cast<double>(op.capacity);
-      out += fmt::format("; {} held {:.0f}{} rows on average", op.name, *op.mean_held,
-                         more ? std::string() : cat(" of ", op.capacity));
+      out += more ? fmt::format("; {} held {:.0f} rows on average, as chunks are that large", op.name, *op.mean_held)
+                  : fmt::format("; {} held {:.0f} of {} rows on average", op.name, *op.mean_held, op.capacity);
     }
   }
   if (delivery.mean_queued) {

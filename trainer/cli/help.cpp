@@ -84,9 +84,9 @@ constexpr HelpText kTexts[] = {
     {"speed", "Measures input and step, alone and together: which is the bottleneck, and which key to change.",
      "  trainer speed --config FILE [OPTIONS]\n  trainer speed FILE [OPTIONS]",
      "Runs the input alone, the step alone on one batch, and both, in turn, for some seconds. Then it tries keys that\n"
-     "change no result, such as threads, capacity, chunk_bytes or delivery, and advises what made the training "
-     "faster,\n"
-     "with the gain that it measured. Data that end are read again; nothing is validated or saved.\n"
+     "change no result, such as threads, capacity, chunk_bytes or delivery, each for some seconds more, and advises\n"
+     "what made the training faster, with the gain that it measured. Data that end are read again; nothing is\n"
+     "validated or saved.\n"
      "Every training ends with a line on the same, from what it counted anyway.\n"
      "\n"
      "EXAMPLES:\n"

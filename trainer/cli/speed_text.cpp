@@ -26,7 +26,10 @@ std::string bottleneck_text(const SpeedReport& report) {
   const double added = std::max(0.0, report.together.median / report.step.median - 1);
   const std::string more = fmt::format("the input makes a step {} longer", format_share(added));
   switch (report.bottleneck) {
-    case Bottleneck::input: return cat("the input: ", more, report.op.empty() ? "" : cat(", most of all ", report.op));
+    case Bottleneck::input: {
+      const std::string op = busiest_op(report.ops);
+      return cat("the input: ", more, op.empty() ? "" : cat(", most of all ", op));
+    }
     case Bottleneck::step:
       return cat("the step: ", added > report.noise ? more : "the input costs less than the noise");
     case Bottleneck::none: return cat("none: step and input share the processors; ", more);
@@ -42,8 +45,9 @@ std::string advice_or_why_not(const SpeedReport& report) {
     return cat("nothing in the input is worth changing; faster are a smaller model",
                report.device == "cpu" ? ", more processors, or a GPU" : " or a faster GPU");
   }
-  std::string out = report.tried.empty() ? "no key that was worth trying changes no result"
-                                         : "none of the keys that were tried makes it faster";
+  std::string out = report.tried.empty()
+                        ? "no key that was worth trying changes no result"
+                        : "none of the keys that were tried makes it faster by more than a tenth and the noise";
   if (!report.op.empty()) out += cat(": ", report.op, " wants fewer or cheaper values, or more processors");
   return out;
 }

@@ -14,6 +14,8 @@ constexpr double kMuch = 0.5, kLittle = 0.1;
 constexpr double kMuchValidation = 0.25;
 // Decoding is what is waited for where its tasks are busy for so much of the wait.
 constexpr double kBusy = 0.7;
+// What a task reads beyond its chunk, about; so chunks should be longer than a few times that.
+constexpr int64_t kBeyond = 10'000, kSmallChunk = 4 * kBeyond, kGoodChunk = 256 * 1024;
 // What more threads are expected not to help with: seconds of a step, and the share of a longer one.
 constexpr double kShortStep = 0.5e-3, kSerial = 0.1;
 
@@ -69,6 +71,7 @@ class Doctor {
     if (facts_.seconds < kTellingSeconds || facts_.steps < kTellingSteps) return out;
     advise_delivery();
     advise_limits(busy);
+    advise_chunks(out.bottleneck);
     advise_threads();
     advise_validation(out);
     std::erase_if(advice_, [](const Advice& one) { return one.expected_gain < kWorthwhileGain; });
@@ -112,6 +115,21 @@ class Doctor {
                        .expected_gain = gain_without(times_.wait_seconds * idle),
                        .why = cat("at most ", count_of(limit->threads, "task"), " may decode at once, on ",
                                   count_of(facts_.threads, "thread"))});
+  }
+
+  // Where chunks are short, most of what is read is read for the sake of the record at their end.
+  void advise_chunks(Bottleneck bottleneck) {
+    if (bottleneck != Bottleneck::input) return;
+    for_each_op(config_.resolved, [&](const std::string& name, const std::string&, const Spec& options) {
+      const Spec* chunk = options.find("chunk_bytes");
+      if (chunk == nullptr || chunk->as_int() >= kSmallChunk) return;
+      const double idle = static_cast<double>(kBeyond) / static_cast<double>(chunk->as_int() + kBeyond);
+      advice_.push_back({.key = cat("input.", name, ".chunk_bytes"),
+                         .from = cat(chunk->as_int()),
+                         .to = cat(kGoodChunk),
+                         .expected_gain = gain_without(times_.total() * idle),
+                         .why = "a task also reads some 10 kB beyond its chunk, to the end of a record"});
+    });
   }
 
   void advise_threads() {

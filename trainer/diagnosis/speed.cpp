@@ -28,19 +28,36 @@ Spec with(Spec config, const std::string& key, const std::string& value) {
   return config;
 }
 
-// Without an end, where the sources can do that: a second of a small data set is many epochs. Ops that wait for the end
-// of the data would do something else then.
+// The same input behind a `repeat`, in front of the op that makes batches.
+void repeat_before_batches(Spec& config) {
+  Spec* const input = config.find("input");
+  if (!input->is_list() || input->items().empty()) return;
+  std::vector<Spec> items = input->items();
+  const Spec& last = items.back();
+  // It might read an op that is not the one before it.
+  if (last.is_map() && last.entries().front().second.find("from") != nullptr) return;
+  items.insert(items.end() - 1, Spec::of("repeat"));
+  *input = Spec::list(std::move(items), input->place());
+}
+
+// Without an end: a second of a small data set is many epochs. Sources do that, unless an op behind them waits for the
+// end of the data; then they are repeated.
 Spec endless(Spec config) {
-  std::vector<std::string> settings = {"train.steps=null"};
-  bool may = true;
+  std::vector<std::string> settings = {"train.steps=null"}, sources;
+  bool waits = false, repeats = false;
   for_each_op(config, [&](const std::string& name, const std::string& kind, const Spec& options) {
     const bool ends = kind == "filename_queue" || kind == "synthetic" || kind == "memory";
-    may = may && kind != "cache" && kind != "repeat" && kind != "take";
+    waits = waits || kind == "cache" || kind == "take";
+    repeats = repeats || kind == "repeat";
     for (const char* key : {"epochs", "rows"}) {
-      if (ends && options.find(key) != nullptr) settings.push_back(cat("input.", name, '.', key, "=null"));
+      if (options.find(key) == nullptr) continue;
+      if (ends) sources.push_back(cat("input.", name, '.', key, "=null"));
+      if (kind == "repeat") settings.push_back(cat("input.", name, '.', key, "=null"));
     }
   });
-  if (may) apply_overrides(config, settings);
+  if (!waits && !repeats) settings.insert(settings.end(), sources.begin(), sources.end());
+  apply_overrides(config, settings);
+  if (waits && !repeats) repeat_before_batches(config);
   return config;
 }
 
@@ -126,7 +143,7 @@ std::optional<TimedRun> SpeedTest::Impl::train(const Spec& config, const SpeedOp
   if (run.timed > 0) return run;
   throw DataError(cat("the training ends after ", count_of(run.steps, "step"), ", of which the first ", options.warm_up,
                       " are not timed"),
-                  {}, "give it more data, or a larger train.steps");
+                  {}, "give it more data, or smaller batches");
 }
 
 bool SpeedTest::Impl::measure_both(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
@@ -215,6 +232,10 @@ bool SpeedTest::Impl::is_possible(const Advice& advice) const {
 
 void SpeedTest::Impl::read() {
   const Trainer trainer = Trainer::from_spec(spec, catalog);
+  if (trainer.config().delivery.kind == DeliveryKind::constant) {
+    throw spec.find("delivery")
+        ->error("constant reads one batch alone, so there is no input to measure", "leave it out, or set another one");
+  }
   if (trainer.input().reads_once()) {
     throw spec.find("input")->error("the speed is measured by reading the data again and again, and these come once",
                                     "write them to a file first");

@@ -56,7 +56,7 @@ TEST(DiagnosisText, WithoutAdviceIsOneLine) {
 TEST(DiagnosisText, SaysNoCapacityWhereChunksAreLarger) {
   DeliveryStatistics delivery = example_delivery();
   delivery.input.ops[3].capacity = 4;
-  EXPECT_NE(diagnosis_text({}, delivery).find("shuffle_batch held 512 rows on average"), std::string::npos);
+  EXPECT_NE(diagnosis_text({}, delivery).find("shuffle_batch held 512 rows on average, as chunks are that large"), std::string::npos);
 }
 
 TEST(DiagnosisText, OfNothingIsNothing) { EXPECT_EQ(diagnosis_text({}, {}), ""); }

@@ -5,6 +5,7 @@
 
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
@@ -101,6 +102,25 @@ TEST(Diagnosis, AQueueThatLimitsTheThreadsIsNamed) {
   ASSERT_THAT(found.advice, SizeIs(1));
   EXPECT_EQ(found.advice[0].key, "delivery.threads");
   EXPECT_EQ(found.op, "synthetic");
+}
+
+TEST(Diagnosis, ShortChunksAreNamed) {
+  const TempFolder folder;
+  folder.write("a.csv", "1,2,3,4,1\n");
+  const auto input = [&](const std::string& chunk) {
+    return cat("[filename_queue: {files: ", quote(folder.path("a.csv"), 4096), "}, csv_reader: {chunk_bytes: ", chunk,
+               "}, decode_csv: {fields: {features: {columns: 0-3}, label: {columns: 4}}}, batch: {threads: 4, "
+               "batch_size: 8}]");
+  };
+  const std::string shortest = input("1000"), large = input("100000");
+  const Diagnosis found = diagnosis_of({.input = shortest.c_str()}, facts({.wait_seconds = 8}));
+  ASSERT_THAT(found.advice, SizeIs(1));
+  EXPECT_EQ(found.advice[0].key, "input.csv_reader.chunk_bytes");
+  EXPECT_EQ(found.advice[0].from, "1000");
+  EXPECT_EQ(found.advice[0].to, "262144");
+  EXPECT_NEAR(found.advice[0].expected_gain, 1 / (1 - 0.8 * 10 / 11), 1e-9);
+  EXPECT_THAT(diagnosis_of({.input = large.c_str()}, facts({.wait_seconds = 8})).advice, IsEmpty());
+  EXPECT_THAT(diagnosis_of({.input = shortest.c_str()}, facts({.wait_seconds = 0.1})).advice, IsEmpty());
 }
 
 TEST(Diagnosis, ProcessorsThatAreNotUsedAreNamed) {

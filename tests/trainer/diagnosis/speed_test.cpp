@@ -84,10 +84,32 @@ TEST(Speed, NamesTheOpThatTakesTheTime) {
 }
 
 TEST(Speed, SaysWhenThereIsTooLittle) {
-  EXPECT_THROW(speed_of("[synthetic: {features: 4}, take: {rows: 16}, batch: {batch_size: 8}]", ""), DataError);
+  // What reads a named op is left as it is.
+  const char* input = "[synthetic: {features: 4}, take: {rows: 16}, batch: {batch_size: 8, from: take}]";
+  EXPECT_THROW(speed_of(input, ""), DataError);
 }
 
-TEST(Speed, AnInputThatNeedsItsEndIsLeftAsItIs) {
+TEST(Speed, WhatIsTakenIsReadAgain) {
+  for (const char* rest : {"take: {rows: 16}", "take: {rows: 16}, repeat: {epochs: 2}", "cache, take: {rows: 16}"}) {
+    const SpeedReport report =
+        speed_of(cat("[synthetic: {features: 4, rows: 32}, ", rest, ", batch: {batch_size: 8}]"), "");
+    EXPECT_GT(report.together.median, 0) << rest;
+    EXPECT_LT(report.input_rows_per_second, 1e10) << rest;
+  }
+}
+
+TEST(Speed, OfOneBatchThereIsNoInput) {
+  try {
+    speed_of("[synthetic: {features: 4}, batch: {batch_size: 8}]", "delivery: constant\n");
+    ADD_FAILURE() << "it measured something";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "test.yaml:8:11: delivery: constant reads one batch alone, so there is no input to measure; "
+                 "leave it out, or set another one");
+  }
+}
+
+TEST(Speed, AnInputThatNeedsItsEndStillHasIt) {
   const SpeedReport report = speed_of(
       "[synthetic: {features: 4, rows: 64}, cache: {memory: 64KiB}, repeat: {epochs: 50}, batch: {batch_size: 8}]", "");
   EXPECT_GT(report.together.median, 0);
