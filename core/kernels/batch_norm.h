@@ -1,0 +1,60 @@
+// Batch normalisation: every channel of a batch gets mean 0 and deviation 1, then a scale and a shift.
+//
+// The values are `rows` lines of `channels` neighbours, `stride` apart: a batch of vectors, or, channels last, the
+// pixels of a batch of images. Sums run over blocks of lines whose size the shape decides, in double, joined in order.
+// CPU only; f32 and f64, else InternalError. Nothing is allocated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "millrace/core/context.h"
+#include "millrace/core/kernels/destination.h"
+#include "millrace/core/tensor.h"
+
+namespace millrace {
+
+struct BatchNormSpec {
+  int64_t rows = 0, channels = 0;
+  DType dtype = DType::f32;
+  double epsilon = 1e-5;  // added to the variance
+};
+
+// A matrix of spec.rows lines.
+struct NormRows {
+  void* data = nullptr;
+  int64_t stride = 0;  // elements from one line to the next
+};
+struct ConstNormRows {
+  const void* data = nullptr;
+  int64_t stride = 0;
+};
+
+// Bytes of `scratch` for the functions below.
+size_t batch_norm_scratch(const BatchNormSpec& spec);
+
+// mean and variance receive those of each channel; the variance is that of the rows alone (divided by their number).
+void batch_moments(Context& context, const BatchNormSpec& spec, ConstNormRows x, void* mean, void* variance,
+                   void* scratch);
+
+struct NormParams {
+  const void* mean = nullptr;
+  const void* variance = nullptr;
+  const void* weight = nullptr;
+  const void* bias = nullptr;
+};
+// y = (x - mean) / sqrt(variance + epsilon) * weight + bias
+void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, const NormParams& params, NormRows y);
+
+// What goes back through batch_norm() with the moments of x itself. The destinations may be null; dx is strided as its
+// view says, or by `channels` where the view is of images.
+struct BatchNormGradients {
+  NormRows dx;  // data null: not wanted
+  float dx_beta = 0;
+  const float* dx_alpha = nullptr;
+  Destination weight, bias;
+};
+void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,
+                         const NormParams& params, const BatchNormGradients& gradients, void* scratch);
+
+}  // namespace millrace

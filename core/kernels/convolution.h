@@ -1,0 +1,102 @@
+// Convolutions of images and their gradients, planned once, run many times.
+//
+// Images are (batch, channels, height, width) without gaps, on the CPU channels last. A weight is (out_channels,
+// in_channels / groups, kernel height, kernel width) in the order of its shape; the outputs of a group read the inputs
+// of that group alone. CPU: oneDNN on a fixed number of images at a time; float64 goes through loops of our own. A
+// result depends on shapes, values and device alone, never on the number of threads. What is planned is used by one
+// thread at a time and belongs to the Context it was made for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "millrace/core/context.h"
+#include "millrace/core/kernels/destination.h"
+#include "millrace/core/kernels/gemm.h"
+#include "millrace/core/tensor.h"
+
+namespace millrace {
+
+struct ConvolutionSpec {
+  // Along height or width.
+  struct Axis {
+    int64_t in = 0;        // pixels of the input
+    int64_t kernel = 1;    // values of the weight
+    int64_t stride = 1;    // between neighbours of the output, in pixels of the input
+    int64_t dilation = 1;  // between neighbours of the weight
+    int64_t before = 0;    // zeros around the input
+    int64_t after = 0;
+
+    // Pixels that the weight covers.
+    int64_t reach() const { return (kernel - 1) * dilation + 1; }
+    // Pixels of the output.
+    int64_t out() const { return (in + before + after - reach()) / stride + 1; }
+    bool operator==(const Axis&) const = default;
+  };
+
+  int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
+  Axis height, width;
+  DType dtype = DType::f32;  // f32 or f64
+
+  TensorSpec input() const { return {Shape{batch, in_channels, height.in, width.in}, dtype}; }
+  TensorSpec output() const { return {Shape{batch, out_channels, height.out(), width.out()}, dtype}; }
+  TensorSpec weight() const { return {Shape{out_channels, in_channels / groups, height.kernel, width.kernel}, dtype}; }
+  // Multiplications for one image.
+  int64_t products() const { return output().shape.row().elements() * weight().shape.row().elements(); }
+};
+
+// y = activation(x * weight + bias)
+class Convolution {
+ public:
+  struct Args {
+    const void* x = nullptr;
+    const void* weight = nullptr;
+    const void* bias = nullptr;  // out_channels values, or null; as planned
+    void* y = nullptr;
+  };
+  virtual ~Convolution() = default;
+  // Allocates nothing of its own and, on CUDA, only enqueues. Throws InternalError when the library fails.
+  virtual void run(Context& context, const Args& args) = 0;
+  // Bytes of the buffers that it holds itself, at most: with a smaller batch it would hold no more.
+  virtual size_t bytes() const { return 0; }
+};
+
+// dx from dy.
+class ConvolutionInputGradient {
+ public:
+  struct Args {
+    const void* dy = nullptr;
+    const void* weight = nullptr;
+    Destination dx;  // its beta as planned
+  };
+  virtual ~ConvolutionInputGradient() = default;
+  virtual void run(Context& context, const Args& args) = 0;
+  virtual size_t bytes() const { return 0; }
+};
+
+// dweight and dbias from x and dy.
+class ConvolutionWeightGradient {
+ public:
+  struct Args {
+    const void* x = nullptr;
+    const void* dy = nullptr;
+    Destination weight;
+    Destination bias;  // null: not wanted; as planned
+  };
+  virtual ~ConvolutionWeightGradient() = default;
+  virtual void run(Context& context, const Args& args) = 0;
+  virtual size_t bytes() const { return 0; }
+};
+
+// Each throws ShapeError for sizes < 1, paddings < 0, channels that the groups do not divide, a weight that reaches
+// beyond the padded input, or a dtype that is neither f32 nor f64; DeviceError when the device refuses, InternalError
+// when the library does.
+std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
+                                              FusedActivation activation = FusedActivation::none);
+std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context& context, const ConvolutionSpec& spec,
+                                                                          float beta);
+std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
+                                                                            const ConvolutionSpec& spec, bool bias);
+
+}  // namespace millrace

@@ -1,0 +1,23 @@
+// The CPU's ways to a convolution. make_convolution and its like (convolution.h) check a spec and choose.
+#pragma once
+
+#include <memory>
+
+#include "millrace/core/kernels/convolution.h"
+
+namespace millrace::cpu {
+
+// f32, by oneDNN.
+std::unique_ptr<Convolution> make_onednn_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
+                                                     FusedActivation activation);
+std::unique_ptr<ConvolutionInputGradient> make_onednn_input_gradient(Context& context, const ConvolutionSpec& spec,
+                                                                     float beta);
+std::unique_ptr<ConvolutionWeightGradient> make_onednn_weight_gradient(Context& context, const ConvolutionSpec& spec,
+                                                                       bool bias);
+
+// f64, in plain loops: every sum in order, in its own type.
+std::unique_ptr<Convolution> make_loop_convolution(const ConvolutionSpec& spec, FusedActivation activation);
+std::unique_ptr<ConvolutionInputGradient> make_loop_input_gradient(const ConvolutionSpec& spec);
+std::unique_ptr<ConvolutionWeightGradient> make_loop_weight_gradient(const ConvolutionSpec& spec);
+
+}  // namespace millrace::cpu

@@ -1,0 +1,224 @@
+#include "millrace/core/kernels/pooling.h"
+
+#include <algorithm>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+using Axis = ConvolutionSpec::Axis;
+
+// The values of a window, along one axis, that lie in the image: numbers within the window, and where they begin in it.
+struct Part {
+  int64_t begin, end, at;
+};
+
+Part part_of(const Axis& axis, int64_t window) {
+  const int64_t at = window * axis.stride - axis.before;
+  const int64_t begin = at < 0 ? ceil_div(-at, axis.dilation) : 0;
+  const int64_t end = std::min(axis.kernel, ceil_div(axis.in - at, axis.dilation));
+  return {begin, end, at};
+}
+
+// One image after another; in each, window after window, and their pixels in order.
+template <class T>
+class Windows {
+ public:
+  explicit Windows(const PoolingSpec& spec)
+      : spec_(spec), out_height_(spec.height.out()), out_width_(spec.width.out()) {}
+
+  int64_t x_size() const { return spec_.channels * spec_.height.in * spec_.width.in; }
+  int64_t y_size() const { return spec_.channels * out_height_ * out_width_; }
+  int64_t lines() const { return out_height_; }
+
+  // Calls body(y, high, wide) for each window of output line `line`: where its values go, and what of it is there.
+  template <class F>
+  void for_each_window(int64_t line, const F& body) const {
+    const Part high = part_of(spec_.height, line);
+    for (int64_t column = 0; column < out_width_; ++column) {
+      body((line * out_width_ + column) * spec_.channels, high, part_of(spec_.width, column));
+    }
+  }
+
+  // Calls body(x, number) for each pixel of a window: where its values are, and its number in the window.
+  template <class F>
+  void for_each_pixel(const Part& high, const Part& wide, const F& body) const {
+    for (int64_t h = high.begin; h < high.end; ++h) {
+      const int64_t line = (high.at + h * spec_.height.dilation) * spec_.width.in;
+      for (int64_t w = wide.begin; w < wide.end; ++w) {
+        body((line + wide.at + w * spec_.width.dilation) * spec_.channels,
+             static_cast<int32_t>(h * spec_.width.kernel + w));
+      }
+    }
+  }
+
+ private:
+  PoolingSpec spec_;
+  int64_t out_height_, out_width_;
+};
+
+// The loops over the channels of a pixel: short, so that they have no time to find out whether arrays overlap.
+
+template <class T>
+void take_larger(const T* __restrict values, int32_t number, int64_t channels, T* __restrict most,
+                 int32_t* __restrict taken) {
+  for (int64_t c = 0; c < channels; ++c) {
+    // A NaN is larger than all, and the first one stays.
+    const bool larger = (values[c] > most[c]) | ((values[c] != values[c]) & (most[c] == most[c]));
+    most[c] = larger ? values[c] : most[c];
+    taken[c] = larger ? number : taken[c];
+  }
+}
+
+template <class T>
+void take_larger(const T* __restrict values, int64_t channels, T* __restrict most) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const bool larger = (values[c] > most[c]) | (values[c] != values[c]);
+    most[c] = larger ? values[c] : most[c];
+  }
+}
+
+template <class T>
+void add_where(const int32_t* __restrict numbers, int32_t number, const T* __restrict gradient, T alpha,
+               int64_t channels, T* __restrict to) {
+  for (int64_t c = 0; c < channels; ++c) {
+    const T value = alpha * gradient[c];  // whether it counts or not, so that nothing branches
+    to[c] += numbers[c] == number ? value : T(0);
+  }
+}
+
+template <class T>
+void add_times(const T* __restrict values, T factor, int64_t channels, T* __restrict to) {
+  for (int64_t c = 0; c < channels; ++c) to[c] += factor * values[c];
+}
+
+template <class T>
+void max_of_line(const Windows<T>& windows, int64_t line, int64_t channels, const T* x, T* y, int32_t* taken) {
+  windows.for_each_window(line, [&](int64_t at, const Part& high, const Part& wide) {
+    bool first = true;
+    windows.for_each_pixel(high, wide, [&](int64_t from, int32_t number) {
+      if (std::exchange(first, false)) {
+        std::copy_n(x + from, channels, y + at);
+        if (taken != nullptr) std::fill_n(taken + at, channels, number);
+      } else if (taken != nullptr) {
+        take_larger(x + from, number, channels, y + at, taken + at);
+      } else {
+        take_larger(x + from, channels, y + at);
+      }
+    });
+  });
+}
+
+// Runs body(image) for all of the batch, or body(image, line) for all their output lines.
+template <class F>
+void for_each_image(Context& context, const PoolingSpec& spec, const F& body) {
+  context.executor().parallel_for(spec.batch, body);
+}
+template <class F>
+void for_each_line(Context& context, const PoolingSpec& spec, int64_t lines, const F& body) {
+  constexpr int64_t kWorthATask = 16384;
+  const int64_t values = spec.channels * spec.width.in * spec.height.kernel;
+  const int64_t at_once = std::clamp<int64_t>(kWorthATask / std::max<int64_t>(values, 1), 1, lines);
+  const int64_t blocks = ceil_div(lines, at_once);
+  context.executor().parallel_for(spec.batch * blocks, [&](int64_t task) {
+    const int64_t begin = task % blocks * at_once;
+    for (int64_t line = begin; line < std::min(lines, begin + at_once); ++line) body(task / blocks, line);
+  });
+}
+
+// dx = beta dx, before gradients are added to it.
+template <class T>
+T* begin_gradient(const Destination& dx, int64_t image, int64_t size) {
+  T* const values = dx.view.as<T>() + image * dx.view.stride();
+  if (dx.beta == 0) std::fill_n(values, size, T(0));
+  return values;
+}
+
+template <class T>
+T alpha_of(const Destination& dx) {
+  return dx.alpha != nullptr ? static_cast<T>(*dx.alpha) : T(1);
+}
+
+template <class F>
+void dispatch(Context& context, DType dtype, const F& call) {
+  if (!context.device().is_cpu()) throw DeviceError("pooling runs on the CPU only", {}, "set device: cpu");
+  switch (dtype) {
+    case DType::f32: call.template operator()<float>(); return;
+    case DType::f64: call.template operator()<double>(); return;
+    default: throw InternalError(cat("pooling needs float32 or float64, got ", to_string(dtype)));
+  }
+}
+
+}  // namespace
+
+void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y,
+              int32_t* taken) {
+  dispatch(context, spec.dtype, [&]<class T>() {
+    const Windows<T> windows(spec);
+    for_each_line(context, spec, windows.lines(), [&](int64_t image, int64_t line) {
+      max_of_line(windows, line, spec.channels, x.as<T>() + image * x.stride(), y.as<T>() + image * y.stride(),
+                  taken != nullptr ? taken + image * windows.y_size() : nullptr);
+    });
+  });
+}
+
+void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
+                       const Destination& dx) {
+  dispatch(context, spec.dtype, [&]<class T>() {
+    const Windows<T> windows(spec);
+    const T alpha = alpha_of<T>(dx);
+    for_each_image(context, spec, [&](int64_t image) {
+      T* const to = begin_gradient<T>(dx, image, windows.x_size());
+      const T* const gradient = dy.as<T>() + image * dy.stride();
+      const int32_t* const numbers = taken + image * windows.y_size();
+      for (int64_t line = 0; line < windows.lines(); ++line) {
+        windows.for_each_window(line, [&](int64_t at, const Part& high, const Part& wide) {
+          windows.for_each_pixel(high, wide, [&](int64_t from, int32_t number) {
+            add_where(numbers + at, number, gradient + at, alpha, spec.channels, to + from);
+          });
+        });
+      }
+    });
+  });
+}
+
+void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y) {
+  dispatch(context, spec.dtype, [&]<class T>() {
+    const Windows<T> windows(spec);
+    for_each_line(context, spec, windows.lines(), [&](int64_t image, int64_t line) {
+      const T* const from = x.as<T>() + image * x.stride();
+      T* const to = y.as<T>() + image * y.stride();
+      windows.for_each_window(line, [&](int64_t at, const Part& high, const Part& wide) {
+        std::fill_n(to + at, spec.channels, T(0));
+        windows.for_each_pixel(high, wide,
+                               [&](int64_t pixel, int32_t) { add_times(from + pixel, T(1), spec.channels, to + at); });
+        const T share = T(1) / static_cast<T>((high.end - high.begin) * (wide.end - wide.begin));
+        for (int64_t c = 0; c < spec.channels; ++c) to[at + c] *= share;
+      });
+    });
+  });
+}
+
+void average_pool_gradient(Context& context, const PoolingSpec& spec, const ConstTensorView& dy,
+                           const Destination& dx) {
+  dispatch(context, spec.dtype, [&]<class T>() {
+    const Windows<T> windows(spec);
+    const T alpha = alpha_of<T>(dx);
+    for_each_image(context, spec, [&](int64_t image) {
+      T* const to = begin_gradient<T>(dx, image, windows.x_size());
+      const T* const gradient = dy.as<T>() + image * dy.stride();
+      for (int64_t line = 0; line < windows.lines(); ++line) {
+        windows.for_each_window(line, [&](int64_t at, const Part& high, const Part& wide) {
+          const T share = alpha / static_cast<T>((high.end - high.begin) * (wide.end - wide.begin));
+          windows.for_each_pixel(
+              high, wide, [&](int64_t pixel, int32_t) { add_times(gradient + at, share, spec.channels, to + pixel); });
+        });
+      }
+    });
+  });
+}
+
+}  // namespace millrace

@@ -1,0 +1,37 @@
+// SlotPrimitive: a primitive of oneDNN that several tasks run at once, each in a slot (slot_pool.h) with handles of its
+// own, so that a call allocates nothing. REQUIRES: a slot is used by one task at a time.
+#pragma once
+
+#include <cstddef>
+#include <dnnl.hpp>
+#include <span>
+#include <vector>
+
+namespace millrace::cpu {
+
+class SlotPrimitive {
+ public:
+  struct Arg {
+    int id = 0;
+    dnnl::memory::desc desc;
+    void* data = nullptr;  // the same in every call; null: each call gives its own
+  };
+
+  SlotPrimitive(const dnnl::engine& engine, dnnl::primitive primitive, std::span<const Arg> args, size_t slots);
+
+  // Runs with `data` for the arguments that have none of their own, in their order. Throws InternalError that says
+  // `what` failed.
+  void run(const char* what, size_t slot, std::span<const void* const> data);
+
+ private:
+  struct Slot {
+    std::vector<dnnl::memory> given, fixed;
+    std::vector<dnnl_exec_arg_t> args;
+    dnnl::stream stream;
+  };
+
+  dnnl::primitive primitive_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace millrace::cpu
