@@ -2,7 +2,7 @@
 
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/kernels/reduce.h"
-#include "millrace/layers/activations/activation.h"
+#include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/shape_checks.h"
 
@@ -25,27 +25,22 @@ struct DenseOptions {
 class DensePlan final : public LayerPlan {
  public:
   DensePlan(Context& context, const PlanArgs& args, const DenseOptions& options)
-      : options_(options),
-        reads_(gradient_reads(options.activation)),
-        activates_(options.activation != Activation::none &&
-                   fused_activation(options.activation) == FusedActivation::none),
-        rows_(args.output),
-        mode_(args.mode) {
+      : bias_(options.bias), activation_(options.activation, args), rows_(args.output.spec()) {
     const TensorView& x = args.inputs[0];
-    const int64_t batch = x.rows(), in = x.columns(), units = options.units;
+    const int64_t batch = x.rows(), in = x.columns(), units = options.units, stride = args.output.stride();
 
     GemmSpec forward{.m = batch, .n = units, .k = in, .dtype = x.dtype(), .transpose_b = true};
     forward.lda = x.stride();
     forward.ldb = in;
-    forward.ldc = rows_.stride();
+    forward.ldc = stride;
     forward.bias = options.bias;
-    forward.activation = fused_activation(options.activation);
+    forward.activation = activation_.fused();
     forward_ = make_gemm(context, forward);
-    if (mode_ == Mode::predict) return;
+    if (args.mode == Mode::predict) return;
 
     if (args.input_gradients[0] != GradientUse::none) {
       GemmSpec input{.m = batch, .n = in, .k = units, .dtype = x.dtype()};
-      input.lda = rows_.stride();
+      input.lda = stride;
       input.ldb = in;
       input.ldc = x.stride();
       input.beta = args.input_gradients[0] == GradientUse::add ? 1.0F : 0.0F;
@@ -53,7 +48,7 @@ class DensePlan final : public LayerPlan {
     }
     if (args.parameter_gradients != GradientUse::none) {
       GemmSpec weight{.m = units, .n = in, .k = batch, .dtype = x.dtype(), .transpose_a = true};
-      weight.lda = rows_.stride();
+      weight.lda = stride;
       weight.ldb = x.stride();
       weight.ldc = in;
       weight.beta = args.parameter_gradients == GradientUse::add ? 1.0F : 0.0F;
@@ -61,12 +56,12 @@ class DensePlan final : public LayerPlan {
     }
   }
 
-  size_t saved_bytes() const override { return keeps_z() ? rows_.bytes() : 0; }
+  size_t saved_bytes() const override { return activation_.saved_bytes(); }
   size_t scratch_bytes() const override {
     if (weight_gradient_ == nullptr && input_gradient_ == nullptr) return 0;
-    return dz_bytes() + (options_.bias ? column_sum_scratch(rows_.spec()) : 0);
+    return activation_.scratch_bytes() + (bias_ ? column_sum_scratch(rows_) : 0);
   }
-  bool backward_reads_output() const override { return reads_ == GradientReads::y; }
+  bool backward_reads_output() const override { return activation_.backward_reads_output(); }
   size_t bytes() const override {
     size_t total = 0;
     for (const Gemm* gemm : {forward_.get(), input_gradient_.get(), weight_gradient_.get()}) {
@@ -76,16 +71,15 @@ class DensePlan final : public LayerPlan {
   }
 
   void forward(Context& context, const ForwardArgs& args) override {
-    const TensorView z = keeps_z() ? rows_at(args.saved) : args.output;
     forward_->run(context, {.a = args.inputs[0].data(),
                             .b = args.params[0].data(),
-                            .c = z.data(),
-                            .bias = options_.bias ? args.params[1].data() : nullptr});
-    if (activates_) activate(context, options_.activation, z, args.output);
+                            .c = activation_.product(args).data(),
+                            .bias = bias_ ? args.params[1].data() : nullptr});
+    activation_.forward(context, args);
   }
 
   void backward(Context& context, const BackwardArgs& args) override {
-    const ConstTensorView dz = gradient_before_activation(context, args);
+    const ConstTensorView dz = activation_.product_gradient(context, args);
     // The weight is read here and may be overwritten below.
     if (const Destination& dx = args.input_gradients[0]) {
       input_gradient_->run(context,
@@ -95,39 +89,16 @@ class DensePlan final : public LayerPlan {
       weight_gradient_->run(
           context, {.a = dz.data(), .b = args.inputs[0].data(), .c = weight.view.data(), .alpha = weight.alpha});
     }
-    if (options_.bias && args.parameter_gradients[1]) {
-      column_sum(context, dz, args.parameter_gradients[1], static_cast<std::byte*>(args.scratch) + dz_bytes());
+    if (bias_ && args.parameter_gradients[1]) {
+      column_sum(context, dz, args.parameter_gradients[1],
+                 static_cast<std::byte*>(args.scratch) + activation_.scratch_bytes());
     }
   }
 
  private:
-  bool keeps_z() const { return reads_ == GradientReads::z && mode_ == Mode::train; }
-  // Of dz in scratch; without an activation dz is the output's own gradient.
-  size_t dz_bytes() const { return reads_ == GradientReads::nothing ? 0 : aligned_bytes(rows_.bytes()); }
-  template <class Void>
-  BasicTensorView<Void> rows_at(Void* data) const {
-    return BasicTensorView<Void>(data, rows_.dtype(), rows_.shape(), rows_.row_bytes());
-  }
-
-  ConstTensorView gradient_before_activation(Context& context, const BackwardArgs& args) const {
-    const TensorView dz = rows_at(args.scratch);
-    switch (reads_) {
-      case GradientReads::nothing: return args.output_gradient;
-      case GradientReads::z:
-        activation_gradient(context, options_.activation, rows_at(args.saved), args.output_gradient, {.view = dz});
-        break;
-      case GradientReads::y:
-        activation_gradient(context, options_.activation, args.output, args.output_gradient, {.view = dz});
-        break;
-    }
-    return dz;
-  }
-
-  DenseOptions options_;
-  GradientReads reads_;
-  bool activates_;   // behind the product
-  TensorView rows_;  // how y, its gradient, z and dz lie; no data
-  Mode mode_;
+  bool bias_;
+  OutputActivation activation_;
+  TensorSpec rows_;  // of the output
   std::unique_ptr<Gemm> forward_, input_gradient_, weight_gradient_;
 };
 

@@ -1,0 +1,58 @@
+// OutputActivation: the activation behind a layer's product: what of it the product does itself, what is kept for
+// backward, and the gradient before it. Used by one plan.
+#pragma once
+
+#include <cstddef>
+
+#include "millrace/layers/activations/activation.h"
+#include "millrace/layers/layer.h"
+
+namespace millrace {
+
+class OutputActivation {
+ public:
+  OutputActivation(Activation activation, const PlanArgs& args)
+      : activation_(activation), reads_(gradient_reads(activation)), rows_(args.output), mode_(args.mode) {}
+
+  // What the product does.
+  FusedActivation fused() const { return fused_activation(activation_); }
+  // Bytes of `saved`, and of `scratch` in backward, that this needs from their beginning.
+  size_t saved_bytes() const { return keeps_z() ? rows_.bytes() : 0; }
+  size_t scratch_bytes() const {
+    return reads_ == GradientReads::nothing || mode_ == Mode::predict ? 0 : aligned_bytes(rows_.bytes());
+  }
+  bool backward_reads_output() const { return reads_ == GradientReads::y; }
+
+  // Where the product goes.
+  TensorView product(const ForwardArgs& args) const { return keeps_z() ? rows_at(args.saved) : args.output; }
+  // Behind the product: what it did not do.
+  void forward(Context& context, const ForwardArgs& args) const {
+    if (fused() == FusedActivation::none) forward_all(context, args);
+  }
+  // Behind a product that does nothing of it.
+  void forward_all(Context& context, const ForwardArgs& args) const {
+    if (activation_ != Activation::none) activate(context, activation_, product(args), args.output);
+  }
+  // The gradient of the product: the output's own where there is no activation, else in `scratch`.
+  ConstTensorView product_gradient(Context& context, const BackwardArgs& args) const {
+    if (reads_ == GradientReads::nothing) return args.output_gradient;
+    const TensorView dz = rows_at(args.scratch);
+    const ConstTensorView value = reads_ == GradientReads::z ? rows_at(args.saved) : args.output;
+    activation_gradient(context, activation_, value, args.output_gradient, {.view = dz});
+    return dz;
+  }
+
+ private:
+  bool keeps_z() const { return reads_ == GradientReads::z && mode_ == Mode::train; }
+  template <class Void>
+  BasicTensorView<Void> rows_at(Void* data) const {
+    return BasicTensorView<Void>(data, rows_.dtype(), rows_.shape(), rows_.row_bytes());
+  }
+
+  Activation activation_;
+  GradientReads reads_;
+  TensorView rows_;  // how the output, its gradient and the product lie; no data
+  Mode mode_;
+};
+
+}  // namespace millrace
