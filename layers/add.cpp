@@ -39,6 +39,7 @@ class Add final : public Layer {
 
   explicit Add(const Options&) {}
 
+  LayoutUse layout_use() const override { return LayoutUse::same; }
   int min_inputs() const override { return 2; }
   int max_inputs() const override { return -1; }
 

@@ -36,6 +36,7 @@ class EluLayer final : public SimpleLayer {
 
   explicit EluLayer(const Options& options) : alpha_(options.alpha) {}
 
+  LayoutUse layout_use() const override { return LayoutUse::same; }
   void forward(Context& context, const SimpleForward& args) const override {
     map_elements(context, args.x, args.y, Elu{alpha_});
   }

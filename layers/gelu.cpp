@@ -14,6 +14,7 @@ class GeluLayer final : public SimpleLayer {
 
   explicit GeluLayer(const Options&) {}
 
+  LayoutUse layout_use() const override { return LayoutUse::same; }
   void forward(Context& context, const SimpleForward& args) const override {
     activate(context, Activation::gelu, args.x, args.y);
   }

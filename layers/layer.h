@@ -22,6 +22,14 @@ namespace millrace {
 
 enum class Mode : uint8_t { train, predict };
 
+// What a layer's values may look like in memory. An image is a row of the shape (channels, height, width); every other
+// row is plain: its values in the order of its shape, and rows begin at multiples of kRowAlignment.
+enum class LayoutUse : uint8_t {
+  plain,   // images, too, are like every other row
+  same,    // whatever they are, when all of the inputs are alike: for what treats each value by itself
+  images,  // images lie as layers/images/images.h says
+};
+
 // How a parameter or a piece of state begins; zeros unless it says otherwise. initialize.h has the formulas.
 struct Initializer {
   enum class Kind : uint8_t { constant, uniform, normal };
@@ -123,6 +131,8 @@ class Layer {
   // The dtype in which input `input` is wanted: the model's, unless a layer reads whole numbers (an embedding). Fields
   // of the batch are converted to it. Only inputs of the model's dtype have gradients.
   virtual DType input_dtype(int /*input*/, DType model) const { return model; }
+  // How the inputs and the output lie in memory; the model changes them on the way where layers differ.
+  virtual LayoutUse layout_use() const { return LayoutUse::plain; }
 
   // Once. `inputs` are of one row (no batch axis), of the dtypes that input_dtype() wants. Returns one row of the
   // output, of params.dtype() unless it is read as whole numbers. Throws ShapeError.

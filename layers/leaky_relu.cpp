@@ -32,6 +32,7 @@ class LeakyReluLayer final : public SimpleLayer {
 
   explicit LeakyReluLayer(const Options& options) : slope_(options.slope) {}
 
+  LayoutUse layout_use() const override { return LayoutUse::same; }
   void forward(Context& context, const SimpleForward& args) const override {
     map_elements(context, args.x, args.y, LeakyRelu{slope_});
   }

@@ -53,6 +53,7 @@ class Mul final : public Layer {
 
   explicit Mul(const Options&) {}
 
+  LayoutUse layout_use() const override { return LayoutUse::same; }
   int min_inputs() const override { return 2; }
   int max_inputs() const override { return -1; }
 

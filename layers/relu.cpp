@@ -14,6 +14,7 @@ class ReluLayer final : public SimpleLayer {
 
   explicit ReluLayer(const Options&) {}
 
+  LayoutUse layout_use() const override { return LayoutUse::same; }
   void forward(Context& context, const SimpleForward& args) const override {
     activate(context, Activation::relu, args.x, args.y);
   }

@@ -38,7 +38,7 @@ class Reshape final : public SimpleLayer {
  public:
   using Options = ReshapeOptions;
   static constexpr std::string_view kDoc = "the values of a row in another shape, their order kept";
-  static constexpr std::string_view kExample = "shape: [28, 28, 1]";
+  static constexpr std::string_view kExample = "shape: [1, 28, 28]";
 
   explicit Reshape(const Options& options) : sizes_(options.shape) {}
 

@@ -14,6 +14,7 @@ class SigmoidLayer final : public SimpleLayer {
 
   explicit SigmoidLayer(const Options&) {}
 
+  LayoutUse layout_use() const override { return LayoutUse::same; }
   void forward(Context& context, const SimpleForward& args) const override {
     activate(context, Activation::sigmoid, args.x, args.y);
   }

@@ -14,6 +14,7 @@ class TanhLayer final : public SimpleLayer {
 
   explicit TanhLayer(const Options&) {}
 
+  LayoutUse layout_use() const override { return LayoutUse::same; }
   void forward(Context& context, const SimpleForward& args) const override {
     activate(context, Activation::tanh, args.x, args.y);
   }

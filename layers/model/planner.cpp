@@ -5,6 +5,8 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/layers/images/images.h"
+#include "millrace/layers/images/layout_change.h"
 #include "millrace/layers/model/arena.h"
 
 namespace millrace {
@@ -31,11 +33,7 @@ class Planner {
  public:
   // `trained` is the same model where it may change, else null. REQUIRES: not null in mode train.
   Planner(const Model& model, Model* trained, Context& context, const ModelPlanArgs& args)
-      : model_(model),
-        trained_(trained),
-        context_(context),
-        args_(args),
-        count_(static_cast<int>(model.nodes().size())) {}
+      : model_(model), trained_(trained), context_(context), args_(args) {}
 
   PlannedModel run() {
     check_fields(model_, args_.inputs);
@@ -43,7 +41,10 @@ class Planner {
     for (const NamedSpec& field : model_.fields()) out_.field_names.push_back(field.name);
     out_.gradient_target = args_.gradient_target;
     out_.gradient_block = model_.parameter_block().spec();
-    describe_layers();
+    for (const Model::Node& node : model_.nodes()) describe_layer(node);
+    // The loss and the metrics read plain rows.
+    laid_out(last_step(), false);
+    count_ = static_cast<int>(out_.layers.size());
     // In the order of backward, so that each layer learns whether it is the first to write a gradient.
     has_gradient_.resize(out_.layers.size());
     for (int i = count_ - 1; i >= 0; --i) plan_layer(i);
@@ -61,29 +62,74 @@ class Planner {
 
   bool training() const { return args_.mode == Mode::train; }
   PlannedLayer& layer(int index) { return out_.layers[static_cast<size_t>(index)]; }
-  const Model::Node& node(int index) const { return model_.nodes()[static_cast<size_t>(index)]; }
+  int last_step() const { return static_cast<int>(out_.layers.size()) - 1; }
 
   int forward_time(int index) const { return index; }
   int loss_time() const { return count_; }
   int backward_time(int index) const { return 2 * count_ - index; }
   int end_time() const { return 2 * count_ + 1; }
 
-  void describe_layers() {
-    for (int i = 0; i < count_; ++i) {
-      PlannedLayer planned;
-      planned.name = node(i).name;
-      planned.sources = node(i).inputs;
-      planned.trained = training() && node(i).parameter_count > 0;
-      for (const int source : planned.sources) planned.trained |= source >= 0 && layer(source).trained;
-      const TensorSpec& row = node(i).output;
-      if (planned.trained && row.dtype != model_.dtype()) {
-        throw ShapeError(cat("layer ", planned.name, ": its output is ", row.text(),
-                             ", and no gradient passes whole numbers to the parameters before it"));
-      }
-      planned.output =
-          TensorView(nullptr, row.dtype, row.shape.with_batch(args_.inputs[0].rows()), aligned_bytes(row.bytes()));
-      out_.layers.push_back(std::move(planned));
+  void describe_layer(const Model::Node& node) {
+    PlannedLayer planned;
+    planned.name = node.name;
+    planned.node = &node;
+    std::vector<int> inputs;
+    for (const int input : node.inputs) inputs.push_back(input >= 0 ? steps_[static_cast<size_t>(input)] : input);
+    const LayoutUse use = node.layer->layout_use();
+    const auto lies_as_image = [&](int source) { return source >= 0 && layer(source).as_images; };
+    const bool images = use == LayoutUse::images ||
+                        (use == LayoutUse::same && std::any_of(inputs.begin(), inputs.end(), lies_as_image));
+    planned.trained = training() && node.parameter_count > 0;
+    for (const int input : inputs) {
+      planned.sources.push_back(laid_out(input, images));
+      planned.trained |= input >= 0 && layer(input).trained;
     }
+    const TensorSpec& row = node.output;
+    if (planned.trained && row.dtype != model_.dtype()) {
+      throw ShapeError(cat("layer ", planned.name, ": its output is ", row.text(),
+                           ", and no gradient passes whole numbers to the parameters before it"));
+    }
+    set_output(planned, row, images);
+    steps_.push_back(static_cast<int>(out_.layers.size()));
+    out_.layers.push_back(std::move(planned));
+  }
+
+  void set_output(PlannedLayer& planned, const TensorSpec& row, bool images) {
+    planned.as_images = images && is_image(row.shape);
+    planned.output = TensorView(nullptr, row.dtype, row.shape.with_batch(args_.inputs[0].rows()),
+                                planned.as_images ? row.bytes() : aligned_bytes(row.bytes()));
+  }
+
+  const TensorView& view_of(int source) {
+    return source >= 0 ? layer(source).output : out_.fields[static_cast<size_t>(-1 - source)];
+  }
+
+  // The source whose values are those of `source`, laid out as images or as plain rows.
+  int laid_out(int source, bool images) {
+    const TensorView& view = view_of(source);
+    const Shape row = view.shape().row();
+    if (!is_image(row)) return source;
+    if ((source >= 0 && layer(source).as_images) == images) return source;
+    // It may be both at once.
+    const bool fits = images ? view.contiguous() : view.row_bytes() % kRowAlignment == 0;
+    if (fits && in_order(context_.device(), row)) return source;
+    for (size_t i = 0; i < out_.layers.size(); ++i) {
+      const PlannedLayer& known = out_.layers[i];
+      if (known.node == nullptr && known.sources[0] == source && known.as_images == images) return static_cast<int>(i);
+    }
+    return change_layout(source, images);
+  }
+
+  int change_layout(int source, bool images) {
+    const TensorView& view = view_of(source);
+    PlannedLayer planned;
+    const std::string& name = source >= 0 ? layer(source).name : out_.field_names[static_cast<size_t>(-1 - source)];
+    planned.name = cat(name, images ? " as images" : " as rows");
+    planned.sources = {source};
+    planned.trained = source >= 0 && layer(source).trained;
+    set_output(planned, {view.shape().row(), view.dtype()}, images);
+    out_.layers.push_back(std::move(planned));
+    return last_step();
   }
 
   void plan_layer(int index) {
@@ -91,7 +137,7 @@ class Planner {
     std::vector<TensorView> inputs;
     std::vector<GradientUse> uses;
     for (const int source : planned.sources) {
-      inputs.push_back(source >= 0 ? layer(source).output : out_.fields[static_cast<size_t>(-1 - source)]);
+      inputs.push_back(view_of(source));
       uses.push_back(use_of_gradient(planned, source));
       planned.input_gradients.emplace_back().beta = uses.back() == GradientUse::add ? 1.0F : 0.0F;
     }
@@ -103,7 +149,10 @@ class Planner {
     if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();
     args.name = planned.name;
-    in_layer(planned.name, [&] { planned.plan = node(index).layer->plan(context_, args); });
+    in_layer(planned.name, [&] {
+      planned.plan = planned.node != nullptr ? planned.node->layer->plan(context_, args)
+                                             : plan_layout_change(context_, args, planned.as_images);
+    });
     planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
     planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
   }
@@ -175,21 +224,25 @@ class Planner {
 
   void connect_layer(int index) {
     PlannedLayer& planned = layer(index);
-    const Model::Node& from = node(index);
     for (size_t i = 0; i < planned.sources.size(); ++i) {
       const int source = planned.sources[i];
-      planned.inputs.push_back(source >= 0 ? layer(source).output : out_.fields[static_cast<size_t>(-1 - source)]);
+      planned.inputs.push_back(view_of(source));
       if (planned.trained && source >= 0 && layer(source).trained) {
         planned.input_gradients[i].view = layer(source).output_gradient;
       }
     }
-    for (size_t i = 0; i < from.parameter_count; ++i)
-      planned.params.push_back(model_.parameter(from.first_parameter + i));
-    for (size_t i = 0; i < from.state_count; ++i) planned.state.push_back(model_.state(from.first_state + i));
-    if (training()) connect_for_training(planned, from);
+    if (planned.node != nullptr) connect_parameters(planned, *planned.node);
     planned.kept_inputs.assign(planned.inputs.size(), {});
     if (planned.keeps_inputs) planned.kept_inputs = planned.inputs;
     if (planned.keeps_output) planned.kept_output = planned.output;
+  }
+
+  void connect_parameters(PlannedLayer& planned, const Model::Node& from) {
+    for (size_t i = 0; i < from.parameter_count; ++i) {
+      planned.params.push_back(model_.parameter(from.first_parameter + i));
+    }
+    for (size_t i = 0; i < from.state_count; ++i) planned.state.push_back(model_.state(from.first_state + i));
+    if (training()) connect_for_training(planned, from);
   }
 
   // What a pass in mode train may change.
@@ -208,7 +261,8 @@ class Planner {
   Model* const trained_;
   Context& context_;
   const ModelPlanArgs& args_;
-  const int count_;
+  std::vector<int> steps_;          // of each node of the model, its planned layer
+  int count_ = 0;                   // of planned layers
   std::vector<bool> has_gradient_;  // whether a planned layer writes the gradient of this output
   std::vector<Places> places_;
   PlannedModel out_;

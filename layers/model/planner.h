@@ -1,5 +1,6 @@
 // The planner of ModelPlan: decides what backward keeps and writes, and lays all values out in one arena.
 //
+// Where a layer takes images in another way than the layer before it gives them, there is a step between the two.
 // A plan's time runs through the forward passes, the loss, and the backward passes in reverse; a value may share memory
 // with every other that lives at no common time. The model's output lives to the end, for metrics.
 #pragma once
@@ -17,12 +18,15 @@
 
 namespace millrace {
 
-// A layer with all that its calls need. Views of fields get their data in each call, all others when planned.
+// A layer, or a change of layout, with all that its calls need. Views of fields get their data in each call, all others
+// when planned.
 struct PlannedLayer {
   std::string name;
+  const Model::Node* node = nullptr;  // null: a change of layout
   std::unique_ptr<LayerPlan> plan;
-  std::vector<int> sources;                         // as Model::Node::inputs
-  bool trained = false;                             // backward runs: this layer or one that it reads has parameters
+  std::vector<int> sources;  // >= 0: index of a planned layer; < 0: field -1 - i
+  bool as_images = false;    // how the output lies
+  bool trained = false;      // backward runs: this layer or one that it reads has parameters
   bool keeps_inputs = false, keeps_output = false;  // for backward
 
   std::vector<ConstTensorView> inputs;
@@ -42,7 +46,7 @@ struct PlannedLayer {
 };
 
 struct PlannedModel {
-  std::vector<PlannedLayer> layers;  // in model order
+  std::vector<PlannedLayer> layers;  // in the order of forward
   std::vector<TensorView> fields;    // as planned; no data
   std::vector<std::string> field_names;
   TensorView output_gradient;  // null in mode predict

@@ -3,8 +3,9 @@
 //   LayerRun run({.kind = "dense", .options = Spec::map().set("units", 2), .inputs = {Shape{3}}, .batch = 4});
 //   run.set_input(0, {...});  run.forward();  run.output();
 //
-// Rows are padded as in a model, and the padding, like every destination that is only written, is full of NaN: a kernel
-// that reads it shows.
+// Images lie as the layer takes them; the values that go in and come out are in the order of the shape. Rows are padded
+// as in a model, and the padding, like every destination that is only written, is full of NaN: a kernel that reads it
+// shows.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "millrace/core/random.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/images/images.h"
 #include "millrace/layers/model/initialize.h"
 
 namespace millrace::testing {
@@ -120,14 +122,14 @@ class LayerRun final : private ParamBuilder {
     for (Tensor& gradient : input_gradients_) write_values(gradient.view(), nans(gradient.spec().shape.elements()));
   }
 
-  void set_input(size_t i, const std::vector<double>& values) { write_values(inputs_.at(i).view(), values); }
+  void set_input(size_t i, const std::vector<double>& values) { write_rows(inputs_.at(i).view(), values); }
   void set_parameter(size_t i, const std::vector<double>& values) { write_values(parameters_.at(i).view(), values); }
   // What every forward() begins with; the initial values unless set.
   void set_state(size_t i, const std::vector<double>& values) { first_state_.at(i) = values; }
-  void set_output_gradient(const std::vector<double>& values) { write_values(output_gradient_.view(), values); }
+  void set_output_gradient(const std::vector<double>& values) { write_rows(output_gradient_.view(), values); }
   // What is in a gradient's place before backward; NaN unless set.
   void set_input_gradient(size_t i, const std::vector<double>& values) {
-    write_values(input_gradients_.at(i).view(), values);
+    write_rows(input_gradients_.at(i).view(), values);
   }
   void set_parameter_gradient(size_t i, const std::vector<double>& values) {
     write_values(parameter_gradients_.at(i).view(), values);
@@ -184,12 +186,12 @@ class LayerRun final : private ParamBuilder {
                      .step = &step_});
   }
 
-  std::vector<double> output() { return read_values(output_.view()); }
-  std::vector<double> input(size_t i) { return read_values(inputs_.at(i).view()); }
+  std::vector<double> output() { return read_rows(output_.view()); }
+  std::vector<double> input(size_t i) { return read_rows(inputs_.at(i).view()); }
   std::vector<double> parameter(size_t i) { return read_values(parameters_.at(i).view()); }
   // What forward() left.
   std::vector<double> state(size_t i) { return read_values(states_.at(i).view()); }
-  std::vector<double> input_gradient(size_t i) { return read_values(input_gradients_.at(i).view()); }
+  std::vector<double> input_gradient(size_t i) { return read_rows(input_gradients_.at(i).view()); }
   std::vector<double> parameter_gradient(size_t i) { return read_values(parameter_gradients_.at(i).view()); }
   size_t input_count() const { return inputs_.size(); }
   size_t parameter_count() const { return parameters_.size(); }
@@ -215,8 +217,28 @@ class LayerRun final : private ParamBuilder {
     first_state_.push_back(read_values(states_.back().view()));
   }
 
+  // Images have no gaps between them.
+  bool lies_as_image(const Shape& row) const { return layer_->layout_use() == LayoutUse::images && is_image(row); }
   Tensor padded(const TensorSpec& row) const {
-    return Tensor(Device::cpu(), {row.shape.with_batch(case_.batch), row.dtype}, Tensor::Rows::padded);
+    return Tensor(Device::cpu(), {row.shape.with_batch(case_.batch), row.dtype},
+                  lies_as_image(row.shape) ? Tensor::Rows::contiguous : Tensor::Rows::padded);
+  }
+  // Moves each image's values from (lines, length) to (length, lines).
+  static std::vector<double> transposed(const std::vector<double>& values, int64_t lines, int64_t length) {
+    std::vector<double> out(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto at = static_cast<int64_t>(i), size = lines * length, image = at / size, rest = at % size;
+      out[static_cast<size_t>(image * size + rest % length * lines + rest / length)] = values[i];
+    }
+    return out;
+  }
+  void write_rows(TensorView view, const std::vector<double>& values) const {
+    const Shape row = view.shape().row();
+    write_values(view, lies_as_image(row) ? transposed(values, row[0], row[1] * row[2]) : values);
+  }
+  std::vector<double> read_rows(ConstTensorView view) const {
+    const Shape row = view.shape().row();
+    return lies_as_image(row) ? transposed(read_values(view), row[1] * row[2], row[0]) : read_values(view);
   }
   Destination destination(TensorView view, GradientUse use, const float* alpha) const {
     if (use == GradientUse::none) return {};

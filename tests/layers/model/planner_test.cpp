@@ -16,9 +16,13 @@ class PlannerTest : public ::testing::Test {
  protected:
   // The plan of a model that reads features (4, 3).
   PlannedModel plan(const std::vector<LayerLine>& lines, ModelPlanArgs args = {}) {
-    model_ = std::make_unique<Model>(build_model(context_, lines, features(Shape{3}), DType::f32, 23, with_follow()));
+    model_ = std::make_unique<Model>(build_model(context_, lines, features(row_), DType::f32, 23, with_follow()));
     args.inputs = {&field_, 1};
     return plan_model(*model_, context_, args);
+  }
+  void set_row(int64_t values) {
+    row_ = Shape{values};
+    field_ = TensorView(nullptr, DType::f32, Shape{4, values}, 64);
   }
   std::string error_of(const TensorView& field) {
     field_ = field;
@@ -33,6 +37,7 @@ class PlannerTest : public ::testing::Test {
   Executor executor_{1};
   Context context_{Device::cpu(), executor_};
   TensorView field_{nullptr, DType::f32, Shape{4, 3}, 64};
+  Shape row_{3};
   std::unique_ptr<Model> model_;
 };
 
@@ -46,6 +51,56 @@ TEST_F(PlannerTest, ComputesNoGradientOfFields) {
   EXPECT_TRUE(planned.layers[1].input_gradients[0]);
   EXPECT_EQ(planned.layers[1].input_gradients[0].view.data(), planned.layers[0].output_gradient.data());
   EXPECT_EQ(planned.output_gradient.data(), planned.layers[1].output_gradient.data());
+}
+
+std::vector<std::string> names_of(const PlannedModel& planned) {
+  std::vector<std::string> out;
+  for (const PlannedLayer& layer : planned.layers) out.push_back(cat(layer.name, layer.as_images ? "*" : ""));
+  return out;
+}
+
+LayerLine reshape(std::initializer_list<int> sizes) {
+  Spec shape = Spec::list();
+  for (const int size : sizes) shape.append(Spec::of(size));
+  return {.kind = "reshape", .options = Spec::map().set("shape", shape)};
+}
+
+LayerLine conv(int filters, std::vector<std::string> from = {}) {
+  return {.kind = "conv2d", .options = Spec::map().set("filters", filters).set("kernel", 1), .from = std::move(from)};
+}
+
+TEST_F(PlannerTest, LaysImagesOutAnewWhereLayersDiffer) {
+  set_row(12);
+  const PlannedModel planned = plan({reshape({3, 2, 2}), conv(5), {.kind = "relu"}, {.kind = "flatten"}, dense("out")});
+  EXPECT_EQ(names_of(planned), (std::vector<std::string>{"reshape", "reshape as images*", "conv2d*", "relu*",
+                                                         "relu as rows", "flatten", "out"}));
+  EXPECT_EQ(planned.layers[2].output.row_bytes(), 5 * 4 * sizeof(float)) << "no gaps";
+  EXPECT_EQ(planned.layers[4].output.row_bytes(), 128u);
+  EXPECT_FALSE(planned.layers[1].trained);
+  EXPECT_TRUE(planned.layers[4].trained);
+  EXPECT_EQ(planned.layers[4].input_gradients[0].view.data(), planned.layers[3].output_gradient.data());
+}
+
+TEST_F(PlannerTest, LaysOutOnceForAllReaders) {
+  set_row(12);
+  const PlannedModel planned = plan({reshape({3, 2, 2}),
+                                     conv(3),
+                                     conv(3, {"reshape"}),
+                                     {.kind = "add", .from = {"conv2d", "conv2d_2"}},
+                                     {.kind = "add", .from = {"add", "reshape"}, .name = "sum"}});
+  EXPECT_EQ(names_of(planned), (std::vector<std::string>{"reshape", "reshape as images*", "conv2d*", "conv2d_2*",
+                                                         "add*", "sum*", "sum as rows"}))
+      << "the last one is for the loss";
+}
+
+TEST_F(PlannerTest, LeavesImagesAsTheyAreWhereTheyFit) {
+  set_row(16);
+  EXPECT_EQ(names_of(plan({reshape({1, 4, 4}), conv(16), {.kind = "global_avg_pool"}, dense("out")})),
+            (std::vector<std::string>{"reshape", "conv2d*", "global_avg_pool", "out"}));
+  set_row(15);
+  EXPECT_EQ(names_of(plan({reshape({1, 3, 5}), conv(1), {.kind = "flatten"}, dense("out")})),
+            (std::vector<std::string>{"reshape", "reshape as images*", "conv2d*", "conv2d as rows", "flatten", "out"}))
+      << "rows have gaps, images have none";
 }
 
 TEST_F(PlannerTest, SkipsBackwardBeforeTheFirstParameter) {

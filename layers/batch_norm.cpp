@@ -1,0 +1,126 @@
+#include "millrace/core/kernels/batch_norm.h"
+
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/elementwise.h"
+#include "millrace/layers/images/images.h"
+#include "millrace/layers/images/window.h"
+
+namespace millrace {
+namespace {
+
+struct BatchNormOptions {
+  double momentum = 0.9;
+  double epsilon = 1e-5;
+  void declare(OptionReader& o) {
+    o.optional("momentum", momentum, {.min = 0, .max = 1, .below_max = true},
+               "share of the running mean and variance that a batch leaves as it is");
+    o.optional("epsilon", epsilon, {.min = 0, .above_min = true}, "added to the variance, so that it is never 0");
+  }
+};
+
+// running = momentum * running + (1 - momentum) * factor * now
+struct Follow {
+  double momentum, factor;
+  template <class T>
+  MILLRACE_HD T operator()(T running, T now) const {
+    return static_cast<T>(momentum * static_cast<double>(running) + (1 - momentum) * factor * static_cast<double>(now));
+  }
+};
+
+class BatchNormPlan final : public LayerPlan {
+ public:
+  BatchNormPlan(const PlanArgs& args, const BatchNormOptions& options)
+      : momentum_(options.momentum), train_(args.mode == Mode::train), stride_(args.output.stride()) {
+    const Shape row = args.output.shape().row();
+    const bool image = is_image(row);
+    spec_.channels = row[0];
+    spec_.rows = args.output.rows() * (image ? row[1] * row[2] : 1);
+    spec_.dtype = args.output.dtype();
+    spec_.epsilon = options.epsilon;
+    if (image) stride_ = spec_.channels;
+    input_stride_ = image ? spec_.channels : args.inputs[0].stride();
+  }
+
+  // The batch's mean and variance.
+  size_t saved_bytes() const override { return train_ ? 2 * moment_bytes() : 0; }
+  size_t scratch_bytes() const override { return train_ ? batch_norm_scratch(spec_) : 0; }
+  bool backward_reads_output() const override { return false; }
+
+  void forward(Context& context, const ForwardArgs& args) override {
+    const ConstNormRows x = {args.inputs[0].data(), input_stride_};
+    NormParams params = {args.state[0].data(), args.state[1].data(), args.params[0].data(), args.params[1].data()};
+    if (train_) {
+      params.mean = args.saved, params.variance = variance_in(args.saved);
+      batch_moments(context, spec_, x, args.saved, variance_in(args.saved), args.scratch);
+      follow(context, params.mean, args.mutable_state[0], 1);
+      // As an estimate of the variance of all rows there may be, a batch's is too small.
+      const auto rows = static_cast<double>(spec_.rows);
+      follow(context, params.variance, args.mutable_state[1], spec_.rows > 1 ? rows / (rows - 1) : 1);
+    }
+    batch_norm(context, spec_, x, params, {args.output.data(), stride_});
+  }
+
+  void backward(Context& context, const BackwardArgs& args) override {
+    BatchNormGradients gradients;
+    if (const Destination& dx = args.input_gradients[0]) {
+      gradients.dx = {dx.view.data(), input_stride_};
+      gradients.dx_beta = dx.beta;
+      gradients.dx_alpha = dx.alpha;
+    }
+    gradients.weight = args.parameter_gradients[0];
+    gradients.bias = args.parameter_gradients[1];
+    batch_norm_gradient(context, spec_, {args.inputs[0].data(), input_stride_}, {args.output_gradient.data(), stride_},
+                        {args.saved, variance_in(args.saved), args.params[0].data(), args.params[1].data()}, gradients,
+                        args.scratch);
+  }
+
+ private:
+  size_t moment_bytes() const { return aligned_bytes(static_cast<size_t>(spec_.channels) * size_of(spec_.dtype)); }
+  template <class Void>
+  Void* variance_in(Void* saved) const {
+    using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
+    return static_cast<Byte*>(saved) + moment_bytes();
+  }
+  void follow(Context& context, const void* now, const TensorView& running, double factor) const {
+    const ConstTensorView moment(now, spec_.dtype, running.shape());
+    zip_elements(context, running, moment, running, Follow{momentum_, factor});
+  }
+
+  double momentum_;
+  bool train_;
+  int64_t stride_, input_stride_ = 0;
+  BatchNormSpec spec_;
+};
+
+class BatchNorm final : public Layer {
+ public:
+  using Options = BatchNormOptions;
+  static constexpr std::string_view kDoc =
+      "mean 0 and deviation 1 for each channel over the batch, then a trained scale and shift; predictions use means "
+      "and "
+      "variances that followed the training";
+
+  explicit BatchNorm(const Options& options) : options_(options) {}
+
+  LayoutUse layout_use() const override { return LayoutUse::images; }
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
+    require_channels(inputs[0]);
+    const Shape& row = inputs[0].shape;
+    params.parameter("weight", {row[0]}, Initializer::constant(1));
+    params.parameter("bias", {row[0]}, Initializer::constant(0));
+    params.state("mean", {row[0]}, Initializer::constant(0));
+    params.state("variance", {row[0]}, Initializer::constant(1));
+    return inputs[0];
+  }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
+    return std::make_unique<BatchNormPlan>(args, options_);
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(batch_norm, BatchNorm);

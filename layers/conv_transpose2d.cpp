@@ -1,0 +1,172 @@
+#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/reduce.h"
+#include "millrace/layers/activations/output_activation.h"
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/elementwise.h"
+#include "millrace/layers/images/window.h"
+
+namespace millrace {
+namespace {
+
+struct ConvTranspose2dOptions {
+  int64_t filters = 0;
+  Window window;
+  int64_t groups = 1;
+  Activation activation = Activation::none;
+  bool bias = true;
+  void declare(OptionReader& o) {
+    o.required("filters", filters, {.min = 1, .max = 1 << 20}, "channels of the output");
+    o.required("kernel", window.kernel, "size of the windows");
+    o.optional("stride", window.stride, "pixels of the output from one window to the next");
+    o.optional("padding", window.padding,
+               "what is cut off the output: valid nothing, same what makes it the input's size times the stride");
+    o.optional("dilation", window.dilation, "pixels between neighbours in a window");
+    o.optional("groups", groups, {.min = 1, .max = 1 << 20}, "parts of the channels that do not mix");
+    o.optional("activation", activation, "applied to the output");
+    o.optional("bias", bias, "whether a trained value for each filter is added to the output");
+  }
+};
+
+// Pixels of the output along an axis; less than 1 where the padding leaves none.
+int64_t out_of(int64_t in, int64_t stride, const ConvolutionSpec::Axis& window, const Padding& padding) {
+  if (padding.kind == Padding::Kind::same) return in * stride;
+  return (in - 1) * stride + window.reach() - window.before - window.after;
+}
+
+// The convolution of which this layer is the way back: its input is this layer's output.
+ConvolutionSpec spec_of(const ConvTranspose2dOptions& options, const Shape& row) {
+  const Window& window = options.window;
+  ConvolutionSpec spec;
+  spec.in_channels = options.filters;
+  spec.out_channels = row[0];
+  spec.groups = options.groups;
+  spec.height = window.over_height(out_of(row[1], window.stride.height, window.over_height(row[1]), window.padding));
+  spec.width = window.over_width(out_of(row[2], window.stride.width, window.over_width(row[2]), window.padding));
+  return spec;
+}
+
+// Adds a value for each channel to every pixel, channels last.
+template <class T>
+struct AddBias {
+  T* y;
+  const T* bias;
+  int64_t channels;
+  MILLRACE_HD void operator()(int64_t pixel, int64_t channel) const { y[pixel * channels + channel] += bias[channel]; }
+};
+
+class ConvTranspose2dPlan final : public LayerPlan {
+ public:
+  ConvTranspose2dPlan(Context& context, const PlanArgs& args, const ConvTranspose2dOptions& options)
+      : bias_(options.bias), activation_(options.activation, args) {
+    ConvolutionSpec spec = spec_of(options, args.inputs[0].shape().row());
+    spec.batch = args.output.rows();
+    spec.dtype = args.output.dtype();
+    const Shape& out = args.output.shape();
+    pixels_ = {Shape{out[0] * out[2] * out[3], out[1]}, spec.dtype};
+    forward_ = make_convolution_input_gradient(context, spec, 0);
+    if (args.mode == Mode::predict) return;
+    if (args.input_gradients[0] != GradientUse::none) {
+      input_gradient_ = make_convolution(context, spec, false);
+      adds_ = args.input_gradients[0] == GradientUse::add;
+      input_ = args.inputs[0];
+    }
+    if (args.parameter_gradients != GradientUse::none) {
+      weight_gradient_ = make_convolution_weight_gradient(context, spec, false);
+    }
+  }
+
+  size_t saved_bytes() const override { return activation_.saved_bytes(); }
+  size_t scratch_bytes() const override {
+    return activation_.scratch_bytes() + std::max(dx_bytes(), bias_ ? column_sum_scratch(pixels_) : 0);
+  }
+  bool backward_reads_output() const override { return activation_.backward_reads_output(); }
+  size_t bytes() const override {
+    return forward_->bytes() + (input_gradient_ ? input_gradient_->bytes() : 0) +
+           (weight_gradient_ ? weight_gradient_->bytes() : 0);
+  }
+
+  void forward(Context& context, const ForwardArgs& args) override {
+    const TensorView z = activation_.product(args);
+    forward_->run(context, {.dy = args.inputs[0].data(), .weight = args.params[0].data(), .dx = {.view = z}});
+    if (bias_) {
+      dispatch_float(z.dtype(), [&]<class T>() {
+        for_each_row_column(context, pixels_.shape[0], pixels_.shape[1],
+                            AddBias<T>{z.as<T>(), args.params[1].as<T>(), pixels_.shape[1]});
+      });
+    }
+    activation_.forward_all(context, args);
+  }
+
+  void backward(Context& context, const BackwardArgs& args) override {
+    const ConstTensorView dz = activation_.product_gradient(context, args);
+    auto* const scratch = static_cast<std::byte*>(args.scratch) + activation_.scratch_bytes();
+    if (const Destination& dx = args.input_gradients[0]) {
+      const bool direct = !adds_ && dx.alpha == nullptr;
+      const TensorView to(direct ? dx.view.data() : scratch, input_.dtype(), input_.shape(), input_.row_bytes());
+      input_gradient_->run(context, {.x = dz.data(), .weight = args.params[0].data(), .y = to.data()});
+      if (!direct) copy_elements(context, to, dx);
+    }
+    if (args.parameter_gradients[0]) {
+      weight_gradient_->run(
+          context, {.x = dz.data(), .dy = args.inputs[0].data(), .weight = args.parameter_gradients[0], .bias = {}});
+    }
+    if (bias_ && args.parameter_gradients[1]) {
+      column_sum(context, ConstTensorView(dz.data(), pixels_.dtype, pixels_.shape), args.parameter_gradients[1],
+                 scratch);
+    }
+  }
+
+ private:
+  // Of a gradient that is added to what is there, or scaled.
+  size_t dx_bytes() const { return input_gradient_ ? aligned_bytes(input_.bytes()) : 0; }
+
+  bool bias_;
+  OutputActivation activation_;
+  TensorSpec pixels_;  // of the output: a line of channels for each
+  TensorView input_;   // how the input lies; no data
+  bool adds_ = false;
+  std::unique_ptr<ConvolutionInputGradient> forward_;
+  std::unique_ptr<Convolution> input_gradient_;
+  std::unique_ptr<ConvolutionWeightGradient> weight_gradient_;
+};
+
+class ConvTranspose2d final : public Layer {
+ public:
+  using Options = ConvTranspose2dOptions;
+  static constexpr std::string_view kDoc =
+      "a transposed convolution, which makes images larger: each value spreads a window over the output";
+  static constexpr std::string_view kExample = "filters: 8, kernel: 4, stride: 2, padding: same";
+
+  explicit ConvTranspose2d(const Options& options) : options_(options) {}
+
+  LayoutUse layout_use() const override { return LayoutUse::images; }
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
+    require_image(inputs[0]);
+    const Shape& row = inputs[0].shape;
+    const int64_t groups = options_.groups, filters = options_.filters;
+    if (row[0] % groups != 0 || filters % groups != 0) {
+      throw ShapeError(cat(count_of(groups, "group"), " cannot share ", count_of(row[0], "channel"), " and ",
+                           count_of(filters, "filter"), " equally"));
+    }
+    const ConvolutionSpec spec = spec_of(options_, row);
+    if (spec.height.in < 1 || spec.width.in < 1) {
+      throw ShapeError("the padding leaves nothing of the output", {}, "pad by less");
+    }
+    const Shape weight = spec.weight().shape;
+    params.parameter("weight", weight,
+                     glorot_uniform(row[0] / groups * weight[2] * weight[3], weight.row().elements()));
+    if (options_.bias) params.parameter("bias", {filters}, Initializer::constant(0));
+    return {Shape{filters, spec.height.in, spec.width.in}, params.dtype()};
+  }
+  std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
+    return std::make_unique<ConvTranspose2dPlan>(context, args, options_);
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(conv_transpose2d, ConvTranspose2d);

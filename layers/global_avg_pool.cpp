@@ -1,0 +1,30 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/images/average_plan.h"
+
+namespace millrace {
+namespace {
+
+class GlobalAvgPool final : public Layer {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "the mean of each channel of an image: a vector, a value for each channel";
+
+  explicit GlobalAvgPool(const Options&) {}
+
+  LayoutUse layout_use() const override { return LayoutUse::images; }
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
+    require_image(inputs[0]);
+    return {Shape{inputs[0].shape[0]}, inputs[0].dtype};
+  }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
+    const Shape& batch = args.inputs[0].shape();
+    return std::make_unique<AveragePlan>(Window{.kernel = {batch[2], batch[3]}}, args);
+  }
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(global_avg_pool, GlobalAvgPool);

@@ -1,0 +1,53 @@
+#include "millrace/layers/catalog.h"
+#include "millrace/layers/images/images.h"
+#include "millrace/layers/images/window.h"
+#include "millrace/layers/norms/group_plan.h"
+
+namespace millrace {
+namespace {
+
+class GroupNorm final : public Layer {
+ public:
+  struct Options {
+    int64_t groups = 0;
+    double epsilon = 1e-5;
+    void declare(OptionReader& o) {
+      o.required("groups", groups, {.min = 1, .max = 1 << 20}, "parts of the channels, each normalised alone");
+      o.optional("epsilon", epsilon, {.min = 0, .above_min = true}, "added to the variance, so that it is never 0");
+    }
+  };
+  static constexpr std::string_view kDoc =
+      "mean 0 and deviation 1 for each group of channels of a row, then a trained scale and shift for each channel";
+  static constexpr std::string_view kExample = "groups: 4";
+
+  explicit GroupNorm(const Options& options) : options_(options) {}
+
+  LayoutUse layout_use() const override { return LayoutUse::images; }
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
+    require_channels(inputs[0]);
+    const Shape& row = inputs[0].shape;
+    if (row[0] % options_.groups != 0) {
+      throw ShapeError(
+          cat(count_of(options_.groups, "group"), " cannot share ", count_of(row[0], "channel"), " equally"));
+    }
+    params.parameter("weight", {row[0]}, Initializer::constant(1));
+    params.parameter("bias", {row[0]}, Initializer::constant(0));
+    return inputs[0];
+  }
+  std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
+    const Shape row = args.output.shape().row();
+    return plan_group_norm(args, {.channels = row[0],
+                                  .pixels = is_image(row) ? row[1] * row[2] : 1,
+                                  .groups = options_.groups,
+                                  .channels_last = !is_image(row) || channels_last(context.device()),
+                                  .epsilon = options_.epsilon});
+  }
+
+ private:
+  Options options_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_LAYER(group_norm, GroupNorm);

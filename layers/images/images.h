@@ -1,0 +1,20 @@
+// Images between layers: rows of the shape (channels, height, width) that lie as the device's kernels like them best.
+// On the CPU that is channels last: pixel by pixel, each with all its channels. On CUDA it is the order of the shape.
+// There are no gaps between the rows, on either.
+#pragma once
+
+#include "millrace/core/device.h"
+#include "millrace/core/tensor.h"
+
+namespace millrace {
+
+inline bool is_image(const Shape& row) { return row.rank() == 3; }
+
+inline bool channels_last(Device device) { return device.is_cpu(); }
+
+// Whether images of this shape have their values in the order of the shape.
+inline bool in_order(Device device, const Shape& row) {
+  return !channels_last(device) || row[0] == 1 || row[1] * row[2] == 1;
+}
+
+}  // namespace millrace
