@@ -24,9 +24,9 @@ TEST(Configs, AllAreNamedHere) {
     if (entry.is_regular_file()) names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"breast_cancer.yaml", "diabetes.yaml", "digits.yaml", "iris.yaml", "mlp.yaml",
-                                      "queue_vs_feed.yaml", "queue_vs_feed_csv.yaml", "synthetic.yaml", "wine.yaml"}))
+  EXPECT_EQ(names, (std::vector<std::string>{"breast_cancer.yaml", "diabetes.yaml", "digits.yaml", "digits_cnn.yaml",
+                                             "iris.yaml", "mlp.yaml", "queue_vs_feed.yaml", "queue_vs_feed_csv.yaml",
+                                             "synthetic.yaml", "wine.yaml"}))
       << "each has a test below";
 }
 
@@ -102,10 +102,10 @@ TEST(Configs, QueueVersusFeedOnTextTrainsTheSameModels) {
   EXPECT_TRUE(found.equal_weights());
 }
 
-// What `metric` is on the rows held out, behind the last step.
-double score_of(const std::string& config, const std::string& metric) {
+// What `metric` is on the rows held out, behind the last step. `rows`: the name of the data, where it is another one.
+double score_of(const std::string& config, const std::string& metric, const std::string& rows = {}) {
   Spec spec = read_yaml_file(config_path(config + ".yaml"));
-  const std::string data = test::source_dir() + "/configs/data/" + config;
+  const std::string data = test::source_dir() + "/configs/data/" + (rows.empty() ? config : rows);
   const std::vector<std::string> overrides = {"device=cpu",
                                               "input.filename_queue.files=" + quote(data + "-train.csv", 4096),
                                               "validation.files=" + quote(data + "-test.csv", 4096)};
@@ -130,6 +130,8 @@ TEST(Configs, RealDataAreLearned) {
   EXPECT_GE(score_of("digits", "accuracy"), 439.0 / 450);
   EXPECT_GE(score_of("diabetes", "r2"), 0.3);
 }
+
+TEST(Configs, ConvolutionsReadDigits) { EXPECT_GE(score_of("digits_cnn", "accuracy", "digits"), 0.98); }
 
 }  // namespace
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// Whole trainings from configurations against PyTorch: tests/golden/make_trainings.py makes the numbers.
+// Whole trainings from configurations against PyTorch: tests/golden/make_trainings.py and make_images.py make the
+// numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +16,8 @@ namespace {
 std::string path_of(const std::string& name) { return test::source_dir() + "/tests/golden/trainings/" + name; }
 
 Trainer trainer_of(const std::string& name, std::vector<std::string> overrides = {}) {
-  overrides.push_back("input.filename_queue.files=" + quote(path_of("rows.csv"), 4096));
+  const char* rows = name == "lenet" || name == "mobile" || name == "residual_cnn" ? "images.csv" : "rows.csv";
+  overrides.push_back("input.filename_queue.files=" + quote(path_of(rows), 4096));
   return Trainer::from_file(path_of(name + ".yaml"), overrides);
 }
 
@@ -49,6 +51,13 @@ TEST_P(GoldenTraining, GoesAsInPyTorch) {
     const std::string& name = trainer.model().parameters()[i].name;
     const nlohmann::json& wanted = expected["parameters"][name];
     const std::vector<double> actual = values_of(trainer.model().parameter(i));
+    ASSERT_EQ(actual.size(), wanted.size()) << name;
+    for (size_t k = 0; k < actual.size(); ++k) expect_close(actual[k], wanted[k], 1e-4, cat(name, ' ', k));
+  }
+  for (size_t i = 0; i < trainer.model().states().size(); ++i) {
+    const std::string& name = trainer.model().states()[i].name;
+    const nlohmann::json& wanted = expected["state"][name];
+    const std::vector<double> actual = values_of(trainer.model().state(i));
     ASSERT_EQ(actual.size(), wanted.size()) << name;
     for (size_t k = 0; k < actual.size(); ++k) expect_close(actual[k], wanted[k], 1e-4, cat(name, ' ', k));
   }
@@ -91,8 +100,8 @@ TEST(GoldenDropout, OfNothingIsNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(PyTorch, GoldenTraining,
-                         ::testing::Values("accumulated", "adamw_cosine", "classifier", "one_cycle", "residual",
-                                           "weighted"),
+                         ::testing::Values("accumulated", "adamw_cosine", "classifier", "lenet", "mobile", "one_cycle",
+                                           "residual", "residual_cnn", "weighted"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
