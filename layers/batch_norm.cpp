@@ -96,9 +96,9 @@ class BatchNorm final : public Layer {
  public:
   using Options = BatchNormOptions;
   static constexpr std::string_view kDoc =
-      "mean 0 and deviation 1 for each channel over the batch, then a trained scale and shift; predictions use means "
+      "mean 0 and deviation 1 for each channel over all rows of a batch, whatever their weight, then a trained scale "
       "and "
-      "variances that followed the training";
+      "shift; predictions use means and variances that followed the training";
 
   explicit BatchNorm(const Options& options) : options_(options) {}
 
@@ -112,7 +112,8 @@ class BatchNorm final : public Layer {
     params.state("variance", {row[0]}, Initializer::constant(1));
     return inputs[0];
   }
-  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
+  std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
+    require_cpu(context, "batch_norm");
     return std::make_unique<BatchNormPlan>(args, options_);
   }
 

@@ -1,4 +1,5 @@
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/images/window.h"
 #include "millrace/layers/norms/group_plan.h"
 #include "millrace/layers/shape_checks.h"
 
@@ -25,7 +26,8 @@ class LayerNorm final : public Layer {
     params.parameter("bias", {length}, Initializer::constant(0));
     return inputs[0];
   }
-  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
+  std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
+    require_cpu(context, "layer_norm");
     const Shape& batch = args.output.shape();
     const int64_t length = batch[batch.rank() - 1];
     return plan_group_norm(args, {.items = args.output.columns() / length, .channels = length, .epsilon = epsilon_});

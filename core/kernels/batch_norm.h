@@ -46,8 +46,7 @@ struct NormParams {
 // y = (x - mean) / sqrt(variance + epsilon) * weight + bias
 void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, const NormParams& params, NormRows y);
 
-// What goes back through batch_norm() with the moments of x itself. The destinations may be null; dx is strided as its
-// view says, or by `channels` where the view is of images.
+// What goes back through batch_norm() with the moments of x itself. The destinations may be null.
 struct BatchNormGradients {
   NormRows dx;  // data null: not wanted
   float dx_beta = 0;

@@ -15,7 +15,7 @@ std::unique_ptr<ConvolutionInputGradient> make_onednn_input_gradient(Context& co
 std::unique_ptr<ConvolutionWeightGradient> make_onednn_weight_gradient(Context& context, const ConvolutionSpec& spec,
                                                                        bool bias);
 
-// f64, in plain loops: every sum in order, in its own type.
+// f64, for checks, in plain loops: every sum in order, in its own type. The gradients allocate what they add up.
 std::unique_ptr<Convolution> make_loop_convolution(const ConvolutionSpec& spec, FusedActivation activation);
 std::unique_ptr<ConvolutionInputGradient> make_loop_input_gradient(const ConvolutionSpec& spec);
 std::unique_ptr<ConvolutionWeightGradient> make_loop_weight_gradient(const ConvolutionSpec& spec);

@@ -129,7 +129,7 @@ class ImagePass {
         most_tiles_(most_tiles),
         threads_(context.executor().threads()),
         tiles_(spec.batch, spec.products(), most_tiles),
-        slots_(static_cast<size_t>(std::min<int64_t>(spec.batch, threads_))) {}
+        slots_(slots_of(tiles_)) {}
 
  protected:
   // The layout of the weight that `describe(images)` asks for at every size of a tile.
@@ -137,8 +137,8 @@ class ImagePass {
   memory::desc agree(const Describe& describe, const WeightOf& weight_of) {
     const memory::desc weight = weight_of(describe(tiles_.most_images()));
     if (weight_of(describe(tiles_.least_images())) == weight) return weight;
-    tiles_ = ImageTiles::single(spec_.batch);
-    return weight_of(describe(1));
+    tiles_ = tiles_.evened();
+    return weight_of(describe(tiles_.most_images()));
   }
 
   // Makes the primitives: `make(images, scratch)` gives one with its scratchpad's size.
@@ -172,11 +172,15 @@ class ImagePass {
     size_t most = 0;
     for (int64_t batch = 1; batch <= spec_.batch; ++batch) {
       const ImageTiles tiles(batch, spec_.products(), most_tiles_);
-      const auto slots = static_cast<size_t>(std::min<int64_t>(batch, threads_));
+      const size_t slots = slots_of(tiles);
       const auto images = static_cast<size_t>(tiles.most_images());
       most = std::max(most, slots * (scratch_bytes_ + aligned_bytes(images * extra_an_image)));
     }
     return most;
+  }
+
+  size_t slots_of(const ImageTiles& tiles) const {
+    return static_cast<size_t>(std::min<int64_t>(tiles.count(), threads_));
   }
 
   ConvolutionSpec spec_;

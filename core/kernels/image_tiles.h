@@ -23,8 +23,12 @@ class ImageTiles {
     count_ = std::clamp<int64_t>(count_, 1, std::min(batch, most));
   }
 
-  // A tile for each image.
-  static ImageTiles single(int64_t batch) { return ImageTiles(batch); }
+  // As many tiles of one size as are no more than these.
+  ImageTiles evened() const {
+    ImageTiles out = *this;
+    while (batch_ % out.count_ != 0) --out.count_;
+    return out;
+  }
 
   int64_t count() const { return count_; }
   int64_t begin(int64_t tile) const { return batch_ / count_ * tile + std::min(tile, batch_ % count_); }
@@ -35,8 +39,6 @@ class ImageTiles {
   int64_t least_images() const { return images(count_ - 1); }
 
  private:
-  explicit ImageTiles(int64_t batch) : batch_(batch), count_(batch) {}
-
   int64_t batch_, count_;
 };
 

@@ -61,7 +61,7 @@ void require_fit(std::string_view what, const ConvolutionSpec::Axis& axis) {
   if (axis.reach() <= padded) return;
   throw ShapeError(cat("the window is ", count_of(axis.reach(), "pixel"), ' ', what, ", the image ", padded,
                        axis.before > 0 ? " with its padding" : ""),
-                   {}, "use a smaller kernel, or padding: same");
+                   {}, "use a smaller window, or padding: same");
 }
 
 }  // namespace
@@ -120,6 +120,10 @@ void require_image(const TensorSpec& row) {
 void require_channels(const TensorSpec& row) {
   if ((row.shape.rank() == 1 || is_image(row.shape)) && row.shape.elements() > 0) return;
   throw ShapeError(cat("expected a vector a row, or an image (channels, height, width), got ", row.text()));
+}
+
+void require_cpu(const Context& context, std::string_view kind) {
+  if (!context.device().is_cpu()) throw DeviceError(cat(kind, " runs on the CPU only"), {}, "set device: cpu");
 }
 
 void require_fit(const Window& window, const TensorSpec& row) {

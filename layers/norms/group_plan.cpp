@@ -125,14 +125,14 @@ struct ParameterGradients {
     for (int64_t c = 0; c < places.channels; ++c) {
       const int64_t part = item * places.groups + c / places.size();
       const T mean = moments[2 * part], inverse = moments[2 * part + 1];
-      T product = T(0), sum = T(0);
+      double product = 0, sum = 0;
       for (int64_t p = 0; p < places.pixels; ++p) {
         const int64_t column = places.column(item, c, p);
-        sum += slopes[column];
-        product += slopes[column] * ((values[column] - mean) * inverse);
+        sum += static_cast<double>(slopes[column]);
+        product += static_cast<double>(slopes[column] * ((values[column] - mean) * inverse));
       }
-      weight[item * places.channels + c] = product;
-      bias[item * places.channels + c] = sum;
+      weight[item * places.channels + c] = static_cast<T>(product);
+      bias[item * places.channels + c] = static_cast<T>(sum);
     }
   }
 };

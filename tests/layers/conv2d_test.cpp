@@ -72,9 +72,9 @@ TEST(Conv2d, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(conv(filters(1, 2), Shape{3, 3})),
             "expected an image a row, (channels, height, width), got float64 (3, 3)");
   EXPECT_EQ(error_of(conv(filters(1, 5), Shape{1, 6, 4})),
-            "the window is 5 pixels wide, the image 4; use a smaller kernel, or padding: same");
+            "the window is 5 pixels wide, the image 4; use a smaller window, or padding: same");
   EXPECT_EQ(error_of(conv(filters(1, 5).set("dilation", 2).set("padding", 1), Shape{1, 6, 9})),
-            "the window is 9 pixels high, the image 8 with its padding; use a smaller kernel, or padding: same");
+            "the window is 9 pixels high, the image 8 with its padding; use a smaller window, or padding: same");
   EXPECT_EQ(error_of(conv(filters(4, 1).set("groups", 2), Shape{3, 4, 4})),
             "2 groups cannot share 3 channels and 4 filters equally");
 }

@@ -31,7 +31,7 @@ TEST(MaxPool, ItsGradientsAreRight) {
 
 TEST(MaxPool, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(pool(size(5), Shape{1, 4, 8})),
-            "the window is 5 pixels high, the image 4; use a smaller kernel, or padding: same");
+            "the window is 5 pixels high, the image 4; use a smaller window, or padding: same");
   EXPECT_EQ(error_of(pool(size(2).set("padding", 2), Shape{1, 4, 4})),
             "a window would lie in the padding alone; pad by less than the size of the windows");
   EXPECT_EQ(error_of(pool(size(2), Shape{4})),

@@ -29,8 +29,13 @@ TEST(ImageTiles, HoldEveryImageOnce) {
       }
     }
   }
-  expect_whole(ImageTiles::single(7), 7);
-  EXPECT_EQ(ImageTiles::single(7).count(), 7);
+  for (const int64_t batch : {1, 7, 18, 64, 100}) {
+    const ImageTiles even = ImageTiles(batch, 1 << 20, 1000).evened();
+    expect_whole(even, batch);
+    EXPECT_EQ(even.most_images(), even.least_images()) << batch;
+    EXPECT_LE(even.count(), ImageTiles(batch, 1 << 20, 1000).count());
+  }
+  EXPECT_EQ(ImageTiles(18, 1 << 20, 1000).evened().count(), 9);
 }
 
 TEST(ImageTiles, AreWorthATaskAndNotTooLarge) {
