@@ -251,7 +251,10 @@ int ChunkScheduler::plan_more() noexcept {
   } catch (...) {
     fail(as_error(std::current_exception(), chain_.links().front().name));
   }
-  if (tasks > 0 && std::exchange(blocked_, false)) blocked_nanoseconds_ += nanoseconds_since(blocked_since_);
+  // It ends where something runs again, or where nothing is left to run.
+  if ((tasks > 0 || ended_) && std::exchange(blocked_, false)) {
+    blocked_nanoseconds_ += nanoseconds_since(blocked_since_);
+  }
   return tasks;
 }
 
