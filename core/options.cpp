@@ -241,6 +241,10 @@ void OptionReader::only_speed(std::string_view name) {
   for (OptionInfo& info : infos_) info.only_speed = info.only_speed || info.name == name;
 }
 
+void OptionReader::stands_alone(std::string_view name) {
+  for (OptionInfo& info : infos_) info.stands_alone = info.stands_alone || info.name == name;
+}
+
 void OptionReader::check_number(const Spec& node, double value, const Range& range) {
   const bool low = range.above_min ? !(value > range.min) : !(value >= range.min);
   const bool high = range.below_max ? !(value < range.max) : !(value <= range.max);

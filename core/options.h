@@ -65,6 +65,7 @@ struct OptionInfo {
   bool required = false;
   std::string doc;
   bool only_speed = false;
+  bool stands_alone = false;     // a value in place of the options is its value
   Spec fallback = {};            // the default as it may be written; null when there is none
   std::vector<Form> forms = {};  // at least one
 };
@@ -228,6 +229,10 @@ class OptionReader {
   // Says of a declared key that it decides how fast results come, and nothing about what they are: a saved state goes
   // on under any value of it.
   void only_speed(std::string_view name);
+
+  // Says of a declared key that its value may be written in place of the options of the kind: `reshape: [1, 28, 28]`.
+  // One key of a kind; a map is always its options.
+  void stands_alone(std::string_view name);
 
   // Says what a declared key may be whose C++ type does not tell: one that is read as a Spec.
   void may_be(std::string_view name, std::vector<OptionForm> forms);

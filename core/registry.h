@@ -52,6 +52,17 @@ class Registry {
     if (!added) throw ConfigError(cat("the ", what_, ' ', kind, " is registered twice"));
   }
 
+  // What `spec` names, with its options: `kind`, `kind: {options}`, or `kind: value` where an option stands alone.
+  // `what` names the sort with its article: "a layer". Throws ConfigError.
+  KindAndOptions read(const Spec& spec, std::string_view what) const {
+    return kind_and_options(spec, what, [&](const std::string& kind) {
+      for (OptionInfo& option : find(kind, spec).describe()) {
+        if (option.stands_alone) return std::move(option.name);
+      }
+      return std::string();
+    });
+  }
+
   // The object of `wanted`, which was read from `spec`. `resolved`, where it is not null, receives all its options.
   // Throws ConfigError; that of an unknown kind is at `spec` and names the nearest kind, or all.
   std::unique_ptr<Base> make(const KindAndOptions& wanted, const Spec& spec, Spec* resolved = nullptr) const {

@@ -229,7 +229,25 @@ void Spec::set_path(std::string path) {
   for (Entry& entry : entries_) entry.second.set_path(child_path(path_, entry.first));
 }
 
+namespace {
+
+// The map `{option: value}`, as if it had been written where `value` is.
+Spec options_of_one(const std::string& option, const Spec& value) {
+  Spec options = Spec::map(value.place());
+  options.set_path(value.path());
+  options.set(option, value);
+  options.find(option)->set_path(value.path());
+  return options;
+}
+
+}  // namespace
+
 KindAndOptions kind_and_options(const Spec& spec, std::string_view what) {
+  return kind_and_options(spec, what, [](const std::string&) { return std::string(); });
+}
+
+KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
+                                FunctionRef<std::string(const std::string& kind)> option_alone) {
   if (spec.is_scalar()) {
     Spec options = Spec::map(spec.place());
     options.set_path(spec.path());
@@ -246,6 +264,8 @@ KindAndOptions kind_and_options(const Spec& spec, std::string_view what) {
     options = Spec::map(value.place());
     options.set_path(value.path());
   } else if (!value.is_map()) {
+    const std::string option = option_alone(kind);
+    if (!option.empty()) return {kind, options_of_one(option, value)};
     throw value.error(cat("expected the options of ", kind, " as a map, got ", value.describe()),
                       cat("write `", kind, ": {option: value}`"));
   }

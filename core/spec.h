@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/function_ref.h"
 
 namespace millrace {
 
@@ -126,12 +127,17 @@ class Spec {
   std::string path_;
 };
 
-// An op, layer, loss, metric or optimizer is written `kind` or `kind: {options}`, both read by this.
+// An op, layer, loss, metric or optimizer is written `kind` or `kind: {options}`, both read by this; registry.h reads
+// those kinds too whose options one value may stand for.
 struct KindAndOptions {
   std::string kind;
   Spec options;  // a map, perhaps empty, at the place of the node
 };
-// Throws ConfigError when `spec` is neither a text nor a map of one key.
+// Throws ConfigError when `spec` is neither a text nor a map of one key, or the options are none.
 KindAndOptions kind_and_options(const Spec& spec, std::string_view what);
+// Takes `kind: value` for `kind: {option: value}` where `option_alone` names the option of that kind; it names none by
+// an empty text. What is wrong with the value is told under the path where it was written.
+KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
+                                FunctionRef<std::string(const std::string& kind)> option_alone);
 
 }  // namespace millrace

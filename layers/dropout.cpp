@@ -23,6 +23,7 @@ class Dropout final : public SimpleLayer {
     double rate = 0.5;
     void declare(OptionReader& o) {
       o.optional("rate", rate, {.min = 0, .max = 1, .below_max = true}, "share of the values that become 0");
+      o.stands_alone("rate");
     }
   };
   static constexpr std::string_view kDoc =

@@ -14,6 +14,7 @@ struct ReshapeOptions {
   std::vector<int64_t> shape;
   void declare(OptionReader& o) {
     o.required("shape", shape, "sizes of a row's axes, without the batch; one may be -1: what the others leave");
+    o.stands_alone("shape");
     if (o.reading()) check(o.node("shape"));
   }
 

@@ -49,7 +49,7 @@ struct Made {
 // Makes the object that `node` names. `Keys` are read into `keys` and taken away from the kind's own options.
 template <class Base, class Keys>
 Made<Base> make_node(const Spec& node, const Registry<Base>& registry, std::string_view what, Keys& keys) {
-  KindAndOptions wanted = kind_and_options(node, what);
+  KindAndOptions wanted = registry.read(node, what);
   const auto& entry = registry.find(wanted.kind, node);
   const std::vector<OptionInfo> common = describe_options<Keys>();
   std::vector<OptionInfo> known = entry.describe();

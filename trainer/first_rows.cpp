@@ -13,9 +13,9 @@ namespace millrace {
 
 namespace {
 
-bool leaves_out_bad_rows(const Spec& input) {
-  return std::any_of(input.items().begin(), input.items().end(), [](const Spec& item) {
-    const KindAndOptions op = kind_and_options(item, "an input op");
+bool leaves_out_bad_rows(const Spec& input, const OpRegistry& registry) {
+  return std::any_of(input.items().begin(), input.items().end(), [&](const Spec& item) {
+    const KindAndOptions op = registry.read(item, "an input op");
     const Spec* choice = std::as_const(op.options).find("on_bad_row");
     return choice != nullptr && choice->is_scalar() && choice->as_string() != "fail";
   });
@@ -62,7 +62,7 @@ FirstRows check_first_rows(const Config& config, const OpRegistry& ops, const Mo
     const int64_t rows = read_batch(build(pass.list), config, model, executor);
     return {rows, rows == 0 ? "the files have no rows" : ""};
   } catch (const DataError& error) {
-    if (!leaves_out_bad_rows(config.input)) throw;
+    if (!leaves_out_bad_rows(config.input, ops)) throw;
     return {0, error.what()};
   }
 }

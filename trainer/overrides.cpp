@@ -91,11 +91,13 @@ class Walker {
   Spec& step(Spec& node, const Segment& segment, bool is_last) {
     parent_ = nullptr;
     const bool is_item = std::exchange(at_item_, segment.index.has_value());
+    const bool is_options = std::exchange(at_options_, false);
     if (segment.index) return item_at(list_of(node), *segment.index);
+    if (is_options) return option_of(node, segment.key);
     if (is_item && !kind_of(node).empty()) {
       Spec& options = options_of(node);
-      if (segment.key == kind_of(node) && options.find(segment.key) == nullptr) return options;
-      return key_of(options, segment.key);
+      at_options_ = segment.key == kind_of(node) && options.find(segment.key) == nullptr;
+      return at_options_ ? options : option_of(options, segment.key);
     }
     if (node.path() == "loss" || node.path() == "optimizer") return kind_of_node(node, segment.key, is_last);
     if (node.path() == "metrics" && !node.is_null()) return item_called(list_of(node), segment.key);
@@ -120,6 +122,12 @@ class Walker {
     if (node.find(key) == nullptr) node.set(key, Spec::null(where_));
     parent_ = &node;
     return *node.find(key);
+  }
+
+  Spec& option_of(Spec& options, const std::string& key) {
+    if (options.is_map()) return key_of(options, key);
+    throw error(options, cat(" is ", options.describe(), " in place of options, so it has no key ", quote(key)),
+                cat("replace it whole: ", options.path(), "={", key, ": ..}"));
   }
 
   Spec& list_of(Spec& node) {
@@ -149,7 +157,8 @@ class Walker {
       if (names[i] == wanted || kind_of(list.items()[i]) == wanted) found.push_back(i);
     }
     if (given.size() == 1) found = given;
-    if (found.size() == 1) return options_of(*list.item(found.front()));
+    at_options_ = found.size() == 1;
+    if (at_options_) return options_of(*list.item(found.front()));
     if (found.empty()) throw error(list, cat(" has no item ", quote(wanted)), nearest_item(list, names, wanted));
     std::vector<std::string> positions;
     for (const size_t i : found) positions.push_back(cat(list.path(), '[', i, ']'));
@@ -170,7 +179,8 @@ class Walker {
   Spec& kind_of_node(Spec& node, const std::string& wanted, bool is_last) {
     const std::string kind = kind_of(node);
     if (kind.empty()) return key_of(node, wanted);
-    if (kind == wanted) return options_of(node);
+    at_options_ = kind == wanted;
+    if (at_options_) return options_of(node);
     const std::string near = nearest(wanted, {kind});
     throw error(node, cat(" is ", kind, ", not ", quote(wanted)),
                 !near.empty() ? cat("did you mean ", node.path(), '.', near, "?")
@@ -179,8 +189,9 @@ class Walker {
   }
 
   Place where_;
-  bool at_item_ = false;    // the node was reached by its position in a list
-  Spec* parent_ = nullptr;  // the map that the node was found in by its key
+  bool at_item_ = false;     // the node was reached by its position in a list
+  bool at_options_ = false;  // the node holds the options of a kind, or the value that stands for them
+  Spec* parent_ = nullptr;   // the map that the node was found in by its key
 };
 
 }  // namespace

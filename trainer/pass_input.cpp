@@ -53,8 +53,8 @@ class PassMaker {
   }
 
  private:
-  static Spec written_options(const GraphNode& node) {
-    Spec options = kind_and_options(node.spec, "an input op").options;
+  Spec written_options(const GraphNode& node) const {
+    Spec options = args_.registry.read(node.spec, "an input op").options;
     options.erase("name");
     options.erase("from");
     return options;

@@ -106,7 +106,7 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
   std::vector<GraphNode> nodes;
   std::vector<Spec> options;
   for (const Spec& item : list.items()) {
-    KindAndOptions wanted = kind_and_options(item, "an input op");
+    KindAndOptions wanted = registry.read(item, "an input op");
     GraphNode node;
     node.kind = wanted.kind;
     node.spec = item;

@@ -114,7 +114,7 @@ ConvolutionSpec::Axis Window::over_width(int64_t in) const {
 void require_image(const TensorSpec& row) {
   if (is_image(row.shape) && row.shape.elements() > 0) return;
   throw ShapeError(cat("expected an image a row, (channels, height, width), got ", row.text()), {},
-                   row.shape.rank() == 1 ? "put a reshape before it, such as `reshape: {shape: [1, 28, 28]}`" : "");
+                   row.shape.rank() == 1 ? "put a reshape before it, such as `reshape: [1, 28, 28]`" : "");
 }
 
 void require_channels(const TensorSpec& row) {

@@ -193,7 +193,7 @@ const ScheduleRegistry& schedules() {
 Schedule::Schedule() : spec_(Spec::scalar("constant", false, {})) {}
 
 Schedule::Schedule(const Spec& spec) : Schedule() {
-  const KindAndOptions wanted = kind_and_options(spec, "a schedule");
+  const KindAndOptions wanted = schedules().read(spec, "a schedule");
   Spec options;
   std::unique_ptr<ScheduleShape> shape = schedules().make(wanted, spec, &options);
   // The default is written as the reference names it.

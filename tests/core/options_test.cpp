@@ -99,6 +99,20 @@ TEST(Options, SayWhichDecideOnlySpeed) {
   EXPECT_EQ(read_options<Both>(Spec::map().set("threads", 3)).threads, 3);
 }
 
+TEST(Options, SayWhichStandsAlone) {
+  struct Both {
+    int64_t rows = 0, columns = 1;
+    void declare(OptionReader& o) {
+      o.optional("rows", rows, "rows");
+      o.optional("columns", columns, "columns");
+      o.stands_alone("columns");
+    }
+  };
+  const std::vector<OptionInfo> infos = describe_options<Both>();
+  EXPECT_FALSE(infos.at(0).stands_alone);
+  EXPECT_TRUE(infos.at(1).stands_alone);
+}
+
 TEST(Options, RejectUnknownKeysAtTheirPlace) {
   Spec spec = map().set("rows", 1);
   Spec typo = plain("1");

@@ -19,7 +19,10 @@ class Insect : public Animal {
  public:
   struct Options {
     int64_t legs = 6;
-    void declare(OptionReader& o) { o.optional("legs", legs, {.min = 0}, "how many it has left"); }
+    void declare(OptionReader& o) {
+      o.optional("legs", legs, {.min = 0}, "how many it has left");
+      o.stands_alone("legs");
+    }
   };
   static constexpr std::string_view kDoc = "Has six legs.";
   static constexpr std::string_view kExample = "legs: 5";
@@ -50,7 +53,7 @@ Registry<Animal> animals() {
 }
 
 std::unique_ptr<Animal> make(const Registry<Animal>& registry, const Spec& spec, Spec* resolved = nullptr) {
-  return registry.make(kind_and_options(spec, "an animal"), spec, resolved);
+  return registry.make(registry.read(spec, "an animal"), spec, resolved);
 }
 
 TEST(Registry, MakesWhatASpecDescribes) {
@@ -85,6 +88,23 @@ TEST(Registry, PassesOnErrorsInOptions) {
   Spec snake = Spec::map(kPlace);
   snake.set("snake", Spec::map(kPlace).set("legs", Spec::scalar("2", false, kPlace)));
   EXPECT_EQ(error_of(snake), "zoo.yaml:2:5: snake: unknown key legs; there are no options here");
+}
+
+// `kind: value`.
+Spec one_value(const std::string& kind, const std::string& value) {
+  Spec spec = Spec::map(kPlace);
+  spec.set(kind, Spec::scalar(value, false, kPlace));
+  return spec;
+}
+
+TEST(Registry, ReadsAValueInPlaceOfOptions) {
+  Spec resolved;
+  EXPECT_EQ(make(animals(), one_value("insect", "4"), &resolved)->legs(), 4);
+  EXPECT_EQ(resolved.find("legs")->as_int(), 4);
+  EXPECT_EQ(error_of(one_value("insect", "-1")), "zoo.yaml:2:5: insect: expected at least 0, got -1");
+  EXPECT_EQ(error_of(one_value("snake", "2")),
+            "zoo.yaml:2:5: snake: expected the options of snake as a map, got 2; write `snake: {option: value}`");
+  EXPECT_EQ(error_of(one_value("insetc", "2")), "zoo.yaml:2:5: unknown animal \"insetc\"; did you mean insect?");
 }
 
 class Parrot : public Animal {

@@ -229,6 +229,35 @@ TEST(KindAndOptions, RejectsOtherForms) {
             "mlp.yaml:3:7: dense: expected the options of dense as a map, got 10; write `dense: {option: value}`");
 }
 
+TEST(KindAndOptions, TakesAValueForTheOptionThatStandsAlone) {
+  Spec item = Spec::map(kPlace);
+  Spec sizes = Spec::list(Place{"mlp.yaml", 3, 16});
+  item.set("reshape", sizes.append(Spec::scalar("x", false, {"mlp.yaml", 3, 17})));
+  Spec model = Spec::list(kPlace);
+  model.append(std::move(item));
+  model.set_path("model");
+  const auto shape = [](const std::string& kind) { return kind == "reshape" ? std::string("shape") : std::string(); };
+  const KindAndOptions read = kind_and_options(model.items()[0], "a layer", shape);
+  EXPECT_EQ(read.kind, "reshape");
+  ASSERT_TRUE(read.options.is_map());
+  EXPECT_EQ(read.options.path(), "model[0].reshape");
+  EXPECT_EQ(read.options.place(), (Place{"mlp.yaml", 3, 16}));
+  ASSERT_EQ(read.options.size(), 1u);
+  // The path is the one that is written.
+  EXPECT_EQ(config_error([&] { read.options.find("shape")->items()[0].as_int(); }),
+            "mlp.yaml:3:17: model[0].reshape[0]: expected an integer, got \"x\"");
+
+  Spec other = Spec::map(kPlace);
+  other.set("dense", plain("10"));
+  EXPECT_EQ(config_error([&] { kind_and_options(other, "a layer", shape); }),
+            "mlp.yaml:3:7: dense: expected the options of dense as a map, got 10; write `dense: {option: value}`");
+  // A map is always the options.
+  other.set("reshape", Spec::map(kPlace).set("name", "r"));
+  other.erase("dense");
+  EXPECT_NE(kind_and_options(other, "a layer", shape).options.find("name"), nullptr);
+  EXPECT_EQ(kind_and_options(plain("reshape"), "a layer", shape).options.size(), 0u);
+}
+
 TEST(Spec, DescribesWhatIsWritten) {
   const auto plain = [](const char* text) { return Spec::scalar(text, false, {}).describe(); };
   EXPECT_EQ(plain("3"), "3");

@@ -68,7 +68,7 @@ TEST(Conv2d, HasAWeightForEachFilter) {
 TEST(Conv2d, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(conv(filters(1, 2), Shape{9})),
             "expected an image a row, (channels, height, width), got float64 (9); put a reshape before it, such as "
-            "`reshape: {shape: [1, 28, 28]}`");
+            "`reshape: [1, 28, 28]`");
   EXPECT_EQ(error_of(conv(filters(1, 2), Shape{3, 3})),
             "expected an image a row, (channels, height, width), got float64 (3, 3)");
   EXPECT_EQ(error_of(conv(filters(1, 5), Shape{1, 6, 4})),

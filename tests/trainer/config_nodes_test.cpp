@@ -37,6 +37,29 @@ TEST(ConfigNodes, LayersAreChecked) {
             "f:1:10: [0].dense: expected the options of dense as a map, got 5; write `dense: {option: value}`");
 }
 
+TEST(ConfigNodes, AValueMayStandInPlaceOfOptions) {
+  const Catalog catalog = Catalog::builtin();
+  Spec resolved;
+  const auto read = [&](const std::string& list) {
+    return read_layers(parse_yaml(list, "f"), catalog.layers.layers, resolved);
+  };
+  const std::vector<LayerNode> layers = read("- reshape: [1, 28, 28]\n- reshape: -1\n- dropout: 0.25");
+  ASSERT_EQ(layers.size(), 3u);
+  EXPECT_EQ(layers[0].kind, "reshape");
+  EXPECT_EQ(to_yaml(resolved), "- reshape: {shape: [1, 28, 28]}\n- reshape: {shape: [-1]}\n- dropout: {rate: 0.25}\n");
+  const std::string again = to_yaml(resolved);
+  read(again);
+  EXPECT_EQ(to_yaml(resolved), again);
+  const auto error = [&](const std::string& list) { return error_of<ConfigError>([&] { read(list); }); };
+  EXPECT_EQ(error("- reshape: [1, 0]"), "f:1:16: [0].reshape[1]: expected at least 1, or -1, got 0");
+  EXPECT_EQ(error("- reshape: []"), "f:1:12: [0].reshape: expected 1 to 5 sizes, got 0");
+  EXPECT_EQ(error("- reshpae: [1, 2]"), "f:1:3: [0]: unknown layer \"reshpae\"; did you mean reshape?");
+  EXPECT_EQ(error("- dropout: 1"), "f:1:12: [0].dropout: expected at least 0 and less than 1, got 1");
+  EXPECT_EQ(
+      error("- flatten: [1, 2]"),
+      "f:1:12: [0].flatten: expected the options of flatten as a map, got a list; write `flatten: {option: value}`");
+}
+
 TEST(ConfigNodes, LossMetricsAndOptimizer) {
   const Catalog catalog = fake_catalog();
   Spec resolved;

@@ -10,6 +10,24 @@
 namespace millrace {
 namespace {
 
+// Passes rows on, whatever its option says.
+class Keep final : public RowBuffer {
+ public:
+  struct Options {
+    int64_t rows = 1;
+    void declare(OptionReader& o) {
+      o.optional("rows", rows, "how many");
+      o.stands_alone("rows");
+    }
+  };
+  static constexpr std::string_view kDoc = "passes rows on";
+  explicit Keep(const Options&) {}
+  Port bind(const BindArgs& args) override { return args.inputs[0]; }
+  RowSpan pull(int64_t at_most) override { return input().pull(at_most); }
+  void save(State&) const override {}
+  void restore(const State&) override {}
+};
+
 class FirstRowsTest : public ::testing::Test {
  protected:
   FirstRowsTest() {
@@ -66,6 +84,14 @@ TEST_F(FirstRowsTest, BadRowsThatATrainingLeavesOutAreAWarning) {
   const FirstRows first = check(files({}, ", on_bad_row: skip"));
   EXPECT_EQ(first.rows, 0);
   EXPECT_TRUE(first.warning.starts_with(folder_.path("a.csv:2:1: "))) << first.warning;
+}
+
+TEST_F(FirstRowsTest, OpsMayHaveAValueInPlaceOfOptions) {
+  catalog_.ops.add<Keep>("keep");
+  const std::string keeping = files().insert(files().find("  - shuffle_batch"), "  - keep: 3\n");
+  EXPECT_EQ(check(keeping).rows, 2);
+  folder_.write("a.csv", "x,0,1\n");
+  EXPECT_THROW(check(keeping), DataError);
 }
 
 TEST_F(FirstRowsTest, SaysWhereThereAreNone) {

@@ -77,6 +77,26 @@ TEST(Overrides, WholeItemsAndOptions) {
   EXPECT_EQ(part(with({"model=[relu]"}), "model"), "- relu\n");
 }
 
+// What stands in place of options is known to the kinds alone.
+TEST(Overrides, ValuesInPlaceOfOptions) {
+  const auto changed = [](const std::string& setting) {
+    Spec config = parse_yaml("model: [reshape: [1, 28, 28], flatten]\n", "f.yaml");
+    apply_override(config, setting);
+    return part(config, "model");
+  };
+  EXPECT_EQ(changed("model.reshape=[1, 14, 14]"), "- reshape: [1, 14, 14]\n- flatten\n");
+  EXPECT_EQ(changed("model[0].reshape=196"), "- reshape: 196\n- flatten\n");
+  EXPECT_EQ(changed("model.reshape[1]=14"), "- reshape: [1, 14, 28]\n- flatten\n");
+  EXPECT_EQ(changed("model.reshape={shape: 196, name: r}"), "- reshape: {shape: 196, name: r}\n- flatten\n");
+  EXPECT_EQ(changed("model.flatten=7"), "- reshape: [1, 28, 28]\n- flatten: 7\n");
+  for (const std::string path : {"model.reshape.name", "model[0].name", "model[0].reshape.name"}) {
+    EXPECT_EQ(error_of<ConfigError>([&] { changed(path + "=r"); }),
+              "--set " + path +
+                  "=r: model[0].reshape is a list in place of options, so it has no key \"name\"; "
+                  "replace it whole: model[0].reshape={name: ..}");
+  }
+}
+
 TEST(Overrides, KindsOutsideLists) {
   EXPECT_EQ(part(with({"optimizer.sgd.learning_rate=0.5"}), "optimizer"), "sgd: {learning_rate: 0.5}\n");
   EXPECT_EQ(part(with({"loss.sigmoid_cross_entropy.weight=w"}), "loss"), "sigmoid_cross_entropy: {weight: w}\n");

@@ -48,6 +48,7 @@ class Shift final : public Transform {
     std::string as;
     void declare(OptionReader& o) {
       o.optional("field", field, "which");
+      o.stands_alone("field");
       o.optional("as", as, "the name of the result; empty: the field's");
     }
   };
@@ -126,6 +127,15 @@ class PassInputTest : public ::testing::Test {
   TempFolder folder_;
   OpRegistry registry_ = builtin_ops();
 };
+
+TEST_F(PassInputTest, AValueInPlaceOfOptionsStaysWhatItMeans) {
+  folder_.write("a.csv", "1,0\n2,1\n");
+  const Spec list = list_of(source(folder_.path("*.csv")) +
+                            "- decode_csv: {fields: {features: {columns: 0}, label: {columns: 1}}}\n"
+                            "- shift: features\n- batch: {batch_size: 2}\n");
+  EXPECT_EQ(rows_of(pass_input({.input = list, .registry = registry_}), "features"),
+            (std::vector<std::string>{"2", "3"}));
+}
 
 TEST_F(PassInputTest, ReadsEveryRowOnceInMatchedOrder) {
   for (const char* name : {"a.csv", "b.csv", "c.csv"}) folder_.write(name, "1,0\n2,1\n");

@@ -75,6 +75,14 @@ Spec plausible_value(const OptionInfo& option, const OptionForm& form) {
   return Spec::of(option.name);
 }
 
+// The one value that `options` need, where it may stand in their place; else null.
+const Spec* value_alone(const KindInfo& kind, const Spec& options) {
+  for (const OptionInfo& option : kind.options) {
+    if (option.stands_alone && options.size() == 1) return options.find(option.name);
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::vector<KindReference> describe_ops(const Catalog& catalog) {
@@ -82,7 +90,7 @@ std::vector<KindReference> describe_ops(const Catalog& catalog) {
   add(out, catalog.ops, describe_graph_keys());
   for (KindReference& op : out) {
     const Spec example = example_of(op.info);
-    const std::unique_ptr<Op> made = catalog.ops.make(kind_and_options(example, "an input op"), example);
+    const std::unique_ptr<Op> made = catalog.ops.make(catalog.ops.read(example, "an input op"), example);
     op.ports = ports_of(*made);
     if (made->joins()) op.info.example = cat("from: [a, b]", op.info.example.empty() ? "" : ", ", op.info.example);
   }
@@ -100,11 +108,14 @@ std::vector<KindReference> describe_layers(const Catalog& catalog) {
 }
 
 std::string kind_example(const KindInfo& kind) {
-  if (!kind.example.empty()) return cat(kind.kind, ": {", kind.example, '}');
-  const Spec options = plausible_options(kind.options);
-  if (options.size() == 0) return kind.kind;
+  const bool made_up = kind.example.empty();
+  const Spec options = made_up ? plausible_options(kind.options)
+                               : parse_yaml(cat('{', kind.example, '}'), "the example of " + kind.kind);
+  if (made_up && options.size() == 0) return kind.kind;
+  const Spec* alone = value_alone(kind, options);
+  if (alone == nullptr && !made_up) return cat(kind.kind, ": {", kind.example, '}');
   // As an item of a list, which is written on one line.
-  std::string line = to_yaml(Spec::list().append(Spec::map().set(kind.kind, options)));
+  std::string line = to_yaml(Spec::list().append(Spec::map().set(kind.kind, alone == nullptr ? options : *alone)));
   line.pop_back();
   return line.substr(2);
 }

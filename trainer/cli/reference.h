@@ -44,5 +44,7 @@ std::string value_text(const OptionInfo& option);
 // "input ops": the sort that the option names kinds of; empty when it names none.
 std::string named_sort(const OptionInfo& option);
 std::string plural(std::string_view sort);
+// What is said of an option that stands alone.
+inline constexpr std::string_view kStandsAlone = "its value may stand in place of the options";
 
 }  // namespace millrace::cli

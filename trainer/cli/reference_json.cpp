@@ -59,7 +59,8 @@ void append(JsonText& json, const OptionForm& form) {
 void append(JsonText& json, const OptionInfo& option, const std::string& name) {
   json.open('{').key("name").value(name).key("type").value(value_text(option)).key("required").value(option.required);
   append_spec(json.key("default"), option.fallback);
-  json.key("doc").value(option.doc).key("only_speed").value(option.only_speed).key("forms").open('[');
+  json.key("doc").value(option.doc).key("only_speed").value(option.only_speed);
+  json.key("stands_alone").value(option.stands_alone).key("forms").open('[');
   for (const OptionForm& form : option.forms) append(json, form);
   json.close(']').close('}');
 }

@@ -22,6 +22,7 @@ std::string table(const std::vector<OptionInfo>& options) {
   for (const auto& [path, option] : flatten(options)) {
     const std::string fallback = option->required ? "required" : code(default_text(*option));
     out += cat("| ", code(path), " | ", cell(value_text(*option)), " | ", fallback, " | ", cell(option->doc),
+               option->stands_alone ? cat("; ", kStandsAlone) : std::string(),
                option->only_speed ? "; changes no row" : "", " |\n");
   }
   return out;
@@ -53,9 +54,10 @@ std::string config_markdown(const Catalog& catalog) {
   return cat(
       "# The configuration\n\n"
       "<!-- Made by `trainer config --markdown > docs/config.md`; a test compares. -->\n\n"
-      "One YAML file. A kind (an op, layer, loss, metric or optimizer) is written `name` or `name: {option: value}`; a "
-      "key that is absent has its default. `trainer config`, `trainer ops NAME` and `trainer layers NAME` say the same "
-      "in the terminal, `trainer schema` tells editors.\n\n"
+      "One YAML file. A kind (an op, layer, loss, metric or optimizer) is written `name` or `name: {option: value}`; "
+      "where an option may stand in place of all of them, also `name: value`. A key that is absent has its default. "
+      "`trainer config`, `trainer ops NAME` and `trainer layers NAME` say the same in the terminal, `trainer schema` "
+      "tells editors.\n\n"
       "## Keys\n\n",
       table(describe_config()), kinds_markdown(describe_ops(catalog)), kinds_markdown(describe_layers(catalog)));
 }

@@ -21,6 +21,7 @@ std::string doc_of(const OptionInfo& option) {
   const std::string sort = named_sort(option);
   std::string out = option.doc;
   if (!sort.empty()) out += cat("; `trainer ", sort == "input ops" ? "ops" : "layers", "` lists the ", sort);
+  if (option.stands_alone) out += cat("; ", kStandsAlone);
   if (option.only_speed) out += "; changes no row";
   return out;
 }

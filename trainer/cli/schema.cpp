@@ -37,6 +37,8 @@ class SchemaWriter {
   void form(const OptionForm& form);
   void any_of(const std::vector<OptionForm>& forms);
   void kinds(const std::vector<KindInfo>& kinds, const std::vector<OptionInfo>& common);
+  // Members of the schema of what stands behind the name of a kind.
+  void options_of_kind(const std::vector<OptionInfo>& own, const std::vector<OptionInfo>& common);
   void bounds(const OptionForm& form);
   void definitions(const std::vector<KindReference>& kinds);
   void needs_of_training();
@@ -189,18 +191,31 @@ void SchemaWriter::kinds(const std::vector<KindInfo>& kinds, const std::vector<O
   json_.open('{').key("type").value("object").key("properties").open('{');
   for (const KindInfo& kind : kinds) {
     json_.key(kind.kind).open('{').key("description").value(kind.doc);
-    if (has_required(kind.options)) {
-      options(kind.options, common);
-    } else {
-      // `relu:` without a value is `relu`.
-      json_.key("anyOf").open('[').open('{').key("type").value("null").close('}').open('{');
-      options(kind.options, common);
-      json_.close('}').close(']');
-    }
+    options_of_kind(kind.options, common);
     json_.close('}');
   }
   json_.close('}').key("minProperties").value(1).key("maxProperties").value(1);
   json_.key("additionalProperties").value(false).close('}').close(']');
+}
+
+void SchemaWriter::options_of_kind(const std::vector<OptionInfo>& own, const std::vector<OptionInfo>& common) {
+  const auto alone = std::find_if(own.begin(), own.end(), [](const OptionInfo& option) { return option.stands_alone; });
+  if (has_required(own) && alone == own.end()) {
+    options(own, common);
+    return;
+  }
+  json_.key("anyOf").open('[');
+  // `relu:` without a value is `relu`.
+  if (!has_required(own)) json_.open('{').key("type").value("null").close('}');
+  json_.open('{');
+  options(own, common);
+  json_.close('}');
+  if (alone != own.end()) {
+    json_.open('{');
+    any_of(alone->forms);
+    json_.close('}');
+  }
+  json_.close(']');
 }
 
 }  // namespace

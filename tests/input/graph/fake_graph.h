@@ -21,6 +21,7 @@ struct GroupOptions {
     o.optional("smaller", smaller, "whether the last batch may be smaller");
     o.optional("capacity", ahead, "rows that may wait");
     o.optional("threads", threads, "tasks at once");
+    o.stands_alone("batch_size");
     o.only_speed("capacity");
     o.only_speed("threads");
   }

@@ -77,6 +77,18 @@ TEST(GraphList, WritesEveryOptionAndReadsItAgain) {
   EXPECT_EQ(fingerprint(second), fingerprint(first));
 }
 
+TEST(GraphList, AValueMayStandInPlaceOfOptions) {
+  Spec resolved;
+  const Spec group = Spec::map().set("group", 3);
+  const std::vector<GraphNode> nodes = read_graph_list(list({op("integers"), group}), fake::registry(), resolved);
+  EXPECT_EQ(nodes.at(1).name, "group");
+  EXPECT_EQ(resolved.items().at(1).find("group")->find("batch_size")->as_int(), 3);
+  EXPECT_EQ(error_of(list({op("integers"), Spec::map().set("group", 0)})),
+            "input[1].group: expected at least 1, got 0");
+  EXPECT_EQ(error_of(list({Spec::map().set("step", Spec::list())})),
+            "input[0].step: expected the options of step as a map, got a list; write `step: {option: value}`");
+}
+
 TEST(GraphList, FingerprintsWhatDecidesTheRows) {
   GraphImpl graph;
   graph.seed = 23;

@@ -19,7 +19,8 @@ TEST(ReferenceJsonTest, Kinds) {
   EXPECT_EQ(dense["kind"], "dense");
   EXPECT_EQ(dense["example"], "model:\n  - dense: {units: 10}");
   EXPECT_EQ(dense["options"][0], nlohmann::json::parse(R"({"name":"units","type":"integer; at least 1",
-      "required":true,"default":null,"doc":"outputs of a row","only_speed":false,"forms":[{"is":"integer","min":1}]})"));
+      "required":true,"default":null,"doc":"outputs of a row","only_speed":false,"stands_alone":false,
+      "forms":[{"is":"integer","min":1}]})"));
   EXPECT_EQ(dense["options"][1]["forms"], nlohmann::json::parse(R"([{"is":"name","names":["none","relu"]}])"));
   EXPECT_EQ(dense["common"][1]["name"], "name");
   EXPECT_FALSE(dense.contains("ports"));

@@ -35,6 +35,17 @@ TEST(ReferencePageTest, AKindAsAWhole) {
             "    - dense: {units: 10}\n");
 }
 
+TEST(ReferencePageTest, SaysWhichValueMayStandAlone) {
+  for (const KindReference& kind : describe_layers(Catalog::builtin())) {
+    if (kind.info.kind != "reshape") continue;
+    const std::string page = kind_page(kind);
+    EXPECT_NE(page.find("  shape: integer or list; required\n"), std::string::npos) << page;
+    EXPECT_NE(page.find("what the others leave;"), std::string::npos) << page;
+    EXPECT_NE(page.find("its value may stand in place of the options\n"), std::string::npos) << page;
+    EXPECT_NE(page.find("EXAMPLE:\n  model:\n    - reshape: [1, 28, 28]\n"), std::string::npos) << page;
+  }
+}
+
 TEST(ReferencePageTest, SortsSayWhereTheyStand) {
   const std::vector<KindReference> kinds = describe_layers(fake_catalog());
   EXPECT_NE(kind_page(kinds[2]).find("\n  A loss: the value of the key `loss`.\n"), std::string::npos);

@@ -47,6 +47,23 @@ TEST(ReferenceTest, TheExampleHasWhatIsRequired) {
   EXPECT_EQ(kind_example({"dense", "", describe_options<Options>(), "units: 3"}), "dense: {units: 3}");
 }
 
+TEST(ReferenceTest, TheExampleIsTheValueThatStandsAlone) {
+  struct Alone {
+    std::vector<int64_t> shape;
+    int64_t more = 0;
+    void declare(OptionReader& o) {
+      o.required("shape", shape, {.min = 1}, "sizes");
+      o.optional("more", more, "another one");
+      o.stands_alone("shape");
+    }
+  };
+  const std::vector<OptionInfo> options = describe_options<Alone>();
+  EXPECT_EQ(kind_example({"reshape", "", options, "shape: [1, 28, 28]"}), "reshape: [1, 28, 28]");
+  EXPECT_EQ(kind_example({"reshape", "", options}), "reshape: 10");
+  EXPECT_EQ(kind_example({"reshape", "", options, "shape: 3, more: 1"}), "reshape: {shape: 3, more: 1}");
+  EXPECT_EQ(kind_example({"reshape", "", options, "more: 1"}), "reshape: {more: 1}");
+}
+
 TEST(ReferenceTest, TheExampleStandsUnderItsKey) {
   const auto placed = [](const char* sort, const char* example) {
     return placed_example({sort, {"x", "", {}, example}, {}, {}});
@@ -119,7 +136,7 @@ TEST(ReferenceTest, EveryExampleIsRead) {
       EXPECT_EQ(placed.size(), 1u);
       const Spec& value = placed.entries().front().second;
       const Spec& node = value.is_list() ? value.items().front() : value;
-      KindAndOptions wanted = kind_and_options(node, "a kind");
+      KindAndOptions wanted = registry.read(node, "a kind");
       EXPECT_EQ(wanted.kind, kind.info.kind);
       if (kind.sort == "input op") wanted.options.erase("from");  // the graph's key
       EXPECT_NO_THROW(registry.make(wanted, node)) << placed_example(kind);

@@ -219,6 +219,14 @@ TEST(SchemaTest, SaysWhereAndWhat) {
   EXPECT_NE(judge("input: [{batch: {batch_size: 2}, synthetic: {}}]\n"), "");
   EXPECT_NE(judge("input: [batch]\n"), "") << "batch_size is required";
   EXPECT_EQ(judge("input: [{csv_reader: }]\n"), "") << "no option is required";
+  const std::string model = "loss: mse\noptimizer: {sgd: {learning_rate: 0.1}}\nmodel: ";
+  EXPECT_EQ(
+      judge(good + model + "[reshape: [1, 28, 28], reshape: 784, reshape: {shape: [-1]}, dropout: 0.3, dropout: ]"),
+      "");
+  EXPECT_NE(judge(good + model + "[reshape: [1, x]]"), "");
+  EXPECT_NE(judge(good + model + "[reshape: ]"), "");
+  EXPECT_NE(judge(good + model + "[dropout: 1]"), "");
+  EXPECT_NE(judge(good + model + "[dense: 3]"), "");
 }
 
 TEST(SchemaTest, AcceptsTheExampleOfEveryKind) {
