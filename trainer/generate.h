@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
-#include <vector>
+
+#include "millrace/trainer/generated_files.h"
 
 namespace millrace {
 
-inline constexpr int64_t kMostGeneratedFiles = 1'000'000;
-inline constexpr int64_t kMostGeneratedRows = int64_t{1} << 40;  // of each file
 inline constexpr int64_t kMostGeneratedFeatures = int64_t{1} << 24;
 
 struct GenerateOptions {
@@ -26,15 +25,7 @@ struct GenerateOptions {
   std::stop_token stop = {};  // ends the work after the row that is being written; its file is not kept
 };
 
-struct GenerateResult {
-  std::vector<std::string> paths;  // of whole files
-  uint64_t bytes = 0;
-  int64_t positive = 0;  // rows with label 1
-  bool stopped = false;
-};
-
-// Writes folder/examples-00.csv and so on, as many digits as the last needs, at least two; makes the folder when it is
-// absent. Throws ConfigError for options out of range, IoError when a file is there (without `force`) or writing fails.
+// Writes folder/examples-00.csv and so on, see write_generated_files().
 GenerateResult generate_sum(const GenerateOptions& options);
 
 }  // namespace millrace

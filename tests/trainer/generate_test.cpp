@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <stop_token>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/random.h"
@@ -54,7 +53,7 @@ TEST(Generate, RowsAreTheDocumentedDrawsAndTheirLabel) {
     }
   }
   EXPECT_EQ(result.bytes, bytes);
-  EXPECT_EQ(result.positive, positive);
+  EXPECT_EQ(result.rows_of_label, (std::vector<int64_t>{6 - positive, positive}));
 }
 
 TEST(Generate, DependsOnTheSeedAlone) {
@@ -92,51 +91,16 @@ TEST(Generate, NumbersAreNormal) {
   // 40,000 draws: the mean's deviation is 0.005, that of the mean square 0.0071.
   EXPECT_LT(std::abs(sum / 40'000), 0.025);
   EXPECT_LT(std::abs(squares / 40'000 - 1), 0.036);
-  EXPECT_NEAR(static_cast<double>(result.positive), 200, 60);
-}
-
-TEST(Generate, NamesHaveTheDigitsOfTheLast) {
-  const TempFolder folder;
-  const auto result = generate_sum({.folder = folder.path("a"), .files = 101, .rows = 1, .features = 1});
-  EXPECT_EQ(result.paths.front(), folder.path("a/examples-000.csv"));
-  EXPECT_EQ(result.paths.back(), folder.path("a/examples-100.csv"));
-}
-
-TEST(Generate, DoesNotOverwriteUnlessForced) {
-  const TempFolder folder;
-  GenerateOptions options{.folder = folder.path(), .files = 2, .rows = 1, .features = 1};
-  folder.write("examples-01.csv", "mine");
-  EXPECT_EQ(
-      error_of<IoError>([&] { generate_sum(options); }),
-      folder.path("examples-01.csv") + ": the file is there already; give --force to overwrite it, or another folder");
-  EXPECT_FALSE(std::filesystem::exists(folder.path("examples-00.csv")));
-  EXPECT_EQ(TempFolder::read(folder.path("examples-01.csv")), "mine");
-  options.force = true;
-  generate_sum(options);
-  EXPECT_NE(TempFolder::read(folder.path("examples-01.csv")), "mine");
-}
-
-TEST(Generate, WhatIsStoppedLeavesWholeFilesOnly) {
-  const TempFolder folder;
-  std::stop_source stop;
-  stop.request_stop();
-  const auto result = generate_sum({.folder = folder.path("d"), .files = 2, .rows = 1, .stop = stop.get_token()});
-  EXPECT_TRUE(result.stopped);
-  EXPECT_EQ(result.paths, std::vector<std::string>());
-  EXPECT_EQ(result.bytes, 0u);
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path("d")));
+  EXPECT_NEAR(static_cast<double>(result.rows_of_label[1]), 200, 60);
 }
 
 TEST(Generate, OptionsOutOfRange) {
   EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x", .files = 0}); }),
             "files: expected from 1 to 1000000, got 0");
+  EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x", .features = 0}); }),
+            "features: expected from 1 to 16777216, got 0");
   EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x", .seed = -1}); }),
             "seed: expected from 0 to 9223372036854775807, got -1");
-  EXPECT_EQ(error_of<ConfigError>([] { generate_sum({}); }), "expected a folder for the files, got an empty text");
-  const TempFolder folder;
-  folder.write("file", "");
-  EXPECT_EQ(error_of<IoError>([&] { generate_sum({.folder = folder.path("file/d")}); }),
-            folder.path("file/d") + ": cannot make the folder: Not a directory");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ int run_generate_sum(const Arguments& arguments, Session& session) {
                                               .stop = stop.get_token()});
   const auto files = static_cast<int64_t>(result.paths.size());
   session.out.write(cat(result.stopped ? "stopped: wrote " : "wrote ", count_of(files, "file"), ", ",
-                        count_of(files * arguments.rows, "row"), " (", result.positive, " with label 1), ",
+                        count_of(files * arguments.rows, "row"), " (", result.rows_of_label[1], " with label 1), ",
                         format_bytes(result.bytes), " in ", escape_controls(arguments.out), '\n'));
   session.out.flush();
   return result.stopped ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
