@@ -17,6 +17,7 @@
 #include "millrace/trainer/cli/help.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/generate.h"
+#include "millrace/trainer/generate_images.h"
 
 namespace millrace::cli {
 
@@ -216,13 +217,19 @@ void Parser::add_predict() {
 void Parser::add_generate() {
   CLI::App& generate = add_command(app_, Command::help, "generate");
   generate.require_subcommand(0, 1);
-  CLI::App& sum = add_command(generate, Command::generate_sum, "sum");
-  text(sum, "--out", out_.out, "DIR", "the folder for the files; made when it is not there");
-  number(sum, "--files", out_.files, {.least = 1, .most = kMostGeneratedFiles}, "how many files");
-  number(sum, "--rows", out_.rows, {.least = 1, .most = kMostGeneratedRows}, "rows of each file");
-  number(sum, "--features", out_.features, {.least = 1, .most = kMostGeneratedFeatures}, "numbers of each row");
-  number(sum, "--seed", out_.seed, {.least = 0}, "other seeds give other numbers");
-  sum.add_flag("--force", out_.force, "replace files that are there already");
+  const auto add = [&](Command command, const char* name, int64_t most_rows) -> CLI::App& {
+    CLI::App& app = add_command(generate, command, name);
+    text(app, "--out", out_.out, "DIR", "the folder for the files; made when it is not there");
+    number(app, "--files", out_.files, {.least = 1, .most = kMostGeneratedFiles}, "how many files");
+    number(app, "--rows", out_.rows, {.least = 1, .most = most_rows}, "rows of each file");
+    number(app, "--seed", out_.seed, {.least = 0}, "other seeds give other numbers");
+    app.add_flag("--force", out_.force, "replace files that are there already");
+    return app;
+  };
+  number(add(Command::generate_sum, "sum", kMostGeneratedRows), "--features", out_.features,
+         {.least = 1, .most = kMostGeneratedFeatures}, "numbers of each row");
+  number(add(Command::generate_images, "images", kMostImageRows), "--size", out_.size,
+         {.least = kLeastImageSize, .most = kMostImageSize}, "pixels of an image in height and width");
 }
 
 void Parser::add_references() {
@@ -288,7 +295,8 @@ Arguments Parser::take(std::span<const std::string> words) {
     return out_;
   }
   if (out_.command == Command::help) {
-    throw UsageError("generate needs to know what", {}, "trainer generate sum --out DIR");
+    throw UsageError("generate needs to know what", {},
+                     "trainer generate sum --out DIR or trainer generate images --out DIR");
   }
   if (out_.command == Command::completion && selected.count("SHELL") == 0) {
     throw UsageError("completion needs to know for which shell", {}, "trainer completion bash");
@@ -323,8 +331,10 @@ void Parser::check_explain(const CLI::App& selected) const {
 
 void Parser::read_config(const CLI::App& app) {
   if (app.get_option_no_throw("--config") == nullptr) {
-    if (out_.command == Command::generate_sum && out_.out.empty()) {
-      throw UsageError("generate sum needs --out DIR", {}, "trainer generate sum --out data/sum");
+    const bool generates = out_.command == Command::generate_sum || out_.command == Command::generate_images;
+    if (generates && out_.out.empty()) {
+      const std::string line = cat("trainer ", path_of(app), " --out data/", app.get_name());
+      throw UsageError(cat(path_of(app), " needs --out DIR"), {}, line);
     }
     return;
   }

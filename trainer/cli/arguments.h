@@ -28,6 +28,7 @@ enum class Command : uint8_t {
   evaluate,
   predict,
   generate_sum,
+  generate_images,
   ops,
   layers,
   config,
@@ -82,6 +83,7 @@ struct Arguments {
   int64_t files = 20;
   int64_t rows = 100;
   int64_t features = 1024;
+  int64_t size = 28;
   int64_t seed = 1;
   bool force = false;
 

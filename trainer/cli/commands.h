@@ -14,6 +14,7 @@ int run_compare(const Arguments& arguments, Session& session);
 int run_evaluate(const Arguments& arguments, Session& session);
 int run_predict(const Arguments& arguments, Session& session);
 int run_generate_sum(const Arguments& arguments, Session& session);
+int run_generate_images(const Arguments& arguments, Session& session);
 int run_ops(const Arguments& arguments, Session& session);
 int run_layers(const Arguments& arguments, Session& session);
 int run_config(const Arguments& arguments, Session& session);

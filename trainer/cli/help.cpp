@@ -133,10 +133,12 @@ constexpr HelpText kTexts[] = {
      "  trainer predict --model model.safetensors --data \"new/*.csv\" --out predictions.csv\n"
      "  trainer predict --model model.safetensors --data new.csv --format jsonl --raw",
      "trainer evaluate"},
-    {"generate", "Generates data sets to try things with.", "  trainer generate sum --out DIR [OPTIONS]",
+    {"generate", "Generates data sets to try things with.",
+     "  trainer generate sum --out DIR [OPTIONS]\n  trainer generate images --out DIR [OPTIONS]",
      "EXAMPLES:\n"
-     "  trainer generate sum --out data/sum --files 20 --rows 100 --force",
-     "trainer generate sum --help"},
+     "  trainer generate sum --out data/sum --files 20 --rows 100 --force\n"
+     "  trainer generate images --out data/images --files 12 --rows 500",
+     "trainer generate sum --help, trainer generate images --help"},
     {"generate sum", "CSV files of normal numbers, labelled by whether their sum is positive.",
      "  trainer generate sum --out DIR [OPTIONS]",
      "Writes DIR/examples-00.csv and so on. Each row is --features numbers and a label, 1.0 or 0.0, without a header.\n"
@@ -145,7 +147,19 @@ constexpr HelpText kTexts[] = {
      "EXAMPLES:\n"
      "  trainer generate sum --out data/large --files 20 --rows 100\n"
      "  trainer generate sum --out data/small --files 2 --rows 10 --features 8 --seed 7",
-     "trainer input"},
+     "trainer generate images, trainer input"},
+    {"generate images", "CSV files of images of ten digits, each drawn in another way.",
+     "  trainer generate images --out DIR [OPTIONS]",
+     "Writes DIR/examples-00.csv and so on. Each row is a label, 0 to 9, and the pixels of a square image, 0 to 255,\n"
+     "line by line, as MNIST is passed around in CSV, and as there without a header: csv_reader: {header: false}.\n"
+     "The digits have seven segments; place, size, slant, thickness, brightness and noise are drawn for each image.\n"
+     "configs/lenet.yaml reads them. Equal options give equal bytes, and a row depends on seed, size, file and row\n"
+     "alone.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer generate images --out data/digits --files 12 --rows 500\n"
+     "  trainer generate images --out data/tiny --files 2 --rows 10 --size 16 --seed 7",
+     "trainer generate sum, trainer layers conv2d"},
     {"ops", "Lists the input ops, with every option, type and default.", "  trainer ops [OP] [--json]",
      "An op is an item of the list `input` of a configuration: its name alone, or `name: {option: value}`.\n"
      "\n"

@@ -40,6 +40,7 @@ int run_command(const Arguments& arguments, Session& session) {
     case Command::evaluate: return run_evaluate(arguments, session);
     case Command::predict: return run_predict(arguments, session);
     case Command::generate_sum: return run_generate_sum(arguments, session);
+    case Command::generate_images: return run_generate_images(arguments, session);
     case Command::ops: return run_ops(arguments, session);
     case Command::layers: return run_layers(arguments, session);
     case Command::config: return run_config(arguments, session);

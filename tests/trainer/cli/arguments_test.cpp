@@ -158,6 +158,25 @@ TEST(ArgumentsTest, GenerateSumWithinItsLimits) {
   EXPECT_EQ(parse({"generate", "sum", "--out", "d", "--features", "16777216"}).features, 16777216);
 }
 
+TEST(ArgumentsTest, GenerateImages) {
+  const Arguments arguments = parse(
+      {"generate", "images", "--out", "d", "--files", "2", "--rows", "3", "--size", "16", "--seed", "5", "--force"});
+  EXPECT_EQ(arguments.command, Command::generate_images);
+  EXPECT_EQ(arguments.out, "d");
+  EXPECT_EQ(arguments.files, 2);
+  EXPECT_EQ(arguments.rows, 3);
+  EXPECT_EQ(arguments.size, 16);
+  EXPECT_EQ(arguments.seed, 5);
+  EXPECT_TRUE(arguments.force);
+  EXPECT_EQ(parse({"generate", "images", "--out", "d"}).size, 28);
+  const auto error = [](const std::string& option, const std::string& value) {
+    return usage_error({"generate", "images", "--out", "d", option, value}, "trainer generate images --help");
+  };
+  EXPECT_EQ(error("--size", "65"), "--size: expected a whole number from 12 to 64, got \"65\"");
+  EXPECT_EQ(error("--rows", "4294967297"), "--rows: expected a whole number from 1 to 4294967296, got \"4294967297\"");
+  EXPECT_EQ(error("--features", "3"), "unknown option --features");
+}
+
 TEST(ArgumentsTest, References) {
   EXPECT_EQ(parse({"ops"}).command, Command::ops);
   EXPECT_EQ(parse({"ops"}).name, "");
@@ -284,9 +303,11 @@ TEST(ArgumentsTest, MissingValues) {
   EXPECT_EQ(usage_error({"check"}), "no configuration is given; trainer check --config FILE");
   EXPECT_EQ(usage_error({"--quiet"}), "no configuration is given; trainer --config FILE");
   EXPECT_EQ(usage_error({"generate"}, "trainer generate --help"),
-            "generate needs to know what; trainer generate sum --out DIR");
+            "generate needs to know what; trainer generate sum --out DIR or trainer generate images --out DIR");
   EXPECT_EQ(usage_error({"generate", "sum"}, "trainer generate sum --help"),
             "generate sum needs --out DIR; trainer generate sum --out data/sum");
+  EXPECT_EQ(usage_error({"generate", "images"}, "trainer generate images --help"),
+            "generate images needs --out DIR; trainer generate images --out data/images");
 }
 
 // As "$UNSET" makes them.

@@ -40,7 +40,7 @@ class BashCompletionTest : public ::testing::Test {
 
 TEST_F(BashCompletionTest, Subcommands) {
   EXPECT_EQ(complete("ch"), "check\n");
-  EXPECT_EQ(complete("generate ''"), "sum\n");
+  EXPECT_EQ(complete("generate ''"), "sum\nimages\n");
   EXPECT_EQ(complete("co"), "compare\nconfig\ncompletion\n");
 }
 
@@ -48,6 +48,8 @@ TEST_F(BashCompletionTest, Flags) {
   EXPECT_EQ(complete("--conf"), "--config\n");
   EXPECT_EQ(complete("check --pr"), "--print\n");
   EXPECT_EQ(complete("generate sum --fe"), "--features\n");
+  EXPECT_EQ(complete("generate images --fe"), "");
+  EXPECT_EQ(complete("generate images --s"), "--seed\n--size\n");
   EXPECT_EQ(complete("ops --sa"), "");
 }
 

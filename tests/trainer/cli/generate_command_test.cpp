@@ -1,6 +1,7 @@
 // `trainer generate`, from outside.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <thread>
@@ -30,6 +31,24 @@ TEST(GenerateCommandTest, WritesFilesOnlyOnce) {
   std::vector<std::string> forced = words;
   forced.emplace_back("--force");
   EXPECT_EQ(run_trainer(forced, {.folder = folder.path()}).exit_code, 0);
+}
+
+TEST(GenerateCommandTest, WritesImages) {
+  const TempFolder folder;
+  const std::vector<std::string> words = {"generate", "images", "--out", "d",      "--files",
+                                          "2",        "--rows", "3",     "--size", "12"};
+  const CommandResult result = run_trainer(words, {.folder = folder.path()});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("wrote 2 files, 6 rows, ")) << result.out;
+  EXPECT_TRUE(result.out.ends_with(" in d\n")) << result.out;
+  const std::string text = TempFolder::read(folder.path("d/examples-01.csv"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+  EXPECT_EQ(std::count(text.begin(), text.end(), ','), 3 * 144);
+  const CommandResult again = run_trainer(words, {.folder = folder.path()});
+  EXPECT_EQ(again.exit_code, 74);
+  EXPECT_EQ(
+      again.err,
+      "error: d/examples-00.csv: the file is there already\nhint: give --force to overwrite it, or another folder\n");
 }
 
 TEST(GenerateCommandTest, InterruptedItLeavesWholeFilesOnly) {
