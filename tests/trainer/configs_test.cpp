@@ -4,6 +4,7 @@
 #include "millrace/core/text.h"
 #include "millrace/trainer/compare/comparison.h"
 #include "millrace/trainer/generate.h"
+#include "millrace/trainer/generate_images.h"
 #include "millrace/trainer/model_file.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
@@ -25,8 +26,8 @@ TEST(Configs, AllAreNamedHere) {
   }
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"breast_cancer.yaml", "diabetes.yaml", "digits.yaml", "digits_cnn.yaml",
-                                             "iris.yaml", "mlp.yaml", "queue_vs_feed.yaml", "queue_vs_feed_csv.yaml",
-                                             "synthetic.yaml", "wine.yaml"}))
+                                             "iris.yaml", "lenet.yaml", "mlp.yaml", "queue_vs_feed.yaml",
+                                             "queue_vs_feed_csv.yaml", "synthetic.yaml", "wine.yaml"}))
       << "each has a test below";
 }
 
@@ -102,13 +103,9 @@ TEST(Configs, QueueVersusFeedOnTextTrainsTheSameModels) {
   EXPECT_TRUE(found.equal_weights());
 }
 
-// What `metric` is on the rows held out, behind the last step. `rows`: the name of the data, where it is another one.
-double score_of(const std::string& config, const std::string& metric, const std::string& rows = {}) {
+// What `metric` is on the rows held out, behind the last step.
+double score_with(const std::string& config, const std::string& metric, const std::vector<std::string>& overrides) {
   Spec spec = read_yaml_file(config_path(config + ".yaml"));
-  const std::string data = test::source_dir() + "/configs/data/" + (rows.empty() ? config : rows);
-  const std::vector<std::string> overrides = {"device=cpu",
-                                              "input.filename_queue.files=" + quote(data + "-train.csv", 4096),
-                                              "validation.files=" + quote(data + "-test.csv", 4096)};
   apply_overrides(spec, overrides);
   std::vector<ValidationReport> reports;
   TrainCallbacks callbacks;
@@ -122,6 +119,14 @@ double score_of(const std::string& config, const std::string& metric, const std:
   return -1;
 }
 
+// The same with the data in configs/data. `rows`: their name, where it is another one.
+double score_of(const std::string& config, const std::string& metric, const std::string& rows = {}) {
+  const std::string data = test::source_dir() + "/configs/data/" + (rows.empty() ? config : rows);
+  return score_with(config, metric,
+                    {"device=cpu", "input.filename_queue.files=" + quote(data + "-train.csv", 4096),
+                     "validation.files=" + quote(data + "-test.csv", 4096)});
+}
+
 // One row less than what scripts/export-datasets --compare says of scikit-learn's MLP, or better; the README has more.
 TEST(Configs, RealDataAreLearned) {
   EXPECT_GE(score_of("iris", "accuracy"), 37.0 / 38);
@@ -132,6 +137,21 @@ TEST(Configs, RealDataAreLearned) {
 }
 
 TEST(Configs, ConvolutionsReadDigits) { EXPECT_GE(score_of("digits_cnn", "accuracy", "digits"), 0.98); }
+
+// On fewer rows than the configuration names, in smaller batches, so that seconds are enough. A linear model does not
+// find the digits wherever they stand.
+TEST(Configs, LenetReadsImages) {
+  const TempFolder folder;
+  generate_images({.folder = folder.path(), .files = 12, .rows = 400});
+  const std::vector<std::string> data = {"input.filename_queue.files=" + quote(folder.path("examples-0*.csv"), 4096),
+                                         "input.filename_queue.epochs=2", "input.shuffle_batch.batch_size=16",
+                                         "validation.files=" + quote(folder.path("examples-1*.csv"), 4096),
+                                         "validation.every=1000"};
+  EXPECT_GE(score_with("lenet", "accuracy", data), 0.8);
+  std::vector<std::string> linear = data;
+  linear.emplace_back("model=[dense: {units: 10}]");
+  EXPECT_LE(score_with("lenet", "accuracy", linear), 0.5);
+}
 
 }  // namespace
 }  // namespace millrace
