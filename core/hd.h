@@ -2,6 +2,9 @@
 //
 // MILLRACE_UNIT names the kind of unit that is compiled. Templates whose bodies differ between the two kinds stand in
 // `inline namespace MILLRACE_UNIT`: one name seen by both would silently keep only one of the bodies.
+//
+// MILLRACE_ROLLED, before a loop of a device's function: not four copies of its body, which make the program larger and
+// what waits for memory no faster.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -10,4 +13,10 @@
 #else
 #define MILLRACE_HD
 #define MILLRACE_UNIT cpp_unit
+#endif
+
+#if defined(__CUDA_ARCH__)
+#define MILLRACE_ROLLED _Pragma("unroll 1")
+#else
+#define MILLRACE_ROLLED
 #endif

@@ -9,6 +9,7 @@
 
 #include "millrace/core/cuda/check.h"
 #include "millrace/core/cuda/state.h"
+#include "millrace/core/hd.h"
 
 namespace millrace::cuda {
 
@@ -19,6 +20,7 @@ inline constexpr int64_t kLaunchBlocks = (int64_t{1} << 31) - 1;
 template <class F>
 __global__ void __launch_bounds__(kLaunchThreads) for_each_kernel(int64_t count, const F body) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * kLaunchThreads;
+  MILLRACE_ROLLED
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kLaunchThreads + threadIdx.x; i < count; i += stride) body(i);
 }
 
