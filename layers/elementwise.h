@@ -15,11 +15,11 @@
 #include <cstdint>
 
 #include "millrace/core/context.h"
+#include "millrace/core/dispatch.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/destination.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/dispatch.h"
 
 namespace millrace {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/losses/shared/weighted_mean.h"
 #include "millrace/layers/shape_checks.h"
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "millrace/core/dispatch.h"
 #include "millrace/core/math.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/for_each_row.h"
 #include "millrace/layers/losses/shared/weighted_mean.h"
 #include "millrace/layers/shape_checks.h"

@@ -5,8 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "millrace/core/dispatch.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
 

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "millrace/core/dispatch.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/tensor.h"
 #include "millrace/core/text.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/for_each_row.h"
 #include "millrace/layers/shape_checks.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include "millrace/layers/dispatch.h"
+#include "millrace/core/dispatch.h"
 #include "millrace/layers/metrics/row_mean.h"
 #include "millrace/layers/shape_checks.h"
 

@@ -1,5 +1,5 @@
+#include "millrace/core/dispatch.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/for_each_row.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"

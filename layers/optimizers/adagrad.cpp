@@ -1,8 +1,8 @@
 #include <cmath>
 
+#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/optimizers/exact_number.h"
 #include "millrace/layers/optimizers/scaled_gradient.h"
 #include "millrace/layers/optimizers/update_options.h"

@@ -1,7 +1,7 @@
 #include "millrace/layers/losses/shared/weighted_mean.h"
 
+#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
-#include "millrace/layers/dispatch.h"
 
 namespace millrace {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "millrace/core/dispatch.h"
 #include "millrace/core/math.h"
 #include "millrace/core/parallel.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/optimizers/exact_number.h"
 #include "millrace/layers/optimizers/scaled_gradient.h"
 

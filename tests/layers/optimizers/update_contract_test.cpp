@@ -1,7 +1,7 @@
 #include "tests/layers/optimizers/update_contract.h"
 
+#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
-#include "millrace/layers/dispatch.h"
 #include "millrace/layers/optimizers/scaled_gradient.h"
 
 namespace millrace::testing {
