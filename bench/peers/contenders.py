@@ -54,6 +54,19 @@ STEP = (
     Contender("PyTorch, torch.compile, MKL as on Intel", "torch", "compile", mkl=True),
     Contender("JAX, jit", "jax", how="parameters donated"),
 )
+LENET = (
+    Contender(OURS, OURS, how="trainer --config bench/peers/lenet.yaml"),
+    Contender("TensorFlow, graph", "tensorflow", "graph", "compat.v1, a session's callable"),
+    Contender("TensorFlow, tf.function", "tensorflow", "function"),
+    Contender("TensorFlow, XLA", "tensorflow", "xla", "tf.function(jit_compile=True)"),
+    Contender("PyTorch, eager", "torch", "eager", "fused SGD"),
+    Contender("PyTorch, eager, channels last", "torch", "eager_channels_last", "fused SGD"),
+    Contender("PyTorch, torch.compile", "torch", "compile", "fused SGD"),
+    Contender("PyTorch, eager, MKL as on Intel", "torch", "eager", mkl=True),
+    Contender("PyTorch, eager, channels last, MKL as on Intel", "torch", "eager_channels_last", mkl=True),
+    Contender("PyTorch, torch.compile, MKL as on Intel", "torch", "compile", mkl=True),
+    Contender("JAX, jit", "jax", how="parameters donated"),
+)
 TRAINING = (
     Contender(OURS, OURS, "native"),
     Contender(f"{OURS}, delivery: feed", OURS, "feed", "the training thread alone makes the batches"),
@@ -105,6 +118,14 @@ WORKS = {
         "ms",
         "The network 1024 -> 1024 (relu) -> 1, sigmoid cross entropy, SGD, on a constant batch of 256 rows.",
         STEP,
+        lower=True,
+    ),
+    "lenet": Work(
+        "A step of LeNet",
+        "ms",
+        "conv 20 of 5 x 5, max-pool 2, conv 50 of 5 x 5, max-pool 2, dense 500 (relu), dense 10, softmax cross entropy,"
+        " SGD, on a constant batch of 64 images of 28 x 28.",
+        LENET,
         lower=True,
     ),
     "training": Work(

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,9 @@ void step(const Task& task) {
 // A training that never ends: where it reports is where the driver's windows begin and end.
 class Windows {
  public:
+  // `amount` is done in a step.
+  explicit Windows(int64_t amount) : amount_(amount) {}
+
   // Returns whether the training goes on.
   bool at(const StepReport& report) {
     const double now = wall_seconds();
@@ -154,7 +158,7 @@ class Windows {
       step_ = report.step;
       return true;
     } else {
-      tell(static_cast<uint64_t>((report.step - step_) * kBatch), now - begin_);
+      tell(static_cast<uint64_t>((report.step - step_) * amount_), now - begin_);
     }
     std::string line;
     if (!std::getline(std::cin, line)) return false;
@@ -165,6 +169,7 @@ class Windows {
   }
 
  private:
+  int64_t amount_;
   bool told_ = false;
   bool leading_ = false;
   double seconds_ = 0;
@@ -172,16 +177,25 @@ class Windows {
   int64_t step_ = 0;
 };
 
-void training(const Task& task) {
-  const std::vector<std::string> overrides = {cat("threads=", task.threads), cat("delivery=", task.variant),
-                                              cat("input.shuffle_batch.threads=", task.threads)};
-  Trainer trainer = Trainer::from_file("bench/peers/training.yaml", overrides);
-  Windows windows;
+void train(const char* config, std::span<const std::string> overrides, int64_t amount) {
+  Trainer trainer = Trainer::from_file(config, overrides);
+  Windows windows(amount);
   TrainCallbacks callbacks;
   callbacks.on_step = [&](const StepReport& report) {
     if (!windows.at(report)) trainer.stop();
   };
   trainer.run(callbacks);
+}
+
+void training(const Task& task) {
+  const std::vector<std::string> overrides = {cat("threads=", task.threads), cat("delivery=", task.variant),
+                                              cat("input.shuffle_batch.threads=", task.threads)};
+  train("bench/peers/training.yaml", overrides, kBatch);
+}
+
+void lenet(const Task& task) {
+  const std::string overrides[] = {cat("threads=", task.threads)};
+  train("bench/peers/lenet.yaml", overrides, 1);
 }
 
 }  // namespace
@@ -197,7 +211,10 @@ int main(int count, char** words) {
   const std::string work = words[1];
   const Task task{words[2], words[3], std::atoi(words[4])};
   try {
-    work == "decode" ? decode(task) : work == "step" ? step(task) : training(task);
+    (work == "decode"  ? decode
+     : work == "step"  ? step
+     : work == "lenet" ? lenet
+                       : training)(task);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "peer: %s\n", error.what());
     return 70;

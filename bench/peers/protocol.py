@@ -19,6 +19,8 @@ UNITS = 1024
 BATCH = 256
 POOL = 768  # rows that a batch is drawn from; 512 stay behind
 LEARNING_RATE = 0.01
+PIXELS = 28  # of LeNet's images, high and wide
+IMAGES = 64  # a batch of them
 STEPS = 8  # between two looks at the clock
 
 
@@ -64,6 +66,13 @@ def constant_batch() -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(1)
     features = random.standard_normal((BATCH, FEATURES), np.float32)
     return features, (features.sum(axis=1, keepdims=True) > 0).astype(np.float32)
+
+
+def constant_images() -> tuple[np.ndarray, np.ndarray]:
+    """Rows of pixels, and classes."""
+    random = np.random.default_rng(1)
+    pixels = random.standard_normal((IMAGES, PIXELS * PIXELS), np.float32)
+    return pixels, (pixels.sum(axis=1) > 0).astype(np.int64)
 
 
 def window(run: Callable[[], int], seconds: float) -> tuple[int, float]:

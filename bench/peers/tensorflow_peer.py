@@ -2,9 +2,24 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import tensorflow as tf
 from batches import batches, reader
-from protocol import BATCH, FEATURES, LEARNING_RATE, POOL, STEPS, UNITS, Job, Task, constant_batch, serve, unequal
+from protocol import (
+    BATCH,
+    FEATURES,
+    LEARNING_RATE,
+    PIXELS,
+    POOL,
+    STEPS,
+    UNITS,
+    Job,
+    Task,
+    constant_batch,
+    constant_images,
+    serve,
+    unequal,
+)
 
 VERSIONS = {"tensorflow": tf.__version__}
 DEFAULTS = [[0.0]] * (FEATURES + 1)
@@ -63,6 +78,26 @@ def mean_loss(params: list[tf.Variable], features: tf.Tensor, label: tf.Tensor) 
     return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(logits=logit, labels=label))
 
 
+LENET = ((5, 5, 1, 20), (5, 5, 20, 50), (800, 500), (500, 10), (20,), (50,), (500,), (10,))
+
+
+def lenet_weights() -> list[tf.Variable]:
+    return [tf.Variable(tf.random.stateless_normal(shape, [1, 2], stddev=0.05)) for shape in LENET]
+
+
+def convolved(images: tf.Tensor, weight: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+    """With the largest value of every 2 x 2 pixels."""
+    return tf.nn.max_pool2d(tf.nn.bias_add(tf.nn.conv2d(images, weight, 1, "VALID"), bias), 2, 2, "VALID")
+
+
+def lenet_loss(params: list[tf.Variable], pixels: tf.Tensor, label: tf.Tensor) -> tf.Tensor:
+    first, second, weight, head, first_bias, second_bias, bias, head_bias = params
+    images = convolved(tf.reshape(pixels, [-1, PIXELS, PIXELS, 1]), first, first_bias)
+    rows = tf.reshape(convolved(images, second, second_bias), [-1, 800])
+    logits = tf.matmul(tf.nn.relu(tf.matmul(rows, weight) + bias), head) + head_bias
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=label, logits=logits))
+
+
 def graph_train(features: tf.Tensor, label: tf.Tensor) -> tf.Operation:
     """The operation of a step, in the graph that is being built."""
     weight = v1.get_variable("weight", [FEATURES, UNITS])
@@ -81,9 +116,15 @@ def graph_session(task: Task) -> v1.Session:
     return session
 
 
-def graph_step(task: Task) -> Job:
+def graph_lenet(pixels: tf.Tensor, label: tf.Tensor) -> tf.Operation:
+    normal = v1.random_normal_initializer(stddev=0.05)
+    params = [v1.get_variable(f"lenet_{i}", shape, initializer=normal) for i, shape in enumerate(LENET)]
+    return v1.train.GradientDescentOptimizer(LEARNING_RATE).minimize(lenet_loss(params, pixels, label))
+
+
+def graph_steps(task: Task, make: Callable[..., tf.Operation], batch: tuple[np.ndarray, np.ndarray]) -> Job:
     with tf.Graph().as_default():
-        train = graph_train(*map(tf.constant, constant_batch()))
+        train = make(*map(tf.constant, batch))
         call = graph_session(task).make_callable(train)
 
     def run() -> int:
@@ -95,13 +136,13 @@ def graph_step(task: Task) -> Job:
     return Job(run, VERSIONS)
 
 
-def make_train(xla: bool) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-    params = weights()
-
+def make_train(
+    params: list[tf.Variable], loss_of: Callable[..., tf.Tensor], xla: bool
+) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
     @tf.function(jit_compile=xla)
     def train(features: tf.Tensor, label: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
-            loss = mean_loss(params, features, label)
+            loss = loss_of(params, features, label)
         for param, gradient in zip(params, tape.gradient(loss, params), strict=True):
             param.assign_sub(LEARNING_RATE * gradient)
         return loss
@@ -111,10 +152,20 @@ def make_train(xla: bool) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
 
 def step(task: Task, variant: str) -> Job:
     if variant == "graph":
-        return graph_step(task)
+        return graph_steps(task, graph_train, constant_batch())
     set_threads(task)
-    train = make_train(variant == "xla")
-    features, label = map(tf.constant, constant_batch())
+    return steps(make_train(weights(), mean_loss, variant == "xla"), constant_batch())
+
+
+def lenet(task: Task, variant: str) -> Job:
+    if variant == "graph":
+        return graph_steps(task, graph_lenet, constant_images())
+    set_threads(task)
+    return steps(make_train(lenet_weights(), lenet_loss, variant == "xla"), constant_images())
+
+
+def steps(train: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], batch: tuple[np.ndarray, np.ndarray]) -> Job:
+    features, label = map(tf.constant, batch)
 
     def run() -> int:
         for _ in range(STEPS):
@@ -185,7 +236,7 @@ def training(task: Task, variant: str) -> Job:
     if variant.startswith("feed_"):
         return feed_training(task, variant.removeprefix("feed_"))
     set_threads(task)
-    train = make_train(False)
+    train = make_train(weights(), mean_loss, False)
     rows = iter(shuffled_rows(task, variant))
 
     @tf.function
@@ -207,9 +258,9 @@ def training(task: Task, variant: str) -> Job:
 def start(task: Task, variant: str) -> Job:
     set_threads(task)
     batch = next(iter(shuffled_rows(task, variant)))
-    make_train(False)(batch[:, :FEATURES], batch[:, FEATURES:]).numpy()
+    make_train(weights(), mean_loss, False)(batch[:, :FEATURES], batch[:, FEATURES:]).numpy()
     return Job(lambda: 0, VERSIONS)
 
 
 if __name__ == "__main__":
-    serve({"decode": decode, "step": step, "training": training, "start": start})
+    serve({"decode": decode, "step": step, "lenet": lenet, "training": training, "start": start})

@@ -6,7 +6,19 @@ from collections.abc import Callable, Iterator
 
 import torch
 from batches import batches, reader
-from protocol import BATCH, FEATURES, LEARNING_RATE, STEPS, UNITS, Job, Task, constant_batch, serve
+from protocol import (
+    BATCH,
+    FEATURES,
+    LEARNING_RATE,
+    PIXELS,
+    STEPS,
+    UNITS,
+    Job,
+    Task,
+    constant_batch,
+    constant_images,
+    serve,
+)
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
@@ -14,10 +26,26 @@ VERSIONS = {"torch": torch.__version__}
 Train = Callable[[Tensor, Tensor], None]
 
 
-def make_train(compiled: bool) -> Train:
-    model = nn.Sequential(nn.Linear(FEATURES, UNITS), nn.ReLU(), nn.Linear(UNITS, 1))
+def perceptron() -> nn.Module:
+    return nn.Sequential(nn.Linear(FEATURES, UNITS), nn.ReLU(), nn.Linear(UNITS, 1))
+
+
+def lenet_model() -> nn.Module:
+    return nn.Sequential(
+        nn.Unflatten(1, (1, PIXELS, PIXELS)),
+        nn.Conv2d(1, 20, 5),
+        nn.MaxPool2d(2),
+        nn.Conv2d(20, 50, 5),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(800, 500),
+        nn.ReLU(),
+        nn.Linear(500, 10),
+    )
+
+
+def make_train(model: nn.Module, loss: nn.Module, compiled: bool) -> Train:
     sgd = torch.optim.SGD(model.parameters(), LEARNING_RATE, fused=True)
-    loss = nn.BCEWithLogitsLoss()
 
     def forward(features: Tensor, label: Tensor) -> Tensor:
         return loss(model(features), label)
@@ -49,9 +77,20 @@ class Rows(IterableDataset):
 
 def step(task: Task, variant: str) -> Job:
     torch.set_num_threads(task.threads)
-    train = make_train(variant == "compile")
-    features, label = map(torch.from_numpy, constant_batch())
+    train = make_train(perceptron(), nn.BCEWithLogitsLoss(), variant == "compile")
+    return steps(train, *map(torch.from_numpy, constant_batch()))
 
+
+def lenet(task: Task, variant: str) -> Job:
+    torch.set_num_threads(task.threads)
+    model = lenet_model()
+    if "channels_last" in variant:
+        model = model.to(memory_format=torch.channels_last)
+    train = make_train(model, nn.CrossEntropyLoss(), "compile" in variant)
+    return steps(train, *map(torch.from_numpy, constant_images()))
+
+
+def steps(train: Train, features: Tensor, label: Tensor) -> Job:
     def run() -> int:
         for _ in range(STEPS):
             train(features, label)
@@ -63,7 +102,7 @@ def step(task: Task, variant: str) -> Job:
 
 def training(task: Task, variant: str) -> Job:
     torch.set_num_threads(task.threads)
-    train = make_train(False)
+    train = make_train(perceptron(), nn.BCEWithLogitsLoss(), False)
     rows = Rows(task.files, variant.removeprefix("inline_"))
     if variant.startswith("inline_"):
         loader = DataLoader(rows, batch_size=None)
@@ -84,9 +123,10 @@ def training(task: Task, variant: str) -> Job:
 def start(task: Task, variant: str) -> Job:
     torch.set_num_threads(task.threads)
     features, label = next(batches(task.files, reader(variant)))
-    make_train(False)(torch.from_numpy(features), torch.from_numpy(label))
+    train = make_train(perceptron(), nn.BCEWithLogitsLoss(), False)
+    train(torch.from_numpy(features), torch.from_numpy(label))
     return Job(lambda: 0, VERSIONS)
 
 
 if __name__ == "__main__":
-    serve({"step": step, "training": training, "start": start})
+    serve({"step": step, "lenet": lenet, "training": training, "start": start})
