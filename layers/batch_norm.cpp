@@ -1,7 +1,6 @@
 #include "millrace/core/kernels/batch_norm.h"
 
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/elementwise.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/images/window.h"
 
@@ -18,32 +17,25 @@ struct BatchNormOptions {
   }
 };
 
-// running = momentum * running + (1 - momentum) * factor * now
-struct Follow {
-  double momentum, factor;
-  template <class T>
-  MILLRACE_HD T operator()(T running, T now) const {
-    return static_cast<T>(momentum * static_cast<double>(running) + (1 - momentum) * factor * static_cast<double>(now));
-  }
-};
-
 class BatchNormPlan final : public LayerPlan {
  public:
-  BatchNormPlan(const PlanArgs& args, const BatchNormOptions& options)
+  BatchNormPlan(Context& context, const PlanArgs& args, const BatchNormOptions& options)
       : momentum_(options.momentum), train_(args.mode == Mode::train), stride_(args.output.stride()) {
     const Shape row = args.output.shape().row();
     const bool image = is_image(row);
     spec_.channels = row[0];
-    spec_.rows = args.output.rows() * (image ? row[1] * row[2] : 1);
+    spec_.pixels = image ? row[1] * row[2] : 1;
+    spec_.rows = args.output.rows() * spec_.pixels;
     spec_.dtype = args.output.dtype();
     spec_.epsilon = options.epsilon;
     if (image) stride_ = spec_.channels;
     input_stride_ = image ? spec_.channels : args.inputs[0].stride();
+    if (train_) scratch_bytes_ = batch_norm_scratch(context.device(), spec_);
   }
 
   // The batch's mean and variance.
   size_t saved_bytes() const override { return train_ ? 2 * moment_bytes() : 0; }
-  size_t scratch_bytes() const override { return train_ ? batch_norm_scratch(spec_) : 0; }
+  size_t scratch_bytes() const override { return scratch_bytes_; }
   bool backward_reads_output() const override { return false; }
 
   void forward(Context& context, const ForwardArgs& args) override {
@@ -82,13 +74,13 @@ class BatchNormPlan final : public LayerPlan {
     return static_cast<Byte*>(saved) + moment_bytes();
   }
   void follow(Context& context, const void* now, const TensorView& running, double factor) const {
-    const ConstTensorView moment(now, spec_.dtype, running.shape());
-    zip_elements(context, running, moment, running, Follow{momentum_, factor});
+    follow_moment(context, spec_, now, running.data(), {.momentum = momentum_, .factor = factor});
   }
 
   double momentum_;
   bool train_;
   int64_t stride_, input_stride_ = 0;
+  size_t scratch_bytes_ = 0;
   BatchNormSpec spec_;
 };
 
@@ -113,8 +105,7 @@ class BatchNorm final : public Layer {
     return inputs[0];
   }
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
-    require_cpu(context, "batch_norm");
-    return std::make_unique<BatchNormPlan>(args, options_);
+    return std::make_unique<BatchNormPlan>(context, args, options_);
   }
 
  private:

@@ -1,5 +1,5 @@
+#include "millrace/core/kernels/channels.h"
 #include "millrace/core/kernels/convolution.h"
-#include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/elementwise.h"
@@ -45,15 +45,6 @@ ConvolutionSpec spec_of(const ConvTranspose2dOptions& options, const Shape& row)
   return spec;
 }
 
-// Adds a value for each channel to every pixel, channels last.
-template <class T>
-struct AddBias {
-  T* y;
-  const T* bias;
-  int64_t channels;
-  MILLRACE_HD void operator()(int64_t pixel, int64_t channel) const { y[pixel * channels + channel] += bias[channel]; }
-};
-
 class ConvTranspose2dPlan final : public LayerPlan {
  public:
   ConvTranspose2dPlan(Context& context, const PlanArgs& args, const ConvTranspose2dOptions& options)
@@ -62,7 +53,8 @@ class ConvTranspose2dPlan final : public LayerPlan {
     spec.batch = args.output.rows();
     spec.dtype = args.output.dtype();
     const Shape& out = args.output.shape();
-    pixels_ = {Shape{out[0] * out[2] * out[3], out[1]}, spec.dtype};
+    channels_ = {out[0], out[1], out[2] * out[3], spec.dtype};
+    if (bias_) sum_bytes_ = channel_sum_scratch(context.device(), channels_);
     forward_ = make_convolution_input_gradient(context, spec, 0);
     if (args.mode == Mode::predict) return;
     if (args.input_gradients[0] != GradientUse::none) {
@@ -76,9 +68,7 @@ class ConvTranspose2dPlan final : public LayerPlan {
   }
 
   size_t saved_bytes() const override { return activation_.saved_bytes(); }
-  size_t scratch_bytes() const override {
-    return activation_.scratch_bytes() + std::max(dx_bytes(), bias_ ? column_sum_scratch(pixels_) : 0);
-  }
+  size_t scratch_bytes() const override { return activation_.scratch_bytes() + std::max(dx_bytes(), sum_bytes_); }
   bool backward_reads_output() const override { return activation_.backward_reads_output(); }
   size_t bytes() const override {
     return forward_->bytes() + (input_gradient_ ? input_gradient_->bytes() : 0) +
@@ -88,12 +78,7 @@ class ConvTranspose2dPlan final : public LayerPlan {
   void forward(Context& context, const ForwardArgs& args) override {
     const TensorView z = activation_.product(args);
     forward_->run(context, {.dy = args.inputs[0].data(), .weight = args.params[0].data(), .dx = {.view = z}});
-    if (bias_) {
-      dispatch_float(z.dtype(), [&]<class T>() {
-        for_each_row_column(context, pixels_.shape[0], pixels_.shape[1],
-                            AddBias<T>{z.as<T>(), args.params[1].as<T>(), pixels_.shape[1]});
-      });
-    }
+    if (bias_) add_to_channels(context, channels_, args.params[1].data(), z.data());
     activation_.forward_all(context, args);
   }
 
@@ -111,8 +96,7 @@ class ConvTranspose2dPlan final : public LayerPlan {
           context, {.x = dz.data(), .dy = args.inputs[0].data(), .weight = args.parameter_gradients[0], .bias = {}});
     }
     if (bias_ && args.parameter_gradients[1]) {
-      column_sum(context, ConstTensorView(dz.data(), pixels_.dtype, pixels_.shape), args.parameter_gradients[1],
-                 scratch);
+      channel_sum(context, channels_, dz.data(), args.parameter_gradients[1], scratch);
     }
   }
 
@@ -122,8 +106,9 @@ class ConvTranspose2dPlan final : public LayerPlan {
 
   bool bias_;
   OutputActivation activation_;
-  TensorSpec pixels_;  // of the output: a line of channels for each
-  TensorView input_;   // how the input lies; no data
+  ChannelSpec channels_;  // of the output
+  size_t sum_bytes_ = 0;
+  TensorView input_;  // how the input lies; no data
   bool adds_ = false;
   std::unique_ptr<ConvolutionInputGradient> forward_;
   std::unique_ptr<Convolution> input_gradient_;

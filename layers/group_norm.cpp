@@ -35,7 +35,6 @@ class GroupNorm final : public Layer {
     return inputs[0];
   }
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
-    require_cpu(context, "group_norm");
     const Shape row = args.output.shape().row();
     return plan_group_norm(args, {.channels = row[0],
                                   .pixels = is_image(row) ? row[1] * row[2] : 1,

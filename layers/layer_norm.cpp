@@ -26,8 +26,7 @@ class LayerNorm final : public Layer {
     params.parameter("bias", {length}, Initializer::constant(0));
     return inputs[0];
   }
-  std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
-    require_cpu(context, "layer_norm");
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     const Shape& batch = args.output.shape();
     const int64_t length = batch[batch.rank() - 1];
     return plan_group_norm(args, {.items = args.output.columns() / length, .channels = length, .epsilon = epsilon_});

@@ -40,8 +40,7 @@ class MaxPool final : public Layer {
 
   LayoutUse layout_use() const override { return LayoutUse::images; }
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override { return pooled(window_, inputs[0]); }
-  std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
-    require_cpu(context, "max_pool");
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     return std::make_unique<MaxPoolPlan>(window_, args);
   }
 

@@ -1,19 +1,23 @@
 // The CUDA side of core/kernels. This header names no CUDA type; a build without CUDA throws DeviceError from each.
-// Every function only enqueues on the context's stream and allocates nothing, except make_gemm, which plans.
+// Every function only enqueues on the context's stream and allocates nothing, except make_..., which plan.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 
 #include "millrace/core/context.h"
+#include "millrace/core/kernels/batch_norm.h"
+#include "millrace/core/kernels/channels.h"
+#include "millrace/core/kernels/convolution.h"
 #include "millrace/core/kernels/destination.h"
 #include "millrace/core/kernels/gemm.h"
+#include "millrace/core/kernels/pooling.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 
-// What a product's algorithm may use at most, whatever memory is free: the choice must not depend on it.
-inline constexpr size_t kGemmWorkspaceBytes = size_t{32} << 20;
+// What a library's algorithm may use at most, whatever memory is free: the choice must not depend on it.
+inline constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 // REQUIRES: `spec` has been checked, and its leading dimensions are filled in.
 std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
@@ -22,5 +26,35 @@ std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
 void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch);
 void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch);
 void square_sum(Context& context, ConstTensorView values, double* result, void* scratch);
+
+// REQUIRES: `spec` has been checked.
+std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
+                                              FusedActivation activation);
+std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context& context, const ConvolutionSpec& spec,
+                                                                          float beta);
+std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
+                                                                            const ConvolutionSpec& spec, bool bias);
+
+// As in core/kernels/channels.h.
+void add_to_channels(Context& context, const ChannelSpec& spec, const void* values, void* images);
+void channel_sum(Context& context, const ChannelSpec& spec, const void* images, const Destination& sums, void* scratch);
+size_t channel_sum_scratch(const ChannelSpec& spec);
+
+// As in core/kernels/pooling.h.
+void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y, int32_t* taken);
+void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
+                       const Destination& dx);
+void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y);
+void average_pool_gradient(Context& context, const PoolingSpec& spec, const ConstTensorView& dy, const Destination& dx);
+
+// As in core/kernels/batch_norm.h.
+size_t batch_norm_scratch(const BatchNormSpec& spec);
+void batch_moments(Context& context, const BatchNormSpec& spec, ConstNormRows x, void* mean, void* variance,
+                   void* scratch);
+void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, const NormParams& params, NormRows y);
+void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,
+                         const NormParams& params, const BatchNormGradients& gradients, void* scratch);
+void follow_moment(Context& context, const BatchNormSpec& spec, const void* now, void* running,
+                   const MomentFollow& follow);
 
 }  // namespace millrace::cuda

@@ -1,13 +1,22 @@
 #include "millrace/core/cuda/state.h"
 
 #include "millrace/core/cuda/cublaslt.h"
+#include "millrace/core/cuda/cudnn.h"
 
 namespace millrace::cuda {
+
+struct State::CudnnOnStream {
+  explicit CudnnOnStream(cudaStream_t stream) : handle(library.make_handle(stream)) {}
+
+  const Cudnn library;
+  const Cudnn::Handle handle;
+};
 
 State::State(Device device) : stream_(device.index) {}
 
 State::~State() {
   const DeviceGuard guard(device(), std::nothrow);
+  cudnn_.reset();
   cublaslt_.reset();
 }
 
@@ -18,6 +27,18 @@ const CublasLt& State::cublaslt() {
   }
   return *cublaslt_;
 }
+
+const State::CudnnOnStream& State::cudnn_on_stream() {
+  if (!cudnn_) {
+    const DeviceGuard guard(device());
+    cudnn_ = std::make_unique<CudnnOnStream>(stream());
+  }
+  return *cudnn_;
+}
+
+const Cudnn& State::cudnn() { return cudnn_on_stream().library; }
+
+cudnnContext* State::cudnn_handle() { return cudnn_on_stream().handle.get(); }
 
 std::shared_ptr<const Memory> State::workspace(size_t bytes) {
   if (!workspace_ || workspace_->bytes() < bytes) {

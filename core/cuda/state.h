@@ -9,9 +9,12 @@
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/cuda/handles.h"
 
+struct cudnnContext;
+
 namespace millrace::cuda {
 
 class CublasLt;
+class Cudnn;
 
 class State {
  public:
@@ -27,14 +30,21 @@ class State {
 
   // Opens cuBLASLt at the first call. Throws DeviceError when it is not there.
   const CublasLt& cublaslt();
+  // The same of cuDNN, with a handle on the stream.
+  const Cudnn& cudnn();
+  cudnnContext* cudnn_handle();
 
   // At least `bytes` of device memory for the duration of one call; everyone on this stream shares it, one call after
   // the other. It lives as long as any of its holders, so a captured step keeps what it was captured with.
   std::shared_ptr<const Memory> workspace(size_t bytes);
 
  private:
+  struct CudnnOnStream;
+  const CudnnOnStream& cudnn_on_stream();
+
   Stream stream_;
   std::unique_ptr<const CublasLt> cublaslt_;
+  std::unique_ptr<CudnnOnStream> cudnn_;
   std::shared_ptr<const Memory> workspace_;
 };
 

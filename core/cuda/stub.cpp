@@ -44,5 +44,29 @@ std::unique_ptr<Gemm> make_gemm(Context&, const GemmSpec&) { refuse(); }
 void column_sum(Context&, ConstTensorView, const Destination&, void*) { refuse(); }
 void sum(Context&, ConstTensorView, void*, double, void*) { refuse(); }
 void square_sum(Context&, ConstTensorView, double*, void*) { refuse(); }
+std::unique_ptr<Convolution> make_convolution(Context&, const ConvolutionSpec&, bool, FusedActivation) { refuse(); }
+std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context&, const ConvolutionSpec&, float) {
+  refuse();
+}
+std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context&, const ConvolutionSpec&, bool) {
+  refuse();
+}
+void add_to_channels(Context&, const ChannelSpec&, const void*, void*) { refuse(); }
+void channel_sum(Context&, const ChannelSpec&, const void*, const Destination&, void*) { refuse(); }
+size_t channel_sum_scratch(const ChannelSpec&) { refuse(); }
+void max_pool(Context&, const PoolingSpec&, const ConstTensorView&, const TensorView&, int32_t*) { refuse(); }
+void max_pool_gradient(Context&, const PoolingSpec&, const int32_t*, const ConstTensorView&, const Destination&) {
+  refuse();
+}
+void average_pool(Context&, const PoolingSpec&, const ConstTensorView&, const TensorView&) { refuse(); }
+void average_pool_gradient(Context&, const PoolingSpec&, const ConstTensorView&, const Destination&) { refuse(); }
+size_t batch_norm_scratch(const BatchNormSpec&) { refuse(); }
+void batch_moments(Context&, const BatchNormSpec&, ConstNormRows, void*, void*, void*) { refuse(); }
+void batch_norm(Context&, const BatchNormSpec&, ConstNormRows, const NormParams&, NormRows) { refuse(); }
+void batch_norm_gradient(Context&, const BatchNormSpec&, ConstNormRows, ConstNormRows, const NormParams&,
+                         const BatchNormGradients&, void*) {
+  refuse();
+}
+void follow_moment(Context&, const BatchNormSpec&, const void*, void*, const MomentFollow&) { refuse(); }
 
 }  // namespace millrace::cuda

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millrace/core/errors.h"
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/dispatch.h"
+#include "millrace/core/kernels/batch_norm_bodies.h"
 #include "millrace/core/sizes.h"
-#include "millrace/core/text.h"
 
 namespace millrace {
 
@@ -44,16 +45,6 @@ void sum_channels(Context& context, const BatchNormSpec& spec, int64_t sums_a_ro
   }
 }
 
-template <class F>
-void dispatch(Context& context, DType dtype, const F& call) {
-  if (!context.device().is_cpu()) throw DeviceError("batch_norm runs on the CPU only", {}, "set device: cpu");
-  switch (dtype) {
-    case DType::f32: call.template operator()<float>(); return;
-    case DType::f64: call.template operator()<double>(); return;
-    default: throw InternalError(cat("batch_norm needs float32 or float64, got ", to_string(dtype)));
-  }
-}
-
 template <class T>
 T inverse_deviation(const BatchNormSpec& spec, const NormParams& params, int64_t channel) {
   return static_cast<T>(1 /
@@ -71,13 +62,15 @@ void store(double gradient, const Destination& to, int64_t channel) {
 }  // namespace
 
 // Two sums a channel for each block, then two values a channel.
-size_t batch_norm_scratch(const BatchNormSpec& spec) {
+size_t batch_norm_scratch(Device device, const BatchNormSpec& spec) {
+  if (!device.is_cpu()) return cuda::batch_norm_scratch(spec);
   return static_cast<size_t>((blocks_of(spec) + 1) * 2 * spec.channels) * sizeof(double);
 }
 
 void batch_moments(Context& context, const BatchNormSpec& spec, ConstNormRows x, void* mean, void* variance,
                    void* scratch) {
-  dispatch(context, spec.dtype, [&]<class T>() {
+  if (!context.device().is_cpu()) return cuda::batch_moments(context, spec, x, mean, variance, scratch);
+  dispatch_float(spec.dtype, [&]<class T>() {
     auto* const partial = static_cast<double*>(scratch);
     const int64_t channels = spec.channels;
     const double share = 1 / static_cast<double>(spec.rows);
@@ -102,7 +95,8 @@ void batch_moments(Context& context, const BatchNormSpec& spec, ConstNormRows x,
 }
 
 void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, const NormParams& params, NormRows y) {
-  dispatch(context, spec.dtype, [&]<class T>() {
+  if (!context.device().is_cpu()) return cuda::batch_norm(context, spec, x, params, y);
+  dispatch_float(spec.dtype, [&]<class T>() {
     const auto* const means = static_cast<const T*>(params.mean);
     const auto* const weights = static_cast<const T*>(params.weight);
     const auto* const biases = static_cast<const T*>(params.bias);
@@ -128,7 +122,10 @@ void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, co
 // dx = weight / deviation * (dy - dbias / rows - n dweight / rows).
 void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,
                          const NormParams& params, const BatchNormGradients& gradients, void* scratch) {
-  dispatch(context, spec.dtype, [&]<class T>() {
+  if (!context.device().is_cpu()) {
+    return cuda::batch_norm_gradient(context, spec, x, dy, params, gradients, scratch);
+  }
+  dispatch_float(spec.dtype, [&]<class T>() {
     const int64_t channels = spec.channels;
     const auto* const means = static_cast<const T*>(params.mean);
     const auto* const weights = static_cast<const T*>(params.weight);
@@ -169,6 +166,17 @@ void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormR
           }
         }
       });
+    });
+  });
+}
+
+void follow_moment(Context& context, const BatchNormSpec& spec, const void* now, void* running,
+                   const MomentFollow& follow) {
+  if (!context.device().is_cpu()) return cuda::follow_moment(context, spec, now, running, follow);
+  dispatch_float(spec.dtype, [&]<class T>() {
+    const cuda::FollowMoment<T> body{follow, static_cast<const T*>(now), static_cast<T*>(running)};
+    context.executor().run([&] {
+      for (int64_t channel = 0; channel < spec.channels; ++channel) body(channel);
     });
   });
 }

@@ -1,8 +1,8 @@
 // Batch normalisation: every channel of a batch gets mean 0 and deviation 1, then a scale and a shift.
 //
 // The values are `rows` lines of `channels` neighbours, `stride` apart: a batch of vectors, or, channels last, the
-// pixels of a batch of images. Sums run over blocks of lines whose size the shape decides, in double, joined in order.
-// CPU only; f32 and f64, else InternalError. Nothing is allocated.
+// pixels of a batch of images. On CUDA images are (batch, channels, pixels) without gaps instead. Sums run over blocks
+// whose size the shape decides, in double, joined in order. f32 and f64, else InternalError. Nothing is allocated.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@ namespace millrace {
 
 struct BatchNormSpec {
   int64_t rows = 0, channels = 0;
+  int64_t pixels = 1;  // lines that make an image
   DType dtype = DType::f32;
   double epsilon = 1e-5;  // added to the variance
 };
@@ -31,7 +32,7 @@ struct ConstNormRows {
 };
 
 // Bytes of `scratch` for the functions below.
-size_t batch_norm_scratch(const BatchNormSpec& spec);
+size_t batch_norm_scratch(Device device, const BatchNormSpec& spec);
 
 // mean and variance receive those of each channel; the variance is that of the rows alone (divided by their number).
 void batch_moments(Context& context, const BatchNormSpec& spec, ConstNormRows x, void* mean, void* variance,
@@ -55,5 +56,12 @@ struct BatchNormGradients {
 };
 void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,
                          const NormParams& params, const BatchNormGradients& gradients, void* scratch);
+
+// running = momentum * running + (1 - momentum) * factor * now, for each channel.
+struct MomentFollow {
+  double momentum = 0.9, factor = 1;
+};
+void follow_moment(Context& context, const BatchNormSpec& spec, const void* now, void* running,
+                   const MomentFollow& follow);
 
 }  // namespace millrace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/core/cuda/kernels.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/kernels/convolution_cpu.h"
 #include "millrace/core/text.h"
@@ -27,7 +28,7 @@ void check_axis(std::string_view name, const ConvolutionSpec::Axis& axis) {
   }
 }
 
-const ConvolutionSpec& checked(const ConvolutionSpec& spec) {
+void check(const ConvolutionSpec& spec) {
   if (spec.batch < 1 || spec.in_channels < 1 || spec.out_channels < 1 || spec.groups < 1) {
     throw ShapeError(cat("a convolution needs sizes of at least 1, got a batch of ", spec.batch, ", ", spec.in_channels,
                          " and ", spec.out_channels, " channels and ", count_of(spec.groups, "group")));
@@ -43,33 +44,31 @@ const ConvolutionSpec& checked(const ConvolutionSpec& spec) {
   check_axis("width", spec.width);
   // Throw where there are more values than can be counted.
   static_cast<void>(spec.input()), static_cast<void>(spec.output()), static_cast<void>(spec.weight());
-  return spec;
-}
-
-void require_cpu(const Context& context) {
-  if (!context.device().is_cpu()) throw DeviceError("convolutions run on the CPU only", {}, "set device: cpu");
 }
 
 }  // namespace
 
 std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
                                               FusedActivation activation) {
-  require_cpu(context);
-  if (checked(spec).dtype == DType::f64) return cpu::make_loop_convolution(spec, activation);
+  check(spec);
+  if (!context.device().is_cpu()) return cuda::make_convolution(context, spec, bias, activation);
+  if (spec.dtype == DType::f64) return cpu::make_loop_convolution(spec, activation);
   return cpu::make_onednn_convolution(context, spec, bias, activation);
 }
 
 std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context& context, const ConvolutionSpec& spec,
                                                                           float beta) {
-  require_cpu(context);
-  if (checked(spec).dtype == DType::f64) return cpu::make_loop_input_gradient(spec);
+  check(spec);
+  if (!context.device().is_cpu()) return cuda::make_convolution_input_gradient(context, spec, beta);
+  if (spec.dtype == DType::f64) return cpu::make_loop_input_gradient(spec);
   return cpu::make_onednn_input_gradient(context, spec, beta);
 }
 
 std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
                                                                             const ConvolutionSpec& spec, bool bias) {
-  require_cpu(context);
-  if (checked(spec).dtype == DType::f64) return cpu::make_loop_weight_gradient(spec);
+  check(spec);
+  if (!context.device().is_cpu()) return cuda::make_convolution_weight_gradient(context, spec, bias);
+  if (spec.dtype == DType::f64) return cpu::make_loop_weight_gradient(spec);
   return cpu::make_onednn_weight_gradient(context, spec, bias);
 }
 

@@ -13,6 +13,7 @@
 #include "millrace/core/cuda/launch.cuh"
 #include "millrace/core/errors.h"
 #include "millrace/core/hd.h"
+#include "millrace/core/kernels/activated.h"
 #include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
 
@@ -42,10 +43,7 @@ struct Finish {
     const int64_t column = i % columns;
     T& value = c[i / columns * stride + column];
     const T sum = bias != nullptr ? value + bias[column] : value;
-    switch (activation) {
-      case FusedActivation::none: value = sum; return;
-      case FusedActivation::relu: value = sum < T(0) ? T(0) : sum; return;
-    }
+    value = activated(sum, activation);
   }
 };
 
@@ -94,7 +92,7 @@ LtGemm::LtGemm(Context& context, const GemmSpec& spec)
       host_(plan(CUBLASLT_POINTER_MODE_HOST)),
       device_(plan(CUBLASLT_POINTER_MODE_DEVICE)) {
   // Always of the same size, so that it never grows beside an old one.
-  if (host_.workspace + device_.workspace > 0) workspace_ = context.cuda().workspace(kGemmWorkspaceBytes);
+  if (host_.workspace + device_.workspace > 0) workspace_ = context.cuda().workspace(kWorkspaceBytes);
   const double beta = static_cast<double>(spec.beta);
   const bool wide = spec.dtype == DType::f64;
   context.copy(static_cast<double*>(scalars_.data()) + 1, wide ? static_cast<const void*>(&beta) : &spec_.beta,
@@ -147,7 +145,7 @@ CublasLt::Preference LtGemm::preference() const {
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
     MILLRACE_CUBLASLT_CHECK(lt_, lt_.preference_set(preference.get(), attribute, &value, sizeof value));
   };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{kGemmWorkspaceBytes});
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{kWorkspaceBytes});
   set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
   for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "millrace/core/errors.h"
-#include "millrace/core/text.h"
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/dispatch.h"
 
 namespace millrace {
 
@@ -142,21 +142,12 @@ T alpha_of(const Destination& dx) {
   return dx.alpha != nullptr ? static_cast<T>(*dx.alpha) : T(1);
 }
 
-template <class F>
-void dispatch(Context& context, DType dtype, const F& call) {
-  if (!context.device().is_cpu()) throw DeviceError("pooling runs on the CPU only", {}, "set device: cpu");
-  switch (dtype) {
-    case DType::f32: call.template operator()<float>(); return;
-    case DType::f64: call.template operator()<double>(); return;
-    default: throw InternalError(cat("pooling needs float32 or float64, got ", to_string(dtype)));
-  }
-}
-
 }  // namespace
 
 void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y,
               int32_t* taken) {
-  dispatch(context, spec.dtype, [&]<class T>() {
+  if (!context.device().is_cpu()) return cuda::max_pool(context, spec, x, y, taken);
+  dispatch_float(spec.dtype, [&]<class T>() {
     const Windows<T> windows(spec);
     for_each_line(context, spec, windows.lines(), [&](int64_t image, int64_t line) {
       max_of_line(windows, line, spec.channels, x.as<T>() + image * x.stride(), y.as<T>() + image * y.stride(),
@@ -167,7 +158,8 @@ void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& 
 
 void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
                        const Destination& dx) {
-  dispatch(context, spec.dtype, [&]<class T>() {
+  if (!context.device().is_cpu()) return cuda::max_pool_gradient(context, spec, taken, dy, dx);
+  dispatch_float(spec.dtype, [&]<class T>() {
     const Windows<T> windows(spec);
     const T alpha = alpha_of<T>(dx);
     for_each_image(context, spec, [&](int64_t image) {
@@ -186,7 +178,8 @@ void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t*
 }
 
 void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y) {
-  dispatch(context, spec.dtype, [&]<class T>() {
+  if (!context.device().is_cpu()) return cuda::average_pool(context, spec, x, y);
+  dispatch_float(spec.dtype, [&]<class T>() {
     const Windows<T> windows(spec);
     for_each_line(context, spec, windows.lines(), [&](int64_t image, int64_t line) {
       const T* const from = x.as<T>() + image * x.stride();
@@ -204,7 +197,8 @@ void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorVi
 
 void average_pool_gradient(Context& context, const PoolingSpec& spec, const ConstTensorView& dy,
                            const Destination& dx) {
-  dispatch(context, spec.dtype, [&]<class T>() {
+  if (!context.device().is_cpu()) return cuda::average_pool_gradient(context, spec, dy, dx);
+  dispatch_float(spec.dtype, [&]<class T>() {
     const Windows<T> windows(spec);
     const T alpha = alpha_of<T>(dx);
     for_each_image(context, spec, [&](int64_t image) {

@@ -1,32 +1,24 @@
 #include "millrace/layers/images/layout_change.h"
 
+#include <algorithm>
+
 #include "millrace/layers/elementwise.h"
-#include "millrace/layers/for_each_row.h"
 #include "millrace/layers/images/images.h"
 
 namespace millrace {
 namespace {
 
-// Line i of a batch is one of `lines` lines of row i / lines: `length` values, which become a column there. So a matrix
-// (lines, length) in each row becomes its transpose.
+// Each row is a matrix (lines, length) and becomes its transpose. Only on the CPU do images lie in another order.
 template <class T>
-struct Transpose {
-  const T* from;
-  int64_t stride, lines, length;
-  Target<T> to;
-
-  MILLRACE_HD void operator()(int64_t i) const {
-    const int64_t row = i / lines, line = i % lines;
-    const T* const values = from + row * stride + line * length;
-    for (int64_t k = 0; k < length; ++k) to.store(row, k * lines + line, values[k]);
-  }
-};
-
-void transpose_rows(Context& context, const ConstTensorView& from, int64_t lines, const Destination& to) {
-  const int64_t length = from.columns() / lines;
-  dispatch_float(from.dtype(), [&]<class T>() {
-    for_each_row(context, from.rows() * lines, length,
-                 Transpose<T>{from.as<T>(), from.stride(), lines, length, Target<T>(context, to)});
+void transpose_rows(Context& context, const ConstTensorView& from, int64_t lines, const Target<T>& to) {
+  const int64_t length = from.columns() / lines, at_once = std::max<int64_t>(1, kIndexBlock / length);
+  const int64_t all = from.rows() * lines;
+  context.executor().parallel_for(ceil_div(all, at_once), [&](int64_t block) {
+    for (int64_t i = block * at_once; i < std::min(all, (block + 1) * at_once); ++i) {
+      const int64_t row = i / lines, line = i % lines;
+      const T* const values = from.as<T>() + row * from.stride() + line * length;
+      for (int64_t k = 0; k < length; ++k) to.store(row, k * lines + line, values[k]);
+    }
   });
 }
 
@@ -52,7 +44,7 @@ class LayoutChange final : public LayerPlan {
     if (in_order_) {
       copy_elements(context, from, to);
     } else {
-      transpose_rows(context, from, lines, to);
+      dispatch_float(from.dtype(), [&]<class T>() { transpose_rows(context, from, lines, Target<T>(context, to)); });
     }
   }
 

@@ -122,10 +122,6 @@ void require_channels(const TensorSpec& row) {
   throw ShapeError(cat("expected a vector a row, or an image (channels, height, width), got ", row.text()));
 }
 
-void require_cpu(const Context& context, std::string_view kind) {
-  if (!context.device().is_cpu()) throw DeviceError(cat(kind, " runs on the CPU only"), {}, "set device: cpu");
-}
-
 void require_fit(const Window& window, const TensorSpec& row) {
   require_fit("high", window.over_height(row.shape[1]));
   require_fit("wide", window.over_width(row.shape[2]));

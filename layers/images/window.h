@@ -52,9 +52,6 @@ void require_image(const TensorSpec& row);
 // Throws ShapeError unless it is one or a vector, each value a channel.
 void require_channels(const TensorSpec& row);
 
-// Throws DeviceError for another device, on which `kind` does not run yet.
-void require_cpu(const Context& context, std::string_view kind);
-
 // Throws ShapeError where no window fits into the padded image, with a hint for the user.
 void require_fit(const Window& window, const TensorSpec& row);
 

@@ -17,7 +17,7 @@ class BatchNormKernel : public ::testing::Test {
     BatchNormSpec spec{.rows = rows, .channels = 1};
     std::vector<float> x;
     for (int64_t row = 0; row < rows; ++row) x.push_back(middle + (row % 2 == 0 ? 0.5F : -0.5F));
-    std::vector<std::byte> scratch(batch_norm_scratch(spec));
+    std::vector<std::byte> scratch(batch_norm_scratch(Device::cpu(), spec));
     float mean = 0, variance = 0;
     batch_moments(context_, spec, {x.data(), 1}, &mean, &variance, scratch.data());
     return {mean, variance};
@@ -33,6 +33,13 @@ TEST_F(BatchNormKernel, IsExactFarFromZeroAndForManyRows) {
     EXPECT_EQ(mean, 4096) << rows;
     EXPECT_EQ(variance, 0.25F) << rows;
   }
+}
+
+TEST_F(BatchNormKernel, MomentsFollow) {
+  const std::vector<float> now = {4, 8};
+  std::vector<float> running = {1, 2};
+  follow_moment(context_, {.rows = 3, .channels = 2}, now.data(), running.data(), {.momentum = 0.5, .factor = 1.5});
+  EXPECT_EQ(running, (std::vector<float>{3.5, 7}));
 }
 
 TEST_F(BatchNormKernel, RefusesWholeNumbers) {

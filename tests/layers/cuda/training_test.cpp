@@ -152,12 +152,53 @@ const std::vector<LayerLine> kGraph = {
     {.kind = "dense", .options = dense_units(8, "sigmoid"), .from = {}, .name = "narrow"},
     {.kind = "dense", .options = dense_units(1), .from = {}, .name = "last"}};
 
+// Every kind of layer for images.
+Spec shape_of(std::initializer_list<int64_t> sizes) {
+  Spec out = Spec::list();
+  for (const int64_t size : sizes) out.append(Spec::of(size));
+  return Spec::map().set("shape", out);
+}
+Spec windows(int64_t filters, int64_t kernel, std::string_view activation) {
+  return Spec::map().set("filters", filters).set("kernel", kernel).set("padding", "same").set("activation", activation);
+}
+const std::vector<LayerLine> kImages = {
+    {"reshape", shape_of({2, 8, 8})},
+    {"conv2d", windows(6, 3, "relu")},
+    {.kind = "batch_norm", .options = Spec::map(), .from = {}, .name = "normal"},
+    {"conv2d", windows(6, 2, "gelu").set("groups", 3)},
+    {.kind = "add", .options = Spec::map(), .from = {"normal", "conv2d_2"}, .name = {}},
+    {"max_pool", Spec::map().set("size", 3).set("stride", 2).set("padding", "same")},
+    {"group_norm", Spec::map().set("groups", 2)},
+    {"conv_transpose2d", windows(4, 4, "tanh").set("stride", 2)},
+    {"avg_pool", Spec::map().set("size", 2)},
+    {"layer_norm", Spec::map()},
+    {"conv2d", windows(8, 3, "none").set("dilation", 2)},
+    {"global_avg_pool", Spec::map()},
+    {"batch_norm", Spec::map()},
+    {"dense", dense_units(1)}};
+
 TEST_F(CudaTraining, GoesAsOnTheCpu) {
   for (const auto& layers : {kDense, kGraph}) {
     for (const bool in_place : {true, false}) {
       const TrainingCase from{.layers = layers, .row = Shape{33}, .batch = 23, .in_place = in_place};
       expect_near(train(from, 30), train_on_cpu(from, 30), 2e-4);
     }
+  }
+}
+
+// Also where there is no GPU, so that what is compared there is known to train.
+TEST(CudaTrainingOfImages, IsOneOnTheCpu) {
+  const TrainingCase from{.layers = kImages, .row = Shape{128}, .batch = 11, .learning_rate = 0.3};
+  const Result result = train_on_cpu(from, 60);
+  EXPECT_LT(result.losses.back(), result.losses.front());
+}
+
+TEST_F(CudaTraining, OfImagesGoesAsOnTheCpu) {
+  for (const bool in_place : {true, false}) {
+    TrainingCase from{.layers = kImages, .row = Shape{128}, .batch = 11, .in_place = in_place};
+    expect_near(train(from, 20), train_on_cpu(from, 20), 5e-4);
+    from.dtype = DType::f64;
+    expect_near(train(from, 20), train_on_cpu(from, 20), 1e-9);
   }
 }
 
@@ -174,6 +215,8 @@ TEST_F(CudaTraining, GivesTheSameBitsEveryTime) {
     EXPECT_EQ(again.losses, first.losses);
     EXPECT_EQ(test::bytes_of(again.weights), test::bytes_of(first.weights));
   }
+  const TrainingCase images{.layers = kImages, .row = Shape{128}, .batch = 11};
+  EXPECT_EQ(test::bytes_of(train(images, 20).weights), test::bytes_of(train(images, 20).weights));
 }
 
 TEST_F(CudaTraining, EqualWeightsAreNoWeights) {

@@ -1,0 +1,134 @@
+// Cudnn: cuDNN's graph interface, opened when it is made; and CudnnDescriptor, which owns one of its descriptors.
+//
+// The members of Cudnn named like functions are the library's own and may be called from any thread. No handle and no
+// GPU are needed to open the library, nor to plan for a GPU that is described to it.
+#pragma once
+
+#include <cudnn.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "millrace/core/cuda/check.h"
+#include "millrace/core/cuda/shared_library.h"
+
+namespace millrace::cuda {
+
+class Cudnn {
+  SharedLibrary library_;  // first: the functions below are read from it
+
+ public:
+  // Throws DeviceError when the library is not there.
+  Cudnn();
+  Cudnn(const Cudnn&) = delete;
+  Cudnn& operator=(const Cudnn&) = delete;
+
+  template <class Function>
+  using Pointer = std::add_pointer_t<Function>;
+  const Pointer<decltype(::cudnnCreate)> create;
+  const Pointer<decltype(::cudnnDestroy)> destroy;
+  const Pointer<decltype(::cudnnSetStream)> set_stream;
+  const Pointer<decltype(::cudnnGetVersion)> get_version;
+  const Pointer<decltype(::cudnnGetErrorString)> error_string;
+  const Pointer<decltype(::cudnnGetLastErrorString)> last_error;
+  const Pointer<decltype(::cudnnBackendCreateDescriptor)> descriptor_create;
+  const Pointer<decltype(::cudnnBackendDestroyDescriptor)> descriptor_destroy;
+  const Pointer<decltype(::cudnnBackendSetAttribute)> set_attribute;
+  const Pointer<decltype(::cudnnBackendGetAttribute)> get_attribute;
+  const Pointer<decltype(::cudnnBackendFinalize)> finalize;
+  const Pointer<decltype(::cudnnBackendExecute)> execute;
+
+  using Handle = std::unique_ptr<cudnnContext, cudnnStatus_t (*)(cudnnHandle_t)>;
+  // For the device that is current now and the stream, which must outlive it.
+  Handle make_handle(cudaStream_t stream) const;
+
+  const SharedLibrary& library() const { return library_; }
+  // Throws DeviceError unless `status` is success.
+  void check(cudnnStatus_t status, const CallSite& site) const;
+};
+
+#define MILLRACE_CUDNN_CHECK(library, expression) \
+  (library).check((expression), ::millrace::cuda::CallSite{#expression, __FILE__, __LINE__})
+
+// The library's name for the C++ type of an attribute.
+template <class T>
+constexpr cudnnBackendAttributeType_t kCudnnType = [] {
+  static_assert(sizeof(T) == 0, "not a type of an attribute");
+  return CUDNN_TYPE_INT64;
+}();
+template <>
+inline constexpr auto kCudnnType<int64_t> = CUDNN_TYPE_INT64;
+template <>
+inline constexpr auto kCudnnType<double> = CUDNN_TYPE_DOUBLE;
+template <>
+inline constexpr auto kCudnnType<char> = CUDNN_TYPE_CHAR;
+template <>
+inline constexpr auto kCudnnType<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
+template <>
+inline constexpr auto kCudnnType<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
+template <>
+inline constexpr auto kCudnnType<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
+template <>
+inline constexpr auto kCudnnType<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
+template <>
+inline constexpr auto kCudnnType<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
+template <>
+inline constexpr auto kCudnnType<cudnnBackendBehaviorNote_t> = CUDNN_TYPE_BEHAVIOR_NOTE;
+// A descriptor is a pointer to void, as an address is; those are the ones that are set far more often.
+template <>
+inline constexpr auto kCudnnType<cudnnBackendDescriptor_t> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
+
+class CudnnDescriptor {
+ public:
+  // REQUIRES: `library` outlives it.
+  CudnnDescriptor(const Cudnn& library, cudnnBackendDescriptorType_t type);
+
+  template <class T>
+  void set(cudnnBackendAttributeName_t name, std::span<const T> values) {
+    set(name, kCudnnType<T>, static_cast<int64_t>(values.size()), values.data());
+  }
+  template <class T>
+  void set(cudnnBackendAttributeName_t name, std::initializer_list<T> values) {
+    set(name, std::span<const T>(values.begin(), values.size()));
+  }
+  void set(cudnnBackendAttributeName_t name, const CudnnDescriptor& value) { set(name, {value.get()}); }
+  // `pointers` are addresses of the GPU's memory.
+  void set_addresses(cudnnBackendAttributeName_t name, std::span<void* const> pointers) {
+    set(name, CUDNN_TYPE_VOID_PTR, static_cast<int64_t>(pointers.size()), pointers.data());
+  }
+
+  // One value. REQUIRES: finalised.
+  template <class T>
+  T value(cudnnBackendAttributeName_t name) const {
+    T out{};
+    static_cast<void>(values(name, kCudnnType<T>, 1, &out));
+    return out;
+  }
+  template <class T>
+  std::vector<T> list(cudnnBackendAttributeName_t name) const {
+    std::vector<T> out(static_cast<size_t>(values(name, kCudnnType<T>, 0, nullptr)));
+    if (!out.empty()) out.resize(static_cast<size_t>(values(name, kCudnnType<T>, std::ssize(out), out.data())));
+    return out;
+  }
+  // Writes the descriptors of `name` into `out`, which are of the right type; returns how many there are.
+  int64_t descriptors(cudnnBackendAttributeName_t name, std::span<const CudnnDescriptor> out) const;
+
+  void finalize();
+  // False where the library cannot do what is described.
+  [[nodiscard]] bool try_finalize() { return library_->finalize(get()) == CUDNN_STATUS_SUCCESS; }
+
+  cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
+
+ private:
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* values);
+  int64_t values(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room, void* out) const;
+
+  const Cudnn* library_;
+  std::unique_ptr<void, cudnnStatus_t (*)(cudnnBackendDescriptor_t)> descriptor_;
+};
+
+}  // namespace millrace::cuda

@@ -1,0 +1,180 @@
+#include "millrace/core/cuda/cudnn_convolution.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/library_call.h"
+#include "millrace/core/text.h"
+
+namespace millrace::cuda {
+
+namespace {
+
+using Pass = CudnnConvolution::Pass;
+
+// The tensors' names when a plan runs.
+constexpr int64_t kX = 1, kWeight = 2, kY = 3;
+
+// How the descriptor of a pass calls its parts.
+struct Names {
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t convolution, x, weight, y, alpha, beta;
+};
+
+Names names_of(Pass pass) {
+  switch (pass) {
+    case Pass::forward: break;
+    case Pass::input_gradient:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+    case Pass::weight_gradient:
+      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+  }
+  return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+          CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+}
+
+std::string_view name_of(Pass pass) {
+  switch (pass) {
+    case Pass::forward: return "a convolution";
+    case Pass::input_gradient: return "the gradient of a convolution's input";
+    case Pass::weight_gradient: return "the gradient of a convolution's weight";
+  }
+  return "";
+}
+
+cudnnDataType_t type_of(DType dtype) { return dtype == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT; }
+
+CudnnDescriptor describe_tensor(const Cudnn& library, int64_t name, const TensorSpec& tensor) {
+  constexpr int64_t kAlignment = 16;
+  const Shape& shape = tensor.shape;
+  CudnnDescriptor out(library, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  out.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {name});
+  out.set(CUDNN_ATTR_TENSOR_DATA_TYPE, {type_of(tensor.dtype)});
+  out.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {kAlignment});
+  out.set(CUDNN_ATTR_TENSOR_DIMENSIONS, {shape[0], shape[1], shape[2], shape[3]});
+  out.set(CUDNN_ATTR_TENSOR_STRIDES, {shape[1] * shape[2] * shape[3], shape[2] * shape[3], shape[3], int64_t{1}});
+  out.finalize();
+  return out;
+}
+
+CudnnDescriptor describe_convolution(const Cudnn& library, const ConvolutionSpec& spec) {
+  const ConvolutionSpec::Axis &high = spec.height, &wide = spec.width;
+  CudnnDescriptor out(library, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  out.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {int64_t{2}});
+  out.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, {type_of(spec.dtype)});
+  out.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, {CUDNN_CROSS_CORRELATION});
+  out.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, {high.before, wide.before});
+  out.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, {high.after, wide.after});
+  out.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, {high.dilation, wide.dilation});
+  out.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, {high.stride, wide.stride});
+  out.finalize();
+  return out;
+}
+
+// Whether an engine computes in the dtype's full width, every product by itself, and always in one order.
+bool is_exact(cudnnBackendNumericalNote_t note) { return note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP; }
+// Whether it is there as it is: not compiled when it is planned, which takes a compiler and seconds, and not a part of
+// another library, which may be found or not.
+bool is_ready(cudnnBackendBehaviorNote_t note) { return note == CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API; }
+
+bool will_do(const CudnnDescriptor& engine) {
+  const auto numbers = engine.list<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+  const auto behaviour = engine.list<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE);
+  return std::all_of(numbers.begin(), numbers.end(), is_exact) &&
+         std::all_of(behaviour.begin(), behaviour.end(), is_ready);
+}
+
+}  // namespace
+
+CudnnConvolution::CudnnConvolution(const Cudnn& library, const CudnnTarget& target, const ConvolutionSpec& spec,
+                                   Pass pass)
+    : library_(library),
+      x_(describe_tensor(library, kX, spec.input())),
+      weight_(describe_tensor(library, kWeight, spec.weight())),
+      y_(describe_tensor(library, kY, spec.output())),
+      convolution_(describe_convolution(library, spec)),
+      operation_(library, names_of(pass).type),
+      graph_(library, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
+  const Names names = names_of(pass);
+  operation_.set(names.convolution, convolution_);
+  operation_.set(names.x, x_);
+  operation_.set(names.weight, weight_);
+  operation_.set(names.y, y_);
+  operation_.set(names.alpha, {1.0});
+  operation_.set(names.beta, {0.0});
+  operation_.finalize();
+
+  if (target.handle != nullptr) graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, {target.handle});
+  graph_.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation_);
+  graph_.finalize();
+
+  if (take_plan(target, CUDNN_HEUR_MODE_A) || take_plan(target, CUDNN_HEUR_MODE_FALLBACK)) return;
+  throw DeviceError(
+      cat("cuDNN has no way to ", name_of(pass), " of ", spec.input().text(), " with ", spec.weight().text(),
+          " that computes in full width and always in one order"),
+      {}, cat(library.library().path(), " is version ", library.get_version(), "; use another, or device: cpu"));
+}
+
+bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode_t mode) {
+  CudnnDescriptor search(library_, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  search.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
+  search.set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
+  if (target.device != nullptr) search.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target.device);
+  if (!search.try_finalize()) return false;
+
+  const int64_t most = search.descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, {});
+  std::vector<CudnnDescriptor> found;
+  for (int64_t i = 0; i < most; ++i) found.emplace_back(library_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  const int64_t count = most > 0 ? search.descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, found) : 0;
+  for (int64_t i = 0; i < std::min(count, most); ++i) {
+    const CudnnDescriptor& configuration = found[static_cast<size_t>(i)];
+    const CudnnDescriptor engine(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    static_cast<void>(configuration.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, {&engine, 1}));
+    if (!will_do(engine)) continue;
+
+    CudnnDescriptor plan(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+    if (target.handle != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, {target.handle});
+    if (target.device != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.device);
+    if (!plan.try_finalize()) continue;
+    const auto workspace = plan.value<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+    if (workspace > static_cast<int64_t>(kWorkspaceBytes)) continue;
+    workspace_ = static_cast<size_t>(workspace);
+    plan_.emplace(std::move(plan));
+    return true;
+  }
+  return false;
+}
+
+void CudnnConvolution::run(cudnnHandle_t handle, const Data& data) const {
+  const LibraryCall mark;
+  // The library takes what it writes and what it reads alike.
+  void* const addresses[] = {const_cast<void*>(data.x), const_cast<void*>(data.weight), const_cast<void*>(data.y)};
+  CudnnDescriptor pack(library_, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {kX, kWeight, kY});
+  pack.set_addresses(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, addresses);
+  pack.set_addresses(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {&data.workspace, 1});
+  pack.finalize();
+  MILLRACE_CUDNN_CHECK(library_, library_.execute(handle, plan_->get(), pack.get()));
+}
+
+}  // namespace millrace::cuda

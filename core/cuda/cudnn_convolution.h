@@ -1,0 +1,53 @@
+// CudnnConvolution: one pass of a convolution by cuDNN, planned once, run many times.
+//
+// The engine is the first of the library's own list that computes in the dtype's full width, always sums in one order
+// and was compiled beforehand; nothing is timed. Images are (batch, channels, height, width) in the order of the shape,
+// without gaps. Used by one thread at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "millrace/core/cuda/cudnn.h"
+#include "millrace/core/kernels/convolution.h"
+
+namespace millrace::cuda {
+
+// What it is planned for: the GPU of a handle or, without one, a GPU that is described (a DEVICEPROP descriptor).
+struct CudnnTarget {
+  cudnnHandle_t handle = nullptr;
+  const CudnnDescriptor* device = nullptr;
+};
+
+class CudnnConvolution {
+ public:
+  enum class Pass : uint8_t { forward, input_gradient, weight_gradient };
+
+  // REQUIRES: `spec` has been checked. Throws DeviceError when no engine will do.
+  CudnnConvolution(const Cudnn& library, const CudnnTarget& target, const ConvolutionSpec& spec, Pass pass);
+
+  // Bytes that a run needs of the GPU's memory, at most kWorkspaceBytes (kernels.h).
+  size_t workspace() const { return workspace_; }
+
+  // The pass writes one of the three and reads the others. Only enqueues, on the handle's stream.
+  struct Data {
+    const void* x = nullptr;
+    const void* weight = nullptr;
+    const void* y = nullptr;
+    void* workspace = nullptr;
+  };
+  void run(cudnnHandle_t handle, const Data& data) const;
+
+ private:
+  bool take_plan(const CudnnTarget& target, cudnnBackendHeurMode_t mode);
+
+  const Cudnn& library_;
+  // The library may read from what a descriptor was made of for as long as that lives.
+  CudnnDescriptor x_, weight_, y_, convolution_, operation_, graph_;
+  std::optional<CudnnDescriptor> plan_;
+  size_t workspace_ = 0;
+};
+
+}  // namespace millrace::cuda

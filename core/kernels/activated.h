@@ -1,0 +1,21 @@
+// activated: what a product's activation makes of a value, on the host and on CUDA. A NaN stays one.
+#pragma once
+
+#include "millrace/core/hd.h"
+#include "millrace/core/kernels/gemm.h"
+
+namespace millrace {
+
+inline namespace MILLRACE_UNIT {
+
+template <class T>
+MILLRACE_HD T activated(T value, FusedActivation activation) {
+  switch (activation) {
+    case FusedActivation::none: break;
+    case FusedActivation::relu: return value < T(0) ? T(0) : value;
+  }
+  return value;
+}
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace

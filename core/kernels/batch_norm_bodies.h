@@ -1,0 +1,202 @@
+// What CUDA's kernels of batch_norm.h run, and in which order. `launch` is as in image_sums.h.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "millrace/core/hd.h"
+#include "millrace/core/kernels/batch_norm.h"
+#include "millrace/core/kernels/image_sums.h"
+
+namespace millrace::cuda {
+
+inline namespace MILLRACE_UNIT {
+
+// Thread i is channel i: a moment is its sum's mean.
+template <class T>
+struct StoreMoment {
+  ChannelTotals totals;
+  double share;
+  T* moment;
+  MILLRACE_HD void operator()(int64_t channel) const {
+    moment[channel] = static_cast<T>(totals.of(channel).first * share);
+  }
+};
+
+template <class T>
+struct NormPointers {
+  explicit NormPointers(const NormParams& params, double added)
+      : mean(static_cast<const T*>(params.mean)),
+        variance(static_cast<const T*>(params.variance)),
+        weight(static_cast<const T*>(params.weight)),
+        bias(static_cast<const T*>(params.bias)),
+        epsilon(added) {}
+
+  const T* mean;
+  const T* variance;
+  const T* weight;
+  const T* bias;
+  double epsilon;
+  MILLRACE_HD T inverse_deviation(int64_t channel) const {
+    return static_cast<T>(1 / std::sqrt(static_cast<double>(variance[channel]) + epsilon));
+  }
+};
+
+// Thread i is value i of the batch.
+template <class T>
+struct ApplyNorm {
+  ChannelPlaces places;
+  NormPointers<T> params;
+  const T* x;
+  int64_t x_stride;
+  T* y;
+  int64_t y_stride;
+  MILLRACE_HD void operator()(int64_t i) const {
+    const int64_t size = places.channels * places.pixels, image = i / size, value = i % size;
+    const int64_t channel = value / places.pixels;
+    const T scale = params.inverse_deviation(channel) * params.weight[channel];
+    y[image * y_stride + value] = (x[image * x_stride + value] - params.mean[channel]) * scale + params.bias[channel];
+  }
+};
+
+// dx = slope dy + steep (x - mean) + shift
+template <class T>
+struct NormTerms {
+  T slope, steep, shift;
+};
+
+// Thread i is channel i: the terms of its dx, and the gradients of its weight and bias where they are wanted.
+template <class T>
+struct FinishNormGradient {
+  ChannelTotals totals;
+  NormPointers<T> params;
+  double share;  // of one value of a channel
+  const float* dx_alpha;
+  NormTerms<T>* terms;
+  T* dweight;
+  T dweight_beta;
+  const float* dweight_alpha;
+  T* dbias;
+  T dbias_beta;
+  const float* dbias_alpha;
+
+  MILLRACE_HD void operator()(int64_t channel) const {
+    const SumPair sums = totals.of(channel);
+    const auto inverse = static_cast<double>(params.inverse_deviation(channel));
+    const double alpha = dx_alpha != nullptr ? static_cast<double>(*dx_alpha) : 1.0;
+    const double scale = alpha * static_cast<double>(params.weight[channel]) * inverse;
+    terms[channel] = {static_cast<T>(scale), static_cast<T>(-scale * inverse * inverse * sums.second * share),
+                      static_cast<T>(-scale * sums.first * share)};
+    // The weight has been read, and may lie where its gradient goes.
+    store(sums.second * inverse, dweight, dweight_beta, dweight_alpha, channel);
+    store(sums.first, dbias, dbias_beta, dbias_alpha, channel);
+  }
+  MILLRACE_HD static void store(double gradient, T* to, T beta, const float* alpha, int64_t channel) {
+    if (to == nullptr) return;
+    const T scaled = static_cast<T>((alpha != nullptr ? static_cast<double>(*alpha) : 1.0) * gradient);
+    to[channel] = beta == T(0) ? scaled : to[channel] + scaled;
+  }
+};
+
+// Thread i is value i of the batch.
+template <class T>
+struct ApplyNormGradient {
+  ChannelPlaces places;
+  const NormTerms<T>* terms;
+  const T* mean;
+  const T* x;
+  int64_t x_stride;
+  const T* dy;
+  int64_t dy_stride;
+  T* dx;
+  int64_t dx_stride;
+  T beta;
+  MILLRACE_HD void operator()(int64_t i) const {
+    const int64_t size = places.channels * places.pixels, image = i / size, at = i % size;
+    const int64_t channel = at / places.pixels;
+    const NormTerms<T> of = terms[channel];
+    const T value =
+        of.slope * dy[image * dy_stride + at] + of.steep * (x[image * x_stride + at] - mean[channel]) + of.shift;
+    T& target = dx[image * dx_stride + at];
+    target = beta == T(0) ? value : target + value;
+  }
+};
+
+// running = momentum * running + (1 - momentum) * factor * now
+template <class T>
+struct FollowMoment {
+  MomentFollow follow;
+  const T* now;
+  T* running;
+  MILLRACE_HD void operator()(int64_t channel) const {
+    running[channel] = static_cast<T>(follow.momentum * static_cast<double>(running[channel]) +
+                                      (1 - follow.momentum) * follow.factor * static_cast<double>(now[channel]));
+  }
+};
+
+// The batch as images, of one pixel where it holds vectors.
+inline ChannelPlaces places_of(const BatchNormSpec& spec) {
+  return {spec.rows / spec.pixels, spec.channels, spec.pixels};
+}
+template <class Rows>
+int64_t image_stride(const BatchNormSpec& spec, const Rows& rows) {
+  return spec.pixels > 1 ? spec.channels * spec.pixels : rows.stride;
+}
+
+template <class T, class Launch>
+void run_batch_moments(const BatchNormSpec& spec, const ConstNormRows& x, T* mean, T* variance, void* scratch,
+                       const Launch& launch) {
+  LaneSums<T> sums{.places = places_of(spec),
+                   .what = SumOf::values,
+                   .x = static_cast<const T*>(x.data),
+                   .x_stride = image_stride(spec, x)};
+  const double share = 1 / static_cast<double>(spec.rows);
+  launch(spec.channels, StoreMoment<T>{sum_channels(sums, scratch, launch), share, mean});
+  sums.what = SumOf::squares;
+  sums.mean = mean;
+  launch(spec.channels, StoreMoment<T>{sum_channels(sums, scratch, launch), share, variance});
+}
+
+template <class T, class Launch>
+void run_batch_norm(const BatchNormSpec& spec, const ConstNormRows& x, const NormParams& params, const NormRows& y,
+                    const Launch& launch) {
+  launch(spec.rows * spec.channels,
+         ApplyNorm<T>{places_of(spec), NormPointers<T>(params, spec.epsilon), static_cast<const T*>(x.data),
+                      image_stride(spec, x), static_cast<T*>(y.data), image_stride(spec, y)});
+}
+
+inline size_t norm_scratch(const BatchNormSpec& spec) {
+  // The terms are of doubles at most.
+  return channel_sums_scratch(places_of(spec)) + static_cast<size_t>(spec.channels) * sizeof(NormTerms<double>);
+}
+
+template <class T, class Launch>
+void run_batch_norm_gradient(const BatchNormSpec& spec, const ConstNormRows& x, const ConstNormRows& dy,
+                             const NormParams& params, const BatchNormGradients& gradients, void* scratch,
+                             const Launch& launch) {
+  const ChannelPlaces places = places_of(spec);
+  const NormPointers<T> pointers(params, spec.epsilon);
+  const LaneSums<T> sums{.places = places,
+                         .what = SumOf::slopes,
+                         .x = static_cast<const T*>(x.data),
+                         .x_stride = image_stride(spec, x),
+                         .dy = static_cast<const T*>(dy.data),
+                         .dy_stride = image_stride(spec, dy),
+                         .mean = pointers.mean};
+  auto* const terms = reinterpret_cast<NormTerms<T>*>(static_cast<std::byte*>(scratch) + channel_sums_scratch(places));
+  const auto target = [](const Destination& to) { return to ? to.view.as<T>() : nullptr; };
+  launch(spec.channels,
+         FinishNormGradient<T>{sum_channels(sums, scratch, launch), pointers, 1 / static_cast<double>(spec.rows),
+                               gradients.dx_alpha, terms, target(gradients.weight),
+                               static_cast<T>(gradients.weight.beta), gradients.weight.alpha, target(gradients.bias),
+                               static_cast<T>(gradients.bias.beta), gradients.bias.alpha});
+  if (gradients.dx.data == nullptr) return;
+  launch(spec.rows * spec.channels,
+         ApplyNormGradient<T>{places, terms, pointers.mean, sums.x, sums.x_stride, sums.dy, sums.dy_stride,
+                              static_cast<T*>(gradients.dx.data), image_stride(spec, gradients.dx),
+                              static_cast<T>(gradients.dx_beta)});
+}
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace::cuda

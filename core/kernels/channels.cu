@@ -1,0 +1,63 @@
+// channels.h on CUDA.
+#include "millrace/core/kernels/channels.h"
+
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/cuda/launch.cuh"
+#include "millrace/core/dispatch.h"
+#include "millrace/core/hd.h"
+#include "millrace/core/kernels/image_sums.h"
+
+namespace millrace::cuda {
+
+namespace {
+
+template <class T>
+struct AddToChannels {
+  T* images;
+  const T* values;
+  int64_t channels, pixels;
+  MILLRACE_HD void operator()(int64_t i) const { images[i] += values[i / pixels % channels]; }
+};
+
+template <class T>
+struct StoreSums {
+  ChannelTotals totals;
+  T* to;
+  T beta;
+  const float* alpha;
+  MILLRACE_HD void operator()(int64_t channel) const {
+    const T sum = static_cast<T>(totals.of(channel).first);
+    const T scaled = alpha != nullptr ? static_cast<T>(*alpha) * sum : sum;
+    to[channel] = beta == T(0) ? scaled : beta * to[channel] + scaled;
+  }
+};
+
+ChannelPlaces places_of(const ChannelSpec& spec) { return {spec.batch, spec.channels, spec.pixels}; }
+
+}  // namespace
+
+void add_to_channels(Context& context, const ChannelSpec& spec, const void* values, void* images) {
+  dispatch_float(spec.dtype, [&]<class T>() {
+    launch_for_each(
+        context.cuda(), spec.batch * spec.channels * spec.pixels,
+        AddToChannels<T>{static_cast<T*>(images), static_cast<const T*>(values), spec.channels, spec.pixels});
+  });
+}
+
+void channel_sum(Context& context, const ChannelSpec& spec, const void* images, const Destination& sums,
+                 void* scratch) {
+  State& state = context.cuda();
+  const auto launch = [&](int64_t count, const auto& body) { launch_for_each(state, count, body); };
+  dispatch_float(spec.dtype, [&]<class T>() {
+    const ChannelTotals totals = sum_channels(LaneSums<T>{.places = places_of(spec),
+                                                          .what = SumOf::values,
+                                                          .x = static_cast<const T*>(images),
+                                                          .x_stride = spec.channels * spec.pixels},
+                                              scratch, launch);
+    launch(spec.channels, StoreSums<T>{totals, sums.view.as<T>(), static_cast<T>(sums.beta), sums.alpha});
+  });
+}
+
+size_t channel_sum_scratch(const ChannelSpec& spec) { return channel_sums_scratch(places_of(spec)); }
+
+}  // namespace millrace::cuda

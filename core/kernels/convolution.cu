@@ -1,0 +1,167 @@
+// Convolutions on CUDA, by cuDNN. Bias and activation follow in a kernel of our own, which keeps a NaN; gradients that
+// are added or scaled are made aside first, because the scale is read from the device's memory.
+#include "millrace/core/kernels/convolution.h"
+
+#include "millrace/core/cuda/cudnn.h"
+#include "millrace/core/cuda/cudnn_convolution.h"
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/cuda/launch.cuh"
+#include "millrace/core/dispatch.h"
+#include "millrace/core/hd.h"
+#include "millrace/core/kernels/activated.h"
+#include "millrace/core/kernels/channels.h"
+
+namespace millrace::cuda {
+
+namespace {
+
+using Pass = CudnnConvolution::Pass;
+
+// y = activation(y + bias), the bias one a channel or null.
+template <class T>
+struct Finish {
+  T* y;
+  const T* bias;
+  int64_t channels, pixels;
+  FusedActivation activation;
+  MILLRACE_HD void operator()(int64_t i) const {
+    const T value = bias != nullptr ? y[i] + bias[i / pixels % channels] : y[i];
+    y[i] = activated(value, activation);
+  }
+};
+
+// to = beta * to + alpha * from; `from` may be `to` where beta is 0.
+template <class T>
+struct Store {
+  const T* from;
+  T* to;
+  T beta;
+  const float* alpha;
+  MILLRACE_HD void operator()(int64_t i) const {
+    const T scaled = alpha != nullptr ? static_cast<T>(*alpha) * from[i] : from[i];
+    to[i] = beta == T(0) ? scaled : beta * to[i] + scaled;
+  }
+};
+
+void store(State& state, DType dtype, const void* from, const Destination& to) {
+  dispatch_float(dtype, [&]<class T>() {
+    launch_for_each(state, to.view.elements(),
+                    Store<T>{static_cast<const T*>(from), to.view.as<T>(), static_cast<T>(to.beta), to.alpha});
+  });
+}
+
+// A pass of the library and the memory that it shares with all others on its stream.
+class OnStream {
+ public:
+  OnStream(Context& context, const ConvolutionSpec& spec, Pass pass)
+      : pass_(context.cuda().cudnn(), {.handle = context.cuda().cudnn_handle()}, spec, pass) {
+    // Always of the same size, so that it never grows beside an old one.
+    if (pass_.workspace() > 0) workspace_ = context.cuda().workspace(kWorkspaceBytes);
+  }
+  void run(State& state, const void* x, const void* weight, const void* y) const {
+    pass_.run(state.cudnn_handle(),
+              {.x = x, .weight = weight, .y = y, .workspace = workspace_ ? workspace_->data() : nullptr});
+  }
+
+ private:
+  CudnnConvolution pass_;
+  std::shared_ptr<const Memory> workspace_;
+};
+
+class CudaConvolution final : public Convolution {
+ public:
+  CudaConvolution(Context& context, const ConvolutionSpec& spec, bool bias, FusedActivation activation)
+      : spec_(spec), bias_(bias), activation_(activation), pass_(context, spec, Pass::forward) {}
+
+  void run(Context& context, const Args& args) override {
+    State& state = context.cuda();
+    const DeviceGuard guard(state.device());
+    pass_.run(state, args.x, args.weight, args.y);
+    if (!bias_ && activation_ == FusedActivation::none) return;
+    const Shape y = spec_.output().shape;
+    dispatch_float(spec_.dtype, [&]<class T>() {
+      launch_for_each(state, y.elements(),
+                      Finish<T>{static_cast<T*>(args.y), bias_ ? static_cast<const T*>(args.bias) : nullptr, y[1],
+                                y[2] * y[3], activation_});
+    });
+  }
+
+ private:
+  ConvolutionSpec spec_;
+  bool bias_;
+  FusedActivation activation_;
+  OnStream pass_;
+};
+
+class CudaInputGradient final : public ConvolutionInputGradient {
+ public:
+  CudaInputGradient(Context& context, const ConvolutionSpec& spec, float beta)
+      : dtype_(spec.dtype), pass_(context, spec, Pass::input_gradient) {
+    if (beta != 0) aside_ = Memory(context.device(), spec.input().bytes());
+  }
+
+  void run(Context& context, const Args& args) override {
+    State& state = context.cuda();
+    const DeviceGuard guard(state.device());
+    void* const gradient = aside_.bytes() > 0 ? aside_.data() : args.dx.view.data();
+    pass_.run(state, gradient, args.weight, args.dy);
+    if (gradient != args.dx.view.data() || args.dx.alpha != nullptr) store(state, dtype_, gradient, args.dx);
+  }
+  size_t bytes() const override { return aside_.bytes(); }
+
+ private:
+  DType dtype_;
+  OnStream pass_;
+  Memory aside_;  // where the gradient is added to what is there
+};
+
+class CudaWeightGradient final : public ConvolutionWeightGradient {
+ public:
+  CudaWeightGradient(Context& context, const ConvolutionSpec& spec, bool bias)
+      : dtype_(spec.dtype),
+        channels_{spec.batch, spec.out_channels, spec.height.out() * spec.width.out(), spec.dtype},
+        pass_(context, spec, Pass::weight_gradient),
+        aside_(context.device(), spec.weight().bytes()),
+        sums_(context.device(), bias ? millrace::channel_sum_scratch(context.device(), channels_) : 0) {}
+
+  void run(Context& context, const Args& args) override {
+    State& state = context.cuda();
+    const DeviceGuard guard(state.device());
+    if (args.weight) {
+      const bool direct = args.weight.beta == 0 && args.weight.alpha == nullptr;
+      void* const gradient = direct ? args.weight.view.data() : aside_.data();
+      pass_.run(state, args.x, gradient, args.dy);
+      if (!direct) store(state, dtype_, gradient, args.weight);
+    }
+    if (args.bias) millrace::channel_sum(context, channels_, args.dy, args.bias, sums_.data());
+  }
+  size_t bytes() const override { return aside_.bytes() + sums_.bytes(); }
+
+ private:
+  DType dtype_;
+  ChannelSpec channels_;  // of dy
+  OnStream pass_;
+  Memory aside_, sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
+                                              FusedActivation activation) {
+  const DeviceGuard guard(context.cuda().device());
+  return std::make_unique<CudaConvolution>(context, spec, bias, activation);
+}
+
+std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context& context, const ConvolutionSpec& spec,
+                                                                          float beta) {
+  const DeviceGuard guard(context.cuda().device());
+  return std::make_unique<CudaInputGradient>(context, spec, beta);
+}
+
+std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
+                                                                            const ConvolutionSpec& spec, bool bias) {
+  const DeviceGuard guard(context.cuda().device());
+  return std::make_unique<CudaWeightGradient>(context, spec, bias);
+}
+
+}  // namespace millrace::cuda

@@ -1,0 +1,126 @@
+// Sums over all pixels of each channel of a batch, in double and in one order: what CUDA's kernels run.
+//
+// Values are (batch, channels, pixels); a vector is an image of one pixel. Each channel's values, one image after the
+// other, are cut into blocks of kSumBlock, and each block is shared out to kSumLanes lanes that take every so manieth
+// value, so that neighbouring threads read neighbouring values. Lanes are joined first, then blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "millrace/core/hd.h"
+#include "millrace/core/sizes.h"
+
+namespace millrace::cuda {
+
+inline namespace MILLRACE_UNIT {
+
+inline constexpr int64_t kSumLanes = 64;
+inline constexpr int64_t kSumBlock = 64 * kSumLanes;
+
+struct ChannelPlaces {
+  int64_t batch = 0, channels = 0, pixels = 0;
+
+  int64_t count() const { return batch * pixels; }  // of a channel's values
+  int64_t blocks() const { return ceil_div(count(), kSumBlock); }
+};
+
+struct SumPair {
+  double first = 0, second = 0;
+  MILLRACE_HD void add(const SumPair& more) {
+    first += more.first;
+    second += more.second;
+  }
+};
+
+enum class SumOf : uint8_t {
+  values,   // x
+  squares,  // (x - mean)^2
+  slopes,   // dy, and dy (x - mean)
+};
+
+// Thread i is lane i % kSumLanes of part i / kSumLanes; part j is channel j % channels of block j / channels.
+template <class T>
+struct LaneSums {
+  ChannelPlaces places;
+  SumOf what = SumOf::values;
+  const T* x = nullptr;
+  int64_t x_stride = 0;
+  const T* dy = nullptr;
+  int64_t dy_stride = 0;
+  const T* mean = nullptr;
+  SumPair* lanes = nullptr;
+
+  MILLRACE_HD void operator()(int64_t thread) const {
+    const int64_t part = thread / kSumLanes, channel = part % places.channels;
+    const int64_t begin = part / places.channels * kSumBlock, all = places.batch * places.pixels;
+    const int64_t end = all < begin + kSumBlock ? all : begin + kSumBlock;
+    int64_t image = (begin + thread % kSumLanes) / places.pixels;
+    int64_t pixel = (begin + thread % kSumLanes) % places.pixels;
+    const int64_t images_on = kSumLanes / places.pixels, pixels_on = kSumLanes % places.pixels;
+    SumPair sums;
+    MILLRACE_ROLLED
+    for (int64_t i = begin + thread % kSumLanes; i < end; i += kSumLanes) {
+      sums.add(value(image, channel, pixel));
+      image += images_on;
+      pixel += pixels_on;
+      if (pixel < places.pixels) continue;
+      pixel -= places.pixels;
+      ++image;
+    }
+    lanes[thread] = sums;
+  }
+
+  MILLRACE_HD SumPair value(int64_t image, int64_t channel, int64_t pixel) const {
+    const int64_t at = channel * places.pixels + pixel;
+    const T from = x[image * x_stride + at];
+    if (what == SumOf::values) return {static_cast<double>(from), 0};
+    const auto distance = static_cast<double>(from - mean[channel]);
+    if (what == SumOf::squares) return {distance * distance, 0};
+    const auto slope = static_cast<double>(dy[image * dy_stride + at]);
+    return {slope, slope * distance};
+  }
+};
+
+// Thread i joins the lanes of part i.
+struct JoinLanes {
+  const SumPair* lanes;
+  SumPair* parts;
+  MILLRACE_HD void operator()(int64_t part) const {
+    SumPair sums;
+    MILLRACE_ROLLED
+    for (int64_t lane = 0; lane < kSumLanes; ++lane) sums.add(lanes[part * kSumLanes + lane]);
+    parts[part] = sums;
+  }
+};
+
+// The sums of a channel.
+struct ChannelTotals {
+  const SumPair* parts;
+  int64_t blocks, channels;
+  MILLRACE_HD SumPair of(int64_t channel) const {
+    SumPair sums;
+    MILLRACE_ROLLED
+    for (int64_t block = 0; block < blocks; ++block) sums.add(parts[block * channels + channel]);
+    return sums;
+  }
+};
+
+inline size_t channel_sums_scratch(const ChannelPlaces& places) {
+  return static_cast<size_t>(places.blocks() * places.channels * (kSumLanes + 1)) * sizeof(SumPair);
+}
+
+// Runs the first two; what reads the totals comes next. `launch(count, body)` runs body(i) for i below count, and all
+// of it before the next launch.
+template <class T, class Launch>
+ChannelTotals sum_channels(LaneSums<T> body, void* scratch, const Launch& launch) {
+  const int64_t parts = body.places.blocks() * body.places.channels;
+  body.lanes = static_cast<SumPair*>(scratch);
+  SumPair* const joined = body.lanes + parts * kSumLanes;
+  launch(parts * kSumLanes, body);
+  launch(parts, JoinLanes{body.lanes, joined});
+  return {joined, body.places.blocks(), body.places.channels};
+}
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace::cuda

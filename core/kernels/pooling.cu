@@ -1,0 +1,52 @@
+// pooling.h on CUDA. Not by cuDNN: its pooling pads both sides alike and keeps input and output for the gradient, where
+// a window's number is enough.
+#include "millrace/core/kernels/pooling.h"
+
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/cuda/launch.cuh"
+#include "millrace/core/dispatch.h"
+#include "millrace/core/kernels/pooling_gather.h"
+
+namespace millrace::cuda {
+
+namespace {
+
+void gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
+              const Destination& dx) {
+  dispatch_float(spec.dtype, [&]<class T>() {
+    launch_for_each(context.cuda(), spec.input().shape.elements(),
+                    PoolGradient<T>{PoolAxis(spec.height), PoolAxis(spec.width), spec.channels, taken, dy.as<T>(),
+                                    dy.stride(), dx.view.as<T>(), dx.view.stride(), static_cast<T>(dx.beta), dx.alpha});
+  });
+}
+
+}  // namespace
+
+void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y,
+              int32_t* taken) {
+  dispatch_float(spec.dtype, [&]<class T>() {
+    launch_for_each(context.cuda(), spec.output().shape.elements(),
+                    MaxPool<T>{PoolAxis(spec.height), PoolAxis(spec.width), spec.channels, x.as<T>(), x.stride(),
+                               y.as<T>(), y.stride(), taken});
+  });
+}
+
+void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
+                       const Destination& dx) {
+  gradient(context, spec, taken, dy, dx);
+}
+
+void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y) {
+  dispatch_float(spec.dtype, [&]<class T>() {
+    launch_for_each(context.cuda(), spec.output().shape.elements(),
+                    AveragePool<T>{PoolAxis(spec.height), PoolAxis(spec.width), spec.channels, x.as<T>(), x.stride(),
+                                   y.as<T>(), y.stride()});
+  });
+}
+
+void average_pool_gradient(Context& context, const PoolingSpec& spec, const ConstTensorView& dy,
+                           const Destination& dx) {
+  gradient(context, spec, nullptr, dy, dx);
+}
+
+}  // namespace millrace::cuda

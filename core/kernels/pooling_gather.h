@@ -1,0 +1,159 @@
+// What CUDA's pooling kernels run: each body makes one value and reads what it needs, so that nothing is added up by
+// several threads. Images are (batch, channels, height, width) in that order; `stride` is from one image to the next.
+#pragma once
+
+#include <cstdint>
+
+#include "millrace/core/hd.h"
+#include "millrace/core/kernels/pooling.h"
+
+namespace millrace::cuda {
+
+inline namespace MILLRACE_UNIT {
+
+// Windows along height or width.
+struct PoolAxis {
+  int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, before = 0;
+
+  explicit PoolAxis(const ConvolutionSpec::Axis& axis)
+      : in(axis.in),
+        out(axis.out()),
+        kernel(axis.kernel),
+        stride(axis.stride),
+        dilation(axis.dilation),
+        before(axis.before) {}
+
+  // The pixel of value `k` of a window; outside the image where it is not in [0, in).
+  MILLRACE_HD int64_t pixel(int64_t window, int64_t k) const { return window * stride - before + k * dilation; }
+  MILLRACE_HD bool holds(int64_t at) const { return at >= 0 && at < in; }
+  // How many values of a window are in the image.
+  MILLRACE_HD int64_t held(int64_t window) const {
+    int64_t count = 0;
+    MILLRACE_ROLLED
+    for (int64_t k = 0; k < kernel; ++k) count += holds(pixel(window, k)) ? 1 : 0;
+    return count;
+  }
+  // Which window's value `k` a pixel is; -1: none's.
+  MILLRACE_HD int64_t window(int64_t at, int64_t k) const {
+    const int64_t begin = at + before - k * dilation;
+    if (begin < 0 || begin % stride != 0 || begin / stride >= out) return -1;
+    return begin / stride;
+  }
+};
+
+// A channel of an image, and a place in it.
+struct PoolPlace {
+  int64_t image, channel, high, wide;
+  MILLRACE_HD PoolPlace(int64_t i, int64_t channels, int64_t height, int64_t width)
+      : image(i / width / height / channels),
+        channel(i / width / height % channels),
+        high(i / width % height),
+        wide(i % width) {}
+};
+
+// Index i is a value of y.
+template <class T>
+struct MaxPool {
+  PoolAxis height, width;
+  int64_t channels;
+  const T* x;
+  int64_t x_stride;
+  T* y;
+  int64_t y_stride;
+  int32_t* taken;  // may be null
+
+  MILLRACE_HD void operator()(int64_t i) const {
+    const PoolPlace to(i, channels, height.out, width.out);
+    const T* const from = x + to.image * x_stride + to.channel * height.in * width.in;
+    T most = T(0);
+    int64_t number = -1;
+    MILLRACE_ROLLED
+    for (int64_t h = 0; h < height.kernel; ++h) {
+      const int64_t high = height.pixel(to.high, h);
+      if (!height.holds(high)) continue;
+      MILLRACE_ROLLED
+      for (int64_t w = 0; w < width.kernel; ++w) {
+        const int64_t wide = width.pixel(to.wide, w);
+        if (!width.holds(wide)) continue;
+        const T value = from[high * width.in + wide];
+        // A NaN is larger than all, and the first one stays.
+        if (number >= 0 && !(value > most) && !(value != value && most == most)) continue;
+        most = value;
+        number = h * width.kernel + w;
+      }
+    }
+    y[to.image * y_stride + (to.channel * height.out + to.high) * width.out + to.wide] = most;
+    if (taken != nullptr) taken[i] = static_cast<int32_t>(number);
+  }
+};
+
+template <class T>
+struct AveragePool {
+  PoolAxis height, width;
+  int64_t channels;
+  const T* x;
+  int64_t x_stride;
+  T* y;
+  int64_t y_stride;
+
+  MILLRACE_HD void operator()(int64_t i) const {
+    const PoolPlace to(i, channels, height.out, width.out);
+    const T* const from = x + to.image * x_stride + to.channel * height.in * width.in;
+    T sum = T(0);
+    MILLRACE_ROLLED
+    for (int64_t h = 0; h < height.kernel; ++h) {
+      const int64_t high = height.pixel(to.high, h);
+      if (!height.holds(high)) continue;
+      MILLRACE_ROLLED
+      for (int64_t w = 0; w < width.kernel; ++w) {
+        const int64_t wide = width.pixel(to.wide, w);
+        if (width.holds(wide)) sum += from[high * width.in + wide];
+      }
+    }
+    const T share = T(1) / static_cast<T>(height.held(to.high) * width.held(to.wide));
+    y[to.image * y_stride + (to.channel * height.out + to.high) * width.out + to.wide] = sum * share;
+  }
+};
+
+// Index i is a value of dx: what its windows give it, the first one first.
+template <class T>
+struct PoolGradient {
+  PoolAxis height, width;
+  int64_t channels;
+  const int32_t* taken;  // null: of an average
+  const T* dy;
+  int64_t dy_stride;
+  T* dx;
+  int64_t dx_stride;
+  T beta;
+  const float* alpha;
+
+  MILLRACE_HD void operator()(int64_t i) const {
+    const PoolPlace to(i, channels, height.in, width.in);
+    const int64_t first = to.channel * height.out * width.out, size = channels * height.out * width.out;
+    T sum = T(0);
+    MILLRACE_ROLLED
+    for (int64_t h = height.kernel - 1; h >= 0; --h) {
+      const int64_t high = height.window(to.high, h);
+      if (high < 0) continue;
+      MILLRACE_ROLLED
+      for (int64_t w = width.kernel - 1; w >= 0; --w) {
+        const int64_t wide = width.window(to.wide, w);
+        if (wide < 0) continue;
+        const int64_t window = first + high * width.out + wide;
+        const T slope = dy[to.image * dy_stride + window];
+        if (taken == nullptr) {
+          sum += slope / static_cast<T>(height.held(high) * width.held(wide));
+        } else if (taken[to.image * size + window] == h * width.kernel + w) {
+          sum += slope;
+        }
+      }
+    }
+    const T scaled = alpha != nullptr ? static_cast<T>(*alpha) * sum : sum;
+    T& target = dx[to.image * dx_stride + (to.channel * height.in + to.high) * width.in + to.wide];
+    target = beta == T(0) ? scaled : beta * target + scaled;
+  }
+};
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace::cuda

@@ -1,0 +1,109 @@
+// Convolutions on the device against their definition.
+#include "millrace/core/kernels/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/core/kernels/convolution_cases.h"
+#include "tests/core/kernels/convolution_check.h"
+#include "tests/support/cuda.h"
+
+namespace millrace {
+namespace {
+
+using millrace::testing::expect_near;
+using millrace::testing::Reference;
+using millrace::testing::times;
+using millrace::testing::Values;
+
+class CudaConvolution : public test::CudaTest {
+ protected:
+  template <class T>
+  Memory put(const Values& values) {
+    return upload(std::vector<T>(values.begin(), values.end()));
+  }
+  template <class T>
+  Values get(const Memory& memory) {
+    const std::vector<T> values = download<T>(memory.data(), memory.bytes() / sizeof(T));
+    return Values(values.begin(), values.end());
+  }
+  // Full of NaN where nothing is there before.
+  template <class T>
+  Memory target(const Values& before, size_t count) {
+    return put<T>(before.empty() ? Values(count, std::nan("")) : before);
+  }
+  template <class T>
+  Destination destination(const Memory& memory, const TensorSpec& spec, bool adds, const Memory& alpha) {
+    return {.view = TensorView(memory.data(), DTypeOf<T>::value, spec.shape),
+            .beta = adds ? 1.0F : 0.0F,
+            .alpha = static_cast<const float*>(alpha.data())};
+  }
+
+  template <class T>
+  void check(ConvolutionSpec spec, double tolerance) {
+    const Reference of(spec);
+    spec.dtype = DTypeOf<T>::value;
+    const std::string what = spec.input().text() + " with " + spec.weight().text();
+    const Memory x = put<T>(of.x), weight = put<T>(of.weight), bias = put<T>(of.bias), dy = put<T>(of.dy);
+
+    const Memory y = target<T>({}, of.y.size());
+    make_convolution(context(), spec, true, FusedActivation::relu)
+        ->run(context(), {.x = x.data(), .weight = weight.data(), .bias = bias.data(), .y = y.data()});
+    Values rectified = of.y;
+    for (double& value : rectified) value = std::max(value, 0.0);
+    expect_near(get<T>(y), rectified, tolerance, what + ": y");
+
+    const Memory none, half = upload(std::vector<float>{-0.5F});
+    for (const bool adds : {false, true}) {
+      for (const Memory* alpha : {&none, &half}) {
+        const double factor = alpha == &half ? -0.5 : 1;
+        const auto expected = [&](const Values& gradient, const Values& before) {
+          return times(gradient, factor, adds ? before : Values(gradient.size()));
+        };
+        const Memory dx = target<T>(adds ? of.x : Values{}, of.x.size());
+        make_convolution_input_gradient(context(), spec, adds ? 1.0F : 0.0F)
+            ->run(context(),
+                  {.dy = dy.data(), .weight = weight.data(), .dx = destination<T>(dx, spec.input(), adds, *alpha)});
+        expect_near(get<T>(dx), expected(of.dx, of.x), tolerance, what + ": dx");
+
+        const Memory dweight = target<T>(adds ? of.weight : Values{}, of.weight.size());
+        const Memory dbias = target<T>(adds ? of.bias : Values{}, of.bias.size());
+        make_convolution_weight_gradient(context(), spec, true)
+            ->run(context(), {.x = x.data(),
+                              .dy = dy.data(),
+                              .weight = destination<T>(dweight, spec.weight(), adds, *alpha),
+                              .bias = destination<T>(dbias, {Shape{spec.out_channels}, spec.dtype}, adds, *alpha)});
+        expect_near(get<T>(dweight), expected(of.dweight, of.weight), tolerance, what + ": dweight");
+        expect_near(get<T>(dbias), expected(of.dbias, of.bias), tolerance, what + ": dbias");
+      }
+    }
+  }
+};
+
+TEST_F(CudaConvolution, IsLikeItsDefinition) {
+  for (const ConvolutionSpec& spec : millrace::testing::convolution_cases()) {
+    check<float>(spec, 2e-5);
+    check<double>(spec, 1e-12);
+  }
+}
+
+TEST_F(CudaConvolution, GivesTheSameBytesEveryTime) {
+  const ConvolutionSpec spec = millrace::testing::square_images(64, 20, 12, 50, 5);
+  const Reference of(spec);
+  const Memory x = put<float>(of.x), dy = put<float>(of.dy), none;
+  std::vector<std::vector<uint8_t>> seen;
+  for (int run = 0; run < 3; ++run) {
+    const Memory dweight = target<float>({}, of.weight.size());
+    const auto pass = make_convolution_weight_gradient(context(), spec, false);
+    for (int again = 0; again < 3; ++again) {
+      pass->run(context(), {.x = x.data(),
+                            .dy = dy.data(),
+                            .weight = destination<float>(dweight, spec.weight(), false, none),
+                            .bias = {}});
+      seen.push_back(test::bytes_of(download<float>(dweight.data(), of.weight.size())));
+      EXPECT_EQ(seen.back(), seen.front());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace

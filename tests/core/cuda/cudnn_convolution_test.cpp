@@ -1,0 +1,89 @@
+// Plans for GPUs that are only described, so that they are made where there is none. What they compute is tested on a
+// device, in convolution_test.cpp.
+#include "millrace/core/cuda/cudnn_convolution.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/core/cuda/kernels.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "tests/core/kernels/convolution_cases.h"
+
+namespace millrace::cuda {
+namespace {
+
+using Pass = CudnnConvolution::Pass;
+
+struct Gpu {
+  std::string name;
+  int version, processors, shared_bytes, threads_a_processor;
+};
+
+// As the library itself writes the properties of a device.
+std::string properties(const Gpu& gpu) {
+  return cat(R"({"cudaDeviceId":0,"deviceId":0,"deviceVer":)", gpu.version,
+             R"(,"driverVer":13000,"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],)",
+             R"("regsPerBlock":65536,"multiProcessorCount":)", gpu.processors,
+             R"(,"warpSize":32,"maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":)", gpu.shared_bytes,
+             R"(,"reservedSharedMemoryPerBlock":1024,"maxRegistersPerSM":65536,"maxCtasPerSM":16,)",
+             R"("maxThreadsPerBlock":1024,"maxThreadsPerSM":)", gpu.threads_a_processor,
+             R"(,"pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1500000,)",
+             R"("memClockRateKHz":1500000,"l2CacheSize":4194304,"deviceName":")", gpu.name,
+             R"(","totalGlobalMem":17179869184})");
+}
+
+class CudnnPlans : public ::testing::TestWithParam<Gpu> {
+ protected:
+  void SetUp() override {
+    try {
+      library_.emplace();
+    } catch (const DeviceError& error) {
+      GTEST_SKIP() << "needs cuDNN: " << error.what();
+    }
+    if (library_->get_version() < 90800) GTEST_SKIP() << "needs cuDNN 9.8, which plans without a device";
+    const std::string text = properties(GetParam());
+    device_.emplace(*library_, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+    device_->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, std::span<const char>(text));
+    device_->finalize();
+  }
+
+  std::optional<Cudnn> library_;
+  std::optional<CudnnDescriptor> device_;
+};
+
+TEST_P(CudnnPlans, AreFoundForEveryPass) {
+  for (ConvolutionSpec spec : millrace::testing::convolution_cases()) {
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      spec.dtype = dtype;
+      for (const Pass pass : {Pass::forward, Pass::input_gradient, Pass::weight_gradient}) {
+        const CudnnConvolution plan(*library_, {.device = &*device_}, spec, pass);
+        EXPECT_LE(plan.workspace(), kWorkspaceBytes) << spec.input().text() << " with " << spec.weight().text();
+      }
+    }
+  }
+}
+
+TEST_P(CudnnPlans, AreRefusedWithTheShapes) {
+  ConvolutionSpec spec = millrace::testing::convolution_cases().front();
+  spec.height.stride = spec.width.stride = int64_t{1} << 40;
+  try {
+    const CudnnConvolution plan(*library_, {.device = &*device_}, spec, Pass::forward);
+    FAIL();
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("cuDNN"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Gpus, CudnnPlans,
+                         ::testing::Values(Gpu{"T4", 750, 40, 65536, 1024}, Gpu{"A100", 800, 108, 166912, 2048},
+                                           Gpu{"RTX4090", 890, 128, 101376, 1536}, Gpu{"H100", 900, 132, 232448, 2048},
+                                           Gpu{"B200", 1000, 148, 232448, 2048}),
+                         [](const auto& of) { return of.param.name; });
+
+}  // namespace
+}  // namespace millrace::cuda

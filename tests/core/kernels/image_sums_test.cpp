@@ -1,0 +1,48 @@
+#include "millrace/core/kernels/image_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace millrace::cuda {
+namespace {
+
+const auto kOnHost = [](int64_t count, const auto& body) {
+  for (int64_t i = 0; i < count; ++i) body(i);
+};
+
+TEST(ImageSums, GoOverAllImagesOfAChannel) {
+  // Two images of two channels and three pixels, two values between them.
+  const std::vector<double> x = {1, 2, 3, 10, 20, 30, -1, -1, 4, 5, 6, 40, 50, 60},
+                            dy = {1, 0, 2, 1, 1, 1, -1, -1, 0, 1, 0, 0, 0, 2}, mean = {3, 30};
+  LaneSums<double> sums{.places = {2, 2, 3}, .x = x.data(), .x_stride = 8, .dy = dy.data(), .dy_stride = 8};
+  sums.mean = mean.data();
+  std::vector<std::byte> scratch(channel_sums_scratch(sums.places));
+  const auto run = [&](SumOf what) {
+    sums.what = what;
+    return sum_channels(sums, scratch.data(), kOnHost);
+  };
+  EXPECT_EQ(run(SumOf::values).of(0).first, 21);
+  EXPECT_EQ(run(SumOf::values).of(1).first, 210);
+  EXPECT_EQ(run(SumOf::squares).of(0).first, 4 + 1 + 0 + 1 + 4 + 9);
+  EXPECT_EQ(run(SumOf::slopes).of(0).first, 4);
+  EXPECT_EQ(run(SumOf::slopes).of(0).second, 1 * -2 + 2 * 0 + 1 * 2);
+  EXPECT_EQ(run(SumOf::slopes).of(1).first, 5);
+  EXPECT_EQ(run(SumOf::slopes).of(1).second, -20 - 10 + 0 + 2 * 30);
+}
+
+// Every value once, wherever blocks and lanes end.
+TEST(ImageSums, CountEveryValueOnce) {
+  for (const int64_t count : {int64_t{1}, kSumLanes - 1, kSumLanes, kSumBlock - 1, kSumBlock, 2 * kSumBlock + 77}) {
+    const std::vector<float> ones(static_cast<size_t>(3 * count), 1);
+    const LaneSums<float> sums{.places = {1, 3, count}, .x = ones.data(), .x_stride = 3 * count};
+    std::vector<std::byte> scratch(channel_sums_scratch(sums.places));
+    const ChannelTotals totals = sum_channels(sums, scratch.data(), kOnHost);
+    for (int64_t channel = 0; channel < 3; ++channel) {
+      EXPECT_EQ(totals.of(channel).first, static_cast<double>(count)) << count;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace::cuda
