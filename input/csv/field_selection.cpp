@@ -32,6 +32,7 @@ struct FieldOptions {
   ColumnType type = ColumnType::float32;
   Spec default_value;
   std::optional<std::string> split;
+  std::optional<RowSizes> reshape;
 
   void declare(OptionReader& o) {
     o.required("columns", columns, "an index from 0, a range a-b, a header name, or a list of these");
@@ -40,17 +41,30 @@ struct FieldOptions {
     o.may_be("columns", one_or_list({{.is = OptionForm::Is::integer, .range = {.min = 0}}, text()}));
     o.optional("split", split, "the byte between the values of one column: the field has as many as the row does");
     o.may_be("default", one_or_list({{.is = OptionForm::Is::number}, {.is = OptionForm::Is::text}}, false));
-    if (!o.reading() || !split) return;
-    if (split->size() != 1 || *split == "\n" || *split == "\r") {
-      throw o.node("split").error(cat("expected one byte other than a line end, got ", quote(*split)));
-    }
-    constexpr std::string_view kNumbers = "0123456789+-.eE";
-    if (type != ColumnType::string && kNumbers.find(split->front()) != kNumbers.npos) {
-      throw o.node("split").error(cat("the byte ", quote(*split), " may stand in a number"));
-    }
+    o.optional("reshape", reshape,
+               "sizes of the axes of a row's values, such as [1, 28, 28]; one may be -1: what the others leave");
+    if (!o.reading()) return;
+    if (reshape) check_reshape(o.node("reshape"));
+    if (split) check_split(o.node("split"));
   }
 
  private:
+  void check_reshape(const Spec& node) const {
+    if (split) {
+      throw node.error("a ragged field has a length of its own in every row, so it has no shape",
+                       "leave split or reshape out");
+    }
+    if (type == ColumnType::string) throw node.error("reshape takes numbers, the field is of type string");
+  }
+  void check_split(const Spec& node) const {
+    if (split->size() != 1 || *split == "\n" || *split == "\r") {
+      throw node.error(cat("expected one byte other than a line end, got ", quote(*split)));
+    }
+    constexpr std::string_view kNumbers = "0123456789+-.eE";
+    if (type != ColumnType::string && kNumbers.find(split->front()) != kNumbers.npos) {
+      throw node.error(cat("the byte ", quote(*split), " may stand in a number"));
+    }
+  }
   static OptionForm text() { return {.is = OptionForm::Is::text, .pattern = "."}; }
   static std::vector<OptionForm> one_or_list(std::vector<OptionForm> forms, bool not_empty = true) {
     OptionForm list{.is = OptionForm::Is::list, .items = forms, .not_empty = not_empty};
@@ -252,12 +266,32 @@ void append_columns(const FieldRequest::Item& item, const CsvDialect& dialect, s
   for (uint64_t column = item.first; column <= item.last; ++column) out.push_back(static_cast<uint32_t>(column));
 }
 
+// Why there are other numbers of columns than the shape has values.
+std::string reshape_hint(const FieldRequest& request, size_t columns) {
+  const FieldRequest::Item& item = request.items.front();
+  const bool range = request.items.size() == 1 && item.is_index && columns > 1;
+  return range ? cat("both ends of the range ", item.text, " count") : "select as many columns, or give other sizes";
+}
+
+Shape shape_of(const FieldRequest& request, size_t columns) {
+  const auto count = static_cast<int64_t>(columns);
+  if (!request.reshape) return Shape{count};
+  try {
+    if (const std::optional<Shape> shape = request.reshape->shape_of(count)) return *shape;
+  } catch (const ShapeError& error) {
+    throw request.reshape_node.error(error.message());
+  }
+  throw request.reshape_node.error(
+      cat("expected ", request.reshape->wanted("column"), " for the shape ", request.reshape->text(), ", got ", count),
+      reshape_hint(request, columns));
+}
+
 // What depends on the number of columns.
 void settle(FieldRequest& request, size_t columns) {
   if (request.spec.split && columns > 1) {
     throw request.items.front().spec.error(cat("a field with split has one column, got ", columns));
   }
-  request.spec.shape = Shape{static_cast<int64_t>(columns)};
+  request.spec.shape = shape_of(request, columns);
   request.defaults = read_defaults(request.default_value, request.allow_nonfinite, request.spec, columns);
 }
 
@@ -299,6 +333,10 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
     request.spec.text = options.type == ColumnType::string;
     if (options.split) request.spec.split = options.split->front();
     request.default_value = options.default_value;
+    if (options.reshape) {
+      request.reshape = options.reshape;
+      request.reshape_node = *spec.find("reshape");
+    }
     request.allow_nonfinite = allow_nonfinite;
     request.is_open = std::any_of(request.items.begin(), request.items.end(),
                                   [](const FieldRequest::Item& item) { return item.is_open(); });

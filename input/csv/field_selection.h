@@ -1,7 +1,8 @@
 // FieldSelection: which columns make which field, as decode_csv's `fields` say.
 //
 //   fields: {features: {columns: 0-1023}, price: {columns: [open, close], type: float64, default: [0, nan]},
-//            name: {columns: 7, type: string}, tags: {columns: 8, type: int32, split: " "}}
+//            name: {columns: 7, type: string}, tags: {columns: 8, type: int32, split: " "},
+//            image: {columns: 9-792, reshape: [1, 28, 28]}}
 //
 // Read in two steps: the configuration when the op is made, header names and the number of columns when it is bound.
 // Constant afterwards.
@@ -9,11 +10,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "millrace/core/options.h"
+#include "millrace/core/row_sizes.h"
 #include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/graph/row_block.h"
 
@@ -44,6 +47,8 @@ struct FieldRequest {
   FieldSpec spec;
   std::vector<Item> items;
   Spec default_value;
+  std::optional<RowSizes> reshape;
+  Spec reshape_node;  // for messages
   bool allow_nonfinite = true;
   // Known before the header is, unless an item is open.
   bool is_open = false;

@@ -141,6 +141,25 @@ TEST(DecodeCsv, ReadsRaggedFields) {
   });
 }
 
+TEST(DecodeCsv, GivesAFieldAShape) {
+  const auto image = [] { return field("0-3").set("reshape", list_of(std::vector<int64_t>{1, 2, -1})); };
+  check({
+      {"1,2,3,4\n5,6,7,8\n", {"t.csv:1 x=1,2,3,4", "t.csv:2 x=5,6,7,8"}, fields(image())},
+      {"1,,NA,4\n",
+       {"t.csv:1 x=1,7,8,4"},
+       fields(image().set("default", list_of({"0", "7", "8", "9"}))).set("missing", "NA")},
+      {"1,2,x,4\n", {"error t.csv:1:5: column 2 (x): expected float32, got \"x\""}, fields(image())},
+  });
+  MemoryFiles files;
+  files.files["t.csv"] = "1,2,3,4\n";
+  CsvSetup setup;
+  setup.files = &files;
+  setup.queue.set("files", "t.csv").set("epochs", 1);
+  setup.decode = fields(image());
+  const CsvRun run(setup);
+  EXPECT_EQ(run.output().rows.text(), "x: float32 (1, 2, 2)");
+}
+
 TEST(DecodeCsv, LeavesOutRowsWithABadList) {
   check({{"1,2 x\n2,3\n",
           {"bad t.csv:1:3 column 1 (x), value 1: expected int32, got \"x\"", "t.csv:2 x=3"},

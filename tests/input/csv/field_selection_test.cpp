@@ -149,6 +149,57 @@ std::string read_error(Spec x) {
   return error_of([&] { read_fields(fields(std::move(x)), true); });
 }
 
+// A list of sizes, each at its own place.
+Spec sizes(const std::vector<const char*>& texts) {
+  Spec list = Spec::list(Place{"c.yaml", 4, 5});
+  for (const char* text : texts) list.append(Spec::scalar(text, false, {"c.yaml", 4, 9}));
+  return list;
+}
+Spec reshaped(Spec of, Spec to) { return columns(std::move(of)).set("reshape", std::move(to)); }
+
+TEST(FieldSelection, GivesTheColumnsAShape) {
+  const auto shape = [](Spec x, int64_t count = 5, std::vector<std::string> header = {}) {
+    return select_fields(read_fields(fields(std::move(x)), true), dialect(count, std::move(header))).front().spec.shape;
+  };
+  EXPECT_EQ(shape(reshaped(plain("1-4"), sizes({"1", "2", "2"}))), (Shape{1, 2, 2}));
+  EXPECT_EQ(shape(reshaped(list_of({"4", "0-2", "0", "1"}), sizes({"2", "-1"}))), (Shape{2, 3}));
+  EXPECT_EQ(shape(reshaped(plain("2"), plain("1"))), Shape{1});
+  EXPECT_EQ(shape(reshaped(plain("2"), sizes({"1", "1", "1"})).set("type", "int64")), (Shape{1, 1, 1}));
+  // The header decides whether it is a name.
+  EXPECT_EQ(shape(reshaped(quoted("1-4"), sizes({"1", "2", "2"}))), (Shape{1, 2, 2}));
+  EXPECT_EQ(shape(reshaped(quoted("1-4"), sizes({"1", "1"})), 2, {"a", "1-4"}), (Shape{1, 1}));
+}
+
+TEST(FieldSelection, RefusesAShapeOfOtherSize) {
+  EXPECT_EQ(read_error(reshaped(plain("0-784"), sizes({"1", "28", "28"}))),
+            "c.yaml:4:5: x.reshape: expected 784 columns for the shape (1, 28, 28), got 785; both ends of the range "
+            "0-784 count");
+  EXPECT_EQ(read_error(reshaped(list_of({"0", "1", "2"}), sizes({"2", "-1"}))),
+            "c.yaml:4:5: x.reshape: expected a multiple of 2 columns for the shape (2, -1), got 3; select as many "
+            "columns, or give other sizes");
+  EXPECT_EQ(read_error(reshaped(plain("3"), sizes({"2"}))),
+            "c.yaml:4:5: x.reshape: expected 2 columns for the shape (2), got 1; select as many columns, or give other "
+            "sizes");
+  EXPECT_EQ(select_error(quoted("1-4"), dialect(5)), "no error");
+  EXPECT_EQ(error_of([] {
+              select_fields(read_fields(fields(reshaped(quoted("1-4"), sizes({"1", "1"}))), true), dialect(5));
+            }),
+            "c.yaml:4:5: x.reshape: expected 1 column for the shape (1, 1), got 4; both ends of the range 1-4 count");
+  EXPECT_EQ(read_error(reshaped(plain("0-3"), sizes({"1099511627776", "1099511627776"}))),
+            "c.yaml:4:5: x.reshape: the shape (1099511627776, 1099511627776) has too many elements");
+}
+
+TEST(FieldSelection, RefusesAShapeOfWhatHasNone) {
+  EXPECT_EQ(read_error(reshaped(plain("3"), sizes({"1"})).set("split", " ")),
+            "c.yaml:4:5: x.reshape: a ragged field has a length of its own in every row, so it has no shape; leave "
+            "split or reshape out");
+  EXPECT_EQ(read_error(reshaped(plain("3"), sizes({"1"})).set("type", "string")),
+            "c.yaml:4:5: x.reshape: reshape takes numbers, the field is of type string");
+  EXPECT_EQ(read_error(reshaped(plain("3"), sizes({"1", "0"}))),
+            "c.yaml:4:9: x.reshape[1]: expected at least 1, or -1, got 0");
+  EXPECT_EQ(read_error(reshaped(plain("3"), sizes({}))), "c.yaml:4:5: x.reshape: expected 1 to 5 sizes, got 0");
+}
+
 TEST(FieldSelection, SaysHowFieldsAreWritten) {
   const auto error = [](Spec of) { return error_of([&] { read_fields(of, true); }); };
   EXPECT_EQ(error(plain("x")), "c.yaml:3:5: expected a map of fields, got \"x\"; write fields: {name: {columns: 0-9}}");
@@ -217,13 +268,15 @@ TEST(FieldSelection, TellsHowFieldsAreWritten) {
   ASSERT_EQ(forms.size(), 1u);
   EXPECT_EQ(forms[0].is, Is::map);
   const std::vector<OptionInfo>& field = forms[0].items.at(0).options;
-  ASSERT_EQ(field.size(), 4u);
+  ASSERT_EQ(field.size(), 5u);
   EXPECT_EQ(field[0].name, "columns");
   EXPECT_TRUE(field[0].required);
   EXPECT_EQ(field[0].type, "integer, text or list");
   EXPECT_EQ(field[1].forms.at(0).names.front(), "float32");
   EXPECT_EQ(field[2].name, "default");
   EXPECT_EQ(field[3].name, "split");
+  EXPECT_EQ(field[4].name, "reshape");
+  EXPECT_EQ(field[4].type, "integer or list");
 }
 
 }  // namespace
