@@ -1,49 +1,22 @@
 // That shuffle_batch is fair: chi-square tests over many seeds, with bounds that are computed.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <vector>
 
+#include "tests/input/chi_square.h"
 #include "tests/input/fake_rows.h"
 
 namespace millrace {
 namespace {
 
+using testing_support::above;
 using testing_support::BatchRun;
+using testing_support::bound;
+using testing_support::chi_square;
 using testing_support::FakeRows;
 
 constexpr int64_t kWindow = 12;
 constexpr uint64_t kSeeds = 2400;  // 200 for each place
-
-// The probability that a chi-square variable of `freedom` degrees is above `x`: the upper incomplete gamma function at
-// (freedom / 2, x / 2), one minus its power series.
-double above(double x, double freedom) {
-  const double a = freedom / 2, half = x / 2;
-  double term = 1 / a, sum = term;
-  for (double n = a + 1; term > 1e-16 * sum; ++n) {
-    term *= half / n;
-    sum += term;
-  }
-  return 1 - sum * std::exp(a * std::log(half) - half - std::lgamma(a));
-}
-
-// What a fair one exceeds once in a million times.
-double bound(double freedom) {
-  double low = freedom, high = 100 * freedom;
-  for (int step = 0; step < 100; ++step) {
-    const double middle = (low + high) / 2;
-    (above(middle, freedom) > 1e-6 ? low : high) = middle;
-  }
-  return high;
-}
-
-double chi_square(const std::vector<int64_t>& counts) {
-  double sum = 0, out = 0;
-  for (const int64_t count : counts) sum += static_cast<double>(count);
-  const double expected = sum / static_cast<double>(counts.size());
-  for (const int64_t count : counts) out += std::pow(static_cast<double>(count) - expected, 2) / expected;
-  return out;
-}
 
 // The numbers of the first `draws` rows of `rows`, drawn one a batch from a window of kWindow.
 std::vector<int64_t> drawn(int64_t rows, int64_t draws, uint64_t seed) {
