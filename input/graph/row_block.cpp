@@ -95,7 +95,6 @@ void RowBlock::place(int64_t capacity) {
 
 void RowBlock::grow(int64_t capacity) {
   if (capacity <= capacity_) return;
-  const std::vector<std::byte*> from = base_;
   const size_t needed = multiply_bytes(spec_.row_bytes(), static_cast<size_t>(capacity));
   // All that may fail comes before the memory changes: without it the block stays as it is.
   ids_.resize(static_cast<size_t>(capacity));
@@ -107,12 +106,15 @@ void RowBlock::grow(int64_t capacity) {
     Memory larger = Memory::pinned(reader_, needed);
     old = std::exchange(memory_, std::move(larger));
   }
-  place(capacity);
   // Within the same memory every field moves up, so the last goes first.
-  for (size_t field = from.size(); field-- > 0;) {
+  std::byte* next = static_cast<std::byte*>(memory_.data()) + needed;
+  for (size_t field = stride_.size(); field-- > 0;) {
+    next -= stride_[field] * static_cast<size_t>(capacity);
     const size_t bytes = stride_[field] * static_cast<size_t>(size_);
-    if (bytes > 0) std::memmove(base_[field], from[field], bytes);
+    if (bytes > 0) std::memmove(next, base_[field], bytes);
+    base_[field] = next;
   }
+  capacity_ = capacity;
 }
 
 void RowBlock::reserve(const RowMemory& memory) {
