@@ -52,6 +52,23 @@ TEST(Allocation, ASteadyStepAllocatesNothingOfOurs) {
   }
 }
 
+// Some of these write the rows anew, with other fields than they had.
+TEST(Allocation, TransformsOfRowsAllocateNothing) {
+  TempFolder folder;
+  write_data(folder);
+  for (const char* op : {"map: {field: features, scale: 2, as: more}", "augment: {fields: features, noise: 0.1}",
+                         "augment: {fields: features, shift: 1, flip: both, crop: [2, 2], noise: 0.1}"}) {
+    for (const int threads : {1, 2}) {
+      std::string yaml = endless(training_yaml(folder, {.threads = threads, .op = op}));
+      yaml.insert(yaml.find("columns: 0-5") + 12, ", reshape: [1, 2, 3]");
+      yaml.insert(yaml.find("model:\n") + 7, "  - flatten\n");
+      int64_t own = 0;
+      for (const AllocationCounts& step : count_steps(yaml, 200, 400)) own += step.own;
+      EXPECT_EQ(own, 0) << op << " on " << threads;
+    }
+  }
+}
+
 TEST(Allocation, TheLibrariesShareIsConstant) {
   const std::string yaml =
       "seed: 1\ndevice: cpu\nthreads: 1\ninput:\n  - synthetic: {task: sum, features: 200}\n"

@@ -99,7 +99,7 @@ TEST_F(InputCommandTest, NeedsNoModel) {
 }
 
 TEST_F(InputCommandTest, CsvReadsBackToEqualBatches) {
-  for (const char* columns : {"columns: 0-1", "columns: [1, 0]"}) {
+  for (const char* columns : {"columns: 0-1", "columns: [1, 0]", "columns: 0-1, reshape: [1, 2, -1]"}) {
     const std::string field = std::string("input.decode_csv.fields.features={") + columns + "}";
     const CommandResult written = run({"small.yaml", "--set", field, "--format", "csv", "--out", "rows.csv"});
     ASSERT_EQ(written.exit_code, 0) << written.err;
