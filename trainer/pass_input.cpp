@@ -80,6 +80,7 @@ class PassMaker {
     if (node.batch_buffer != nullptr) change_batches(index);
     set_option(index, "on_bad_row", Spec::scalar("fail", false, node.spec.place()));
     for (const char* name : {"max_bad_rows", "bad_rows_file"}) options_[index].erase(name);
+    set_option(index, "random", flag(false, node.spec.place()));
   }
 
   void change_source(size_t index) {
@@ -137,6 +138,13 @@ class PassMaker {
     return fields != nullptr && fields->is_map();
   }
 
+  // Whether the op changes each field that its option `fields` lists by itself, as nothing is random in a pass: then
+  // what becomes of one says nothing about the others.
+  bool changes_apart(size_t index) const {
+    return nodes_[index].transform != nullptr && has_option(nodes_[index], "random") &&
+           std::as_const(options_[index]).find("fields") != nullptr;
+  }
+
   // The names that may be those of fields.
   Names field_names() const {
     Names names(args_.wanted->begin(), args_.wanted->end());
@@ -156,7 +164,7 @@ class PassMaker {
     const Names known = field_names();
     std::vector<Names> named(nodes_.size());
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].transform == nullptr || decodes(i)) continue;
+      if (nodes_[i].transform == nullptr || decodes(i) || changes_apart(i)) continue;
       Spec options = resolved_options(i);
       options.erase("name");
       options.erase("from");
@@ -178,7 +186,11 @@ class PassMaker {
       }
     }
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (decodes(i)) decode_only(i, stays);
+      if (decodes(i)) {
+        decode_only(i, stays);
+      } else if (changes_apart(i)) {
+        change_only(i, stays);
+      }
     }
   }
 
@@ -201,6 +213,18 @@ class PassMaker {
     for (const std::string& name : left_out) fields.erase(name);
     out_.not_decoded.insert(out_.not_decoded.end(), left_out.begin(), left_out.end());
     out_.fields_path = cat(nodes_[index].spec.path(), '.', nodes_[index].kind, ".fields");
+  }
+
+  void change_only(size_t index, const Names& stays) {
+    const Spec& fields = *options_[index].find("fields");
+    const std::vector<Spec> named = fields.is_list() ? fields.items() : std::vector{fields};
+    Spec left = Spec::list(fields.place());
+    for (const Spec& name : named) {
+      if (stays.contains(name.as_string())) left.append(name);
+    }
+    kept_[index] = left.size() > 0;
+    if (!kept_[index]) out_.left_out.push_back(nodes_[index].name);
+    if (left.size() < named.size()) options_[index].set("fields", std::move(left));
   }
 
   // The kept op that node `index` reads, or -1.

@@ -6,7 +6,7 @@
 //
 // What happens to an op follows from what it is:
 // - sources read one epoch, unshuffled and not sharded;
-// - transforms stay as they are, but that a bad row is an error;
+// - transforms stay as they are, but that a bad row is an error, and what has an option `random` gets `random: false`;
 // - buffers of rows (a window, take, repeat, ...) go; the buffer of batches becomes `batch`, which gives the rest, too.
 // Ops keep names, places and paths, so errors speak of the list as it was written.
 #pragma once
@@ -27,7 +27,8 @@ struct PassArgs {
   // What the op that names files reads instead: the value of its option `files`.
   std::optional<Spec> files = {};
   // The fields that are wanted of each row; absent: all. Others are not decoded, unless a transform that stays reads
-  // them, too. A transform reads the fields that its options name.
+  // them, too. A transform reads the fields that its options name; one with an option `random` reads of its `fields`
+  // those that are wanted.
   std::optional<std::vector<std::string>> wanted = {};
   // Fields that the data need not have. Transforms that have to do with them, and with no wanted one, go.
   std::vector<std::string> unwanted = {};

@@ -161,6 +161,30 @@ TEST_F(PassInputTest, WritesTheListAnew) {
             "- shift: {name: shift_2}\n");
 }
 
+// Nothing is drawn in a pass; what changes no row goes no further than that.
+TEST_F(PassInputTest, NothingIsRandom) {
+  const std::string image = source("x") + "- decode_csv: {fields: {image: {columns: 0-3, reshape: [1, 2, 2]}}}\n";
+  const std::string augmented =
+      pass_of(image + "- augment: {fields: image, crop: [1, 1], noise: 1}\n- batch: {batch_size: 2}\n");
+  EXPECT_NE(augmented.find("- augment: {name: augment, fields: image, crop: [1, 1], noise: 1, random: false}\n"),
+            std::string::npos)
+      << augmented;
+  EXPECT_EQ(pass_of(augmented), augmented);
+}
+
+TEST_F(PassInputTest, RowsAreNotAugmented) {
+  folder_.write("a.csv", "1,2,3,4,5,0\n6,7,8,9,10,0\n");
+  const auto values = [&](const std::string& options) {
+    const Spec list = list_of(source(folder_.path("a.csv")) +
+                              "- decode_csv: {fields: {image: {columns: 0-4, reshape: [1, 1, 5]}}}\n- augment: {" +
+                              options + "}\n- batch: {batch_size: 2}\n");
+    return rows_of(pass_input({.input = list, .registry = registry_}), "image");
+  };
+  EXPECT_EQ(values("fields: image, shift: [0, 4], flip: both, noise: 3, random: true"),
+            (std::vector<std::string>{"1", "6"}));
+  EXPECT_EQ(values("fields: image, shift: [0, 4], crop: [1, 2], noise: 3"), (std::vector<std::string>{"2", "7"}));
+}
+
 TEST_F(PassInputTest, IsItsOwnPass) {
   const std::string once =
       pass_of(source("x") + "- decode_csv: {fields: {x: {columns: 0}}}\n- half\n- half\n- batch: {batch_size: 2}\n");
@@ -259,6 +283,31 @@ TEST_F(PassInputTest, ATransformOfWantedFieldsKeepsItsOthers) {
       pass_input({.input = list, .registry = registry_, .wanted = {{"features"}}, .unwanted = {"label"}});
   EXPECT_EQ(pass.not_decoded, std::vector<std::string>{"a"});
   EXPECT_TRUE(pass.left_out.empty());
+}
+
+// What is augmented together is read apart: an image without its mask.
+TEST_F(PassInputTest, AugmentedFieldsThatAreNotWantedAreNotDecoded) {
+  folder_.write("a.csv", "1,2,3\n4,5,6\n");
+  const auto pass_with = [&](const std::string& fields, std::vector<std::string> wanted) {
+    const Spec list = list_of(source(folder_.path("a.csv")) +
+                              "- decode_csv: {fields: {image: {columns: 0-2, reshape: [1, 1, 3]}, label: {columns: "
+                              "7-9, reshape: [1, 1, 3]}, other: {columns: 8, reshape: [1, 1, 1]}}}\n- augment: {name: "
+                              "a, fields: " +
+                              fields + ", crop: [1, 1]}\n- augment: {name: b, fields: other, noise: 1}\n" +
+                              "- batch: {batch_size: 2}\n");
+    return pass_input({.input = list, .registry = registry_, .wanted = std::move(wanted), .unwanted = {"label"}});
+  };
+  const PassInput image = pass_with("[image, label]", {"image"});
+  EXPECT_EQ(rows_of(image, "image"), (std::vector<std::string>{"2", "5"}));
+  EXPECT_EQ(image.not_decoded, (std::vector<std::string>{"label", "other"}));
+  EXPECT_EQ(image.left_out, std::vector<std::string>{"b"});
+  EXPECT_EQ(image.list.items()[3].find("a"), nullptr);
+  const Spec& fields = *image.list.items()[3].find("augment")->find("fields");
+  EXPECT_EQ(fields.path(), "input[3].augment.fields");
+  EXPECT_EQ(to_yaml(fields), "- image\n");
+  EXPECT_EQ(pass_with("label", {"image"}).left_out, (std::vector<std::string>{"a", "b"}));
+  const PassInput both = pass_with("[image, label]", {"image", "label"});
+  EXPECT_EQ(to_yaml(*both.list.items()[3].find("augment")->find("fields")), "- image\n- label\n");
 }
 
 TEST_F(PassInputTest, SaysWhatToDoWhereAColumnBeforeTheWantedOnesIsMissing) {
