@@ -2,7 +2,6 @@
 #include <array>
 #include <dnnl.hpp>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/errors.h"
@@ -11,6 +10,7 @@
 #include "millrace/core/kernels/image_tiles.h"
 #include "millrace/core/kernels/slot_pool.h"
 #include "millrace/core/kernels/slot_primitive.h"
+#include "millrace/core/kernels/weight_layout.h"
 #include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
 
@@ -93,33 +93,6 @@ void plan_inside(Context& context, const ConvolutionSpec& spec, const F& plan) {
     }
   });
 }
-
-// The weight changes its layout on the way between the model and the library.
-class WeightLayout {
- public:
-  WeightLayout(const dnnl::engine& engine, const memory::desc& plain, const memory::desc& inner, bool inwards)
-      : inner_(Device::cpu(), inner.get_size()) {
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const auto& [from, to] = inwards ? std::pair(plain, inner) : std::pair(inner, plain);
-    const dnnl::reorder::primitive_desc description(engine, from, engine, to, attributes);
-    scratch_ = Memory(Device::cpu(), description.scratchpad_desc().get_size());
-    const SlotPrimitive::Arg args[] = {{DNNL_ARG_FROM, from, inwards ? nullptr : inner_.data()},
-                                       {DNNL_ARG_TO, to, inwards ? inner_.data() : nullptr},
-                                       {DNNL_ARG_SCRATCHPAD, description.scratchpad_desc(), scratch_.data()}};
-    primitive_.emplace(engine, dnnl::reorder(description), args, 1);
-  }
-
-  // As the library reads or writes it.
-  void* inner() const { return inner_.data(); }
-  // Copies between inner() and `plain`, which is only read on the way in.
-  void change(const void* plain) { primitive_->run("the layout of a weight", 0, {&plain, 1}); }
-  size_t bytes() const { return inner_.bytes() + scratch_.bytes(); }
-
- private:
-  Memory inner_, scratch_;
-  std::optional<SlotPrimitive> primitive_;
-};
 
 // What the passes have in common: tiles of images, of two sizes at most, each a call of a primitive.
 class ImagePass {
@@ -216,7 +189,7 @@ class OnednnConvolution final : public Convolution, private ImagePass {
   void plan(const dnnl::engine& engine) {
     const auto describe = [&](int64_t images) { return Described(spec_, images).forward(engine, bias_); };
     const memory::desc weight = agree(describe, [](const auto& pass) { return pass.weights_desc(); });
-    weight_.emplace(engine, Described(spec_, 1).plain_weight, weight, true);
+    weight_.emplace(engine, Described(spec_, 1).plain_weight, weight, WeightLayout::Way::inwards);
     make_primitives([&](int64_t images) {
       const auto pass = describe(images);
       reserve_scratch(pass.scratchpad_desc().get_size());
@@ -269,7 +242,7 @@ class OnednnInputGradient final : public ConvolutionInputGradient, private Image
   void plan(const dnnl::engine& engine) {
     const auto describe = [&](int64_t images) { return Described(spec_, images).input_gradient(engine); };
     const memory::desc weight = agree(describe, [](const auto& pass) { return pass.weights_desc(); });
-    weight_.emplace(engine, Described(spec_, 1).plain_weight, weight, true);
+    weight_.emplace(engine, Described(spec_, 1).plain_weight, weight, WeightLayout::Way::inwards);
     make_primitives([&](int64_t images) {
       const auto pass = describe(images);
       reserve_scratch(pass.scratchpad_desc().get_size());
@@ -332,14 +305,14 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
   void plan(const dnnl::engine& engine) {
     const auto describe = [&](int64_t images) { return Described(spec_, images).weight_gradient(engine, bias_); };
     const memory::desc weight = agree(describe, [](const auto& pass) { return pass.diff_weights_desc(); });
-    layout_.emplace(engine, Described(spec_, 1).plain_weight, weight, false);
+    layout_.emplace(engine, Described(spec_, 1).plain_weight, weight, WeightLayout::Way::outwards);
     weight_size_ = static_cast<int64_t>(aligned_bytes(weight.get_size()) / sizeof(float));
     bias_size_ = bias_ ? static_cast<int64_t>(aligned_bytes(Described(spec_, 1).bias.get_size()) / sizeof(float)) : 0;
     // The first one lies where the layout is changed.
     parts_ = Memory(Device::cpu(), static_cast<size_t>(tiles_.count() * part_size()) * sizeof(float));
     make_primitives([&](int64_t images) {
       const auto pass = describe(images);
-      reserve_scratch(pass.scratchpad_desc().get_size());
+      reserve_scratch(pass.scratchpad_desc().get_size() + unbooked_bytes());
       std::vector<SlotPrimitive::Arg> args = {{DNNL_ARG_SRC, pass.src_desc()},
                                               {DNNL_ARG_DIFF_DST, pass.diff_dst_desc()},
                                               {DNNL_ARG_SCRATCHPAD, pass.scratchpad_desc()},
@@ -348,6 +321,15 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
       return SlotPrimitive(engine, dnnl::convolution_backward_weights(pass), args, slots_.size());
     });
     make_scratch();
+  }
+
+  // Before windows of one pixel with strides the library gathers an image's pixels in its scratchpad. It writes each as
+  // wide as its registers, but books the channels that there are (2.6, AVX2).
+  size_t unbooked_bytes() const {
+    const ConvolutionSpec::Axis &high = spec_.height, &wide = spec_.width;
+    if (high.kernel > 1 || wide.kernel > 1 || (high.stride == 1 && wide.stride == 1)) return 0;
+    constexpr int64_t kRegister = 16;
+    return static_cast<size_t>(high.out() * wide.out() * kRegister) * sizeof(float);
   }
 
   int64_t part_size() const { return weight_size_ + bias_size_; }

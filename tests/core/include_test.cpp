@@ -35,7 +35,9 @@ struct Library {
 const Library kLibraries[] = {
     {"oneTBB", {"<oneapi/tbb", "<tbb/"}, {{"core/", "executor.cpp"}}},
     {"OpenMP", {"<omp.h>"}, {{"core/", "executor.cpp"}}},
-    {"oneDNN", {"<dnnl", "<oneapi/dnnl"}, {{"core/kernels/", ".cpp"}, {"core/kernels/slot_primitive", ".h"}}},
+    {"oneDNN",
+     {"<dnnl", "<oneapi/dnnl"},
+     {{"core/kernels/", ".cpp"}, {"core/kernels/slot_primitive", ".h"}, {"core/kernels/weight_layout", ".h"}}},
     {"CUDA",
      {"<cuda", "<cublas", "<cudnn", "<curand", "<cub/", "<thrust/", "<nccl", "<nvtx", "<cooperative_groups", "<mma.h>"},
      {{"", ".cu"}, {"", ".cuh"}, {"core/cuda/", ""}}},

@@ -27,9 +27,10 @@ std::vector<double> values_of(TensorView view) {
   return out;
 }
 
-// Relative, but no finer than a float's rounding of numbers about 0.01.
+// Relative, but no finer than a float's rounding of numbers about 0.05: means of normalised values are sums that
+// cancel.
 void expect_close(double actual, double expected, double tolerance, const std::string& what) {
-  EXPECT_NEAR(actual, expected, tolerance * std::max(std::abs(expected), 1e-2)) << what;
+  EXPECT_NEAR(actual, expected, tolerance * std::max(std::abs(expected), 5e-2)) << what;
 }
 
 class GoldenTraining : public ::testing::TestWithParam<const char*> {};

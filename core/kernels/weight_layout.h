@@ -1,0 +1,32 @@
+// WeightLayout: a weight on its way between the model and oneDNN, which has layouts of its own.
+//
+// Used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <dnnl.hpp>
+#include <optional>
+
+#include "millrace/core/device.h"
+#include "millrace/core/kernels/slot_primitive.h"
+
+namespace millrace::cpu {
+
+class WeightLayout {
+ public:
+  enum class Way : uint8_t { inwards, outwards };
+
+  WeightLayout(const dnnl::engine& engine, const dnnl::memory::desc& plain, const dnnl::memory::desc& inner, Way way);
+
+  // As the library reads or writes it.
+  void* inner() const { return inner_.data(); }
+  // Copies between inner() and `plain`, which is only read on the way in.
+  void change(const void* plain) { primitive_->run("the layout of a weight", 0, {&plain, 1}); }
+  size_t bytes() const { return inner_.bytes() + scratch_.bytes(); }
+
+ private:
+  Memory inner_, scratch_;
+  std::optional<SlotPrimitive> primitive_;
+};
+
+}  // namespace millrace::cpu
