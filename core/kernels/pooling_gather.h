@@ -28,16 +28,23 @@ struct PoolAxis {
   MILLRACE_HD bool holds(int64_t at) const { return at >= 0 && at < in; }
   // How many values of a window are in the image.
   MILLRACE_HD int64_t held(int64_t window) const {
-    int64_t count = 0;
-    MILLRACE_ROLLED
-    for (int64_t k = 0; k < kernel; ++k) count += holds(pixel(window, k)) ? 1 : 0;
-    return count;
+    const int64_t at = pixel(window, 0);
+    const int64_t begin = at < 0 ? (-at + dilation - 1) / dilation : 0, end = (in - at + dilation - 1) / dilation;
+    return (end < kernel ? end : kernel) - begin;
   }
-  // Which window's value `k` a pixel is; -1: none's.
-  MILLRACE_HD int64_t window(int64_t at, int64_t k) const {
-    const int64_t begin = at + before - k * dilation;
-    if (begin < 0 || begin % stride != 0 || begin / stride >= out) return -1;
-    return begin / stride;
+  // The windows that reach over a pixel: from the first to the last.
+  MILLRACE_HD int64_t first_window(int64_t at) const {
+    const int64_t behind = at + before - (kernel - 1) * dilation;
+    return behind > 0 ? (behind + stride - 1) / stride : 0;
+  }
+  MILLRACE_HD int64_t last_window(int64_t at) const {
+    const int64_t last = (at + before) / stride;
+    return last < out ? last : out - 1;
+  }
+  // Which value of such a window a pixel is; -1: it lies between two.
+  MILLRACE_HD int64_t value(int64_t at, int64_t window) const {
+    const int64_t distance = at + before - window * stride;
+    return distance % dilation == 0 ? distance / dilation : -1;
   }
 };
 
@@ -132,14 +139,15 @@ struct PoolGradient {
     const PoolPlace to(i, channels, height.in, width.in);
     const int64_t first = to.channel * height.out * width.out, size = channels * height.out * width.out;
     T sum = T(0);
+    const int64_t last_high = height.last_window(to.high), last_wide = width.last_window(to.wide);
     MILLRACE_ROLLED
-    for (int64_t h = height.kernel - 1; h >= 0; --h) {
-      const int64_t high = height.window(to.high, h);
-      if (high < 0) continue;
+    for (int64_t high = height.first_window(to.high); high <= last_high; ++high) {
+      const int64_t h = height.value(to.high, high);
+      if (h < 0) continue;
       MILLRACE_ROLLED
-      for (int64_t w = width.kernel - 1; w >= 0; --w) {
-        const int64_t wide = width.window(to.wide, w);
-        if (wide < 0) continue;
+      for (int64_t wide = width.first_window(to.wide); wide <= last_wide; ++wide) {
+        const int64_t w = width.value(to.wide, wide);
+        if (w < 0) continue;
         const int64_t window = first + high * width.out + wide;
         const T slope = dy[to.image * dy_stride + window];
         if (taken == nullptr) {
