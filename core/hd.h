@@ -3,8 +3,8 @@
 // MILLRACE_UNIT names the kind of unit that is compiled. Templates whose bodies differ between the two kinds stand in
 // `inline namespace MILLRACE_UNIT`: one name seen by both would silently keep only one of the bodies.
 //
-// MILLRACE_ROLLED, before a loop of a device's function: not four copies of its body, which make the program larger and
-// what waits for memory no faster.
+// MILLRACE_ROLLED, before a loop of a device's function: not four copies of its body. For loops that hardly ever turn
+// twice, or whose body is large; where turns wait for memory, copies have several loads under way.
 #pragma once
 
 #if defined(__CUDACC__)

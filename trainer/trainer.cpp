@@ -228,7 +228,7 @@ uint64_t Trainer::memory_bound() const {
   // The model, and its copy on the host when it is hashed or saved.
   const uint64_t model_bytes = 2 * impl.model->bytes();
   return impl.delivery->memory_bound() + model_bytes + impl.step->memory_bound(impl.input().batch_size) +
-         (impl.validator ? impl.validator->memory_bound() : 0) + shared_gemm_bytes(impl.context.device());
+         (impl.validator ? impl.validator->memory_bound() : 0) + shared_workspace_bytes(impl.context.device());
 }
 
 OptimizerState Trainer::Impl::optimizer_state() {

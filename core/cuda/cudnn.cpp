@@ -9,11 +9,31 @@ namespace millrace::cuda {
 
 #define MILLRACE_FUNCTION(name) library_.function<decltype(::name)>(#name)
 
+namespace {
+
+constexpr char kPurpose[] = "convolutions on a GPU";
+constexpr const char* kHint = CUDART_VERSION < 13000
+                                  ? "install cuDNN 9 (or pip install nvidia-cudnn-cu12), use device: cpu"
+                                  : "install cuDNN 9 (or pip install nvidia-cudnn-cu13), use device: cpu";
+
+// The library that others' functions are reached through, and, from its folder, those others: by itself it would take
+// whichever the system finds first, of another version perhaps.
+SharedLibrary open_all() {
+  SharedLibrary all({.name = "cuDNN", .purpose = kPurpose, .sonames = {"libcudnn.so.9"}, .hint = kHint});
+  const std::string folder = all.path().substr(0, all.path().rfind('/') + 1);
+  for (const char* part : {"graph", "ops", "heuristic", "engines_precompiled"}) {
+    const SharedLibrary opened({.name = cat("cuDNN's ", part),
+                                .purpose = kPurpose,
+                                .sonames = {cat(folder, "libcudnn_", part, ".so.9")},
+                                .hint = kHint});
+  }
+  return all;
+}
+
+}  // namespace
+
 Cudnn::Cudnn()
-    : library_({.name = "cuDNN",
-                .purpose = "convolutions on a GPU",
-                .sonames = {"libcudnn.so.9"},
-                .hint = "install cuDNN 9 (or pip install nvidia-cudnn-cu13)"}),
+    : library_(open_all()),
       create(MILLRACE_FUNCTION(cudnnCreate)),
       destroy(MILLRACE_FUNCTION(cudnnDestroy)),
       set_stream(MILLRACE_FUNCTION(cudnnSetStream)),
@@ -56,6 +76,14 @@ int64_t CudnnDescriptor::descriptors(cudnnBackendAttributeName_t name, std::span
   std::vector<cudnnBackendDescriptor_t> pointers;
   for (const CudnnDescriptor& descriptor : out) pointers.push_back(descriptor.get());
   return values(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(pointers), out.empty() ? nullptr : pointers.data());
+}
+
+bool CudnnDescriptor::try_finalize() {
+  const cudnnStatus_t status = library_->finalize(get());
+  // The thousands are the sort of an error: a wrong description, or one that is not supported.
+  if (status / 1000 == 2 || status / 1000 == 3) return false;
+  library_->check(status, {"cudnnBackendFinalize(..)", __FILE__, __LINE__});
+  return true;
 }
 
 void CudnnDescriptor::finalize() { MILLRACE_CUDNN_CHECK(*library_, library_->finalize(get())); }

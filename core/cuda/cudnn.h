@@ -63,6 +63,8 @@ constexpr cudnnBackendAttributeType_t kCudnnType = [] {
 template <>
 inline constexpr auto kCudnnType<int64_t> = CUDNN_TYPE_INT64;
 template <>
+inline constexpr auto kCudnnType<float> = CUDNN_TYPE_FLOAT;
+template <>
 inline constexpr auto kCudnnType<double> = CUDNN_TYPE_DOUBLE;
 template <>
 inline constexpr auto kCudnnType<char> = CUDNN_TYPE_CHAR;
@@ -118,8 +120,8 @@ class CudnnDescriptor {
   int64_t descriptors(cudnnBackendAttributeName_t name, std::span<const CudnnDescriptor> out) const;
 
   void finalize();
-  // False where the library cannot do what is described.
-  [[nodiscard]] bool try_finalize() { return library_->finalize(get()) == CUDNN_STATUS_SUCCESS; }
+  // False where the library says that it cannot do what is described; any other failure is thrown.
+  [[nodiscard]] bool try_finalize();
 
   cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
 

@@ -119,8 +119,13 @@ CudnnConvolution::CudnnConvolution(const Cudnn& library, const CudnnTarget& targ
   operation_.set(names.x, x_);
   operation_.set(names.weight, weight_);
   operation_.set(names.y, y_);
-  operation_.set(names.alpha, {1.0});
-  operation_.set(names.beta, {0.0});
+  if (spec.dtype == DType::f64) {
+    operation_.set(names.alpha, {1.0});
+    operation_.set(names.beta, {0.0});
+  } else {
+    operation_.set(names.alpha, {1.0F});
+    operation_.set(names.beta, {0.0F});
+  }
   operation_.finalize();
 
   if (target.handle != nullptr) graph_.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, {target.handle});
@@ -149,7 +154,10 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
     const CudnnDescriptor& configuration = found[static_cast<size_t>(i)];
     const CudnnDescriptor engine(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     static_cast<void>(configuration.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, {&engine, 1}));
-    if (!will_do(engine)) continue;
+    if (!will_do(engine)) {
+      ++passed_over_;
+      continue;
+    }
 
     CudnnDescriptor plan(library_, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);

@@ -31,6 +31,9 @@ class CudnnConvolution {
   // Bytes that a run needs of the GPU's memory, at most kWorkspaceBytes (kernels.h).
   size_t workspace() const { return workspace_; }
 
+  // How many engines stood before the one that was taken and would not do.
+  int passed_over() const { return passed_over_; }
+
   // The pass writes one of the three and reads the others. Only enqueues, on the handle's stream.
   struct Data {
     const void* x = nullptr;
@@ -48,6 +51,7 @@ class CudnnConvolution {
   CudnnDescriptor x_, weight_, y_, convolution_, operation_, graph_;
   std::optional<CudnnDescriptor> plan_;
   size_t workspace_ = 0;
+  int passed_over_ = 0;
 };
 
 }  // namespace millrace::cuda

@@ -38,8 +38,9 @@ struct NormPointers {
   const T* weight;
   const T* bias;
   double epsilon;
+  // Only the sum is double's: every value needs this, and many GPUs are slow in double.
   MILLRACE_HD T inverse_deviation(int64_t channel) const {
-    return static_cast<T>(1 / std::sqrt(static_cast<double>(variance[channel]) + epsilon));
+    return T(1) / std::sqrt(static_cast<T>(static_cast<double>(variance[channel]) + epsilon));
   }
 };
 

@@ -42,6 +42,6 @@ std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec) {
   return cpu::make_sgemm_gemm(context, full);
 }
 
-size_t shared_gemm_bytes(Device device) { return device.is_cpu() ? 0 : cuda::kWorkspaceBytes; }
+size_t shared_workspace_bytes(Device device) { return device.is_cpu() ? 0 : cuda::kWorkspaceBytes; }
 
 }  // namespace millrace

@@ -51,7 +51,7 @@ class LtGemm : public Gemm {
  public:
   LtGemm(Context& context, const GemmSpec& spec);
   void run(Context& context, const GemmArgs& args) override;
-  // The workspace is shared: shared_gemm_bytes().
+  // The workspace is shared: shared_workspace_bytes().
   size_t bytes() const override { return scalars_.bytes(); }
 
  private:

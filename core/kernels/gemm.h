@@ -50,7 +50,7 @@ class Gemm {
 // DeviceError when the device refuses, InternalError when oneDNN does.
 std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
 
-// Bytes that all products of a Context share, at most: cuBLASLt's workspace. 0 on the CPU.
-size_t shared_gemm_bytes(Device device);
+// Bytes that all products and convolutions of a Context share, at most: the workspace of CUDA's libraries.
+size_t shared_workspace_bytes(Device device);
 
 }  // namespace millrace

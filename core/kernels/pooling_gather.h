@@ -23,15 +23,18 @@ struct PoolAxis {
         dilation(axis.dilation),
         before(axis.before) {}
 
-  // The pixel of value `k` of a window; outside the image where it is not in [0, in).
+  // The pixel of value `k` of a window.
   MILLRACE_HD int64_t pixel(int64_t window, int64_t k) const { return window * stride - before + k * dilation; }
-  MILLRACE_HD bool holds(int64_t at) const { return at >= 0 && at < in; }
-  // How many values of a window are in the image.
-  MILLRACE_HD int64_t held(int64_t window) const {
+  // The values of a window that are in the image: from begin() on, and before end().
+  MILLRACE_HD int64_t begin(int64_t window) const {
     const int64_t at = pixel(window, 0);
-    const int64_t begin = at < 0 ? (-at + dilation - 1) / dilation : 0, end = (in - at + dilation - 1) / dilation;
-    return (end < kernel ? end : kernel) - begin;
+    return at < 0 ? (-at + dilation - 1) / dilation : 0;
   }
+  MILLRACE_HD int64_t end(int64_t window) const {
+    const int64_t inside = (in - pixel(window, 0) + dilation - 1) / dilation;
+    return inside < kernel ? inside : kernel;
+  }
+  MILLRACE_HD int64_t held(int64_t window) const { return end(window) - begin(window); }
   // The windows that reach over a pixel: from the first to the last.
   MILLRACE_HD int64_t first_window(int64_t at) const {
     const int64_t behind = at + before - (kernel - 1) * dilation;
@@ -74,15 +77,13 @@ struct MaxPool {
     const T* const from = x + to.image * x_stride + to.channel * height.in * width.in;
     T most = T(0);
     int64_t number = -1;
+    const int64_t first_w = width.begin(to.wide), end_h = height.end(to.high), end_w = width.end(to.wide);
     MILLRACE_ROLLED
-    for (int64_t h = 0; h < height.kernel; ++h) {
-      const int64_t high = height.pixel(to.high, h);
-      if (!height.holds(high)) continue;
+    for (int64_t h = height.begin(to.high); h < end_h; ++h) {
+      const T* const line = from + height.pixel(to.high, h) * width.in;
       MILLRACE_ROLLED
-      for (int64_t w = 0; w < width.kernel; ++w) {
-        const int64_t wide = width.pixel(to.wide, w);
-        if (!width.holds(wide)) continue;
-        const T value = from[high * width.in + wide];
+      for (int64_t w = first_w; w < end_w; ++w) {
+        const T value = line[width.pixel(to.wide, w)];
         // A NaN is larger than all, and the first one stays.
         if (number >= 0 && !(value > most) && !(value != value && most == most)) continue;
         most = value;
@@ -107,15 +108,11 @@ struct AveragePool {
     const PoolPlace to(i, channels, height.out, width.out);
     const T* const from = x + to.image * x_stride + to.channel * height.in * width.in;
     T sum = T(0);
+    const int64_t first_w = width.begin(to.wide), end_h = height.end(to.high), end_w = width.end(to.wide);
     MILLRACE_ROLLED
-    for (int64_t h = 0; h < height.kernel; ++h) {
-      const int64_t high = height.pixel(to.high, h);
-      if (!height.holds(high)) continue;
-      MILLRACE_ROLLED
-      for (int64_t w = 0; w < width.kernel; ++w) {
-        const int64_t wide = width.pixel(to.wide, w);
-        if (width.holds(wide)) sum += from[high * width.in + wide];
-      }
+    for (int64_t h = height.begin(to.high); h < end_h; ++h) {
+      const T* const line = from + height.pixel(to.high, h) * width.in;
+      for (int64_t w = first_w; w < end_w; ++w) sum += line[width.pixel(to.wide, w)];
     }
     const T share = T(1) / static_cast<T>(height.held(to.high) * width.held(to.wide));
     y[to.image * y_stride + (to.channel * height.out + to.high) * width.out + to.wide] = sum * share;

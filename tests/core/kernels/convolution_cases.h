@@ -7,7 +7,6 @@
 
 namespace millrace::testing {
 
-// `same` pads by so much more behind than before as an even kernel needs.
 inline ConvolutionSpec square_images(int64_t batch, int64_t channels, int64_t size, int64_t filters, int64_t kernel) {
   ConvolutionSpec spec;
   spec.batch = batch, spec.in_channels = channels, spec.out_channels = filters;

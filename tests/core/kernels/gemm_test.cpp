@@ -84,8 +84,8 @@ TEST(Gemm, TheHostsOpenMpSettingDoesNotMatter) {
 }
 
 TEST(Gemm, SharesAWorkspaceOnDevicesAlone) {
-  EXPECT_EQ(shared_gemm_bytes(Device::cpu()), 0U);
-  EXPECT_EQ(shared_gemm_bytes(Device::cuda(0)), 32U << 20);
+  EXPECT_EQ(shared_workspace_bytes(Device::cpu()), 0U);
+  EXPECT_EQ(shared_workspace_bytes(Device::cuda(0)), 32U << 20);
 }
 
 TEST(Gemm, OfOneShapeMayLiveSeveralTimes) {

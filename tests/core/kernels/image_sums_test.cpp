@@ -33,7 +33,8 @@ TEST(ImageSums, GoOverAllImagesOfAChannel) {
 
 // Every value once, wherever blocks and lanes end.
 TEST(ImageSums, CountEveryValueOnce) {
-  for (const int64_t count : {int64_t{1}, kSumLanes - 1, kSumLanes, kSumBlock - 1, kSumBlock, 2 * kSumBlock + 77}) {
+  for (const int64_t count : {int64_t{1}, kSumLanes - 1, kSumLanes, kSumBlock - 1, kSumBlock, 2 * kSumBlock + 77,
+                              kSumBlocks * kSumBlock + 77}) {
     const std::vector<float> ones(static_cast<size_t>(3 * count), 1);
     const LaneSums<float> sums{.places = {1, 3, count}, .x = ones.data(), .x_stride = 3 * count};
     std::vector<std::byte> scratch(channel_sums_scratch(sums.places));
