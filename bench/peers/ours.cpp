@@ -211,10 +211,7 @@ int main(int count, char** words) {
   const std::string work = words[1];
   const Task task{words[2], words[3], std::atoi(words[4])};
   try {
-    (work == "decode"  ? decode
-     : work == "step"  ? step
-     : work == "lenet" ? lenet
-                       : training)(task);
+    (work == "decode" ? decode : work == "step" ? step : work == "lenet" ? lenet : training)(task);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "peer: %s\n", error.what());
     return 70;
