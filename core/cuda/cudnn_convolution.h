@@ -5,7 +5,6 @@
 // without gaps. Used by one thread at a time.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -25,7 +25,8 @@ std::string environment(const char* name) {
 
 // Where NVIDIA's Python packages, below a folder of packages, keep their libraries.
 void add_package_folders(const fs::path& packages, std::vector<fs::path>& folders) {
-  for (const char* package : {"nvidia/cu13/lib", "nvidia/cublas/lib", "nvidia/cudnn/lib"}) folders.push_back(packages / package);
+  for (const char* package : {"nvidia/cu13/lib", "nvidia/cublas/lib", "nvidia/cudnn/lib"})
+    folders.push_back(packages / package);
 }
 
 // The folders of packages of every Python 3 installed below `prefix`, sorted.
