@@ -158,8 +158,8 @@ class Augment final : public Transform {
       image.noise = blocks;
       blocks += static_cast<uint64_t>(ceil_div<int64_t>(shape.elements(), 2));
     }
-    spec_ = out.rows;
-    for (size_t field = 0; field < spec_.fields.size(); ++field) {
+    spec_ = std::make_shared<const RowSpec>(out.rows);
+    for (size_t field = 0; field < spec_->fields.size(); ++field) {
       const auto is_field = [&](const Image& image) { return image.field == field; };
       if (std::none_of(images_.begin(), images_.end(), is_field)) others_.push_back(field);
     }
@@ -310,7 +310,7 @@ class Augment final : public Transform {
 
   const Options options_;
   uint64_t seed_ = 0, stream_ = 0;
-  RowSpec spec_;  // of the changed rows
+  SharedRowSpec spec_;  // of the changed rows
   std::vector<Image> images_;
   std::vector<size_t> others_;  // the other fields
   Size size_, new_size_, shift_;

@@ -71,12 +71,12 @@ class DecodeCsv final : public Transform {
     }
     dialect_ = *dialect;
     converter_ = std::make_shared<RowConverter>(select_fields(requests_, dialect_), rules_);
-    spec_ = converter_->spec();
-    columns_ = {args.inputs.front().format, spec_, {}, converter_};
+    spec_ = std::make_shared<const RowSpec>(converter_->spec());
+    columns_ = {args.inputs.front().format, *spec_, {}, converter_};
     for (const SelectedField& field : converter_->fields()) columns_.columns.push_back(field.columns);
     Port out;
     out.type = PortType::rows;
-    out.rows = spec_;
+    out.rows = *spec_;
     return out;
   }
 
@@ -171,7 +171,7 @@ class DecodeCsv final : public Transform {
   std::optional<BadRowsFile> bad_rows_file_;
   CsvDialect dialect_;
   std::shared_ptr<const RowConverter> converter_;
-  RowSpec spec_;
+  SharedRowSpec spec_;
   TextColumns columns_;
 };
 

@@ -48,7 +48,7 @@ class Map final : public Transform {
       FieldSpec result = field;
       result.name = *options_.as;
       to_ = add_field(out.rows, std::move(result));
-      spec_ = out.rows;
+      spec_ = std::make_shared<const RowSpec>(out.rows);
     }
     return out;
   }
@@ -107,7 +107,7 @@ class Map final : public Transform {
   const Options options_;
   int64_t scale_ = 1, offset_ = 0;  // of integers
   size_t from_ = 0, to_ = 0;
-  RowSpec spec_;  // with `as`
+  SharedRowSpec spec_;  // with `as`
 };
 
 }  // namespace

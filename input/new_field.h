@@ -22,7 +22,7 @@ inline size_t add_field(RowSpec& rows, FieldSpec field) {
 }
 
 // Makes the chunk's rows those of `spec`, which are theirs and one field more; what that holds is undefined.
-inline void copy_fields(Chunk& chunk, const RowSpec& spec) {
+inline void copy_fields(Chunk& chunk, const SharedRowSpec& spec) {
   const RowBlock& from = chunk.rows;
   RowBlock& to = chunk.spare;
   to.configure(spec, std::max<int64_t>(from.size(), 1));

@@ -42,15 +42,15 @@ class OneHot final : public Transform {
           cat("decode it so: {", options_.field, ": {columns: .., type: int32}}"));
     }
     to_ = add_field(out.rows, {options_.as, DType::f32, Shape{options_.classes}});
-    spec_ = out.rows;
+    spec_ = std::make_shared<const RowSpec>(out.rows);
     return out;
   }
 
   void apply(Chunk& chunk) const override {
     copy_fields(chunk, spec_);
     for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-      const int64_t wanted = spec_.fields[from_].dtype == DType::i32 ? *chunk.rows.row<int32_t>(from_, row)
-                                                                     : *chunk.rows.row<int64_t>(from_, row);
+      const int64_t wanted = spec_->fields[from_].dtype == DType::i32 ? *chunk.rows.row<int32_t>(from_, row)
+                                                                      : *chunk.rows.row<int64_t>(from_, row);
       if (wanted < 0 || wanted >= options_.classes) {
         chunk.fail(row,
                    std::make_exception_ptr(DataError(
@@ -68,7 +68,7 @@ class OneHot final : public Transform {
  private:
   const Options options_;
   size_t from_ = 0, to_ = 0;
-  RowSpec spec_;
+  SharedRowSpec spec_;
 };
 
 }  // namespace

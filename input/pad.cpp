@@ -54,7 +54,7 @@ class Pad final : public Transform {
         out.rows.fields[field].split.reset();
       }
     }
-    spec_ = out.rows;
+    spec_ = std::make_shared<const RowSpec>(out.rows);
     return out;
   }
 
@@ -68,7 +68,7 @@ class Pad final : public Transform {
     to.configure(spec_, std::max<int64_t>(chunk.rows.size(), 1));
     to.resize(chunk.rows.size());
     for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-      for (size_t field = 0; field < spec_.fields.size(); ++field) {
+      for (size_t field = 0; field < spec_->fields.size(); ++field) {
         if (std::find(fields_.begin(), fields_.end(), field) == fields_.end()) {
           to.copy_field(field, chunk.rows, row, row);
         } else {
@@ -141,7 +141,7 @@ class Pad final : public Transform {
       for (const size_t field : fields_) {
         const size_t values = count(chunk.rows, field, row);
         if (values <= most) continue;
-        chunk.fail(row, std::make_exception_ptr(DataError(cat("the field ", spec_.fields[field].name, " has ",
+        chunk.fail(row, std::make_exception_ptr(DataError(cat("the field ", spec_->fields[field].name, " has ",
                                                               count_of(static_cast<int64_t>(values), "value"),
                                                               ", more than pad's length ", most))));
         return chunk.rows.resize(row);
@@ -151,7 +151,7 @@ class Pad final : public Transform {
 
   void copy_padded(const RowBlock& from, RowBlock& to, size_t field, int64_t row) const {
     const auto length = static_cast<size_t>(*options_.length);
-    const FieldSpec& spec = spec_.fields[field];
+    const FieldSpec& spec = spec_->fields[field];
     if (spec.text) {
       to.varying(field, row) = from.varying(field, row);
       for (size_t i = count(from, field, row); i < length; ++i) to.varying(field, row).add_text({});
@@ -166,7 +166,7 @@ class Pad final : public Transform {
 
   const Options options_;
   std::vector<size_t> fields_;
-  RowSpec spec_;
+  SharedRowSpec spec_;
 };
 
 }  // namespace

@@ -48,7 +48,8 @@ struct SyntheticOptions {
 class GenerateSum final : public Transform {
  public:
   GenerateSum(int64_t features, bool constant) : features_(features), constant_(constant) {
-    spec_.fields = {{"features", DType::f32, Shape{features}}, {"label", DType::f32, Shape{1}}};
+    spec_ = std::make_shared<const RowSpec>(
+        RowSpec{{{"features", DType::f32, Shape{features}}, {"label", DType::f32, Shape{1}}}});
   }
 
   std::vector<PortType> inputs() const override { return {}; }
@@ -58,7 +59,7 @@ class GenerateSum final : public Transform {
     stream_ = fnv1a64(args.name);
     Port out;
     out.type = PortType::rows;
-    out.rows = spec_;
+    out.rows = *spec_;
     return out;
   }
 
@@ -96,7 +97,7 @@ class GenerateSum final : public Transform {
 
   const int64_t features_;
   const bool constant_;
-  RowSpec spec_;
+  SharedRowSpec spec_;
   uint64_t seed_ = 0, stream_ = 0;
 };
 

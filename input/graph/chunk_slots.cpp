@@ -33,6 +33,11 @@ void ChunkSlots::release(ChunkSlot& slot) {
   if (slots_.size() > wanted() || !slot.memory.covers(sizes_.memory())) settled_ = false;
 }
 
+void ChunkSlots::release_memory(TaskMemory& memory) {
+  free_memories_.give(&memory);
+  if (sizes_.has_spares() && !memory.spare.memory().covers(sizes_.memory())) settled_ = false;
+}
+
 void ChunkSlots::learn(ChunkSlot& slot, const RowMemory& spare) {
   slot.memory = slot.chunk.rows.memory();
   if (sizes_.add(slot.chunk.rows.size(), slot.memory, spare)) settled_ = false;

@@ -41,7 +41,7 @@ class ChunkSlots {
 
   // For one task. REQUIRES: fewer tasks run than there is room for.
   TaskMemory& take_memory() { return *free_memories_.take(); }
-  void release_memory(TaskMemory& memory) { free_memories_.give(&memory); }
+  void release_memory(TaskMemory& memory);
   // Learns what the chunk in `slot` needed, and `spare` for what its transforms wrote beside.
   void learn(ChunkSlot& slot, const RowMemory& spare);
 

@@ -42,7 +42,7 @@ class CopyRows final : public Transform {
 
   void apply(Chunk& chunk) const override {
     const auto count = static_cast<int64_t>(chunk.unit.end - chunk.unit.begin);
-    chunk.rows.configure(rows_->spec(), std::max<int64_t>(count, 1));
+    chunk.rows.configure(rows_->shared_spec(), std::max<int64_t>(count, 1));
     chunk.rows.resize(count);
     for (int64_t row = 0; row < count; ++row) {
       const uint64_t number = chunk.unit.begin + static_cast<uint64_t>(row);

@@ -55,23 +55,33 @@ void RowBlock::swap(RowBlock& other) noexcept {
   std::swap(reader_, other.reader_);
 }
 
+const SharedRowSpec& RowBlock::no_fields() {
+  static const SharedRowSpec none = std::make_shared<const RowSpec>();
+  return none;
+}
+
 void RowBlock::configure(const RowSpec& spec, int64_t capacity, Device reader) {
+  configure(spec == this->spec() ? shared_spec() : std::make_shared<const RowSpec>(spec), capacity, reader);
+}
+
+void RowBlock::configure(const SharedRowSpec& spec, int64_t capacity, Device reader) {
   const bool to_pin = reader_.is_cpu() && !reader.is_cpu();
+  const bool same = spec == spec_ || *spec == this->spec();
   size_ = 0;
-  if (spec == spec_ && capacity <= capacity_ && !to_pin) return;
+  if (same && capacity <= capacity_ && !to_pin) return;
   try {
-    const size_t needed = multiply_bytes(spec.row_bytes(), static_cast<size_t>(capacity));
+    const size_t needed = multiply_bytes(spec->row_bytes(), static_cast<size_t>(capacity));
     if (to_pin || needed > memory_.bytes()) {
       if (to_pin) reader_ = reader;
       capacity_ = 0;
       memory_ = Memory();
       memory_ = Memory::pinned(reader_, needed);
     }
-    if (!(spec == spec_)) {
+    if (!same) {
       spec_ = spec;
       stride_.clear();
-      for (const FieldSpec& field : spec_.fields) stride_.push_back(field.row_bytes());
-      varying_.resize(stride_.size());
+      for (const FieldSpec& field : spec_->fields) stride_.push_back(field.row_bytes());
+      varying_.resize(std::max(varying_.size(), stride_.size()));
     }
     ids_.resize(static_cast<size_t>(capacity));
     place(capacity);
@@ -95,7 +105,7 @@ void RowBlock::place(int64_t capacity) {
 
 void RowBlock::grow(int64_t capacity) {
   if (capacity <= capacity_) return;
-  const size_t needed = multiply_bytes(spec_.row_bytes(), static_cast<size_t>(capacity));
+  const size_t needed = multiply_bytes(spec().row_bytes(), static_cast<size_t>(capacity));
   // All that may fail comes before the memory changes: without it the block stays as it is.
   ids_.resize(static_cast<size_t>(capacity));
   for (size_t field = 0; field < stride_.size(); ++field) {
@@ -119,6 +129,9 @@ void RowBlock::grow(int64_t capacity) {
 
 void RowBlock::reserve(const RowMemory& memory) {
   ids_.reserve(memory.ids);
+  base_.reserve(memory.fields);
+  stride_.reserve(memory.fields);
+  varying_.reserve(memory.fields);
   if (memory_.bytes() >= memory.bytes) return;
   capacity_ = 0;
   memory_ = Memory();
@@ -134,12 +147,12 @@ size_t RowBlock::varying_bytes(int64_t row) const {
 }
 
 TensorView RowBlock::view(size_t field) {
-  const FieldSpec& spec = spec_.fields[field];
+  const FieldSpec& spec = spec_->fields[field];
   return TensorView(base_[field], spec.dtype, spec.shape.with_batch(size_), stride_[field]);
 }
 
 ConstTensorView RowBlock::view(size_t field) const {
-  const FieldSpec& spec = spec_.fields[field];
+  const FieldSpec& spec = spec_->fields[field];
   return ConstTensorView(base_[field], spec.dtype, spec.shape.with_batch(size_), stride_[field]);
 }
 

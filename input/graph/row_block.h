@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,6 +101,9 @@ struct RowSpec {
   bool operator==(const RowSpec&) const = default;
 };
 
+// Of many blocks: none of them copies it.
+using SharedRowSpec = std::shared_ptr<const RowSpec>;
+
 // Where a row came from: enough to find and read it again. Equal ids are the same record of the same pass.
 struct RowId {
   uint32_t source = 0;     // which source of the graph
@@ -117,10 +121,15 @@ struct RowId {
 struct RowMemory {
   size_t bytes = 0;
   size_t ids = 0;
+  size_t fields = 0;
 
-  // At least as much as `other`, of both.
-  bool covers(const RowMemory& other) const { return bytes >= other.bytes && ids >= other.ids; }
-  void cover(const RowMemory& other) { *this = {std::max(bytes, other.bytes), std::max(ids, other.ids)}; }
+  // At least as much as `other`, of each.
+  bool covers(const RowMemory& other) const {
+    return bytes >= other.bytes && ids >= other.ids && fields >= other.fields;
+  }
+  void cover(const RowMemory& other) {
+    *this = {std::max(bytes, other.bytes), std::max(ids, other.ids), std::max(fields, other.fields)};
+  }
   size_t total() const { return bytes + ids * sizeof(RowId); }
 };
 
@@ -133,9 +142,12 @@ class RowBlock {
 
   // Makes an empty block for rows of `spec`, with room for at least `capacity`. Memory is kept where it is enough.
   // For a CUDA device as `reader` it is host memory that this device can copy from; memory that is pinned stays so.
+  // A block that changes its fields again and again is given a shared spec: then that allocates nothing.
+  void configure(const SharedRowSpec& spec, int64_t capacity, Device reader = Device::cpu());
   void configure(const RowSpec& spec, int64_t capacity, Device reader = Device::cpu());
 
-  const RowSpec& spec() const { return spec_; }
+  const RowSpec& spec() const { return *shared_spec(); }
+  const SharedRowSpec& shared_spec() const { return spec_ ? spec_ : no_fields(); }
   int64_t size() const { return size_; }
   int64_t capacity() const { return capacity_; }
   void clear() { size_ = 0; }
@@ -146,7 +158,7 @@ class RowBlock {
   // Makes sure of at least as much memory as another block holds: configure() and grow() then allocate nothing for what
   // fitted there. REQUIRES: size() == 0.
   void reserve(const RowMemory& memory);
-  RowMemory memory() const { return {memory_.bytes(), ids_.capacity()}; }
+  RowMemory memory() const { return {memory_.bytes(), ids_.capacity(), base_.capacity()}; }
 
   // Start of field `field` of row `row`. REQUIRES: the field does not vary.
   std::byte* at(size_t field, int64_t row) { return base_[field] + static_cast<size_t>(row) * stride_[field]; }
@@ -167,13 +179,13 @@ class RowBlock {
   // The numbers of a field, ragged or not.
   template <class T>
   std::span<T> numbers(size_t field, int64_t row) {
-    const FieldSpec& spec = spec_.fields[field];
+    const FieldSpec& spec = spec_->fields[field];
     if (spec.ragged()) return varying(field, row).numbers<T>();
     return {this->row<T>(field, row), static_cast<size_t>(spec.shape.elements())};
   }
   template <class T>
   std::span<const T> numbers(size_t field, int64_t row) const {
-    const FieldSpec& spec = spec_.fields[field];
+    const FieldSpec& spec = spec_->fields[field];
     if (spec.ragged()) return varying(field, row).numbers<T>();
     return {this->row<T>(field, row), static_cast<size_t>(spec.shape.elements())};
   }
@@ -198,10 +210,11 @@ class RowBlock {
   }
 
  private:
+  static const SharedRowSpec& no_fields();
   // Sets where the fields lie in `memory_`, with room for `capacity` rows.
   void place(int64_t capacity);
 
-  RowSpec spec_;
+  SharedRowSpec spec_;  // null: no fields
   int64_t size_ = 0, capacity_ = 0;
   std::vector<std::byte*> base_;
   std::vector<size_t> stride_;                 // 0: the field varies

@@ -17,9 +17,9 @@ constexpr uint64_t kRowsAtOnce = 1024;
 
 TransformStream::TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts)
     : input_(input),
-      input_rows_(std::move(input_rows)),
+      input_rows_(std::make_shared<const RowSpec>(std::move(input_rows))),
       rows_at_once_(
-          static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_.row_bytes() + 1), 1, kRowsAtOnce))),
+          static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_->row_bytes() + 1), 1, kRowsAtOnce))),
       chain_(PortType::rows, std::move(links)),
       facts_(std::move(facts)),
       empty_passes_(name(), facts_.endless, input.passes(), input.spread()),
@@ -123,7 +123,7 @@ void TransformStream::restore(const State& state) {
 }
 
 uint64_t TransformStream::memory_bound() const {
-  uint64_t row_bytes = input_rows_.row_bytes();
+  uint64_t row_bytes = input_rows_->row_bytes();
   uint64_t work_bytes = 0;
   for (const ChainLink& link : chain_.links()) {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes());

@@ -55,7 +55,7 @@ class TransformStream : public RowStream {
   void transform();
 
   RowStream& input_;
-  const RowSpec input_rows_;
+  const SharedRowSpec input_rows_;
   const int64_t rows_at_once_;
   TransformChain chain_;
   NoteLog log_;
