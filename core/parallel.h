@@ -31,6 +31,10 @@ inline namespace MILLRACE_UNIT {
 // Indices that one task handles: large enough to hide the cost of a task, small enough to balance.
 inline constexpr int64_t kIndexBlock = 16384;
 
+[[noreturn]] inline void throw_not_cuda() {
+  throw DeviceError("this operation was compiled for the CPU only", {}, "compile the file that defines it as CUDA");
+}
+
 // for_each_index on a device that is not the CPU.
 template <class F>
 void launch_for_each_index(Context& context, int64_t count, const F& body) {
@@ -39,7 +43,20 @@ void launch_for_each_index(Context& context, int64_t count, const F& body) {
   cuda::launch_for_each(context.cuda(), count, body);
 #else
   static_cast<void>(context), static_cast<void>(body);
-  throw DeviceError("this operation was compiled for the CPU only", {}, "compile the file that defines it as CUDA");
+  throw_not_cuda();
+#endif
+}
+
+// body(row, lanes) for every row, each shared by as many threads as `columns` values are worth, on a device that is not
+// the CPU.
+template <class F>
+void launch_rows(Context& context, int64_t rows, int64_t columns, const F& body) {
+  if (rows <= 0) return;
+#if defined(__CUDACC__)
+  cuda::launch_rows(context.cuda(), rows, lanes_for(columns), body);
+#else
+  static_cast<void>(context), static_cast<void>(columns), static_cast<void>(body);
+  throw_not_cuda();
 #endif
 }
 

@@ -1,12 +1,14 @@
 // for_each_row: body(row) for every row, where a body walks over `columns` values by itself.
 //
 // As for_each_index (core/parallel.h), with blocks of rows that suit the length of a row: on the CPU long rows are
-// shared out one by one. On CUDA a row is one thread's.
+// shared out one by one. On CUDA a row is one thread's; for_each_row_by_lanes has a block of threads share it, in
+// bodies that are written for that: body(row, lanes), see core/lanes.h.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
+#include "millrace/core/lanes.h"
 #include "millrace/core/parallel.h"
 
 namespace millrace {
@@ -15,17 +17,31 @@ namespace millrace {
 inline namespace MILLRACE_UNIT {
 
 template <class F>
-void for_each_row(Context& context, int64_t rows, int64_t columns, F body) {
-  if (!context.device().is_cpu()) {
-    launch_for_each_index(context, rows, body);
-    return;
-  }
+void for_each_row_on_cpu(Context& context, int64_t rows, int64_t columns, const F& body) {
   const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));
   context.executor().parallel_for(ceil_div(rows, rows_a_block), [rows, rows_a_block, body](int64_t block) {
     const F local = body;
     const int64_t end = std::min(rows, (block + 1) * rows_a_block);
     for (int64_t row = block * rows_a_block; row < end; ++row) local(row);
   });
+}
+
+template <class F>
+void for_each_row(Context& context, int64_t rows, int64_t columns, F body) {
+  if (!context.device().is_cpu()) return launch_for_each_index(context, rows, body);
+  for_each_row_on_cpu(context, rows, columns, body);
+}
+
+template <class F>
+struct OneLaneBody {
+  F body;
+  MILLRACE_HD void operator()(int64_t row) const { body(row, OneLane{}); }
+};
+
+template <class F>
+void for_each_row_by_lanes(Context& context, int64_t rows, int64_t columns, F body) {
+  if (!context.device().is_cpu()) return launch_rows(context, rows, columns, body);
+  for_each_row_on_cpu(context, rows, columns, OneLaneBody<F>{body});
 }
 
 }  // namespace MILLRACE_UNIT

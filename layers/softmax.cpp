@@ -17,17 +17,15 @@ struct Softmax {
   T* y;
   int64_t x_stride, y_stride, runs, length;
 
-  MILLRACE_HD void operator()(int64_t i) const {
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
     const int64_t row = i / runs, begin = i % runs * length;
     const T* const in = x + row * x_stride + begin;
     T* const out = y + row * y_stride + begin;
-    T most = in[0];
-    for (int64_t k = 1; k < length; ++k) most = in[k] > most ? in[k] : most;
-    for (int64_t k = 0; k < length; ++k) out[k] = math::exp(in[k] - most);
-    double sum = 0;
-    for (int64_t k = 0; k < length; ++k) sum += static_cast<double>(out[k]);
-    const T whole = static_cast<T>(sum);
-    for (int64_t k = 0; k < length; ++k) out[k] /= whole;
+    const T most = lanes.most(length, [&](int64_t k) { return in[k]; });
+    lanes.each(length, [&](int64_t k) { out[k] = math::exp(in[k] - most); });
+    const T whole = static_cast<T>(lanes.sum(length, [&](int64_t k) { return static_cast<double>(out[k]); }));
+    lanes.each(length, [&](int64_t k) { out[k] /= whole; });
   }
 };
 
@@ -39,14 +37,14 @@ struct SoftmaxGradient {
   int64_t y_stride, dy_stride, runs, length;
   Target<T> dx;
 
-  MILLRACE_HD void operator()(int64_t i) const {
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
     const int64_t row = i / runs, begin = i % runs * length;
     const T* const shares = y + row * y_stride + begin;
     const T* const slopes = dy + row * dy_stride + begin;
-    double sum = 0;
-    for (int64_t k = 0; k < length; ++k) sum += static_cast<double>(shares[k]) * static_cast<double>(slopes[k]);
-    const T mean = static_cast<T>(sum);
-    for (int64_t k = 0; k < length; ++k) dx.store(row, begin + k, shares[k] * (slopes[k] - mean));
+    const T mean = static_cast<T>(
+        lanes.sum(length, [&](int64_t k) { return static_cast<double>(shares[k]) * static_cast<double>(slopes[k]); }));
+    lanes.each(length, [&](int64_t k) { dx.store(row, begin + k, shares[k] * (slopes[k] - mean)); });
   }
 };
 
@@ -66,16 +64,16 @@ class SoftmaxLayer final : public SimpleLayer {
   void forward(Context& context, const SimpleForward& args) const override {
     const int64_t length = run_length(args.x), runs = args.x.columns() / length;
     dispatch_float(args.x.dtype(), [&]<class T>() {
-      for_each_row(context, args.x.rows() * runs, length,
-                   Softmax<T>{args.x.as<T>(), args.y.as<T>(), args.x.stride(), args.y.stride(), runs, length});
+      for_each_row_by_lanes(context, args.x.rows() * runs, length,
+                            Softmax<T>{args.x.as<T>(), args.y.as<T>(), args.x.stride(), args.y.stride(), runs, length});
     });
   }
   void backward(Context& context, const SimpleBackward& args) const override {
     const int64_t length = run_length(args.y), runs = args.y.columns() / length;
     dispatch_float(args.y.dtype(), [&]<class T>() {
-      for_each_row(context, args.y.rows() * runs, length,
-                   SoftmaxGradient<T>{args.y.as<T>(), args.dy.as<T>(), args.y.stride(), args.dy.stride(), runs, length,
-                                      Target<T>(context, args.dx)});
+      for_each_row_by_lanes(context, args.y.rows() * runs, length,
+                            SoftmaxGradient<T>{args.y.as<T>(), args.dy.as<T>(), args.y.stride(), args.dy.stride(), runs,
+                                               length, Target<T>(context, args.dx)});
     });
   }
   bool backward_reads_input() const override { return false; }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "millrace/core/hd.h"
+#include "millrace/core/lanes.h"
 #include "millrace/core/sizes.h"
 
 namespace millrace::cuda {
@@ -30,14 +31,6 @@ struct ChannelPlaces {
     return most > kSumBlock ? most : kSumBlock;
   }
   int64_t blocks() const { return ceil_div(count(), block()); }
-};
-
-struct SumPair {
-  double first = 0, second = 0;
-  MILLRACE_HD void add(const SumPair& more) {
-    first += more.first;
-    second += more.second;
-  }
 };
 
 enum class SumOf : uint8_t {
@@ -103,7 +96,7 @@ struct JoinLanes {
   SumPair* parts;
   MILLRACE_HD void operator()(int64_t part) const {
     SumPair sums;
-    for (int64_t lane = 0; lane < kSumLanes; ++lane) sums.add(lanes[part * kSumLanes + lane]);
+    for (int64_t lane = 0; lane < kSumLanes; ++lane) sums += lanes[part * kSumLanes + lane];
     parts[part] = sums;
   }
 };
@@ -114,7 +107,7 @@ struct ChannelTotals {
   int64_t blocks, channels;
   MILLRACE_HD SumPair of(int64_t channel) const {
     SumPair sums;
-    for (int64_t block = 0; block < blocks; ++block) sums.add(parts[block * channels + channel]);
+    for (int64_t block = 0; block < blocks; ++block) sums += parts[block * channels + channel];
     return sums;
   }
 };

@@ -7,6 +7,7 @@
 #include "millrace/core/parallel.h"
 #include "millrace/core/random.h"
 #include "tests/support/cuda.h"
+#include "tests/support/thread_block.h"
 
 namespace millrace {
 namespace {
@@ -51,6 +52,23 @@ struct Place {
   }
 };
 
+// The sums of a row, and its values divided by the largest.
+struct RowSums {
+  const double* x;
+  double* y;
+  SumPair* sums;
+  int64_t columns;
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t row, const Lanes& lanes) const {
+    const double* const in = x + row * columns;
+    double* const out = y + row * columns;
+    const double most = lanes.most(columns, [&](int64_t k) { return in[k]; });
+    lanes.each(columns, [&](int64_t k) { out[k] = in[k] / most; });
+    const SumPair sum = lanes.sum(columns, [&](int64_t k) { return SumPair{in[k], out[k]}; });
+    if (lanes.first()) sums[row] = sum;
+  }
+};
+
 TEST_F(CudaLaunch, ComputesWhatTheCpuComputes) {
   Executor executor(2);
   Context cpu(Device::cpu(), executor);
@@ -82,6 +100,29 @@ TEST_F(CudaLaunch, TakesRowsAndColumns) {
       EXPECT_EQ(out[static_cast<size_t>(row * 8 + column)], column < 7 ? row * 1000 + column : -1);
     }
   }
+}
+
+// Threads of the host add up in the same order.
+TEST_F(CudaLaunch, SharesRowsAsABlockOfTheHost) {
+  for (const int64_t columns : {1, 10, 300, 5000}) {
+    const int64_t rows = 3;
+    const auto x = test::random_values<double>(static_cast<size_t>(rows * columns), "x");
+    std::vector<double> y(x.size());
+    std::vector<SumPair> sums(rows);
+    test::run_rows(lanes_for(columns), rows, RowSums{x.data(), y.data(), sums.data(), columns});
+    const Memory device_x = upload(x), device_y(context().device(), x.size() * sizeof(double)),
+                 device_sums(context().device(), rows * sizeof(SumPair));
+    launch_rows(context(), rows, columns,
+                RowSums{static_cast<const double*>(device_x.data()), static_cast<double*>(device_y.data()),
+                        static_cast<SumPair*>(device_sums.data()), columns});
+    EXPECT_EQ(download<double>(device_y.data(), x.size()), y) << columns;
+    const auto device = download<SumPair>(device_sums.data(), rows);
+    for (size_t row = 0; row < sums.size(); ++row) {
+      EXPECT_EQ(device[row].first, sums[row].first) << columns;
+      EXPECT_EQ(device[row].second, sums[row].second) << columns;
+    }
+  }
+  launch_rows(context(), 0, 10, RowSums{});
 }
 
 TEST_F(CudaLaunch, VisitsEveryIndexOnce) {

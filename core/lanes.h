@@ -1,0 +1,171 @@
+// Lanes: what computes a row together, in bodies that are written once for the CPU and for CUDA.
+//
+//   template <class T>
+//   struct Centre {
+//     const T* x; T* y; int64_t columns;
+//     template <class Lanes>
+//     MILLRACE_HD void operator()(int64_t row, const Lanes& lanes) const {
+//       const T* const in = x + row * columns;
+//       T* const out = y + row * columns;
+//       const double sum = lanes.sum(columns, [&](int64_t k) { return static_cast<double>(in[k]); });
+//       const T mean = static_cast<T>(sum / static_cast<double>(columns));
+//       lanes.each(columns, [&](int64_t k) { out[k] = in[k] - mean; });
+//     }
+//   };
+//   for_each_row_by_lanes(context, rows, columns, Centre<float>{x, y, columns});  // layers/for_each_row.h
+//
+// All lanes run the body and get the same results of sum() and most(), so they must come to the same calls. Index k of
+// one count is always the same lane's, which therefore sees what it wrote at k. What there is one of in a row is
+// written where first() says so. Sums go in one order for each count and number of lanes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "millrace/core/hd.h"
+
+namespace millrace {
+
+// Two sums at once.
+struct SumPair {
+  double first = 0, second = 0;
+  MILLRACE_HD SumPair& operator+=(const SumPair& more) {
+    first += more.first;
+    second += more.second;
+    return *this;
+  }
+};
+
+// A row of the CPU is one thread's.
+struct OneLane {
+  MILLRACE_HD bool first() const { return true; }
+
+  // f(k) for every k below `count`.
+  template <class F>
+  MILLRACE_HD void each(int64_t count, const F& f) const {
+    for (int64_t k = 0; k < count; ++k) f(k);
+  }
+  // f(i, k) for every i below `outer` and k below `inner`.
+  template <class F>
+  MILLRACE_HD void each(int64_t outer, int64_t inner, const F& f) const {
+    for (int64_t i = 0; i < outer; ++i) {
+      for (int64_t k = 0; k < inner; ++k) f(i, k);
+    }
+  }
+  // The sum of what f gives: double or SumPair.
+  template <class F>
+  MILLRACE_HD auto sum(int64_t count, const F& f) const {
+    decltype(f(int64_t{})) total{};
+    each(count, [&](int64_t k) { total += f(k); });
+    return total;
+  }
+  template <class F>
+  MILLRACE_HD auto sum(int64_t outer, int64_t inner, const F& f) const {
+    decltype(f(int64_t{}, int64_t{})) total{};
+    each(outer, inner, [&](int64_t i, int64_t k) { total += f(i, k); });
+    return total;
+  }
+  // The largest of what f gives. REQUIRES: count > 0.
+  template <class F>
+  MILLRACE_HD auto most(int64_t count, const F& f) const {
+    auto largest = f(int64_t{});
+    for (int64_t k = 1; k < count; ++k) {
+      const auto next = f(k);
+      largest = next > largest ? next : largest;
+    }
+    return largest;
+  }
+};
+
+// The threads of a block share a row: thread r takes the indices r, r + width, ... of a count. `Block` has rank(),
+// width() (a power of 2, at most kMostLanes), sync(), which all threads must reach, and shared(), memory of
+// kLanesShared bytes that all of them see.
+inline constexpr int kMostLanes = 512;
+inline constexpr size_t kLanesShared = kMostLanes * sizeof(SumPair);
+
+template <class Block>
+class BlockLanes {
+ public:
+  MILLRACE_HD explicit BlockLanes(const Block& block) : block_(block) {}
+
+  MILLRACE_HD bool first() const { return block_.rank() == 0; }
+
+  template <class F>
+  MILLRACE_HD void each(int64_t count, const F& f) const {
+    for (int64_t k = block_.rank(); k < count; k += block_.width()) f(k);
+  }
+  template <class F>
+  MILLRACE_HD void each(int64_t outer, int64_t inner, const F& f) const {
+    if (inner == 0) return;
+    const int64_t outer_on = block_.width() / inner, inner_on = block_.width() % inner;
+    int64_t i = block_.rank() / inner, k = block_.rank() % inner;
+    while (i < outer) {
+      f(i, k);
+      i += outer_on;
+      k += inner_on;
+      if (k < inner) continue;
+      k -= inner;
+      ++i;
+    }
+  }
+  template <class F>
+  MILLRACE_HD auto sum(int64_t count, const F& f) const {
+    decltype(f(int64_t{})) total{};
+    each(count, [&](int64_t k) { total += f(k); });
+    return join(total, Plus{});
+  }
+  template <class F>
+  MILLRACE_HD auto sum(int64_t outer, int64_t inner, const F& f) const {
+    decltype(f(int64_t{}, int64_t{})) total{};
+    each(outer, inner, [&](int64_t i, int64_t k) { total += f(i, k); });
+    return join(total, Plus{});
+  }
+  template <class F>
+  MILLRACE_HD auto most(int64_t count, const F& f) const {
+    auto largest = f(int64_t{});
+    each(count, [&](int64_t k) { Larger{}(largest, f(k)); });
+    return join(largest, Larger{});
+  }
+
+ private:
+  struct Plus {
+    template <class V>
+    MILLRACE_HD void operator()(V& value, const V& more) const {
+      value += more;
+    }
+  };
+  struct Larger {
+    template <class V>
+    MILLRACE_HD void operator()(V& value, const V& other) const {
+      if (other > value) value = other;
+    }
+  };
+
+  // Joins the threads' values as a tree, for all of them.
+  template <class V, class Join>
+  MILLRACE_HD V join(const V& own, const Join& add) const {
+    static_assert(sizeof(V) <= sizeof(SumPair));
+    auto* const values = static_cast<V*>(block_.shared());
+    const int rank = block_.rank();
+    values[rank] = own;
+    for (int half = block_.width() / 2; half > 0; half /= 2) {
+      block_.sync();
+      if (rank < half) add(values[rank], values[rank + half]);
+    }
+    block_.sync();
+    const V joined = values[0];
+    block_.sync();  // before another call writes there
+    return joined;
+  }
+
+  const Block& block_;
+};
+
+// How many lanes a row of `columns` values is worth.
+constexpr int lanes_for(int64_t columns) {
+  int lanes = 32;
+  while (lanes < kMostLanes && lanes * 4 < columns) lanes *= 2;
+  return lanes;
+}
+
+}  // namespace millrace

@@ -1,0 +1,163 @@
+// What normalises parts of rows, and its gradients: bodies for for_each_row_by_lanes.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "millrace/core/hd.h"
+#include "millrace/core/lanes.h"
+#include "millrace/layers/elementwise.h"
+#include "millrace/layers/norms/group_plan.h"
+
+namespace millrace {
+
+inline namespace MILLRACE_UNIT {
+
+// Where values lie. A part is runs of neighbours: the channels of each pixel, or the pixels of each channel.
+struct Places {
+  int64_t items, channels, pixels, groups;
+  bool channels_last;
+
+  explicit Places(const GroupNormShape& shape)
+      : items(shape.items),
+        channels(shape.channels),
+        pixels(shape.pixels),
+        groups(shape.groups),
+        channels_last(shape.channels_last) {}
+
+  MILLRACE_HD int64_t channel_step() const { return channels_last ? 1 : pixels; }
+  MILLRACE_HD int64_t pixel_step() const { return channels_last ? channels : 1; }
+  // Of item `item` of the batch: the row that it is in, and where it begins there.
+  MILLRACE_HD int64_t row(int64_t item) const { return item / items; }
+  MILLRACE_HD int64_t column(int64_t item) const { return item % items * channels * pixels; }
+  // Channels of a part.
+  MILLRACE_HD int64_t size() const { return channels / groups; }
+};
+
+// Part i is group i % groups of item i / groups.
+struct PartPlaces {
+  MILLRACE_HD PartPlaces(const Places& places, int64_t part)
+      : row(places.row(part / places.groups)),
+        first(part % places.groups * places.size()),
+        column(places.column(part / places.groups) + first * places.channel_step()),
+        runs(places.channels_last ? places.pixels : places.size()),
+        length(places.channels_last ? places.size() : places.pixels),
+        step(places.channels_last ? places.channels : places.pixels),
+        channels_last(places.channels_last) {}
+
+  // Of value k of a run.
+  MILLRACE_HD int64_t column_of(int64_t run, int64_t k) const { return column + run * step + k; }
+  MILLRACE_HD int64_t channel_of(int64_t run, int64_t k) const { return first + (channels_last ? k : run); }
+  // Of one value.
+  MILLRACE_HD double share() const { return 1 / static_cast<double>(runs * length); }
+
+  int64_t row, first, column, runs, length, step;
+  bool channels_last;
+};
+
+template <class T>
+struct Normalise {
+  Places places;
+  const T* x;
+  int64_t x_stride;
+  const T* weight;
+  const T* bias;
+  Target<T> y;
+  T* moments;  // mean and 1 / deviation of each part; null: nobody wants them
+  double epsilon;
+
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
+    const PartPlaces part(places, i);
+    const T* const from = x + part.row * x_stride;
+    const double mean = part.share() * lanes.sum(part.runs, part.length, [&](int64_t run, int64_t k) {
+      return static_cast<double>(from[part.column_of(run, k)]);
+    });
+    const double squares = lanes.sum(part.runs, part.length, [&](int64_t run, int64_t k) {
+      const double distance = static_cast<double>(from[part.column_of(run, k)]) - mean;
+      return distance * distance;
+    });
+    const double inverse = 1 / std::sqrt(squares * part.share() + epsilon);
+    lanes.each(part.runs, part.length, [&](int64_t run, int64_t k) {
+      const int64_t column = part.column_of(run, k), channel = part.channel_of(run, k);
+      const double value = (static_cast<double>(from[column]) - mean) * inverse;
+      y.store(part.row, column, static_cast<T>(value) * weight[channel] + bias[channel]);
+    });
+    if (moments == nullptr || !lanes.first()) return;
+    moments[2 * i] = static_cast<T>(mean);
+    moments[2 * i + 1] = static_cast<T>(inverse);
+  }
+};
+
+// With n = (x - mean) / deviation and g = dy weight: dx = (g - mean(g) - n mean(g n)) / deviation.
+template <class T>
+struct NormaliseGradient {
+  Places places;
+  const T* x;
+  const T* dy;
+  int64_t x_stride, dy_stride;
+  const T* weight;
+  const T* moments;
+  Target<T> dx;
+
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
+    const PartPlaces part(places, i);
+    const T* const values = x + part.row * x_stride;
+    const T* const slopes = dy + part.row * dy_stride;
+    const T mean = moments[2 * i], inverse = moments[2 * i + 1];
+    const SumPair sums = lanes.sum(part.runs, part.length, [&](int64_t run, int64_t k) {
+      const int64_t column = part.column_of(run, k);
+      const auto slope = static_cast<double>(slopes[column] * weight[part.channel_of(run, k)]);
+      return SumPair{slope, slope * static_cast<double>((values[column] - mean) * inverse)};
+    });
+    const T mean_slope = static_cast<T>(sums.first * part.share());
+    const T mean_product = static_cast<T>(sums.second * part.share());
+    lanes.each(part.runs, part.length, [&](int64_t run, int64_t k) {
+      const int64_t column = part.column_of(run, k);
+      const T slope = slopes[column] * weight[part.channel_of(run, k)];
+      const T normal = (values[column] - mean) * inverse;
+      dx.store(part.row, column, (slope - mean_slope - normal * mean_product) * inverse);
+    });
+  }
+};
+
+// What each item adds to the gradients of weight and bias.
+template <class T>
+struct ParameterGradients {
+  Places places;
+  const T* x;
+  const T* dy;
+  int64_t x_stride, dy_stride;
+  const T* moments;
+  T* weight;
+  T* bias;
+
+  template <class Lanes>
+  MILLRACE_HD void add(int64_t item, int64_t channel, const Lanes& lanes) const {
+    const int64_t row = places.row(item), i = item * places.channels + channel;
+    const int64_t begin = places.column(item) + channel * places.channel_step();
+    const T* const values = x + row * x_stride + begin;
+    const T* const slopes = dy + row * dy_stride + begin;
+    const int64_t part = item * places.groups + channel / places.size();
+    const T mean = moments[2 * part], inverse = moments[2 * part + 1];
+    const SumPair sums = lanes.sum(places.pixels, [&](int64_t pixel) {
+      const T slope = slopes[pixel * places.pixel_step()];
+      return SumPair{static_cast<double>(slope * ((values[pixel * places.pixel_step()] - mean) * inverse)),
+                     static_cast<double>(slope)};
+    });
+    if (!lanes.first()) return;
+    weight[i] = static_cast<T>(sums.first);
+    bias[i] = static_cast<T>(sums.second);
+  }
+  // Row i is channel i % channels of item i / channels.
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
+    add(i / places.channels, i % places.channels, lanes);
+  }
+  // For a single pixel.
+  MILLRACE_HD void operator()(int64_t item, int64_t channel) const { add(item, channel, OneLane{}); }
+};
+
+}  // namespace MILLRACE_UNIT
+}  // namespace millrace
