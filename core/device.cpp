@@ -16,13 +16,13 @@ std::string Device::text() const { return is_cpu() ? "cpu" : cat("cuda:", index)
 
 CudaStatus cuda_status() { return cuda::status(); }
 
-Device parse_device(std::string_view text, std::string* warning) {
+Device parse_device(std::string_view text, std::string* warning, const CudaNeeds& needs) {
   if (warning != nullptr) warning->clear();
   if (text == "cpu") return Device::cpu();
   if (text == "auto") {
     CudaStatus found = cuda::status();
     if (!found.usable.empty()) {
-      std::string missing = cuda::missing_library();
+      std::string missing = cuda::missing_library(needs);
       if (!missing.empty()) found = {.usable = {}, .reason = std::move(missing), .worth_telling = true};
     }
     return automatic_device(found, warning);

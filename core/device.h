@@ -33,9 +33,15 @@ struct CudaStatus {
 };
 CudaStatus cuda_status();
 
-// "auto" (see automatic_device), "cpu" or "cuda:N". Throws ConfigError for other text, DeviceError for a device that
-// cannot be used. `warning`, where it is not null, receives what automatic_device() says.
-Device parse_device(std::string_view text, std::string* warning = nullptr);
+// What of CUDA's libraries a training needs, besides that of products.
+struct CudaNeeds {
+  bool convolutions = false;
+};
+
+// "auto" (see automatic_device; a device whose libraries are missing is not usable), "cpu" or "cuda:N". Throws
+// ConfigError for other text, DeviceError for a device that cannot be used. `warning`, where it is not null, receives
+// what automatic_device() says.
+Device parse_device(std::string_view text, std::string* warning = nullptr, const CudaNeeds& needs = {});
 
 // The first usable device, else the CPU; `warning` then says why, unless there is simply no GPU.
 Device automatic_device(const CudaStatus& found, std::string* warning);

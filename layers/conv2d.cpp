@@ -102,6 +102,7 @@ class Conv2d final : public Layer {
   explicit Conv2d(const Options& options) : options_(options) {}
 
   LayoutUse layout_use() const override { return LayoutUse::images; }
+  bool convolves() const override { return true; }
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
     require_image(inputs[0]);
     const int64_t channels = inputs[0].shape[0], groups = options_.groups, filters = options_.filters;

@@ -125,6 +125,7 @@ class ConvTranspose2d final : public Layer {
   explicit ConvTranspose2d(const Options& options) : options_(options) {}
 
   LayoutUse layout_use() const override { return LayoutUse::images; }
+  bool convolves() const override { return true; }
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
     require_image(inputs[0]);
     const Shape& row = inputs[0].shape;

@@ -134,6 +134,9 @@ class Layer {
   // How the inputs and the output lie in memory; the model changes them on the way where layers differ.
   virtual LayoutUse layout_use() const { return LayoutUse::plain; }
 
+  // Whether its plans need the library of convolutions, which a machine with a GPU may lack.
+  virtual bool convolves() const { return false; }
+
   // Once. `inputs` are of one row (no batch axis), of the dtypes that input_dtype() wants. Returns one row of the
   // output, of params.dtype() unless it is read as whole numbers. Throws ShapeError.
   virtual TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) = 0;

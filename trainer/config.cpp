@@ -263,6 +263,20 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   return config;
 }
 
+Device device_of(const Config& config, std::vector<std::string>& warnings) {
+  CudaNeeds needs;
+  for (const LayerNode& layer : config.layers) needs.convolutions = needs.convolutions || layer.layer->convolves();
+  try {
+    std::string warning;
+    const Device device = parse_device(config.device, &warning, needs);
+    if (!warning.empty()) warnings.push_back(std::move(warning));
+    return device;
+  } catch (Error& error) {
+    error.set_place(config.node("device").place());
+    throw;
+  }
+}
+
 void complete_resolved(Config& config, const Spec& input, std::span<const std::string> layer_names) {
   config.resolved.set("input", input);
   Spec* model = config.resolved.find("model");

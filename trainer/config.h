@@ -121,6 +121,10 @@ std::vector<OptionInfo> describe_config(ConfigUse use = ConfigUse::training);
 // Throws ConfigError: unknown, absent or ill-typed keys, unknown kinds.
 Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use = ConfigUse::training);
 
+// The device that `config.device` names, for this model; `warnings` gets what there is to say about the choice. Throws
+// ConfigError and DeviceError, with the place.
+Device device_of(const Config& config, std::vector<std::string>& warnings);
+
 // Completes `config.resolved` with what is known once graph and model are built: every option of the ops
 // (InputGraph::resolved()) and the layers' names, in order.
 void complete_resolved(Config& config, const Spec& input, std::span<const std::string> layer_names);

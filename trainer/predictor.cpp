@@ -56,18 +56,6 @@ std::vector<std::string> setting_warnings(const PredictorArgs& args) {
   return warnings_of_unread(args.overrides, read);
 }
 
-Device device_of(const Config& config, std::vector<std::string>& warnings) {
-  try {
-    std::string warning;
-    const Device device = parse_device(config.device, &warning);
-    if (!warning.empty()) warnings.push_back(std::move(warning));
-    return device;
-  } catch (Error& error) {
-    error.set_place(config.node("device").place());
-    throw;
-  }
-}
-
 // Every name that may be that of a field which the model reads; some are those of layers, which does no harm.
 std::vector<std::string> names_read(const std::vector<LayerNode>& layers) {
   std::vector<std::string> names;

@@ -183,17 +183,11 @@ Spec Trainer::Impl::kept_config() const {
 Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
   const FloatMode mode;
   Config config = read_config(spec, catalog);
-  Device device;
-  std::string device_warning;
-  try {
-    device = parse_device(config.device, &device_warning);
-  } catch (Error& error) {
-    error.set_place(config.node("device").place());
-    throw;
-  }
+  std::vector<std::string> warnings;
+  const Device device = device_of(config, warnings);
   InputGraph graph = build_input(config, catalog);
   auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device, trace);
-  if (!device_warning.empty()) impl->warnings.push_back(std::move(device_warning));
+  impl->warnings.insert(impl->warnings.end(), warnings.begin(), warnings.end());
   impl->build_model();
   impl->warn_of_endlessness();
   impl->load();

@@ -8,6 +8,7 @@
 
 #include "millrace/core/cuda/check.h"
 #include "millrace/core/cuda/cublaslt.h"
+#include "millrace/core/cuda/cudnn.h"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/cuda/toolkit.h"
 #include "millrace/core/errors.h"
@@ -122,9 +123,10 @@ std::string unusable(Device device) {
   return cat("there is only ", count_of(shown.devices, "device"));
 }
 
-std::string missing_library() {
+std::string missing_library(const CudaNeeds& needs) {
   try {
     CublasLt::open();
+    if (needs.convolutions) const Cudnn opened;
     return {};
   } catch (const DeviceError& error) {
     return error.what();

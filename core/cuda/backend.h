@@ -22,7 +22,7 @@ CudaStatus status();
 // Why `device` cannot be used; empty when it can.
 std::string unusable(Device device);
 // What a training on any device would miss of CUDA's libraries, and how to get it; empty when all is there. Opens them.
-std::string missing_library();
+std::string missing_library(const CudaNeeds& needs);
 
 // Zero-filled device memory. Throws DeviceError.
 void* allocate(Device device, size_t bytes);

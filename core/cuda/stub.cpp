@@ -18,7 +18,7 @@ class Event {};
 BuildInfo build_info() { return {}; }
 CudaStatus status() { return {.usable = {}, .reason = kReason}; }
 std::string unusable(Device) { return kReason; }
-std::string missing_library() { return kReason; }
+std::string missing_library(const CudaNeeds&) { return kReason; }
 void* allocate(Device, size_t) { refuse(); }
 void free(Device, void*) noexcept {}
 void* allocate_pinned(Device, size_t) { refuse(); }

@@ -23,6 +23,14 @@ std::string rejects_whole(const std::string& text, ConfigUse use = ConfigUse::tr
   return error_of<ConfigError>([&] { read(text, use); });
 }
 
+TEST(DeviceOf, NamesThePlaceOfADeviceThatCannotBeUsed) {
+  const Config config = read(cat(kSmall, "device: cuda:99\n"));
+  std::vector<std::string> warnings;
+  const std::string error = error_of<DeviceError>([&] { device_of(config, warnings); });
+  EXPECT_EQ(error.find("f.yaml:6:9: cuda:99 cannot be used: "), 0u) << error;
+  EXPECT_TRUE(warnings.empty());
+}
+
 TEST(Config, HasEachDefault) {
   const Config config = read(kSmall);
   EXPECT_EQ(config.seed, 0u);

@@ -47,7 +47,10 @@ TEST(CudaBackend, SaysOfEveryDeviceWhetherItCanBeUsed) {
 }
 
 TEST(CudaBackend, NamesTheLibraryThatIsMissing) {
-  EXPECT_THAT(cuda::missing_library(), AnyOf("", StartsWith("matrix products on a GPU need cuBLASLt, but ")));
+  EXPECT_THAT(cuda::missing_library({}), AnyOf("", StartsWith("matrix products on a GPU need cuBLASLt, but ")));
+  EXPECT_THAT(cuda::missing_library({.convolutions = true}),
+              AnyOf("", StartsWith("matrix products on a GPU need cuBLASLt, but "),
+                    StartsWith("convolutions on a GPU need cuDNN")));
 }
 
 TEST(CudaBackend, RefusesADeviceThatIsNotThere) {
