@@ -1,13 +1,13 @@
 // for_each_index on the device against the CPU; compiled as CUDA, as layers are.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "millrace/core/cuda/launch.cuh"
 #include "millrace/core/parallel.h"
 #include "millrace/core/random.h"
 #include "tests/support/cuda.h"
-#include "tests/support/thread_block.h"
 
 namespace millrace {
 namespace {
@@ -102,25 +102,37 @@ TEST_F(CudaLaunch, TakesRowsAndColumns) {
   }
 }
 
-// Threads of the host add up in the same order.
-TEST_F(CudaLaunch, SharesRowsAsABlockOfTheHost) {
+// As lanes add up: each what is its own, then in halves.
+double sum_by_lanes(const double* values, int64_t count) {
+  const int lanes = lanes_for(count);
+  std::vector<double> sums(static_cast<size_t>(lanes));
+  for (int64_t k = 0; k < count; ++k) sums[static_cast<size_t>(k % lanes)] += values[k];
+  for (size_t half = sums.size() / 2; half > 0; half /= 2) {
+    for (size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+  }
+  return sums[0];
+}
+
+TEST_F(CudaLaunch, ThreadsShareARow) {
   for (const int64_t columns : {1, 10, 300, 5000}) {
     const int64_t rows = 3;
     const auto x = test::random_values<double>(static_cast<size_t>(rows * columns), "x");
     std::vector<double> y(x.size());
-    std::vector<SumPair> sums(rows);
-    test::run_rows(lanes_for(columns), rows, RowSums{x.data(), y.data(), sums.data(), columns});
     const Memory device_x = upload(x), device_y(context().device(), x.size() * sizeof(double)),
                  device_sums(context().device(), rows * sizeof(SumPair));
     launch_rows(context(), rows, columns,
                 RowSums{static_cast<const double*>(device_x.data()), static_cast<double*>(device_y.data()),
                         static_cast<SumPair*>(device_sums.data()), columns});
-    EXPECT_EQ(download<double>(device_y.data(), x.size()), y) << columns;
-    const auto device = download<SumPair>(device_sums.data(), rows);
-    for (size_t row = 0; row < sums.size(); ++row) {
-      EXPECT_EQ(device[row].first, sums[row].first) << columns;
-      EXPECT_EQ(device[row].second, sums[row].second) << columns;
+    const auto sums = download<SumPair>(device_sums.data(), rows);
+    for (int64_t row = 0; row < rows; ++row) {
+      const double* const in = x.data() + row * columns;
+      const double most = *std::max_element(in, in + columns);
+      double* const out = y.data() + row * columns;
+      for (int64_t k = 0; k < columns; ++k) out[k] = in[k] / most;
+      EXPECT_EQ(sums[static_cast<size_t>(row)].first, sum_by_lanes(in, columns)) << columns;
+      EXPECT_EQ(sums[static_cast<size_t>(row)].second, sum_by_lanes(out, columns)) << columns;
     }
+    EXPECT_EQ(download<double>(device_y.data(), x.size()), y) << columns;
   }
   launch_rows(context(), 0, 10, RowSums{});
 }
