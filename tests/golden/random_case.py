@@ -4,10 +4,11 @@ import fnmatch
 
 import numpy as np
 import torch
-from sklearn import metrics as judge
 from torch.nn import functional as F
 
-from make_golden import glorot
+from make_golden import symmetric
+from random_images import ImageGraph
+from random_metrics import draw_metrics
 from random_model import Draw, Graph, flow, kind_node
 
 
@@ -170,105 +171,21 @@ class Loss:
         return values.mean(1)
 
 
-class Metric:
-    def __init__(self, kind, name, units, k=None):
-        self.kind, self.name, self.units, self.k = kind, name, units, k
-
-    @property
-    def smooth(self):
-        """Whether rounding changes it a little and never at once."""
-        return self.kind in ("mse", "mae", "rmse", "r2")
-
-
-def draw_metrics(draw, loss):
-    kinds = []
-    if not loss.whole:
-        kinds += ["mse", "mae", "rmse", "r2"]
-    if loss.units == 1:
-        kinds += ["accuracy", "precision", "recall", "f1", "auc"]
-    if loss.kind == "softmax_cross_entropy":
-        kinds += ["accuracy", "precision", "recall", "f1"] + ["top_k"] * 2
-    out, nodes, counts = [], [], {}
-    for kind in kinds:
-        if not draw.chance(0.7):
-            continue
-        counts[kind] = counts.get(kind, 0) + 1
-        name = kind if counts[kind] == 1 else "%s_%d" % (kind, counts[kind])
-        k = None
-        if kind == "top_k":
-            k = draw.whole(1, loss.units - 1)
-            nodes.append({"top_k": {"k": k}})
-        else:
-            nodes.append(kind)
-        out.append(Metric(kind, name, loss.units, k))
-    return out, nodes
-
-
-def metric_values(metric, prediction, label, weight):
-    """By scikit-learn; rows of weight 0 are left out, as they do not count."""
-    prediction, label, weight = prediction[weight > 0], label[weight > 0], weight[weight > 0]
-    if len(weight) == 0:
-        return float("nan")
-    y, kind = label.astype(np.float64), metric.kind
-    if kind in ("mse", "rmse"):
-        value = judge.mean_squared_error(y, prediction, sample_weight=weight)
-        return value if kind == "mse" else value ** 0.5
-    if kind == "mae":
-        return judge.mean_absolute_error(y, prediction, sample_weight=weight)
-    if kind == "r2":
-        if np.all(y == y[0]):  # for one row scikit-learn has no value
-            return float(np.all(y == prediction))
-        if np.any(np.all(y == y[0], 0)):  # of a column whose labels are all alike scikit-learn leaves out the errors
-            deviations = weight @ (y - np.average(y, axis=0, weights=weight)) ** 2
-            return 1 - (weight @ (y - prediction) ** 2).sum() / deviations.sum()
-        return judge.r2_score(y, prediction, sample_weight=weight, multioutput="variance_weighted")
-    wanted = label[:, 0] > 0.5 if metric.units == 1 else label[:, 0]
-    if kind == "auc":
-        both = wanted.any() and not wanted.all()
-        return judge.roc_auc_score(wanted, prediction[:, 0], sample_weight=weight) if both else float("nan")
-    if kind == "top_k":
-        # Of equal logits scikit-learn takes the last one first.
-        backwards = prediction[:, ::-1]
-        if metric.units == 2:
-            return judge.accuracy_score(wanted, prediction.argmax(1), sample_weight=weight)
-        return judge.top_k_accuracy_score(metric.units - 1 - wanted, backwards, k=metric.k, sample_weight=weight,
-                                          labels=range(metric.units))
-    said = prediction[:, 0] > 0 if metric.units == 1 else prediction.argmax(1)
-    if kind == "accuracy":
-        return judge.accuracy_score(wanted, said, sample_weight=weight)
-    score = {"precision": judge.precision_score, "recall": judge.recall_score, "f1": judge.f1_score}[kind]
-    average = "binary" if metric.units == 1 else "macro"
-    return score(wanted, said, sample_weight=weight, average=average, zero_division=0)
-
-
-class Rounding:
-    """Whether the predictions are so close to each other, or to 0, that rounding decides which is the larger."""
-
-    def __init__(self, predictions, floor, factor):
-        exact = predictions[0]
-        apart = max(np.abs(p - exact).max() for p in predictions[1:])
-        self.exact, self.close = exact, factor * apart + floor * np.abs(exact).max()
-
-    def decides(self, metric):
-        if metric.kind == "auc":
-            return bool(np.any(np.diff(np.sort(self.exact[:, 0])) <= self.close))
-        if metric.units == 1:
-            return bool(np.any(np.abs(self.exact) <= self.close))
-        return bool(np.any(np.diff(np.sort(self.exact, 1), axis=1) <= self.close))
-
-
 def text_of(value):
     """In CSV, exactly."""
     return np.format_float_positional(value, unique=True, trim="0") if isinstance(value, np.float32) else str(value)
 
 
 class Case:
-    def __init__(self, draw):
+    def __init__(self, draw, of_images):
         self.draw = draw
         self.loss_kind = Loss(draw)
         self.weighted = draw.chance(0.4)
         self.label = draw.one(["label", "wanted"])
-        self.fields = [("features", draw.whole(2, 7)), ("extra", draw.whole(2, 5))]
+        self.fields = [("features", (draw.whole(2, 7),)), ("extra", (draw.whole(2, 5),))]
+        self.image = self.label_shape = None
+        if of_images:
+            self.draw_image()
         self.accumulate = draw.whole(2, 4) if draw.chance(0.35) else 1
         self.clip_norm = draw.real(0.01, 2) if draw.chance(0.3) else None
         self.clip_value = draw.real(0.003, 0.5) if draw.chance(0.2) else None
@@ -281,12 +198,25 @@ class Case:
         self.optimizer = Optimizer(draw, list(self.weights), updates)
         self.rates = self.optimizer.rates
         self.metrics, self.metric_nodes = draw_metrics(draw, self.loss_kind)
+        self.every = draw.whole(1, 5) if draw.chance(0.4) else None  # steps from one validation to the next
         self.yaml = self.write_yaml()
+
+    def draw_image(self):
+        """The features are images, and so may be the labels: one value for each pixel."""
+        draw, loss = self.draw, self.loss_kind
+        self.image = (draw.one([1, 1, 2, 3, 3, 4, 5]), draw.whole(1, 8), draw.whole(2, 9))
+        shape = self.image if draw.chance(0.4) else (int(np.prod(self.image)),)
+        self.fields[0] = ("features", shape)
+        self.paints = loss.kind != "softmax_cross_entropy" and draw.chance(0.25)
+        if self.paints:
+            size = self.image[1:]
+            loss.columns = loss.units = size[0] * size[1]
+            self.label_shape = (1,) + size if draw.chance(0.5) else None
 
     def draw_batches(self):
         draw = self.draw
-        self.batch_size = draw.one([1, 2, 3, 4, 5, 7, 8, 16, 33, 70])
-        self.count = self.batch_size * draw.whole(3, 14) + draw.whole(0, self.batch_size - 1)
+        self.batch_size = draw.one([1, 2, 3, 4, 5, 7, 8, 16, 33, 70][:9 if self.image else 10])
+        self.count = self.batch_size * draw.whole(3, 7 if self.image else 14) + draw.whole(0, self.batch_size - 1)
         self.epochs = 2 if draw.chance(0.2) else 1
         self.keeps_last = draw.chance(0.75)
         order = np.concatenate([np.arange(self.count)] * self.epochs)
@@ -300,7 +230,8 @@ class Case:
     def draw_rows(self):
         draw, count = self.draw, self.count
         self.rows = {}
-        for name, width in self.fields:
+        for name, shape in self.fields:
+            width = int(np.prod(shape))
             self.rows[name] = (1.2 * draw.state.normal(size=(count, width))).astype(np.float32)
         signal = self.rows["features"][:, :1] * 0.7 - self.rows["features"][:, 1:2] * self.rows["extra"][:, :1] * 0.5
         self.rows[self.label] = self.loss_kind.labels(draw, count, signal.astype(np.float64))
@@ -318,29 +249,51 @@ class Case:
     def draw_model(self):
         draw = self.draw
         is_list = draw.chance(0.3)
-        self.graph = Graph(draw, self.fields[:1] if is_list else self.fields, is_list)
-        self.graph.dense(-1)
+        fields = self.fields[:1] if is_list else self.fields
+        if self.image:
+            fewest = min(len(rows) for rows in self.passes_rows)
+            self.graph = ImageGraph(draw, fields, is_list, self.image, fewest)
+            self.graph.begin()
+        else:
+            self.graph = Graph(draw, fields, is_list)
+            self.graph.dense(-1)
         for _ in range(draw.whole(0, 4) if is_list else draw.whole(2, 9)):
             self.graph.grow()
-        self.graph.finish(self.loss_kind.units)
+        if self.image and self.paints:
+            self.graph.paint(self.label_shape is None)
+        else:
+            self.graph.finish(self.loss_kind.units)
         self.graph.name_layers()
         self.seed = draw.whole(0, 2**40)
         self.loads = draw.chance(0.5)
-        self.weights = {name: self.first_values(name, shape) for name, shape in self.graph.parameters().items()}
+        self.weights = {name: self.first_values(name, *of) for name, of in self.graph.parameters().items()}
+        self.states = {name: self.first_state(name, shape) for name, shape in self.graph.states().items()}
 
-    def first_values(self, name, shape):
+    def first_values(self, name, layer, shape):
+        fan_in, pixels = int(np.prod(shape[1:])), int(np.prod(shape[2:]))
         if self.loads:
-            spread = 0.8 / np.sqrt(shape[-1]) if len(shape) == 2 else 0.7
+            spread = 0.8 / np.sqrt(fan_in) if len(shape) > 1 else 0.7
             return (spread * self.draw.state.normal(size=shape)).astype(np.float32)
-        if len(shape) == 2:
-            return glorot(self.seed, name, *shape).astype(np.float32)
+        if len(shape) > 1:
+            fan_out = shape[0] // layer.options.get("groups", 1) * pixels
+            values = symmetric(self.seed, name, int(np.prod(shape))) * np.sqrt(6.0 / float(fan_in + fan_out))
+            return values.reshape(shape).astype(np.float32)
         return np.full(shape, 1 if name.endswith("weight") else 0, np.float32)
+
+    def first_state(self, name, shape):
+        """The means and variances of a batch_norm."""
+        is_mean = name.endswith("mean")
+        if not self.loads:
+            return np.full(shape, 0 if is_mean else 1, np.float32)
+        return (self.draw.state.normal(size=shape) if is_mean else
+                self.draw.state.uniform(0.3, 3, shape)).astype(np.float32)
 
     def weight_of(self, rows):
         return self.rows["weight"][rows, 0].astype(np.float64) if self.weighted else np.ones(len(rows))
 
-    def forward(self, weights, rows):
-        return self.graph.forward(weights, rows)
+    def forward(self, values, rows, training, rounding=None):
+        """A row's outputs are one vector."""
+        return self.graph.forward(values, rows, training, rounding).flatten(1)
 
     def loss(self, prediction, rows):
         each = self.loss_kind.each(prediction, rows[self.label])
@@ -350,6 +303,10 @@ class Case:
         total = weight.sum()
         return (each * weight).sum() / (total if total > 0 else 1)
 
+    def judges_end(self, steps):
+        """Whether a validation comes behind all steps, as the last of them or the update behind it had none."""
+        return self.every is not None and (steps % self.every != 0 or steps % self.accumulate != 0)
+
     def write_yaml(self):
         draw, at, fields = self.draw, 0, {}
         for name, values in self.rows.items():
@@ -357,6 +314,9 @@ class Case:
             fields[name] = {"columns": at if at == last else "%d-%d" % (at, last)}
             if np.issubdtype(values.dtype, np.integer) and draw.chance(0.5):
                 fields[name]["type"] = draw.one(["int32", "int64"])
+            shape = dict(self.fields).get(name, self.label_shape if name == self.label else None)
+            if shape and len(shape) > 1:
+                fields[name]["reshape"] = list(shape)
             at = last + 1
         loss = dict(self.loss_kind.options)
         if self.label != "label":
@@ -380,8 +340,10 @@ class Case:
         if self.metrics:
             lines.append("metrics: " + flow(self.metric_nodes))
         lines += ["optimizer: " + flow(self.optimizer.node), "train: " + flow(train)]
+        if self.every:
+            lines.append("validation: " + flow({"files": "rows.csv", "every": self.every}))
         return "\n".join(lines) + "\n"
 
 
-def draw_case(seed, index, attempt):
-    return Case(Draw([seed, index, attempt]))
+def draw_case(seed, index, attempt, of_images):
+    return Case(Draw([seed, index, attempt]), of_images)

@@ -48,21 +48,23 @@ class Draw:
 
 
 class Layer:
-    def __init__(self, kind, options, inputs, shape, forward, parameters=()):
+    """`forward` takes the layer's own values by name, with `training` among them, and the inputs."""
+
+    def __init__(self, kind, options, inputs, shape, forward, parameters=(), states=()):
         self.kind, self.options, self.inputs, self.shape, self.forward = kind, options, inputs, shape, forward
-        self.parameters = list(parameters)  # pairs of a name in the layer and a shape
+        self.parameters, self.states = list(parameters), list(states)  # pairs of a name in the layer and a shape
         self.name, self.named, self.says_from = None, False, True
 
 
 class Graph:
-    """Layers that read fields, which are negative indices, or layers before them."""
+    """Layers that read fields, which are negative indices, or layers before them. A field is a name and a shape."""
 
     def __init__(self, draw, fields, is_list):
         self.draw, self.fields, self.is_list = draw, fields, is_list
         self.layers = []
 
     def shape(self, source):
-        return self.layers[source].shape if source >= 0 else (self.fields[-1 - source][1],)
+        return self.layers[source].shape if source >= 0 else self.fields[-1 - source][1]
 
     def sources(self):
         return list(range(len(self.layers))) + ([] if self.is_list else [-1 - i for i in range(len(self.fields))])
@@ -175,11 +177,16 @@ class Graph:
             return getattr(self, kind)(source)
         return self.join(kind, source) if kind in ("add", "mul") else self.simple(kind, source)
 
+    def loose(self):
+        read = {s for layer in self.layers for s in layer.inputs}
+        return [i for i in range(len(self.layers)) if i not in read]
+
+    def vector(self, source):
+        return self.flatten(source)
+
     def finish(self, units):
         """Joins what nothing reads, and ends in `units` values."""
-        read = {s for layer in self.layers for s in layer.inputs}
-        loose = [i for i in range(len(self.layers)) if i not in read]
-        vectors = [i if len(self.shape(i)) == 1 else self.flatten(i) for i in loose]
+        vectors = [i if len(self.shape(i)) == 1 else self.vector(i) for i in self.loose()]
         last = vectors[0] if len(vectors) == 1 else self.concat(vectors[0], vectors)
         if self.is_list or self.draw.chance(0.5):
             last = self.dense(last, units, "none" if self.draw.chance(0.85) else None)
@@ -221,13 +228,25 @@ class Graph:
         return "\n".join(lines)
 
     def parameters(self):
-        """Full name: shape."""
-        return {"%s.%s" % (layer.name, name): shape for layer in self.layers for name, shape in layer.parameters}
+        """Full name: the layer and a shape."""
+        return {"%s.%s" % (layer.name, name): (layer, shape)
+                for layer in self.layers for name, shape in layer.parameters}
 
-    def forward(self, weights, rows):
-        values = []
+    def states(self):
+        return {"%s.%s" % (layer.name, name): shape for layer in self.layers for name, shape in layer.states}
+
+    def forward(self, values, rows, training, rounding=None):
+        """Of all parameters and states by full name, of which a training changes the states. `rounding` may change the
+        gradients of the layers' outputs."""
+        results = []
         for layer in self.layers:
-            own = {name: weights["%s.%s" % (layer.name, name)] for name, _ in layer.parameters}
-            inputs = [values[s] if s >= 0 else rows[self.fields[-1 - s][0]] for s in layer.inputs]
-            values.append(layer.forward(own, inputs))
-        return values[-1]
+            own = {name: values["%s.%s" % (layer.name, name)] for name, _ in layer.parameters + layer.states}
+            own["training"] = training
+            inputs = [results[s] if s >= 0 else self.field(rows, *self.fields[-1 - s]) for s in layer.inputs]
+            results.append(layer.forward(own, inputs))
+            if rounding is not None and results[-1].requires_grad:
+                results[-1].register_hook(rounding)
+        return results[-1]
+
+    def field(self, rows, name, shape):
+        return rows[name].reshape((-1,) + shape)
