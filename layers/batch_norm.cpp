@@ -44,10 +44,13 @@ class BatchNormPlan final : public LayerPlan {
     if (train_) {
       params.mean = args.saved, params.variance = variance_in(args.saved);
       batch_moments(context, spec_, x, args.saved, variance_in(args.saved), args.scratch);
-      follow(context, params.mean, args.mutable_state[0], 1);
-      // As an estimate of the variance of all rows there may be, a batch's is too small.
-      const auto rows = static_cast<double>(spec_.rows);
-      follow(context, params.variance, args.mutable_state[1], spec_.rows > 1 ? rows / (rows - 1) : 1);
+      // A single value says nothing of a variance.
+      if (spec_.rows > 1) {
+        follow(context, params.mean, args.mutable_state[0], 1);
+        // As an estimate of the variance of all rows there may be, a batch's is too small.
+        const auto rows = static_cast<double>(spec_.rows);
+        follow(context, params.variance, args.mutable_state[1], rows / (rows - 1));
+      }
     }
     batch_norm(context, spec_, x, params, {args.output.data(), stride_});
   }
@@ -89,8 +92,8 @@ class BatchNorm final : public Layer {
   using Options = BatchNormOptions;
   static constexpr std::string_view kDoc =
       "mean 0 and deviation 1 for each channel over all rows of a batch, whatever their weight, then a trained scale "
-      "and "
-      "shift; predictions use means and variances that followed the training";
+      "and shift; predictions use means and variances that followed the training, where a batch with a single value a "
+      "channel counts for nothing";
 
   explicit BatchNorm(const Options& options) : options_(options) {}
 
