@@ -28,7 +28,8 @@ class GroupNorm final : public Layer {
     const Shape& row = inputs[0].shape;
     if (row[0] % options_.groups != 0) {
       throw ShapeError(
-          cat(count_of(options_.groups, "group"), " cannot share ", count_of(row[0], "channel"), " equally"));
+          cat(count_of(options_.groups, "group"), " cannot share ", count_of(row[0], "channel"), " equally"), {},
+          cat("use a divisor of ", row[0]));
     }
     params.parameter("weight", {row[0]}, Initializer::constant(1));
     params.parameter("bias", {row[0]}, Initializer::constant(0));

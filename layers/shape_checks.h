@@ -26,13 +26,25 @@ inline void require_same_shape(std::string_view reader, const TensorSpec& predic
   if (prediction.shape == label.shape) return;
   throw ShapeError(
       cat(reader, ": the prediction is ", prediction.shape.text(), " a row, the label ", label.shape.text()), {},
-      "the last layer needs one unit for each value of the label");
+      prediction.shape.elements() == label.shape.elements()
+          ? "put a reshape behind the last layer, or one into the label's field in decode_csv"
+          : "the last layer needs one unit for each value of the label");
 }
 
-// Throws ShapeError unless a row is a vector.
-inline void require_vector(const TensorSpec& spec) {
-  if (spec.shape.rank() == 1 && spec.shape[0] > 0) return;
-  throw ShapeError(cat("expected a vector a row, got ", spec.text()));
+// Throws ShapeError unless a row of what a layer reads is a vector.
+inline void require_vector(const TensorSpec& input) {
+  if (input.shape.rank() == 1 && input.shape[0] > 0) return;
+  throw ShapeError(cat("expected a vector a row, got ", input.text()), {},
+                   input.shape.rank() == 3  ? "put a flatten or a global_avg_pool before it"
+                   : input.shape.rank() > 1 ? "put a flatten before it"
+                                            : "");
+}
+
+// The same of a prediction that `reader` reads.
+inline void require_vector(std::string_view reader, const TensorSpec& prediction) {
+  if (prediction.shape.rank() == 1 && prediction.shape[0] > 0) return;
+  throw ShapeError(cat(reader, " expects a vector a row, got ", prediction.text()), {},
+                   "end the model with a flatten, and a dense layer of a unit for each class");
 }
 
 // Throws ShapeError unless a row has values along a last axis.

@@ -16,6 +16,7 @@ struct PoolOptions {
 
   void declare(OptionReader& o) {
     o.required("size", size, "size of the windows");
+    o.stands_alone("size");
     o.optional("stride", stride, "pixels from one window to the next; absent: the windows' size");
     o.optional(
         "padding", padding,

@@ -1,6 +1,8 @@
 #include "millrace/layers/images/window.h"
 
 #include <algorithm>
+#include <numeric>
+#include <string>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/sizes.h"
@@ -56,12 +58,26 @@ ConvolutionSpec::Axis axis_of(int64_t in, int64_t kernel, int64_t stride, int64_
   return axis;
 }
 
-void require_fit(std::string_view what, const ConvolutionSpec::Axis& axis) {
+void require_fit(std::string_view what, const ConvolutionSpec::Axis& axis, const TensorSpec& row) {
   const int64_t padded = axis.in + axis.before + axis.after;
   if (axis.reach() <= padded) return;
-  throw ShapeError(cat("the window is ", count_of(axis.reach(), "pixel"), ' ', what, ", the image ", padded,
-                       axis.before > 0 ? " with its padding" : ""),
-                   {}, "use a smaller window, or padding: same");
+  // An image with its channels last, it seems.
+  const bool turned = row.shape[2] <= 4 && row.shape[0] > row.shape[2];
+  throw ShapeError(cat("the window is ", count_of(axis.reach(), "pixel"), ' ', what,
+                       axis.dilation > 1 ? cat(" (", axis.kernel, " with dilation ", axis.dilation, ")") : "",
+                       ", the image ", padded, axis.before > 0 ? " with its padding" : ""),
+                   {},
+                   turned ? cat("images are (channels, height, width), and this one is ", row.shape.text())
+                          : "use a smaller window, or padding: same");
+}
+
+std::string image_hint(const Shape& row) {
+  switch (row.rank()) {
+    case 1: return "put a reshape before it, such as `reshape: [1, 28, 28]`, or put it before the flatten";
+    case 2: return cat("an image has channels, one if it is grey: `reshape: [1, ", row[0], ", ", row[1], "]`");
+    case 4: return "the shape is that of one row, without the batch";
+    default: return "";
+  }
 }
 
 }  // namespace
@@ -81,7 +97,8 @@ Padding OptionType<Padding>::read(const Spec& spec) {
   if (spec.is_scalar() && spec.as_string() == "valid") return {};
   if (spec.is_scalar() && spec.as_string() == "same") return {.kind = Padding::Kind::same};
   if (spec.is_scalar() && spec.as_string().find_first_of("0123456789") == std::string::npos) {
-    throw spec.error(cat("expected valid, same, or a number of pixels, got ", spec.describe()));
+    throw spec.error(cat("expected valid, same, or a number of pixels, got ", spec.describe()),
+                     spec.as_string() == "SAME" || spec.as_string() == "Same" ? "did you mean same?" : "");
   }
   return {.kind = Padding::Kind::pixels, .pixels = read_pixels(spec, 0)};
 }
@@ -114,7 +131,7 @@ ConvolutionSpec::Axis Window::over_width(int64_t in) const {
 void require_image(const TensorSpec& row) {
   if (is_image(row.shape) && row.shape.elements() > 0) return;
   throw ShapeError(cat("expected an image a row, (channels, height, width), got ", row.text()), {},
-                   row.shape.rank() == 1 ? "put a reshape before it, such as `reshape: [1, 28, 28]`" : "");
+                   image_hint(row.shape));
 }
 
 void require_channels(const TensorSpec& row) {
@@ -122,9 +139,14 @@ void require_channels(const TensorSpec& row) {
   throw ShapeError(cat("expected a vector a row, or an image (channels, height, width), got ", row.text()));
 }
 
+std::string divisor_hint(int64_t channels, int64_t filters) {
+  const int64_t most = std::gcd(channels, filters);
+  return most == 1 ? "use groups: 1, or other filters" : cat("use a divisor of ", most, " as groups");
+}
+
 void require_fit(const Window& window, const TensorSpec& row) {
-  require_fit("high", window.over_height(row.shape[1]));
-  require_fit("wide", window.over_width(row.shape[2]));
+  require_fit("high", window.over_height(row.shape[1]), row);
+  require_fit("wide", window.over_width(row.shape[2]), row);
 }
 
 }  // namespace millrace

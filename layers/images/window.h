@@ -54,4 +54,7 @@ void require_channels(const TensorSpec& row);
 // Throws ShapeError where no window fits into the padded image, with a hint for the user.
 void require_fit(const Window& window, const TensorSpec& row);
 
+// Which `groups` share both equally.
+std::string divisor_hint(int64_t channels, int64_t filters);
+
 }  // namespace millrace

@@ -174,7 +174,7 @@ class SoftmaxCrossEntropy final : public Loss {
 
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     require_float(prediction);
-    require_vector(prediction);
+    require_vector("softmax_cross_entropy", prediction);
     if (prediction.shape[0] >= 2 && label.shape.elements() == 1) return;
     throw ShapeError(
         cat("softmax_cross_entropy does not fit the prediction ", prediction.text(), " and the label ", label.text()),

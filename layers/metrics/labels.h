@@ -27,7 +27,7 @@ inline bool is_label_dtype(DType label) { return label == DType::f32 || is_class
 // Throws ShapeError unless one row of prediction and label is what the text above says.
 inline void check_logits(std::string_view metric, const TensorSpec& prediction, const TensorSpec& label) {
   require_float(prediction);
-  require_vector(prediction);
+  require_vector(metric, prediction);
   const bool one_label = label.shape.elements() == 1 && is_label_dtype(label.dtype);
   if (one_label && (prediction.shape[0] == 1 || is_class_dtype(label.dtype))) return;
   throw ShapeError(cat(metric, " does not fit the prediction ", prediction.text(), " and the label ", label.text()), {},

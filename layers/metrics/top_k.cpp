@@ -67,7 +67,7 @@ class TopK final : public Metric {
 
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     require_float(prediction);
-    require_vector(prediction);
+    require_vector("top_k", prediction);
     if (label.shape.elements() != 1 || !is_class_dtype(label.dtype)) {
       throw ShapeError(cat("top_k does not fit the prediction ", prediction.text(), " and the label ", label.text()),
                        {}, "it takes several logits and one class index a row");

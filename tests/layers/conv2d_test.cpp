@@ -68,15 +68,26 @@ TEST(Conv2d, HasAWeightForEachFilter) {
 TEST(Conv2d, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(conv(filters(1, 2), Shape{9})),
             "expected an image a row, (channels, height, width), got float64 (9); put a reshape before it, such as "
-            "`reshape: [1, 28, 28]`");
-  EXPECT_EQ(error_of(conv(filters(1, 2), Shape{3, 3})),
-            "expected an image a row, (channels, height, width), got float64 (3, 3)");
+            "`reshape: [1, 28, 28]`, or put it before the flatten");
+  EXPECT_EQ(
+      error_of(conv(filters(1, 2), Shape{3, 3})),
+      "expected an image a row, (channels, height, width), got float64 (3, 3); an image has channels, one if it is "
+      "grey: `reshape: [1, 3, 3]`");
+  EXPECT_EQ(error_of(conv(filters(1, 2), Shape{8, 3, 3, 3})),
+            "expected an image a row, (channels, height, width), got float64 (8, 3, 3, 3); the shape is that of one "
+            "row, without the batch");
   EXPECT_EQ(error_of(conv(filters(1, 5), Shape{1, 6, 4})),
             "the window is 5 pixels wide, the image 4; use a smaller window, or padding: same");
   EXPECT_EQ(error_of(conv(filters(1, 5).set("dilation", 2).set("padding", 1), Shape{1, 6, 9})),
-            "the window is 9 pixels high, the image 8 with its padding; use a smaller window, or padding: same");
+            "the window is 9 pixels high (5 with dilation 2), the image 8 with its padding; use a smaller window, or "
+            "padding: same");
+  EXPECT_EQ(error_of(conv(filters(1, 5), Shape{28, 28, 3})),
+            "the window is 5 pixels wide, the image 3; images are (channels, height, width), and this one is (28, 28, "
+            "3)");
+  EXPECT_EQ(error_of(conv(filters(4, 1).set("groups", 5), Shape{6, 4, 4})),
+            "5 groups cannot share 6 channels and 4 filters equally; use a divisor of 2 as groups");
   EXPECT_EQ(error_of(conv(filters(4, 1).set("groups", 2), Shape{3, 4, 4})),
-            "2 groups cannot share 3 channels and 4 filters equally");
+            "2 groups cannot share 3 channels and 4 filters equally; use groups: 1, or other filters");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(ConvTranspose2d, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(conv(filters(1, 2).set("padding", 2), Shape{1, 2, 2})),
             "the padding leaves nothing of the output; pad by less");
   EXPECT_EQ(error_of(conv(filters(4, 1).set("groups", 2), Shape{3, 4, 4})),
-            "2 groups cannot share 3 channels and 4 filters equally");
+            "2 groups cannot share 3 channels and 4 filters equally; use groups: 1, or other filters");
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ TEST(GlobalAvgPool, ItsGradientsAreRight) {
 }
 
 TEST(GlobalAvgPool, WantsImages) {
-  EXPECT_EQ(error_of(pool(Shape{4, 4})), "expected an image a row, (channels, height, width), got float64 (4, 4)");
+  EXPECT_EQ(error_of(pool(Shape{4, 4})),
+            "expected an image a row, (channels, height, width), got float64 (4, 4); an image "
+            "has channels, one if it is grey: `reshape: [1, 4, 4]`");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(MaxPool, RefusesWhatDoesNotFit) {
             "a window would lie in the padding alone; pad by less than the size of the windows");
   EXPECT_EQ(error_of(pool(size(2), Shape{4})),
             "expected an image a row, (channels, height, width), got float64 (4); put a reshape before it, such as "
-            "`reshape: [1, 28, 28]`");
+            "`reshape: [1, 28, 28]`, or put it before the flatten");
 }
 
 }  // namespace

@@ -43,10 +43,12 @@ TEST(ConfigNodes, AValueMayStandInPlaceOfOptions) {
   const auto read = [&](const std::string& list) {
     return read_layers(parse_yaml(list, "f"), catalog.layers.layers, resolved);
   };
-  const std::vector<LayerNode> layers = read("- reshape: [1, 28, 28]\n- reshape: -1\n- dropout: 0.25");
-  ASSERT_EQ(layers.size(), 3u);
+  const std::vector<LayerNode> layers = read("- reshape: [1, 28, 28]\n- reshape: -1\n- dropout: 0.25\n- max_pool: 2");
+  ASSERT_EQ(layers.size(), 4u);
   EXPECT_EQ(layers[0].kind, "reshape");
-  EXPECT_EQ(to_yaml(resolved), "- reshape: {shape: [1, 28, 28]}\n- reshape: {shape: [-1]}\n- dropout: {rate: 0.25}\n");
+  EXPECT_EQ(to_yaml(resolved),
+            "- reshape: {shape: [1, 28, 28]}\n- reshape: {shape: [-1]}\n- dropout: {rate: 0.25}\n"
+            "- max_pool: {size: 2, padding: valid}\n");
   const std::string again = to_yaml(resolved);
   read(again);
   EXPECT_EQ(to_yaml(resolved), again);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 
 namespace millrace {
 namespace {
@@ -22,7 +23,7 @@ std::string error_of(const Spec& options) {
   try {
     read(options);
   } catch (const ConfigError& error) {
-    return error.message();
+    return error.hint().empty() ? error.message() : cat(error.message(), "; ", error.hint());
   }
   return "no error";
 }
@@ -49,6 +50,8 @@ TEST(Window, SaysWhatIsWrong) {
             "kernel: expected one number, or [height, width], got a list of 1");
   EXPECT_EQ(error_of(Spec::map().set("padding", "full")),
             "padding: expected valid, same, or a number of pixels, got the text \"full\"");
+  EXPECT_EQ(error_of(Spec::map().set("padding", "SAME")),
+            "padding: expected valid, same, or a number of pixels, got the text \"SAME\"; did you mean same?");
 }
 
 TEST(Window, IsWrittenAsItIsRead) {

@@ -123,8 +123,8 @@ TEST_F(ModelTest, NamesTheLayerAndBothSidesOfWhatDoesNotFit) {
             "net.yaml:3:5: model[2].add: layer add: expected inputs of one shape, got float32 (3) and float32 (4); "
             "it reads a float32 (3) and b float32 (4)");
   EXPECT_EQ(error_of({{.kind = "dense", .options = dense_units(3)}}, features(Shape{5, 2})),
-            "net.yaml:1:5: model[0].dense: layer dense: expected a vector a row, got float32 (5, 2); "
-            "it reads features float32 (5, 2)");
+            "net.yaml:1:5: model[0].dense: layer dense: expected a vector a row, got float32 (5, 2); put a flatten "
+            "before it");
 }
 
 TEST_F(ModelTest, TakesFieldsOfAnyDType) {
