@@ -7,7 +7,6 @@
 #include "bench/budgets/network.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"
-#include "millrace/layers/model/planner.h"
 
 namespace millrace::bench {
 
@@ -15,19 +14,16 @@ namespace {
 
 constexpr int kSteps = 8;
 
-// Forward and weight gradient of the wide layer; the narrow head has no product worth the name. The rows between them
-// lie as in a step.
+// Forward and weight gradient of the wide layer; the narrow head has no product worth the name.
 class Products {
  public:
   Products(Context& context, int64_t batch)
       : context_(context),
         features_(Device::cpu(), {{batch, kUnits}, DType::f32}),
         weight_(Device::cpu(), {{kUnits, kUnits}, DType::f32}),
-        stride_(static_cast<int64_t>(row_stride(Device::cpu(), kUnits * sizeof(float)) / sizeof(float))),
-        hidden_(Device::cpu(), {{batch, stride_}, DType::f32}),
-        forward_(make_gemm(context, {.m = batch, .n = kUnits, .k = kUnits, .transpose_b = true, .ldc = stride_})),
-        gradient_(make_gemm(context,
-                            {.m = kUnits, .n = kUnits, .k = batch, .transpose_a = true, .lda = stride_, .beta = 1})) {
+        hidden_(Device::cpu(), {{batch, kUnits}, DType::f32}),
+        forward_(make_gemm(context, {.m = batch, .n = kUnits, .k = kUnits, .transpose_b = true})),
+        gradient_(make_gemm(context, {.m = kUnits, .n = kUnits, .k = batch, .transpose_a = true, .beta = 1})) {
     std::mt19937_64 random(1);
     std::normal_distribution<float> normal(0, 0.03f);
     for (int64_t i = 0; i < batch * kUnits; ++i) features_.view().as<float>()[i] = normal(random);
@@ -46,9 +42,7 @@ class Products {
 
  private:
   Context& context_;
-  Tensor features_, weight_;
-  int64_t stride_;
-  Tensor hidden_;
+  Tensor features_, weight_, hidden_;
   std::unique_ptr<Gemm> forward_, gradient_;
 };
 

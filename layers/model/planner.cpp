@@ -11,12 +11,6 @@
 
 namespace millrace {
 
-size_t row_stride(Device device, size_t bytes) {
-  constexpr size_t kSameSets = 2048;
-  const size_t aligned = aligned_bytes(bytes);
-  return device.is_cpu() && aligned > 0 && aligned % kSameSets == 0 ? aligned + kRowAlignment : aligned;
-}
-
 namespace {
 
 void check_fields(const Model& model, std::span<const TensorView> inputs) {
@@ -103,7 +97,7 @@ class Planner {
   void set_output(PlannedLayer& planned, const TensorSpec& row, bool images) {
     planned.as_images = images && is_image(row.shape);
     planned.output = TensorView(nullptr, row.dtype, row.shape.with_batch(args_.inputs[0].rows()),
-                                planned.as_images ? row.bytes() : row_stride(context_.device(), row.bytes()));
+                                planned.as_images ? row.bytes() : aligned_bytes(row.bytes()));
   }
 
   const TensorView& view_of(int source) {

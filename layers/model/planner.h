@@ -45,11 +45,6 @@ struct PlannedLayer {
   void* backward_scratch = nullptr;
 };
 
-// Bytes from one row of `bytes` to the next, where layers give rows. Whole lines of a cache; on the CPU no multiple of
-// 2 KiB: the values of a column would share a few sets of the cache, and products that read columns, as that of a
-// weight's gradient does, take up to twice as long.
-size_t row_stride(Device device, size_t bytes);
-
 struct PlannedModel {
   std::vector<PlannedLayer> layers;  // in the order of forward
   std::vector<TensorView> fields;    // as planned; no data

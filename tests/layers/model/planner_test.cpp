@@ -45,17 +45,6 @@ LayerLine dense(std::string name, std::vector<std::string> from = {}) {
   return {.kind = "dense", .options = dense_units(3), .from = std::move(from), .name = std::move(name)};
 }
 
-TEST(RowStride, AvoidsTheSameSetsOfACache) {
-  const Device cpu = Device::cpu(), gpu = Device::cuda(0);
-  EXPECT_EQ(row_stride(cpu, 0), 0u);
-  EXPECT_EQ(row_stride(cpu, 12), 64u);
-  EXPECT_EQ(row_stride(cpu, 1024), 1024u);
-  EXPECT_EQ(row_stride(cpu, 2040), 2112u);
-  EXPECT_EQ(row_stride(cpu, 4096), 4160u);
-  EXPECT_EQ(row_stride(cpu, 4100), 4160u);
-  EXPECT_EQ(row_stride(gpu, 4096), 4096u);
-}
-
 TEST_F(PlannerTest, ComputesNoGradientOfFields) {
   const PlannedModel planned = plan({dense("a"), dense("b")});
   EXPECT_FALSE(planned.layers[0].input_gradients[0]);
