@@ -7,7 +7,6 @@
 // as PyTorch does, and (in, out); each is one forward product and one update of the weight in place.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -35,7 +34,7 @@ class Product {
   using Maker = std::unique_ptr<Gemm> (*)(Context&, const GemmSpec&);
 
   Product(Context& context, Maker make, GemmSpec spec)
-      : a_(spec.transpose_a ? random_tensor(spec.k, std::max(spec.m, spec.lda)) : random_tensor(spec.m, spec.k)),
+      : a_(spec.transpose_a ? random_tensor(spec.k, spec.m) : random_tensor(spec.m, spec.k)),
         b_(spec.transpose_b ? random_tensor(spec.n, spec.k) : random_tensor(spec.k, spec.n)),
         c_(random_tensor(spec.m, spec.n)),
         bias_(random_tensor(1, spec.n)),
@@ -66,12 +65,6 @@ GemmSpec forward(int64_t batch, bool out_in) {
 }
 GemmSpec weight_gradient(int64_t batch) {
   return {.m = kUnits, .n = kUnits, .k = batch, .transpose_a = true, .beta = 1};
-}
-// With rows of the output's gradient that are not 4 KiB apart, as a plan's are.
-GemmSpec spaced_weight_gradient(int64_t batch) {
-  GemmSpec spec = weight_gradient(batch);
-  spec.lda = kUnits + 16;
-  return spec;
 }
 GemmSpec input_gradient(int64_t batch, bool out_in) {
   return {.m = batch, .n = kUnits, .k = kUnits, .transpose_b = !out_in};
@@ -104,7 +97,6 @@ MILLRACE_PRODUCT_BENCH(forward_in_out_matmul, {cpu::make_matmul_gemm, forward(ba
 MILLRACE_PRODUCT_BENCH(forward_in_out_sgemm, {cpu::make_sgemm_gemm, forward(batch, false)});
 MILLRACE_PRODUCT_BENCH(weight_gradient_matmul, {cpu::make_matmul_gemm, weight_gradient(batch)});
 MILLRACE_PRODUCT_BENCH(weight_gradient_sgemm, {cpu::make_sgemm_gemm, weight_gradient(batch)});
-MILLRACE_PRODUCT_BENCH(weight_gradient_spaced, {cpu::make_sgemm_gemm, spaced_weight_gradient(batch)});
 MILLRACE_PRODUCT_BENCH(input_gradient_matmul, {cpu::make_matmul_gemm, input_gradient(batch, true)});
 MILLRACE_PRODUCT_BENCH(input_gradient_sgemm, {cpu::make_sgemm_gemm, input_gradient(batch, true)});
 MILLRACE_PRODUCT_BENCH(weight_out_in, {make_gemm, forward(batch, true)}, {make_gemm, weight_gradient(batch)});
