@@ -1,6 +1,5 @@
 #include "millrace/core/executor.h"
 
-#include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 
@@ -27,6 +26,12 @@
 #include "millrace/core/processor_seats.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
+
+// Two functions of OpenMP's runtime, on which oneDNN runs. Its header comes with the compiler, and not with every one.
+extern "C" {
+int omp_get_max_threads() noexcept;
+void omp_set_num_threads(int count) noexcept;
+}
 
 // This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself. What oneTBB
 // does with its own memory is hidden from the sanitizer, until a body of ours begins.
