@@ -37,6 +37,12 @@ TEST(Conv2d, ItsGradientsAreRight) {
   check_layer(conv(filters(8, 3).set("groups", 4).set("padding", "same"), Shape{4, 4, 4}));
 }
 
+// So many products that the batch is shared out to tasks, each with a gradient of the weight of its own.
+TEST(Conv2d, ItsLargeBatchesAreRight) {
+  check_float(conv(filters(16, 5).set("padding", "same"), Shape{8, 20, 20}, 5));
+  check_float(conv(filters(16, 3).set("stride", 2).set("activation", "relu"), Shape{16, 41, 40}, 7));
+}
+
 TEST(Conv2d, GivesTheSameBitsForEveryNumberOfThreads) {
   check_threads(conv(filters(8, 3).set("padding", "same").set("activation", "relu"), Shape{4, 12, 12}, 23));
 }
