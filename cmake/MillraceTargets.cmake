@@ -15,7 +15,7 @@ function(millrace_options target)
     list(APPEND warnings -Werror)
   endif()
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math;-fno-math-errno>)
-  if(MILLRACE_WITH_CUDA)
+  if(MILLRACE_WITH_CUDA AND NOT MILLRACE_CUDA_EMULATED)
     # Drivers older than CUDA 12.4's do not know the compression; the programs of CUDA 13 do not run on those.
     # nvcc's own host code is full of pedantic warnings; its device code is checked by nvcc itself.
     target_compile_options(${target} PRIVATE
@@ -49,6 +49,18 @@ function(millrace_small target)
   set_source_files_properties(${arg_EXCEPT} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 endfunction()
 
+# millrace_as_cuda(SOURCE...)
+# Compiles them as CUDA: by nvcc or, where the GPU is emulated, as C++ with what the language lacks.
+function(millrace_as_cuda)
+  if(NOT MILLRACE_CUDA_EMULATED)
+    set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CUDA)
+    return()
+  endif()
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX
+    COMPILE_OPTIONS "-include;${PROJECT_SOURCE_DIR}/tests/emulated_gpu/language.h"
+    COMPILE_DEFINITIONS "__CUDACC_VER_MAJOR__=${CUDAToolkit_VERSION_MAJOR};__CUDACC_VER_MINOR__=${CUDAToolkit_VERSION_MINOR};__CUDA_ARCH_LIST__=900")
+endfunction()
+
 # millrace_folder(NAME [PRIVATE_LIBRARIES lib...] [INCLUDES dir...] [EXCLUDE subfolder...])
 # Sources are found by name. With CUDA, *.cu are compiled too and layers/ is compiled as CUDA.
 function(millrace_folder name)
@@ -75,8 +87,9 @@ function(millrace_folder name)
       set(as_cuda ${sources})
       # Host code alone: nvcc would only take longer.
       list(FILTER as_cuda EXCLUDE REGEX "/layers/(model|schedule)/")
-      set_source_files_properties(${as_cuda} PROPERTIES LANGUAGE CUDA)
+      millrace_as_cuda(${as_cuda})
     endif()
+    millrace_as_cuda(${cuda_sources})
     list(APPEND sources ${cuda_sources})
   endif()
 
@@ -84,7 +97,7 @@ function(millrace_folder name)
   target_include_directories(millrace_${name} PUBLIC ${MILLRACE_INCLUDE_DIR} PRIVATE ${arg_INCLUDES})
   target_link_libraries(millrace_${name} PRIVATE ${arg_PRIVATE_LIBRARIES} Threads::Threads)
   if(MILLRACE_WITH_CUDA)
-    target_link_libraries(millrace_${name} PRIVATE CUDA::cudart_static millrace_cudnn)
+    target_link_libraries(millrace_${name} PRIVATE millrace_cudart)
   endif()
   millrace_options(millrace_${name})
   set_property(GLOBAL APPEND PROPERTY MILLRACE_LINK_LIBRARIES ${arg_PRIVATE_LIBRARIES})
@@ -99,7 +112,7 @@ function(millrace_library)
   # OpenMP's pragmas are not used; core/executor.cpp only asks its runtime to stay at one thread.
   target_link_libraries(millrace PRIVATE ${libraries} gomp ${CMAKE_DL_LIBS} PUBLIC Threads::Threads)
   if(MILLRACE_WITH_CUDA)
-    target_link_libraries(millrace PRIVATE CUDA::cudart_static)
+    target_link_libraries(millrace PRIVATE millrace_cudart)
   endif()
   set_target_properties(millrace PROPERTIES LINKER_LANGUAGE CXX)
   millrace_options(millrace)

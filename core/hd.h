@@ -1,5 +1,7 @@
 // MILLRACE_HD marks functions that run on the host and on CUDA devices.
 //
+// MILLRACE_CUDA_UNIT is defined where a unit is compiled as CUDA.
+//
 // MILLRACE_UNIT names the kind of unit that is compiled. Templates whose bodies differ between the two kinds stand in
 // `inline namespace MILLRACE_UNIT`: one name seen by both would silently keep only one of the bodies.
 //
@@ -8,6 +10,10 @@
 #pragma once
 
 #if defined(__CUDACC__)
+#define MILLRACE_CUDA_UNIT
+#endif
+
+#if defined(MILLRACE_CUDA_UNIT)
 #define MILLRACE_HD __host__ __device__
 #define MILLRACE_UNIT cuda_unit
 #else

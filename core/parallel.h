@@ -20,7 +20,7 @@
 #include "millrace/core/hd.h"
 #include "millrace/core/sizes.h"
 
-#if defined(__CUDACC__)
+#if defined(MILLRACE_CUDA_UNIT)
 #include "millrace/core/cuda/launch.cuh"
 #endif
 
@@ -39,7 +39,7 @@ inline constexpr int64_t kIndexBlock = 16384;
 template <class F>
 void launch_for_each_index(Context& context, int64_t count, const F& body) {
   if (count <= 0) return;
-#if defined(__CUDACC__)
+#if defined(MILLRACE_CUDA_UNIT)
   cuda::launch_for_each(context.cuda(), count, body);
 #else
   static_cast<void>(context), static_cast<void>(body);
@@ -52,7 +52,7 @@ void launch_for_each_index(Context& context, int64_t count, const F& body) {
 template <class F>
 void launch_rows(Context& context, int64_t rows, int64_t columns, const F& body) {
   if (rows <= 0) return;
-#if defined(__CUDACC__)
+#if defined(MILLRACE_CUDA_UNIT)
   cuda::launch_rows(context.cuda(), rows, lanes_for(columns), body);
 #else
   static_cast<void>(context), static_cast<void>(columns), static_cast<void>(body);

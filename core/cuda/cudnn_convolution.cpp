@@ -151,7 +151,7 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
   for (int64_t i = 0; i < most; ++i) found.emplace_back(library_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   const int64_t count = most > 0 ? search.descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, found) : 0;
   for (int64_t i = 0; i < std::min(count, most); ++i) {
-    const CudnnDescriptor& configuration = found[static_cast<size_t>(i)];
+    CudnnDescriptor& configuration = found[static_cast<size_t>(i)];
     const CudnnDescriptor engine(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     static_cast<void>(configuration.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, {&engine, 1}));
     if (!will_do(engine)) {
@@ -167,6 +167,7 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
     const auto workspace = plan.value<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
     if (workspace > static_cast<int64_t>(kWorkspaceBytes)) continue;
     workspace_ = static_cast<size_t>(workspace);
+    configuration_.emplace(std::move(configuration));
     plan_.emplace(std::move(plan));
     return true;
   }

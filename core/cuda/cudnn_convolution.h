@@ -48,7 +48,7 @@ class CudnnConvolution {
   const Cudnn& library_;
   // The library may read from what a descriptor was made of for as long as that lives.
   CudnnDescriptor x_, weight_, y_, convolution_, operation_, graph_;
-  std::optional<CudnnDescriptor> plan_;
+  std::optional<CudnnDescriptor> configuration_, plan_;
   size_t workspace_ = 0;
   int passed_over_ = 0;
 };

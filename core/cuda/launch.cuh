@@ -7,11 +7,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "millrace/core/cuda/check.h"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/lanes.h"
+
+// What the runtime knows a kernel by.
+#if !defined(MILLRACE_KERNEL_ADDRESS)
+#define MILLRACE_KERNEL_ADDRESS(kernel) reinterpret_cast<const void*>(kernel)
+#endif
 
 namespace millrace::cuda {
 
@@ -26,19 +32,26 @@ __global__ void __launch_bounds__(kLaunchThreads) for_each_kernel(int64_t count,
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kLaunchThreads + threadIdx.x; i < count; i += stride) body(i);
 }
 
-// Launches `kernel` with the addresses of its arguments.
-inline void launch_kernel(State& state, int64_t blocks, int threads, const void* kernel, void** arguments) {
+// Launches the kernel of an address with the addresses of its arguments.
+inline void launch_at(State& state, int64_t blocks, int threads, const void* kernel, void** arguments) {
   const DeviceGuard guard(state.device());
   MILLRACE_CUDA_CHECK(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)),
                                        dim3(static_cast<unsigned>(threads)), arguments, 0, state.stream()));
 }
 
+// kernel(arguments..) on the state's stream.
+template <class... P>
+void launch_kernel(State& state, int64_t blocks, int threads, void (*kernel)(P...),
+                   std::type_identity_t<const P&>... arguments) {
+  void* addresses[] = {const_cast<std::remove_const_t<P>*>(&arguments)...};
+  launch_at(state, blocks, threads, MILLRACE_KERNEL_ADDRESS(kernel), addresses);
+}
+
 // REQUIRES: 0 < count <= 2^40.
 template <class F>
 void launch_for_each(State& state, int64_t count, const F& body) {
-  void* arguments[] = {&count, const_cast<F*>(&body)};
   const int64_t blocks = std::min((count + kLaunchThreads - 1) / kLaunchThreads, kLaunchBlocks);
-  launch_kernel(state, blocks, kLaunchThreads, reinterpret_cast<const void*>(for_each_kernel<F>), arguments);
+  launch_kernel(state, blocks, kLaunchThreads, for_each_kernel<F>, count, body);
 }
 
 struct ThreadBlock {
@@ -62,7 +75,7 @@ __global__ void __launch_bounds__(kMostLanes) rows_kernel(int64_t rows, const F 
 // REQUIRES: rows > 0.
 template <class F>
 void launch_rows(State& state, int64_t rows, int lanes, const F& body) {
-  void* arguments[] = {&rows, const_cast<F*>(&body)};
-  launch_kernel(state, std::min(rows, kLaunchBlocks), lanes, reinterpret_cast<const void*>(rows_kernel<F>), arguments);
+  launch_kernel(state, std::min(rows, kLaunchBlocks), lanes, rows_kernel<F>, rows, body);
 }
+
 }  // namespace millrace::cuda

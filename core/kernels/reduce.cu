@@ -60,10 +60,11 @@ constexpr int kSumThreads = 256;
 // The sum of the block's threads' values, on thread 0. Every thread calls it.
 __device__ double join_threads(double value) {
   __shared__ double shares[kSumThreads];
-  shares[threadIdx.x] = value;
+  const int thread = static_cast<int>(threadIdx.x);
+  shares[thread] = value;
   for (int half = kSumThreads / 2; half > 0; half /= 2) {
     __syncthreads();
-    if (threadIdx.x < half) shares[threadIdx.x] += shares[threadIdx.x + half];
+    if (thread < half) shares[thread] += shares[thread + half];
   }
   return shares[0];
 }
@@ -98,27 +99,16 @@ __global__ void __launch_bounds__(kSumThreads)
   if (threadIdx.x == 0) *result = static_cast<T>(total * scale);
 }
 
-cudaLaunchConfig_t configuration(State& state, int64_t blocks) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(kSumThreads);
-  config.stream = state.stream();
-  return config;
-}
-
 // *result of type R = the sum of F of the values, times scale.
 template <class T, class F, class R>
 void sum_of(State& state, ConstTensorView values, R* result, double scale, void* scratch) {
   const int64_t count = values.elements(), blocks = ceil_div(count, kSumValues);
   auto* partial = static_cast<double*>(scratch);
   if (blocks > 0) {
-    const cudaLaunchConfig_t config = configuration(state, blocks);
-    MILLRACE_CUDA_CHECK(cudaLaunchKernelEx(&config, sum_blocks<T, F>, values.as<T>(), count, values.columns(),
-                                           values.stride(), partial));
+    launch_kernel(state, blocks, kSumThreads, sum_blocks<T, F>, values.as<T>(), count, values.columns(),
+                  values.stride(), partial);
   }
-  const cudaLaunchConfig_t config = configuration(state, 1);
-  MILLRACE_CUDA_CHECK(
-      cudaLaunchKernelEx(&config, join_blocks<R>, static_cast<const double*>(partial), blocks, scale, result));
+  launch_kernel(state, 1, kSumThreads, join_blocks<R>, partial, blocks, scale, result);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ foreach(given ON on 1 TRUE yes)
 endforeach()
 takes_cuda(AUTO AUTO)
 takes_cuda(auto AUTO)
+takes_cuda(emulated EMULATED)
 
 function(refuses setting message)
   execute_process(COMMAND ${CMAKE_COMMAND} -D${setting} -P ${settings}
@@ -33,8 +34,8 @@ function(takes setting)
   endif()
 endfunction()
 
-refuses(MILLRACE_CUDA=maybe "MILLRACE_CUDA is maybe, expected AUTO, ON or OFF")
-refuses(MILLRACE_CUDA=ONE "MILLRACE_CUDA is ONE, expected AUTO, ON or OFF")
+refuses(MILLRACE_CUDA=maybe "MILLRACE_CUDA is maybe, expected AUTO, ON, OFF or EMULATED")
+refuses(MILLRACE_CUDA=ONE "MILLRACE_CUDA is ONE, expected AUTO, ON, OFF or EMULATED")
 refuses(MILLRACE_SANITIZE=adress "MILLRACE_SANITIZE is adress, expected address, thread or nothing")
 refuses(MILLRACE_SANITIZE=undefined "MILLRACE_SANITIZE is undefined, expected address, thread or nothing")
 takes(MILLRACE_SANITIZE=)

@@ -20,6 +20,14 @@ namespace millrace::test {
 
 inline constexpr char kNoGpu[] = "needs a GPU: ";
 
+// Whether the GPUs are those of tests/emulated_gpu. What asks NVIDIA's own library about itself is left out then, and
+// what takes long there.
+#if defined(MILLRACE_CUDA_EMULATED)
+inline constexpr bool kEmulated = true;
+#else
+inline constexpr bool kEmulated = false;
+#endif
+
 class CudaTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,0 +1,75 @@
+// An emulated GPU: what stands behind the CUDA runtime's functions in builds with MILLRACE_CUDA=EMULATED.
+//
+// Memory of the device is memory of the host that nobody may touch while nothing runs on the device. What a stream is
+// given waits there until somebody waits for it, so that whatever is read too early is not there yet and whatever is
+// overwritten too early is gone. Kernels run on the host, thread by thread. What breaks a rule that a real GPU would
+// not report ends the process with a message.
+//
+// The environment: MILLRACE_EMULATED_GPUS is how many there are (0, so that a test program is on the CPU unless it is
+// asked); MILLRACE_EMULATED_ORDER when the work of a stream is done: late (the default), early (at once), or a number,
+// the seed of draws.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#define MILLRACE_EMULATION_API __attribute__((visibility("default")))
+
+namespace millrace::emulation {
+
+// What was asked of the devices so far.
+struct Counters {
+  uint64_t kernels = 0, copies = 0, fills = 0, library_calls = 0;  // given to streams or captured
+  uint64_t graph_launches = 0, graphs = 0;
+  uint64_t host_waits = 0;    // calls that wait for a stream or an event
+  uint64_t allocations = 0;   // of memory of a device, and of pinned memory
+  uint64_t device_waits = 0;  // calls that wait for all streams of a device, cudaMalloc and cudaFree among them
+};
+MILLRACE_EMULATION_API Counters counters();
+
+// Ends the process: `rule` was broken.
+[[noreturn]] MILLRACE_EMULATION_API void violation(const std::string& rule);
+
+// Gives `work` to a stream, or to the graph that it is captured into. What libraries do comes this way, too.
+MILLRACE_EMULATION_API cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
+// What libraries count and check.
+MILLRACE_EMULATION_API void count_library_call();
+MILLRACE_EMULATION_API void require_on_device(const void* data, size_t bytes, const char* what);
+
+// Where a kernel's threads are.
+struct Index {
+  unsigned x = 0, y = 0, z = 0;
+};
+struct Place {
+  Index thread, block, threads, blocks;
+};
+MILLRACE_EMULATION_API extern Place place;
+MILLRACE_EMULATION_API void synchronize_threads();
+// Runs a kernel's body for every thread of a grid.
+MILLRACE_EMULATION_API void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& body);
+
+// What cudaLaunchKernel() knows a kernel by.
+using KernelStart = std::function<std::function<void()>(void** arguments)>;
+MILLRACE_EMULATION_API const void* know_kernel(const void* kernel, KernelStart start);
+
+template <class... Parameters>
+const void* address_of(void (*kernel)(Parameters...)) {
+  return know_kernel(reinterpret_cast<const void*>(kernel), [kernel](void** arguments) {
+    return [&]<size_t... I>(std::index_sequence<I...>) {
+      // Taken now, as a launch does: the caller's own may be gone when the kernel runs.
+      std::tuple<std::remove_const_t<Parameters>...> values(
+          *static_cast<std::remove_const_t<Parameters>*>(arguments[I])...);
+      return std::function<void()>([kernel, values] { std::apply(kernel, values); });
+    }
+    (std::index_sequence_for<Parameters...>{});
+  });
+}
+
+}  // namespace millrace::emulation

@@ -1,0 +1,258 @@
+// Streams, events, graphs and launches.
+#include <chrono>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include "tests/emulated_gpu/runtime.h"
+
+namespace millrace::emulation {
+
+namespace {
+
+std::map<cudaStream_t, std::shared_ptr<EmulatedStream>>& streams() {
+  static std::map<cudaStream_t, std::shared_ptr<EmulatedStream>> value;
+  return value;
+}
+
+struct EmulatedEvent {
+  std::shared_ptr<Mark> mark;
+  std::shared_ptr<Capture> capture;
+  std::vector<size_t> behind;
+  std::chrono::steady_clock::time_point recorded;
+};
+
+EmulatedEvent& event_of(cudaEvent_t event) {
+  if (event == nullptr) violation("an event that is none");
+  return *reinterpret_cast<EmulatedEvent*>(event);
+}
+
+struct EmulatedExec {
+  std::shared_ptr<const EmulatedGraph> graph;
+};
+
+std::unordered_map<const void*, KernelStart>& kernels() {
+  static std::unordered_map<const void*, KernelStart> known;
+  return known;
+}
+
+thread_local std::vector<std::weak_ptr<Capture>> thread_captures;
+
+}  // namespace
+
+std::shared_ptr<EmulatedStream> stream_of(cudaStream_t handle) {
+  if (handle == cudaStreamPerThread) {
+    static thread_local std::map<int, std::shared_ptr<EmulatedStream>> own;
+    auto& stream = own[current_device()];
+    if (!stream) stream = std::make_shared<EmulatedStream>(current_device());
+    return stream;
+  }
+  const auto found = streams().find(handle);
+  if (found == streams().end()) violation("a stream that is none, or the one that waits for all others");
+  return found->second;
+}
+
+cudaError_t refuse_in_capture() {
+  for (const auto& weak : thread_captures) {
+    if (const auto capture = weak.lock()) {
+      capture->broken = true;
+      return returned(cudaErrorStreamCaptureUnsupported);
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
+  const std::lock_guard lock(device_lock());
+  stream_of(stream)->give(std::move(work));
+  return cudaSuccess;
+}
+
+const void* know_kernel(const void* kernel, KernelStart start) {
+  const std::lock_guard lock(device_lock());
+  kernels().try_emplace(kernel, std::move(start));
+  return kernel;
+}
+
+}  // namespace millrace::emulation
+
+using namespace millrace::emulation;
+
+extern "C" {
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  const std::lock_guard lock(device_lock());
+  activate(current_device());
+  auto made = std::make_shared<EmulatedStream>(current_device());
+  *stream = reinterpret_cast<cudaStream_t>(made.get());
+  streams().emplace(*stream, std::move(made));
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const std::lock_guard lock(device_lock());
+  return streams().erase(stream) == 1 ? cudaSuccess : returned(cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const std::lock_guard lock(device_lock());
+  const auto on = stream_of(stream);
+  if (on->capture()) {
+    on->capture()->broken = true;
+    return returned(cudaErrorStreamCaptureUnsupported);
+  }
+  ++count().host_waits;
+  on->finish();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const std::lock_guard lock(device_lock());
+  const auto on = stream_of(stream);
+  const EmulatedEvent& point = event_of(event);
+  if (point.capture) {
+    on->join(point.capture, point.behind);
+  } else if (on->capture()) {
+    on->capture()->broken = true;
+    return returned(cudaErrorStreamCaptureIsolation);
+  } else if (point.mark && !point.mark->reached) {
+    on->wait(point.mark);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  const std::lock_guard lock(device_lock());
+  activate(current_device());
+  *event = reinterpret_cast<cudaEvent_t>(new EmulatedEvent);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const std::lock_guard lock(device_lock());
+  delete &event_of(event);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const std::lock_guard lock(device_lock());
+  EmulatedEvent& point = event_of(event);
+  const auto on = stream_of(stream);
+  point.capture = on->capture();
+  point.behind = on->captured_behind();
+  if (point.capture) return cudaSuccess;
+  point.recorded = std::chrono::steady_clock::now();
+  point.mark = std::make_shared<Mark>();
+  on->record(point.mark);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const std::lock_guard lock(device_lock());
+  const EmulatedEvent& point = event_of(event);
+  if (point.capture) {
+    point.capture->broken = true;
+    return returned(cudaErrorStreamCaptureUnsupported);
+  }
+  if (!point.mark || point.mark->reached) return cudaSuccess;
+  // Time passes while somebody asks again and again.
+  if (const auto stream = point.mark->stream.lock()) stream->step();
+  return returned(cudaErrorNotReady);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const std::lock_guard lock(device_lock());
+  const EmulatedEvent& point = event_of(event);
+  if (point.capture) {
+    point.capture->broken = true;
+    return returned(cudaErrorStreamCaptureUnsupported);
+  }
+  ++count().host_waits;
+  if (point.mark && !point.mark->reached) {
+    if (const auto stream = point.mark->stream.lock()) stream->finish(*point.mark);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  const std::lock_guard lock(device_lock());
+  const EmulatedEvent &first = event_of(from), &last = event_of(to);
+  if (!first.mark || !last.mark) return returned(cudaErrorInvalidResourceHandle);
+  if (!first.mark->reached || !last.mark->reached) return returned(cudaErrorNotReady);
+  *milliseconds = std::chrono::duration<float, std::milli>(last.recorded - first.recorded).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  const std::lock_guard lock(device_lock());
+  if (mode != cudaStreamCaptureModeThreadLocal) violation("a capture that other threads of the host may break");
+  const auto on = stream_of(stream);
+  if (on->capture()) return returned(cudaErrorIllegalState);
+  const auto capture = std::make_shared<Capture>();
+  on->join(capture, {});
+  thread_captures.push_back(capture);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const std::lock_guard lock(device_lock());
+  *graph = nullptr;
+  const auto on = stream_of(stream);
+  const std::shared_ptr<Capture> capture = on->capture();
+  if (!capture || capture->streams.front().lock() != on) return returned(cudaErrorIllegalState);
+  const bool joined = capture->joined(on->captured_behind());
+  for (const auto& weak : capture->streams) {
+    if (const auto captured = weak.lock()) captured->leave_capture();
+  }
+  std::erase_if(thread_captures, [&](const auto& weak) { return weak.expired() || weak.lock() == capture; });
+  if (capture->broken) return returned(cudaErrorStreamCaptureInvalidated);
+  if (!joined) return returned(cudaErrorStreamCaptureUnjoined);
+  *graph = reinterpret_cast<cudaGraph_t>(new EmulatedGraph(std::move(capture->graph)));
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  const std::lock_guard lock(device_lock());
+  if (const cudaError_t refused = refuse_in_capture(); refused != cudaSuccess) return refused;
+  ++count().graphs;
+  const auto& captured = *reinterpret_cast<const EmulatedGraph*>(graph);
+  *exec = reinterpret_cast<cudaGraphExec_t>(new EmulatedExec{std::make_shared<const EmulatedGraph>(captured)});
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const std::lock_guard lock(device_lock());
+  ++count().graph_launches;
+  const auto on = stream_of(stream);
+  if (on->capture()) violation("a graph is launched while its stream is captured");
+  on->give([graph = reinterpret_cast<const EmulatedExec*>(exec)->graph] { graph->run(); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  const std::lock_guard lock(device_lock());
+  delete reinterpret_cast<EmulatedGraph*>(graph);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  const std::lock_guard lock(device_lock());
+  delete reinterpret_cast<EmulatedExec*>(exec);
+  return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void** arguments, size_t,
+                             cudaStream_t stream) {
+  const std::lock_guard lock(device_lock());
+  const auto known = kernels().find(kernel);
+  if (known == kernels().end()) return returned(cudaErrorInvalidDeviceFunction);
+  if (blocks.x == 0 || threads.x == 0 || threads.x > 1024) return returned(cudaErrorInvalidConfiguration);
+  ++count().kernels;
+  stream_of(stream)->give([blocks, threads, body = known->second(arguments)] { run_grid(blocks, threads, body); });
+  return cudaSuccess;
+}
+
+}  // extern "C"
