@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "millrace/core/errors.h"
+
 namespace millrace {
 
 Context::Context(Device device, Executor& executor) : device_(device), executor_(executor) {
@@ -36,6 +38,14 @@ void Context::fill_zero(void* destination, size_t bytes) {
 
 void Context::synchronize() {
   if (!device_.is_cpu()) cuda::synchronize(*cuda_);
+}
+
+void Context::drain() noexcept {
+  try {
+    synchronize();
+  } catch (const Error&) {
+    // A device that failed has nothing left to wait for.
+  }
 }
 
 void Context::record(Event& event) {

@@ -32,6 +32,8 @@ class Context {
   void fill_zero(void* destination, size_t bytes);
   // Waits for the work given to this context.
   void synchronize();
+  // The same for destructors: what the work failed with came up where a result was wanted.
+  void drain() noexcept;
 
   // Marks in `event` what this context was given so far. REQUIRES: an event of this device.
   void record(Event& event);

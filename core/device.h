@@ -1,7 +1,8 @@
 // Devices and their memory: Device names one, Memory owns a block on it.
 //
 // Memory is move-only, 64-byte aligned (256 on CUDA) and zero-filled when made. Pinned memory lies on the host, where
-// a CUDA device can copy from it while other work runs.
+// a CUDA device can copy from it while other work runs. Memory that a CUDA device uses, on it or pinned, is given up
+// when that work has ended (Context::synchronize, Event), not before.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,8 @@
 //   ProcessorSeats seats(threads);
 //   const ProcessorSeats::Seat seat(seats, /*may_move=*/true);   // at the start of a piece of work
 //
-// Thread-safe. A thread that moves may run on the same processors as before. REQUIRES: every Seat goes before its seats.
+// Thread-safe. A thread that moves may run on the same processors as before. REQUIRES: every Seat goes before its
+// seats.
 #pragma once
 
 #include <atomic>

@@ -193,7 +193,8 @@ void TrainOptions::declare(OptionReader& o) {
   o.optional("log_every", log_every, {.min = 1}, "steps from one report to the next");
   o.optional("report_over", report_over,
              "what a reported loss or metric is over: its batch, or the window of all batches since the last report");
-  o.optional("accumulate", accumulate, {.min = 1}, "batches that make one update, as if they were one, but for batch_norm");
+  o.optional("accumulate", accumulate, {.min = 1},
+             "batches that make one update, as if they were one, but for batch_norm");
   const Range limit{.min = 1e-30};  // not 0 as a float either
   o.optional("clip_norm", clip_norm, limit,
              "the largest norm of all gradients together; larger ones are scaled down to it");

@@ -65,13 +65,7 @@ std::unique_ptr<Evaluator::Impl::Plan> Evaluator::Impl::make_plan(int64_t wanted
 
 Evaluator::Evaluator(const EvaluatorArgs& args) : impl_(std::make_unique<Impl>(args)) {}
 
-Evaluator::~Evaluator() {
-  try {
-    impl_->args.context.synchronize();
-  } catch (const Error&) {
-    // A device that failed has nothing left to wait for; what it failed with came up where a result was wanted.
-  }
-}
+Evaluator::~Evaluator() { impl_->args.context.drain(); }
 
 void Evaluator::add(const RowBlock& batch) {
   Impl& impl = *impl_;
@@ -79,16 +73,17 @@ void Evaluator::add(const RowBlock& batch) {
   impl.error_row = -1;
   try {
     plan.inputs->load(impl.args.context, batch);
+    impl.args.context.synchronize();
   } catch (const DataError&) {
     impl.error_row = plan.inputs->error_row();
     throw;
   }
   plan.model->forward(impl.args.context, plan.inputs->model(), static_cast<const uint64_t*>(impl.no_steps.data()));
   if (impl.scores) {
-    impl.scores->run(
-        *plan.scores,
-        {.prediction = plan.model->output(), .label = plan.inputs->label(), .weight = plan.inputs->weight()});
-    impl.scores->add();
+    const ScoredBatch scored = {
+        .prediction = plan.model->output(), .label = plan.inputs->label(), .weight = plan.inputs->weight()};
+    impl.scores->run(*plan.scores, scored);
+    impl.scores->add(*plan.scores, scored);
   }
   impl.rows += static_cast<uint64_t>(batch.size());
 }

@@ -40,6 +40,7 @@ class PlanCache {
     used_ = &get(rows, make);
     return *used_;
   }
+  void use(Plan& plan) { used_ = &plan; }
   // Null before the first use().
   const Plan* used() const { return used_; }
 

@@ -2,11 +2,20 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace millrace {
 
-Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.device(), 2 * sizeof(double)) {
+namespace {
+
+// The loss's two values, of whatever type.
+constexpr size_t kLossBytes = 2 * sizeof(double);
+
+// What a partial takes in a copy: numbers of every type begin where they may.
+size_t place_bytes(const Memory& partial) { return (partial.bytes() + 15) / 16 * 16; }
+
+}  // namespace
+
+Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.device(), kLossBytes) {
   if (args_.metrics == nullptr) return;
   for (const NamedMetric& metric : *args_.metrics) {
     try {
@@ -17,7 +26,6 @@ Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.d
     }
     accumulators_.push_back(metric.metric->accumulator());
   }
-  host_partials_.resize(accumulators_.size());
   values_.resize(accumulators_.size());
 }
 
@@ -35,20 +43,23 @@ std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const Tens
         args_.context, {.prediction = prediction, .label = label, .weighted = args_.weighted}));
     const MetricPlan& metric = *plan->metrics_.back();
     plan->partials_.emplace_back(args_.context.device(), metric.partial_bytes());
-    host_partials_[i].reserve(metric.partial_bytes());
     accumulators_[i]->reserve(most_rows_);
     scratch = std::max(scratch, metric.scratch_bytes());
     plan->bytes_ += metric.partial_bytes() + metric.bytes();
   }
   plan->scratch_ = Memory(args_.context.device(), scratch);
-  plan->bytes_ += scratch;
+  plan->copy_ = make_copy(*plan);
+  plan->bytes_ += scratch + plan->copy_.bytes();
   return plan;
 }
 
+ScoreCopy Scores::make_copy(const ScorePlan& plan) const {
+  size_t bytes = kLossBytes;
+  for (const Memory& partial : plan.partials_) bytes += place_bytes(partial);
+  return ScoreCopy(Memory::pinned(args_.context.device(), bytes));
+}
+
 void Scores::run(ScorePlan& plan, const ScoredBatch& batch) {
-  last_ = &plan;
-  batch_ = batch;
-  judged_ = false;
   plan.loss_->run(args_.context, {.prediction = batch.prediction,
                                   .label = batch.label,
                                   .weight = batch.weight,
@@ -57,44 +68,57 @@ void Scores::run(ScorePlan& plan, const ScoredBatch& batch) {
                                   .scratch = plan.scratch_.data()});
 }
 
-void Scores::judge() {
-  if (std::exchange(judged_, true)) return;
+void Scores::judge(ScorePlan& plan, const ScoredBatch& batch) {
   for (size_t i = 0; i < accumulators_.size(); ++i) {
-    last_->metrics_[i]->run(args_.context, {.prediction = batch_.prediction,
-                                            .label = batch_.label,
-                                            .weight = batch_.weight,
-                                            .partial = last_->partials_[i].data(),
-                                            .scratch = last_->scratch_.data()});
+    plan.metrics_[i]->run(args_.context, {.prediction = batch.prediction,
+                                          .label = batch.label,
+                                          .weight = batch.weight,
+                                          .partial = plan.partials_[i].data(),
+                                          .scratch = plan.scratch_.data()});
   }
 }
 
-Scores::BatchLoss Scores::read_loss() {
-  double wide[2] = {};
-  float narrow[2] = {};
-  const bool is_double = args_.prediction.dtype == DType::f64;
-  args_.context.copy(is_double ? static_cast<void*>(wide) : narrow, loss_value_.data(),
-                     is_double ? sizeof wide : sizeof narrow);
-  args_.context.synchronize();
-  if (is_double) return {wide[0], wide[1]};
-  return {static_cast<double>(narrow[0]), static_cast<double>(narrow[1])};
+void Scores::fetch(const ScorePlan& plan, bool metrics, ScoreCopy& copy) {
+  auto* place = static_cast<std::byte*>(copy.memory_.data());
+  args_.context.copy_async(place, loss_value_.data(), kLossBytes);
+  place += kLossBytes;
+  for (size_t i = 0; metrics && i < plan.partials_.size(); ++i) {
+    const Memory& partial = plan.partials_[i];
+    args_.context.copy_async(place, partial.data(), partial.bytes());
+    place += place_bytes(partial);
+  }
 }
 
-double Scores::batch_loss() { return read_loss().mean; }
-
-void Scores::add() {
-  judge();
-  for (size_t i = 0; i < accumulators_.size(); ++i) {
-    host_partials_[i].resize(last_->partials_[i].bytes());
-    args_.context.copy(host_partials_[i].data(), last_->partials_[i].data(), host_partials_[i].size());
+Scores::BatchLoss Scores::read(const ScoreCopy& copy) const {
+  if (args_.prediction.dtype == DType::f64) {
+    const auto* const loss = static_cast<const double*>(copy.memory_.data());
+    return {loss[0], loss[1]};
   }
-  const BatchLoss batch = read_loss();
+  const auto* const loss = static_cast<const float*>(copy.memory_.data());
+  return {static_cast<double>(loss[0]), static_cast<double>(loss[1])};
+}
+
+void Scores::join(const ScorePlan& plan, const ScoreCopy& copy) {
+  const BatchLoss batch = read(copy);
   // The mean over rows of no weight says nothing.
   if (batch.weight > 0) {
     weighted_loss_ += batch.weight * batch.mean;
     weight_ += batch.weight;
   }
   ++batches_;
-  for (size_t i = 0; i < accumulators_.size(); ++i) accumulators_[i]->add(host_partials_[i], last_->rows_);
+  const auto* place = static_cast<const std::byte*>(copy.memory_.data()) + kLossBytes;
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    const Memory& partial = plan.partials_[i];
+    accumulators_[i]->add({place, partial.bytes()}, plan.rows_);
+    place += place_bytes(partial);
+  }
+}
+
+void Scores::add(ScorePlan& plan, const ScoredBatch& batch) {
+  judge(plan, batch);
+  fetch(plan, true, plan.copy_);
+  args_.context.synchronize();
+  join(plan, plan.copy_);
 }
 
 double Scores::loss() const {

@@ -5,16 +5,18 @@
 //                  .label = fields.label(), .weighted = fields.weighted()});
 //   const auto plan = scores.plan(prediction, label);  // for one batch size
 //   scores.run(*plan, {.prediction = prediction, .label = label});
-//   scores.add();  // of every batch, or of those that anybody asks about
-//   report(scores.loss(), scores.metrics());
+//   scores.add(*plan, {.prediction = prediction, .label = label});  // of every batch, or of those that anybody asks
+//   about report(scores.loss(), scores.metrics());
 //
-// run() allocates nothing, and add() nothing where ScoresArgs::batches is set. One thread uses a Scores; what its
-// arguments refer to must outlive it.
+// run(), judge() and fetch() only give work to the context and may be recorded (core/replay.h). They allocate nothing,
+// and join() nothing where ScoresArgs::batches is set. One thread uses a Scores; what its arguments refer to must
+// outlive it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/context.h"
@@ -48,6 +50,19 @@ struct ScoredBatch {
   TensorView gradient = {};  // of the loss, by the prediction; null when only scores are wanted
 };
 
+// Where the scores of one batch arrive on the host.
+class ScoreCopy {
+ public:
+  ScoreCopy() = default;
+  size_t bytes() const { return memory_.bytes(); }
+
+ private:
+  friend class Scores;
+  explicit ScoreCopy(Memory memory) : memory_(std::move(memory)) {}
+
+  Memory memory_;  // the loss's two values, then the metrics' partials
+};
+
 // What one batch size needs; made by Scores::plan().
 class ScorePlan {
  public:
@@ -62,6 +77,7 @@ class ScorePlan {
   std::vector<std::unique_ptr<MetricPlan>> metrics_;
   std::vector<Memory> partials_;
   Memory scratch_;
+  ScoreCopy copy_;  // add()'s
   size_t bytes_ = 0;
 };
 
@@ -72,18 +88,24 @@ class Scores {
 
   // Only shapes and strides of the views are read.
   std::unique_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label);
-  // Computes loss and gradient of a batch of the plan's size. The metrics are left to the first add() behind it, which
-  // reads the batch again: it and the plan must live until then, or until the next run().
-  void run(ScorePlan& plan, const ScoredBatch& batch);
-  bool ran() const { return last_ != nullptr; }
+  ScoreCopy make_copy(const ScorePlan& plan) const;
 
+  // Computes loss and gradient of a batch of the plan's size.
+  void run(ScorePlan& plan, const ScoredBatch& batch);
+  // Computes its metrics.
+  void judge(ScorePlan& plan, const ScoredBatch& batch);
+  // Copies what the last run() found to the host, and what judge() did where `metrics` is set.
+  void fetch(const ScorePlan& plan, bool metrics, ScoreCopy& copy);
   // What the loss wrote about the last run(), on the device: LossArgs::loss.
   const void* device_loss() const { return loss_value_.data(); }
-  // The loss of the last run(); waits for the device. REQUIRES: ran().
-  double batch_loss();
 
-  // Joins the scores of the last run() to the others; waits for the device. REQUIRES: ran().
-  void add();
+  // The loss that arrived. REQUIRES: the fetch() has ended.
+  double loss_of(const ScoreCopy& copy) const { return read(copy).mean; }
+  // Joins scores that arrived, metrics among them, to the others. REQUIRES: the fetch() has ended.
+  void join(const ScorePlan& plan, const ScoreCopy& copy);
+  // judge(), fetch() and join() of the last run()'s batch; waits for the device.
+  void add(ScorePlan& plan, const ScoredBatch& batch);
+
   // What was joined since reset(): the number of batches, and loss and metrics over all their rows. The loss is NaN
   // where no row counted.
   int64_t batches() const { return batches_; }
@@ -98,18 +120,11 @@ class Scores {
   struct BatchLoss {
     double mean = 0, weight = 0;
   };
-  // The metrics of the last run().
-  void judge();
-  // The last run's, as soon as copies on their way have arrived.
-  BatchLoss read_loss();
+  BatchLoss read(const ScoreCopy& copy) const;
 
   ScoresArgs args_;
   Memory loss_value_;
-  ScorePlan* last_ = nullptr;  // of the last run()
-  ScoredBatch batch_;          // of the last run()
-  bool judged_ = false;        // its metrics are there
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators_;
-  std::vector<std::vector<std::byte>> host_partials_;
   std::vector<double> values_;
   double weighted_loss_ = 0, weight_ = 0;
   int64_t batches_ = 0;

@@ -1,76 +1,101 @@
 #include "millrace/trainer/step.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/event.h"
+#include "millrace/core/replay.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
 #include "millrace/layers/model/model_plan.h"
 #include "millrace/trainer/model_copy.h"
+#include "millrace/trainer/parameter_update.h"
 #include "millrace/trainer/plan_cache.h"
 #include "millrace/trainer/scores.h"
 #include "millrace/trainer/step_inputs.h"
 
 namespace millrace {
 
-namespace {
-
-// Neighbouring parameters that one call of the optimizer updates.
-struct UpdateRun {
-  size_t offset = 0;  // bytes from the start of the block
-  TensorView parameters;
-  std::vector<TensorView> slots;
-  bool decay = false;
-};
-
-TensorView part_of(const Memory& block, size_t offset, const TensorView& like) {
-  return TensorView(static_cast<std::byte*>(block.data()) + offset, like.dtype(), like.shape());
-}
-
-}  // namespace
-
 struct TrainStep::Impl {
+  // What a batch of one size needs in one of the places of those in flight.
+  struct Slot {
+    StepInputs inputs;
+    ScoreCopy scores;
+    // All of the step or, where the loss decides how it goes on, the parts before and behind it. They differ in whether
+    // the batch is the first and the last one of its update.
+    std::array<Replay, 4> whole = {}, behind = {};
+    Replay before = {};
+  };
+
   // Everything that one batch size needs.
   struct Plan {
     int64_t rows = 0;
-    std::optional<StepInputs> inputs;
+    std::vector<Slot> slots;
     std::unique_ptr<ModelPlan> model;
     std::unique_ptr<ScorePlan> scores;
     size_t bytes = 0;
   };
 
+  // A batch that the device is at work on, or was.
+  struct Flight {
+    Event read, trained;
+    Memory numbers;        // on the host: what `numbers` below is made from
+    Plan* plan = nullptr;  // of the batch; null before the first one
+    Slot* slot = nullptr;
+    bool unjoined = false;  // its scores belong to the window and were not joined
+  };
+
   explicit Impl(const StepArgs& step_args);
   std::unique_ptr<Plan> make_plan(int64_t rows);
-  void plan_updates();
-  void write_counts();
+  Plan& get_plan(int64_t rows);
+  Flight& flight(uint64_t batch) { return flights[batch % flights.size()]; }
+  Flight& last_flight() { return flight(batches - 1); }
+  void load(Flight& flight, Slot& slot, const RowBlock& batch);
+  void write_numbers(Flight& flight) const;
+  StepOutcome train(Plan& plan, Slot& slot, Flight& flight);
+  void run_before(Plan& plan, Slot& slot, Flight& flight);
+  void run_behind(Plan& plan, Slot& slot);
+  void apply_update(const float* scale);
+  StepOutcome judge_update();
+  StepOutcome end_update();
+  void join(Flight& flight);
+  void join_all();
+  static ScoredBatch scored(const Plan& plan, const Slot& slot);
+  bool windows() const { return args.window_batches > 0; }
   bool in_place() const { return args.optimizer.adds_scaled_gradient() && !args.gradients.any(); }
   TensorView gradient_block() const;
-  StepOutcome update();
+  const uint64_t* pass() const { return static_cast<const uint64_t*>(numbers.data()); }
+  const float* scalars() const { return reinterpret_cast<const float*>(pass() + 1); }
   size_t bytes_beside_plans() const;
 
   StepArgs args;
   StepFields fields;
   Scores scores;
-  PlanCache<Plan> plans;
 
   Memory gradients;  // laid out like the parameter block; empty when backward updates in place
   GradientRules rules;
   // What the layers' states were before the running batch, and before the first batch of its update; where batches may
   // be skipped.
   std::optional<StateCopy> state_before_batch, state_before_update;
-  std::vector<Memory> slot_memory;  // the optimizer's state
-  std::vector<TensorView> slots;
-  std::vector<UpdateRun> update_runs;
-  std::vector<float> host_scalars;
-  Memory scalars;
-  Memory pass_counter;
+  ParameterUpdate parameter_update;
+
+  std::optional<Context> copies;  // brings batches while others are trained on
+  std::vector<Flight> flights;    // batch i is in that of every number that leaves the remainder i
+  uint64_t batches = 0;           // that came here
+  Memory numbers;                 // on the device: passes before this one as uint64_t, then the optimizer's scalars
   // What layers and optimizer count.
   uint64_t forward_passes = 0, updates = 0, skipped = 0;
+  bool judged = false;  // the metrics of the last batch are there
+  bool recorded = false;
   int64_t error_row = -1;
+
+  PlanCache<Plan> plans;  // last: what they recorded refers to the others
 };
 
 TrainStep::Impl::Impl(const StepArgs& step_args)
@@ -81,7 +106,7 @@ TrainStep::Impl::Impl(const StepArgs& step_args)
               .label = args.label,
               .weight = args.weight,
               .trains = true,
-              .keeps_label = args.window_batches == 0 && args.metrics != nullptr && !args.metrics->empty()}),
+              .keeps_label = !windows() && args.metrics != nullptr && !args.metrics->empty()}),
       scores({.context = args.context,
               .loss = args.loss,
               .metrics = args.metrics,
@@ -89,88 +114,187 @@ TrainStep::Impl::Impl(const StepArgs& step_args)
               .label = fields.label(),
               .weighted = fields.weighted(),
               .batches = std::max<int64_t>(args.window_batches, 1)}),
-      plans(args.context, kMaxPlans),
-      rules(args.gradients, args.context.device(), args.model.parameter_block().spec()) {
+      rules(args.gradients, args.context.device(), args.model.parameter_block().spec()),
+      parameter_update(args.model, args.context, args.optimizer),
+      plans(args.context, kMaxPlans) {
+  const Device device = args.context.device();
   if (args.gradients.check_finite && !args.model.states().empty()) {
     state_before_batch.emplace(args.model, args.context);
     state_before_update.emplace(args.model, args.context);
   }
-  plan_updates();
-  host_scalars.resize(static_cast<size_t>(args.optimizer.scalar_count()));
-  scalars = Memory(args.context.device(), sizeof(float) * host_scalars.size());
-  pass_counter = Memory(args.context.device(), sizeof(uint64_t));
-}
-
-void TrainStep::Impl::plan_updates() {
-  const TensorView block = args.model.parameter_block();
-  for (int i = 0; i < args.optimizer.state_slots(); ++i) {
-    slot_memory.emplace_back(args.context.device(), block.spec().bytes());
-    slots.push_back(part_of(slot_memory.back(), 0, block));
-  }
-  const std::vector<Parameter>& parameters = args.model.parameters();
-  for (size_t first = 0, next = 0; first < parameters.size(); first = next) {
-    UpdateRun run;
-    run.offset = parameters[first].offset;
-    run.decay = args.optimizer.decays(parameters[first].name);
-    do ++next;
-    while (next < parameters.size() && args.optimizer.decays(parameters[next].name) == run.decay);
-    const size_t end = next < parameters.size() ? parameters[next].offset : block.spec().bytes();
-    const auto count = static_cast<int64_t>((end - run.offset) / size_of(block.dtype()));
-    run.parameters = TensorView(static_cast<std::byte*>(block.data()) + run.offset, block.dtype(), Shape{count});
-    for (const Memory& slot : slot_memory) run.slots.push_back(part_of(slot, run.offset, run.parameters));
-    update_runs.push_back(std::move(run));
+  const size_t bytes = sizeof(uint64_t) + sizeof(float) * static_cast<size_t>(args.optimizer.scalar_count());
+  numbers = Memory(device, bytes);
+  const int64_t in_flight = device.is_cpu() ? 1 : std::max<int64_t>(args.batches_in_flight, 1);
+  if (in_flight > 1) copies.emplace(device, args.context.executor());
+  for (int64_t i = 0; i < in_flight; ++i) {
+    flights.push_back({.read = Event(device), .trained = Event(device), .numbers = Memory::pinned(device, bytes)});
   }
 }
 
 std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) {
   auto plan = std::make_unique<Plan>();
   plan->rows = rows;
-  plan->inputs.emplace(fields, args.context.device(), rows);
+  for (size_t i = 0; i < flights.size(); ++i) {
+    plan->slots.push_back({.inputs = StepInputs(fields, args.context.device(), rows), .scores = {}});
+  }
   plan->model = std::make_unique<ModelPlan>(
       args.model, args.context,
-      ModelPlanArgs{.inputs = plan->inputs->model_shapes(),
+      ModelPlanArgs{.inputs = plan->slots.front().inputs.model_shapes(),
                     .mode = Mode::train,
                     .gradient_target = in_place() ? GradientTarget::parameters : rules.target()});
-  plan->scores = scores.plan(plan->model->output(), plan->inputs->label_shape());
+  plan->scores = scores.plan(plan->model->output(), plan->slots.front().inputs.label_shape());
   if (!plan->model->in_place() && !gradients) {
     gradients = Memory(args.context.device(), args.model.parameter_block().spec().bytes());
   }
-  plan->bytes = plan->inputs->bytes() + plan->model->bytes() + plan->scores->bytes();
+  plan->bytes = plan->model->bytes() + plan->scores->bytes();
+  for (Slot& slot : plan->slots) {
+    slot.scores = scores.make_copy(*plan->scores);
+    plan->bytes += slot.inputs.bytes() + slot.scores.bytes();
+  }
   return plan;
 }
 
-void TrainStep::Impl::write_counts() {
-  args.optimizer.scalars(updates, host_scalars);
-  args.context.copy(scalars.data(), host_scalars.data(), sizeof(float) * host_scalars.size());
-  args.context.copy(pass_counter.data(), &forward_passes, sizeof forward_passes);
+TrainStep::Impl::Plan& TrainStep::Impl::get_plan(int64_t rows) {
+  return plans.get(rows, [&] {
+    // A plan may go for this one, and a batch in flight may be of that.
+    join_all();
+    return make_plan(rows);
+  });
 }
 
-TensorView TrainStep::Impl::gradient_block() const { return part_of(gradients, 0, args.model.parameter_block()); }
+void TrainStep::Impl::load(Flight& flight, Slot& slot, const RowBlock& batch) {
+  const TraceRange range(args.context.executor().trace(), "step", "load");
+  Context& loads = copies ? *copies : args.context;
+  try {
+    slot.inputs.load(loads, batch);
+  } catch (const DataError&) {
+    error_row = slot.inputs.error_row();
+    throw;
+  }
+  loads.record(flight.read);
+  args.context.wait_for(flight.read);
+}
 
-StepOutcome TrainStep::Impl::update() {
+void TrainStep::Impl::write_numbers(Flight& flight) const {
+  auto* const passes = static_cast<uint64_t*>(flight.numbers.data());
+  *passes = forward_passes;
+  args.optimizer.scalars(updates,
+                         {reinterpret_cast<float*>(passes + 1), static_cast<size_t>(args.optimizer.scalar_count())});
+}
+
+TensorView TrainStep::Impl::gradient_block() const {
+  const TensorView block = args.model.parameter_block();
+  return TensorView(gradients.data(), block.dtype(), block.shape());
+}
+
+ScoredBatch TrainStep::Impl::scored(const Plan& plan, const Slot& slot) {
+  return {.prediction = plan.model->output(),
+          .label = slot.inputs.label(),
+          .weight = slot.inputs.weight(),
+          .gradient = plan.model->output_gradient()};
+}
+
+// Up to the loss.
+void TrainStep::Impl::run_before(Plan& plan, Slot& slot, Flight& flight) {
+  Context& context = args.context;
+  Trace* const trace = context.executor().trace();
+  context.copy_async(numbers.data(), flight.numbers.data(), numbers.bytes());
+  {
+    const TraceRange range(trace, "step", "forward");
+    plan.model->forward(context, slot.inputs.model(), pass());
+  }
+  const TraceRange range(trace, "step", "loss");
+  scores.run(*plan.scores, scored(plan, slot));
+  if (windows()) scores.judge(*plan.scores, scored(plan, slot));
+  scores.fetch(*plan.scores, windows(), slot.scores);
+}
+
+void TrainStep::Impl::run_behind(Plan& plan, Slot& slot) {
+  Context& context = args.context;
+  if (plan.model->in_place()) {
+    const TraceRange range(context.executor().trace(), "step", "backward and update");
+    plan.model->backward(context, slot.inputs.model(), pass(), scalars(), TensorView());
+    return;
+  }
+  const float* const alpha = rules.begin_batch(context, scores.device_loss(), gradient_block());
+  {
+    const TraceRange range(context.executor().trace(), "step", "backward");
+    plan.model->backward(context, slot.inputs.model(), pass(), alpha, gradient_block());
+  }
+  if (rules.next_completes() && !args.gradients.check_finite) apply_update(rules.finish(context, gradient_block()));
+}
+
+void TrainStep::Impl::apply_update(const float* scale) {
   const TraceRange range(args.context.executor().trace(), "step", "update");
-  const auto batches = static_cast<uint64_t>(rules.gathered());
-  const float* scale = rules.finish(args.context, gradient_block());
-  if (args.gradients.check_finite && !rules.finite(args.context)) {
-    skipped += batches;
+  parameter_update.apply(gradients, scalars(), scale);
+}
+
+// Where gradients are checked before they are used.
+StepOutcome TrainStep::Impl::judge_update() {
+  const auto gathered = static_cast<uint64_t>(rules.gathered());
+  const float* const scale = rules.finish(args.context, gradient_block());
+  if (!rules.finite(args.context)) {
+    rules.begin_anew();
+    skipped += gathered;
     if (state_before_update) state_before_update->give_back();
     return StepOutcome::gradient_not_finite;
   }
-  for (const UpdateRun& run : update_runs) {
-    args.optimizer.update(args.context, {.parameters = run.parameters,
-                                         .gradients = part_of(gradients, run.offset, run.parameters),
-                                         .slots = run.slots,
-                                         .scalars = static_cast<const float*>(scalars.data()),
-                                         .gradient_scale = scale,
-                                         .decay = run.decay});
+  apply_update(scale);
+  return end_update();
+}
+
+StepOutcome TrainStep::Impl::train(Plan& plan, Slot& slot, Flight& flight) {
+  Context& context = args.context;
+  const size_t kind = (rules.gathered() == 0 ? 1U : 0U) + (rules.next_completes() ? 2U : 0U);
+  if (args.gradients.check_finite) {
+    slot.before.run(context, [&] { run_before(plan, slot, flight); });
+    ++forward_passes;
+    context.record(flight.trained);
+    flight.trained.synchronize();
+    if (!std::isfinite(scores.loss_of(slot.scores))) {
+      ++skipped;
+      if (state_before_batch) state_before_batch->give_back();
+      return StepOutcome::loss_not_finite;
+    }
+    slot.behind[kind].run(context, [&] { run_behind(plan, slot); });
+    recorded = slot.before.recorded() && slot.behind[kind].recorded();
+  } else {
+    slot.whole[kind].run(context, [&] {
+      run_before(plan, slot, flight);
+      run_behind(plan, slot);
+    });
+    ++forward_passes;
+    recorded = slot.whole[kind].recorded();
   }
+  flight.unjoined = windows();
+  if (plan.model->in_place()) {
+    ++updates;
+    return StepOutcome::trained;
+  }
+  rules.count_batch();
+  if (!rules.complete()) return StepOutcome::trained;
+  return args.gradients.check_finite ? judge_update() : end_update();
+}
+
+StepOutcome TrainStep::Impl::end_update() {
+  rules.begin_anew();
   ++updates;
   return StepOutcome::trained;
 }
 
+// Waits until what the batch used is free.
+void TrainStep::Impl::join(Flight& flight) {
+  flight.trained.synchronize();
+  if (std::exchange(flight.unjoined, false)) scores.join(*flight.plan->scores, flight.slot->scores);
+}
+
+void TrainStep::Impl::join_all() {
+  for (size_t i = 0; i < flights.size(); ++i) join(flight(batches + i));
+}
+
 size_t TrainStep::Impl::bytes_beside_plans() const {
-  size_t total = gradients.bytes() + rules.bytes() + scalars.bytes() + pass_counter.bytes() + scores.bytes();
-  for (const Memory& slot : slot_memory) total += slot.bytes();
+  size_t total = gradients.bytes() + rules.bytes() + scores.bytes() + parameter_update.bytes() +
+                 numbers.bytes() * (1 + flights.size());
   for (const auto* copy : {&state_before_batch, &state_before_update}) total += *copy ? (*copy)->bytes() : 0;
   return total;
 }
@@ -178,87 +302,80 @@ size_t TrainStep::Impl::bytes_beside_plans() const {
 TrainStep::TrainStep(const StepArgs& args) : impl_(std::make_unique<Impl>(args)) {}
 
 TrainStep::~TrainStep() {
-  try {
-    impl_->args.context.synchronize();
-  } catch (const Error&) {
-    // A device that failed has nothing left to wait for; what it failed with came up where a result was wanted.
-  }
+  if (impl_->copies) impl_->copies->drain();
+  impl_->args.context.drain();
 }
 
-void TrainStep::prepare(int64_t rows) {
-  impl_->plans.get(rows, [&] { return impl_->make_plan(rows); });
-}
+void TrainStep::prepare(int64_t rows) { impl_->get_plan(rows); }
 
 StepOutcome TrainStep::run(const RowBlock& batch) {
   Impl& impl = *impl_;
-  Impl::Plan& plan = impl.plans.use(batch.size(), [&] { return impl.make_plan(batch.size()); });
-  Context& context = impl.args.context;
+  Impl::Plan& plan = impl.get_plan(batch.size());
+  Impl::Flight& flight = impl.flight(impl.batches);
+  Impl::Slot& slot = plan.slots[impl.batches % impl.flights.size()];
   impl.error_row = -1;
-  Trace* const trace = context.executor().trace();
-  try {
-    const TraceRange range(trace, "step", "load");
-    plan.inputs->load(context, batch);
-  } catch (const DataError&) {
-    impl.error_row = plan.inputs->error_row();
-    throw;
-  }
-  impl.write_counts();
+  impl.join(flight);
+  impl.load(flight, slot, batch);
+  impl.write_numbers(flight);
   if (impl.state_before_batch) impl.state_before_batch->take();
   if (impl.state_before_update && impl.rules.gathered() == 0) impl.state_before_update->take();
 
-  const std::span<const ConstTensorView> inputs = plan.inputs->model();
-  const auto* pass = static_cast<const uint64_t*>(impl.pass_counter.data());
-  {
-    const TraceRange range(trace, "step", "forward");
-    plan.model->forward(context, inputs, pass);
-  }
-  {
-    const TraceRange range(trace, "step", "loss");
-    impl.scores.run(*plan.scores, {.prediction = plan.model->output(),
-                                   .label = plan.inputs->label(),
-                                   .weight = plan.inputs->weight(),
-                                   .gradient = plan.model->output_gradient()});
-  }
-  ++impl.forward_passes;
-  if (impl.args.gradients.check_finite && !std::isfinite(impl.scores.batch_loss())) {
-    ++impl.skipped;
-    if (impl.state_before_batch) impl.state_before_batch->give_back();
-    return StepOutcome::loss_not_finite;
-  }
-  if (impl.args.window_batches > 0) impl.scores.add();
-  if (plan.model->in_place()) {
-    const TraceRange range(trace, "step", "backward and update");
-    plan.model->backward(context, inputs, pass, static_cast<const float*>(impl.scalars.data()), TensorView());
-    ++impl.updates;
-    return StepOutcome::trained;
-  }
-  const TensorView gradients = impl.gradient_block();
-  const float* alpha = impl.rules.begin_batch(context, impl.scores.device_loss(), gradients);
-  {
-    const TraceRange range(trace, "step", "backward");
-    plan.model->backward(context, inputs, pass, alpha, gradients);
-  }
-  return impl.rules.complete() ? impl.update() : StepOutcome::trained;
+  impl.plans.use(plan);
+  flight.plan = &plan;
+  flight.slot = &slot;
+  impl.judged = false;
+  ++impl.batches;
+  const StepOutcome outcome = impl.train(plan, slot, flight);
+  impl.args.context.record(flight.trained);
+  // So that its batch may change.
+  impl.flight(impl.batches).read.synchronize();
+  return outcome;
 }
 
-StepOutcome TrainStep::flush() { return impl_->rules.gathered() > 0 ? impl_->update() : StepOutcome::trained; }
+StepOutcome TrainStep::flush() {
+  Impl& impl = *impl_;
+  if (impl.rules.gathered() == 0) return StepOutcome::trained;
+  if (impl.args.gradients.check_finite) return impl.judge_update();
+  impl.apply_update(impl.rules.finish(impl.args.context, impl.gradient_block()));
+  return impl.end_update();
+}
 
-double TrainStep::loss() { return impl_->args.window_batches > 0 ? impl_->scores.loss() : batch_loss(); }
+double TrainStep::loss() {
+  if (!impl_->windows()) return batch_loss();
+  impl_->join_all();
+  return impl_->scores.loss();
+}
 
 const std::vector<double>& TrainStep::metrics() {
   Impl& impl = *impl_;
-  if (impl.args.window_batches == 0 && impl.scores.ran()) {
+  if (impl.windows()) {
+    impl.join_all();
+  } else if (impl.batches > 0) {
+    const Impl::Flight& last = impl.last_flight();
     impl.args.context.executor().run([&] {
+      if (!std::exchange(impl.judged, true))
+        impl.scores.judge(*last.plan->scores, Impl::scored(*last.plan, *last.slot));
+      impl.scores.fetch(*last.plan->scores, true, last.slot->scores);
+      impl.args.context.synchronize();
       impl.scores.reset();
-      impl.scores.add();
+      impl.scores.join(*last.plan->scores, last.slot->scores);
     });
   }
   return impl.scores.metrics();
 }
 
-void TrainStep::start_window() { impl_->scores.reset(); }
+void TrainStep::start_window() {
+  impl_->join_all();
+  impl_->scores.reset();
+}
 
-double TrainStep::batch_loss() { return impl_->scores.batch_loss(); }
+double TrainStep::batch_loss() {
+  const Impl::Flight& last = impl_->last_flight();
+  last.trained.synchronize();
+  return impl_->scores.loss_of(last.slot->scores);
+}
+
+bool TrainStep::recorded() const { return impl_->recorded; }
 
 uint64_t TrainStep::steps() const { return impl_->forward_passes; }
 
@@ -271,7 +388,7 @@ void TrainStep::resume(uint64_t steps, uint64_t updates) {
   impl_->updates = updates;
 }
 
-const std::vector<TensorView>& TrainStep::slots() const { return impl_->slots; }
+const std::vector<TensorView>& TrainStep::slots() const { return impl_->parameter_update.slots(); }
 
 int64_t TrainStep::error_row() const { return impl_->error_row; }
 

@@ -4,9 +4,11 @@
 //   TrainStep step({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, .rows = rows});
 //   while (const RowBlock* batch = delivery.next()) step.run(*batch);
 //
-// run() allocates nothing once a batch size was seen. The gradients go straight into the parameters where the optimizer
-// allows it and no GradientOptions need them. At most kMaxPlans sizes are kept, the least recently used goes
-// first. One thread uses a TrainStep; everything in StepArgs must outlive it.
+// On CUDA run() returns before the batch was trained on, and from the third batch of a size on a step is one graph
+// (core/replay.h); what asks for results waits for them. run() allocates nothing once a batch size was seen. The
+// gradients go straight into the parameters where the optimizer allows it and no GradientOptions need them. At most
+// kMaxPlans sizes are kept, the least recently used goes first. One thread uses a TrainStep; everything in StepArgs
+// must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +37,12 @@ struct StepArgs {
   const std::vector<NamedMetric>* metrics = nullptr;
   GradientOptions gradients = {};
   // Batches from one start_window() to the next, at most, where loss() and metrics() are over all of them and not of
-  // the last one alone; 0: of the last one. Windows cost a wait for the device in every step.
+  // the last one alone; 0: of the last one.
   int64_t window_batches = 0;
+  // How many batches a device may be behind with. A batch that run() was given must stay as it is until that many calls
+  // of run(), that one included, have returned; with more than one, batches are copied while others are trained on. On
+  // the CPU a batch may change when run() has returned.
+  int64_t batches_in_flight = 1;
 };
 
 // What came of a batch.
@@ -87,6 +93,8 @@ class TrainStep {
   // The optimizer's state: Optimizer::state_slots() blocks laid out like the model's parameter block.
   const std::vector<TensorView>& slots() const;
 
+  // Whether the last batch was trained on by graphs alone.
+  bool recorded() const;
   // The row of the batch that run() threw about, or -1.
   int64_t error_row() const;
   // Bytes of the optimizer's state, the gradients and all plans, on the device and beside it, at most.

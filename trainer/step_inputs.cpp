@@ -118,11 +118,17 @@ void StepInputs::load(Context& context, const RowBlock& batch) {
       views_[i] = inputs_[i].load(context, batch.view(indices_[i]));
     } catch (const DataError&) {
       error_row_ = inputs_[i].error_row();
+      context.synchronize();
       throw;
     }
   }
-  context.synchronize();
-  if (checks_weightless_) check_weightless(batch);
+  if (!checks_weightless_) return;
+  try {
+    check_weightless(batch);
+  } catch (const DataError&) {
+    context.synchronize();
+    throw;
+  }
 }
 
 void StepInputs::check_weightless(const RowBlock& batch) {

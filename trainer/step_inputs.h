@@ -71,9 +71,10 @@ class StepInputs {
   std::span<const TensorView> model_shapes() const { return std::span(shapes_).first(model_fields_); }
   TensorView label_shape() const { return shape(model_fields_); }
 
-  // Brings the batch's fields to where the step reads them, and waits until the batch may change again. Throws
-  // DataError for a value that makes no sense (loss.h), and where gradients are made for a row of weight 0 with a
-  // feature that is not finite, as 0 times that is NaN; its row is then error_row().
+  // Brings the batch's fields to where the step reads them. The batch must stay until the context has done what it was
+  // given; after an error it may change. Throws DataError for a value that makes no sense (loss.h), and where gradients
+  // are made for a row of weight 0 with a feature that is not finite, as 0 times that is NaN; its row is then
+  // error_row().
   void load(Context& context, const RowBlock& batch);
   int64_t error_row() const { return error_row_; }
 

@@ -99,7 +99,8 @@ void Trainer::Impl::build_model() {
                                                 .weight = config.loss.weight,
                                                 .metrics = &config.metrics,
                                                 .gradients = config.train.gradients(),
-                                                .window_batches = config.train.window_batches()});
+                                                .window_batches = config.train.window_batches(),
+                                                .batches_in_flight = delivery->kept()});
   } catch (ConfigError& error) {
     error.set_place(config.loss.spec.place());
     throw;

@@ -85,6 +85,14 @@ void require(Device device) {
   throw DeviceError(cat(device.text(), " cannot be used: ", reason), {}, "use device: auto or cpu");
 }
 
+// Some virtual GPUs have none.
+bool has_pool(int device) {
+  int pools = 0;
+  if (cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess) return pools != 0;
+  static_cast<void>(cudaGetLastError());
+  return false;
+}
+
 bool is_pageable(const void* data) {
   cudaPointerAttributes attributes{};
   MILLRACE_CUDA_CHECK(cudaPointerGetAttributes(&attributes, data));
@@ -133,11 +141,15 @@ std::string missing_library(const CudaNeeds& needs) {
   }
 }
 
+// The device's pool gives and takes memory in the order of a stream. The thread's own has nothing else to do, so nobody
+// else's work is waited for, as it is by cudaMalloc() and cudaFree().
 void* allocate(Device device, size_t bytes) {
   require(device);
   const DeviceGuard guard(device.index);
   void* data = nullptr;
-  if (!MILLRACE_CUDA_SUCCEEDED(cudaMalloc(&data, bytes), cudaErrorMemoryAllocation)) {
+  const bool pooled = has_pool(device.index);
+  if (!MILLRACE_CUDA_SUCCEEDED(pooled ? cudaMallocAsync(&data, bytes, cudaStreamPerThread) : cudaMalloc(&data, bytes),
+                               cudaErrorMemoryAllocation)) {
     throw DeviceError(out_of_memory(device, bytes), {}, "use a smaller batch_size, or another device");
   }
   try {
@@ -152,7 +164,7 @@ void* allocate(Device device, size_t bytes) {
 
 void free(Device device, void* data) noexcept {
   const DeviceGuard guard(device.index, std::nothrow);
-  static_cast<void>(cudaFree(data));
+  static_cast<void>(has_pool(device.index) ? cudaFreeAsync(data, cudaStreamPerThread) : cudaFree(data));
 }
 
 void* allocate_pinned(Device device, size_t bytes) {

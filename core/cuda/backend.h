@@ -24,7 +24,7 @@ std::string unusable(Device device);
 // What a training on any device would miss of CUDA's libraries, and how to get it; empty when all is there. Opens them.
 std::string missing_library(const CudaNeeds& needs);
 
-// Zero-filled device memory. Throws DeviceError.
+// Zero-filled device memory. Throws DeviceError. REQUIRES, of free(): what uses the memory has ended.
 void* allocate(Device device, size_t bytes);
 void free(Device device, void* data) noexcept;
 // Host memory for copies from and to `device`. Throws DeviceError.
@@ -58,5 +58,18 @@ void record(Event& event, State& state);
 void wait(State& state, const Event& event);
 bool finished(const Event& event);
 void synchronize(const Event& event);
+
+// What a state's stream is given between begin_recording() and end_recording() is not run but kept, to be launched as a
+// whole; see core/replay.h. One thread makes all of these calls. Throw DeviceError; a recording whose begin succeeded
+// is ended or abandoned.
+class Recording;
+struct RecordingDeleter {
+  void operator()(Recording* recording) const noexcept;
+};
+using RecordingPointer = std::unique_ptr<Recording, RecordingDeleter>;
+void begin_recording(State& state);
+RecordingPointer end_recording(State& state);
+void abandon_recording(State& state) noexcept;
+void launch(State& state, const Recording& recording);
 
 }  // namespace millrace::cuda

@@ -14,6 +14,7 @@ constexpr char kReason[] = "this build has no CUDA support";
 
 class State {};
 class Event {};
+class Recording {};
 
 BuildInfo build_info() { return {}; }
 CudaStatus status() { return {.usable = {}, .reason = kReason}; }
@@ -35,6 +36,11 @@ void record(Event&, State&) { refuse(); }
 void wait(State&, const Event&) { refuse(); }
 bool finished(const Event&) { refuse(); }
 void synchronize(const Event&) { refuse(); }
+void RecordingDeleter::operator()(Recording* recording) const noexcept { delete recording; }
+void begin_recording(State&) { refuse(); }
+RecordingPointer end_recording(State&) { refuse(); }
+void abandon_recording(State&) noexcept {}
+void launch(State&, const Recording&) { refuse(); }
 
 bool profiler_attached() noexcept { return false; }
 void push_range(const char*) noexcept {}

@@ -69,9 +69,9 @@ GradientRules::GradientRules(const GradientOptions& options, Device device, cons
   if (options.clip_norm || options.check_finite) scratch_ = Memory(device, sum_scratch(block.shape.elements()));
 }
 
-const float* GradientRules::begin_batch(Context& context, const void* loss, const TensorView& gradients) {
-  const bool first = gathered_++ == 0;
+const float* GradientRules::begin_batch(Context& context, const void* loss, const TensorView& gradients) const {
   if (options_.accumulate == 1) return nullptr;
+  const bool first = gathered_ == 0;
   auto* const numbers = static_cast<Numbers*>(numbers_.data());
   if (first) context.fill_zero(gradients.data(), gradients.spec().bytes());
   dispatch_float(gradients.dtype(), [&]<class T>() {
@@ -80,8 +80,7 @@ const float* GradientRules::begin_batch(Context& context, const void* loss, cons
   return &numbers->batch_weight;
 }
 
-const float* GradientRules::finish(Context& context, const TensorView& gradients) {
-  gathered_ = 0;
+const float* GradientRules::finish(Context& context, const TensorView& gradients) const {
   if (!options_.any()) return nullptr;
   auto* const numbers = static_cast<Numbers*>(numbers_.data());
   const bool weighted = options_.accumulate > 1;

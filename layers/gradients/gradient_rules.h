@@ -3,9 +3,12 @@
 //
 //   GradientRules rules({.accumulate = 4, .clip_norm = 1.0}, device, block_spec);
 //   const float* alpha = rules.begin_batch(context, loss, gradients);  // then backward() with alpha
+//   rules.count_batch();
 //   if (rules.complete()) optimizer.update(context, {.gradient_scale = rules.finish(context, gradients), ...});
+//   rules.begin_anew();
 //
-// `gradients` is one block (model_plan.h), the same at every call. Everything runs on the context's stream; nothing is
+// `gradients` is one block (model_plan.h), the same at every call. Calls with a context only give work to it and change
+// nothing here, so that the work may be recorded (core/replay.h); what was counted decides what it is. Nothing is
 // allocated after construction. Used by one thread at a time.
 #pragma once
 
@@ -44,13 +47,18 @@ class GradientRules {
   }
   // Before the backward pass of a batch: what it multiplies its gradients by; null is 1. `loss` are the two values of
   // LossArgs::loss, in `gradients`' dtype.
-  const float* begin_batch(Context& context, const void* loss, const TensorView& gradients);
-  // Whether enough batches were begun for an update.
+  const float* begin_batch(Context& context, const void* loss, const TensorView& gradients) const;
+  void count_batch() { ++gathered_; }
+  // Whether enough batches were counted for an update.
   bool complete() const { return gathered_ >= options_.accumulate; }
-  // Batches begun since the last update.
+  // Whether they will be when one more was.
+  bool next_completes() const { return gathered_ + 1 >= options_.accumulate; }
+  // Batches counted since the last update.
   int64_t gathered() const { return gathered_; }
-  // Behind the last backward pass: limits the gradients and begins anew. Gives UpdateArgs::gradient_scale.
-  const float* finish(Context& context, const TensorView& gradients);
+  // Behind the last backward pass: limits the gradients. Gives UpdateArgs::gradient_scale.
+  const float* finish(Context& context, const TensorView& gradients) const;
+  // Behind an update.
+  void begin_anew() { gathered_ = 0; }
   // Whether every value was finite at the last finish(), before anything limited it; waits for the device. REQUIRES:
   // check_finite.
   bool finite(Context& context) const;

@@ -172,14 +172,17 @@ TEST(Config, IllTypedValues) {
   EXPECT_EQ(rejects("threads: 0\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got 0");
   EXPECT_EQ(rejects("threads: many\n"), "f.yaml:6:10: threads: expected auto or a number from 1 to 4096, got \"many\"");
   EXPECT_EQ(rejects("delivery: fed\n"),
-            "f.yaml:6:11: delivery: expected auto, native, staging, queue, feed or constant, got \"fed\"; did you mean feed?");
+            "f.yaml:6:11: delivery: expected auto, native, staging, queue, feed or constant, got \"fed\"; did you mean "
+            "feed?");
   EXPECT_EQ(rejects("delivery: {kind: fed}\n"),
-            "f.yaml:6:18: delivery.kind: expected auto, native, staging, queue, feed or constant, got \"fed\"; did you mean feed?");
+            "f.yaml:6:18: delivery.kind: expected auto, native, staging, queue, feed or constant, got \"fed\"; did you "
+            "mean feed?");
   EXPECT_EQ(rejects("delivery: {kind: {kind: feed}}\n"),
             "f.yaml:6:18: delivery.kind: expected auto, native, staging, queue, feed or constant, got a map");
   EXPECT_EQ(rejects("delivery: {kind: native, capacity: 5}\n"),
             "f.yaml:6:36: delivery.capacity: only the kinds queue and staging have this key; leave it out");
-  EXPECT_EQ(rejects("delivery: []\n"), "f.yaml:6:11: delivery: expected auto, native, staging, queue, feed or constant, got a list");
+  EXPECT_EQ(rejects("delivery: []\n"),
+            "f.yaml:6:11: delivery: expected auto, native, staging, queue, feed or constant, got a list");
   EXPECT_EQ(rejects("train: 5\n"), "f.yaml:6:8: train: expected a map, got 5");
   EXPECT_EQ(rejects("train: {steps: 0}\n"), "f.yaml:6:16: train.steps: expected at least 1, got 0");
   // As a float it would be 0, and nothing would be learned.

@@ -137,7 +137,7 @@ class NonfiniteTraining : public ::testing::Test {
   }
   Trainer trainer(const std::string& file, const std::vector<std::string>& overrides) {
     Spec config = parse_yaml(
-        cat("input:\n  - filename_queue: {files: ", quote(folder_.path(file), 4096),
+        cat("device: cpu\ninput:\n  - filename_queue: {files: ", quote(folder_.path(file), 4096),
             ", epochs: 1}\n  - csv_reader\n  - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2}}}\n"
             "  - batch: {batch_size: 4}\nmodel: [{dense: {units: 1}}]\nloss: sigmoid_cross_entropy\n"
             "optimizer: {sgd: {learning_rate: 0.1}}\n"),

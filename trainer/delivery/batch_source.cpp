@@ -16,11 +16,24 @@ PipelineOptions with_executor(PipelineOptions options, Executor* executor) {
 
 }  // namespace
 
-BatchSource::BatchSource(InputGraph graph, PipelineOptions options, Executor* executor)
+BatchSource::BatchSource(InputGraph graph, PipelineOptions options, Executor* executor, int64_t kept)
     : threads_(executor == nullptr ? 1 : executor->threads()),
       inline_(executor == nullptr),
-      pipeline_(std::move(graph), with_executor(std::move(options), executor)),
-      batch_(pipeline_.make_slot()) {}
+      pipeline_(std::move(graph), with_executor(std::move(options), executor)) {
+  for (int64_t i = 0; i < kept; ++i) batches_.push_back(pipeline_.make_slot());
+}
+
+const RowBlock* BatchSource::next() {
+  newest_ = (newest_ + 1) % batches_.size();
+  RowBlock& batch = batches_[newest_];
+  return pipeline_.next(batch) > 0 ? &batch : nullptr;
+}
+
+uint64_t BatchSource::batch_bytes() const {
+  uint64_t total = 0;
+  for (const RowBlock& batch : batches_) total += batch.memory().total();
+  return total;
+}
 
 DeliveryTimes BatchSource::times() const {
   const PipelineTimes times = pipeline_.times();

@@ -1,5 +1,8 @@
-// BatchSource: a pipeline on the thread of the step, with one batch of its own: what native, feed and constant share.
+// BatchSource: a pipeline on the thread of the step, with batches of its own: what native, feed and constant share.
 #pragma once
+
+#include <iterator>
+#include <vector>
 
 #include "millrace/core/errors.h"
 #include "millrace/trainer/delivery/delivery.h"
@@ -8,10 +11,11 @@ namespace millrace {
 
 class BatchSource : public Delivery {
  public:
-  // `executor`: nullptr where everything runs inside next().
-  BatchSource(InputGraph graph, PipelineOptions options, Executor* executor);
+  // `executor`: nullptr where everything runs inside next(). `kept`: how many calls of next() a batch stays for.
+  BatchSource(InputGraph graph, PipelineOptions options, Executor* executor, int64_t kept);
 
-  const RowBlock* next() override { return pipeline_.next(batch_) > 0 ? &batch_ : nullptr; }
+  const RowBlock* next() override;
+  int64_t kept() const override { return std::ssize(batches_); }
   void stop() noexcept override { pipeline_.cancel(); }
   Place place(const RowId& id) const override { return pipeline_.place(id); }
   InputSummary summary() const override { return pipeline_.summary(); }
@@ -20,17 +24,23 @@ class BatchSource : public Delivery {
   State save() const override { return pipeline_.save(); }
   void restore(const State& state) override { pipeline_.restore(state); }
   const InputGraph& graph() const override { return pipeline_.graph(); }
-  uint64_t memory_bound() const override { return graph().memory_bound(threads_) + batch_.memory().total(); }
+  uint64_t memory_bound() const override { return graph().memory_bound(threads_) + batch_bytes(); }
 
  protected:
   const Pipeline& pipeline() const { return pipeline_; }
 
  private:
+  uint64_t batch_bytes() const;
+
   const int threads_;
   const bool inline_;
   Pipeline pipeline_;
-  RowBlock batch_;
+  std::vector<RowBlock> batches_;
+  size_t newest_ = 0;
 };
+
+// How many calls of next() a batch stays for that `reader` reads while others are made.
+inline int64_t kept_for(Device reader) { return reader.is_cpu() ? 1 : 3; }
 
 // What save() throws of a kind that was made without DeliveryArgs::saves.
 InternalError made_without_saves();

@@ -11,7 +11,12 @@ namespace {
 class ConstantDelivery final : public BatchSource {
  public:
   ConstantDelivery(InputGraph graph, DeliveryArgs args)
-      : BatchSource(std::move(graph), std::move(args.pipeline), &args.executor), saves_(args.saves) {}
+      : BatchSource(std::move(graph), args.pipeline, &args.executor, 1),
+        saves_(args.saves),
+        kept_(kept_for(args.pipeline.reader)) {}
+
+  // It never changes.
+  int64_t kept() const override { return kept_; }
 
   const RowBlock* next() override {
     if (pipeline().cancelled()) return nullptr;
@@ -42,6 +47,7 @@ class ConstantDelivery final : public BatchSource {
 
  private:
   const bool saves_;
+  const int64_t kept_;
   const RowBlock* batch_ = nullptr;
   uint64_t given_ = 0;
   State before_;

@@ -26,7 +26,7 @@ namespace millrace {
 enum class DeliveryKind : uint8_t {
   automatic,  // native
   native,     // the graph's last op writes into the step's own input
-  staging,    // queue; the place of a second one on the device
+  staging,    // queue; on CUDA batches are copied to the device while it trains on others
   queue,      // tasks beside the step fill a queue of batches, from which it copies
   feed,       // the training thread makes each batch alone, then copies it into the step's input
   constant,   // the first batch again and again: the step alone
@@ -90,9 +90,12 @@ class Delivery {
   static std::unique_ptr<Delivery> make(const DeliveryOptions& options, InputGraph graph, DeliveryArgs args);
   virtual ~Delivery() = default;
 
-  // The next batch with the ids of its rows, or nullptr at the end of the data and after stop(). Valid until the next
-  // call, which must not come before the step has read it. Throws the error that the batch runs into.
+  // The next batch with the ids of its rows, or nullptr at the end of the data and after stop(). It stays as it is
+  // until next() is called kept() times; the last of these must not come before the step has read it. Throws the error
+  // that the batch runs into.
   virtual const RowBlock* next() = 0;
+  // More than one where a device reads batches while others are made.
+  virtual int64_t kept() const { return 1; }
   // Makes next() return nullptr soon, also a call that waits now. Idempotent.
   virtual void stop() noexcept = 0;
 

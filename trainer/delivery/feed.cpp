@@ -12,7 +12,7 @@ namespace {
 class FeedDelivery final : public BatchSource {
  public:
   FeedDelivery(InputGraph graph, DeliveryArgs args)
-      : BatchSource(std::move(graph), args.pipeline, nullptr),
+      : BatchSource(std::move(graph), args.pipeline, nullptr, 1),
         trace_(args.pipeline.trace),
         fed_(pipeline().make_slot()) {}
 

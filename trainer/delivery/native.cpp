@@ -1,4 +1,4 @@
-// native: nothing lies between the graph and the step but the one batch that both know.
+// native: nothing lies between the graph and the step but the batches that both know.
 #include <utility>
 
 #include "millrace/trainer/delivery/batch_source.h"
@@ -7,7 +7,8 @@
 namespace millrace {
 
 std::unique_ptr<Delivery> make_native(InputGraph graph, DeliveryArgs args) {
-  return std::make_unique<BatchSource>(std::move(graph), std::move(args.pipeline), &args.executor);
+  const int64_t kept = kept_for(args.pipeline.reader);
+  return std::make_unique<BatchSource>(std::move(graph), std::move(args.pipeline), &args.executor, kept);
 }
 
 }  // namespace millrace

@@ -1,7 +1,8 @@
 // queue: tasks beside the step make batches ahead of it, up to a capacity; the step takes the oldest and copies it.
 //
 // One task makes one batch, on whatever thread of the executor is free, and the next is submitted when it has ended and
-// there is room. So nobody ever waits for room, and a step that waits for a batch makes it itself where nobody else
+// there is room. With `staging` a batch that was taken stays for the device, which copies it while it trains on others.
+// So nobody ever waits for room, and a step that waits for a batch makes it itself where nobody else
 // does. What a batch brings besides its rows (bad rows to tell, lines to print, what was counted, an error) lies in the
 // queue with it.
 #include <algorithm>
@@ -31,6 +32,7 @@ class QueueDelivery final : public Delivery, private Task {
   ~QueueDelivery() override;
 
   const RowBlock* next() override;
+  int64_t kept() const override { return std::ssize(taken_); }
   void stop() noexcept override;
   Place place(const RowId& id) const override { return pipeline_.place(id); }
   InputSummary summary() const override { return summary_; }
@@ -77,6 +79,7 @@ class QueueDelivery final : public Delivery, private Task {
   Executor& executor_;
   const int most_threads_;  // 0: as the ops say
   const bool saves_, stages_;
+  const Device reader_;
   Trace* const trace_;
   const std::function<void(const BadRow&)> on_bad_row_;
   const std::function<void(std::string_view)> on_print_;
@@ -99,7 +102,8 @@ class QueueDelivery final : public Delivery, private Task {
   std::atomic<bool> stopped_{false};
 
   // Used by the consumer alone.
-  RowBlock taken_;
+  std::vector<RowBlock> taken_;
+  size_t newest_ = 0;  // of taken_
   InputSummary summary_;
   State state_;
   bool begun_ = false, ended_ = false;
@@ -116,15 +120,17 @@ QueueDelivery::QueueDelivery(const DeliveryOptions& options, InputGraph graph, D
       most_threads_(static_cast<int>(std::min<int64_t>(options.threads.value_or(0), executor_.threads()))),
       saves_(args.saves),
       stages_(options.kind == DeliveryKind::staging),
+      reader_(args.pipeline.reader),
       trace_(args.pipeline.trace),
       on_bad_row_(args.pipeline.on_bad_row),
       on_print_(args.pipeline.on_print),
       pipeline_(std::move(graph), ahead(std::move(args.pipeline))),
       entries_(static_cast<size_t>(options.capacity.value_or(DeliveryOptions::kCapacity))),
-      taken_(pipeline_.make_slot()),
       summary_(pipeline_.summary()),
       ready_(executor_),
       tasks_(executor_) {
+  const int64_t kept = stages_ ? kept_for(reader_) : 1;
+  for (int64_t i = 0; i < kept; ++i) taken_.push_back(pipeline_.make_slot());
   for (Entry& entry : entries_) entry.rows = pipeline_.make_slot();
 }
 
@@ -158,7 +164,9 @@ const RowBlock* QueueDelivery::next() {
   std::swap(state_, entry.state);
   ended_ = entry.rows.size() == 0;
   if (ended_) return nullptr;
-  copy_nanoseconds_ += copy_batch(entry.rows, taken_, trace_);
+  newest_ = (newest_ + 1) % taken_.size();
+  RowBlock& taken = taken_[newest_];
+  copy_nanoseconds_ += copy_batch(entry.rows, taken, trace_);
   bool more = false;
   {
     const std::lock_guard lock(mutex_);
@@ -166,7 +174,7 @@ const RowBlock* QueueDelivery::next() {
     more = begin_task();
   }
   if (more) submit();
-  return &taken_;
+  return &taken;
 }
 
 // Before the first batch.
@@ -321,7 +329,7 @@ int64_t QueueDelivery::queued() const {
 
 std::vector<std::string> QueueDelivery::warnings() const {
   std::vector<std::string> out = graph().warnings();
-  if (stages_) out.push_back("delivery staging is queue: there is no second queue on a device");
+  if (stages_ && reader_.is_cpu()) out.push_back("delivery staging is queue: there is no device to copy batches to");
   return out;
 }
 
@@ -341,7 +349,8 @@ void QueueDelivery::restore(const State& state) {
 }
 
 uint64_t QueueDelivery::memory_bound() const {
-  return graph().memory_bound(executor_.threads()) + taken_.memory().total() * (entries_.size() + 1);
+  return graph().memory_bound(executor_.threads()) +
+         taken_.front().memory().total() * (entries_.size() + taken_.size());
 }
 
 }  // namespace

@@ -38,10 +38,13 @@ struct Update {
         EXPECT_FALSE(rules.complete());
         Tensor loss(Device::cpu(), {Shape{2}, dtype});
         write_values(loss.view(), {0.5, batch.weight});
-        backward(rules, batch, rules.begin_batch(context, loss.view().data(), block.view()), block);
+        const float* const alpha = rules.begin_batch(context, loss.view().data(), block.view());
+        rules.count_batch();
+        backward(rules, batch, alpha, block);
       }
       EXPECT_EQ(rules.gathered(), static_cast<int64_t>(batches.size()));
       scale = rules.finish(context, block.view());
+      rules.begin_anew();
       EXPECT_EQ(rules.gathered(), 0);
       if (options.check_finite) finite = rules.finite(context);
     }

@@ -10,7 +10,7 @@ namespace millrace {
 namespace {
 
 TEST(BatchSource, WithoutAnExecutorAllTimeGoesIntoMaking) {
-  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, nullptr);
+  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, nullptr, 1);
   while (source.next() != nullptr) {
   }
   const DeliveryStatistics statistics = source.statistics();
@@ -21,12 +21,27 @@ TEST(BatchSource, WithoutAnExecutorAllTimeGoesIntoMaking) {
 
 TEST(BatchSource, WithOneWaitingIsApart) {
   Executor executor(2);
-  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, &executor);
+  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, &executor, 1);
   while (source.next() != nullptr) {
   }
   const DeliveryStatistics statistics = source.statistics();
   EXPECT_EQ(statistics.times.wait_seconds, statistics.input.times.wait_seconds);
   EXPECT_EQ(statistics.times.make_seconds, statistics.input.times.next_seconds - statistics.input.times.wait_seconds);
+}
+
+TEST(BatchSource, KeepsABatchForAsManyCallsAsAsked) {
+  BatchSource source(testing::batches_watched([](Chunk&) {}), {}, nullptr, 3);
+  EXPECT_EQ(source.kept(), 3);
+  const RowBlock* const first = source.next();
+  ASSERT_NE(first, nullptr);
+  const RowId id = first->id(0);
+  const RowBlock* const second = source.next();
+  const RowBlock* const third = source.next();
+  ASSERT_NE(third, nullptr);
+  EXPECT_NE(second, first);
+  EXPECT_NE(third, first);
+  EXPECT_EQ(first->id(0), id);
+  EXPECT_EQ(source.next(), first);
 }
 
 TEST(CopyBatch, ReplacesAllRowsAndIds) {

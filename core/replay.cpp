@@ -1,0 +1,33 @@
+#include "millrace/core/replay.h"
+
+#include "millrace/core/errors.h"
+
+namespace millrace {
+
+void Replay::run(Context& context, FunctionRef<void()> work) {
+  if (context.device().is_cpu()) return work();
+  if (stage_ == Stage::warm) record(context, work);
+  if (stage_ == Stage::recorded) return cuda::launch(context.cuda(), *recording_);
+  work();
+  if (stage_ == Stage::fresh) stage_ = Stage::warm;
+}
+
+void Replay::record(Context& context, FunctionRef<void()> work) {
+  cuda::State& state = context.cuda();
+  stage_ = Stage::plain;
+  try {
+    cuda::begin_recording(state);
+    try {
+      work();
+    } catch (...) {
+      cuda::abandon_recording(state);
+      throw;
+    }
+    recording_ = cuda::end_recording(state);
+    stage_ = Stage::recorded;
+  } catch (const DeviceError&) {
+    // If the device itself is out of order, the work fails again as it is.
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,40 @@
+// Replay: work that a context is given again and again, each time the same.
+//
+//   Replay step;
+//   while (..) step.run(context, [&] { plan.forward(context, inputs, pass); plan.backward(context, ..); });
+//
+// On CUDA the work is recorded once and from then on launched as a whole, as one graph, which costs the host a few
+// microseconds however much it is. So what it reads besides memory must be the same each time: addresses, sizes, and
+// everything that its code on the host decides by. Numbers that change lie in memory that the work reads when it runs.
+// On the CPU the work simply runs.
+//
+// Used by one thread at a time. On CUDA the context must outlive it.
+#pragma once
+
+#include <cstdint>
+
+#include "millrace/core/context.h"
+#include "millrace/core/cuda/backend.h"
+#include "millrace/core/function_ref.h"
+
+namespace millrace {
+
+class Replay {
+ public:
+  // Gives the work to the context. The first time it runs as it is: libraries may load what they need then. The second
+  // time it is recorded; work that cannot be recorded runs as it is ever after. Throws what the work throws.
+  void run(Context& context, FunctionRef<void()> work);
+
+  // Whether run() launches a recording from now on.
+  bool recorded() const { return recording_ != nullptr; }
+
+ private:
+  enum class Stage : uint8_t { fresh, warm, recorded, plain };
+
+  void record(Context& context, FunctionRef<void()> work);
+
+  Stage stage_ = Stage::fresh;
+  cuda::RecordingPointer recording_;
+};
+
+}  // namespace millrace

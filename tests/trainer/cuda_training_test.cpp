@@ -1,0 +1,167 @@
+// Whole trainings on a GPU: as PyTorch's numbers say, with the same weights however batches come, and with the CPU's
+// errors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/trainer.h"
+#include "millrace/trainer/yaml.h"
+#include "tests/support/cuda.h"
+#include "tests/support/paths.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+struct Training {
+  std::vector<double> losses;
+  std::vector<std::vector<double>> metrics;
+  TrainResult result;
+  std::string error;
+};
+
+class CudaTraining : public test::CudaTest {
+ protected:
+  // A training of tests/golden/trainings on the device, unless the overrides say otherwise.
+  Training train(const std::string& name, std::vector<std::string> overrides = {}) {
+    const bool images = name == "lenet" || name == "mobile" || name == "residual_cnn";
+    std::vector<std::string> all = {
+        cat("input.filename_queue.files=", quote(golden(images ? "images.csv" : "rows.csv"), 4096)),
+        "train.log_every=1", cat("device=", context().device().text())};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return train_on(Trainer::from_file(golden(name + ".yaml"), all));
+  }
+
+  static Training train_on(Trainer trainer) {
+    Training run;
+    TrainCallbacks callbacks;
+    callbacks.on_step = [&](const StepReport& report) {
+      run.losses.push_back(report.loss);
+      run.metrics.emplace_back();
+      for (const auto& metric : report.metrics) run.metrics.back().push_back(metric.second);
+    };
+    try {
+      run.result = trainer.run(callbacks);
+    } catch (const Error& error) {
+      run.error = error.what();
+    }
+    return run;
+  }
+
+  static std::string golden(const std::string& file) { return test::source_dir() + "/tests/golden/trainings/" + file; }
+
+  static void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance,
+                          const std::string& what) {
+    ASSERT_EQ(actual.size(), expected.size()) << what;
+    for (size_t i = 0; i < actual.size(); ++i) {
+      EXPECT_NEAR(actual[i], expected[i], tolerance * std::max(std::abs(expected[i]), 5e-2)) << what << ", step " << i;
+    }
+  }
+};
+
+TEST_F(CudaTraining, GoesAsInPyTorch) {
+  for (const char* name : {"accumulated", "adamw_cosine", "classifier", "one_cycle", "residual", "weighted", "lenet",
+                           "mobile", "residual_cnn"}) {
+    std::ifstream file(golden(cat(name, ".json")));
+    const nlohmann::json expected = nlohmann::json::parse(file);
+    const Training run = train(name);
+    EXPECT_EQ(run.error, "") << name;
+    expect_near(run.losses, expected["losses"].get<std::vector<double>>(), 1e-4, name);
+  }
+}
+
+TEST_F(CudaTraining, DropsAsOnTheCpu) {
+  expect_near(train("dropout").losses, train("dropout", {"device=cpu"}).losses, 1e-5, "dropout");
+}
+
+// However a batch comes to the device, and however many are on their way.
+TEST_F(CudaTraining, EndsWithTheSameWeightsForEveryDelivery) {
+  for (const char* name : {"weighted", "accumulated", "residual_cnn"}) {
+    const Training first = train(name);
+    EXPECT_EQ(first.result.weights, train(name).result.weights) << name << " again";
+    for (const char* delivery : {"queue", "staging", "feed", "{kind: staging, capacity: 1}"}) {
+      for (const char* threads : {"1", "3"}) {
+        const Training other = train(name, {cat("delivery=", delivery), cat("threads=", threads)});
+        EXPECT_EQ(other.result.weights, first.result.weights) << name << ' ' << delivery << ' ' << threads;
+        EXPECT_EQ(other.losses, first.losses) << name << ' ' << delivery << ' ' << threads;
+      }
+    }
+    // Nobody looks at a step, so that nothing waits for it.
+    const Training quiet = train(name, {"train.log_every=1000000"});
+    EXPECT_EQ(quiet.result.weights, first.result.weights) << name;
+    EXPECT_EQ(quiet.result.loss, first.result.loss) << name;
+  }
+}
+
+TEST_F(CudaTraining, ReportsOverWindowsAsTheCpu) {
+  for (const char* every : {"1", "3", "1000"}) {
+    const std::vector<std::string> overrides = {"metrics=[mae, rmse]", "train.report_over=window",
+                                                cat("train.log_every=", every)};
+    std::vector<std::string> on_cpu = overrides;
+    on_cpu.emplace_back("device=cpu");
+    const Training gpu = train("residual", overrides), cpu = train("residual", on_cpu);
+    EXPECT_EQ(gpu.error, "");
+    expect_near(gpu.losses, cpu.losses, 1e-4, every);
+    ASSERT_EQ(gpu.metrics.size(), cpu.metrics.size());
+    for (size_t i = 0; i < gpu.metrics.size(); ++i) expect_near(gpu.metrics[i], cpu.metrics[i], 1e-4, every);
+    expect_near({gpu.result.loss}, {cpu.result.loss}, 1e-4, every);
+  }
+}
+
+TEST_F(CudaTraining, LooksAtEveryStepWhereItMust) {
+  for (const char* rule : {"fail", "skip"}) {
+    const std::vector<std::string> overrides = {cat("train.on_nonfinite=", rule)};
+    std::vector<std::string> on_cpu = overrides;
+    on_cpu.emplace_back("device=cpu");
+    for (const char* name : {"accumulated", "weighted", "lenet"}) {
+      expect_near(train(name, overrides).losses, train(name, on_cpu).losses, 1e-4, cat(name, ' ', rule));
+    }
+  }
+}
+
+TEST_F(CudaTraining, DivergesAsTheCpuDoes) {
+  for (const char* rule : {"fail", "skip"}) {
+    const std::vector<std::string> overrides = {cat("train.on_nonfinite=", rule),
+                                                "optimizer={sgd: {learning_rate: 1.0e+18}}", "loss=mse"};
+    std::vector<std::string> on_cpu = overrides;
+    on_cpu.emplace_back("device=cpu");
+    const Training gpu = train("residual", overrides), cpu = train("residual", on_cpu);
+    EXPECT_EQ(gpu.error, cpu.error);
+    EXPECT_EQ(gpu.losses.size(), cpu.losses.size());
+    EXPECT_EQ(gpu.result.skipped_steps, cpu.result.skipped_steps) << rule;
+  }
+}
+
+TEST_F(CudaTraining, AnErrorInTheDataComesAtItsStep) {
+  const TempFolder folder;
+  std::string text;
+  for (int row = 0; row < 40; ++row) text += cat(row % 7, ',', row == 29 ? "x" : "1", ",0\n");
+  const std::string data = folder.write("bad.csv", text);
+  const auto run = [&](const std::string& device, const std::string& delivery) {
+    return train_on(Trainer::from_spec(parse_yaml(
+        cat("device: ", device, "\ndelivery: ", delivery, "\ninput:\n  - filename_queue: {files: ", quote(data, 4096),
+            ", shuffle: false}\n  - csv_reader: {chunk_bytes: 20}\n"
+            "  - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2}}}\n  - batch: {batch_size: 4}\n"
+            "model:\n  - dense: {units: 1}\nloss: mse\noptimizer: {sgd: {learning_rate: 0.01}}\n"
+            "train: {log_every: 1}\n"),
+        "bad.yaml")));
+  };
+  const Training cpu = run("cpu", "native");
+  EXPECT_EQ(cpu.losses.size(), 7U);
+  for (const char* delivery : {"native", "staging", "queue", "feed"}) {
+    const Training gpu = run(context().device().text(), delivery);
+    EXPECT_EQ(gpu.error, cpu.error) << delivery;
+    expect_near(gpu.losses, cpu.losses, 1e-5, delivery);
+  }
+}
+
+}  // namespace
+}  // namespace millrace

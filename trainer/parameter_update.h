@@ -1,0 +1,46 @@
+// ParameterUpdate: an optimizer over a model's parameters, with the state that it keeps of each.
+//
+//   ParameterUpdate update(model, context, optimizer);
+//   update.apply(gradients, scalars, scale);
+//
+// One thread uses it; model, context and optimizer must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/layers/optimizer.h"
+
+namespace millrace {
+
+class ParameterUpdate {
+ public:
+  ParameterUpdate(Model& model, Context& context, const Optimizer& optimizer);
+
+  // Updates every parameter: only gives the work to the context, which reads `scalars` and `scale` (null is 1), in the
+  // device's memory, when it runs. `gradients` are laid out like the parameter block.
+  void apply(const Memory& gradients, const float* scalars, const float* scale) const;
+
+  // The optimizer's state: Optimizer::state_slots() blocks laid out like the parameter block, zero at first.
+  const std::vector<TensorView>& slots() const { return slots_; }
+  size_t bytes() const;
+
+ private:
+  // Neighbouring parameters that one call of the optimizer updates.
+  struct Run {
+    size_t offset = 0;  // bytes from the start of the block
+    TensorView parameters;
+    std::vector<TensorView> slots;
+    bool decay = false;
+  };
+
+  Context& context_;
+  const Optimizer& optimizer_;
+  std::vector<Memory> slot_memory_;
+  std::vector<TensorView> slots_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace millrace
