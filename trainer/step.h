@@ -4,8 +4,8 @@
 //   TrainStep step({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, .rows = rows});
 //   while (const RowBlock* batch = delivery.next()) step.run(*batch);
 //
-// On CUDA run() returns before the batch was trained on, and from the third batch of a size on a step is one graph
-// (core/replay.h); what asks for results waits for them. run() allocates nothing once a batch size was seen. The
+// On CUDA run() returns before the batch was trained on, and soon a step is one graph (core/replay.h); what asks for
+// results waits for them. run() allocates nothing once a batch size was seen. The
 // gradients go straight into the parameters where the optimizer allows it and no GradientOptions need them. At most
 // kMaxPlans sizes are kept, the least recently used goes first. One thread uses a TrainStep; everything in StepArgs
 // must outlive it.

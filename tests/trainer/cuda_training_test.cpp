@@ -18,6 +18,10 @@
 #include "tests/support/paths.h"
 #include "tests/support/temp_folder.h"
 
+#if defined(MILLRACE_CUDA_EMULATED)
+#include "tests/emulated_gpu/emulated_gpu.h"
+#endif
+
 namespace millrace {
 namespace {
 
@@ -139,6 +143,30 @@ TEST_F(CudaTraining, DivergesAsTheCpuDoes) {
     EXPECT_EQ(gpu.result.skipped_steps, cpu.result.skipped_steps) << rule;
   }
 }
+
+#if defined(MILLRACE_CUDA_EMULATED)
+TEST_F(CudaTraining, ASteadyStepIsOneLaunchAndAllocatesNothing) {
+  for (const char* setting : {"train.report_over=batch", "train.report_over=window", "delivery=staging"}) {
+    const std::vector<std::string> overrides = {cat("input.filename_queue.files=", quote(golden("rows.csv"), 4096)),
+                                                setting, "metrics=[mae]", "train.log_every=1000000",
+                                                cat("device=", context().device().text())};
+    Trainer trainer = Trainer::from_file(golden("residual.yaml"), overrides);
+    std::vector<emulation::Counters> seen;
+    TrainCallbacks callbacks;
+    callbacks.on_batch = [&](const BatchReport&) { seen.push_back(emulation::counters()); };
+    trainer.run(callbacks);
+    ASSERT_GT(seen.size(), 30U);
+    const emulation::Counters &first = seen[10], &last = seen[30];
+    EXPECT_EQ(last.graph_launches - first.graph_launches, 20U) << setting;
+    EXPECT_EQ(last.graphs, first.graphs) << setting;
+    EXPECT_EQ(last.kernels, first.kernels) << setting << ": all of them are in the graphs";
+    EXPECT_EQ(last.library_calls, first.library_calls) << setting;
+    EXPECT_EQ(last.copies - first.copies, 40U) << setting << ": features and labels";
+    EXPECT_EQ(last.allocations, first.allocations) << setting;
+    EXPECT_EQ(last.device_waits, first.device_waits) << setting;
+  }
+}
+#endif
 
 TEST_F(CudaTraining, AnErrorInTheDataComesAtItsStep) {
   const TempFolder folder;

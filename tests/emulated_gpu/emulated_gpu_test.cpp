@@ -1,0 +1,178 @@
+// What the emulated GPU notices: each of these is right on no GPU, and most go well on a real one by chance.
+#include "tests/emulated_gpu/emulated_gpu.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "tests/emulated_gpu/language.h"
+
+namespace millrace::emulation {
+namespace {
+
+class EmulatedGpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess) GTEST_SKIP() << "MILLRACE_EMULATED_GPUS is not set";
+    ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
+    ASSERT_EQ(cudaStreamCreateWithFlags(&other_, cudaStreamNonBlocking), cudaSuccess);
+    ASSERT_EQ(cudaHostAlloc(reinterpret_cast<void**>(&pinned_), 8 * sizeof(int), 0), cudaSuccess);
+    std::memset(pinned_, 0, 8 * sizeof(int));
+    ASSERT_EQ(cudaMallocAsync(reinterpret_cast<void**>(&data_), 8 * sizeof(int), stream_), cudaSuccess);
+  }
+  void TearDown() override {
+    if (stream_ == nullptr) return;
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_EQ(cudaFreeHost(pinned_), cudaSuccess);
+    EXPECT_EQ(cudaFree(data_), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(stream_), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(other_), cudaSuccess);
+  }
+
+  void copy(void* to, const void* from, cudaStream_t stream) {
+    ASSERT_EQ(cudaMemcpyAsync(to, from, 4 * sizeof(int), cudaMemcpyDefault, stream), cudaSuccess);
+  }
+
+  cudaStream_t stream_ = nullptr, other_ = nullptr;
+  int* pinned_ = nullptr;  // the first half goes to the device, the second comes from it
+  int* data_ = nullptr;
+};
+
+TEST_F(EmulatedGpu, AResultThatNobodyWaitedForIsNotThere) {
+  pinned_[0] = 7;
+  copy(data_, pinned_, stream_);
+  copy(pinned_ + 4, data_, stream_);
+  EXPECT_EQ(pinned_[4], 0);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(pinned_[4], 7);
+}
+
+TEST_F(EmulatedGpu, WhatIsOverwrittenTooEarlyIsGone) {
+  pinned_[0] = 7;
+  copy(data_, pinned_, stream_);
+  pinned_[0] = 8;
+  copy(pinned_ + 4, data_, stream_);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  EXPECT_EQ(pinned_[4], 8);
+}
+
+TEST_F(EmulatedGpu, StreamsAreOrderedByEventsAlone) {
+  pinned_[0] = 7;
+  copy(data_, pinned_, stream_);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  pinned_[0] = 9;
+  copy(data_, pinned_, stream_);
+  copy(pinned_ + 4, data_, other_);
+  EXPECT_EQ(cudaStreamSynchronize(other_), cudaSuccess);
+  EXPECT_EQ(pinned_[4], 7) << "nothing said that the second copy comes first";
+  cudaEvent_t event = nullptr;
+  EXPECT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(event, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamWaitEvent(other_, event, 0), cudaSuccess);
+  copy(pinned_ + 4, data_, other_);
+  EXPECT_EQ(cudaStreamSynchronize(other_), cudaSuccess);
+  EXPECT_EQ(pinned_[4], 9);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+}
+
+TEST_F(EmulatedGpu, TheHostMayNotTouchTheDevice) {
+  EXPECT_DEATH(static_cast<void>(*static_cast<volatile int*>(data_)), "");
+}
+
+TEST_F(EmulatedGpu, CopiesStayInTheirBlocks) {
+  EXPECT_DEATH(copy(data_ + 5, pinned_, stream_), "ends beyond its block");
+  EXPECT_DEATH(copy(data_, pinned_ + 5, stream_), "ends beyond its pinned block");
+}
+
+TEST_F(EmulatedGpu, PinnedMemoryStaysWhileACopyUsesIt) {
+  copy(data_, pinned_, stream_);
+  EXPECT_DEATH(cudaFreeHost(pinned_), "pinned memory is freed while a copy that uses it waits");
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST_F(EmulatedGpu, MemoryThatWasGivenBackIsOfNoUse) {
+  const auto use_after_free = [&] {
+    copy(pinned_ + 4, data_, other_);  // waits until the memory is gone
+    cudaFreeAsync(data_, stream_);
+    cudaStreamSynchronize(stream_);
+    cudaStreamSynchronize(other_);
+  };
+  EXPECT_DEATH(use_after_free(), "use-after-poison");
+}
+#endif
+
+TEST_F(EmulatedGpu, RecordingsMayNotWaitNorAllocate) {
+  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  void* more = nullptr;
+  EXPECT_EQ(cudaMalloc(&more, 8), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(graph, nullptr);
+  static_cast<void>(cudaGetLastError());
+}
+
+TEST_F(EmulatedGpu, RecordingsReadNoPageableMemory) {
+  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  const int values[4] = {};
+  EXPECT_DEATH(copy(data_, values, stream_), "a copy of pageable memory is captured");
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+}
+
+TEST_F(EmulatedGpu, ARecordingEndsWithAllOfItsStreams) {
+  cudaEvent_t event = nullptr;
+  EXPECT_EQ(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), cudaSuccess);
+  ASSERT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  copy(data_, pinned_, stream_);
+  EXPECT_EQ(cudaEventRecord(event, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamWaitEvent(other_, event, 0), cudaSuccess);
+  copy(pinned_ + 4, data_, other_);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaErrorStreamCaptureUnjoined);
+  EXPECT_EQ(cudaEventDestroy(event), cudaSuccess);
+  static_cast<void>(cudaGetLastError());
+}
+
+// y[i] = the sum of the block's x, which every thread reads after all have written it.
+__global__ void sum_of_block(const int* x, int* y) {
+  __shared__ int values[4];
+  values[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  int sum = 0;
+  for (const int value : values) sum += value;
+  y[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+__global__ void some_come_to_the_barrier() {
+  if (threadIdx.x > 0) __syncthreads();
+}
+
+TEST_F(EmulatedGpu, ThreadsOfABlockMeet) {
+  for (int i = 0; i < 4; ++i) pinned_[i] = 1 << i;
+  copy(data_, pinned_, stream_);
+  const int* from = data_;
+  int* to = data_ + 4;
+  void* arguments[] = {&from, &to};
+  EXPECT_EQ(cudaLaunchKernel(MILLRACE_KERNEL_ADDRESS(sum_of_block), dim3(1), dim3(4), arguments, 0, stream_),
+            cudaSuccess);
+  from = to = nullptr;  // a launch takes its arguments along
+  copy(pinned_ + 4, data_ + 4, stream_);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  for (int i = 4; i < 8; ++i) EXPECT_EQ(pinned_[i], 15);
+}
+
+TEST_F(EmulatedGpu, AllThreadsOfABlockComeToABarrier) {
+  const auto launch = [&] {
+    cudaLaunchKernel(MILLRACE_KERNEL_ADDRESS(some_come_to_the_barrier), dim3(1), dim3(4), nullptr, 0, stream_);
+    cudaStreamSynchronize(stream_);
+  };
+  EXPECT_DEATH(launch(), "not all threads of a block come to");
+}
+
+}  // namespace
+}  // namespace millrace::emulation
