@@ -14,7 +14,6 @@ void Replay::run(Context& context, FunctionRef<void()> work) {
 
 void Replay::record(Context& context, FunctionRef<void()> work) {
   cuda::State& state = context.cuda();
-  stage_ = Stage::plain;
   try {
     cuda::begin_recording(state);
     try {
@@ -27,6 +26,7 @@ void Replay::record(Context& context, FunctionRef<void()> work) {
     stage_ = Stage::recorded;
   } catch (const DeviceError&) {
     // If the device itself is out of order, the work fails again as it is.
+    if (++failures_ == kAttempts) stage_ = Stage::plain;
   }
 }
 

@@ -22,7 +22,7 @@ namespace millrace {
 class Replay {
  public:
   // Gives the work to the context. The first time it runs as it is: libraries may load what they need then. The second
-  // time it is recorded; work that cannot be recorded runs as it is ever after. Throws what the work throws.
+  // time it is recorded; where that fails a few times, it runs as it is ever after. Throws what the work throws.
   void run(Context& context, FunctionRef<void()> work);
 
   // Whether run() launches a recording from now on.
@@ -33,7 +33,11 @@ class Replay {
 
   void record(Context& context, FunctionRef<void()> work);
 
+  // What another thread of the host does to the device may break a recording, so one failure says little.
+  static constexpr int kAttempts = 3;
+
   Stage stage_ = Stage::fresh;
+  int failures_ = 0;
   cuda::RecordingPointer recording_;
 };
 

@@ -41,6 +41,9 @@ class PlanCache {
     return *used_;
   }
   void use(Plan& plan) { used_ = &plan; }
+  bool contains(int64_t rows) const {
+    return std::any_of(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->rows == rows; });
+  }
   // Null before the first use().
   const Plan* used() const { return used_; }
 

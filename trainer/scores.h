@@ -5,8 +5,8 @@
 //                  .label = fields.label(), .weighted = fields.weighted()});
 //   const auto plan = scores.plan(prediction, label);  // for one batch size
 //   scores.run(*plan, {.prediction = prediction, .label = label});
-//   scores.add(*plan, {.prediction = prediction, .label = label});  // of every batch, or of those that anybody asks
-//   about report(scores.loss(), scores.metrics());
+//   scores.add(*plan, {.prediction = prediction, .label = label});  // of every batch, or of those anybody asks about
+//   report(scores.loss(), scores.metrics());
 //
 // run(), judge() and fetch() only give work to the context and may be recorded (core/replay.h). They allocate nothing,
 // and join() nothing where ScoresArgs::batches is set. One thread uses a Scores; what its arguments refer to must

@@ -155,20 +155,21 @@ std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) 
 }
 
 TrainStep::Impl::Plan& TrainStep::Impl::get_plan(int64_t rows) {
-  return plans.get(rows, [&] {
-    // A plan may go for this one, and a batch in flight may be of that.
-    join_all();
-    return make_plan(rows);
-  });
+  // A plan may go for a new one, and a batch in flight may be of that.
+  if (!plans.contains(rows)) join_all();
+  return plans.get(rows, [&] { return make_plan(rows); });
 }
 
 void TrainStep::Impl::load(Flight& flight, Slot& slot, const RowBlock& batch) {
   const TraceRange range(args.context.executor().trace(), "step", "load");
   Context& loads = copies ? *copies : args.context;
+  flight.read.synchronize();       // what it was converted in is free
+  loads.wait_for(flight.trained);  // where it was copied to is free by then
   try {
     slot.inputs.load(loads, batch);
   } catch (const DataError&) {
     error_row = slot.inputs.error_row();
+    this->flight(batches + 1).read.synchronize();  // as run() does at its end
     throw;
   }
   loads.record(flight.read);
@@ -314,8 +315,8 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
   Impl::Flight& flight = impl.flight(impl.batches);
   Impl::Slot& slot = plan.slots[impl.batches % impl.flights.size()];
   impl.error_row = -1;
-  impl.join(flight);
   impl.load(flight, slot, batch);
+  impl.join(flight);
   impl.write_numbers(flight);
   if (impl.state_before_batch) impl.state_before_batch->take();
   if (impl.state_before_update && impl.rules.gathered() == 0) impl.state_before_update->take();
@@ -365,7 +366,7 @@ const std::vector<double>& TrainStep::metrics() {
 }
 
 void TrainStep::start_window() {
-  impl_->join_all();
+  for (Impl::Flight& flight : impl_->flights) flight.unjoined = false;
   impl_->scores.reset();
 }
 
@@ -376,11 +377,8 @@ double TrainStep::batch_loss() {
 }
 
 bool TrainStep::recorded() const { return impl_->recorded; }
-
 uint64_t TrainStep::steps() const { return impl_->forward_passes; }
-
 uint64_t TrainStep::updates() const { return impl_->updates; }
-
 uint64_t TrainStep::skipped() const { return impl_->skipped; }
 
 void TrainStep::resume(uint64_t steps, uint64_t updates) {
@@ -395,7 +393,7 @@ int64_t TrainStep::error_row() const { return impl_->error_row; }
 size_t TrainStep::bytes() const { return impl_->bytes_beside_plans() + impl_->plans.bytes(); }
 
 size_t TrainStep::memory_bound(int64_t rows) {
-  const size_t plan = impl_->plans.get(rows, [&] { return impl_->make_plan(rows); }).bytes;
+  const size_t plan = impl_->get_plan(rows).bytes;
   return impl_->bytes_beside_plans() + kBatchSizes * plan;
 }
 

@@ -93,7 +93,7 @@ class TrainStep {
   // The optimizer's state: Optimizer::state_slots() blocks laid out like the model's parameter block.
   const std::vector<TensorView>& slots() const;
 
-  // Whether the last batch was trained on by graphs alone.
+  // Whether the last batch that was trained on came as recorded graphs, but for an update whose gradient was checked.
   bool recorded() const;
   // The row of the batch that run() threw about, or -1.
   int64_t error_row() const;

@@ -143,8 +143,8 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks.on_progress && now - progress_shown >= kProgressInterval;
   const bool may_warn = config.train.on_nonfinite == OnNonfinite::warn && !warned_of_nonfinite;
-  // Elsewhere than on the CPU, looking costs a wait, unless windows cost it anyway.
-  const bool looks = log_now || show_now || context.device().is_cpu() || config.train.window_batches() > 0;
+  // Elsewhere than on the CPU, looking costs a wait.
+  const bool looks = log_now || show_now || context.device().is_cpu();
   if (may_warn && looks) {
     const double loss = step.batch_loss();
     warned_of_nonfinite = !std::isfinite(loss);

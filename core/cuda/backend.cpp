@@ -99,6 +99,13 @@ bool is_pageable(const void* data) {
   return attributes.type == cudaMemoryTypeUnregistered;
 }
 
+// A recorded copy would read at every launch where pageable memory once was.
+bool is_recording(const State& state) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  MILLRACE_CUDA_CHECK(cudaStreamIsCapturing(state.stream(), &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
 std::string out_of_memory(Device device, size_t bytes) {
   size_t free_bytes = 0, total = 0;
   if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess) static_cast<void>(cudaGetLastError());
@@ -147,9 +154,11 @@ void* allocate(Device device, size_t bytes) {
   require(device);
   const DeviceGuard guard(device.index);
   void* data = nullptr;
-  const bool pooled = has_pool(device.index);
-  if (!MILLRACE_CUDA_SUCCEEDED(pooled ? cudaMallocAsync(&data, bytes, cudaStreamPerThread) : cudaMalloc(&data, bytes),
-                               cudaErrorMemoryAllocation)) {
+  const bool enough =
+      has_pool(device.index)
+          ? MILLRACE_CUDA_SUCCEEDED(cudaMallocAsync(&data, bytes, cudaStreamPerThread), cudaErrorMemoryAllocation)
+          : MILLRACE_CUDA_SUCCEEDED(cudaMalloc(&data, bytes), cudaErrorMemoryAllocation);
+  if (!enough) {
     throw DeviceError(out_of_memory(device, bytes), {}, "use a smaller batch_size, or another device");
   }
   try {
@@ -189,9 +198,13 @@ StatePointer make_state(Device device) {
 
 void copy(State& state, void* destination, const void* source, size_t bytes) {
   const DeviceGuard guard(state.device());
+  const bool to_pageable = is_pageable(destination), from_pageable = is_pageable(source);
+  if ((to_pageable || from_pageable) && is_recording(state)) {
+    throw DeviceError("a copy of memory that is not pinned cannot be recorded", {}, "use Memory::pinned");
+  }
   copy_async(state, destination, source, bytes);
   // Whether a copy of pageable memory has ended when the call returns is up to the driver, so it is waited for here.
-  if (is_pageable(destination) || (bytes > kStagedBytes && is_pageable(source))) state.whole_stream().synchronize();
+  if (to_pageable || (bytes > kStagedBytes && from_pageable)) state.whole_stream().synchronize();
 }
 
 void copy_async(State& state, void* destination, const void* source, size_t bytes) {

@@ -16,6 +16,7 @@ State::State(Device device) : stream_(device.index) {}
 
 State::~State() {
   const DeviceGuard guard(device(), std::nothrow);
+  static_cast<void>(cudaStreamSynchronize(stream()));  // what it was given may use the workspace
   cudnn_.reset();
   cublaslt_.reset();
 }

@@ -97,6 +97,7 @@ LtGemm::LtGemm(Context& context, const GemmSpec& spec)
   const bool wide = spec.dtype == DType::f64;
   context.copy(static_cast<double*>(scalars_.data()) + 1, wide ? static_cast<const void*>(&beta) : &spec_.beta,
                wide ? sizeof beta : sizeof spec_.beta);
+  context.synchronize();
 }
 
 LtGemm::Plan LtGemm::plan(cublasLtPointerMode_t mode) const {

@@ -4,8 +4,10 @@
 //   GradientRules rules({.accumulate = 4, .clip_norm = 1.0}, device, block_spec);
 //   const float* alpha = rules.begin_batch(context, loss, gradients);  // then backward() with alpha
 //   rules.count_batch();
-//   if (rules.complete()) optimizer.update(context, {.gradient_scale = rules.finish(context, gradients), ...});
-//   rules.begin_anew();
+//   if (rules.complete()) {
+//     optimizer.update(context, {.gradient_scale = rules.finish(context, gradients), ...});
+//     rules.begin_anew();
+//   }
 //
 // `gradients` is one block (model_plan.h), the same at every call. Calls with a context only give work to it and change
 // nothing here, so that the work may be recorded (core/replay.h); what was counted decides what it is. Nothing is

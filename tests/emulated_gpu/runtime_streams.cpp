@@ -195,6 +195,15 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  const std::lock_guard lock(device_lock());
+  const auto capture = stream_of(stream)->capture();
+  *status = !capture          ? cudaStreamCaptureStatusNone
+            : capture->broken ? cudaStreamCaptureStatusInvalidated
+                              : cudaStreamCaptureStatusActive;
+  return cudaSuccess;
+}
+
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const std::lock_guard lock(device_lock());
   *graph = nullptr;

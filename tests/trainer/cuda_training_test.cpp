@@ -98,17 +98,40 @@ TEST_F(CudaTraining, EndsWithTheSameWeightsForEveryDelivery) {
         EXPECT_EQ(other.losses, first.losses) << name << ' ' << delivery << ' ' << threads;
       }
     }
-    // Nobody looks at a step, so that nothing waits for it.
-    const Training quiet = train(name, {"train.log_every=1000000"});
-    EXPECT_EQ(quiet.result.weights, first.result.weights) << name;
-    EXPECT_EQ(quiet.result.loss, first.result.loss) << name;
+  }
+}
+
+// Nobody looks at a step, so that several are under way; the last batch is smaller.
+TEST_F(CudaTraining, EndsWithTheSameWeightsWithBatchesUnderWay) {
+  for (const char* name : {"weighted", "accumulated", "residual_cnn"}) {
+    const std::vector<std::string> uneven = {"input.batch.batch_size=7"};
+    const Training looked_at = train(name, uneven);
+    EXPECT_LT(looked_at.result.last_batch, 7) << name;
+    for (const char* delivery : {"native", "staging", "queue", "feed"}) {
+      std::vector<std::string> quiet = uneven;
+      quiet.insert(quiet.end(), {cat("delivery=", delivery), "train.log_every=1000000"});
+      const Training run = train(name, quiet);
+      EXPECT_EQ(run.result.weights, looked_at.result.weights) << name << ' ' << delivery;
+      EXPECT_EQ(run.result.loss, looked_at.result.loss) << name << ' ' << delivery;
+    }
+  }
+}
+
+// A label that makes no sense is found when its batch is loaded, while others are under way.
+TEST_F(CudaTraining, ABadLabelComesAtItsStep) {
+  for (const char* delivery : {"native", "staging", "feed"}) {
+    const Training gpu =
+        train("classifier", {"model.dense_2.units=3", cat("delivery=", delivery), "train.log_every=1000000"});
+    const Training cpu = train("classifier", {"model.dense_2.units=3", "device=cpu", "train.log_every=1000000"});
+    EXPECT_THAT(cpu.error, ::testing::HasSubstr("the field label holds 3, expected at least 0 and at most 2"));
+    EXPECT_EQ(gpu.error, cpu.error) << delivery;
   }
 }
 
 TEST_F(CudaTraining, ReportsOverWindowsAsTheCpu) {
   for (const char* every : {"1", "3", "1000"}) {
     const std::vector<std::string> overrides = {"metrics=[mae, rmse]", "train.report_over=window",
-                                                cat("train.log_every=", every)};
+                                                "input.batch.batch_size=7", cat("train.log_every=", every)};
     std::vector<std::string> on_cpu = overrides;
     on_cpu.emplace_back("device=cpu");
     const Training gpu = train("residual", overrides), cpu = train("residual", on_cpu);
@@ -117,6 +140,9 @@ TEST_F(CudaTraining, ReportsOverWindowsAsTheCpu) {
     ASSERT_EQ(gpu.metrics.size(), cpu.metrics.size());
     for (size_t i = 0; i < gpu.metrics.size(); ++i) expect_near(gpu.metrics[i], cpu.metrics[i], 1e-4, every);
     expect_near({gpu.result.loss}, {cpu.result.loss}, 1e-4, every);
+    for (size_t i = 0; i < gpu.result.metrics.size(); ++i) {
+      expect_near({gpu.result.metrics[i].second}, {cpu.result.metrics[i].second}, 1e-4, every);
+    }
   }
 }
 
