@@ -6,7 +6,8 @@
 
 namespace millrace {
 
-Context::Context(Device device, Executor& executor) : device_(device), executor_(executor) {
+Context::Context(Device device, Executor& executor, Precision precision)
+    : device_(device), precision_(precision), executor_(executor) {
   if (!device.is_cpu()) cuda_ = cuda::make_state(device);
 }
 

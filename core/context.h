@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/device.h"
@@ -14,12 +15,19 @@
 
 namespace millrace {
 
+// How exactly products and convolutions of float32 values are computed.
+enum class Precision : uint8_t {
+  float32,  // in full
+  tf32,     // a GPU that is faster so may round their factors to 11 significant bits; sums are float32's
+};
+
 class Context {
  public:
   // Throws DeviceError when the device cannot be used.
-  Context(Device device, Executor& executor);
+  Context(Device device, Executor& executor, Precision precision = Precision::float32);
 
   Device device() const { return device_; }
+  Precision precision() const { return precision_; }
   Executor& executor() const { return executor_; }
   // The CUDA stream and handles. REQUIRES: device() is a CUDA device.
   cuda::State& cuda() const { return *cuda_; }
@@ -42,6 +50,7 @@ class Context {
 
  private:
   Device device_;
+  Precision precision_;
   Executor& executor_;
   cuda::StatePointer cuda_;
 };

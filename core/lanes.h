@@ -52,7 +52,7 @@ struct OneLane {
       for (int64_t k = 0; k < inner; ++k) f(i, k);
     }
   }
-  // The sum of what f gives: double or SumPair.
+  // The sum of what f gives: a floating-point number or a SumPair.
   template <class F>
   MILLRACE_HD auto sum(int64_t count, const F& f) const {
     decltype(f(int64_t{})) total{};

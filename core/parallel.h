@@ -60,6 +60,20 @@ void launch_rows(Context& context, int64_t rows, int64_t columns, const F& body)
 #endif
 }
 
+// body.store(column, the sum over the rows of body.term(body.load(row, column), row, column), of type T), on a device
+// that is not the CPU. Of one column every term is there before its sum is stored; what term() stores, no load() of
+// another row and column may read. `scratch` as for column_sum() (kernels/reduce.h).
+template <class T, class F>
+void launch_columns(Context& context, int64_t rows, int64_t columns, const F& body, void* scratch) {
+  if (rows <= 0 || columns <= 0) return;
+#if defined(MILLRACE_CUDA_UNIT)
+  cuda::launch_columns<T>(context.cuda(), rows, columns, body, scratch);
+#else
+  static_cast<void>(context), static_cast<void>(body), static_cast<void>(scratch);
+  throw_not_cuda();
+#endif
+}
+
 template <class F>
 void for_each_index(Context& context, int64_t count, F body) {
   if (!context.device().is_cpu()) {

@@ -4,8 +4,9 @@
 
 namespace millrace {
 
-void Replay::run(Context& context, FunctionRef<void()> work) {
+void Replay::run(Context& context, FunctionRef<void()> work, bool warm) {
   if (context.device().is_cpu()) return work();
+  if (warm && stage_ == Stage::fresh) stage_ = Stage::warm;
   if (stage_ == Stage::warm) record(context, work);
   if (stage_ == Stage::recorded) return cuda::launch(context.cuda(), *recording_);
   work();
@@ -24,9 +25,11 @@ void Replay::record(Context& context, FunctionRef<void()> work) {
     }
     recording_ = cuda::end_recording(state);
     stage_ = Stage::recorded;
-  } catch (const DeviceError&) {
+  } catch (const DeviceError& error) {
     // If the device itself is out of order, the work fails again as it is.
-    if (++failures_ == kAttempts) stage_ = Stage::plain;
+    if (++failures_ < kAttempts) return;
+    stage_ = Stage::plain;
+    failure_ = error.message();
   }
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "millrace/core/context.h"
 #include "millrace/core/cuda/backend.h"
@@ -22,11 +23,14 @@ namespace millrace {
 class Replay {
  public:
   // Gives the work to the context. The first time it runs as it is: libraries may load what they need then. The second
-  // time it is recorded; where that fails a few times, it runs as it is ever after. Throws what the work throws.
-  void run(Context& context, FunctionRef<void()> work);
+  // time it is recorded; where that fails a few times, it runs as it is ever after. `warm`: another Replay ran the same
+  // calls on other memory, so that this one is recorded at once. Throws what the work throws.
+  void run(Context& context, FunctionRef<void()> work, bool warm = false);
 
   // Whether run() launches a recording from now on.
   bool recorded() const { return recording_ != nullptr; }
+  // Why it runs as it is ever after; empty where that is not so.
+  const std::string& failure() const { return failure_; }
 
  private:
   enum class Stage : uint8_t { fresh, warm, recorded, plain };
@@ -38,6 +42,7 @@ class Replay {
 
   Stage stage_ = Stage::fresh;
   int failures_ = 0;
+  std::string failure_;
   cuda::RecordingPointer recording_;
 };
 

@@ -90,16 +90,21 @@ CudnnDescriptor describe_convolution(const Cudnn& library, const ConvolutionSpec
   return out;
 }
 
-// Whether an engine computes in the dtype's full width, every product by itself, and always in one order.
-bool is_exact(cudnnBackendNumericalNote_t note) { return note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP; }
+// Whether an engine takes every product by itself, sums always in one order, and computes in the dtype's full width or,
+// where that is allowed, on tensor cores, which round float32 to TF32. Inputs that are converted first would become
+// float16.
+bool is_exact(cudnnBackendNumericalNote_t note, Precision precision) {
+  return note == CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP ||
+         (precision == Precision::tf32 && note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+}
 // Whether it is there as it is: not compiled when it is planned, which takes a compiler and seconds, and not a part of
 // another library, which may be found or not.
 bool is_ready(cudnnBackendBehaviorNote_t note) { return note == CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API; }
 
-bool will_do(const CudnnDescriptor& engine) {
+bool will_do(const CudnnDescriptor& engine, Precision precision) {
   const auto numbers = engine.list<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
   const auto behaviour = engine.list<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE);
-  return std::all_of(numbers.begin(), numbers.end(), is_exact) &&
+  return std::all_of(numbers.begin(), numbers.end(), [&](auto note) { return is_exact(note, precision); }) &&
          std::all_of(behaviour.begin(), behaviour.end(), is_ready);
 }
 
@@ -154,7 +159,7 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
     CudnnDescriptor& configuration = found[static_cast<size_t>(i)];
     const CudnnDescriptor engine(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     static_cast<void>(configuration.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, {&engine, 1}));
-    if (!will_do(engine)) {
+    if (!will_do(engine, target.precision)) {
       ++passed_over_;
       continue;
     }

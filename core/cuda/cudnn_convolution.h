@@ -1,7 +1,7 @@
 // CudnnConvolution: one pass of a convolution by cuDNN, planned once, run many times.
 //
-// The engine is the first of the library's own list that computes in the dtype's full width, always sums in one order
-// and was compiled beforehand; nothing is timed. Images are (batch, channels, height, width) in the order of the shape,
+// The engine is the first of the library's own list that computes as the precision says, always sums in one order and
+// was compiled beforehand; nothing is timed. Images are (batch, channels, height, width) in the order of the shape,
 // without gaps. Used by one thread at a time.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "millrace/core/context.h"
 #include "millrace/core/cuda/cudnn.h"
 #include "millrace/core/kernels/convolution.h"
 
@@ -18,6 +19,7 @@ namespace millrace::cuda {
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   const CudnnDescriptor* device = nullptr;
+  Precision precision = Precision::float32;
 };
 
 class CudnnConvolution {

@@ -22,6 +22,9 @@ inline constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 // REQUIRES: `spec` has been checked, and its leading dimensions are filled in.
 std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
 
+// The same of float32 where m, n or k is 1.
+std::unique_ptr<Gemm> make_narrow_gemm(Context& context, const GemmSpec& spec);
+
 // As in core/kernels/reduce.h, with the same scratch.
 void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch);
 void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch);

@@ -54,7 +54,7 @@ void store(State& state, DType dtype, const void* from, const Destination& to) {
 class OnStream {
  public:
   OnStream(Context& context, const ConvolutionSpec& spec, Pass pass)
-      : pass_(context.cuda().cudnn(), {.handle = context.cuda().cudnn_handle()}, spec, pass) {
+      : pass_(context.cuda().cudnn(), target(context, spec.dtype), spec, pass) {
     // Always of the same size, so that it never grows beside an old one.
     if (pass_.workspace() > 0) workspace_ = context.cuda().workspace(kWorkspaceBytes);
   }
@@ -64,6 +64,11 @@ class OnStream {
   }
 
  private:
+  static CudnnTarget target(Context& context, DType dtype) {
+    return {.handle = context.cuda().cudnn_handle(),
+            .precision = dtype == DType::f32 ? context.precision() : Precision::float32};
+  }
+
   CudnnConvolution pass_;
   std::shared_ptr<const Memory> workspace_;
 };

@@ -1,4 +1,4 @@
-// Matrix products on CUDA, by cuBLASLt.
+// Matrix products on CUDA, by cuBLASLt, but for those of vectors (gemm_narrow.cu).
 //
 // Row-major operands are given as the column-major matrices that they are when read the other way, and the product is
 // taken transposed: c^T = op(b)^T op(a)^T. The algorithm is the first of the library's own list that sums in one order.
@@ -64,13 +64,16 @@ class LtGemm : public Gemm {
   };
 
   Plan plan(cublasLtPointerMode_t mode) const;
-  std::optional<Plan> try_plan(cublasLtPointerMode_t mode, cublasLtEpilogue_t epilogue) const;
+  std::optional<Plan> try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute) const;
+  std::optional<Plan> try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute,
+                               cublasLtEpilogue_t epilogue) const;
   CublasLt::Preference preference() const;
   bool keeps_one_order(const cublasLtMatmulAlgo_t& algorithm) const;
   const void* alpha_on_device(State& state, const float* alpha) const;
   void finish(State& state, const GemmArgs& args, bool add_bias) const;
 
   GemmSpec spec_;
+  Precision precision_;
   const CublasLt& lt_;
   cudaDataType_t type_;
   CublasLt::Layout first_, second_, result_;
@@ -81,6 +84,7 @@ class LtGemm : public Gemm {
 
 LtGemm::LtGemm(Context& context, const GemmSpec& spec)
     : spec_(spec),
+      precision_(context.precision()),
       lt_(context.cuda().cublaslt()),
       type_(spec.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
       first_(spec.transpose_b ? lt_.make_layout(type_, spec.k, spec.n, spec.ldb)
@@ -101,18 +105,31 @@ LtGemm::LtGemm(Context& context, const GemmSpec& spec)
 }
 
 LtGemm::Plan LtGemm::plan(cublasLtPointerMode_t mode) const {
-  // Doubles are for checks of gradients: their bias is always our own.
-  if (spec_.bias && spec_.dtype == DType::f32) {
-    if (auto found = try_plan(mode, CUBLASLT_EPILOGUE_BIAS)) return std::move(*found);
+  if (spec_.dtype == DType::f64) {
+    if (auto found = try_plan(mode, CUBLAS_COMPUTE_64F)) return std::move(*found);
+  } else {
+    // A GPU without units for it has no way to TF32.
+    if (precision_ == Precision::tf32) {
+      if (auto found = try_plan(mode, CUBLAS_COMPUTE_32F_FAST_TF32)) return std::move(*found);
+    }
+    if (auto found = try_plan(mode, CUBLAS_COMPUTE_32F)) return std::move(*found);
   }
-  if (auto found = try_plan(mode, CUBLASLT_EPILOGUE_DEFAULT)) return std::move(*found);
   throw DeviceError(cat("cuBLASLt has no way to a product of ", spec_.m, " x ", spec_.k, " and ", spec_.k, " x ",
                         spec_.n, ' ', to_string(spec_.dtype), " values that always sums in one order"),
                     {}, cat(lt_.library().path(), " is version ", lt_.get_version(), "; use another, or device: cpu"));
 }
 
-std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasLtEpilogue_t epilogue) const {
-  Plan plan{.product = lt_.make_product(spec_.dtype == DType::f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, type_)};
+std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute) const {
+  // Doubles are for checks of gradients: their bias is always our own.
+  if (spec_.bias && spec_.dtype == DType::f32) {
+    if (auto found = try_plan(mode, compute, CUBLASLT_EPILOGUE_BIAS)) return found;
+  }
+  return try_plan(mode, compute, CUBLASLT_EPILOGUE_DEFAULT);
+}
+
+std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute,
+                                             cublasLtEpilogue_t epilogue) const {
+  Plan plan{.product = lt_.make_product(compute, type_)};
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
     MILLRACE_CUBLASLT_CHECK(lt_, lt_.product_set(plan.product.get(), attribute, &value, sizeof value));
   };
@@ -129,8 +146,9 @@ std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasL
   const cublasStatus_t status =
       lt_.heuristic(lt_.handle(), plan.product.get(), first_.get(), second_.get(), result_.get(), result_.get(),
                     preference().get(), kCandidates, results.data(), &found);
-  const bool failed_fused = plan.adds_bias && status != CUBLAS_STATUS_SUCCESS;
-  if (failed_fused || status == CUBLAS_STATUS_NOT_SUPPORTED) return std::nullopt;
+  // There is another way then.
+  const bool may_fail = plan.adds_bias || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (may_fail && status != CUBLAS_STATUS_SUCCESS)) return std::nullopt;
   lt_.check(status, {"cublasLtMatmulAlgoGetHeuristic(..)", __FILE__, __LINE__});
   for (const cublasLtMatmulHeuristicResult_t& result : std::span(results).first(static_cast<size_t>(found))) {
     if (result.state != CUBLAS_STATUS_SUCCESS || !keeps_one_order(result.algo)) continue;
@@ -222,6 +240,8 @@ void LtGemm::finish(State& state, const GemmArgs& args, bool add_bias) const {
 
 std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec) {
   const DeviceGuard guard(context.cuda().device());
+  const bool narrow = spec.m == 1 || spec.n == 1 || spec.k == 1;
+  if (narrow && spec.dtype == DType::f32) return make_narrow_gemm(context, spec);
   return std::make_unique<LtGemm>(context, spec);
 }
 

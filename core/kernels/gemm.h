@@ -1,8 +1,9 @@
 // Matrix products: c = activation(alpha * op(a) * op(b) + bias + beta * c), planned once, run many times.
 //
 // CPU: a fixed grid of tiles, each one single-threaded call of oneDNN; vectors and float64 go through loops of our own.
-// CUDA: cuBLASLt. The result depends on shapes, values and device alone, never on the number of threads. A Gemm is used
-// by one thread at a time and belongs to the Context it was made for.
+// CUDA: cuBLASLt; vectors go through kernels of our own. The result depends on shapes, values, device and the context's
+// precision alone, never on the number of threads. A Gemm is used by one thread at a time and belongs to the Context it
+// was made for.
 #pragma once
 
 #include <cstddef>

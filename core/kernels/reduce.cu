@@ -1,5 +1,5 @@
-// The sums of reduce.h on CUDA: the same blocks and the same scratch, two launches each. Within a block of sum() the
-// threads' shares are joined as a tree whose form depends on nothing.
+// The sums of reduce.h on CUDA: one launch each, or two where there is much to add up. Within a block of threads their
+// shares are joined as a tree whose form depends on nothing.
 #include <algorithm>
 
 #include "millrace/core/cuda/check.h"
@@ -13,46 +13,28 @@ namespace millrace::cuda {
 
 namespace {
 
-// Index i is column i % columns of block i / columns.
 template <class T>
-struct SumRows {
+struct ColumnSums {
   const T* input;
-  T* partial;
-  int64_t rows, columns, stride;
-  MILLRACE_HD void operator()(int64_t i) const {
-    const int64_t block = i / columns, first = block * kSumRows;
-    const int64_t last = rows < first + kSumRows ? rows : first + kSumRows;
-    const T* in = input + first * stride + i % columns;
-    T total = T(0);
-    for (int64_t row = first; row < last; ++row, in += stride) total += *in;
-    partial[i] = total;
-  }
-};
-
-template <class T>
-struct JoinRows {
-  const T* partial;
   T* result;
-  int64_t blocks, columns;
+  int64_t stride;
   const float* alpha;
   T beta;
-  MILLRACE_HD void operator()(int64_t column) const {
-    T total = T(0);
-    for (int64_t block = 0; block < blocks; ++block) total += partial[block * columns + column];
-    const T scaled = alpha != nullptr ? static_cast<T>(*alpha) * total : total;
+  MILLRACE_HD T load(int64_t row, int64_t column) const { return input[row * stride + column]; }
+  MILLRACE_HD T term(T value, int64_t, int64_t) const { return value; }
+  MILLRACE_HD void store(int64_t column, T sum) const {
+    const T scaled = alpha != nullptr ? static_cast<T>(*alpha) * sum : sum;
     result[column] = beta == T(0) ? scaled : beta * result[column] + scaled;
   }
 };
 
 template <class T>
 void column_sum_of(State& state, ConstTensorView input, const Destination& destination, void* scratch) {
-  const int64_t rows = input.rows(), columns = input.columns(), blocks = ceil_div(rows, kSumRows);
-  if (columns == 0) return;
-  T* partial = static_cast<T*>(scratch);
-  launch_for_each(state, blocks * columns, SumRows<T>{input.as<T>(), partial, rows, columns, input.stride()});
-  launch_for_each(state, columns,
-                  JoinRows<T>{partial, destination.view.as<T>(), blocks, columns, destination.alpha,
-                              static_cast<T>(destination.beta)});
+  if (input.columns() == 0) return;
+  launch_columns<T>(state, input.rows(), input.columns(),
+                    ColumnSums<T>{input.as<T>(), destination.view.as<T>(), input.stride(), destination.alpha,
+                                  static_cast<T>(destination.beta)},
+                    scratch);
 }
 
 constexpr int kSumThreads = 256;
@@ -75,6 +57,20 @@ struct Same {
 struct Square {
   __device__ double operator()(double value) const { return value * value; }
 };
+
+// As many values as one thread block adds up alone.
+constexpr int64_t kSumAtOnce = 8 * kSumValues;
+
+template <class T, class F, class R>
+__global__ void __launch_bounds__(kSumThreads)
+    sum_at_once(const T* values, int64_t count, int64_t columns, int64_t stride, double scale, R* result) {
+  double total = 0;
+  for (int64_t i = threadIdx.x; i < count; i += kSumThreads) {
+    total += F{}(static_cast<double>(values[i / columns * stride + i % columns]));
+  }
+  total = join_threads(total);
+  if (threadIdx.x == 0) *result = static_cast<R>(total * scale);
+}
 
 // One thread block for each kSumValues values.
 template <class T, class F>
@@ -103,11 +99,14 @@ __global__ void __launch_bounds__(kSumThreads)
 template <class T, class F, class R>
 void sum_of(State& state, ConstTensorView values, R* result, double scale, void* scratch) {
   const int64_t count = values.elements(), blocks = ceil_div(count, kSumValues);
-  auto* partial = static_cast<double*>(scratch);
-  if (blocks > 0) {
-    launch_kernel(state, blocks, kSumThreads, sum_blocks<T, F>, values.as<T>(), count, values.columns(),
-                  values.stride(), partial);
+  if (count <= kSumAtOnce) {
+    launch_kernel(state, 1, kSumThreads, sum_at_once<T, F, R>, values.as<T>(), count, values.columns(), values.stride(),
+                  scale, result);
+    return;
   }
+  auto* partial = static_cast<double*>(scratch);
+  launch_kernel(state, blocks, kSumThreads, sum_blocks<T, F>, values.as<T>(), count, values.columns(), values.stride(),
+                partial);
   launch_kernel(state, 1, kSumThreads, join_blocks<R>, partial, blocks, scale, result);
 }
 

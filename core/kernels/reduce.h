@@ -1,4 +1,4 @@
-// Sums in an order that shapes alone decide: blocks of fixed size, joined in index order.
+// Sums in an order that shapes and the device alone decide: parts of them, joined in index order or as a tree.
 #pragma once
 
 #include "millrace/core/context.h"

@@ -3,6 +3,7 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -68,10 +69,10 @@ struct Operands {
     for (uint64_t column = 0; column < lc.columns; ++column) {
       std::fill(sums.begin(), sums.end(), 0.0);
       for (uint64_t k = 0; k < depth; ++k) {
-        const auto factor = static_cast<double>(at(b, lb, k, column, product.transpose_b));
+        const double factor = rounded(at(b, lb, k, column, product.transpose_b));
         const T* const values = a + (product.transpose_a == CUBLAS_OP_N ? k * static_cast<uint64_t>(la.leading) : k);
         const auto apart = product.transpose_a == CUBLAS_OP_N ? 1 : static_cast<uint64_t>(la.leading);
-        for (uint64_t row = 0; row < lc.rows; ++row) sums[row] += static_cast<double>(values[row * apart]) * factor;
+        for (uint64_t row = 0; row < lc.rows; ++row) sums[row] += rounded(values[row * apart]) * factor;
       }
       for (uint64_t row = 0; row < lc.rows; ++row) {
         const double sum = sums[row];
@@ -82,6 +83,14 @@ struct Operands {
         d[i] = value;
       }
     }
+  }
+
+  // As TF32, where that is wanted.
+  double rounded(T value) const {
+    if (product.compute != CUBLAS_COMPUTE_32F_FAST_TF32) return static_cast<double>(value);
+    int exponent = 0;
+    const double digits = std::frexp(static_cast<double>(value), &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(digits, 11)), exponent - 11);
   }
 
   static T at(const T* matrix, const Layout& layout, uint64_t row, uint64_t column, int32_t transposed) {

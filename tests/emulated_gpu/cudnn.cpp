@@ -17,7 +17,7 @@ namespace {
 using millrace::emulation::require_on_device;
 using millrace::emulation::violation;
 
-constexpr int64_t kEngines = 3, kGoodEngine = 2;
+constexpr int64_t kEngines = 4, kRoundingEngine = 2, kGoodEngine = 3;
 constexpr int64_t kWorkspace = 8192;
 constexpr int64_t kX = 1, kWeight = 2, kY = 3;  // as the product names its tensors
 
@@ -201,6 +201,7 @@ int64_t read(const Descriptor& from, cudnnBackendAttributeName_t name, int64_t r
       std::vector<cudnnBackendNumericalNote_t> notes;
       if (from.engine == 0) notes = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};
       if (from.engine == 1) notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS};
+      if (from.engine == kRoundingEngine) notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE};
       return give<cudnnBackendNumericalNote_t>(notes, room, out);
     }
     case CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE: return 0;
@@ -211,7 +212,7 @@ int64_t read(const Descriptor& from, cudnnBackendAttributeName_t name, int64_t r
 
 cudnnStatus_t execute(const Handle& handle, const Descriptor& plan, const Descriptor& pack) {
   const Descriptor& configuration = plan.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-  if (configuration.engine != kGoodEngine) violation("cuDNN: an engine is taken that gives other sums every time");
+  if (configuration.engine < kRoundingEngine) violation("cuDNN: an engine is taken that gives other sums every time");
   const auto operation = std::make_shared<const Operation>(configuration.graph->part(CUDNN_ATTR_OPERATIONGRAPH_OPS));
 
   const auto names = pack.list<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);

@@ -46,8 +46,9 @@ class CudaConvolution : public test::CudaTest {
     const Memory x = put<T>(of.x), weight = put<T>(of.weight), bias = put<T>(of.bias), dy = put<T>(of.dy);
 
     const Memory y = target<T>({}, of.y.size());
-    make_convolution(context(), spec, true, FusedActivation::relu)
-        ->run(context(), {.x = x.data(), .weight = weight.data(), .bias = bias.data(), .y = y.data()});
+    // Each is kept until its work has ended.
+    const auto forward = make_convolution(context(), spec, true, FusedActivation::relu);
+    forward->run(context(), {.x = x.data(), .weight = weight.data(), .bias = bias.data(), .y = y.data()});
     Values rectified = of.y;
     for (double& value : rectified) value = std::max(value, 0.0);
     expect_near(get<T>(y), rectified, tolerance, what + ": y");
@@ -60,15 +61,17 @@ class CudaConvolution : public test::CudaTest {
           return times(gradient, factor, adds ? before : Values(gradient.size()));
         };
         const Memory dx = target<T>(adds ? of.x : Values{}, of.x.size());
-        make_convolution_input_gradient(context(), spec, adds ? 1.0F : 0.0F)
-            ->run(context(),
-                  {.dy = dy.data(), .weight = weight.data(), .dx = destination<T>(dx, spec.input(), adds, *alpha)});
+        const auto input_gradient = make_convolution_input_gradient(context(), spec, adds ? 1.0F : 0.0F);
+        input_gradient->run(
+            context(),
+            {.dy = dy.data(), .weight = weight.data(), .dx = destination<T>(dx, spec.input(), adds, *alpha)});
         expect_near(get<T>(dx), expected(of.dx, of.x), tolerance, what + ": dx");
 
         const Memory dweight = target<T>(adds ? of.weight : Values{}, of.weight.size());
         const Memory dbias = target<T>(adds ? of.bias : Values{}, of.bias.size());
-        make_convolution_weight_gradient(context(), spec, true)
-            ->run(context(), {.x = x.data(),
+        const auto weight_gradient = make_convolution_weight_gradient(context(), spec, true);
+        weight_gradient->run(context(),
+                             {.x = x.data(),
                               .dy = dy.data(),
                               .weight = destination<T>(dweight, spec.weight(), adds, *alpha),
                               .bias = destination<T>(dbias, {Shape{spec.out_channels}, spec.dtype}, adds, *alpha)});

@@ -81,6 +81,22 @@ TEST_P(CudnnPlans, PassOverEnginesThatWillNotDo) {
   EXPECT_GT(passed_over, 0);
 }
 
+TEST_P(CudnnPlans, TakeTensorCoresWhereRoundingIsAllowed) {
+  ConvolutionSpec spec = millrace::testing::square_images(256, 64, 56, 64, 3);
+  spec.height.before = spec.height.after = spec.width.before = spec.width.after = 1;
+  int strict = 0, rounding = 0;
+  for (const Pass pass : {Pass::forward, Pass::input_gradient, Pass::weight_gradient}) {
+    strict += CudnnConvolution(*library_, {.device = &*device_}, spec, pass).passed_over();
+    rounding +=
+        CudnnConvolution(*library_, {.device = &*device_, .precision = Precision::tf32}, spec, pass).passed_over();
+  }
+  if (GetParam().version < 800) {
+    EXPECT_EQ(rounding, strict) << "there are none";
+  } else {
+    EXPECT_LT(rounding, strict);
+  }
+}
+
 TEST_P(CudnnPlans, AreRefusedWithTheShapes) {
   ConvolutionSpec spec = millrace::testing::convolution_cases().front();
   spec.height.stride = spec.width.stride = int64_t{1} << 40;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "millrace/core/errors.h"
 #include "tests/core/kernels/gemm_check.h"
 #include "tests/support/cuda.h"
@@ -64,6 +67,7 @@ TEST_F(CudaGemm, HoldsWhereOneSizeIsOne) {
   check_forms<float>(40, 1, 50);
   check_forms<float>(40, 50, 1);
   check_forms<float>(1, 1, 1);
+  check_forms<double>(3, 1, 20);
 }
 
 TEST_F(CudaGemm, HoldsInDouble) {
@@ -77,6 +81,38 @@ TEST_F(CudaGemm, IsStrictFloat32OnLargeProducts) {
     const auto gemm = make_gemm(context(), data.spec);
     // The rounding of TF32 is a thousand times larger than what this allows.
     ASSERT_TRUE(data.holds(run(*gemm, data)));
+  }
+}
+
+TEST_F(CudaGemm, RoundsFactorsOnlyWhereThatIsAllowed) {
+  const int64_t m = 48, n = 40, k = 500;
+  const auto a = test::random_values<float>(static_cast<size_t>(m * k), "a");
+  const auto b = test::random_values<float>(static_cast<size_t>(k * n), "b");
+  Context rounding(context().device(), context().executor(), Precision::tf32);
+  std::vector<double> errors;
+  for (Context* on : {&context(), &rounding}) {
+    const Memory first = upload(a), second = upload(b), c(on->device(), static_cast<size_t>(m * n) * sizeof(float));
+    context().synchronize();  // where `on` is another
+    const auto gemm = make_gemm(*on, {.m = m, .n = n, .k = k});
+    gemm->run(*on, {.a = first.data(), .b = second.data(), .c = c.data()});
+    on->synchronize();
+    const auto found = download<float>(c.data(), static_cast<size_t>(m * n));
+    double worst = 0;
+    for (int64_t i = 0; i < m * n; ++i) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        sum += static_cast<double>(a[static_cast<size_t>(i / n * k + l)]) *
+               static_cast<double>(b[static_cast<size_t>(l * n + i % n)]);
+      }
+      worst = std::max(worst, std::abs(static_cast<double>(found[static_cast<size_t>(i)]) - sum));
+    }
+    errors.push_back(worst);
+  }
+  EXPECT_LT(errors[0], 2e-5);
+  EXPECT_LT(errors[1], 2e-2);
+  // Some GPUs know no TF32.
+  if (test::kEmulated) {
+    EXPECT_GT(errors[1], 1e-4);
   }
 }
 

@@ -60,6 +60,15 @@ TEST_F(CudaReplay, RecordsTheSecondTime) {
   EXPECT_EQ(echo.given(), 2) << "as it is, and recorded";
 }
 
+TEST_F(CudaReplay, RecordsAtOnceWhatRanElsewhere) {
+  Echo echo(context());
+  Replay replay;
+  replay.run(context(), [&] { echo.give(); }, true);
+  EXPECT_TRUE(replay.recorded());
+  EXPECT_EQ(echo.answer(replay, 5), 5);
+  EXPECT_EQ(echo.given(), 1);
+}
+
 TEST_F(CudaReplay, RunsWhatCannotBeRecordedAsItIs) {
   Echo echo(context());
   Replay replay;
@@ -70,6 +79,7 @@ TEST_F(CudaReplay, RunsWhatCannotBeRecordedAsItIs) {
     };
     EXPECT_EQ(echo.answer(replay, value, work), value);
     EXPECT_FALSE(replay.recorded());
+    EXPECT_EQ(replay.failure().empty(), value < 4) << "three attempts";
   }
   Replay other;
   for (int32_t value = 1; value <= 3; ++value) EXPECT_EQ(echo.answer(other, value), value);

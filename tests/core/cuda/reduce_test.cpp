@@ -61,8 +61,8 @@ class CudaReduce : public test::CudaTest {
 };
 
 TEST_F(CudaReduce, SumsColumns) {
-  for (const int64_t rows : {1, 2, 63, 64, 65, 128, 1000}) {
-    for (const int64_t columns : {1, 3, 255, 256, 257, 1025}) {
+  for (const int64_t rows : {1, 2, 15, 16, 17, 300, 1024, 1025, 2600}) {
+    for (const int64_t columns : {1, 3, 31, 32, 33, 257}) {
       for (const int64_t padding : {0, 5}) {
         check_column_sums<float>(rows, columns, padding);
         check_column_sums<double>(rows, columns, padding);
@@ -71,7 +71,7 @@ TEST_F(CudaReduce, SumsColumns) {
   }
 }
 
-TEST_F(CudaReduce, SumsColumnsAsTheCpuDoes) {
+TEST_F(CudaReduce, SumsColumnsNearlyAsTheCpuDoes) {
   const auto values = test::random_values<float>(300 * 700, "columns");
   const Memory input = upload(values), result(context().device(), 700 * sizeof(float));
   const Memory scratch(context().device(), column_sum_scratch({{300, 700}, DType::f32}));
@@ -84,11 +84,12 @@ TEST_F(CudaReduce, SumsColumnsAsTheCpuDoes) {
   std::vector<char> host_scratch(column_sum_scratch({{300, 700}, DType::f32}));
   column_sum(cpu, ConstTensorView(values.data(), DType::f32, {300, 700}),
              {TensorView(expected.data(), DType::f32, {700}), 0, nullptr}, host_scratch.data());
-  EXPECT_EQ(download<float>(result.data(), 700), expected);
+  const std::vector<float> sums = download<float>(result.data(), 700);
+  for (size_t i = 0; i < sums.size(); ++i) EXPECT_NEAR(sums[i], expected[i], 2e-5F) << i;
 }
 
 TEST_F(CudaReduce, SumsAll) {
-  for (const int64_t count : {0, 1, 2, 255, 256, 257, 1023, 1024, 1025, 5000, 300'000}) {
+  for (const int64_t count : {0, 1, 2, 255, 256, 257, 1025, 8192, 8193, 300'000}) {
     const auto values = whole_numbers<float>(1, count, 0);
     double expected = 0;
     for (const float value : values) expected += static_cast<double>(value);
