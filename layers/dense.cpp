@@ -4,6 +4,7 @@
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/gradients/one_output.h"
 #include "millrace/layers/shape_checks.h"
 
 namespace millrace {
@@ -28,6 +29,7 @@ class DensePlan final : public LayerPlan {
       : bias_(options.bias), activation_(options.activation, args), rows_(args.output.spec()) {
     const TensorView& x = args.inputs[0];
     const int64_t batch = x.rows(), in = x.columns(), units = options.units, stride = args.output.stride();
+    inputs_ = x.spec();
 
     GemmSpec forward{.m = batch, .n = units, .k = in, .dtype = x.dtype(), .transpose_b = true};
     forward.lda = x.stride();
@@ -37,6 +39,9 @@ class DensePlan final : public LayerPlan {
     forward.activation = activation_.fused();
     forward_ = make_gemm(context, forward);
     if (args.mode == Mode::predict) return;
+    one_pass_ = units == 1 && x.dtype() == DType::f32 && !context.device().is_cpu() &&
+                args.parameter_gradients != GradientUse::none;
+    if (one_pass_) return;
 
     if (args.input_gradients[0] != GradientUse::none) {
       GemmSpec input{.m = batch, .n = in, .k = units, .dtype = x.dtype()};
@@ -58,6 +63,7 @@ class DensePlan final : public LayerPlan {
 
   size_t saved_bytes() const override { return activation_.saved_bytes(); }
   size_t scratch_bytes() const override {
+    if (one_pass_) return activation_.scratch_bytes() + one_output_scratch(inputs_);
     if (weight_gradient_ == nullptr && input_gradient_ == nullptr) return 0;
     return activation_.scratch_bytes() + (bias_ ? column_sum_scratch(rows_) : 0);
   }
@@ -79,24 +85,37 @@ class DensePlan final : public LayerPlan {
   }
 
   void backward(Context& context, const BackwardArgs& args) override {
-    const ConstTensorView dz = activation_.product_gradient(context, args);
+    void* const sums = static_cast<std::byte*>(args.scratch) + activation_.scratch_bytes();
+    const Destination &weight = args.parameter_gradients[0],
+                      &bias = bias_ ? args.parameter_gradients[1] : Destination{};
+    if (one_pass_) {
+      one_output_gradients(context,
+                           {.x = args.inputs[0],
+                            .weight = args.params[0],
+                            .dy = activation_.product_gradient(context, args),
+                            .dx = args.input_gradients[0],
+                            .dweight = weight,
+                            .dbias = bias},
+                           sums);
+      return;
+    }
+    const ConstTensorView dz =
+        bias ? activation_.product_gradient(context, args, bias, sums) : activation_.product_gradient(context, args);
     // The weight is read here and may be overwritten below.
     if (const Destination& dx = args.input_gradients[0]) {
       input_gradient_->run(context,
                            {.a = dz.data(), .b = args.params[0].data(), .c = dx.view.data(), .alpha = dx.alpha});
     }
-    if (const Destination& weight = args.parameter_gradients[0]) {
+    if (weight) {
       weight_gradient_->run(
           context, {.a = dz.data(), .b = args.inputs[0].data(), .c = weight.view.data(), .alpha = weight.alpha});
-    }
-    if (bias_ && args.parameter_gradients[1]) {
-      column_sum(context, dz, args.parameter_gradients[1],
-                 static_cast<std::byte*>(args.scratch) + activation_.scratch_bytes());
     }
   }
 
  private:
   bool bias_;
+  bool one_pass_ = false;  // backward, whose products are null then
+  TensorSpec inputs_;
   OutputActivation activation_;
   TensorSpec rows_;  // of the output
   std::unique_ptr<Gemm> forward_, input_gradient_, weight_gradient_;

@@ -45,8 +45,10 @@ struct Target {
     }
   }
 
-  MILLRACE_HD void store(int64_t row, int64_t column, T value) const {
-    T* const target = data + row * stride + column;
+  MILLRACE_HD void store(int64_t row, int64_t column, T value) const { store_at(row * stride + column, value); }
+  // The same, `at` values behind the first.
+  MILLRACE_HD void store_at(int64_t at, T value) const {
+    T* const target = data + at;
     const T scaled = (alpha != nullptr ? static_cast<T>(*alpha) : factor) * value;
     *target = beta == T(0) ? scaled : beta * *target + scaled;
   }

@@ -103,7 +103,9 @@ struct BackwardArgs {
   const uint64_t* step = nullptr;  // the same as forward's
 };
 
-// One step's work: allocates nothing, synchronises nothing, may be captured into a CUDA graph.
+// One step's work: allocates nothing and synchronises nothing. On CUDA it is recorded once and then launched again and
+// again (core/replay.h), so what the host decides or counts in forward() and backward() stays as it was: what changes
+// from step to step lies in the device's memory, like `step`.
 class LayerPlan {
  public:
   virtual ~LayerPlan() = default;

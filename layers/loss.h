@@ -44,6 +44,7 @@ struct LossArgs {
   void* scratch = nullptr;
 };
 
+// Like a LayerPlan (layer.h): allocates nothing, synchronises nothing, and may be recorded.
 class LossPlan {
  public:
   virtual ~LossPlan() = default;

@@ -29,6 +29,7 @@ struct MetricArgs {
   void* scratch = nullptr;
 };
 
+// Like a LayerPlan (layer.h): allocates nothing, synchronises nothing, and may be recorded.
 class MetricPlan {
  public:
   virtual ~MetricPlan() = default;

@@ -46,6 +46,8 @@ class Optimizer {
   // True when the update is exactly parameter += scalars[0] * gradient, so that the planner may let backward add to the
   // parameters directly where nothing scales the gradients. update() gives the same up to rounding.
   virtual bool adds_scaled_gradient() const { return false; }
+  // Allocates nothing, synchronises nothing, and may be recorded (core/replay.h): what changes from update to update
+  // comes by the scalars.
   virtual void update(Context& context, const UpdateArgs& args) const = 0;
 };
 

@@ -1,7 +1,9 @@
 #include "millrace/layers/activations/activation.h"
 
+#include "millrace/core/dispatch.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/hd.h"
+#include "millrace/core/kernels/reduce.h"
 #include "millrace/core/math.h"
 #include "millrace/layers/elementwise.h"
 
@@ -91,6 +93,26 @@ struct Sigmoid {
   }
 };
 
+// dz = f(value, dy), and the sums of its columns.
+template <class T, class F>
+struct GradientColumns {
+  F f;
+  const T* value;
+  const T* dy;
+  T* dz;
+  int64_t value_stride, dy_stride, dz_stride;
+  Target<T> sums;  // a row for each column
+
+  MILLRACE_HD T load(int64_t row, int64_t column) const {
+    return f(value[row * value_stride + column], dy[row * dy_stride + column]);
+  }
+  MILLRACE_HD T term(T gradient, int64_t row, int64_t column) const {
+    dz[row * dz_stride + column] = gradient;
+    return gradient;
+  }
+  MILLRACE_HD void store(int64_t column, T sum) const { sums.store_at(column, sum); }
+};
+
 // use(f), f the functor of `activation`. REQUIRES: it is not none.
 template <class F>
 decltype(auto) visit_activation(Activation activation, F&& use) {
@@ -123,6 +145,27 @@ void activate(Context& context, Activation activation, const ConstTensorView& z,
 void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
                          const ConstTensorView& dy, const Destination& dz) {
   visit_activation(activation, [&]<class F>(F) { zip_elements(context, value, dy, dz, typename F::Gradient{}); });
+}
+
+void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
+                         const ConstTensorView& dy, const TensorView& dz, const Destination& sums, void* scratch) {
+  // The kernels of others would be large, for what they save.
+  if (context.device().is_cpu() || dz.dtype() != DType::f32 || activation != Activation::relu) {
+    activation_gradient(context, activation, value, dy, {.view = dz});
+    column_sum(context, dz, sums, scratch);
+    return;
+  }
+  using Body = GradientColumns<float, ReluGradient>;
+  launch_columns<float>(context, dz.rows(), dz.columns(),
+                        Body{{},
+                             value.as<float>(),
+                             dy.as<float>(),
+                             dz.as<float>(),
+                             value.stride(),
+                             dy.stride(),
+                             dz.stride(),
+                             Target<float>(context, sums)},
+                        scratch);
 }
 
 }  // namespace millrace

@@ -42,4 +42,9 @@ void activate(Context& context, Activation activation, const ConstTensorView& z,
 void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
                          const ConstTensorView& dy, const Destination& dz);
 
+// The same for a whole dz, and `sums`, of a value for each column, gets the sums over its rows; of relu on CUDA in one
+// pass. `scratch` as for column_sum() (kernels/reduce.h) of dz.
+void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
+                         const ConstTensorView& dy, const TensorView& dz, const Destination& sums, void* scratch);
+
 }  // namespace millrace

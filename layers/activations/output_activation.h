@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/activations/activation.h"
 #include "millrace/layers/layer.h"
 
@@ -37,12 +38,26 @@ class OutputActivation {
   ConstTensorView product_gradient(Context& context, const BackwardArgs& args) const {
     if (reads_ == GradientReads::nothing) return args.output_gradient;
     const TensorView dz = rows_at(args.scratch);
-    const ConstTensorView value = reads_ == GradientReads::z ? rows_at(args.saved) : args.output;
-    activation_gradient(context, activation_, value, args.output_gradient, {.view = dz});
+    activation_gradient(context, activation_, gradient_value(args), args.output_gradient, {.view = dz});
+    return dz;
+  }
+  // The same with the sums of its columns; `sum_scratch` as for column_sum() of it.
+  ConstTensorView product_gradient(Context& context, const BackwardArgs& args, const Destination& sums,
+                                   void* sum_scratch) const {
+    if (reads_ == GradientReads::nothing) {
+      column_sum(context, args.output_gradient, sums, sum_scratch);
+      return args.output_gradient;
+    }
+    const TensorView dz = rows_at(args.scratch);
+    activation_gradient(context, activation_, gradient_value(args), args.output_gradient, dz, sums, sum_scratch);
     return dz;
   }
 
  private:
+  // What the activation's gradient reads.
+  ConstTensorView gradient_value(const BackwardArgs& args) const {
+    return reads_ == GradientReads::z ? rows_at(args.saved) : args.output;
+  }
   bool keeps_z() const { return reads_ == GradientReads::z && mode_ == Mode::train; }
   template <class Void>
   BasicTensorView<Void> rows_at(Void* data) const {

@@ -30,22 +30,32 @@ struct LossTerm {
 };
 
 template <class T, class Label, class F>
-struct ElementwiseTerms {
+struct ElementwiseTerm {
   F f;
   const T* x;
   const Label* y;
-  RowShares<T> rows;
-  T* term;      // (B, C), contiguous
   T* gradient;  // null when nobody needs it
-  int64_t x_stride, y_stride, gradient_stride, columns;
+  int64_t x_stride, y_stride, gradient_stride;
 
-  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
+  MILLRACE_HD T operator()(const RowShares<T>& rows, int64_t row, int64_t column) const {
     const LossTerm<T> found = f(x[row * x_stride + column], static_cast<T>(y[row * y_stride + column]));
     const T w = rows.weight_of(row);
     const bool counts = w != T(0);
-    term[row * columns + column] = counts ? w * found.value : T(0);
-    if (gradient == nullptr) return;
-    gradient[row * gradient_stride + column] = counts ? found.slope * rows.share_of(w) : T(0);
+    if (gradient != nullptr) {
+      gradient[row * gradient_stride + column] = counts ? found.slope * rows.share_of(w) : T(0);
+    }
+    return counts ? w * found.value : T(0);
+  }
+};
+
+template <class T, class Term>
+struct StoreTerm {
+  Term of;
+  RowShares<T> rows;
+  T* term;  // (B, C), contiguous
+  int64_t columns;
+  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
+    term[row * columns + column] = of(rows, row, column);
   }
 };
 
@@ -61,11 +71,12 @@ class ElementwiseLossPlan final : public LossPlan {
   void run(Context& context, const LossArgs& args) override {
     const ConstTensorView &x = args.prediction, &y = args.label;
     dispatch_float(x.dtype(), [&]<class T>() {
+      using Term = ElementwiseTerm<T, Label, F>;
+      const Term term{f_,         x.as<T>(),  y.as<Label>(),         args.gradient.as<T>(),
+                      x.stride(), y.stride(), args.gradient.stride()};
+      if (mean_.template run_at_once<T>(context, args, term)) return;
       mean_.template run<T>(context, args, [&](const RowShares<T>& shares, T* terms) {
-        for_each_row_column(
-            context, rows_, columns_,
-            ElementwiseTerms<T, Label, F>{f_, x.as<T>(), y.as<Label>(), shares, terms, args.gradient.as<T>(),
-                                          x.stride(), y.stride(), args.gradient.stride(), columns_});
+        for_each_row_column(context, rows_, columns_, StoreTerm<T, Term>{term, shares, terms, columns_});
       });
     });
   }

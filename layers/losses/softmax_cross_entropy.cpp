@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <limits>
 
 #include "millrace/core/dispatch.h"
@@ -11,71 +10,40 @@
 namespace millrace {
 namespace {
 
-// The largest of some logits of a row, the sum of exp(z - largest), and their own sum.
+// A row's loss: log(sum of exp(z)) less the mean of z under the wanted distribution, all relative to the largest z.
+// Its slope: dl/dz = softmax(z) - wanted distribution.
 template <class T>
-struct Part {
-  double exponentials, total;
-  T largest;
-};
-
-// Index i is part i % parts of row i / parts: every parts-th logit, so that neighbouring threads read neighbours.
-template <class T>
-struct SumPart {
+struct RowLoss {
   const T* z;
-  Part<T>* out;
-  int64_t stride, columns, parts;
+  const int32_t* label;
+  RowShares<T> rows;
+  T* term;
+  T* gradient;  // null when nobody needs it
+  int64_t stride, label_stride, gradient_stride, columns;
+  double smoothing;
 
-  MILLRACE_HD void operator()(int64_t i) const {
-    const T* const logits = z + i / parts * stride;
-    const int64_t first = i % parts;
-    T largest = logits[first];
-    for (int64_t j = first; j < columns; j += parts) largest = logits[j] > largest ? logits[j] : largest;
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t row, const Lanes& lanes) const {
+    const T* const logits = z + row * stride;
+    T largest = lanes.most(columns, [&](int64_t j) { return logits[j]; });
     // Logits of minus infinity alone add nothing; minus infinity less itself would be NaN.
     constexpr T lowest = std::numeric_limits<T>::lowest();
     largest = largest < lowest ? lowest : largest;
-    double exponentials = 0, total = 0;
-    for (int64_t j = first; j < columns; j += parts) {
-      exponentials += static_cast<double>(math::exp(logits[j] - largest));
-      total += static_cast<double>(logits[j]);
-    }
-    out[i] = {exponentials, total, largest};
-  }
-};
-
-// What the gradient needs of a row: its softmax is exp(z - largest) * scale.
-template <class T>
-struct Normalizer {
-  T largest, scale;
-};
-
-// The row's loss: log(sum of exp(z)) less the mean of z under the wanted distribution, all relative to the largest z.
-template <class T>
-struct RowTerm {
-  const T* z;
-  const int32_t* label;
-  const Part<T>* part;
-  RowShares<T> rows;
-  T* term;
-  Normalizer<T>* normalizer;
-  int64_t stride, label_stride, columns, parts;
-  double smoothing;
-
-  MILLRACE_HD void operator()(int64_t row) const {
-    const Part<T>* const of_row = part + row * parts;
-    T largest = of_row[0].largest;
-    for (int64_t i = 1; i < parts; ++i) largest = of_row[i].largest > largest ? of_row[i].largest : largest;
-    double exponentials = 0, total = 0;
-    for (int64_t i = 0; i < parts; ++i) {
-      exponentials += of_row[i].exponentials * static_cast<double>(math::exp(of_row[i].largest - largest));
-      total += of_row[i].total;
-    }
-    normalizer[row] = {largest, static_cast<T>(1 / exponentials)};
-    const double wanted = (1 - smoothing) * (wanted_logit(row) - static_cast<double>(largest));
-    // Without smoothing a logit of minus infinity must not count: 0 times it is NaN.
-    const double others =
-        smoothing != 0 ? smoothing * (total / static_cast<double>(columns) - static_cast<double>(largest)) : 0;
+    const SumPair sums = lanes.sum(columns, [&](int64_t j) {
+      return SumPair{static_cast<double>(math::exp(logits[j] - largest)), static_cast<double>(logits[j])};
+    });
     const T w = rows.weight_of(row);
-    term[row] = w != T(0) ? w * static_cast<T>(math::log(exponentials) - wanted - others) : T(0);
+    if (lanes.first()) term[row] = w != T(0) ? w * loss_of(row, largest, sums) : T(0);
+    if (gradient != nullptr) store_gradient(row, lanes, w, largest, static_cast<T>(1 / sums.first));
+  }
+
+  // `sums` are those of exp(z - largest) and of z.
+  MILLRACE_HD T loss_of(int64_t row, T largest, const SumPair& sums) const {
+    const auto top = static_cast<double>(largest);
+    const double wanted = (1 - smoothing) * (wanted_logit(row) - top);
+    // Without smoothing a logit of minus infinity must not count: 0 times it is NaN.
+    const double others = smoothing != 0 ? smoothing * (sums.second / static_cast<double>(columns) - top) : 0;
+    return static_cast<T>(math::log(sums.first) - wanted - others);
   }
 
   // NaN for a label that is no class: the step lets none through, and nothing is read outside the row.
@@ -84,78 +52,47 @@ struct RowTerm {
     const bool there = wanted >= 0 && wanted < columns;
     return there ? static_cast<double>(z[row * stride + wanted]) : std::numeric_limits<double>::quiet_NaN();
   }
-};
 
-// dl/dz = softmax(z) - wanted distribution.
-template <class T>
-struct Slope {
-  const T* z;
-  const int32_t* label;
-  const Normalizer<T>* normalizer;
-  RowShares<T> rows;
-  T* gradient;
-  int64_t stride, label_stride, gradient_stride;
-  T at_label, everywhere;  // the wanted distribution
-
-  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
-    const T softmax = math::exp(z[row * stride + column] - normalizer[row].largest) * normalizer[row].scale;
-    const T wanted = label[row * label_stride] == column ? everywhere + at_label : everywhere;
-    const T w = rows.weight_of(row);
-    gradient[row * gradient_stride + column] = w != T(0) ? (softmax - wanted) * rows.share_of(w) : T(0);
+  template <class Lanes>
+  MILLRACE_HD void store_gradient(int64_t row, const Lanes& lanes, T w, T largest, T scale) const {
+    const T* const logits = z + row * stride;
+    T* const out = gradient + row * gradient_stride;
+    const int64_t wanted = label[row * label_stride];
+    const T everywhere = static_cast<T>(smoothing / static_cast<double>(columns));
+    const T at_label = everywhere + static_cast<T>(1 - smoothing);
+    const T share = rows.share_of(w);
+    lanes.each(columns, [&](int64_t j) {
+      const T softmax = math::exp(logits[j] - largest) * scale;
+      out[j] = w != T(0) ? (softmax - (j == wanted ? at_label : everywhere)) * share : T(0);
+    });
   }
 };
-
-// Parts of a row on CUDA; the CPU reads a row in one go.
-constexpr int64_t kParts = 32;
 
 class Plan final : public LossPlan {
  public:
-  Plan(const Context& context, const LossPlanArgs& args, double smoothing)
-      : rows_(args.prediction.rows()),
-        columns_(args.prediction.columns()),
-        parts_(context.device().is_cpu() ? 1 : std::min(kParts, columns_)),
-        smoothing_(smoothing),
-        mean_(args, 1),
-        parts_at_(aligned_bytes(mean_.scratch_bytes())),
-        normalizers_at_(parts_at_ + aligned_bytes(static_cast<size_t>(rows_ * parts_) * sizeof(Part<double>))) {
+  Plan(const LossPlanArgs& args, double smoothing)
+      : rows_(args.prediction.rows()), columns_(args.prediction.columns()), smoothing_(smoothing), mean_(args, 1) {
     require_dtype("softmax_cross_entropy", args.label.spec(), DType::i32);
   }
 
-  size_t scratch_bytes() const override {
-    return normalizers_at_ + static_cast<size_t>(rows_) * sizeof(Normalizer<double>);
-  }
+  size_t scratch_bytes() const override { return mean_.scratch_bytes(); }
 
   void run(Context& context, const LossArgs& args) override {
-    dispatch_float(args.prediction.dtype(), [&]<class T>() {
-      mean_.run<T>(context, args,
-                   [&](const RowShares<T>& shares, T* terms) { write<T>(context, args, shares, terms); });
+    const ConstTensorView& z = args.prediction;
+    dispatch_float(z.dtype(), [&]<class T>() {
+      mean_.run<T>(context, args, [&](const RowShares<T>& shares, T* terms) {
+        for_each_row_by_lanes(
+            context, rows_, columns_,
+            RowLoss<T>{z.as<T>(), args.label.as<int32_t>(), shares, terms, args.gradient.as<T>(), z.stride(),
+                       args.label.stride(), args.gradient.stride(), columns_, smoothing_});
+      });
     });
   }
 
  private:
-  template <class T>
-  void write(Context& context, const LossArgs& args, const RowShares<T>& shares, T* terms) const {
-    auto* const scratch = static_cast<std::byte*>(args.scratch);
-    auto* const part = reinterpret_cast<Part<T>*>(scratch + parts_at_);
-    auto* const normalizer = reinterpret_cast<Normalizer<T>*>(scratch + normalizers_at_);
-    const T* const z = args.prediction.as<T>();
-    const auto* const label = args.label.as<int32_t>();
-    const int64_t stride = args.prediction.stride(), label_stride = args.label.stride();
-    for_each_row(context, rows_ * parts_, columns_ / parts_, SumPart<T>{z, part, stride, columns_, parts_});
-    for_each_index(
-        context, rows_,
-        RowTerm<T>{z, label, part, shares, terms, normalizer, stride, label_stride, columns_, parts_, smoothing_});
-    if (!args.gradient) return;
-    for_each_row_column(
-        context, rows_, columns_,
-        Slope<T>{z, label, normalizer, shares, args.gradient.as<T>(), stride, label_stride, args.gradient.stride(),
-                 static_cast<T>(1 - smoothing_), static_cast<T>(smoothing_ / static_cast<double>(columns_))});
-  }
-
-  int64_t rows_, columns_, parts_;
+  int64_t rows_, columns_;
   double smoothing_;
   WeightedMean mean_;
-  size_t parts_at_, normalizers_at_;
 };
 
 class SoftmaxCrossEntropy final : public Loss {
@@ -186,8 +123,8 @@ class SoftmaxCrossEntropy final : public Loss {
                                 .max = static_cast<double>(prediction.shape.elements() - 1),
                                 .hint = "classes are counted from 0, and the last layer needs a unit for each"}};
   }
-  std::unique_ptr<LossPlan> plan(Context& context, const LossPlanArgs& args) const override {
-    return std::make_unique<Plan>(context, args, smoothing_);
+  std::unique_ptr<LossPlan> plan(Context&, const LossPlanArgs& args) const override {
+    return std::make_unique<Plan>(args, smoothing_);
   }
 
  private:

@@ -6,7 +6,7 @@ namespace {
 
 double score(const ClassCounts& c) { return quotient(c.right, c.predicted); }
 
-class Precision final : public ClassCountsMetric {
+class PrecisionMetric final : public ClassCountsMetric {
  public:
   struct Options {
     void declare(OptionReader&) {}
@@ -15,10 +15,10 @@ class Precision final : public ClassCountsMetric {
       "the share of right rows among those predicted as a class: as yes (above 0) with one logit, else the mean over "
       "the classes that occur";
 
-  explicit Precision(const Options&) : ClassCountsMetric("precision", score) {}
+  explicit PrecisionMetric(const Options&) : ClassCountsMetric("precision", score) {}
 };
 
 }  // namespace
 }  // namespace millrace
 
-MILLRACE_REGISTER_METRIC(precision, Precision);
+MILLRACE_REGISTER_METRIC(precision, PrecisionMetric);

@@ -27,6 +27,16 @@ struct FinishMean {
   }
 };
 
+// A term that is there already.
+template <class T>
+struct StoredTerm {
+  const T* terms;
+  int64_t columns;
+  MILLRACE_HD T operator()(const RowShares<T>&, int64_t row, int64_t column) const {
+    return terms[row * columns + column];
+  }
+};
+
 }  // namespace
 
 void WeightedMean::sum_weights(Context& context, const LossArgs& args) const {
@@ -41,6 +51,7 @@ void WeightedMean::sum_weights(Context& context, const LossArgs& args) const {
 
 void WeightedMean::finish(Context& context, const LossArgs& args) const {
   dispatch_float(args.prediction.dtype(), [&]<class T>() {
+    if (run_at_once<T>(context, args, StoredTerm<T>{static_cast<const T*>(args.scratch), terms_}, weighted_)) return;
     T* const loss = static_cast<T*>(args.loss);
     sum(context, ConstTensorView(args.scratch, DTypeOf<T>::value, Shape{rows_ * terms_}), loss, 1.0 / count(),
         static_cast<std::byte*>(args.scratch) + sum_at_);

@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "millrace/core/context.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
+#include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
 
@@ -31,6 +33,40 @@ struct RowShares {
   }
 };
 
+// Like the loops of parallel.h, this template has another name in CUDA units than in C++ ones.
+inline namespace MILLRACE_UNIT {
+
+// All of a loss whose rows are done together by a block of a GPU's threads.
+template <class T, class Term>
+struct WholeMean {
+  Term term;  // of (RowShares<T>, row, index within the row): the term, times the row's weight; stores the slope
+  RowShares<T> shares;
+  T* loss;
+  int64_t rows, terms;
+  double scale;          // of the sum: what it is divided by beside the weights
+  bool weight_is_known;  // loss[1] has the sum of the weights
+
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t, const Lanes& lanes) const {
+    RowShares<T> of = shares;
+    T weight = static_cast<T>(rows);
+    if (weight_is_known) {
+      weight = loss[1];
+    } else if (of.weight != nullptr) {
+      weight = static_cast<T>(lanes.sum(rows, [&](int64_t row) { return static_cast<double>(of.weight_of(row)); }));
+      of.weight_sum = &weight;
+    }
+    const double sum =
+        lanes.sum(rows, terms, [&](int64_t row, int64_t i) { return static_cast<double>(term(of, row, i)); });
+    if (!lanes.first()) return;
+    const T mean = static_cast<T>(sum * scale);
+    loss[0] = of.weight == nullptr ? mean : weight != T(0) ? mean / weight : T(0);
+    loss[1] = weight;
+  }
+};
+
+}  // namespace MILLRACE_UNIT
+
 class WeightedMean {
  public:
   // Of `terms` terms a row.
@@ -42,6 +78,20 @@ class WeightedMean {
 
   size_t scratch_bytes() const { return sum_at_ + sum_scratch(rows_ * terms_); }
 
+  // Stores args.loss in one launch, on CUDA where the rows are few; false: run() does it. `term` as WholeMean's.
+  template <class T, class Term>
+  bool run_at_once(Context& context, const LossArgs& args, const Term& term, bool weight_is_known = false) const {
+    if (context.device().is_cpu() || rows_ * terms_ > kAtOnce) return false;
+    // float64 is for checks of gradients.
+    if constexpr (std::is_same_v<T, float>) {
+      launch_rows(context, 1, kLanesPerTerm * rows_ * terms_,
+                  WholeMean<T, Term>{term, shares<T>(args), static_cast<T*>(args.loss), rows_, terms_, 1.0 / count(),
+                                     weight_is_known});
+      return true;
+    }
+    return false;
+  }
+
   // Stores args.loss. write(RowShares<T>, T* terms) stores the terms, contiguous, and the gradient.
   // REQUIRES: T is the prediction's type; args.scratch has scratch_bytes().
   template <class T, class Write>
@@ -52,6 +102,11 @@ class WeightedMean {
   }
 
  private:
+  // Terms that one block of threads is soon done with.
+  static constexpr int64_t kAtOnce = 8192;
+  // What makes launch_rows() take a thread for each of few terms.
+  static constexpr int64_t kLanesPerTerm = 4;
+
   template <class T>
   RowShares<T> shares(const LossArgs& args) const {
     return {.weight = weighted_ ? args.weight.as<float>() : nullptr,

@@ -4,7 +4,11 @@
 
 #include <cmath>
 
+#include "millrace/core/kernels/reduce.h"
+#include "tests/layers/cuda/device_tensor.h"
+#include "tests/layers/gradient_check.h"
 #include "tests/layers/layer_run.h"
+#include "tests/support/cuda.h"
 
 namespace millrace::testing {
 namespace {
@@ -31,6 +35,8 @@ class ActivationTest : public ::testing::TestWithParam<Activation> {
   Executor executor_{2};
   Context context_{Device::cpu(), executor_};
 };
+
+class CudaActivationTest : public test::CudaTest, public ::testing::WithParamInterface<Activation> {};
 
 TEST_P(ActivationTest, IsWhatItIsCalledAlsoInPlace) {
   Tensor z = tensor(z_);
@@ -66,6 +72,47 @@ TEST_P(ActivationTest, HasTheGradientOfItsDifferencesWhereTheDestinationSays) {
   }
 }
 
+TEST_P(ActivationTest, HasTheSumsOfItsGradientsColumns) {
+  const Tensor value = tensor(z_), dy = tensor({1, 2, 3, 4, 5, 6});
+  Tensor apart = tensor(nans(6)), dz = tensor(nans(6)), sums(Device::cpu(), {Shape{3}, DType::f64});
+  write_values(sums.view(), {1, 2, 3});
+  activation_gradient(context_, GetParam(), value.view(), dy.view(), {.view = apart.view()});
+  const std::vector<double> expected = read_values(apart.view());
+  std::vector<std::byte> scratch(column_sum_scratch(dz.view().spec()));
+  activation_gradient(context_, GetParam(), value.view(), dy.view(), dz.view(), {.view = sums.view(), .beta = 1},
+                      scratch.data());
+  EXPECT_EQ(read_values(dz.view()), expected);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(read_values(sums.view())[i], static_cast<double>(i + 1) + expected[i] + expected[i + 3], 1e-14);
+  }
+}
+
+// As on the CPU, in one pass; more rows than a block of threads adds up, too.
+TEST_P(CudaActivationTest, HasTheSumsOfItsGradientsColumns) {
+  Executor executor(2);
+  Context cpu(Device::cpu(), executor);
+  for (const int64_t batch : {3, 256, 1500}) {
+    std::vector<std::vector<double>> found;
+    for (Context* on : {&context(), &cpu}) {
+      const TensorSpec rows{Shape{batch, 37}, DType::f32};
+      DeviceTensor value(*on, rows), dy(*on, rows), dz(*on, rows), sums(*on, {Shape{1, 37}, DType::f32});
+      value.write(draws("value", batch * 37));
+      dy.write(draws("dy", batch * 37));
+      sums.write(draws("sums", 37));
+      const Memory scratch(on->device(), column_sum_scratch(rows));
+      activation_gradient(*on, GetParam(), value.view(), dy.view(), dz.view(),
+                          {.view = TensorView(sums.view().data(), DType::f32, Shape{37}), .beta = 1}, scratch.data());
+      found.push_back(dz.read());
+      found.push_back(sums.read());
+    }
+    expect_close(found[0], found[2], 1e-6, "dz");
+    expect_close(found[1], found[3], 1e-4, "sums");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaActivationTest,
+                         ::testing::Values(Activation::relu, Activation::tanh, Activation::gelu, Activation::sigmoid),
+                         [](const auto& of) { return OptionType<Activation>::write(of.param).as_string(); });
 INSTANTIATE_TEST_SUITE_P(All, ActivationTest,
                          ::testing::Values(Activation::relu, Activation::tanh, Activation::gelu, Activation::sigmoid),
                          [](const auto& of) { return OptionType<Activation>::write(of.param).as_string(); });

@@ -245,6 +245,7 @@ TEST_F(CudaTraining, AnUpdateScalesItsGradientsByANumberOfTheDevice) {
 }
 
 TEST_F(CudaTraining, Learns) {
+  if (test::kEmulated) GTEST_SKIP() << "takes long";
   const TrainingCase from{.layers = kDense, .row = Shape{16}, .batch = 256, .learning_rate = 0.5};
   const Result result = train(from, 300);
   EXPECT_LT(result.losses.back(), result.losses.front() / 2);
