@@ -104,6 +104,7 @@ namespace {
 struct ConfigOptions {
   int64_t seed = 0;
   DeviceName device;
+  Precision precision = Precision::float32;
   ThreadCount threads;
   ListNode input;
   DeliveryOptions delivery;
@@ -119,6 +120,8 @@ struct ConfigOptions {
   void declare(OptionReader& o) {
     o.optional("seed", seed, {.min = 0}, "the key of every random number");
     o.optional("device", device, "where the model is trained; auto takes a CUDA device if there is one");
+    o.optional("precision", precision,
+               "of products on a GPU: float32 in full, or tf32, which rounds their factors to 11 bits and is faster");
     o.optional("threads", threads, "threads for input and model together; auto takes what the process may use");
     o.optional("input", input, "the ops of the input graph; the last one gives the batches");
     o.optional("delivery", delivery, "how a batch reaches the step");
@@ -252,6 +255,7 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   check_required(spec, use);
   config.seed = static_cast<uint64_t>(options.seed);
   config.device = options.device.text;
+  config.precision = options.precision;
   config.threads = options.threads.count;
   config.input = options.input.spec;
   config.delivery = options.delivery;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/context.h"
 #include "millrace/core/options.h"
 #include "millrace/core/spec.h"
 #include "millrace/layers/model/model.h"
@@ -40,6 +41,12 @@ template <>
 struct EnumNames<ReportOver> {
   static constexpr std::pair<std::string_view, ReportOver> kNames[] = {{"batch", ReportOver::batch},
                                                                        {"window", ReportOver::window}};
+};
+
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::pair<std::string_view, Precision> kNames[] = {{"float32", Precision::float32},
+                                                                      {"tf32", Precision::tf32}};
 };
 
 struct TrainOptions {
@@ -88,8 +95,9 @@ struct LossConfig {
 struct Config {
   uint64_t seed = 0;
   std::string device = "auto";  // as written; parse_device() reads it
-  int threads = 0;              // 0: auto
-  Spec input;                   // the list of ops, as written; InputGraph::build() reads it
+  Precision precision = Precision::float32;
+  int threads = 0;  // 0: auto
+  Spec input;       // the list of ops, as written; InputGraph::build() reads it
   DeliveryOptions delivery;
   std::vector<LayerNode> layers;  // names are empty where none was given; Model::build() fills them in
   LossConfig loss;

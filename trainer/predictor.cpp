@@ -128,7 +128,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
       warnings(setting_warnings(args)),
       device(device_of(config, warnings)),
       executor(config.threads),
-      context(device, executor) {
+      context(device, executor, config.precision) {
   InputGraph graph = build_graph(args, catalog);
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
   check_fields(file, args, graph);

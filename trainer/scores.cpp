@@ -78,13 +78,13 @@ void Scores::judge(ScorePlan& plan, const ScoredBatch& batch) {
   }
 }
 
-void Scores::fetch(const ScorePlan& plan, bool metrics, ScoreCopy& copy) {
+void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, ScoreCopy& copy) const {
   auto* place = static_cast<std::byte*>(copy.memory_.data());
-  args_.context.copy_async(place, loss_value_.data(), kLossBytes);
+  context.copy_async(place, loss_value_.data(), kLossBytes);
   place += kLossBytes;
   for (size_t i = 0; metrics && i < plan.partials_.size(); ++i) {
     const Memory& partial = plan.partials_[i];
-    args_.context.copy_async(place, partial.data(), partial.bytes());
+    context.copy_async(place, partial.data(), partial.bytes());
     place += place_bytes(partial);
   }
 }
@@ -116,7 +116,7 @@ void Scores::join(const ScorePlan& plan, const ScoreCopy& copy) {
 
 void Scores::add(ScorePlan& plan, const ScoredBatch& batch) {
   judge(plan, batch);
-  fetch(plan, true, plan.copy_);
+  fetch(args_.context, plan, true, plan.copy_);
   args_.context.synchronize();
   join(plan, plan.copy_);
 }

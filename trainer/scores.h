@@ -94,8 +94,8 @@ class Scores {
   void run(ScorePlan& plan, const ScoredBatch& batch);
   // Computes its metrics.
   void judge(ScorePlan& plan, const ScoredBatch& batch);
-  // Copies what the last run() found to the host, and what judge() did where `metrics` is set.
-  void fetch(const ScorePlan& plan, bool metrics, ScoreCopy& copy);
+  // Copies what the last run() found to the host, and what judge() did where `metrics` is set. `context` is behind it.
+  void fetch(Context& context, const ScorePlan& plan, bool metrics, ScoreCopy& copy) const;
   // What the loss wrote about the last run(), on the device: LossArgs::loss.
   const void* device_loss() const { return loss_value_.data(); }
 

@@ -1,7 +1,6 @@
 #include "millrace/trainer/step.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -10,42 +9,25 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/event.h"
-#include "millrace/core/replay.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
-#include "millrace/layers/model/model_plan.h"
 #include "millrace/trainer/model_copy.h"
 #include "millrace/trainer/parameter_update.h"
 #include "millrace/trainer/plan_cache.h"
-#include "millrace/trainer/scores.h"
 #include "millrace/trainer/step_inputs.h"
+#include "millrace/trainer/step_numbers.h"
+#include "millrace/trainer/step_plan.h"
 
 namespace millrace {
 
 struct TrainStep::Impl {
-  // What a batch of one size needs in one of the places of those in flight.
-  struct Slot {
-    StepInputs inputs;
-    ScoreCopy scores;
-    // All of the step or, where the loss decides how it goes on, the parts before and behind it. They differ in whether
-    // the batch is the first and the last one of its update.
-    std::array<Replay, 4> whole = {}, behind = {};
-    Replay before = {};
-  };
-
-  // Everything that one batch size needs.
-  struct Plan {
-    int64_t rows = 0;
-    std::vector<Slot> slots;
-    std::unique_ptr<ModelPlan> model;
-    std::unique_ptr<ScorePlan> scores;
-    size_t bytes = 0;
-  };
+  using Plan = StepPlan;
+  using Slot = StepPlan::Slot;
 
   // A batch that the device is at work on, or was.
   struct Flight {
     Event read, trained;
-    Memory numbers;        // on the host: what `numbers` below is made from
+    StepNumbers numbers;
     Plan* plan = nullptr;  // of the batch; null before the first one
     Slot* slot = nullptr;
     bool unjoined = false;  // its scores belong to the window and were not joined
@@ -57,21 +39,18 @@ struct TrainStep::Impl {
   Flight& flight(uint64_t batch) { return flights[batch % flights.size()]; }
   Flight& last_flight() { return flight(batches - 1); }
   void load(Flight& flight, Slot& slot, const RowBlock& batch);
-  void write_numbers(Flight& flight) const;
   StepOutcome train(Plan& plan, Slot& slot, Flight& flight);
+  void play(Plan& plan, Slot& slot, size_t part, FunctionRef<void()> work);
   void run_before(Plan& plan, Slot& slot, Flight& flight);
-  void run_behind(Plan& plan, Slot& slot);
+  void run_behind(Plan& plan, Slot& slot, Flight& flight);
   void apply_update(const float* scale);
   StepOutcome judge_update();
   StepOutcome end_update();
   void join(Flight& flight);
   void join_all();
-  static ScoredBatch scored(const Plan& plan, const Slot& slot);
   bool windows() const { return args.window_batches > 0; }
   bool in_place() const { return args.optimizer.adds_scaled_gradient() && !args.gradients.any(); }
   TensorView gradient_block() const;
-  const uint64_t* pass() const { return static_cast<const uint64_t*>(numbers.data()); }
-  const float* scalars() const { return reinterpret_cast<const float*>(pass() + 1); }
   size_t bytes_beside_plans() const;
 
   StepArgs args;
@@ -86,13 +65,15 @@ struct TrainStep::Impl {
   ParameterUpdate parameter_update;
 
   std::optional<Context> copies;  // brings batches while others are trained on
-  std::vector<Flight> flights;    // batch i is in that of every number that leaves the remainder i
-  uint64_t batches = 0;           // that came here
-  Memory numbers;                 // on the device: passes before this one as uint64_t, then the optimizer's scalars
+  Context fetches;                // takes scores to the host while gradients are made
+  Event scored, fetched;
+  std::vector<Flight> flights;  // batch i is in that of every number that leaves the remainder i
+  uint64_t batches = 0;         // that came here
   // What layers and optimizer count.
   uint64_t forward_passes = 0, updates = 0, skipped = 0;
   bool judged = false;  // the metrics of the last batch are there
   bool recorded = false;
+  std::string not_recorded;
   int64_t error_row = -1;
 
   PlanCache<Plan> plans;  // last: what they recorded refers to the others
@@ -116,45 +97,39 @@ TrainStep::Impl::Impl(const StepArgs& step_args)
               .batches = std::max<int64_t>(args.window_batches, 1)}),
       rules(args.gradients, args.context.device(), args.model.parameter_block().spec()),
       parameter_update(args.model, args.context, args.optimizer),
+      fetches(args.context.device(), args.context.executor()),
+      scored(args.context.device()),
+      fetched(args.context.device()),
       plans(args.context, kMaxPlans) {
   const Device device = args.context.device();
   if (args.gradients.check_finite && !args.model.states().empty()) {
     state_before_batch.emplace(args.model, args.context);
     state_before_update.emplace(args.model, args.context);
   }
-  const size_t bytes = sizeof(uint64_t) + sizeof(float) * static_cast<size_t>(args.optimizer.scalar_count());
-  numbers = Memory(device, bytes);
   const int64_t in_flight = device.is_cpu() ? 1 : std::max<int64_t>(args.batches_in_flight, 1);
   if (in_flight > 1) copies.emplace(device, args.context.executor());
   for (int64_t i = 0; i < in_flight; ++i) {
-    flights.push_back({.read = Event(device), .trained = Event(device), .numbers = Memory::pinned(device, bytes)});
+    flights.push_back(
+        {.read = Event(device), .trained = Event(device), .numbers = StepNumbers(device, args.optimizer)});
   }
 }
 
-std::unique_ptr<TrainStep::Impl::Plan> TrainStep::Impl::make_plan(int64_t rows) {
-  auto plan = std::make_unique<Plan>();
-  plan->rows = rows;
-  for (size_t i = 0; i < flights.size(); ++i) {
-    plan->slots.push_back({.inputs = StepInputs(fields, args.context.device(), rows), .scores = {}});
-  }
-  plan->model = std::make_unique<ModelPlan>(
-      args.model, args.context,
-      ModelPlanArgs{.inputs = plan->slots.front().inputs.model_shapes(),
-                    .mode = Mode::train,
-                    .gradient_target = in_place() ? GradientTarget::parameters : rules.target()});
-  plan->scores = scores.plan(plan->model->output(), plan->slots.front().inputs.label_shape());
+std::unique_ptr<StepPlan> TrainStep::Impl::make_plan(int64_t rows) {
+  auto plan =
+      std::make_unique<Plan>(StepPlanArgs{.model = args.model,
+                                          .context = args.context,
+                                          .fields = fields,
+                                          .scores = scores,
+                                          .gradient_target = in_place() ? GradientTarget::parameters : rules.target(),
+                                          .slots = flights.size()},
+                             rows);
   if (!plan->model->in_place() && !gradients) {
     gradients = Memory(args.context.device(), args.model.parameter_block().spec().bytes());
-  }
-  plan->bytes = plan->model->bytes() + plan->scores->bytes();
-  for (Slot& slot : plan->slots) {
-    slot.scores = scores.make_copy(*plan->scores);
-    plan->bytes += slot.inputs.bytes() + slot.scores.bytes();
   }
   return plan;
 }
 
-TrainStep::Impl::Plan& TrainStep::Impl::get_plan(int64_t rows) {
+StepPlan& TrainStep::Impl::get_plan(int64_t rows) {
   // A plan may go for a new one, and a batch in flight may be of that.
   if (!plans.contains(rows)) join_all();
   return plans.get(rows, [&] { return make_plan(rows); });
@@ -172,15 +147,10 @@ void TrainStep::Impl::load(Flight& flight, Slot& slot, const RowBlock& batch) {
     this->flight(batches + 1).read.synchronize();  // as run() does at its end
     throw;
   }
+  flight.numbers.write(forward_passes, updates);
+  flight.numbers.bring(loads);
   loads.record(flight.read);
   args.context.wait_for(flight.read);
-}
-
-void TrainStep::Impl::write_numbers(Flight& flight) const {
-  auto* const passes = static_cast<uint64_t*>(flight.numbers.data());
-  *passes = forward_passes;
-  args.optimizer.scalars(updates,
-                         {reinterpret_cast<float*>(passes + 1), static_cast<size_t>(args.optimizer.scalar_count())});
 }
 
 TensorView TrainStep::Impl::gradient_block() const {
@@ -188,46 +158,41 @@ TensorView TrainStep::Impl::gradient_block() const {
   return TensorView(gradients.data(), block.dtype(), block.shape());
 }
 
-ScoredBatch TrainStep::Impl::scored(const Plan& plan, const Slot& slot) {
-  return {.prediction = plan.model->output(),
-          .label = slot.inputs.label(),
-          .weight = slot.inputs.weight(),
-          .gradient = plan.model->output_gradient()};
-}
-
-// Up to the loss.
+// Up to the loss. The scores go to the host beside what follows, until somebody waits for `fetched`.
 void TrainStep::Impl::run_before(Plan& plan, Slot& slot, Flight& flight) {
   Context& context = args.context;
-  Trace* const trace = context.executor().trace();
-  context.copy_async(numbers.data(), flight.numbers.data(), numbers.bytes());
   {
-    const TraceRange range(trace, "step", "forward");
-    plan.model->forward(context, slot.inputs.model(), pass());
+    const TraceRange range(context.executor().trace(), "step", "forward");
+    plan.model->forward(context, slot.inputs.model(), flight.numbers.pass());
   }
-  const TraceRange range(trace, "step", "loss");
-  scores.run(*plan.scores, scored(plan, slot));
-  if (windows()) scores.judge(*plan.scores, scored(plan, slot));
-  scores.fetch(*plan.scores, windows(), slot.scores);
+  const TraceRange range(context.executor().trace(), "step", "loss");
+  scores.run(*plan.scores, plan.scored(slot));
+  if (windows()) scores.judge(*plan.scores, plan.scored(slot));
+  context.record(scored);
+  fetches.wait_for(scored);
+  scores.fetch(fetches, *plan.scores, windows(), slot.scores);
+  fetches.record(fetched);
 }
 
-void TrainStep::Impl::run_behind(Plan& plan, Slot& slot) {
+void TrainStep::Impl::run_behind(Plan& plan, Slot& slot, Flight& flight) {
   Context& context = args.context;
+  const StepNumbers& numbers = flight.numbers;
   if (plan.model->in_place()) {
     const TraceRange range(context.executor().trace(), "step", "backward and update");
-    plan.model->backward(context, slot.inputs.model(), pass(), scalars(), TensorView());
+    plan.model->backward(context, slot.inputs.model(), numbers.pass(), numbers.scalars(), TensorView());
     return;
   }
   const float* const alpha = rules.begin_batch(context, scores.device_loss(), gradient_block());
   {
     const TraceRange range(context.executor().trace(), "step", "backward");
-    plan.model->backward(context, slot.inputs.model(), pass(), alpha, gradient_block());
+    plan.model->backward(context, slot.inputs.model(), numbers.pass(), alpha, gradient_block());
   }
   if (rules.next_completes() && !args.gradients.check_finite) apply_update(rules.finish(context, gradient_block()));
 }
 
 void TrainStep::Impl::apply_update(const float* scale) {
   const TraceRange range(args.context.executor().trace(), "step", "update");
-  parameter_update.apply(gradients, scalars(), scale);
+  parameter_update.apply(gradients, last_flight().numbers.scalars(), scale);
 }
 
 // Where gradients are checked before they are used.
@@ -244,11 +209,21 @@ StepOutcome TrainStep::Impl::judge_update() {
   return end_update();
 }
 
+void TrainStep::Impl::play(Plan& plan, Slot& slot, size_t part, FunctionRef<void()> work) {
+  const Replay& replay = plan.play(args.context, slot, part, work);
+  recorded = recorded && replay.recorded();
+  if (not_recorded.empty()) not_recorded = replay.failure();
+}
+
 StepOutcome TrainStep::Impl::train(Plan& plan, Slot& slot, Flight& flight) {
   Context& context = args.context;
+  recorded = true;
   const size_t kind = (rules.gathered() == 0 ? 1U : 0U) + (rules.next_completes() ? 2U : 0U);
   if (args.gradients.check_finite) {
-    slot.before.run(context, [&] { run_before(plan, slot, flight); });
+    play(plan, slot, Plan::kBefore, [&] {
+      run_before(plan, slot, flight);
+      context.wait_for(fetched);
+    });
     ++forward_passes;
     context.record(flight.trained);
     flight.trained.synchronize();
@@ -257,15 +232,14 @@ StepOutcome TrainStep::Impl::train(Plan& plan, Slot& slot, Flight& flight) {
       if (state_before_batch) state_before_batch->give_back();
       return StepOutcome::loss_not_finite;
     }
-    slot.behind[kind].run(context, [&] { run_behind(plan, slot); });
-    recorded = slot.before.recorded() && slot.behind[kind].recorded();
+    play(plan, slot, Plan::kBehind + kind, [&] { run_behind(plan, slot, flight); });
   } else {
-    slot.whole[kind].run(context, [&] {
+    play(plan, slot, Plan::kWhole + kind, [&] {
       run_before(plan, slot, flight);
-      run_behind(plan, slot);
+      run_behind(plan, slot, flight);
+      context.wait_for(fetched);
     });
     ++forward_passes;
-    recorded = slot.whole[kind].recorded();
   }
   flight.unjoined = windows();
   if (plan.model->in_place()) {
@@ -295,7 +269,7 @@ void TrainStep::Impl::join_all() {
 
 size_t TrainStep::Impl::bytes_beside_plans() const {
   size_t total = gradients.bytes() + rules.bytes() + scores.bytes() + parameter_update.bytes() +
-                 numbers.bytes() * (1 + flights.size());
+                 flights.size() * flights.front().numbers.bytes();
   for (const auto* copy : {&state_before_batch, &state_before_update}) total += *copy ? (*copy)->bytes() : 0;
   return total;
 }
@@ -304,6 +278,7 @@ TrainStep::TrainStep(const StepArgs& args) : impl_(std::make_unique<Impl>(args))
 
 TrainStep::~TrainStep() {
   if (impl_->copies) impl_->copies->drain();
+  impl_->fetches.drain();
   impl_->args.context.drain();
 }
 
@@ -317,7 +292,6 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
   impl.error_row = -1;
   impl.load(flight, slot, batch);
   impl.join(flight);
-  impl.write_numbers(flight);
   if (impl.state_before_batch) impl.state_before_batch->take();
   if (impl.state_before_update && impl.rules.gathered() == 0) impl.state_before_update->take();
 
@@ -336,9 +310,16 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
 StepOutcome TrainStep::flush() {
   Impl& impl = *impl_;
   if (impl.rules.gathered() == 0) return StepOutcome::trained;
-  if (impl.args.gradients.check_finite) return impl.judge_update();
-  impl.apply_update(impl.rules.finish(impl.args.context, impl.gradient_block()));
-  return impl.end_update();
+  StepOutcome outcome = StepOutcome::trained;
+  if (impl.args.gradients.check_finite) {
+    outcome = impl.judge_update();
+  } else {
+    impl.apply_update(impl.rules.finish(impl.args.context, impl.gradient_block()));
+    outcome = impl.end_update();
+  }
+  // Until then its numbers are read.
+  impl.args.context.record(impl.last_flight().trained);
+  return outcome;
 }
 
 double TrainStep::loss() {
@@ -354,9 +335,8 @@ const std::vector<double>& TrainStep::metrics() {
   } else if (impl.batches > 0) {
     const Impl::Flight& last = impl.last_flight();
     impl.args.context.executor().run([&] {
-      if (!std::exchange(impl.judged, true))
-        impl.scores.judge(*last.plan->scores, Impl::scored(*last.plan, *last.slot));
-      impl.scores.fetch(*last.plan->scores, true, last.slot->scores);
+      if (!std::exchange(impl.judged, true)) impl.scores.judge(*last.plan->scores, last.plan->scored(*last.slot));
+      impl.scores.fetch(impl.args.context, *last.plan->scores, true, last.slot->scores);
       impl.args.context.synchronize();
       impl.scores.reset();
       impl.scores.join(*last.plan->scores, last.slot->scores);
@@ -377,6 +357,7 @@ double TrainStep::batch_loss() {
 }
 
 bool TrainStep::recorded() const { return impl_->recorded; }
+const std::string& TrainStep::not_recorded() const { return impl_->not_recorded; }
 uint64_t TrainStep::steps() const { return impl_->forward_passes; }
 uint64_t TrainStep::updates() const { return impl_->updates; }
 uint64_t TrainStep::skipped() const { return impl_->skipped; }

@@ -95,6 +95,8 @@ class TrainStep {
 
   // Whether the last batch that was trained on came as recorded graphs, but for an update whose gradient was checked.
   bool recorded() const;
+  // Why some cannot come so, although this device could; empty where nothing failed.
+  const std::string& not_recorded() const;
   // The row of the batch that run() threw about, or -1.
   int64_t error_row() const;
   // Bytes of the optimizer's state, the gradients and all plans, on the device and beside it, at most.

@@ -62,6 +62,7 @@ struct TrainResult {
   DeliveryStatistics delivery;
   double validation_seconds = 0;  // of `seconds`, spent on validations
   std::string device;
+  bool recorded = false;  // the last step came as recorded graphs (CUDA)
   int threads = 1;
 };
 

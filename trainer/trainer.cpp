@@ -33,7 +33,7 @@ struct Trainer::Impl {
         own_trace(given == nullptr && cuda::profiler_attached() ? std::make_unique<Trace>(0) : nullptr),
         trace(own_trace ? own_trace.get() : given),
         executor(config.threads, trace),
-        context(device, executor),
+        context(device, executor, config.precision),
         delivery(
             Delivery::make(config.delivery, std::move(graph), {.executor = executor, .pipeline = pipeline_options()})),
         warnings(delivery->warnings()) {}

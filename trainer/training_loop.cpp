@@ -77,7 +77,7 @@ struct TrainingLoop::Impl {
 
   Clock::time_point started, window_began, progress_shown;
   Clock::duration waited{}, waited_before_window{}, validating{};
-  bool warned_of_nonfinite = false, window_ended = false;
+  bool warned_of_nonfinite = false, warned_of_plain_steps = false, window_ended = false;
   int skips_told = 0;
   int64_t steps_done = 0;
   uint64_t rows_done = 0, rows_before_window = 0;
@@ -128,6 +128,10 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
     throw;
   }
   take_outcome(outcome, &batch);
+  if (!warned_of_plain_steps && !step.not_recorded().empty()) {
+    warned_of_plain_steps = true;
+    log(cat("warning: steps take longer than they could: they cannot be recorded as one: ", step.not_recorded()));
+  }
   ++steps_done;
   last_batch = batch.size();
   if (validator) last_epoch = epoch_of(batch);
@@ -244,6 +248,7 @@ TrainResult TrainingLoop::Impl::result(std::string reason) {
   if (validator) end_validation(out);
   out.reason = std::move(reason);
   out.steps = steps_done;
+  out.recorded = step.recorded();
   out.skipped_steps = static_cast<int64_t>(step.skipped());
   out.rows = rows_done;
   out.seconds = seconds_between(started, Clock::now());

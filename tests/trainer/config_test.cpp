@@ -47,6 +47,7 @@ TEST(Config, HasEachDefault) {
   EXPECT_EQ(to_yaml(config.resolved),
             "seed: 0\n"
             "device: auto\n"
+            "precision: float32\n"
             "threads: auto\n"
             "input: [synthetic]\n"
             "delivery: auto\n"
@@ -59,7 +60,7 @@ TEST(Config, HasEachDefault) {
 
 TEST(Config, ReadsEveryKey) {
   const Config config = read(
-      "seed: 23\ndevice: cuda:1\nthreads: 4\ninput: [a, b: {c: 1}]\ndelivery: {kind: feed}\n"
+      "seed: 23\ndevice: cuda:1\nprecision: tf32\nthreads: 4\ninput: [a, b: {c: 1}]\ndelivery: {kind: feed}\n"
       "model:\n  - dense: {units: 3, activation: relu, name: hidden}\n  - relu\n  - dense: {from: [hidden, extra], "
       "units: 1}\n"
       "loss: {mse: {from: y, weight: w, scale: 2}}\nmetrics: [accuracy, accuracy]\n"
@@ -69,12 +70,13 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.device, "cuda:1");
   EXPECT_EQ(config.threads, 4);
   EXPECT_EQ(config.input.size(), 2u);
+  EXPECT_EQ(config.precision, Precision::tf32);
   EXPECT_EQ(config.delivery.kind, DeliveryKind::feed);
   ASSERT_EQ(config.layers.size(), 3u);
   EXPECT_EQ(config.layers[0].name, "hidden");
   EXPECT_EQ(config.layers[0].kind, "dense");
   EXPECT_EQ(config.layers[1].name, "");
-  EXPECT_EQ(config.layers[1].spec.place().text(), "f.yaml:8:5");
+  EXPECT_EQ(config.layers[1].spec.place().text(), "f.yaml:9:5");
   EXPECT_EQ(config.layers[2].from, (std::vector<std::string>{"hidden", "extra"}));
   EXPECT_TRUE(config.layers[0].from.empty());
   EXPECT_NE(config.layers[2].layer, nullptr);
@@ -113,10 +115,9 @@ TEST(Config, UnknownKeysAreErrorsWithTheNearest) {
   EXPECT_EQ(rejects("trian: {steps: 1}\n"), "f.yaml:6:1: unknown key trian; did you mean train?");
   EXPECT_EQ(rejects("train: {step: 1}\n"), "f.yaml:6:9: train: unknown key step; did you mean steps?");
   EXPECT_EQ(rejects("evaluation: {}\n"), "f.yaml:6:1: unknown key evaluation; did you mean validation?");
-  EXPECT_EQ(
-      rejects("checkpoints: {}\n"),
-      "f.yaml:6:1: unknown key checkpoints; the keys here are seed, device, threads, input, delivery, model, loss, "
-      "metrics, optimizer, train, validation, compare, load and save");
+  EXPECT_EQ(rejects("checkpoints: {}\n"),
+            "f.yaml:6:1: unknown key checkpoints; the keys here are seed, device, precision, threads, input, delivery, "
+            "model, loss, metrics, optimizer, train, validation, compare, load and save");
   EXPECT_EQ(rejects("delivery: {kind: feed, capcity: 5}\n"),
             "f.yaml:6:24: delivery: unknown key capcity; did you mean capacity?");
   EXPECT_EQ(rejects("metrics: [accuracy: {x: 1}]\n"),

@@ -11,6 +11,7 @@
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
+#include "tests/support/cuda.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_folder.h"
 
@@ -141,6 +142,7 @@ TEST(Configs, ConvolutionsReadDigits) { EXPECT_GE(score_of("digits_cnn", "accura
 // On fewer rows than the configuration names, in smaller batches, so that seconds are enough. A linear model does not
 // find the digits wherever they stand.
 TEST(Configs, LenetReadsImages) {
+  if (test::kEmulated) GTEST_SKIP() << "takes long";
   const TempFolder folder;
   generate_images({.folder = folder.path(), .files = 12, .rows = 400});
   const std::vector<std::string> data = {"input.filename_queue.files=" + quote(folder.path("examples-0*.csv"), 4096),

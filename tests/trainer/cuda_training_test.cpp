@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "millrace/core/errors.h"
@@ -60,6 +61,12 @@ class CudaTraining : public test::CudaTest {
     return run;
   }
 
+  // The trainings of images take long on an emulated GPU; one test there has them all.
+  static std::vector<std::string> also_of_images(std::vector<std::string> names, std::vector<std::string> images) {
+    if (!test::kEmulated) names.insert(names.end(), images.begin(), images.end());
+    return names;
+  }
+
   static std::string golden(const std::string& file) { return test::source_dir() + "/tests/golden/trainings/" + file; }
 
   static void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance,
@@ -88,7 +95,7 @@ TEST_F(CudaTraining, DropsAsOnTheCpu) {
 
 // However a batch comes to the device, and however many are on their way.
 TEST_F(CudaTraining, EndsWithTheSameWeightsForEveryDelivery) {
-  for (const char* name : {"weighted", "accumulated", "residual_cnn"}) {
+  for (const std::string& name : also_of_images({"weighted", "accumulated"}, {"residual_cnn"})) {
     const Training first = train(name);
     EXPECT_EQ(first.result.weights, train(name).result.weights) << name << " again";
     for (const char* delivery : {"queue", "staging", "feed", "{kind: staging, capacity: 1}"}) {
@@ -103,8 +110,8 @@ TEST_F(CudaTraining, EndsWithTheSameWeightsForEveryDelivery) {
 
 // Nobody looks at a step, so that several are under way; the last batch is smaller.
 TEST_F(CudaTraining, EndsWithTheSameWeightsWithBatchesUnderWay) {
-  for (const char* name : {"weighted", "accumulated", "residual_cnn"}) {
-    const std::vector<std::string> uneven = {"input.batch.batch_size=7"};
+  for (const std::string& name : also_of_images({"weighted", "accumulated"}, {"residual_cnn"})) {
+    const std::vector<std::string> uneven = {"input.batch.batch_size=7", "input.batch.allow_smaller_final_batch=true"};
     const Training looked_at = train(name, uneven);
     EXPECT_LT(looked_at.result.last_batch, 7) << name;
     for (const char* delivery : {"native", "staging", "queue", "feed"}) {
@@ -151,7 +158,7 @@ TEST_F(CudaTraining, LooksAtEveryStepWhereItMust) {
     const std::vector<std::string> overrides = {cat("train.on_nonfinite=", rule)};
     std::vector<std::string> on_cpu = overrides;
     on_cpu.emplace_back("device=cpu");
-    for (const char* name : {"accumulated", "weighted", "lenet"}) {
+    for (const std::string& name : also_of_images({"accumulated", "weighted"}, {"lenet"})) {
       expect_near(train(name, overrides).losses, train(name, on_cpu).losses, 1e-4, cat(name, ' ', rule));
     }
   }
@@ -167,6 +174,47 @@ TEST_F(CudaTraining, DivergesAsTheCpuDoes) {
     EXPECT_EQ(gpu.error, cpu.error);
     EXPECT_EQ(gpu.losses.size(), cpu.losses.size());
     EXPECT_EQ(gpu.result.skipped_steps, cpu.result.skipped_steps) << rule;
+  }
+}
+
+// Each on a thread of its own, on every GPU that there is.
+TEST_F(CudaTraining, SeveralGoOnAtOnceAsEachDoesAlone) {
+  const std::vector<int> gpus = cuda_status().usable;
+  const std::vector<std::string> names = also_of_images({"weighted", "accumulated", "dropout"}, {"lenet"});
+  const auto of = [&](size_t i) {
+    return train(names[i % names.size()], {cat("device=cuda:", gpus[i % gpus.size()])});
+  };
+  std::vector<Training> alone(2 * names.size()), together(alone.size());
+  for (size_t i = 0; i < alone.size(); ++i) alone[i] = of(i);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < together.size(); ++i) threads.emplace_back([&, i] { together[i] = of(i); });
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < alone.size(); ++i) {
+    EXPECT_EQ(together[i].error, "");
+    EXPECT_EQ(together[i].result.weights, alone[i].result.weights) << names[i % names.size()];
+    EXPECT_EQ(together[i].losses, alone[i].losses) << names[i % names.size()];
+    EXPECT_TRUE(together[i].result.recorded) << names[i % names.size()];
+  }
+}
+
+TEST_F(CudaTraining, StepsComeAsRecordedGraphs) {
+  for (const std::string& name : also_of_images({"accumulated", "weighted"}, {"lenet", "mobile", "residual_cnn"})) {
+    for (const char* delivery : {"native", "feed"}) {
+      EXPECT_TRUE(train(name, {cat("delivery=", delivery)}).result.recorded) << name << ' ' << delivery;
+    }
+  }
+  EXPECT_TRUE(train("accumulated", {"train.on_nonfinite=fail"}).result.recorded);
+  EXPECT_FALSE(train("weighted", {"device=cpu"}).result.recorded);
+}
+
+TEST_F(CudaTraining, MayRoundFactors) {
+  for (const char* name : {"residual", "lenet"}) {
+    const Training rounded = train(name, {"precision=tf32"});
+    expect_near(rounded.losses, train(name).losses, 3e-2, name);
+    EXPECT_EQ(rounded.result.weights, train(name, {"precision=tf32"}).result.weights) << name;
+    if (test::kEmulated) {
+      EXPECT_NE(rounded.result.weights, train(name).result.weights) << name;
+    }
   }
 }
 
@@ -187,7 +235,7 @@ TEST_F(CudaTraining, ASteadyStepIsOneLaunchAndAllocatesNothing) {
     EXPECT_EQ(last.graphs, first.graphs) << setting;
     EXPECT_EQ(last.kernels, first.kernels) << setting << ": all of them are in the graphs";
     EXPECT_EQ(last.library_calls, first.library_calls) << setting;
-    EXPECT_EQ(last.copies - first.copies, 40U) << setting << ": features and labels";
+    EXPECT_EQ(last.copies - first.copies, 60U) << setting << ": features, labels and the step's numbers";
     EXPECT_EQ(last.allocations, first.allocations) << setting;
     EXPECT_EQ(last.device_waits, first.device_waits) << setting;
   }

@@ -55,7 +55,7 @@ class ScoresTest : public ::testing::Test {
   // As a training reads it, without joining it.
   double batch_loss(Scores& scores) {
     ScoreCopy copy = scores.make_copy(*plan_);
-    scores.fetch(*plan_, false, copy);
+    scores.fetch(context_, *plan_, false, copy);
     context_.synchronize();
     return scores.loss_of(copy);
   }

@@ -1,0 +1,113 @@
+#include "millrace/trainer/step_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/layers/catalog.h"
+#include "millrace/trainer/step.h"
+#include "tests/support/cuda.h"
+
+namespace millrace {
+namespace {
+
+// dense(1) on two features, mse.
+class Planned {
+ public:
+  explicit Planned(Context& on, size_t slots)
+      : context(on),
+        model(make_model(on)),
+        loss(catalog.losses.make({"mse", Spec::map()}, Spec::map())),
+        fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label", .trains = true}),
+        scores({.context = on, .loss = *loss, .prediction = model.output(), .label = fields.label()}),
+        plan({.model = model, .context = on, .fields = fields, .scores = scores, .slots = slots}, 4) {}
+
+  Model make_model(Context& on) {
+    std::vector<LayerNode> layers(1);
+    const Spec units = Spec::map().set("units", 1);
+    layers[0].name = layers[0].kind = "dense";
+    layers[0].layer = catalog.layers.make({"dense", units}, units);
+    return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 3}, on);
+  }
+
+  Context& context;
+  LayerCatalog catalog = LayerCatalog::builtin();
+  RowSpec rows{{{"features", DType::f32, {2}}, {"label", DType::f32, {1}}}};
+  Model model;
+  std::unique_ptr<Loss> loss;
+  StepFields fields;
+  Scores scores;
+  StepPlan plan;
+};
+
+TEST(StepPlan, CountsWhatEachSlotHolds) {
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  const Planned one(context, 1), three(context, 3);
+  EXPECT_EQ(three.plan.slots.size(), 3U);
+  EXPECT_EQ(one.plan.rows, 4);
+  const size_t slot = one.plan.slots[0].inputs.bytes() + one.plan.slots[0].scores.bytes();
+  EXPECT_EQ(three.plan.bytes - one.plan.bytes, 2 * slot);
+}
+
+TEST(StepPlan, GivesTheScoresWhatTheModelMade) {
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  const Planned planned(context, 1);
+  const ScoredBatch batch = planned.plan.scored(planned.plan.slots[0]);
+  EXPECT_EQ(batch.prediction.data(), planned.plan.model->output().data());
+  EXPECT_EQ(batch.gradient.data(), planned.plan.model->output_gradient().data());
+  EXPECT_FALSE(batch.weight);
+}
+
+class CudaStepPlan : public test::CudaTest {};
+
+// An update that is made up for lost batches reads numbers that a later batch brings anew.
+TEST_F(CudaStepPlan, AFlushIsOverBeforeItsNumbersAreOverwritten) {
+  const auto weights = [&](bool waits) {
+    Planned planned(context(), 1);
+    const Spec options = Spec::map().set("learning_rate", 0.1);
+    const auto adam = planned.catalog.optimizers.make({"adam", options}, options);
+    TrainStep step({.model = planned.model,
+                    .context = context(),
+                    .loss = *planned.loss,
+                    .optimizer = *adam,
+                    .rows = planned.rows,
+                    .gradients = {.accumulate = 4},
+                    .batches_in_flight = 3});
+    std::vector<RowBlock> batches(9);
+    for (RowBlock& batch : batches) {
+      batch.configure(planned.rows, 4, context().device());
+      batch.resize(4);
+      for (int64_t row = 0; row < 4; ++row) {
+        batch.row<float>(0, row)[0] = 1;
+        batch.row<float>(0, row)[1] = static_cast<float>(row);
+        batch.row<float>(1, row)[0] = 2;
+      }
+    }
+    for (size_t i = 0; i < batches.size(); ++i) {
+      step.run(batches[i]);
+      if (i % 2 == 0) step.flush();
+      if (waits) context().synchronize();
+    }
+    context().synchronize();
+    const TensorView block = planned.model.parameter_block();
+    return download<float>(block.data(), static_cast<size_t>(block.elements()));
+  };
+  EXPECT_EQ(weights(false), weights(true));
+}
+
+// What ran in one slot need not run as it is in the others, but each part is new.
+TEST_F(CudaStepPlan, IsRecordedInEachSlotAtOnceWhenItRanInOne) {
+  Planned planned(context(), 3);
+  StepPlan& plan = planned.plan;
+  const Memory memory(context().device(), 64);
+  const auto work = [&] { context().fill_zero(memory.data(), memory.bytes()); };
+  EXPECT_FALSE(plan.play(context(), plan.slots[0], StepPlan::kWhole, work).recorded());
+  EXPECT_TRUE(plan.play(context(), plan.slots[1], StepPlan::kWhole, work).recorded());
+  EXPECT_TRUE(plan.play(context(), plan.slots[2], StepPlan::kWhole, work).recorded());
+  EXPECT_FALSE(plan.play(context(), plan.slots[2], StepPlan::kWhole + 1, work).recorded());
+  EXPECT_TRUE(plan.play(context(), plan.slots[0], StepPlan::kWhole, work).recorded());
+  context().synchronize();
+}
+
+}  // namespace
+}  // namespace millrace
