@@ -1,0 +1,93 @@
+"""Builds a preset with CUDA and gathers what a machine needs that has nothing but a driver and CUDA's libraries."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+
+from machine import fail, output_of
+
+LIMIT = 60 * 2**20  # of the archive, which is what travels
+# What every Linux brings, and what belongs to its kernel and driver.
+OF_THE_SYSTEM = re.compile(
+    r"(ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libresolv|libutil|libanl|libnsl|libcuda|libnvidia-[^.]*)\.so(\.|$)"
+)
+OTHER_PROGRAMS = ("trainer", "gpu_step", "example_read_input")  # tests/docs runs the last one
+
+
+def bundle(root: str, preset: str) -> None:
+    subprocess.run([os.path.join(root, "scripts/build"), preset], cwd=root, check=True)
+    build = os.path.join(root, "build", preset)
+    wanted = [*glob.glob(f"{build}/*_test"), *(f"{build}/{name}" for name in OTHER_PROGRAMS)]
+    programs = sorted(path for path in wanted if os.access(path, os.X_OK))
+    if f"{build}/gpu_step" not in programs:
+        fail(f"the preset {preset} was built without CUDA or without tests")
+    target = os.path.join(root, "build/gpu-check")
+    shutil.rmtree(target, ignore_errors=True)
+    os.makedirs(os.path.join(target, "lib"))
+    for program in programs:
+        subprocess.run(["strip", "-o", os.path.join(target, os.path.basename(program)), program], check=True)
+    for name, path in libraries_of(programs).items():
+        subprocess.run(["strip", "--strip-unneeded", "-o", os.path.join(target, "lib", name), path], check=True)
+    copy_sources(root, os.path.join(target, "source"))
+    shutil.copy(os.path.join(root, "scripts/gpu-check"), target)
+    manifest = {
+        "programs": [os.path.basename(program) for program in programs],
+        "glibc": ".".join(map(str, newest_glibc(glob.glob(f"{target}/lib/*") + programs))),
+        "commit": output_of(["git", "describe", "--always", "--dirty"], cwd=root).strip(),
+    }
+    with open(os.path.join(target, "manifest.json"), "w") as out:
+        json.dump(manifest, out, indent=2)
+    check_size(target)
+
+
+def libraries_of(programs: list[str]) -> dict[str, str]:
+    """Name and path of every shared library that the programs need and a bare machine may lack."""
+    found = {}
+    for program in programs:
+        for line in output_of(["ldd", program]).splitlines():
+            match = re.match(r"\s*(\S+) => (\S.*?)( \(0x|$)", line)
+            if not match or OF_THE_SYSTEM.match(match[1]):
+                continue
+            if match[2].startswith("not found"):
+                fail(f"{program} needs {match[1]}, which is not found")
+            found[match[1]] = os.path.realpath(match[2])
+            # oneTBB allocates with what lies beside it.
+            malloc = match[2].replace("libtbb.so.12", "libtbbmalloc.so.2")
+            if malloc != match[2] and os.path.exists(malloc):
+                found[os.path.basename(malloc)] = os.path.realpath(malloc)
+    return found
+
+
+def copy_sources(root: str, target: str) -> None:
+    """The files of the repository: tests read configurations, data and sources, and the check itself is among them."""
+    names = output_of(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root).split("\0")
+    for name in filter(None, names):
+        source, copy = os.path.join(root, name), os.path.join(target, name)
+        if os.path.lexists(source):  # a link that leads nowhere is there, too: a test reads it
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copy(source, copy, follow_symlinks=False)
+
+
+def newest_glibc(files: list[str]) -> tuple[int, int]:
+    versions = {(2, 17)}
+    for file in files:
+        for match in re.finditer(r"GLIBC_(\d+)\.(\d+)", output_of(["readelf", "--version-info", "--wide", file])):
+            versions.add((int(match[1]), int(match[2])))
+    return max(versions)
+
+
+def check_size(target: str) -> None:
+    plain = sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(target) for name in names)
+    archive = target + ".tar.gz"
+    with tarfile.open(archive, "w:gz", compresslevel=6) as out:
+        out.add(target, arcname="gpu-check")
+    packed = os.path.getsize(archive)
+    print(f"gpu-check: {target} ({plain / 2**20:.1f} MiB) and {archive} ({packed / 2**20:.1f} MiB)")
+    if packed > LIMIT:
+        fail(f"the archive is larger than {LIMIT // 2**20} MiB")

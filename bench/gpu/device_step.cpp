@@ -1,0 +1,118 @@
+#include "bench/gpu/device_step.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/event.h"
+#include "millrace/core/executor.h"
+#include "millrace/trainer/build_input.h"
+#include "millrace/trainer/catalog.h"
+#include "millrace/trainer/scores.h"
+#include "millrace/trainer/step_inputs.h"
+#include "millrace/trainer/step_numbers.h"
+#include "millrace/trainer/step_plan.h"
+
+namespace millrace::bench {
+
+namespace {
+
+Device find_device(const Config& config) {
+  std::vector<std::string> warnings;
+  return device_of(config, warnings);
+}
+
+RowBlock first_batch(Pipeline& pipeline) {
+  RowBlock batch = pipeline.make_slot();
+  if (pipeline.next(batch) == 0) throw DataError("there is no batch to train on");
+  return batch;
+}
+
+}  // namespace
+
+struct DeviceStep::Impl {
+  explicit Impl(const Spec& configuration);
+  void give();
+  StepPlan::Slot& slot() { return plan.slots.front(); }
+
+  Config config;
+  Executor executor;
+  Context context, fetches;
+  Pipeline pipeline;
+  RowBlock batch;
+  Model model;
+  StepFields fields;
+  Scores scores;
+  StepNumbers numbers;
+  Event scored, fetched;
+  StepPlan plan;
+  bool recorded = false;
+};
+
+DeviceStep::Impl::Impl(const Spec& configuration)
+    : config(read_config(configuration, Catalog::builtin())),
+      executor(config.threads),
+      context(find_device(config), executor, config.precision),
+      fetches(context.device(), executor),
+      pipeline(build_input(config, Catalog::builtin()), {.executor = &executor, .reader = context.device()}),
+      batch(first_batch(pipeline)),
+      model(Model::build({.layers = std::move(config.layers), .inputs = named_specs(batch.spec()), .seed = config.seed},
+                         context)),
+      fields({.model = model,
+              .rows = batch.spec(),
+              .loss = config.loss.loss.get(),
+              .label = config.loss.label,
+              .trains = true}),
+      scores({.context = context, .loss = *config.loss.loss, .prediction = model.output(), .label = fields.label()}),
+      numbers(context.device(), *config.optimizer),
+      scored(context.device()),
+      fetched(context.device()),
+      plan({.model = model,
+            .context = context,
+            .fields = fields,
+            .scores = scores,
+            .gradient_target = GradientTarget::parameters},
+           batch.size()) {
+  if (!config.optimizer->adds_scaled_gradient()) throw ConfigError("only plain SGD updates in place");
+  numbers.write(0, 0);
+  numbers.bring(context);
+  slot().inputs.load(context, batch);
+  context.synchronize();
+}
+
+// As TrainStep does.
+void DeviceStep::Impl::give() {
+  plan.model->forward(context, slot().inputs.model(), numbers.pass());
+  scores.run(*plan.scores, plan.scored(slot()));
+  context.record(scored);
+  fetches.wait_for(scored);
+  scores.fetch(fetches, *plan.scores, false, slot().scores);
+  fetches.record(fetched);
+  plan.model->backward(context, slot().inputs.model(), numbers.pass(), numbers.scalars(), TensorView());
+  context.wait_for(fetched);
+}
+
+DeviceStep::DeviceStep(const Spec& configuration) : impl_(std::make_unique<Impl>(configuration)) {}
+DeviceStep::~DeviceStep() {
+  impl_->fetches.drain();
+  impl_->context.drain();
+}
+
+void DeviceStep::run() {
+  Impl& impl = *impl_;
+  impl.recorded = impl.plan.play(impl.context, impl.slot(), StepPlan::kWhole, [&impl] { impl.give(); }).recorded();
+}
+
+double DeviceStep::loss() {
+  impl_->context.synchronize();
+  return impl_->scores.loss_of(impl_->slot().scores);
+}
+
+bool DeviceStep::recorded() const { return impl_->recorded; }
+Context& DeviceStep::context() { return impl_->context; }
+const Config& DeviceStep::config() const { return impl_->config; }
+const Model& DeviceStep::model() const { return impl_->model; }
+const RowBlock& DeviceStep::batch() const { return impl_->batch; }
+
+}  // namespace millrace::bench

@@ -1,0 +1,208 @@
+// What scripts/gpu-check times of this library: one step, again and again, on one batch.
+//
+//   gpu_step write FOLDER CONFIG [SETTING...]           initial weights and batch, raw, for the peers; what it wrote as
+//   JSON gpu_step resident STEPS LOSSES CONFIG [SETTING...]  the batch lies in the device's memory; CUDA events
+//   gpu_step trainer STEPS LOSSES CONFIG [SETTING...]   a Trainer with delivery constant; the wall's clock
+//   gpu_step rates [SMALL]                              what the GPU can do at best
+//
+// SETTING is PATH=VALUE as of trainer --set. `resident` and `trainer` first train LOSSES steps and print their losses
+// in one line of JSON; then, for every line of standard input, a number of repeats, they time so many times STEPS steps
+// and print {"microseconds": [..]}, of a step each. They end with their input; see bench/gpu/peer.py.
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/gpu/device_step.h"
+#include "bench/gpu/rates.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/core/version.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/trainer.h"
+#include "millrace/trainer/yaml.h"
+
+namespace millrace::bench {
+
+namespace {
+
+using Words = std::span<const std::string>;
+
+std::string number(double value) {
+  if (!std::isfinite(value)) return "null";
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string list(const std::vector<double>& values) {
+  std::string out = "[";
+  for (const double value : values) out += cat(out.size() > 1 ? ", " : "", number(value));
+  return out + "]";
+}
+
+// CONFIG [SETTING...]
+Spec configuration(Words words) {
+  Spec spec = read_yaml_file(words.front());
+  apply_overrides(spec, words.subspan(1));
+  return spec;
+}
+
+void tell_ready(const std::vector<double>& losses, const std::string& device, const std::string& recorded) {
+  std::cout << R"({"versions": {"millrace": ")" << version() << R"("}, "device": ")" << device << R"(", "recorded": )"
+            << recorded << R"(, "losses": )" << list(losses) << '}' << std::endl;
+}
+
+void write_file(const std::string& path, const void* data, size_t bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+  if (!file.flush()) throw IoError(cat("cannot write ", path));
+}
+
+void write(const std::string& folder, Words words) {
+  DeviceStep step(configuration(words));
+  std::string told;
+  const auto tell = [&](const std::string& name, const Shape& shape) {
+    told += cat(told.empty() ? "" : ", ", R"({"name": ")", name, R"(", "shape": [)");
+    for (int axis = 0; axis < shape.rank(); ++axis) told += cat(axis > 0 ? ", " : "", shape[axis]);
+    told += "]}";
+  };
+  const Model& model = step.model();
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const ConstTensorView parameter = model.parameter(i);
+    std::vector<float> values(static_cast<size_t>(parameter.elements()));
+    step.context().copy(values.data(), parameter.data(), values.size() * sizeof(float));
+    step.context().synchronize();
+    write_file(cat(folder, '/', model.parameters()[i].name, ".f32"), values.data(), values.size() * sizeof(float));
+    tell(model.parameters()[i].name, parameter.shape());
+  }
+  const RowBlock& batch = step.batch();
+  for (size_t field = 0; field < batch.spec().fields.size(); ++field) {
+    const ConstTensorView rows = batch.view(field);
+    if (rows.dtype() != DType::f32) throw ConfigError("only float32 fields can be written");
+    std::vector<float> values;
+    for (int64_t row = 0; row < rows.rows(); ++row) {
+      const float* const begin = rows.as<float>() + row * rows.stride();
+      values.insert(values.end(), begin, begin + rows.columns());
+    }
+    write_file(cat(folder, '/', batch.spec().fields[field].name, ".f32"), values.data(), values.size() * sizeof(float));
+    tell(batch.spec().fields[field].name, rows.shape());
+  }
+  std::cout << R"({"written": [)" << told << "]}" << std::endl;
+}
+
+// Calls `repeat`, which gives the microseconds of a step, as often as each line of standard input says.
+void serve(FunctionRef<double()> repeat) {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::vector<double> values;
+    for (int i = std::atoi(line.c_str()); i > 0; --i) values.push_back(repeat());
+    std::cout << R"({"microseconds": )" << list(values) << '}' << std::endl;
+  }
+}
+
+void resident(int steps, int losses, Words words) {
+  DeviceStep step(configuration(words));
+  std::vector<double> seen;
+  for (int i = 0; i < losses; ++i) {
+    step.run();
+    seen.push_back(step.loss());
+  }
+  tell_ready(seen, step.context().device().text(), step.recorded() ? "true" : "false");
+  serve([&] {
+    const double taken = microseconds(step.context(), [&] {
+      for (int i = 0; i < steps; ++i) step.run();
+    });
+    return taken / steps;
+  });
+}
+
+// The first steps of a training that anybody looks at.
+void tell_first_losses(int losses, const Spec& spec) {
+  Spec shortened = spec;
+  apply_override(shortened, cat("train.steps=", losses));
+  apply_override(shortened, "train.log_every=1");
+  Trainer trainer = Trainer::from_spec(shortened);
+  std::vector<double> seen;
+  std::string device;
+  TrainCallbacks callbacks;
+  callbacks.on_start = [&](const StartReport& report) { device = report.device; };
+  callbacks.on_step = [&](const StepReport& report) { seen.push_back(report.loss); };
+  trainer.run(callbacks);
+  tell_ready(seen, device, "null");
+}
+
+// A report waits for its step, so the time from one to the next is that of the steps between them.
+void train(int steps, int losses, Words words) {
+  using Clock = std::chrono::steady_clock;
+  Spec spec = configuration(words);
+  tell_first_losses(losses, spec);
+  apply_override(spec, cat("train.log_every=", steps));
+  Trainer trainer = Trainer::from_spec(spec);
+  Clock::time_point begin;
+  int wanted = 0;
+  std::vector<double> values;
+  TrainCallbacks callbacks;
+  callbacks.on_step = [&](const StepReport&) {
+    const double taken = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    if (wanted > 0) values.push_back(taken / steps);
+    if (static_cast<int>(values.size()) == wanted) {
+      if (wanted > 0) std::cout << R"({"microseconds": )" << list(values) << '}' << std::endl;
+      values.clear();
+      wanted = 0;
+      std::string line;
+      while (wanted == 0 && std::getline(std::cin, line)) wanted = std::atoi(line.c_str());
+      if (wanted == 0) trainer.stop();
+    }
+    begin = Clock::now();
+  };
+  trainer.run(callbacks);
+}
+
+void rates(bool small) {
+  Executor executor(1);
+  Context context(parse_device("cuda:0"), executor);
+  const RateSizes sizes = small ? RateSizes{.copied_bytes = size_t{1} << 16, .product = 64, .nodes = 10} : RateSizes{};
+  std::string told;
+  for (const Rate& rate : measure_rates(context, sizes)) {
+    told += cat(told.empty() ? "" : ", ", '"', rate.name, R"(": {"unit": ")", rate.unit, R"(", "value": )",
+                rate.failed.empty() ? number(rate.value) : "null", "}");
+    if (!rate.failed.empty()) std::cerr << "gpu_step: " << rate.name << ": " << rate.failed << '\n';
+  }
+  std::cout << '{' << told << '}' << std::endl;
+}
+
+int run(Words words) {
+  const std::string what = words.empty() ? "" : words.front();
+  if (what == "rates") {
+    rates(words.size() > 1);
+  } else if (what == "write" && words.size() > 2) {
+    write(words[1], words.subspan(2));
+  } else if ((what == "resident" || what == "trainer") && words.size() > 3) {
+    const int steps = std::atoi(words[1].c_str()), losses = std::atoi(words[2].c_str());
+    (what == "resident" ? resident : train)(steps, losses, words.subspan(3));
+  } else {
+    std::fputs("usage: gpu_step write FOLDER CONFIG.. | resident|trainer STEPS LOSSES CONFIG.. | rates [SMALL]\n",
+               stderr);
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace millrace::bench
+
+int main(int count, char** words) {
+  try {
+    return millrace::bench::run(std::vector<std::string>(words + 1, words + count));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpu_step: %s\n", error.what());
+    return 70;
+  }
+}

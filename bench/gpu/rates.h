@@ -1,0 +1,33 @@
+// What a GPU can do at best, measured: the floors that a step's time is compared with. And a stopwatch on the device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/core/function_ref.h"
+
+namespace millrace::bench {
+
+// Microseconds that the context takes for what `work` gives it: between two CUDA events, else on the wall's clock.
+double microseconds(Context& context, FunctionRef<void()> work);
+
+struct Rate {
+  std::string name;
+  double value = 0;  // the best of several tries
+  std::string unit;
+  std::string failed = {};  // why there is no value
+};
+
+struct RateSizes {
+  size_t copied_bytes = size_t{1} << 30;
+  int64_t product = 8192;  // rows and columns of a square one
+  int nodes = 1000;        // of a graph of small kernels
+};
+
+// REQUIRES: a CUDA device.
+std::vector<Rate> measure_rates(Context& context, const RateSizes& sizes);
+
+}  // namespace millrace::bench

@@ -1,0 +1,104 @@
+"""A contender's process: started, asked for repeats when it is its turn, and standing still otherwise. What it says is
+in peer.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import tempfile
+from typing import Any
+
+from budget import Deadline
+
+
+class Failed(Exception):
+    """A contender that cannot take part, and why."""
+
+
+class Late(Failed):
+    """A contender that there was no time for."""
+
+
+class Worker:
+    """A process in a session of its own."""
+
+    def __init__(self, command: list[str], cwd: str, environment: dict[str, str]) -> None:
+        self.errors = tempfile.TemporaryFile("w+")
+        self.unread = b""
+        try:
+            self.process = subprocess.Popen(
+                command,
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.errors,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self.errors.close()
+            raise Failed(str(error)) from None
+
+    def answer(self, seconds: float) -> dict[str, Any]:
+        """The next line of JSON; what else it prints is left out."""
+        deadline = Deadline.after(seconds)
+        while not (line := self.line(deadline)).startswith(b"{"):
+            pass
+        try:
+            return json.loads(line)
+        except ValueError:
+            raise Failed(f"said what is no JSON: {line[:200]!r}") from None
+
+    def line(self, deadline: Deadline) -> bytes:
+        while b"\n" not in self.unread:
+            # select() sees only what no buffer of Python's holds.
+            if not select.select([self.process.stdout], [], [], deadline.left())[0]:
+                raise Late("did not answer in its time")
+            more = os.read(self.process.stdout.fileno(), 65536)
+            if not more:
+                raise Failed(self.last_words())
+            self.unread += more
+        line, _, self.unread = self.unread.partition(b"\n")
+        return line
+
+    def ready(self, seconds: float) -> dict[str, Any]:
+        """What it tells of itself; from then on it stands still."""
+        answer = self.answer(seconds)
+        self.signal(signal.SIGSTOP)
+        return answer
+
+    def repeats(self, count: int, seconds: float) -> list[float]:
+        """Microseconds of a step."""
+        self.signal(signal.SIGCONT)
+        try:
+            self.process.stdin.write(f"{count}\n".encode())
+        except BrokenPipeError:
+            raise Failed(self.last_words()) from None
+        answer = self.answer(seconds)
+        self.signal(signal.SIGSTOP)
+        return answer["microseconds"]
+
+    def last_words(self) -> str:
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            return "closed its output"
+        self.errors.seek(0)
+        lines = [line.strip() for line in self.errors if line.strip()]
+        return lines[-1][:500] if lines else f"ended with {self.process.returncode}"
+
+    def signal(self, number: int) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, number)
+
+    def end(self) -> None:
+        """May be called again."""
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.errors.close()

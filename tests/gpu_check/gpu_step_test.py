@@ -1,0 +1,80 @@
+"""gpu_step, the program whose steps scripts/gpu-check times: it trains as a Trainer does, on the device that is given,
+and speaks as its peers do. Where the GPU is emulated its graphs and rates are run, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from array import array
+
+from fakes import ROOT
+
+from networks import FEATURES, PARAMETERS
+
+PROGRAM = os.environ.get("MILLRACE_GPU_STEP", "")
+DEVICE = os.environ.get("MILLRACE_GPU_STEP_DEVICE", "cpu")
+SMALL = ["input.synthetic.features=24", "model[0].units=16", "input.batch.batch_size=8"]
+
+
+@unittest.skipUnless(PROGRAM, "MILLRACE_GPU_STEP names no program")
+class GpuStepTest(unittest.TestCase):
+    def run_step(self, words: list[str], told: str = "") -> list[dict]:
+        done = subprocess.run([PROGRAM, *words], input=told, cwd=ROOT, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_trains_as_a_trainer_does(self) -> None:
+        config = ["2", "5", "bench/gpu/mlp.yaml", *SMALL]
+        resident = self.run_step(["resident", *config, f"device={DEVICE}"], "2\n1\n")
+        trainer = self.run_step(["trainer", *config, f"device={DEVICE}"], "2\n1\n")
+        cpu = self.run_step(["resident", *config, "device=cpu"])[0]
+        self.assertEqual(resident[0]["losses"], trainer[0]["losses"])
+        self.assertEqual(len(resident[0]["losses"]), 5)
+        for ours, other in zip(resident[0]["losses"], cpu["losses"]):
+            self.assertAlmostEqual(ours, other, delta=1e-4 * other)
+        self.assertEqual(resident[0]["device"], DEVICE)
+        self.assertEqual(resident[0]["recorded"], DEVICE != "cpu")
+        for answers in (resident, trainer):
+            self.assertEqual([len(answer["microseconds"]) for answer in answers[1:]], [2, 1])
+            self.assertTrue(all(value > 0 for answer in answers[1:] for value in answer["microseconds"]))
+
+    def test_writes_what_the_peers_read(self) -> None:
+        for network, config in (("mlp", "bench/gpu/mlp.yaml"), ("lenet", "bench/peers/lenet.yaml")):
+            with tempfile.TemporaryDirectory() as folder:
+                told = self.run_step(["write", folder, config, "device=cpu"])[0]
+                shapes = {one["name"]: tuple(one["shape"]) for one in told["written"]}
+                self.assertEqual(shapes["features"][1:], (FEATURES[network],))
+                self.assertEqual(shapes["label"], (shapes["features"][0], 1))
+                expected = {name: shapes[name] for name in shapes if name not in ("features", "label")}
+                self.assertEqual(expected, PARAMETERS[network])
+                for name, shape in shapes.items():
+                    values = array("f")
+                    with open(f"{folder}/{name}.f32", "rb") as file:
+                        values.frombytes(file.read())
+                    self.assertEqual(len(values), self.product(shape), name)
+
+    @staticmethod
+    def product(shape: tuple[int, ...]) -> int:
+        out = 1
+        for axis in shape:
+            out *= axis
+        return out
+
+    def test_says_what_is_wrong_with_a_setting(self) -> None:
+        words = [PROGRAM, "resident", "1", "1", "bench/gpu/mlp.yaml", "precission=tf32"]
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("unknown key precission", done.stderr)
+
+    @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
+    def test_measures_what_the_gpu_can_do(self) -> None:
+        rates = self.run_step(["rates", "small"])[0]
+        self.assertEqual(list(rates), ["copy", "fp32", "tf32", "node", "launch"])
+        self.assertTrue(all(rate["value"] > 0 for rate in rates.values()), rates)
+
+
+if __name__ == "__main__":
+    unittest.main()
