@@ -194,7 +194,7 @@ TEST_F(PredictorTest, ASavedConfigurationThatAsksForTooMuchTakesNoMemory) {
   EXPECT_EQ(error_with<DataError>("units: 3", "units: 1000000000"),
             ": the saved model does not fit: dense.weight is float32 (3, 2), the model has float32 (1000000000, 2)");
   const std::string rows = error_with<ConfigError>("batch_size: 7", "batch_size: 1000000000000");
-  EXPECT_TRUE(rows.starts_with(":config:5:3: input: batches of 1000000000000 rows would take ")) << rows;
+  EXPECT_TRUE(rows.starts_with(":config:6:3: input: batches of 1000000000000 rows would take ")) << rows;
   EXPECT_TRUE(
       rows.ends_with(" bytes, at most 1073741824 are allowed; set a smaller batch_size, or smaller chunk_bytes"))
       << rows;
