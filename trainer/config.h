@@ -15,11 +15,14 @@
 #include "millrace/core/context.h"
 #include "millrace/core/options.h"
 #include "millrace/core/spec.h"
+#include "millrace/layers/gradients/gradient_options.h"
+#include "millrace/layers/loss.h"
 #include "millrace/layers/model/model.h"
+#include "millrace/layers/optimizer.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/compare/compare_options.h"
-#include "millrace/trainer/delivery/delivery.h"
-#include "millrace/trainer/step.h"
+#include "millrace/trainer/delivery/delivery_options.h"
+#include "millrace/trainer/named_metric.h"
 #include "millrace/trainer/validation.h"
 
 namespace millrace {

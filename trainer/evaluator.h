@@ -13,18 +13,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/input/graph/row_block.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/model/model.h"
+#include "millrace/trainer/named_metric.h"
 #include "millrace/trainer/scores.h"
 
 namespace millrace {
-
-using MetricValues = std::vector<std::pair<std::string, double>>;
 
 struct EvaluatorArgs {
   const Model& model;

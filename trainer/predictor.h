@@ -24,7 +24,7 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/config.h"
-#include "millrace/trainer/evaluator.h"
+#include "millrace/trainer/named_metric.h"
 
 namespace millrace {
 

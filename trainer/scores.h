@@ -24,14 +24,9 @@
 #include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/metric.h"
+#include "millrace/trainer/named_metric.h"
 
 namespace millrace {
-
-struct NamedMetric {
-  std::string name;
-  std::unique_ptr<Metric> metric;
-  Place place = {};  // in the configuration
-};
 
 struct ScoresArgs {
   Context& context;

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/trainer/delivery/delivery.h"
-#include "millrace/trainer/evaluator.h"
-#include "millrace/trainer/validator.h"
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/delivery/delivery_statistics.h"
+#include "millrace/trainer/named_metric.h"
 
 namespace millrace {
 
@@ -39,6 +39,23 @@ struct BatchReport {
   int64_t queued = 0;  // batches that lie in the delivery's queue
   double seconds = 0;
   DeliveryTimes input;
+};
+
+struct ValidationReport {
+  int64_t step = 0;    // the last one before it
+  uint64_t epoch = 0;  // of that step
+  uint64_t rows = 0;
+  double loss = 0;       // over all rows
+  MetricValues metrics;  // over all rows
+  bool best = false;     // better than every validation before
+  double seconds = 0;
+};
+
+// The validation whose model is kept.
+struct BestStep {
+  int64_t step = 0;
+  std::string metric;
+  double value = 0;
 };
 
 struct TrainResult {

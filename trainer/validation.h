@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "millrace/core/options.h"
-#include "millrace/trainer/scores.h"
+#include "millrace/trainer/named_metric.h"
 
 namespace millrace {
 

@@ -22,25 +22,9 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config.h"
 #include "millrace/trainer/evaluator.h"
+#include "millrace/trainer/train_report.h"
 
 namespace millrace {
-
-struct ValidationReport {
-  int64_t step = 0;    // the last one before it
-  uint64_t epoch = 0;  // of that step
-  uint64_t rows = 0;
-  double loss = 0;       // over all rows
-  MetricValues metrics;  // over all rows
-  bool best = false;     // better than every validation before
-  double seconds = 0;
-};
-
-// The validation whose model is kept.
-struct BestStep {
-  int64_t step = 0;
-  std::string metric;
-  double value = 0;
-};
 
 struct ValidatorArgs {
   const Config& config;        // with a validation

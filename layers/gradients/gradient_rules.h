@@ -16,27 +16,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "millrace/core/context.h"
 #include "millrace/core/tensor.h"
+#include "millrace/layers/gradients/gradient_options.h"
 #include "millrace/layers/model/model_plan.h"
 
 namespace millrace {
-
-struct GradientOptions {
-  // Batches that make one update. Each counts by its rows' weights, so that the update is that of one batch of all
-  // their rows.
-  int64_t accumulate = 1;
-  // Limits of the gradient that an update sees, first of each value, then of the Euclidean norm of all together, which
-  // is scaled down to it.
-  std::optional<double> clip_value = {}, clip_norm = {};
-  // Whether finite() will be asked.
-  bool check_finite = false;
-
-  // Whether there is anything to do: then gradients need a block of their own.
-  bool any() const { return accumulate > 1 || clip_value || clip_norm || check_finite; }
-};
 
 class GradientRules {
  public:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millrace/core/options.h"
-#include "millrace/trainer/delivery/delivery.h"
+#include "millrace/trainer/delivery/delivery_options.h"
 
 namespace millrace {
 

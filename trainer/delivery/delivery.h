@@ -11,77 +11,22 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/executor.h"
-#include "millrace/core/options.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/delivery/delivery_options.h"
+#include "millrace/trainer/delivery/delivery_statistics.h"
 
 namespace millrace {
-
-enum class DeliveryKind : uint8_t {
-  automatic,  // native
-  native,     // the graph's last op writes into the step's own input
-  staging,    // queue; on CUDA batches are copied to the device while it trains on others
-  queue,      // tasks beside the step fill a queue of batches, from which it copies
-  feed,       // the training thread makes each batch alone, then copies it into the step's input
-  constant,   // the first batch again and again: the step alone
-};
-
-template <>
-struct EnumNames<DeliveryKind> {
-  static constexpr std::pair<std::string_view, DeliveryKind> kNames[] = {
-      {"auto", DeliveryKind::automatic}, {"native", DeliveryKind::native}, {"staging", DeliveryKind::staging},
-      {"queue", DeliveryKind::queue},    {"feed", DeliveryKind::feed},     {"constant", DeliveryKind::constant}};
-};
-
-// The configuration's key `delivery`: `KIND`, or `{kind: KIND}` with the options of that kind.
-struct DeliveryOptions {
-  static constexpr int64_t kCapacity = 5;
-
-  DeliveryKind kind = DeliveryKind::automatic;
-  // Of `queue` and `staging`: batches that may wait (absent: kCapacity), and tasks that may decode for them at once
-  // (absent: as the ops say).
-  std::optional<int64_t> capacity = {}, threads = {};
-
-  bool has_queue() const { return kind == DeliveryKind::queue || kind == DeliveryKind::staging; }
-  void declare(OptionReader& o);
-};
-
-template <>
-struct OptionType<DeliveryOptions> {
-  static DeliveryOptions read(const Spec& spec);
-  static Spec write(const DeliveryOptions& value);
-  static std::string type() { return OptionType<DeliveryKind>::type(); }
-  static std::vector<OptionForm> forms();
-};
 
 struct DeliveryArgs {
   Executor& executor;             // outlives the delivery
   PipelineOptions pipeline = {};  // callbacks and pinned memory; executor and threads are set by the delivery
   // Whether save() will be called: kinds that work ahead keep the state behind each batch only then.
   bool saves = false;
-};
-
-// Where the time of the thread that calls next() went.
-struct DeliveryTimes {
-  double make_seconds = 0;  // making batches itself
-  double wait_seconds = 0;  // waiting for what others make; it helps meanwhile
-  double copy_seconds = 0;  // copying batches into the step's input
-
-  double total() const { return make_seconds + wait_seconds + copy_seconds; }
-};
-
-struct DeliveryStatistics {
-  DeliveryTimes times;
-  // Of a queue of batches: how many waited for each call of next(), on average, and how many may.
-  std::optional<double> mean_queued = {};
-  int64_t capacity = 0;
-  InputStatistics input;  // what the ops did, for these batches and ahead of them
 };
 
 class Delivery {

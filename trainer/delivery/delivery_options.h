@@ -1,0 +1,52 @@
+// The configuration's key `delivery`: which way batches take to the step.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/options.h"
+
+namespace millrace {
+
+enum class DeliveryKind : uint8_t {
+  automatic,  // native
+  native,     // the graph's last op writes into the step's own input
+  staging,    // queue; on CUDA batches are copied to the device while it trains on others
+  queue,      // tasks beside the step fill a queue of batches, from which it copies
+  feed,       // the training thread makes each batch alone, then copies it into the step's input
+  constant,   // the first batch again and again: the step alone
+};
+
+template <>
+struct EnumNames<DeliveryKind> {
+  static constexpr std::pair<std::string_view, DeliveryKind> kNames[] = {
+      {"auto", DeliveryKind::automatic}, {"native", DeliveryKind::native}, {"staging", DeliveryKind::staging},
+      {"queue", DeliveryKind::queue},    {"feed", DeliveryKind::feed},     {"constant", DeliveryKind::constant}};
+};
+
+// The configuration's key `delivery`: `KIND`, or `{kind: KIND}` with the options of that kind.
+struct DeliveryOptions {
+  static constexpr int64_t kCapacity = 5;
+
+  DeliveryKind kind = DeliveryKind::automatic;
+  // Of `queue` and `staging`: batches that may wait (absent: kCapacity), and tasks that may decode for them at once
+  // (absent: as the ops say).
+  std::optional<int64_t> capacity = {}, threads = {};
+
+  bool has_queue() const { return kind == DeliveryKind::queue || kind == DeliveryKind::staging; }
+  void declare(OptionReader& o);
+};
+
+template <>
+struct OptionType<DeliveryOptions> {
+  static DeliveryOptions read(const Spec& spec);
+  static Spec write(const DeliveryOptions& value);
+  static std::string type() { return OptionType<DeliveryKind>::type(); }
+  static std::vector<OptionForm> forms();
+};
+
+}  // namespace millrace
