@@ -1,4 +1,5 @@
-# One object target a folder, joined into one library millrace::millrace.
+# One object target a folder, joined into one library: millrace::millrace, which BUILD_SHARED_LIBS makes a shared one, and
+# millrace::static, which tests and the program link, as they reach what a shared one hides.
 
 # "millrace/core/tensor.h" is core/tensor.h: links in the build tree give the prefix.
 set(MILLRACE_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
@@ -6,6 +7,10 @@ file(MAKE_DIRECTORY ${MILLRACE_INCLUDE_DIR}/millrace)
 foreach(folder core layers input trainer)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${MILLRACE_INCLUDE_DIR}/millrace/${folder} SYMBOLIC)
 endforeach()
+foreach(header millrace.h extend.h)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/api/${header} ${MILLRACE_INCLUDE_DIR}/millrace/${header} SYMBOLIC)
+endforeach()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/version.h.in ${MILLRACE_INCLUDE_DIR}/millrace/version.h @ONLY)
 
 # Warnings, sanitizers and floating-point rules of our own code. Nobody reads floating-point exception flags nor the errno
 # of a square root, and without them loops with comparisons and roots are vectorised; results are the same.
@@ -105,17 +110,39 @@ endfunction()
 
 function(millrace_library)
   get_property(libraries GLOBAL PROPERTY MILLRACE_LINK_LIBRARIES)
-  add_library(millrace $<TARGET_OBJECTS:millrace_core> $<TARGET_OBJECTS:millrace_layers> $<TARGET_OBJECTS:millrace_input>
-                       $<TARGET_OBJECTS:millrace_trainer>)
-  add_library(millrace::millrace ALIAS millrace)
-  target_include_directories(millrace PUBLIC $<BUILD_INTERFACE:${MILLRACE_INCLUDE_DIR}>)
-  # OpenMP's pragmas are not used; core/executor.cpp only asks its runtime to stay at one thread.
-  target_link_libraries(millrace PRIVATE ${libraries} gomp ${CMAKE_DL_LIBS} PUBLIC Threads::Threads)
-  if(MILLRACE_WITH_CUDA)
-    target_link_libraries(millrace PRIVATE millrace_cudart)
+  set(objects $<TARGET_OBJECTS:millrace_core> $<TARGET_OBJECTS:millrace_layers> $<TARGET_OBJECTS:millrace_input>
+              $<TARGET_OBJECTS:millrace_trainer>)
+  add_library(millrace_static STATIC ${objects})
+  add_library(millrace::static ALIAS millrace_static)
+  set_target_properties(millrace_static PROPERTIES OUTPUT_NAME millrace EXPORT_NAME static)
+  set(both millrace_static)
+  if(BUILD_SHARED_LIBS)
+    add_library(millrace SHARED ${objects})
+    add_library(millrace::millrace ALIAS millrace)
+    # The C++ interface holds for a minor version.
+    set_target_properties(millrace PROPERTIES VERSION ${PROJECT_VERSION} LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map
+                                              SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    target_link_options(millrace PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map
+                                         -Wl,-Bsymbolic-functions)
+    if(NOT MILLRACE_SANITIZE)
+      target_link_options(millrace PRIVATE -Wl,-z,defs)
+    endif()
+    list(APPEND both millrace)
+  else()
+    add_library(millrace::millrace ALIAS millrace_static)
   endif()
-  set_target_properties(millrace PROPERTIES LINKER_LANGUAGE CXX)
-  millrace_options(millrace)
+  foreach(target ${both})
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${MILLRACE_INCLUDE_DIR}>)
+    target_compile_features(${target} PUBLIC cxx_std_20)
+    # What an installed static library links is found by name then: see MillraceConfig.cmake.in.
+    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${libraries};gomp;${CMAKE_DL_LIBS}>"
+                          PUBLIC Threads::Threads)
+    if(MILLRACE_WITH_CUDA)
+      target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:millrace_cudart>)
+    endif()
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    millrace_options(${target})
+  endforeach()
   # The executor is invisible to ThreadSanitizer, which does not know oneTBB; it announces its joins itself.
   set_source_files_properties(${PROJECT_SOURCE_DIR}/core/executor.cpp TARGET_DIRECTORY millrace_core
     PROPERTIES COMPILE_OPTIONS $<$<STREQUAL:${MILLRACE_SANITIZE},thread>:-fno-sanitize=thread>)

@@ -12,6 +12,7 @@
 #include "millrace/core/device.h"
 #include "millrace/core/event.h"
 #include "millrace/core/executor.h"
+#include "millrace/core/export.h"
 
 namespace millrace {
 
@@ -21,7 +22,7 @@ enum class Precision : uint8_t {
   tf32,     // a GPU that is faster so may round their factors to 11 significant bits; sums are float32's
 };
 
-class Context {
+class MILLRACE_EXPORT Context {
  public:
   // Throws DeviceError when the device cannot be used.
   Context(Device device, Executor& executor, Precision precision = Precision::float32);

@@ -10,11 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/export.h"
+
 namespace millrace {
 
 enum class DeviceType { cpu, cuda };
 
-struct Device {
+struct MILLRACE_EXPORT Device {
   DeviceType type = DeviceType::cpu;
   int index = 0;
 
@@ -32,7 +34,7 @@ struct CudaStatus {
   std::string reason;          // why there is none: "this build has no CUDA support", "no driver", ...
   bool worth_telling = false;  // a driver or a device is there all the same
 };
-CudaStatus cuda_status();
+MILLRACE_EXPORT CudaStatus cuda_status();
 
 // What of CUDA's libraries a training needs, besides that of products.
 struct CudaNeeds {
@@ -42,12 +44,12 @@ struct CudaNeeds {
 // "auto" (see automatic_device; a device whose libraries are missing is not usable), "cpu" or "cuda:N". Throws
 // ConfigError for other text, DeviceError for a device that cannot be used. `warning`, where it is not null, receives
 // what automatic_device() says.
-Device parse_device(std::string_view text, std::string* warning = nullptr, const CudaNeeds& needs = {});
+MILLRACE_EXPORT Device parse_device(std::string_view text, std::string* warning = nullptr, const CudaNeeds& needs = {});
 
 // The first usable device, else the CPU; `warning` then says why, unless there is simply no GPU.
-Device automatic_device(const CudaStatus& found, std::string* warning);
+MILLRACE_EXPORT Device automatic_device(const CudaStatus& found, std::string* warning);
 
-class Memory {
+class MILLRACE_EXPORT Memory {
  public:
   Memory() = default;
   // Zero-filled. Throws DeviceError, with the size, when there is none.

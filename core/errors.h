@@ -15,7 +15,7 @@
 namespace millrace {
 
 // A position in a text file. Lines and columns are 1-based bytes; 0 means unknown.
-struct Place {
+struct MILLRACE_EXPORT Place {
   std::string file;
   int64_t line = 0;
   int64_t column = 0;
@@ -29,7 +29,7 @@ struct Place {
 // What a failure is about; decides the process's exit code and the "kind" of the JSON event.
 enum class ErrorKind { config, data, missing, io, device, internal };
 
-std::string_view to_string(ErrorKind kind);
+MILLRACE_EXPORT std::string_view to_string(ErrorKind kind);
 
 class MILLRACE_EXPORT Error : public std::exception {
  public:

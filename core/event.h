@@ -12,10 +12,11 @@
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/device.h"
+#include "millrace/core/export.h"
 
 namespace millrace {
 
-class Event {
+class MILLRACE_EXPORT Event {
  public:
   // For contexts on `device`. Throws DeviceError when it cannot be used.
   explicit Event(Device device);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "millrace/core/export.h"
 #include "millrace/core/function_ref.h"
 
 namespace millrace {
@@ -26,13 +27,13 @@ class TaskGroup;
 class Trace;
 
 // A piece of work for TaskGroup::submit. Runs once a submission; keeps its errors to itself.
-class Task {
+class MILLRACE_EXPORT Task {
  public:
   virtual ~Task() = default;
   virtual void run() noexcept = 0;
 };
 
-class Executor {
+class MILLRACE_EXPORT Executor {
  public:
   // The processors that this process may use: affinity mask and cgroup quotas (cpu_quota.h), at least 1.
   static int available_threads();
@@ -72,7 +73,7 @@ class Executor {
 };
 
 // Tasks to wait for together. The destructor waits. Tasks may run in any order.
-class TaskGroup {
+class MILLRACE_EXPORT TaskGroup {
  public:
   explicit TaskGroup(Executor& executor);
   ~TaskGroup();
@@ -90,7 +91,7 @@ class TaskGroup {
 };
 
 // One event to wait for: armed by its owner, signalled once by a task, waited for by one thread, which helps meanwhile.
-class Completion {
+class MILLRACE_EXPORT Completion {
  public:
   explicit Completion(Executor& executor);
   // REQUIRES: not armed.

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/export.h"
 #include "millrace/core/spec.h"
 
 namespace millrace {
@@ -31,7 +32,7 @@ struct Range {
 };
 
 // "at least 1", "more than 0 and at most 1"; empty without bounds.
-std::string range_text(const Range& range);
+MILLRACE_EXPORT std::string range_text(const Range& range);
 
 // What a reference page says of one key.
 struct OptionInfo {
@@ -84,10 +85,10 @@ template <class E>
 struct EnumNames;
 
 // The index of the name that `spec` is. Throws ConfigError when it is none.
-size_t read_name(const Spec& spec, const std::vector<std::string>& names);
+MILLRACE_EXPORT size_t read_name(const Spec& spec, const std::vector<std::string>& names);
 // "relu|none".
-std::string name_type(const std::vector<std::string>& names);
-std::vector<OptionForm> name_forms(std::vector<std::string> names);
+MILLRACE_EXPORT std::string name_type(const std::vector<std::string>& names);
+MILLRACE_EXPORT std::vector<OptionForm> name_forms(std::vector<std::string> names);
 
 // How a value of type T is read from a Spec, written back and described. Specialised in options.cpp and below; forms()
 // may be left out, and is then found out by option_forms().
@@ -114,7 +115,7 @@ struct OptionType {
 
 #define MILLRACE_DECLARE_OPTION_TYPE(T)     \
   template <>                               \
-  struct OptionType<T> {                    \
+  struct MILLRACE_EXPORT OptionType<T> {    \
     static T read(const Spec& spec);        \
     static Spec write(const T& value);      \
     static std::string type();              \
@@ -140,7 +141,7 @@ template <class T>
 std::vector<OptionInfo> describe_options();
 template <class T>
 Spec write_options(const T& value);
-std::string type_of_options(const std::vector<OptionInfo>& options);
+MILLRACE_EXPORT std::string type_of_options(const std::vector<OptionInfo>& options);
 
 template <DeclaresOptions T>
 struct OptionType<T> {
@@ -196,10 +197,10 @@ struct OptionType<std::optional<T>> {
 
 // Throws ConfigError for a key of the map `spec` that is none of `known`, at its place, with the nearest as a hint;
 // then for keys that it lacks and `known` requires.
-void check_keys(const Spec& spec, const std::vector<OptionInfo>& known);
+MILLRACE_EXPORT void check_keys(const Spec& spec, const std::vector<OptionInfo>& known);
 
 // Visits the declarations of an options struct: reads a Spec, or only lists what there is.
-class OptionReader {
+class MILLRACE_EXPORT OptionReader {
  public:
   // Reads from the map `spec`. Throws ConfigError when it is none.
   explicit OptionReader(const Spec& spec);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "millrace/core/export.h"
 #include "millrace/core/hd.h"
 
 namespace millrace {
@@ -63,6 +64,6 @@ MILLRACE_HD inline double to_unit(uint64_t bits) {
 
 // Two independent standard normals from one Philox block, by Box and Muller with this library's own log, sine and
 // cosine: the same bits on every machine. Host only. REQUIRES: the default floating-point mode (FloatMode).
-std::array<double, 2> normal_pair(const PhiloxBlock& block);
+MILLRACE_EXPORT std::array<double, 2> normal_pair(const PhiloxBlock& block);
 
 }  // namespace millrace

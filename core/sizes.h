@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "millrace/core/export.h"
+
 namespace millrace {
 
 // value / divisor, rounded up. REQUIRES: value >= 0, divisor > 0.
@@ -12,7 +14,7 @@ constexpr T ceil_div(T value, T divisor) {
 }
 
 // a + b and a * b bytes. Throw ShapeError when that is more than can be counted.
-size_t add_bytes(size_t a, size_t b);
-size_t multiply_bytes(size_t a, size_t b);
+MILLRACE_EXPORT size_t add_bytes(size_t a, size_t b);
+MILLRACE_EXPORT size_t multiply_bytes(size_t a, size_t b);
 
 }  // namespace millrace

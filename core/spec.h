@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/export.h"
 #include "millrace/core/function_ref.h"
 
 namespace millrace {
@@ -30,7 +31,7 @@ template <class T>
 concept SpecNumber = spec_detail::is_none_of<T, char, wchar_t, char8_t, char16_t, char32_t, long double> &&
     (std::integral<T> || std::floating_point<T>);
 
-class Spec {
+class MILLRACE_EXPORT Spec {
  public:
   enum class Kind { null, scalar, list, map };
   using Entry = std::pair<std::string, Spec>;
@@ -134,10 +135,10 @@ struct KindAndOptions {
   Spec options;  // a map, perhaps empty, at the place of the node
 };
 // Throws ConfigError when `spec` is neither a text nor a map of one key, or the options are none.
-KindAndOptions kind_and_options(const Spec& spec, std::string_view what);
+MILLRACE_EXPORT KindAndOptions kind_and_options(const Spec& spec, std::string_view what);
 // Takes `kind: value` for `kind: {option: value}` where `option_alone` names the option of that kind; it names none by
 // an empty text. What is wrong with the value is told under the path where it was written.
-KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
-                                FunctionRef<std::string(const std::string& kind)> option_alone);
+MILLRACE_EXPORT KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
+                                                FunctionRef<std::string(const std::string& kind)> option_alone);
 
 }  // namespace millrace

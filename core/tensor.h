@@ -14,15 +14,16 @@
 #include <string_view>
 
 #include "millrace/core/device.h"
+#include "millrace/core/export.h"
 #include "millrace/core/sizes.h"
 
 namespace millrace {
 
 enum class DType : uint8_t { f32, f64, i32, i64, u8 };
 
-size_t size_of(DType dtype);
+MILLRACE_EXPORT size_t size_of(DType dtype);
 // "float32", "int64", ...: the names that configurations use.
-std::string_view to_string(DType dtype);
+MILLRACE_EXPORT std::string_view to_string(DType dtype);
 
 template <class T>
 struct DTypeOf;
@@ -50,7 +51,7 @@ struct DTypeOf<uint8_t> {
 // Up to six dimensions, held in place: copying a shape never allocates. Making one throws ShapeError for more
 // dimensions, negative ones, or a product of those that are not 0 beyond 2^59: so the elements and bytes of a shape and
 // of its parts can always be counted.
-class Shape {
+class MILLRACE_EXPORT Shape {
  public:
   static constexpr int kMaxRank = 6;
 
@@ -77,7 +78,7 @@ class Shape {
   int rank_ = 0;
 };
 
-struct TensorSpec {
+struct MILLRACE_EXPORT TensorSpec {
   Shape shape;
   DType dtype = DType::f32;
 

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "millrace/core/export.h"
+
 namespace millrace {
 
 namespace text_detail {
@@ -28,7 +30,7 @@ Value value_of(const T& value) {
   }
 }
 
-std::string join_values(std::initializer_list<Value> values);
+MILLRACE_EXPORT std::string join_values(std::initializer_list<Value> values);
 }  // namespace text_detail
 
 // The values one after another; numbers in their shortest round-trip form, whatever the locale.
@@ -38,19 +40,19 @@ std::string cat(const T&... values) {
 }
 
 // The text in double quotes, control characters escaped, cut after at most `limit` bytes between characters.
-std::string quote(std::string_view text, size_t limit = 60);
+MILLRACE_EXPORT std::string quote(std::string_view text, size_t limit = 60);
 
 // "a, b and c"; `joint` is the last separator.
-std::string join(const std::vector<std::string>& items, std::string_view joint = " and ");
+MILLRACE_EXPORT std::string join(const std::vector<std::string>& items, std::string_view joint = " and ");
 
 // The candidate that `word` was meant to be, whatever the case: the same, the shortest that it begins, that of the
 // smallest edit distance, the longest that begins it, the shortest that holds it; empty when none is near enough.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+MILLRACE_EXPORT std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // "1 row", "2 rows".
-std::string count_of(int64_t count, std::string_view noun);
+MILLRACE_EXPORT std::string count_of(int64_t count, std::string_view noun);
 
 // "No such file or directory" for ENOENT, whatever the locale.
-std::string errno_text(int code);
+MILLRACE_EXPORT std::string errno_text(int code);
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/kernels/onednn_version.h"
+#include "millrace/version.h"
 
 namespace millrace {
 

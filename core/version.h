@@ -5,10 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/export.h"
+
 namespace millrace {
 
 // "0.1.0".
-std::string_view version();
+MILLRACE_EXPORT std::string_view version();
 
 struct BuildDescription {
   std::string_view build_type;         // "Release"
@@ -16,6 +18,6 @@ struct BuildDescription {
   std::vector<std::string> libraries;  // "oneDNN 2.6.3", ...: as loaded, not as compiled against
   std::vector<std::string> processor;  // instruction sets of this machine that kernels choose by
 };
-BuildDescription describe_build();
+MILLRACE_EXPORT BuildDescription describe_build();
 
 }  // namespace millrace

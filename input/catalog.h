@@ -1,12 +1,13 @@
 // The input ops that a configuration may name. A value: copy it to add ops of your own.
 #pragma once
 
+#include "millrace/core/export.h"
 #include "millrace/input/op.h"
 
 namespace millrace {
 
 // Everything in input/, from the table that CMake generates.
-OpRegistry builtin_ops();
+MILLRACE_EXPORT OpRegistry builtin_ops();
 
 }  // namespace millrace
 

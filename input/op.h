@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/export.h"
 #include "millrace/core/random.h"
 #include "millrace/core/registry.h"
 #include "millrace/input/graph/chunk.h"
@@ -26,10 +27,10 @@
 namespace millrace {
 
 enum class PortType : uint8_t { none, names, text, rows, batches };
-std::string_view to_string(PortType type);
+MILLRACE_EXPORT std::string_view to_string(PortType type);
 
 // How text is cut into records; who writes it and who reads it know the type that derives from this.
-struct TextFormat {
+struct MILLRACE_EXPORT TextFormat {
   virtual ~TextFormat() = default;
   virtual std::string_view name() const = 0;  // "CSV"
   // Fields of every record where only their positions tell them apart; 0 where they have names, or none was seen.
@@ -39,7 +40,7 @@ struct TextFormat {
 };
 
 // How texts become values, for who writes values so that they read back.
-class TextReader {
+class MILLRACE_EXPORT TextReader {
  public:
   virtual ~TextReader() = default;
   // Replaces `out` by what `text` becomes as value `element` of field `field`; of a ragged field, by all its values.
@@ -88,7 +89,7 @@ struct OpStatistics {
   uint64_t capacity = 0;
 };
 
-class Op {
+class MILLRACE_EXPORT Op {
  public:
   virtual ~Op() = default;
   // The port that each input must have; for most ops one.
@@ -125,7 +126,7 @@ struct Ahead {
   int threads = 0;
 };
 
-class Transform : public Op {
+class MILLRACE_EXPORT Transform : public Op {
  public:
   // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
   // goes into chunk.notes. Random numbers only by row id and pass. Memory that is worth keeping lies in chunk.work().
@@ -162,7 +163,7 @@ struct Position {
 };
 
 // What gives units, one after another.
-class Units {
+class MILLRACE_EXPORT Units {
  public:
   virtual ~Units() = default;
   // The next unit, or false behind the last.
@@ -177,7 +178,7 @@ class Units {
 
 // What the sources of names and of rows have in common. next(), rewind() and seek() are called in turn; the others,
 // which read what is constant after bind(), at any time and by any thread.
-class Source : public Op, public Units {
+class MILLRACE_EXPORT Source : public Op, public Units {
  public:
   // The next unit, or false at the end of the data. unit.pass tells epochs apart; units never span two files or passes.
   // The units of a file follow one another without gaps; the first of a file, and the first after seek(), is exact.
@@ -203,7 +204,7 @@ class Source : public Op, public Units {
 };
 
 // nothing -> names: which files to read, and in what order. Its units are whole files.
-class NameSource : public Source {
+class MILLRACE_EXPORT NameSource : public Source {
  public:
   std::vector<PortType> inputs() const override { return {}; }
   // The files by their index, as matched.
@@ -211,7 +212,7 @@ class NameSource : public Source {
 };
 
 // names or nothing -> text or rows. Its units are ranges of files, or of row numbers.
-class RowSource : public Source {
+class MILLRACE_EXPORT RowSource : public Source {
  public:
   virtual ChunkBound chunk_bound() const = 0;
   // The transform that turns a unit into text or rows ("read" for csv_reader).
@@ -235,7 +236,7 @@ struct Dropped {
 };
 
 // Rows in their final order, pulled by one thread: a stream of chunks, or a buffer.
-class RowStream {
+class MILLRACE_EXPORT RowStream {
  public:
   virtual ~RowStream() = default;
   // The next rows, at least 1 and at most `at_most`; none at the end of the data. Valid until the next call.
@@ -273,7 +274,7 @@ struct BufferHost {
 };
 
 // rows -> rows, serial: decides which rows come and in what order.
-class RowBuffer : public Op, public RowStream {
+class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
   // Whether rows never end, by whether those of each input do not.
@@ -309,7 +310,7 @@ class RowBuffer : public Op, public RowStream {
 };
 
 // rows -> batches, serial: groups rows and writes them into memory that the consumer provides.
-class BatchBuffer : public Op {
+class MILLRACE_EXPORT BatchBuffer : public Op {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
   void set_stream(RowStream* stream) { stream_ = stream; }

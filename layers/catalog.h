@@ -1,6 +1,7 @@
 // The layers, losses, metrics and optimizers that a configuration may name. A value: copy it to add kinds of your own.
 #pragma once
 
+#include "millrace/core/export.h"
 #include "millrace/layers/layer.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/metric.h"
@@ -8,7 +9,7 @@
 
 namespace millrace {
 
-struct LayerCatalog {
+struct MILLRACE_EXPORT LayerCatalog {
   LayerRegistry layers{"layer"};
   LossRegistry losses{"loss"};
   MetricRegistry metrics{"metric"};

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/destination.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
@@ -52,7 +53,7 @@ inline Initializer he_normal(int64_t fan_in) {
 }
 
 // Given to build(): what the layer keeps between steps.
-class ParamBuilder {
+class MILLRACE_EXPORT ParamBuilder {
  public:
   virtual ~ParamBuilder() = default;
   // The model's: of parameters, state and what is computed from them.
@@ -106,7 +107,7 @@ struct BackwardArgs {
 // One step's work: allocates nothing and synchronises nothing. On CUDA it is recorded once and then launched again and
 // again (core/replay.h), so what the host decides or counts in forward() and backward() stays as it was: what changes
 // from step to step lies in the device's memory, like `step`.
-class LayerPlan {
+class MILLRACE_EXPORT LayerPlan {
  public:
   virtual ~LayerPlan() = default;
   // Neither is less for more rows; and either is 0 for every number of rows or for none.
@@ -124,7 +125,7 @@ class LayerPlan {
   virtual void backward(Context& context, const BackwardArgs& args) = 0;
 };
 
-class Layer {
+class MILLRACE_EXPORT Layer {
  public:
   virtual ~Layer() = default;
   // How many inputs the layer takes; max_inputs() < 0: any number from min_inputs() on.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
 
@@ -45,7 +46,7 @@ struct LossArgs {
 };
 
 // Like a LayerPlan (layer.h): allocates nothing, synchronises nothing, and may be recorded.
-class LossPlan {
+class MILLRACE_EXPORT LossPlan {
  public:
   virtual ~LossPlan() = default;
   virtual size_t scratch_bytes() const { return 0; }
@@ -54,7 +55,7 @@ class LossPlan {
   virtual void run(Context& context, const LossArgs& args) = 0;
 };
 
-class Loss {
+class MILLRACE_EXPORT Loss {
  public:
   virtual ~Loss() = default;
   // Whether one row of prediction and label fit, in any dtype of the label. Throws ShapeError that names both.

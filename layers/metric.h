@@ -10,6 +10,7 @@
 #include <span>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
 
@@ -30,7 +31,7 @@ struct MetricArgs {
 };
 
 // Like a LayerPlan (layer.h): allocates nothing, synchronises nothing, and may be recorded.
-class MetricPlan {
+class MILLRACE_EXPORT MetricPlan {
  public:
   virtual ~MetricPlan() = default;
   virtual size_t partial_bytes() const = 0;
@@ -40,7 +41,7 @@ class MetricPlan {
   virtual void run(Context& context, const MetricArgs& args) = 0;
 };
 
-class MetricAccumulator {
+class MILLRACE_EXPORT MetricAccumulator {
  public:
   virtual ~MetricAccumulator() = default;
   // Bytes that it holds, at most, when `rows` rows are added between two resets: none that matter by default.
@@ -54,7 +55,7 @@ class MetricAccumulator {
   virtual void reset() = 0;
 };
 
-class Metric {
+class MILLRACE_EXPORT Metric {
  public:
   virtual ~Metric() = default;
   // Whether one row of prediction and label fit; the label of the loss's label().dtype. Throws ShapeError that names

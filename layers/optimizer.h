@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
 
@@ -29,7 +30,7 @@ struct UpdateArgs {
   bool decay = false;  // weight decay applies to these parameters: what decays() says of each
 };
 
-class Optimizer {
+class MILLRACE_EXPORT Optimizer {
  public:
   virtual ~Optimizer() = default;
   // Values kept for each parameter element (momentum: 1, Adam: 2).

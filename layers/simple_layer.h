@@ -26,6 +26,7 @@
 #include <memory>
 #include <span>
 
+#include "millrace/core/export.h"
 #include "millrace/layers/draws.h"
 #include "millrace/layers/elementwise.h"
 #include "millrace/layers/layer.h"
@@ -47,7 +48,7 @@ struct SimpleBackward {
   Draws draws;  // the same as forward's
 };
 
-class SimpleLayer : public Layer {
+class MILLRACE_EXPORT SimpleLayer : public Layer {
  public:
   virtual void forward(Context& context, const SimpleForward& args) const = 0;
   // Called only when the gradient is needed.

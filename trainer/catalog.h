@@ -5,12 +5,13 @@
 //   Trainer trainer = Trainer::from_file("mlp.yaml", {}, catalog);
 #pragma once
 
+#include "millrace/core/export.h"
 #include "millrace/input/op.h"
 #include "millrace/layers/catalog.h"
 
 namespace millrace {
 
-struct Catalog {
+struct MILLRACE_EXPORT Catalog {
   LayerCatalog layers;
   OpRegistry ops{"input op"};
 

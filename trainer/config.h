@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/options.h"
 #include "millrace/core/spec.h"
 #include "millrace/layers/gradients/gradient_options.h"
@@ -52,7 +53,7 @@ struct EnumNames<Precision> {
                                                                       {"tf32", Precision::tf32}};
 };
 
-struct TrainOptions {
+struct MILLRACE_EXPORT TrainOptions {
   std::optional<int64_t> steps;  // absent: until the data ends
   int64_t log_every = 100;
   ReportOver report_over = ReportOver::batch;
@@ -72,7 +73,7 @@ struct TrainOptions {
 };
 
 // A model file: `FILE`, or `{file: FILE, optimizer: true}`.
-struct ModelFileOptions {
+struct MILLRACE_EXPORT ModelFileOptions {
   std::string file;
   bool optimizer = false;  // with the optimizer's state
 
@@ -95,7 +96,7 @@ struct LossConfig {
   Spec spec;                    // where it was written, for messages
 };
 
-struct Config {
+struct MILLRACE_EXPORT Config {
   uint64_t seed = 0;
   std::string device = "auto";  // as written; parse_device() reads it
   Precision precision = Precision::float32;
@@ -127,17 +128,17 @@ enum class ConfigUse {
 };
 
 // The top-level keys; required are those that this use needs.
-std::vector<OptionInfo> describe_config(ConfigUse use = ConfigUse::training);
+MILLRACE_EXPORT std::vector<OptionInfo> describe_config(ConfigUse use = ConfigUse::training);
 
 // Throws ConfigError: unknown, absent or ill-typed keys, unknown kinds.
-Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use = ConfigUse::training);
+MILLRACE_EXPORT Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use = ConfigUse::training);
 
 // The device that `config.device` names, for this model; `warnings` gets what there is to say about the choice. Throws
 // ConfigError and DeviceError, with the place.
-Device device_of(const Config& config, std::vector<std::string>& warnings);
+MILLRACE_EXPORT Device device_of(const Config& config, std::vector<std::string>& warnings);
 
 // Completes `config.resolved` with what is known once graph and model are built: every option of the ops
 // (InputGraph::resolved()) and the layers' names, in order.
-void complete_resolved(Config& config, const Spec& input, std::span<const std::string> layer_names);
+MILLRACE_EXPORT void complete_resolved(Config& config, const Spec& input, std::span<const std::string> layer_names);
 
 }  // namespace millrace

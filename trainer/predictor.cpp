@@ -9,6 +9,7 @@
 #include "millrace/core/float_mode.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/evaluator.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/pass_input.h"
 #include "millrace/trainer/saved_model.h"

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/export.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/catalog.h"
@@ -28,7 +29,7 @@
 
 namespace millrace {
 
-struct PredictorArgs {
+struct MILLRACE_EXPORT PredictorArgs {
   std::string model;                        // a file that a training saved
   std::vector<std::string> data;            // paths or patterns, read instead of the training's files
   std::vector<std::string> overrides = {};  // of the saved configuration, as "path=value" (overrides.h)
@@ -37,7 +38,7 @@ struct PredictorArgs {
   uint64_t max_bytes = uint64_t{1} << 30;   // that batches and chunks of text may take
 };
 
-class Predictor {
+class MILLRACE_EXPORT Predictor {
  public:
   // Throws MissingError (model or data), DataError (no model file, or one whose values do not fit its configuration),
   // ConfigError with a place in the file's configuration.

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/export.h"
 #include "millrace/core/spec.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/layers/model/model.h"
@@ -27,7 +28,7 @@ namespace millrace {
 
 class Trace;
 
-class Trainer {
+class MILLRACE_EXPORT Trainer {
  public:
   // Read, checked and built, nothing run yet. Throws every error that can be known before the first step: also for a
   // file of the key `save` that could not be written. `trace` is told what the training does when, and outlives the

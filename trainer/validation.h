@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/export.h"
 #include "millrace/core/options.h"
 #include "millrace/trainer/named_metric.h"
 
@@ -21,7 +22,7 @@ struct EnumNames<BestMode> {
 };
 
 // `{metric: NAME, mode: auto}`, the name alone, or true for the loss and false for none.
-struct KeepBestOptions {
+struct MILLRACE_EXPORT KeepBestOptions {
   std::string metric = "loss";
   BestMode mode = BestMode::automatic;
   bool wanted = true;
@@ -37,7 +38,7 @@ struct OptionType<KeepBestOptions> {
   static std::vector<OptionForm> forms();
 };
 
-struct ValidationOptions {
+struct MILLRACE_EXPORT ValidationOptions {
   // One of the two, read in pass mode (pass_input.h): a list of ops, as written; or what the training's own list reads
   // instead of its files.
   Spec input;
@@ -57,6 +58,7 @@ struct ValidationOptions {
 };
 
 // `metrics` are the configuration's; `resolved` receives every option. Throws ConfigError.
-ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetric>& metrics, Spec& resolved);
+MILLRACE_EXPORT ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetric>& metrics,
+                                                  Spec& resolved);
 
 }  // namespace millrace

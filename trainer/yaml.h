@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/core/export.h"
 #include "millrace/core/spec.h"
 
 namespace millrace {
@@ -17,12 +18,12 @@ inline constexpr size_t kMaxYamlDepth = 64;
 inline constexpr size_t kMaxYamlKeyBytes = 256;
 
 // The document in `text`; `name` is the file in its places. Throws ConfigError.
-Spec parse_yaml(std::string_view text, std::string name);
+MILLRACE_EXPORT Spec parse_yaml(std::string_view text, std::string name);
 
 // The value of an override: as parse_yaml, but everything has the place `where`.
-Spec parse_yaml_value(std::string_view text, const Place& where);
+MILLRACE_EXPORT Spec parse_yaml_value(std::string_view text, const Place& where);
 
 // The document in a file. Throws MissingError when it cannot be read, else as parse_yaml.
-Spec read_yaml_file(const std::string& path);
+MILLRACE_EXPORT Spec read_yaml_file(const std::string& path);
 
 }  // namespace millrace

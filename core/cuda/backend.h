@@ -7,6 +7,7 @@
 #include <string>
 
 #include "millrace/core/device.h"
+#include "millrace/core/export.h"
 
 namespace millrace::cuda {
 
@@ -33,7 +34,7 @@ void free_pinned(Device device, void* data) noexcept;
 
 // A stream and the library handles made on it (cuBLASLt is opened when the first product is planned).
 class State;
-struct StateDeleter {
+struct MILLRACE_EXPORT StateDeleter {
   void operator()(State* state) const noexcept;
 };
 using StatePointer = std::unique_ptr<State, StateDeleter>;
@@ -48,7 +49,7 @@ void synchronize(State& state);
 
 // A point in a stream; see core/event.h.
 class Event;
-struct EventDeleter {
+struct MILLRACE_EXPORT EventDeleter {
   void operator()(Event* event) const noexcept;
 };
 using EventPointer = std::unique_ptr<Event, EventDeleter>;
@@ -63,7 +64,7 @@ void synchronize(const Event& event);
 // whole; see core/replay.h. One thread makes all of these calls. Throw DeviceError; a recording whose begin succeeded
 // is ended or abandoned.
 class Recording;
-struct RecordingDeleter {
+struct MILLRACE_EXPORT RecordingDeleter {
   void operator()(Recording* recording) const noexcept;
 };
 using RecordingPointer = std::unique_ptr<Recording, RecordingDeleter>;

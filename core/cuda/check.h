@@ -8,6 +8,8 @@
 
 #include <string>
 
+#include "millrace/core/export.h"
+
 namespace millrace::cuda {
 
 // Where a checked call stands: its text and `__FILE__`, `__LINE__`.
@@ -18,9 +20,9 @@ struct CallSite {
 };
 
 // "cudaMalloc(&data, bytes) at core/cuda/backend.cpp:31": the file without the folders of the build machine.
-std::string describe(const CallSite& site);
+MILLRACE_EXPORT std::string describe(const CallSite& site);
 
-[[noreturn]] void fail(cudaError_t status, const CallSite& site);
+[[noreturn]] MILLRACE_EXPORT void fail(cudaError_t status, const CallSite& site);
 
 inline void check(cudaError_t status, const CallSite& site) {
   if (status != cudaSuccess) fail(status, site);

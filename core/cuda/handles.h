@@ -9,15 +9,17 @@
 #include <new>
 #include <utility>
 
+#include "millrace/core/export.h"
+
 namespace millrace::cuda {
 
 // Whether anyone in this process uses `device`, so that it has a context.
-bool has_context(int device) noexcept;
+MILLRACE_EXPORT bool has_context(int device) noexcept;
 
 // Makes `device` the calling thread's current one until the end of the block, then restores the one before, where that
 // one is in use: to make a device current opens a context on it, hundreds of megabytes for nothing. So a thread that
 // would have been the first to use another device stays on this one.
-class DeviceGuard {
+class MILLRACE_EXPORT DeviceGuard {
  public:
   // Throws DeviceError when the device is not there.
   explicit DeviceGuard(int device);
@@ -33,7 +35,7 @@ class DeviceGuard {
 };
 
 // A stream that does not wait for the legacy default stream.
-class Stream {
+class MILLRACE_EXPORT Stream {
  public:
   explicit Stream(int device);
   ~Stream();
@@ -51,7 +53,7 @@ class Stream {
 };
 
 // A point in a stream that the host or another stream can wait for. Takes no times.
-class Event {
+class MILLRACE_EXPORT Event {
  public:
   explicit Event(int device);
   ~Event();

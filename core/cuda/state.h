@@ -8,6 +8,7 @@
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/cuda/handles.h"
+#include "millrace/core/export.h"
 
 struct cudnnContext;
 
@@ -16,7 +17,7 @@ namespace millrace::cuda {
 class CublasLt;
 class Cudnn;
 
-class State {
+class MILLRACE_EXPORT State {
  public:
   // Throws DeviceError.
   explicit State(Device device);

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace {
@@ -37,7 +38,7 @@ struct GemmArgs {
   const float* alpha = nullptr;  // read when the product runs, in the device's memory; nullptr means 1
 };
 
-class Gemm {
+class MILLRACE_EXPORT Gemm {
  public:
   virtual ~Gemm() = default;
   // Allocates nothing of its own and, on CUDA, only enqueues. Throws InternalError when oneDNN fails.
@@ -49,9 +50,9 @@ class Gemm {
 
 // Throws ShapeError for sizes < 1, leading dimensions shorter than a row, or a dtype that is neither f32 nor f64;
 // DeviceError when the device refuses, InternalError when oneDNN does.
-std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
+MILLRACE_EXPORT std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
 
 // Bytes that all products and convolutions of a Context share, at most: the workspace of CUDA's libraries.
-size_t shared_workspace_bytes(Device device);
+MILLRACE_EXPORT size_t shared_workspace_bytes(Device device);
 
 }  // namespace millrace

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/export.h"
 #include "millrace/input/graph/row_block.h"
 #include "millrace/input/graph/stream_file.h"
 
@@ -43,7 +44,7 @@ struct Unit {
 // The bytes of a chunk from the start of its first record on. Records that start before `limit` belong to it; the last
 // may reach beyond, see extend(). The producer chooses the first record (for a range that is not exact: what follows
 // the first line end at or behind the byte before it); the stream checks the choice.
-class ChunkText {
+class MILLRACE_EXPORT ChunkText {
  public:
   virtual ~ChunkText() = default;
   std::string_view bytes() const { return {data_, size_}; }
@@ -72,7 +73,7 @@ struct BadRow {
 };
 
 // Something that happened at a row; takes effect when the consumer passes it.
-struct Note {
+struct MILLRACE_EXPORT Note {
   enum class Kind : uint8_t {
     error,    // `error` is raised when row `row` would be used; nothing comes behind it
     bad_row,  // the record at `place` was left out because of its faults (on_bad_row: skip)
@@ -110,7 +111,7 @@ class Workspace {
   std::vector<std::pair<const void*, std::shared_ptr<void>>> items_;
 };
 
-class Chunk {
+class MILLRACE_EXPORT Chunk {
  public:
   Unit unit;
   // Text port: the bytes. When the task ends the stream takes it out and gives it to another task's chunk, where the

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/export.h"
+
 namespace millrace {
 
-class File {
+class MILLRACE_EXPORT File {
  public:
   virtual ~File() = default;
   // As it is now.
@@ -23,7 +25,7 @@ class File {
 };
 
 // Bytes that come once, in order: standard input, a pipe.
-class ByteStream {
+class MILLRACE_EXPORT ByteStream {
  public:
   virtual ~ByteStream() = default;
   // Waits for at least one byte; 0 at the end, and after interrupt(). Retries EINTR. Throws IoError with the path. One
@@ -33,7 +35,7 @@ class ByteStream {
   virtual void interrupt() noexcept = 0;
 };
 
-class FileSystem {
+class MILLRACE_EXPORT FileSystem {
  public:
   virtual ~FileSystem() = default;
   // The ordinary files of this machine.

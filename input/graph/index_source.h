@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "millrace/core/export.h"
 #include "millrace/input/op.h"
 
 namespace millrace {
@@ -19,7 +20,7 @@ struct IndexRange {
   std::optional<uint32_t> passes = 1;  // of a run; none: endlessly many
 };
 
-class IndexSource : public RowSource {
+class MILLRACE_EXPORT IndexSource : public RowSource {
  public:
   // `place`: what a place names: "synthetic".
   IndexSource(std::string place, IndexRange range);

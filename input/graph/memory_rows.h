@@ -12,11 +12,12 @@
 
 #include <memory>
 
+#include "millrace/core/export.h"
 #include "millrace/input/graph/row_block.h"
 #include "millrace/input/op.h"
 
 namespace millrace {
 
-OpRegistry::Entry memory_op(std::shared_ptr<const RowBlock> rows);
+MILLRACE_EXPORT OpRegistry::Entry memory_op(std::shared_ptr<const RowBlock> rows);
 
 }  // namespace millrace

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "millrace/core/executor.h"
+#include "millrace/core/export.h"
 #include "millrace/core/spec.h"
 #include "millrace/input/op.h"
 
@@ -36,7 +37,7 @@ struct InputFiles {
 };
 
 // Ops, named, connected and bound; nothing runs yet. Move-only.
-class InputGraph {
+class MILLRACE_EXPORT InputGraph {
  public:
   // `list` is the configuration's `input` list. Waits for the first bytes of standard input or a pipe. Throws
   // ConfigError (unknown op, ports that do not fit, naming both sides), MissingError (no such file), DataError (a
@@ -111,7 +112,7 @@ struct InputStatistics {
   uint64_t second_tries = 0;  // chunks decoded again because their task began inside a quoted field
 };
 
-class Pipeline {
+class MILLRACE_EXPORT Pipeline {
  public:
   Pipeline(InputGraph graph, PipelineOptions options);
   ~Pipeline();

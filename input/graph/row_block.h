@@ -17,12 +17,13 @@
 #include <vector>
 
 #include "millrace/core/device.h"
+#include "millrace/core/export.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace {
 
 // One field: `shape` is of one row, (n) for n columns.
-struct FieldSpec {
+struct MILLRACE_EXPORT FieldSpec {
   std::string name;
   DType dtype = DType::f32;  // of numbers
   Shape shape;
@@ -89,7 +90,7 @@ class Varying {
   std::vector<uint32_t> ends_;  // of texts: where each ends
 };
 
-struct RowSpec {
+struct MILLRACE_EXPORT RowSpec {
   std::vector<FieldSpec> fields;
 
   // Index of the field, or -1.
@@ -133,7 +134,7 @@ struct RowMemory {
   size_t total() const { return bytes + ids * sizeof(RowId); }
 };
 
-class RowBlock {
+class MILLRACE_EXPORT RowBlock {
  public:
   RowBlock() = default;
   RowBlock(RowBlock&& other) noexcept { swap(other); }

@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/export.h"
+
 namespace millrace {
 
-class State {
+class MILLRACE_EXPORT State {
  public:
   void set(std::string_view key, std::vector<uint64_t> values);
   void set(std::string_view key, uint64_t value) { set(key, std::vector<uint64_t>{value}); }

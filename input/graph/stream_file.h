@@ -15,6 +15,7 @@
 #include <string_view>
 #include <thread>
 
+#include "millrace/core/export.h"
 #include "millrace/input/graph/file_system.h"
 
 namespace millrace {
@@ -27,7 +28,7 @@ struct StreamPart {
   uint64_t end() const { return begin + bytes.size(); }
 };
 
-class StreamFile final : public File {
+class MILLRACE_EXPORT StreamFile final : public File {
  public:
   // What size() says: nobody knows, and no offset reaches it.
   static constexpr uint64_t kUnknownSize = uint64_t{1} << 60;

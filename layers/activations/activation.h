@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/destination.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/options.h"
@@ -32,19 +33,20 @@ struct EnumNames<Activation> {
 enum class GradientReads : uint8_t { nothing, z, y };
 
 // What a product computes of it: all of it, or none, and the rest is for activate().
-FusedActivation fused_activation(Activation activation);
-GradientReads gradient_reads(Activation activation);
+MILLRACE_EXPORT FusedActivation fused_activation(Activation activation);
+MILLRACE_EXPORT GradientReads gradient_reads(Activation activation);
 
 // y = f(z); z may be y. REQUIRES: the activation is not none.
-void activate(Context& context, Activation activation, const ConstTensorView& z, const TensorView& y);
+MILLRACE_EXPORT void activate(Context& context, Activation activation, const ConstTensorView& z, const TensorView& y);
 
 // dz from dy and `value`, which is what the activation's gradient reads. REQUIRES: the activation is not none.
-void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
-                         const ConstTensorView& dy, const Destination& dz);
+MILLRACE_EXPORT void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
+                                         const ConstTensorView& dy, const Destination& dz);
 
 // The same for a whole dz, and `sums`, of a value for each column, gets the sums over its rows; of relu on CUDA in one
 // pass. `scratch` as for column_sum() (kernels/reduce.h) of dz.
-void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
-                         const ConstTensorView& dy, const TensorView& dz, const Destination& sums, void* scratch);
+MILLRACE_EXPORT void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
+                                         const ConstTensorView& dy, const TensorView& dz, const Destination& sums,
+                                         void* scratch);
 
 }  // namespace millrace

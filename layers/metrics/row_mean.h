@@ -11,6 +11,7 @@
 #include <limits>
 #include <span>
 
+#include "millrace/core/export.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
@@ -72,7 +73,7 @@ class RowSums {
 
 // The partial is the sum over the rows of weight times number and, where rows are weighted, the sum of the weights:
 // doubles. Without weights the accumulator counts the rows.
-class RowMeanPlan : public MetricPlan {
+class MILLRACE_EXPORT RowMeanPlan : public MetricPlan {
  public:
   size_t partial_bytes() const final { return (sums_.weighted() ? 2 : 1) * sizeof(double); }
   size_t scratch_bytes() const final { return sums_.scratch_bytes(); }
@@ -98,7 +99,7 @@ class RowMeanPlan : public MetricPlan {
   double scale_;
 };
 
-class RowMeanAccumulator : public MetricAccumulator {
+class MILLRACE_EXPORT RowMeanAccumulator : public MetricAccumulator {
  public:
   void add(std::span<const std::byte> partial, int64_t rows) final {
     double sums[2] = {0, static_cast<double>(rows)};

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/spec.h"
 #include "millrace/layers/layer.h"
 
@@ -57,7 +58,7 @@ struct ModelArgs {
   std::function<void(const Model&)> check = {};
 };
 
-class Model {
+class MILLRACE_EXPORT Model {
  public:
   // A layer's place in the graph.
   struct Node {

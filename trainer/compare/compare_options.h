@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/export.h"
 #include "millrace/core/options.h"
 #include "millrace/trainer/delivery/delivery_options.h"
 
 namespace millrace {
 
 // One delivery: `KIND`, or a map with the keys of `delivery` and more.
-struct CompareItem {
+struct MILLRACE_EXPORT CompareItem {
   DeliveryOptions delivery;
   std::optional<int64_t> batch_size;  // absent: the configuration's own
   std::string name;                   // how it is called; empty: its kind, with the size of its batches
@@ -28,7 +29,7 @@ struct OptionType<CompareItem> {
   static std::vector<OptionForm> forms();
 };
 
-struct CompareOptions {
+struct MILLRACE_EXPORT CompareOptions {
   std::vector<CompareItem> deliveries;
   int64_t rounds = 5;
   int64_t warm_up = 10;

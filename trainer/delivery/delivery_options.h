@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/export.h"
 #include "millrace/core/options.h"
 
 namespace millrace {
@@ -29,7 +30,7 @@ struct EnumNames<DeliveryKind> {
 };
 
 // The configuration's key `delivery`: `KIND`, or `{kind: KIND}` with the options of that kind.
-struct DeliveryOptions {
+struct MILLRACE_EXPORT DeliveryOptions {
   static constexpr int64_t kCapacity = 5;
 
   DeliveryKind kind = DeliveryKind::automatic;

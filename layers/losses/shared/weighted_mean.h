@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "millrace/core/context.h"
+#include "millrace/core/export.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
@@ -67,7 +68,7 @@ struct WholeMean {
 
 }  // namespace MILLRACE_UNIT
 
-class WeightedMean {
+class MILLRACE_EXPORT WeightedMean {
  public:
   // Of `terms` terms a row.
   WeightedMean(const LossPlanArgs& args, int64_t terms)

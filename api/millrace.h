@@ -1,0 +1,21 @@
+// Millrace for programs that train and predict in their own process: everything that docs/embedding.md speaks of.
+//
+//   #include <millrace/millrace.h>
+//
+//   millrace::Trainer trainer = millrace::Trainer::from_file("mlp.yaml");
+//   trainer.run();
+//   trainer.save("model.safetensors");
+//
+// Programs that add layers or input ops of their own include <millrace/extend.h>, too. Failures are exceptions, all of
+// them a millrace::Error; nothing is printed.
+#pragma once
+
+#include "millrace/core/errors.h"
+#include "millrace/core/spec.h"
+#include "millrace/core/version.h"
+#include "millrace/input/graph/memory_rows.h"
+#include "millrace/trainer/catalog.h"
+#include "millrace/trainer/predictor.h"
+#include "millrace/trainer/trainer.h"
+#include "millrace/trainer/yaml.h"
+#include "millrace/version.h"

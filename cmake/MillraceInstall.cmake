@@ -1,0 +1,85 @@
+# What `cmake --install` and `cpack` take: the library, its headers, and how CMake and pkg-config find them; the program
+# with its manual page and configurations, where it is built.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Millrace)
+
+# The name under which the loader finds a shared library: what another machine has without files for development.
+function(millrace_soname out file)
+  execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE headers RESULT_VARIABLE failed ERROR_QUIET)
+  if(failed OR NOT headers MATCHES "SONAME +([^ \n]+)")
+    message(FATAL_ERROR "${file} is no shared library, but an installed millrace::static needs the name of one")
+  endif()
+  set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
+endfunction()
+
+# The file of an imported library, whichever of its configurations it comes in.
+function(millrace_file_of out target)
+  foreach(property IMPORTED_LOCATION_RELEASE IMPORTED_LOCATION_NONE IMPORTED_LOCATION_RELWITHDEBINFO IMPORTED_LOCATION)
+    get_target_property(file ${target} ${property})
+    if(file)
+      set(${out} ${file} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "CMake does not know the file of ${target}")
+endfunction()
+
+set(MILLRACE_RUNTIME_LIBRARIES "")
+foreach(target TBB::tbb OneDNN::OneDNN yaml-cpp)
+  millrace_file_of(file ${target})
+  millrace_soname(soname ${file})
+  list(APPEND MILLRACE_RUNTIME_LIBRARIES ${soname})
+endforeach()
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libgomp.so OUTPUT_VARIABLE file OUTPUT_STRIP_TRAILING_WHITESPACE)
+millrace_soname(soname ${file})
+list(APPEND MILLRACE_RUNTIME_LIBRARIES ${soname})
+
+set(targets millrace_static)
+if(BUILD_SHARED_LIBS)
+  list(APPEND targets millrace)
+endif()
+install(TARGETS ${targets} EXPORT MillraceTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
+  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT MillraceTargets NAMESPACE millrace:: DESTINATION ${package_dir} COMPONENT development)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/MillraceConfig.cmake.in ${PROJECT_BINARY_DIR}/MillraceConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/MillraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/MillraceConfig.cmake ${PROJECT_BINARY_DIR}/MillraceConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/MillracePlugin.cmake
+  DESTINATION ${package_dir} COMPONENT development)
+
+# A static library alone needs what the shared one brings itself.
+list(TRANSFORM MILLRACE_RUNTIME_LIBRARIES PREPEND "-l:" OUTPUT_VARIABLE pkg_libraries)
+list(JOIN pkg_libraries " " pkg_libraries)
+string(APPEND pkg_libraries " -ldl -lpthread -lstdc++ -lm")
+if(MILLRACE_WITH_CUDA)
+  string(PREPEND pkg_libraries "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt ")
+endif()
+set(pkg_private "")
+set(pkg_public "")
+if(BUILD_SHARED_LIBS)
+  set(pkg_private ${pkg_libraries})
+else()
+  set(pkg_public " ${pkg_libraries}")
+endif()
+file(RELATIVE_PATH MILLRACE_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" MILLRACE_PREFIX_FROM_PC "${MILLRACE_PREFIX_FROM_PC}")
+configure_file(${PROJECT_SOURCE_DIR}/cmake/millrace.pc.in ${PROJECT_BINARY_DIR}/millrace.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/millrace.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+# Headers are those that the ones for users reach, found when they are installed.
+install(CODE "
+  set(include_dir \"${MILLRACE_INCLUDE_DIR}\")
+  set(destination \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
+  include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")
+" COMPONENT development)
+
+if(MILLRACE_PROGRAM)
+  install(TARGETS trainer RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/millrace/configs COMPONENT program
+    FILES_MATCHING PATTERN *.yaml)
+endif()

@@ -1,0 +1,9 @@
+# millrace_add_plugin(NAME SOURCE...)
+# A module that `trainer --plugin` and load_plugin() of <millrace/plugin.h> take. It links no library: whoever loads it
+# has Millrace, and there must not be a second one.
+function(millrace_add_plugin name)
+  add_library(${name} MODULE ${ARGN})
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_include_directories(${name} PRIVATE $<TARGET_PROPERTY:millrace::millrace,INTERFACE_INCLUDE_DIRECTORIES>)
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
