@@ -237,6 +237,23 @@ ModelFile ModelFile::read(const std::string& path) {
   return out;
 }
 
+ModelFile ModelFile::of(std::string name, ModelMetadata metadata, std::span<const NamedTensor> tensors) {
+  ModelFile out;
+  out.path_ = std::move(name);
+  out.metadata_ = std::move(metadata);
+  size_t bytes = 0;
+  for (const NamedTensor& tensor : tensors) {
+    out.entries_.push_back({tensor.name, tensor.values.spec(), bytes});
+    bytes += tensor.values.spec().bytes();
+  }
+  out.memory_ = Memory(Device::cpu(), bytes);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::memcpy(static_cast<std::byte*>(out.memory_.data()) + out.entries_[i].offset, tensors[i].values.data(),
+                out.entries_[i].spec.bytes());
+  }
+  return out;
+}
+
 ConstTensorView ModelFile::values(const Entry& entry) const {
   return ConstTensorView(static_cast<const std::byte*>(memory_.data()) + entry.offset, entry.spec.dtype,
                          entry.spec.shape);

@@ -40,6 +40,9 @@ class ModelFile {
 
   // Throws MissingError when the file cannot be opened, DataError when it is no model file, IoError when reading fails.
   static ModelFile read(const std::string& path);
+  // One that is in memory alone, with copies of the values; `name` stands for its path. REQUIRES: as
+  // write_model_file().
+  static ModelFile of(std::string name, ModelMetadata metadata, std::span<const NamedTensor> tensors);
 
   const std::string& path() const { return path_; }
   const ModelMetadata& metadata() const { return metadata_; }

@@ -149,6 +149,7 @@ class PassMaker {
   Names field_names() const {
     Names names(args_.wanted->begin(), args_.wanted->end());
     names.insert(args_.unwanted.begin(), args_.unwanted.end());
+    names.insert(args_.source_fields.begin(), args_.source_fields.end());
     for (size_t i = 0; i < nodes_.size(); ++i) {
       const Spec* made = resolved_options(i).find("as");
       if (made != nullptr && made->is_scalar()) names.insert(made->as_string());
@@ -185,6 +186,7 @@ class PassMaker {
         stays.insert(named[i].begin(), named[i].end());
       }
     }
+    out_.fields.assign(stays.begin(), stays.end());
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (decodes(i)) {
         decode_only(i, stays);

@@ -30,6 +30,8 @@ struct PassArgs {
   // them, too. A transform reads the fields that its options name; one with an option `random` reads of its `fields`
   // those that are wanted.
   std::optional<std::vector<std::string>> wanted = {};
+  // The fields of rows that come from no text, where they are known: they count among those that transforms read.
+  std::vector<std::string> source_fields = {};
   // Fields that the data need not have. Transforms that have to do with them, and with no wanted one, go.
   std::vector<std::string> unwanted = {};
 };
@@ -38,6 +40,8 @@ struct PassInput {
   Spec list;
   // What the list has and a pass does not: names of ops, and "filename_queue.shard".
   std::vector<std::string> left_out;
+  // With `wanted`: names of the fields that are wanted or that a transform which stays reads.
+  std::vector<std::string> fields;
   // The path of the options that say which columns are which fields, where some are not decoded, and those fields.
   std::string fields_path;
   std::vector<std::string> not_decoded;

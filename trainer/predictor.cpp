@@ -10,59 +10,20 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/evaluator.h"
+#include "millrace/trainer/model_reader.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/pass_input.h"
 #include "millrace/trainer/saved_model.h"
-#include "millrace/trainer/step_inputs.h"
 
 namespace millrace {
 
 namespace {
-
-// The most ops, layers or metrics of a model file: some steps on the way look at each pair of them.
-constexpr size_t kMaxItems = 4096;
-
-// What the file's configuration asks of the machine that trained counts here only where this one has it.
-void fit_machine(Spec& config) {
-  const Spec* threads = std::as_const(config).find("threads");
-  if (threads == nullptr || !threads->is_scalar()) return;
-  try {
-    if (threads->as_int() > Executor::available_threads()) config.erase("threads");
-  } catch (const ConfigError&) {
-    // "auto", or an error that the reader of the configuration tells.
-  }
-}
-
-void check_items(const Spec& config) {
-  for (const char* key : {"input", "model", "metrics"}) {
-    const Spec* list = config.find(key);
-    if (list == nullptr || !list->is_list() || list->size() <= kMaxItems) continue;
-    throw list->error(cat("a model file may list ", kMaxItems, " items here, got ", list->size()));
-  }
-}
-
-Config configuration(const ModelFile& file, const PredictorArgs& args, const Catalog& catalog) {
-  Spec spec = saved_config(file);
-  if (!spec.is_map()) throw spec.error(cat("expected a map, got ", spec.describe()));
-  fit_machine(spec);
-  apply_overrides(spec, args.overrides);
-  check_items(spec);
-  return read_config(spec, catalog);
-}
 
 // To a pass, much of what a training is set to says nothing.
 std::vector<std::string> setting_warnings(const PredictorArgs& args) {
   std::vector<std::string_view> read = {"seed", "device", "threads", "input", "model", "loss"};
   if (args.judge) read.emplace_back("metrics");
   return warnings_of_unread(args.overrides, read);
-}
-
-// Every name that may be that of a field which the model reads; some are those of layers, which does no harm.
-std::vector<std::string> names_read(const std::vector<LayerNode>& layers) {
-  std::vector<std::string> names;
-  if (layers.front().from.empty()) names.emplace_back("features");
-  for (const LayerNode& layer : layers) names.insert(names.end(), layer.from.begin(), layer.from.end());
-  return names;
 }
 
 PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
@@ -92,13 +53,6 @@ void check_fields(const ModelFile& file, const PredictorArgs& args, const InputG
                   {graph.files().read.front(), 0, 0}, "say which columns are meant: --set input.decode_csv.fields...");
 }
 
-// Bytes that one batch takes as it is read and as it goes through the model, without what layers need inside.
-size_t batch_bytes(const Model& model, const Port& input) {
-  size_t row = add_bytes(input.rows.row_bytes(), sizeof(RowId));
-  for (const Model::Node& node : model.nodes()) row = add_bytes(row, aligned_bytes(node.output.bytes()));
-  return multiply_bytes(row, static_cast<size_t>(input.batch_size));
-}
-
 }  // namespace
 
 struct Predictor::Impl {
@@ -106,7 +60,6 @@ struct Predictor::Impl {
   Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file);
 
   InputGraph build_graph(const PredictorArgs& args, const Catalog& catalog) const;
-  void build_model(const ModelFile& file, const RowSpec& rows);
   void check_bytes(const InputGraph& graph, uint64_t most) const;
   void make_evaluator(bool judge);
   const RowBlock* next();
@@ -125,7 +78,7 @@ struct Predictor::Impl {
 };
 
 Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file)
-    : config(configuration(file, args, catalog)),
+    : config(read_saved_config(file, args.overrides, catalog)),
       warnings(setting_warnings(args)),
       device(device_of(config, warnings)),
       executor(config.threads),
@@ -133,7 +86,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
   InputGraph graph = build_graph(args, catalog);
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
   check_fields(file, args, graph);
-  build_model(file, graph.output().rows);
+  model.emplace(read_saved_model(file, config, graph.output().rows, context));
   check_bytes(graph, args.max_bytes);
   PipelineOptions options;
   options.executor = &executor;
@@ -155,22 +108,10 @@ InputGraph Predictor::Impl::build_graph(const PredictorArgs& args, const Catalog
   }
 }
 
-void Predictor::Impl::build_model(const ModelFile& file, const RowSpec& rows) {
-  model.emplace(Model::build({.layers = std::move(config.layers),
-                              .inputs = named_specs(rows),
-                              .seed = config.seed,
-                              .check = [&](const Model& declared) { check_saved_model(file, declared); }},
-                             context));
-  load_model(file, *model, context);
-  if (model->output().dtype != DType::f32) {
-    throw ShapeError(cat("the model gives ", model->output().text(), ", expected float32"), {file.path()});
-  }
-}
-
 void Predictor::Impl::check_bytes(const InputGraph& graph, uint64_t most) const {
   uint64_t bytes = UINT64_MAX;
   try {
-    bytes = add_bytes(batch_bytes(*model, graph.output()), graph.memory_bound(1));
+    bytes = add_bytes(batch_bytes(*model, graph.output().rows, graph.output().batch_size), graph.memory_bound(1));
   } catch (const ShapeError&) {
     // More than can be counted.
   }

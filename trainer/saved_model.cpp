@@ -10,6 +10,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/core/version.h"
+#include "millrace/trainer/row_spec_text.h"
 #include "millrace/trainer/sha256.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr const char* kConfigKey = "config";
 constexpr const char* kFieldsKey = "fields";
+constexpr const char* kRowsKey = "rows";
 constexpr const char* kOptimizerKey = "optimizer";
 constexpr const char* kStepsKey = "steps";
 constexpr const char* kUpdatesKey = "updates";
@@ -117,30 +119,49 @@ std::string weights_hash(Model& model, Context& context) {
   return hash.hex();
 }
 
-void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
-  const OptimizerState* const optimizer = facts.optimizer;
+namespace {
+
+// Everything that a file holds, on the host.
+struct Contents {
+  ModelMetadata metadata;
   std::vector<std::vector<float>> values;
   std::vector<NamedTensor> tensors;
+};
+
+Contents contents_of(Model& model, Context& context, const SavedFacts& facts) {
+  Contents out;
   const auto add = [&](std::string name, TensorView view) {
-    values.push_back(to_host(view, context));
-    tensors.push_back({std::move(name), ConstTensorView(values.back().data(), DType::f32, view.shape())});
+    out.values.push_back(to_host(view, context));
+    out.tensors.push_back({std::move(name), ConstTensorView(out.values.back().data(), DType::f32, view.shape())});
   };
   for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i].name, model.parameter(i));
   for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i].name, model.state(i));
-  ModelMetadata metadata = {
-      {kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {"version", std::string(version())}};
-  if (facts.nameless_fields > 0) metadata[kFieldsKey] = cat(facts.nameless_fields);
-  if (optimizer != nullptr) {
-    for (size_t slot = 0; slot < optimizer->slots.size(); ++slot) {
-      for (const Parameter& parameter : model.parameters()) {
-        add(slot_name(slot, parameter), part_of(optimizer->slots[slot], parameter));
-      }
+  out.metadata = {{kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {"version", std::string(version())}};
+  if (facts.nameless_fields > 0) out.metadata[kFieldsKey] = cat(facts.nameless_fields);
+  if (facts.rows != nullptr) out.metadata[kRowsKey] = row_spec_text(*facts.rows);
+  const OptimizerState* const optimizer = facts.optimizer;
+  if (optimizer == nullptr) return out;
+  for (size_t slot = 0; slot < optimizer->slots.size(); ++slot) {
+    for (const Parameter& parameter : model.parameters()) {
+      add(slot_name(slot, parameter), part_of(optimizer->slots[slot], parameter));
     }
-    metadata[kOptimizerKey] = optimizer->kind;
-    metadata[kStepsKey] = cat(optimizer->steps);
-    metadata[kUpdatesKey] = cat(optimizer->updates);
   }
-  write_model_file(path, metadata, tensors);
+  out.metadata[kOptimizerKey] = optimizer->kind;
+  out.metadata[kStepsKey] = cat(optimizer->steps);
+  out.metadata[kUpdatesKey] = cat(optimizer->updates);
+  return out;
+}
+
+}  // namespace
+
+ModelFile pack_model(const std::string& name, Model& model, Context& context, const SavedFacts& facts) {
+  const Contents contents = contents_of(model, context, facts);
+  return ModelFile::of(name, contents.metadata, contents.tensors);
+}
+
+void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
+  const Contents contents = contents_of(model, context, facts);
+  write_model_file(path, contents.metadata, contents.tensors);
 }
 
 void check_saved_model(const ModelFile& file, const Model& model) { find_entries(file, model); }
@@ -188,6 +209,11 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
 int64_t saved_nameless_fields(const ModelFile& file) {
   const auto found = file.metadata().find(kFieldsKey);
   return found == file.metadata().end() ? 0 : static_cast<int64_t>(number_in(file, kFieldsKey));
+}
+
+RowSpec saved_rows(const ModelFile& file) {
+  const auto found = file.metadata().find(kRowsKey);
+  return found == file.metadata().end() ? RowSpec() : read_row_spec(found->second, cat(file.path(), ":", kRowsKey));
 }
 
 Spec saved_config(const ModelFile& file) {

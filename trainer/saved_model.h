@@ -7,6 +7,7 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/spec.h"
+#include "millrace/input/graph/row_block.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/model_file.h"
 
@@ -26,9 +27,13 @@ struct OptimizerState {
 // What a model file holds besides the values.
 struct SavedFacts {
   Spec config;
-  int64_t nameless_fields = 0;  // of the text that the model was trained on (TextFormat)
+  int64_t nameless_fields = 0;    // of the text that the model was trained on (TextFormat)
+  const RowSpec* rows = nullptr;  // as they came to the transforms; null where sources gave different ones
   const OptimizerState* optimizer = nullptr;
 };
+
+// The same as a file that is nowhere but in memory; `name` is its path in messages.
+ModelFile pack_model(const std::string& name, Model& model, Context& context, const SavedFacts& facts);
 
 // Writes parameters, then state, as float32 under their names, then the optimizer's slots, where there are any, as
 // "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version. The file appears whole
@@ -52,6 +57,8 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
 Spec saved_config(const ModelFile& file);
 // What its places call the configuration in the model file `path`.
 std::string saved_config_name(const std::string& path);
+// SavedFacts::rows; no fields where the file does not tell. Throws ConfigError with a place in the file.
+RowSpec saved_rows(const ModelFile& file);
 // SavedFacts::nameless_fields; 0 where the file does not tell.
 int64_t saved_nameless_fields(const ModelFile& file);
 

@@ -14,6 +14,7 @@
 #include "millrace/trainer/build_input.h"
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/files_in_use.h"
+#include "millrace/trainer/model_file.h"
 #include "millrace/trainer/model_warnings.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/saved_model.h"
@@ -47,6 +48,7 @@ struct Trainer::Impl {
   Spec kept_config() const;
   OptimizerState optimizer_state();
   void load();
+  SavedFacts facts() const;
   void save(const std::string& path);
 
   const Port& input() const { return delivery->graph().output(); }
@@ -205,6 +207,13 @@ Trainer Trainer::from_file(const std::string& path, std::span<const std::string>
   return from_spec(std::move(spec), catalog, trace);
 }
 
+Trainer Trainer::from_string(std::string_view text, const std::string& name, std::span<const std::string> overrides,
+                             const Catalog& catalog, Trace* trace) {
+  Spec spec = parse_yaml(text, name);
+  apply_overrides(spec, overrides);
+  return from_spec(std::move(spec), catalog, trace);
+}
+
 Trainer::Trainer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
@@ -244,14 +253,19 @@ void Trainer::Impl::load() {
   step->resume(state.steps, state.updates);
 }
 
+SavedFacts Trainer::Impl::facts() const {
+  const TextColumns* text = delivery->graph().text_columns();
+  return {.config = kept_config(),
+          .nameless_fields = text != nullptr ? text->format->nameless_fields() : 0,
+          .rows = delivery->graph().source_rows()};
+}
+
 void Trainer::Impl::save(const std::string& path) {
   const TraceRange range(trace, "step", "save");
   const OptimizerState state = optimizer_state();
-  const TextColumns* text = delivery->graph().text_columns();
-  save_model(path, *model, context,
-             {.config = kept_config(),
-              .nameless_fields = text != nullptr ? text->format->nameless_fields() : 0,
-              .optimizer = config.save && config.save->optimizer ? &state : nullptr});
+  SavedFacts saved = facts();
+  if (config.save && config.save->optimizer) saved.optimizer = &state;
+  save_model(path, *model, context, saved);
 }
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
@@ -270,6 +284,11 @@ void Trainer::stop() noexcept { impl_->loop->stop(); }
 void Trainer::save(const std::string& path) {
   const FloatMode mode;
   impl_->save(path);
+}
+
+Network Trainer::network(const NetworkOptions& options, const Catalog& catalog) {
+  const FloatMode mode;
+  return Network(pack_model("the trainer's model", *impl_->model, impl_->context, impl_->facts()), options, catalog);
 }
 
 }  // namespace millrace

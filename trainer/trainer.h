@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/export.h"
@@ -22,6 +23,7 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/config.h"
+#include "millrace/trainer/network.h"
 #include "millrace/trainer/train_report.h"
 
 namespace millrace {
@@ -35,6 +37,11 @@ class MILLRACE_EXPORT Trainer {
   // Trainer; see core/trace.h.
   static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {},
                            const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
+  // The same for a YAML text; `name` stands for the file in messages.
+  static Trainer from_string(std::string_view text, const std::string& name,
+                             std::span<const std::string> overrides = {}, const Catalog& catalog = Catalog::builtin(),
+                             Trace* trace = nullptr);
+  // Of a configuration made in code, which is checked as one from a file; messages say where each value was set.
   static Trainer from_spec(Spec config, const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
@@ -62,6 +69,8 @@ class MILLRACE_EXPORT Trainer {
 
   // Writes the model with its resolved configuration to a temporary file, syncs and renames it.
   void save(const std::string& path);
+  // A copy of the model as it is now, to predict with. `catalog` has what the Trainer's had.
+  Network network(const NetworkOptions& options = {}, const Catalog& catalog = Catalog::builtin());
 
  private:
   struct Impl;

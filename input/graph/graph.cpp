@@ -302,6 +302,18 @@ const TextColumns* InputGraph::text_columns() const {
   return found;
 }
 
+const RowSpec* InputGraph::source_rows() const {
+  const RowSpec* found = nullptr;
+  for (const GraphNode& node : impl_->nodes) {
+    const bool decodes = node.transform != nullptr && node.op->inputs() == std::vector{PortType::text};
+    const bool gives_rows = node.output.type == PortType::rows && (node.source != nullptr || decodes);
+    if (!gives_rows) continue;
+    if (found != nullptr && !(*found == node.output.rows)) return nullptr;
+    found = &node.output.rows;
+  }
+  return found;
+}
+
 std::string InputGraph::endless_source() const { return impl_->nodes.back().endless; }
 
 void InputGraph::check_files() const {

@@ -34,6 +34,7 @@ class Parser {
   Arguments take(std::span<const std::string> words);
   CLI::App& add_command(CLI::App& parent, Command command, const std::string& name);
   void add_set(CLI::App& app);
+  void add_plugin(CLI::App& app, const char* group);
   void add_config(CLI::App& app);
   void add_training(CLI::App& app);
   void add_input();
@@ -69,6 +70,7 @@ class Parser {
 
 constexpr const char* kInput = "INPUT";
 constexpr const char* kOutput = "OUTPUT";
+constexpr const char* kOptions = "OPTIONS";
 
 Parser::Parser() {
   app_.set_help_flag("-h,--help", "print this help");
@@ -143,6 +145,15 @@ void Parser::add_set(CLI::App& app) {
   app.add_option("--set", out_.overrides, "set a key of the configuration; may be repeated")
       ->type_name("PATH=VALUE")
       ->group(kInput)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_plugin(app, kInput);
+}
+
+void Parser::add_plugin(CLI::App& app, const char* group) {
+  app.add_option("--plugin", out_.plugins, "add the kinds of the plug-in FILE; may be repeated")
+      ->type_name("FILE")
+      ->group(group)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -237,6 +248,7 @@ void Parser::add_references() {
     CLI::App& app = add_command(app_, command, name);
     app.add_option(type, out_.name, doc);
     app.add_flag("--json", out_.json, "print it as one line of JSON");
+    add_plugin(app, kOptions);
     return app;
   };
   add(Command::ops, "ops", "OP", "only this op, as a page with an example");
@@ -245,7 +257,7 @@ void Parser::add_references() {
   CLI::App& config = add(Command::config, "config", "KEY", "only this key, and those below it: train, train.steps");
   config.add_flag("--example", out_.example, "print a whole configuration to begin with");
   config.add_flag("--markdown", out_.markdown, "print all of it, with every kind, as Markdown");
-  add_command(app_, Command::schema, "schema");
+  add_plugin(add_command(app_, Command::schema, "schema"), kOptions);
   CLI::App& completion = add_command(app_, Command::completion, "completion");
   choice(completion, "SHELL", out_.shell, "the shell that is to complete").default_str("");
 }

@@ -60,6 +60,7 @@ struct Arguments {
 
   std::string config;
   std::vector<std::string> overrides;
+  std::vector<std::string> plugins;
   bool json = false;
   bool quiet = false;
   bool print = false;

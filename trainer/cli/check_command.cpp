@@ -13,13 +13,14 @@
 namespace millrace::cli {
 
 int run_check(const Arguments& arguments, Session& session) {
-  Trainer trainer = Trainer::from_spec(read_configuration(arguments));
+  const Catalog catalog = read_catalog(arguments);
+  Trainer trainer = Trainer::from_spec(read_configuration(arguments), catalog);
   trainer.input().check_files();
   if (const InputGraph* validation = trainer.validation_input()) validation->check_files();
   Executor executor(trainer.config().threads);
   FirstRows first;
   if (!trainer.input().reads_once()) {
-    first = check_first_rows(trainer.config(), Catalog::builtin().ops, trainer.model(), executor);
+    first = check_first_rows(trainer.config(), catalog.ops, trainer.model(), executor);
   }
   std::vector<std::string> warnings = trainer.warnings();
   if (!first.warning.empty()) warnings.push_back(std::move(first.warning));

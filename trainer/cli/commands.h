@@ -18,7 +18,7 @@ int run_generate_images(const Arguments& arguments, Session& session);
 int run_ops(const Arguments& arguments, Session& session);
 int run_layers(const Arguments& arguments, Session& session);
 int run_config(const Arguments& arguments, Session& session);
-int run_schema(Session& session);
+int run_schema(const Arguments& arguments, Session& session);
 int run_completion(const Arguments& arguments, Session& session);
 int run_version(Session& session);
 

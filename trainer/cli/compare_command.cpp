@@ -37,7 +37,7 @@ void check_files(const Arguments& arguments, const InputFiles& files) {
 }  // namespace
 
 int run_compare(const Arguments& arguments, Session& session) {
-  Comparer comparer(read_configuration(arguments));
+  Comparer comparer(read_configuration(arguments), read_catalog(arguments));
   check_files(arguments, comparer.files());
   std::optional<Comparison> found;
   {

@@ -4,6 +4,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/trainer/overrides.h"
+#include "millrace/trainer/plugin.h"
 #include "millrace/trainer/yaml.h"
 
 namespace millrace::cli {
@@ -23,6 +24,12 @@ Spec read_configuration(const Arguments& arguments) {
     }
   }
   return config;
+}
+
+Catalog read_catalog(const Arguments& arguments) {
+  Catalog catalog = Catalog::builtin();
+  for (const std::string& plugin : arguments.plugins) load_plugin(plugin, catalog);
+  return catalog;
 }
 
 }  // namespace millrace::cli

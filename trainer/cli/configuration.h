@@ -2,11 +2,15 @@
 #pragma once
 
 #include "millrace/core/spec.h"
+#include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/arguments.h"
 
 namespace millrace::cli {
 
 // The file --config with what --set changes; --save is its key `save`. Throws MissingError, ConfigError.
 Spec read_configuration(const Arguments& arguments);
+
+// The built-in kinds and those of --plugin. Throws as load_plugin().
+Catalog read_catalog(const Arguments& arguments);
 
 }  // namespace millrace::cli

@@ -3,6 +3,7 @@
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/evaluation_text.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/predictor.h"
@@ -17,7 +18,8 @@ int run_evaluate(const Arguments& arguments, Session& session) {
                        .data = arguments.data,
                        .overrides = arguments.overrides,
                        .judge = true,
-                       .data_place = {"--data"}});
+                       .data_place = {"--data"}},
+                      read_catalog(arguments));
   for (const std::string& warning : predictor.warnings()) warn(warning);
   const auto began = std::chrono::steady_clock::now();
   {

@@ -26,8 +26,8 @@ namespace {
 constexpr std::string_view kKeysRead[] = {"seed", "threads", "input"};
 
 // The configuration; what only explains writes no file of its own.
-Config configuration_of(const Arguments& arguments) {
-  Config config = read_config(read_configuration(arguments), Catalog::builtin(), ConfigUse::input);
+Config configuration_of(const Arguments& arguments, const Catalog& catalog) {
+  Config config = read_config(read_configuration(arguments), catalog, ConfigUse::input);
   for (size_t i = 0; arguments.explain && i < config.input.size(); ++i) {
     if (Spec* options = config.input.item(i)->find("decode_csv")) options->erase("bad_rows_file");
   }
@@ -47,11 +47,12 @@ const Spec* batching_op(const Spec& ops) {
 // The graph of a configuration, running.
 class InputRun {
  public:
-  explicit InputRun(const Arguments& arguments)
-      : config_(configuration_of(arguments)),
+  explicit InputRun(const Arguments& arguments) : InputRun(arguments, read_catalog(arguments)) {}
+  InputRun(const Arguments& arguments, const Catalog& catalog)
+      : config_(configuration_of(arguments, catalog)),
         tells_(!arguments.explain),
         executor_(config_.threads),
-        graph_(build_input(config_, Catalog::builtin())),
+        graph_(build_input(config_, catalog)),
         warnings_(warnings_of_unread(arguments.overrides, kKeysRead)) {
     warnings_.insert(warnings_.end(), graph_.warnings().begin(), graph_.warnings().end());
   }

@@ -5,6 +5,7 @@
 #include "millrace/core/utf8.h"
 #include "millrace/trainer/cli/check_out.h"
 #include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/prediction_text.h"
 #include "millrace/trainer/predictor.h"
@@ -32,7 +33,8 @@ void write_predictions(Predictor& predictor, const Arguments& arguments, Output&
 
 int run_predict(const Arguments& arguments, Session& session) {
   Predictor predictor(
-      {.model = arguments.model, .data = arguments.data, .overrides = arguments.overrides, .data_place = {"--data"}});
+      {.model = arguments.model, .data = arguments.data, .overrides = arguments.overrides, .data_place = {"--data"}},
+      read_catalog(arguments));
   for (const std::string& warning : predictor.warnings()) {
     write_to_stderr(cat("warning: ", escape_controls(warning), '\n'));
   }

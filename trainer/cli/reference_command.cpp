@@ -5,6 +5,7 @@
 #include "millrace/core/text.h"
 #include "millrace/trainer/catalog.h"
 #include "millrace/trainer/cli/commands.h"
+#include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/example_config.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/reference_page.h"
@@ -118,11 +119,11 @@ std::vector<std::string> kind_names(const std::vector<KindReference>& kinds, std
 }  // namespace
 
 int run_ops(const Arguments& arguments, Session& session) {
-  return print(describe_ops(Catalog::builtin()), arguments, "input op", "trainer ops", session);
+  return print(describe_ops(read_catalog(arguments)), arguments, "input op", "trainer ops", session);
 }
 
 int run_layers(const Arguments& arguments, Session& session) {
-  return print(describe_layers(Catalog::builtin()), arguments, "layer, loss, metric, optimizer or schedule",
+  return print(describe_layers(read_catalog(arguments)), arguments, "layer, loss, metric, optimizer or schedule",
                "trainer layers", session);
 }
 
@@ -131,7 +132,7 @@ int run_config(const Arguments& arguments, Session& session) {
     session.out.write(example_config());
     return kExitDone;
   }
-  const Catalog catalog = Catalog::builtin();
+  const Catalog catalog = read_catalog(arguments);
   if (arguments.markdown) {
     session.out.write(config_markdown(catalog));
     return kExitDone;
@@ -149,8 +150,8 @@ int run_config(const Arguments& arguments, Session& session) {
   return kExitDone;
 }
 
-int run_schema(Session& session) {
-  session.out.write(config_schema(Catalog::builtin()));
+int run_schema(const Arguments& arguments, Session& session) {
+  session.out.write(config_schema(read_catalog(arguments)));
   return kExitDone;
 }
 

@@ -44,7 +44,7 @@ int run_command(const Arguments& arguments, Session& session) {
     case Command::ops: return run_ops(arguments, session);
     case Command::layers: return run_layers(arguments, session);
     case Command::config: return run_config(arguments, session);
-    case Command::schema: return run_schema(session);
+    case Command::schema: return run_schema(arguments, session);
     case Command::completion: return run_completion(arguments, session);
   }
   return kExitUsage;

@@ -7,7 +7,7 @@
 namespace millrace::cli {
 
 int run_speed(const Arguments& arguments, Session& session) {
-  SpeedTest test(read_configuration(arguments));
+  SpeedTest test(read_configuration(arguments), read_catalog(arguments));
   std::optional<SpeedReport> found;
   {
     StatusLine status(arguments.quiet);

@@ -142,8 +142,8 @@ class TraceKeeper {
 
 int run_train(const Arguments& arguments, Session& session) {
   Trace trace;
-  Trainer trainer =
-      Trainer::from_spec(read_configuration(arguments), Catalog::builtin(), arguments.trace.empty() ? nullptr : &trace);
+  Trainer trainer = Trainer::from_spec(read_configuration(arguments), read_catalog(arguments),
+                                       arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
   TraceKeeper traced(trace, arguments);
   Progress progress(progress_style(arguments));

@@ -1,0 +1,47 @@
+// RowTransforms: what an input graph does to each row between its source and its batches, done to rows that a program
+// holds.
+//
+//   const RowTransforms transforms(InputGraph::build(list, registry, {}));
+//   RowTransforms::Memory memory;
+//   transforms.apply(rows, 0, memory);   // rows of transforms.input() are rows of transforms.output() now
+//
+// Constant once made: any number of threads may call apply(), each with a Memory of its own.
+#pragma once
+
+#include <memory>
+
+#include "millrace/input/graph/pipeline.h"
+
+namespace millrace {
+
+class RowTransforms {
+ public:
+  // What one thread keeps from call to call.
+  class Memory {
+   public:
+    Memory();
+    ~Memory();
+
+   private:
+    friend class RowTransforms;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+  };
+
+  // REQUIRES: a graph of one source of rows, transforms, and one buffer, which gives batches.
+  explicit RowTransforms(InputGraph graph);
+
+  const RowSpec& input() const;
+  const RowSpec& output() const;
+
+  // Changes the rows, which it numbers from `first` on, in their ids and in messages. Throws DataError, that names the
+  // first row which a transform refuses or leaves out: as many come out as went in. After an error `rows` are whatever
+  // they are. REQUIRES: rows.spec() == input().
+  void apply(RowBlock& rows, uint64_t first, Memory& memory) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace millrace
