@@ -151,8 +151,7 @@ struct Network::Impl {
     });
   }
 
-  // `fill` writes rows [begin, begin + count) to the first of a block.
-  using Fill = FunctionRef<void(RowBlock& block, int64_t begin, int64_t count)>;
+  using Fill = Network::Fill;
   void predict(int64_t rows, std::span<float> outputs, Fill fill);
   void predict_some(Session& session, int64_t begin, int64_t count, float* outputs, Fill fill) const;
   void check_outputs(int64_t rows, std::span<float> outputs) const;
@@ -275,6 +274,8 @@ void Network::predict(const RowBlock& rows, std::span<float> outputs) const {
     for (int64_t row = 0; row < count; ++row) block.copy_row(rows, begin + row, row);
   });
 }
+
+void Network::predict(int64_t rows, Fill fill, std::span<float> outputs) const { impl_->predict(rows, outputs, fill); }
 
 namespace {
 

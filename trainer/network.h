@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "millrace/core/export.h"
+#include "millrace/core/function_ref.h"
 #include "millrace/core/tensor.h"
 #include "millrace/input/graph/row_block.h"
 #include "millrace/trainer/catalog.h"
@@ -55,6 +56,9 @@ class MILLRACE_EXPORT Network {
   // Writes the outputs of the rows one after another. Throws ShapeError when the rows are not of fields(), or `outputs`
   // is not as large as all outputs; DataError that names the first row which a transform or the model refuses.
   void predict(const RowBlock& rows, std::span<float> outputs) const;
+  // The same of rows that `fill` writes: those from `begin` on to the first `count` of a block of fields().
+  using Fill = FunctionRef<void(RowBlock& block, int64_t begin, int64_t count)>;
+  void predict(int64_t rows, Fill fill, std::span<float> outputs) const;
   // The same of rows of a single float32 field, given as its values. Throws ShapeError, too, when there are others or
   // `values` are not whole rows.
   void predict(std::span<const float> values, std::span<float> outputs) const;

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 // The folders that files of a folder may include, besides its own.
 const std::map<std::string, std::vector<std::string>> kBelow = {
-    {"core", {}}, {"layers", {"core"}}, {"input", {"core"}}, {"trainer", {"core", "layers", "input"}}};
+    {"core", {}}, {"layers", {"core"}}, {"input", {"core"}}, {"trainer", {"core", "layers", "input"}},
+    {"api", {"core", "layers", "input", "trainer"}}};
 
 // Files that lie in `folder` and end in `ending`; either may be empty.
 struct Owner {

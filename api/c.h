@@ -1,0 +1,196 @@
+/* Millrace for C, and for languages that call C.
+ *
+ *   millrace_trainer* trainer = NULL;
+ *   millrace_error* error = NULL;
+ *   if (millrace_trainer_from_file("mlp.yaml", NULL, 0, NULL, &trainer, &error) != MILLRACE_OK) {
+ *     fprintf(stderr, "%s\n", millrace_error_text(error));
+ *     ...
+ *
+ * Every function that can fail returns a status, and MILLRACE_OK is 0. Where its last argument `error` is not NULL,
+ * *error receives what went wrong, or NULL; millrace_error_free() frees it. Objects are freed by the function of their
+ * type; NULL may be freed. Texts are UTF-8, end with a zero byte, and belong to who gives them; those that a function
+ * returns live as long as the object that it was asked of. Nothing is printed.
+ *
+ * One thread uses a trainer or a catalog; millrace_trainer_stop() and all functions of a network may be called from any
+ * thread.
+ *
+ * This interface is stable: what a program was built with works with every later library of the same soname. */
+#ifndef MILLRACE_C_H
+#define MILLRACE_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define MILLRACE_C_EXPORT __attribute__((visibility("default")))
+#else
+#define MILLRACE_C_EXPORT
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum millrace_status {
+  MILLRACE_OK = 0,
+  MILLRACE_ERROR_CONFIG = 1,   /* the configuration is wrong: a key, a value, shapes that do not fit */
+  MILLRACE_ERROR_DATA = 2,     /* the data are */
+  MILLRACE_ERROR_MISSING = 3,  /* an input is not there, or not readable */
+  MILLRACE_ERROR_IO = 4,       /* reading or writing failed */
+  MILLRACE_ERROR_DEVICE = 5,   /* a device or one of its libraries failed */
+  MILLRACE_ERROR_INTERNAL = 6, /* a promise of the library was broken, or memory ran out */
+  MILLRACE_ERROR_ARGUMENT = 7  /* this call's arguments are wrong: a NULL, a size */
+} millrace_status;
+
+/* "0.1.0". */
+MILLRACE_C_EXPORT const char* millrace_version(void);
+
+/* ---- Errors. */
+
+typedef struct millrace_error millrace_error;
+
+MILLRACE_C_EXPORT millrace_status millrace_error_status(const millrace_error* error);
+/* All of it in one line: "FILE:LINE:COLUMN: MESSAGE; HINT". */
+MILLRACE_C_EXPORT const char* millrace_error_text(const millrace_error* error);
+MILLRACE_C_EXPORT const char* millrace_error_message(const millrace_error* error);
+/* How to mend it, or "". */
+MILLRACE_C_EXPORT const char* millrace_error_hint(const millrace_error* error);
+/* The file at fault, or "". */
+MILLRACE_C_EXPORT const char* millrace_error_file(const millrace_error* error);
+/* Counted from 1; 0 where it is not known. */
+MILLRACE_C_EXPORT int64_t millrace_error_line(const millrace_error* error);
+MILLRACE_C_EXPORT int64_t millrace_error_column(const millrace_error* error);
+MILLRACE_C_EXPORT void millrace_error_free(millrace_error* error);
+
+/* ---- Catalogs: the kinds that a configuration may name, and rows of this program. Where a function takes a catalog,
+ * NULL stands for the built-in kinds; it copies what it needs. */
+
+typedef struct millrace_catalog millrace_catalog;
+
+MILLRACE_C_EXPORT millrace_status millrace_catalog_new(millrace_catalog** catalog, millrace_error** error);
+MILLRACE_C_EXPORT void millrace_catalog_free(millrace_catalog* catalog);
+
+/* Adds the kinds of a plug-in. */
+MILLRACE_C_EXPORT millrace_status millrace_catalog_load_plugin(millrace_catalog* catalog, const char* path,
+                                                               millrace_error** error);
+
+typedef enum millrace_type {
+  MILLRACE_FLOAT32 = 0,
+  MILLRACE_FLOAT64 = 1,
+  MILLRACE_INT32 = 2,
+  MILLRACE_INT64 = 3,
+  MILLRACE_UINT8 = 4
+} millrace_type;
+
+/* A field of a row: `width` numbers of a type. */
+typedef struct millrace_field {
+  const char* name;
+  int32_t type; /* a millrace_type */
+  int64_t width;
+} millrace_field;
+
+/* Adds an input op of the kind `kind` that gives rows of this program, which are copied: values[i] has the values of
+ * fields[i], one row after another. Its option `epochs` says how often they are given; without it they never end. */
+MILLRACE_C_EXPORT millrace_status millrace_catalog_add_rows(millrace_catalog* catalog, const char* kind,
+                                                            const millrace_field* fields, size_t field_count,
+                                                            int64_t rows, const void* const* values,
+                                                            millrace_error** error);
+
+/* Makes rows of pass `pass`, counted from 0: writes up to `room` rows, those of field i to values[i], one after
+ * another, and returns how many there are: 0 ends the pass, less than 0 is an error that ends the training. Called by
+ * one thread at a time, not always the same one, and ahead of what is trained on. */
+typedef int64_t (*millrace_fill)(void* user, uint32_t pass, int64_t room, void* const* values);
+
+/* Adds an input op of the kind `kind` that asks this program for its rows, `room` at a time. Its option `epochs` (1) says
+ * how many passes there are. `fill` and `user` must be valid until every trainer with this catalog is freed. */
+MILLRACE_C_EXPORT millrace_status millrace_catalog_add_callback(millrace_catalog* catalog, const char* kind,
+                                                                const millrace_field* fields, size_t field_count,
+                                                                int64_t room, millrace_fill fill, void* user,
+                                                                millrace_error** error);
+
+/* ---- Trainers. */
+
+typedef struct millrace_trainer millrace_trainer;
+typedef struct millrace_network millrace_network;
+
+/* Reads, checks and builds; nothing runs yet. `settings` are `count` texts "PATH=VALUE" that change the configuration,
+ * as --set does. */
+MILLRACE_C_EXPORT millrace_status millrace_trainer_from_file(const char* path, const char* const* settings, size_t count,
+                                                             const millrace_catalog* catalog, millrace_trainer** trainer,
+                                                             millrace_error** error);
+/* Of a YAML text; `name` stands for its file in messages. */
+MILLRACE_C_EXPORT millrace_status millrace_trainer_from_string(const char* text, const char* name,
+                                                               const char* const* settings, size_t count,
+                                                               const millrace_catalog* catalog,
+                                                               millrace_trainer** trainer, millrace_error** error);
+MILLRACE_C_EXPORT void millrace_trainer_free(millrace_trainer* trainer);
+
+/* What is told every train.log_every steps. */
+typedef struct millrace_step {
+  int64_t step;   /* counted from 1 */
+  uint64_t epoch; /* counted from 1 */
+  int64_t batch_size;
+  double loss;
+  double rows_per_s;
+  double input_wait; /* share of the time in which the step waited for input */
+  double seconds;    /* since the start */
+} millrace_step;
+
+/* Called on the thread of millrace_trainer_run(). A member that is NULL is not called. */
+typedef struct millrace_callbacks {
+  size_t size; /* sizeof(millrace_callbacks) */
+  void* user;  /* given back to each of them */
+  void (*on_step)(void* user, const millrace_step* step);
+  void (*on_log)(void* user, const char* text); /* warnings, bad rows, lines of the op `print` */
+} millrace_callbacks;
+
+typedef struct millrace_result {
+  size_t size;   /* sizeof(millrace_result), set by the caller; no more is written */
+  int64_t steps;
+  uint64_t rows;
+  uint64_t epochs;
+  double seconds;
+  double loss;       /* NaN when there was no step */
+  double input_wait; /* share of the time */
+  char weights[65];  /* SHA-256 of the parameters */
+  char reason[31];   /* "end of data", "steps", "no improvement" or "stopped" */
+} millrace_result;
+
+/* Trains until the data or train.steps end, or millrace_trainer_stop(), then saves the model where the configuration
+ * says so. Once. `callbacks` and `result` may be NULL. */
+MILLRACE_C_EXPORT millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_callbacks* callbacks,
+                                                       millrace_result* result, millrace_error** error);
+/* Ends the run after the step that runs now. Any thread, also a callback; not a signal handler. */
+MILLRACE_C_EXPORT void millrace_trainer_stop(millrace_trainer* trainer);
+/* The metric `name` as the run told it last. */
+MILLRACE_C_EXPORT millrace_status millrace_trainer_metric(const millrace_trainer* trainer, const char* name,
+                                                          double* value, millrace_error** error);
+MILLRACE_C_EXPORT millrace_status millrace_trainer_save(millrace_trainer* trainer, const char* path,
+                                                        millrace_error** error);
+/* A copy of the model as it is now. */
+MILLRACE_C_EXPORT millrace_status millrace_trainer_network(millrace_trainer* trainer, const millrace_catalog* catalog,
+                                                           millrace_network** network, millrace_error** error);
+
+/* ---- Networks: trained models that predict rows of this program, for any number of threads at once. */
+
+/* A model file. `threads` is how many one call works with, its own included; 0: all. */
+MILLRACE_C_EXPORT millrace_status millrace_network_load(const char* path, int threads, const millrace_catalog* catalog,
+                                                        millrace_network** network, millrace_error** error);
+MILLRACE_C_EXPORT void millrace_network_free(millrace_network* network);
+
+/* What a row is made of, before the transforms of the configuration's input list, which are done here. */
+MILLRACE_C_EXPORT size_t millrace_network_field_count(const millrace_network* network);
+/* Field `index`; its name lives as long as the network. REQUIRES: index < millrace_network_field_count(). */
+MILLRACE_C_EXPORT millrace_field millrace_network_field(const millrace_network* network, size_t index);
+/* How many numbers come out for a row. */
+MILLRACE_C_EXPORT int64_t millrace_network_outputs(const millrace_network* network);
+
+/* Writes rows * millrace_network_outputs() numbers. values[i] has the values of field i, one row after another. */
+MILLRACE_C_EXPORT millrace_status millrace_network_predict(const millrace_network* network, const void* const* values,
+                                                           int64_t rows, float* outputs, millrace_error** error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,270 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "millrace/c.h"
+#include "millrace/core/text.h"
+#include "millrace/version.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+constexpr auto kConfig = R"(
+device: cpu
+input:
+  - mine: {epochs: 40}
+  - shuffle_batch: {batch_size: 20, capacity: 400, min_after_dequeue: 200}
+model:
+  - dense: {units: 8, activation: tanh}
+  - dense: {units: 1}
+loss: sigmoid_cross_entropy
+metrics: [accuracy]
+optimizer: {adam: {learning_rate: 0.01}}
+train: {log_every: 10}
+)";
+
+// Takes what a call left in `error` and frees it.
+std::string text_of(millrace_error* error) {
+  std::string text = millrace_error_text(error);
+  millrace_error_free(error);
+  return text;
+}
+
+#define EXPECT_DONE(call)                                         \
+  do {                                                            \
+    millrace_error* error = nullptr;                              \
+    EXPECT_EQ((call), MILLRACE_OK) << millrace_error_text(error); \
+    EXPECT_EQ(error, nullptr);                                    \
+    millrace_error_free(error);                                   \
+  } while (false)
+
+class CApiTest : public ::testing::Test {
+ protected:
+  // Points of a square, and whether they lie above its diagonal.
+  CApiTest() {
+    EXPECT_DONE(millrace_catalog_new(&catalog_, &error));
+    for (int row = 0; row < 400; ++row) {
+      const int x = row % 20, y = row / 20;
+      points_.push_back(static_cast<float>(x) / 20);
+      points_.push_back(static_cast<float>(y) / 20);
+      labels_.push_back(y > x ? 1 : 0);
+    }
+  }
+  ~CApiTest() override {
+    millrace_network_free(network_);
+    millrace_trainer_free(trainer_);
+    millrace_catalog_free(catalog_);
+  }
+
+  void add_rows() {
+    const void* values[] = {points_.data(), labels_.data()};
+    EXPECT_DONE(millrace_catalog_add_rows(catalog_, "mine", kFields, 2, 400, values, &error));
+  }
+  void make_trainer() {
+    EXPECT_DONE(millrace_trainer_from_string(kConfig, "c.yaml", nullptr, 0, catalog_, &trainer_, &error));
+  }
+
+  static constexpr millrace_field kFields[] = {{"features", MILLRACE_FLOAT32, 2}, {"label", MILLRACE_FLOAT32, 1}};
+  TempFolder folder_;
+  std::vector<float> points_, labels_;
+  millrace_catalog* catalog_ = nullptr;
+  millrace_trainer* trainer_ = nullptr;
+  millrace_network* network_ = nullptr;
+};
+
+TEST_F(CApiTest, TrainsSavesLoadsAndPredicts) {
+  EXPECT_STREQ(millrace_version(), MILLRACE_VERSION);
+  add_rows();
+  make_trainer();
+  std::vector<int64_t> steps;
+  millrace_callbacks callbacks = {};
+  callbacks.size = sizeof callbacks;
+  callbacks.user = &steps;
+  callbacks.on_step = [](void* user, const millrace_step* step) {
+    static_cast<std::vector<int64_t>*>(user)->push_back(step->step);
+    EXPECT_EQ(step->batch_size, 20);
+  };
+  millrace_result result = {};
+  result.size = sizeof result;
+  EXPECT_DONE(millrace_trainer_run(trainer_, &callbacks, &result, &error));
+  EXPECT_EQ(result.steps, 800);
+  EXPECT_EQ(result.rows, 16000u);
+  EXPECT_EQ(result.epochs, 40u);
+  EXPECT_LT(result.loss, 0.5);
+  EXPECT_STREQ(result.reason, "end of data");
+  EXPECT_EQ(std::string(result.weights).size(), 64u);
+  EXPECT_EQ(steps.size(), 80u);
+  double accuracy = 0;
+  EXPECT_DONE(millrace_trainer_metric(trainer_, "accuracy", &accuracy, &error));
+  EXPECT_GT(accuracy, 0.7);
+
+  const std::string path = folder_.path("m.safetensors");
+  EXPECT_DONE(millrace_trainer_save(trainer_, path.c_str(), &error));
+  EXPECT_DONE(millrace_network_load(path.c_str(), 1, nullptr, &network_, &error));
+  ASSERT_EQ(millrace_network_field_count(network_), 1u);
+  EXPECT_STREQ(millrace_network_field(network_, 0).name, "features");
+  EXPECT_EQ(millrace_network_field(network_, 0).type, MILLRACE_FLOAT32);
+  EXPECT_EQ(millrace_network_field(network_, 0).width, 2);
+  EXPECT_EQ(millrace_network_outputs(network_), 1);
+  std::vector<float> outputs(400), copy(400);
+  const void* values[] = {points_.data()};
+  EXPECT_DONE(millrace_network_predict(network_, values, 400, outputs.data(), &error));
+  int right = 0;
+  for (size_t row = 0; row < 400; ++row) right += (outputs[row] > 0) == (labels_[row] > 0) ? 1 : 0;
+  EXPECT_GT(right, 370);
+
+  millrace_network* same = nullptr;
+  EXPECT_DONE(millrace_trainer_network(trainer_, catalog_, &same, &error));
+  EXPECT_DONE(millrace_network_predict(same, values, 400, copy.data(), &error));
+  millrace_network_free(same);
+  EXPECT_EQ(copy, outputs);
+}
+
+TEST_F(CApiTest, SmallerStructuresOfOlderProgramsAreNotOverrun) {
+  add_rows();
+  make_trainer();
+  struct {
+    millrace_result result = {};
+    unsigned char behind[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  } old;
+  old.result.size = offsetof(millrace_result, epochs);
+  old.result.epochs = 77;
+  EXPECT_DONE(millrace_trainer_run(trainer_, nullptr, &old.result, &error));
+  EXPECT_EQ(old.result.rows, 16000u);
+  EXPECT_EQ(old.result.epochs, 77u) << "behind its size";
+}
+
+TEST_F(CApiTest, ErrorsHavePlaceAndHint) {
+  millrace_error* error = nullptr;
+  const char* settings[] = {"train.stepz=5"};
+  add_rows();
+  EXPECT_EQ(millrace_trainer_from_string(kConfig, "c.yaml", settings, 1, catalog_, &trainer_, &error),
+            MILLRACE_ERROR_CONFIG);
+  EXPECT_EQ(trainer_, nullptr);
+  EXPECT_EQ(millrace_error_status(error), MILLRACE_ERROR_CONFIG);
+  EXPECT_NE(std::string(millrace_error_message(error)).find("stepz"), std::string::npos);
+  EXPECT_NE(std::string(millrace_error_hint(error)).find("steps"), std::string::npos);
+  millrace_error_free(error);
+
+  EXPECT_EQ(millrace_trainer_from_string("input: [", "c.yaml", nullptr, 0, nullptr, &trainer_, &error),
+            MILLRACE_ERROR_CONFIG);
+  EXPECT_STREQ(millrace_error_file(error), "c.yaml");
+  EXPECT_EQ(millrace_error_line(error), 1);
+  EXPECT_GT(millrace_error_column(error), 0);
+  millrace_error_free(error);
+
+  EXPECT_EQ(millrace_trainer_from_file("no.yaml", nullptr, 0, nullptr, &trainer_, &error), MILLRACE_ERROR_MISSING);
+  EXPECT_NE(text_of(error).find("no.yaml"), std::string::npos);
+  EXPECT_EQ(millrace_network_load(folder_.write("m", "x").c_str(), 1, nullptr, &network_, &error), MILLRACE_ERROR_DATA);
+  millrace_error_free(error);
+  // Nobody need look.
+  EXPECT_EQ(millrace_trainer_from_file("no.yaml", nullptr, 0, nullptr, &trainer_, nullptr), MILLRACE_ERROR_MISSING);
+}
+
+TEST_F(CApiTest, ArgumentsAreChecked) {
+  millrace_error* error = nullptr;
+  const auto refused = [&](millrace_status status, const std::string& text) {
+    EXPECT_EQ(status, MILLRACE_ERROR_ARGUMENT);
+    EXPECT_EQ(text_of(error), text);
+  };
+  refused(millrace_catalog_new(nullptr, &error), "catalog is NULL");
+  refused(millrace_trainer_from_file(nullptr, nullptr, 0, nullptr, &trainer_, &error), "path is NULL");
+  refused(millrace_trainer_from_file("x", nullptr, 1, nullptr, &trainer_, &error), "settings is NULL");
+  refused(millrace_trainer_run(nullptr, nullptr, nullptr, &error), "trainer is NULL");
+  refused(millrace_network_load("x", -1, nullptr, &network_, &error), "threads is -1");
+  const void* values[] = {points_.data(), nullptr};
+  refused(millrace_catalog_add_rows(catalog_, "mine", kFields, 2, 400, values, &error), "values[1] is NULL");
+  const millrace_field wrong[] = {{"a", 9, 1}};
+  refused(millrace_catalog_add_rows(catalog_, "mine", wrong, 1, 1, values, &error), "there is no type 9");
+  const millrace_field narrow[] = {{"a", MILLRACE_INT32, 0}};
+  refused(millrace_catalog_add_rows(catalog_, "mine", narrow, 1, 1, values, &error), "fields[0].width is 0");
+  const millrace_field twice[] = {{"a", MILLRACE_INT32, 1}, {"a", MILLRACE_INT32, 1}};
+  refused(millrace_catalog_add_rows(catalog_, "mine", twice, 2, 1, values, &error), "two fields are called \"a\"");
+  add_rows();
+  make_trainer();
+  double value = 0;
+  refused(millrace_trainer_metric(trainer_, "auc", &value, &error), "the run told no metric \"auc\"");
+  EXPECT_EQ(millrace_catalog_add_rows(catalog_, "relu_rows", kFields, 0, 0, nullptr, &error), MILLRACE_OK);
+  millrace_trainer_free(nullptr);
+  millrace_network_free(nullptr);
+  millrace_catalog_free(nullptr);
+  millrace_error_free(nullptr);
+  EXPECT_EQ(millrace_network_field_count(nullptr), 0u);
+  EXPECT_STREQ(millrace_error_text(nullptr), "");
+}
+
+// 400 rows a pass, then their end; after `fails_at` calls an error.
+struct Source {
+  const std::vector<float>& points;
+  const std::vector<float>& labels;
+  int64_t at = 0;
+  int calls = 0, fails_at = 0;
+
+  static int64_t fill(void* user, uint32_t, int64_t room, void* const* values) {
+    auto& self = *static_cast<Source*>(user);
+    if (++self.calls == self.fails_at) return -5;
+    const int64_t count = std::min<int64_t>(room, 400 - self.at);
+    std::copy_n(self.points.begin() + 2 * self.at, 2 * count, static_cast<float*>(values[0]));
+    std::copy_n(self.labels.begin() + self.at, count, static_cast<float*>(values[1]));
+    self.at = count == 0 ? 0 : self.at + count;
+    return count;
+  }
+};
+
+TEST_F(CApiTest, RowsOfACallbackTrainAsThoseInMemory) {
+  millrace_result in_memory = {}, called = {};
+  in_memory.size = called.size = sizeof called;
+  add_rows();
+  make_trainer();
+  EXPECT_DONE(millrace_trainer_run(trainer_, nullptr, &in_memory, &error));
+  millrace_trainer_free(trainer_);
+  millrace_catalog_free(catalog_);
+  EXPECT_DONE(millrace_catalog_new(&catalog_, &error));
+  Source source{points_, labels_};
+  EXPECT_DONE(millrace_catalog_add_callback(catalog_, "mine", kFields, 2, 77, Source::fill, &source, &error));
+  make_trainer();
+  EXPECT_DONE(millrace_trainer_run(trainer_, nullptr, &called, &error));
+  EXPECT_EQ(called.rows, 16000u);
+  EXPECT_STREQ(called.weights, in_memory.weights);
+}
+
+TEST_F(CApiTest, ACallbackMayFail) {
+  Source source{.points = points_, .labels = labels_, .fails_at = 3};
+  EXPECT_DONE(millrace_catalog_add_callback(catalog_, "mine", kFields, 2, 100, Source::fill, &source, &error));
+  make_trainer();
+  millrace_error* error = nullptr;
+  EXPECT_EQ(millrace_trainer_run(trainer_, nullptr, nullptr, &error), MILLRACE_ERROR_DATA);
+  EXPECT_NE(text_of(error).find("the callback of mine failed: it returned -5"), std::string::npos);
+}
+
+TEST_F(CApiTest, StopsFromAnotherThread) {
+  add_rows();
+  const char* settings[] = {"input.mine.epochs=100000000", "train.log_every=1"};
+  EXPECT_DONE(millrace_trainer_from_string(kConfig, "c.yaml", settings, 2, catalog_, &trainer_, &error));
+  std::atomic<bool> began = false;
+  millrace_callbacks callbacks = {};
+  callbacks.size = sizeof callbacks;
+  callbacks.user = &began;
+  std::thread stopper([&] {
+    began.wait(false);
+    millrace_trainer_stop(trainer_);
+  });
+  callbacks.on_step = [](void* user, const millrace_step*) {
+    auto& flag = *static_cast<std::atomic<bool>*>(user);
+    flag = true;
+    flag.notify_one();
+  };
+  millrace_result result = {};
+  result.size = sizeof result;
+  EXPECT_DONE(millrace_trainer_run(trainer_, &callbacks, &result, &error));
+  stopper.join();
+  EXPECT_STREQ(result.reason, "stopped");
+}
+
+}  // namespace
+}  // namespace millrace
