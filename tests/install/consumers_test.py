@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Installs a build into an empty prefix and builds programs with it in every way that the documentation names.
+
+Usage: consumers_test.py BUILD SOURCE WAY     WAY: shared, static, subdirectory, pkg-config, bare, headers or names
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+SKIPPED = 77
+
+
+def run(*words, **more):
+    print('+', ' '.join(map(str, words)), flush=True)
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    print(done.stdout, end='', flush=True)
+    if done.returncode != 0:
+        sys.exit(f'{words[0]} failed with {done.returncode}')
+    return done.stdout
+
+
+def install(build, prefix):
+    log = run('cmake', '--install', build, '--prefix', prefix)
+    assert 'include/millrace/millrace.h' in log, 'no headers'
+    for file in prefix.rglob('*.cmake'):
+        text = file.read_text()
+        for path in (str(build), str(HERE.parents[1])):
+            assert path not in text, f'{file} names {path}, which another machine has not'
+
+
+def check_runs(folder, needs_library=None):
+    said = run(folder / 'consumer')
+    assert re.search(r'^trained 10 steps, weights [0-9a-f]{64}$', said, re.M), said
+    said = run(folder / 'c_consumer')
+    assert re.search(r'^trained 10 steps with Millrace \d+\.\d+\.\d+$', said, re.M), said
+    if needs_library is not None:
+        linked = run('ldd', folder / 'consumer')
+        assert ('libmillrace.so' in linked) == needs_library, linked
+
+
+def by_cmake(scratch, prefix, way, *options):
+    consumer = scratch / 'consumer'
+    if not consumer.exists():
+        shutil.copytree(HERE / 'consumer', consumer)
+    build = scratch / f'build_{way}'
+    # Where Millrace is built as well, what takes less time.
+    kind = 'Debug' if way == 'subdirectory' else 'Release'
+    run('cmake', '-S', consumer, '-B', build, f'-DCMAKE_BUILD_TYPE={kind}', f'-DWAY={way}', f'-DCMAKE_PREFIX_PATH={prefix}',
+        '-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF', *options)
+    run('cmake', '--build', build, '--parallel', os.cpu_count())
+    check_runs(build, {'shared': True, 'static': False}.get(way))
+
+
+def by_pkg_config(scratch, prefix):
+    environment = {**os.environ, 'PKG_CONFIG_PATH': str(prefix / 'lib/pkgconfig')}
+    flags = run('pkg-config', '--cflags', '--libs', 'millrace', env=environment).split()
+    path = f'-Wl,-rpath,{prefix}/lib'
+    run('c++', '-std=c++20', HERE / 'consumer/consumer.cpp', *flags, path, '-o', scratch / 'consumer')
+    run('cc', '-std=c99', HERE / 'consumer/consumer.c', *flags, path, '-o', scratch / 'c_consumer')
+    check_runs(scratch, True)
+    # The archive alone, as on a machine that has no shared library.
+    for library in (prefix / 'lib').glob('libmillrace.so*'):
+        library.unlink()
+    flags = run('pkg-config', '--static', '--cflags', '--libs', 'millrace', env=environment).split()
+    run('c++', '-std=c++20', HERE / 'consumer/consumer.cpp', *flags, '-o', scratch / 'consumer')
+    run('c++', '-x', 'c', '-std=c99', HERE / 'consumer/consumer.c', '-x', 'none', *flags, '-o', scratch / 'c_consumer')
+    check_runs(scratch, False)
+
+
+def hidden_files():
+    """Of the packages for development that a build of Millrace itself needs, and a program with Millrace must not."""
+    packages = ['libtbb-dev', 'libdnnl-dev', 'libyaml-cpp-dev', 'nlohmann-json3-dev', 'libfast-float-dev', 'libcli11-dev', 'libfmt-dev']
+    files = []
+    for package in packages:
+        listed = subprocess.run(['dpkg', '-L', package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for line in listed.stdout.splitlines():
+            path = pathlib.Path(line)
+            if path.is_file() and re.search(r'^/usr/(include|lib)/', line):
+                files.append(path)
+    return files
+
+
+def bare(build, source):
+    """On a machine without those packages: in a mount namespace where their files are empty."""
+    if subprocess.run(['unshare', '--mount', 'true'], stderr=subprocess.DEVNULL).returncode != 0:
+        print('this user may not make a mount namespace: not tried')
+        sys.exit(SKIPPED)
+    files = hidden_files()
+    if not files:
+        print('the packages for development are not Debian\'s: not tried')
+        sys.exit(SKIPPED)
+    script = ['set -e']
+    folders = {'/usr/include/tbb', '/usr/include/oneapi', '/usr/include/yaml-cpp', '/usr/include/nlohmann', '/usr/include/fmt',
+               '/usr/include/CLI', '/usr/include/fast_float'}
+    script += ['none=$(mktemp -d)']
+    script += [f'[ ! -d {folder} ] || mount --bind "$none" {folder}' for folder in sorted(folders)]
+    # A link cannot be mounted over: the folder of libraries is seen through a layer in which it is gone.
+    links = sorted(str(path) for path in files if path.is_symlink())
+    configs = sorted(str(path) for path in files if not path.is_symlink() and path.suffix == '.cmake')
+    layers = {}
+    for path in links + configs:
+        layers.setdefault(os.path.dirname(path), []).append(os.path.basename(path))
+    for folder, names in sorted(layers.items()):
+        script.append('layer=$(mktemp -d) && mount -t tmpfs none "$layer" && mkdir "$layer/up" "$layer/work"')
+        script.append(f'mount -t overlay overlay -o lowerdir={folder},upperdir="$layer/up",workdir="$layer/work" {folder}')
+        script += [f'rm {folder}/{name}' for name in names]
+    script.append('for header in tbb/task_arena.h oneapi/dnnl/dnnl.hpp yaml-cpp/yaml.h; do')
+    script.append('  if echo "#include <$header>" | c++ -x c++ -fsyntax-only - 2>/dev/null; then echo "$header is there"; exit 1; fi')
+    script.append('done')
+    script.append('if [ -e /usr/lib/x86_64-linux-gnu/libtbb.so ]; then echo "libtbb.so is there"; exit 1; fi')
+    script.append(f'exec python3 {__file__} {build} {source} both')
+    run('unshare', '--mount', 'sh', '-c', '\n'.join(script))
+
+
+def headers(scratch, prefix):
+    """Every header compiles alone, as C++20, and those for C as C too."""
+    include = prefix / 'include'
+    everything = sorted(path.relative_to(include) for path in include.rglob('*.h'))
+    assert len(everything) > 40, everything
+    waiting = [header for header in everything if not str(header).startswith('millrace/core/cuda/')]
+    failed = []
+    heavy = re.compile(r'#\s*include\s*<(tbb|oneapi|dnnl|yaml-cpp|nlohmann|fast_float|CLI|fmt|omp)')
+    for header in everything:
+        assert not heavy.search((include / header).read_text()), f'{header} needs a library that its user need not have'
+    running = []
+    while waiting or running:
+        while waiting and len(running) < (os.cpu_count() or 1):
+            header = waiting.pop()
+            unit = scratch / (str(header).replace('/', '_') + '.cpp')
+            unit.write_text(f'#include <{header}>\n')
+            running.append((header, subprocess.Popen(
+                ['c++', '-std=c++20', '-fsyntax-only', '-Wall', '-Wextra', '-Wpedantic', '-Werror', f'-I{include}', str(unit)])))
+        header, process = running.pop(0)
+        if process.wait() != 0:
+            failed.append(header)
+    assert not failed, failed
+    unit = scratch / 'c.c'
+    unit.write_text('#include <millrace/c.h>\n')
+    run('cc', '-std=c99', '-pedantic', '-Wall', '-Wextra', '-Werror', '-fsyntax-only', f'-I{include}', unit)
+
+
+def names(prefix):
+    """What headers declare as exported is exported, and nothing else."""
+    library = next((prefix / 'lib').glob('libmillrace.so.*.*.*'))
+    exported = run('nm', '-D', '--defined-only', '-C', library)
+    symbols = [line.split(' ', 2)[2] for line in exported.splitlines()]
+    # Neither of the standard library's templates nor of what it was linked with.
+    foreign = [name for name in symbols if not re.search(r'\bmillrace(::|_)', name)]
+    assert not foreign, foreign
+    text = (prefix / 'include/millrace/c.h').read_text()
+    declared = set(re.findall(r'MILLRACE_C_EXPORT [^;(]*?\b(millrace_\w+)\(', text))
+    there = {name for name in symbols if re.fullmatch(r'millrace_\w+', name)}
+    assert declared == there, declared ^ there
+    for header in (prefix / 'include').rglob('*.h'):
+        # For layers that are compiled as CUDA, where the library is.
+        if '/core/cuda/' in str(header):
+            continue
+        for kind in re.findall(r'^class MILLRACE_EXPORT (\w+)[^;{]*\{', header.read_text(), re.M):
+            assert any(f'::{kind}' in name for name in symbols), f'{header}: nothing of {kind} is exported'
+
+
+def main():
+    build, source, way = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
+    if way == 'bare':
+        return bare(build, source)
+    with tempfile.TemporaryDirectory(prefix='millrace_install_') as folder:
+        scratch = pathlib.Path(folder)
+        prefix = scratch / 'prefix'
+        if way == 'subdirectory':
+            launcher = shutil.which('ccache')
+            options = [f'-DMILLRACE_SOURCE={source}', '-DMILLRACE_CUDA=OFF']
+            if launcher:
+                options += [f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}']
+            return by_cmake(scratch, prefix, way, *options)
+        install(build, prefix)
+        if way == 'pkg-config':
+            by_pkg_config(scratch, prefix)
+        elif way == 'headers':
+            headers(scratch, prefix)
+        elif way == 'names':
+            names(prefix)
+        else:
+            for one in ('shared', 'static') if way == 'both' else (way,):
+                by_cmake(scratch, prefix, one)
+
+
+main()
