@@ -74,7 +74,7 @@ install(FILES ${PROJECT_BINARY_DIR}/millrace.pc DESTINATION ${CMAKE_INSTALL_LIBD
 # Headers are those that the ones for users reach, found when they are installed.
 install(CODE "
   set(include_dir \"${MILLRACE_INCLUDE_DIR}\")
-  set(destination \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
+  set(destination \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")
 " COMPONENT development)
 

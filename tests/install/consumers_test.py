@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Installs a build into an empty prefix and builds programs with it in every way that the documentation names.
 
-Usage: consumers_test.py BUILD SOURCE WAY     WAY: shared, static, subdirectory, pkg-config, bare, headers or names
+Usage: consumers_test.py BUILD SOURCE WAY     WAY: shared, static, subdirectory, pkg-config, bare, headers, names or deb
 """
 import os
 import pathlib
@@ -164,11 +164,32 @@ def names(prefix):
             assert any(f'::{kind}' in name for name in symbols), f'{header}: nothing of {kind} is exported'
 
 
+def deb(build, scratch):
+    """Debian packages say what they need, break none of Debian's rules, and programs are built with what they hold."""
+    run('cpack', '-G', 'DEB', '-D', f'CPACK_OUTPUT_FILE_PREFIX={scratch}', '--config', build / 'CPackConfig.cmake', '-B', scratch)
+    packages = sorted(scratch.glob('*.deb'))
+    kinds = [re.sub('_.*', '', package.name) for package in packages]
+    assert kinds == ['libmillrace-dev', 'libmillrace0.1', 'millrace'], kinds
+    for package in packages:
+        run('dpkg-deb', '--extract', package, scratch / 'root')
+        if shutil.which('lintian'):
+            said = run('lintian', '--allow-root', package)
+            assert not re.search('^E: ', said, re.M), said
+    for kind, needed in (('libmillrace0.1', ['libtbb12', 'libdnnl2', 'libyaml-cpp0.7', 'libgomp1']),
+                         ('libmillrace-dev', ['libmillrace0.1']), ('millrace', ['libtbb12', 'libdnnl2', 'libfmt9'])):
+        depends = run('dpkg-deb', '--field', packages[kinds.index(kind)], 'Depends')
+        for one in needed:
+            assert one in depends, depends
+    run(scratch / 'root/usr/bin/trainer', '--version')
+    by_cmake(scratch, scratch / 'root/usr', 'shared')
+
+
 def main():
     build, source, way = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
     if way == 'bare':
         return bare(build, source)
-    with tempfile.TemporaryDirectory(prefix='millrace_install_') as folder:
+    # Not below /tmp, of which lintian complains.
+    with tempfile.TemporaryDirectory(prefix='install_', dir=build) as folder:
         scratch = pathlib.Path(folder)
         prefix = scratch / 'prefix'
         if way == 'subdirectory':
@@ -177,6 +198,11 @@ def main():
             if launcher:
                 options += [f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}']
             return by_cmake(scratch, prefix, way, *options)
+        if way == 'deb':
+            if not shutil.which('dpkg-shlibdeps'):
+                print('there is no dpkg-shlibdeps: not tried')
+                sys.exit(SKIPPED)
+            return deb(build, scratch)
         install(build, prefix)
         if way == 'pkg-config':
             by_pkg_config(scratch, prefix)
