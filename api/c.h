@@ -168,8 +168,8 @@ MILLRACE_C_EXPORT millrace_status millrace_trainer_metric(const millrace_trainer
 MILLRACE_C_EXPORT millrace_status millrace_trainer_save(millrace_trainer* trainer, const char* path,
                                                         millrace_error** error);
 /* A copy of the model as it is now. */
-MILLRACE_C_EXPORT millrace_status millrace_trainer_network(millrace_trainer* trainer, const millrace_catalog* catalog,
-                                                           millrace_network** network, millrace_error** error);
+MILLRACE_C_EXPORT millrace_status millrace_trainer_network(millrace_trainer* trainer, millrace_network** network,
+                                                           millrace_error** error);
 
 /* ---- Networks: trained models that predict rows of this program, for any number of threads at once. */
 

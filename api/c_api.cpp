@@ -377,14 +377,13 @@ millrace_status millrace_trainer_save(millrace_trainer* trainer, const char* pat
   });
 }
 
-millrace_status millrace_trainer_network(millrace_trainer* trainer, const millrace_catalog* catalog,
-                                         millrace_network** network, millrace_error** error) {
+millrace_status millrace_trainer_network(millrace_trainer* trainer, millrace_network** network,
+                                         millrace_error** error) {
   return guarded(error, [&] {
     require(network, "network");
     *network = nullptr;
     require(trainer, "trainer");
-    std::optional<Catalog> builtin;
-    *network = new millrace_network{trainer->trainer.network({}, catalog_of(catalog, builtin))};
+    *network = new millrace_network{trainer->trainer.network()};
   });
 }
 

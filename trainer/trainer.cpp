@@ -28,8 +28,9 @@
 namespace millrace {
 
 struct Trainer::Impl {
-  Impl(Config read_config, InputGraph graph, Device device, Trace* given)
+  Impl(Config read_config, InputGraph graph, Device device, const Catalog& given_catalog, Trace* given)
       : config(std::move(read_config)),
+        catalog(given_catalog),
         // What records nothing still shows a profiler the ranges.
         own_trace(given == nullptr && cuda::profiler_attached() ? std::make_unique<Trace>(0) : nullptr),
         trace(own_trace ? own_trace.get() : given),
@@ -41,7 +42,7 @@ struct Trainer::Impl {
 
   PipelineOptions pipeline_options();
   void build_model();
-  void build_validation(const OpRegistry& registry);
+  void build_validation();
   void build_loop();
   void warn_of_endlessness();
   void check_save() const;
@@ -57,6 +58,7 @@ struct Trainer::Impl {
   }
 
   Config config;
+  const Catalog catalog;
   const std::unique_ptr<Trace> own_trace;
   Trace* const trace;  // null: nobody wants to know
   Executor executor;
@@ -113,10 +115,10 @@ void Trainer::Impl::build_model() {
   if (!unread.empty()) warnings.push_back(std::move(unread));
 }
 
-void Trainer::Impl::build_validation(const OpRegistry& registry) {
+void Trainer::Impl::build_validation() {
   if (!config.validation) return;
   validator = std::make_unique<Validator>(ValidatorArgs{.config = config,
-                                                        .registry = registry,
+                                                        .registry = catalog.ops,
                                                         .model = *model,
                                                         .context = context,
                                                         .on_print = [this](std::string_view text) { log(text); }});
@@ -189,12 +191,12 @@ Trainer Trainer::from_spec(Spec spec, const Catalog& catalog, Trace* trace) {
   std::vector<std::string> warnings;
   const Device device = device_of(config, warnings);
   InputGraph graph = build_input(config, catalog);
-  auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device, trace);
+  auto impl = std::make_unique<Impl>(std::move(config), std::move(graph), device, catalog, trace);
   impl->warnings.insert(impl->warnings.end(), warnings.begin(), warnings.end());
   impl->build_model();
   impl->warn_of_endlessness();
   impl->load();
-  impl->build_validation(catalog.ops);
+  impl->build_validation();
   impl->check_save();
   impl->build_loop();
   return Trainer(std::move(impl));
@@ -286,9 +288,10 @@ void Trainer::save(const std::string& path) {
   impl_->save(path);
 }
 
-Network Trainer::network(const NetworkOptions& options, const Catalog& catalog) {
+Network Trainer::network(const NetworkOptions& options) {
   const FloatMode mode;
-  return Network(pack_model("the trainer's model", *impl_->model, impl_->context, impl_->facts()), options, catalog);
+  return Network(pack_model("the trainer's model", *impl_->model, impl_->context, impl_->facts()), options,
+                 impl_->catalog);
 }
 
 }  // namespace millrace

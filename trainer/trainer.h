@@ -69,8 +69,8 @@ class MILLRACE_EXPORT Trainer {
 
   // Writes the model with its resolved configuration to a temporary file, syncs and renames it.
   void save(const std::string& path);
-  // A copy of the model as it is now, to predict with. `catalog` has what the Trainer's had.
-  Network network(const NetworkOptions& options = {}, const Catalog& catalog = Catalog::builtin());
+  // A copy of the model as it is now, to predict with.
+  Network network(const NetworkOptions& options = {});
 
  private:
   struct Impl;

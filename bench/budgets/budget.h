@@ -31,6 +31,7 @@ struct Skip {
 using Budgets = std::vector<Budget>;
 void add_decode_budgets(Budgets& out);
 void add_input_budgets(Budgets& out);
+void add_predict_budgets(Budgets& out);
 void add_program_budgets(Budgets& out);
 void add_scaling_budgets(Budgets& out);
 void add_step_budgets(Budgets& out);

@@ -77,6 +77,7 @@ int run(const Options& options) {
   add_input_budgets(budgets);
   add_scaling_budgets(budgets);
   add_step_budgets(budgets);
+  add_predict_budgets(budgets);
   add_program_budgets(budgets);
   std::printf("| %-23s | %-72s | %7s | %8s | %5s | %s |\n|---|---|---|---|---|---|\n", "budget", "what", "limit",
               "measured", "noise", "verdict");

@@ -119,7 +119,7 @@ TEST_F(CApiTest, TrainsSavesLoadsAndPredicts) {
   EXPECT_GT(right, 370);
 
   millrace_network* same = nullptr;
-  EXPECT_DONE(millrace_trainer_network(trainer_, catalog_, &same, &error));
+  EXPECT_DONE(millrace_trainer_network(trainer_, &same, &error));
   EXPECT_DONE(millrace_network_predict(same, values, 400, copy.data(), &error));
   millrace_network_free(same);
   EXPECT_EQ(copy, outputs);

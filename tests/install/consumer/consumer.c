@@ -25,7 +25,7 @@ int main(void) {
            millrace_catalog_add_rows(catalog, "mine", fields, 2, 4, values, &error) != MILLRACE_OK ||
            millrace_trainer_from_string(kConfig, "c.yaml", NULL, 0, catalog, &trainer, &error) != MILLRACE_OK ||
            millrace_trainer_run(trainer, NULL, &result, &error) != MILLRACE_OK ||
-           millrace_trainer_network(trainer, catalog, &network, &error) != MILLRACE_OK ||
+           millrace_trainer_network(trainer, &network, &error) != MILLRACE_OK ||
            millrace_network_predict(network, values, 1, &output, &error) != MILLRACE_OK;
   if (failed) fprintf(stderr, "%s\n", millrace_error_text(error));
   if (!failed) printf("trained %d steps with Millrace %s\n", (int)result.steps, millrace_version());

@@ -80,7 +80,7 @@ int run() {
   callbacks.on_batch = [&](const BatchReport&) { ++batches; };
   const TrainResult result = trainer.run(callbacks);
   if (result.steps != 10 || batches != 10 || result.rows != 200) return fail("it did not train 10 steps");
-  const Network network = trainer.network({}, catalog);
+  const Network network = trainer.network();
   std::vector<std::thread> threads;
   std::vector<float> outputs(4);
   for (size_t i = 0; i < outputs.size(); ++i) {
