@@ -12,13 +12,10 @@ foreach(header c.h extend.h millrace.h plugin.h)
 endforeach()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/version.h.in ${MILLRACE_INCLUDE_DIR}/millrace/version.h @ONLY)
 
-include(CheckLinkerFlag)
-check_linker_flag(CXX -Wl,-z,pack-relative-relocs MILLRACE_PACKS_RELOCATIONS)
-
-# What nobody calls is left out of what `target` links, and addresses that a start fills in are listed briefly.
+# What nobody calls is left out of what `target` links.
 function(millrace_lean target)
   if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT MILLRACE_SANITIZE)
-    target_link_options(${target} PRIVATE -Wl,--gc-sections $<$<BOOL:${MILLRACE_PACKS_RELOCATIONS}>:-Wl,-z,pack-relative-relocs>)
+    target_link_options(${target} PRIVATE -Wl,--gc-sections)
   endif()
 endfunction()
 
@@ -44,7 +41,6 @@ function(millrace_options target)
     set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   elseif(MILLRACE_SANITIZE STREQUAL "thread")
     set(sanitize -fsanitize=thread -fno-omit-frame-pointer)
-    target_compile_definitions(${target} PRIVATE MILLRACE_TSAN)
   endif()
   if(MILLRACE_FUZZ)
     # What libFuzzer steers by; it itself is linked to the fuzz targets alone.
@@ -62,6 +58,17 @@ function(millrace_small target)
   cmake_parse_arguments(arg "" "" "EXCEPT" ${ARGN})
   target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Os>")
   set_source_files_properties(${arg_EXCEPT} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
+endfunction()
+
+# millrace_small_files(SOURCE...)
+# The same for files of a target that is hot elsewhere.
+function(millrace_small_files)
+  foreach(source ${ARGN})
+    if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${source})
+      message(FATAL_ERROR "millrace_small_files: there is no ${source}")
+    endif()
+  endforeach()
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 endfunction()
 
 # millrace_as_cuda(SOURCE...)

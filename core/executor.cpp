@@ -33,25 +33,31 @@ int omp_get_max_threads() noexcept;
 void omp_set_num_threads(int count) noexcept;
 }
 
-// This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself. What oneTBB
-// does with its own memory is hidden from the sanitizer, until a body of ours begins.
-#if defined(MILLRACE_TSAN)
-extern "C" void __tsan_acquire(void* address);
-extern "C" void __tsan_release(void* address);
-extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
-extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
-extern "C" void AnnotateIgnoreWritesBegin(const char* file, int line);
-extern "C" void AnnotateIgnoreWritesEnd(const char* file, int line);
-#define MILLRACE_ACQUIRE(address) __tsan_acquire(address)
-#define MILLRACE_RELEASE(address) __tsan_release(address)
-#define MILLRACE_HIDE() (AnnotateIgnoreReadsBegin(__FILE__, __LINE__), AnnotateIgnoreWritesBegin(__FILE__, __LINE__))
-#define MILLRACE_SHOW() (AnnotateIgnoreWritesEnd(__FILE__, __LINE__), AnnotateIgnoreReadsEnd(__FILE__, __LINE__))
-#else
-#define MILLRACE_ACQUIRE(address) static_cast<void>(address)
-#define MILLRACE_RELEASE(address) static_cast<void>(address)
-#define MILLRACE_HIDE() static_cast<void>(0)
-#define MILLRACE_SHOW() static_cast<void>(0)
-#endif
+// This file is compiled without ThreadSanitizer, which cannot see oneTBB's joins; it announces them itself, also to the
+// sanitizer of a program whose library was built without. What oneTBB does with its own memory is hidden from the
+// sanitizer, until a body of ours begins.
+extern "C" {
+[[gnu::weak]] void __tsan_acquire(void* address);
+[[gnu::weak]] void __tsan_release(void* address);
+[[gnu::weak]] void AnnotateIgnoreReadsBegin(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreReadsEnd(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreWritesBegin(const char* file, int line);
+[[gnu::weak]] void AnnotateIgnoreWritesEnd(const char* file, int line);
+}
+#define MILLRACE_ACQUIRE(address) (__tsan_acquire != nullptr ? __tsan_acquire(address) : static_cast<void>(0))
+#define MILLRACE_RELEASE(address) (__tsan_release != nullptr ? __tsan_release(address) : static_cast<void>(0))
+#define MILLRACE_HIDE()                            \
+  if (__tsan_acquire != nullptr) {                 \
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);  \
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__); \
+  }                                                \
+  static_assert(true)
+#define MILLRACE_SHOW()                          \
+  if (__tsan_acquire != nullptr) {               \
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__); \
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);  \
+  }                                              \
+  static_assert(true)
 
 namespace millrace {
 

@@ -38,6 +38,9 @@ def check_runs(folder, needs_library=None):
     assert re.search(r'^trained 10 steps, weights [0-9a-f]{64}$', said, re.M), said
     said = run(folder / 'c_consumer')
     assert re.search(r'^trained 10 steps with Millrace \d+\.\d+\.\d+$', said, re.M), said
+    if (folder / 'threads').exists():
+        said = run(folder / 'threads', env={**os.environ, 'TSAN_OPTIONS': 'exitcode=66'})
+        assert said == 'trained two models, 128 letters of weights\n', said
     if needs_library is not None:
         linked = run('ldd', folder / 'consumer')
         assert ('libmillrace.so' in linked) == needs_library, linked
