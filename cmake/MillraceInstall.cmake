@@ -78,8 +78,26 @@ install(CODE "
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")
 " COMPONENT development)
 
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
+  FILES_MATCHING PATTERN *.md PATTERN *.svg)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
+  PATTERN __pycache__ EXCLUDE)
+
 if(MILLRACE_PROGRAM)
   install(TARGETS trainer RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/millrace/configs COMPONENT program
     FILES_MATCHING PATTERN *.yaml)
+  # Written by the program itself.
+  if(NOT CMAKE_CROSSCOMPILING)
+    set(written ${PROJECT_BINARY_DIR}/written)
+    install(CODE "
+      file(MAKE_DIRECTORY ${written})
+      execute_process(COMMAND \"$<TARGET_FILE:trainer>\" completion bash OUTPUT_FILE ${written}/trainer COMMAND_ERROR_IS_FATAL ANY)
+      execute_process(COMMAND \"$<TARGET_FILE:trainer>\" completion zsh OUTPUT_FILE ${written}/_trainer COMMAND_ERROR_IS_FATAL ANY)
+      execute_process(COMMAND \"$<TARGET_FILE:trainer>\" completion fish OUTPUT_FILE ${written}/trainer.fish COMMAND_ERROR_IS_FATAL ANY)
+    " COMPONENT program)
+    install(FILES ${written}/trainer DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
+    install(FILES ${written}/_trainer DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT program)
+    install(FILES ${written}/trainer.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT program)
+  endif()
 endif()
