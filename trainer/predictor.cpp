@@ -9,6 +9,7 @@
 #include "millrace/core/float_mode.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/label_history.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/pass_input.h"
 #include "millrace/trainer/saved_model.h"
@@ -65,10 +66,14 @@ std::vector<std::string> names_read(const std::vector<LayerNode>& layers) {
 }
 
 PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
-  if (args.data.empty()) throw ConfigError("no data are given", args.data_place);
-  Spec files = Spec::list(args.data_place);
-  for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));
-  PassArgs pass{.input = config.input, .registry = catalog.ops, .files = std::move(files)};
+  if (args.data.empty() && !args.held_out) throw ConfigError("no data are given", args.data_place);
+  PassArgs pass{.input = config.input, .registry = catalog.ops};
+  if (args.held_out) pass.side = Side::held_out;
+  if (!args.data.empty()) {
+    Spec files = Spec::list(args.data_place);
+    for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));
+    pass.files = std::move(files);
+  }
   std::vector<std::string> judged = {config.loss.label};
   if (!config.loss.weight.empty()) judged.push_back(config.loss.weight);
   pass.wanted = names_read(config.layers);
@@ -115,6 +120,7 @@ struct Predictor::Impl {
   Device device;
   Executor executor;
   Context context;
+  const FieldHistory label;
   std::optional<Model> model;
   std::optional<Pipeline> pipeline;
   std::optional<Evaluator> evaluator;
@@ -128,7 +134,8 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
       warnings(setting_warnings(args)),
       device(device_of(config, warnings)),
       executor(config.threads),
-      context(device, executor, config.precision) {
+      context(device, executor, config.precision),
+      label(label_history(config, catalog.ops)) {
   InputGraph graph = build_graph(args, catalog);
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
   check_fields(file, args, graph);
@@ -219,6 +226,7 @@ Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 
 const Config& Predictor::config() const { return impl_->config; }
 const Model& Predictor::model() const { return *impl_->model; }
+const FieldHistory& Predictor::label() const { return impl_->label; }
 const InputGraph& Predictor::input() const { return impl_->pipeline->graph(); }
 const std::vector<std::string>& Predictor::warnings() const { return impl_->warnings; }
 

@@ -96,10 +96,10 @@ TEST(Validation, ANameSaysNothingOfWhatIsBetter) {
 TEST(Validation, RejectsWhatMakesNoSense) {
   EXPECT_EQ(
       rejects("every: 5\n"),
-      "f.yaml:1:1: validation: expected either files or input; for example validation: {files: \"held-out/*.csv\"}");
+      "f.yaml:1:1: validation: expected either files, held_out or input; for example validation: {files: \"held-out/*.csv\"}, or {held_out: true} with the op hold_out");
   EXPECT_EQ(
       rejects("input: [a]\nfiles: x\n"),
-      "f.yaml:1:1: validation: expected either files or input; for example validation: {files: \"held-out/*.csv\"}");
+      "f.yaml:1:1: validation: expected either files, held_out or input; for example validation: {files: \"held-out/*.csv\"}, or {held_out: true} with the op hold_out");
   EXPECT_EQ(rejects("input: []\n"), "f.yaml:1:8: validation.input: expected at least one item, got an empty list");
   EXPECT_EQ(rejects("input: [a]\nevery: 0\n"), "f.yaml:2:8: validation.every: expected at least 1, got 0");
   EXPECT_EQ(rejects("input: [a]\npatience: 0\n"), "f.yaml:2:11: validation.patience: expected at least 1, got 0");
