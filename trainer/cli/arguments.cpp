@@ -43,6 +43,7 @@ class Parser {
   void add_evaluate();
   void add_predict();
   void add_generate();
+  void add_init();
   void add_references();
   CLI::Option& text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
                     const std::string& doc);
@@ -82,6 +83,7 @@ Parser::Parser() {
   add_config(check);
   check.add_flag("--print", out_.print, "print the configuration with every default")->group(kOutput);
   check.add_flag("--json", out_.json, "print the report as one line of JSON")->group(kOutput);
+  add_init();
   add_input();
   add_speed();
   add_compare();
@@ -201,6 +203,9 @@ void Parser::add_model(CLI::App& app) {
 void Parser::add_evaluate() {
   CLI::App& app = add_command(app_, Command::evaluate, "evaluate");
   add_model(app);
+  app.add_flag("--held-out", out_.held_out,
+               "only rows that hold_out kept from the training, by default of its own files")
+      ->group(kInput);
   app.add_flag("--json", out_.json, "print the result as one line of JSON")->group(kOutput);
   app.add_flag("-q,--quiet", out_.quiet, "no warnings")->group(kOutput);
 }
@@ -232,6 +237,32 @@ void Parser::add_generate() {
          {.least = kLeastImageSize, .most = kMostImageSize}, "pixels of an image in height and width");
 }
 
+void Parser::add_init() {
+  CLI::App& app = add_command(app_, Command::init, "init");
+  const auto repeated = [&app](const char* name, std::vector<std::string>& values, const char* doc) {
+    app.add_option(name, values, doc)
+        ->type_name("COLUMN")
+        ->group(kInput)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  app.add_option("DATA", out_.data, "the files with the rows, paths or patterns")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  text(app, "--label", out_.label, "COLUMN", "what is to be predicted: a column's name, or its number from 0")
+      .group(kInput);
+  repeated("--ignore", out_.ignore, "leave a column out; may be repeated");
+  repeated("--keep", out_.keep, "do not leave a column out; may be repeated");
+  choice(app, "--task", out_.task, "whether the label is an amount or a class").group(kInput);
+  choice(app, "--header", out_.header, "whether the first line names the columns").group(kInput);
+  text(app, "--delimiter", out_.delimiter, "BYTE", "the byte between fields, or tab; found out by default")
+      .group(kInput);
+  number(app, "--look", out_.look, {.least = 1, .most = 1 << 20}, "look at so many MiB of the data at most")
+      .group(kInput);
+  text(app, "--out", out_.out, "FILE", "the configuration to write; - is standard output; DATA.yaml by default")
+      .group(kOutput);
+  app.add_flag("--force", out_.force, "replace FILE where it is there already")->group(kOutput);
+}
+
 void Parser::add_references() {
   const auto add = [this](Command command, const char* name, const char* type, const char* doc) -> CLI::App& {
     CLI::App& app = add_command(app_, command, name);
@@ -246,6 +277,9 @@ void Parser::add_references() {
   config.add_flag("--example", out_.example, "print a whole configuration to begin with");
   config.add_flag("--markdown", out_.markdown, "print all of it, with every kind, as Markdown");
   add_command(app_, Command::schema, "schema");
+  CLI::App& doctor = add_command(app_, Command::doctor, "doctor");
+  doctor.add_flag("--json", out_.json, "print it as one line of JSON");
+  add_command(app_, Command::man, "man");
   CLI::App& completion = add_command(app_, Command::completion, "completion");
   choice(completion, "SHELL", out_.shell, "the shell that is to complete").default_str("");
 }
@@ -347,11 +381,16 @@ void Parser::read_config(const CLI::App& app) {
 }
 
 void Parser::read_model(const CLI::App& app) {
+  if (app.get_option_no_throw("--label") != nullptr) {
+    const std::string usage = "trainer init DATA.csv --label COLUMN";
+    if (out_.data.empty()) throw UsageError("no data are given", {}, usage);
+    if (out_.label.empty()) throw UsageError("init needs to know which column is to be predicted", {}, usage);
+  }
   if (app.get_option_no_throw("--model") == nullptr) return;
   const std::string usage = cat("trainer ", app.get_name(), " --model FILE --data GLOB");
   if (out_.model.empty()) throw UsageError("no model is given", {}, usage);
   out_.data.insert(out_.data.end(), more_data_.begin(), more_data_.end());
-  if (out_.data.empty()) throw UsageError("no data are given", {}, usage);
+  if (out_.data.empty() && !out_.held_out) throw UsageError("no data are given", {}, usage);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std:
 
 std::string text(PredictionFormat format, PredictionKind kind, const std::vector<float>& output,
                  std::string_view place = "a.csv:3") {
-  const PredictionText predictions(format, kind, static_cast<int64_t>(output.size()));
+  const PredictionText predictions(
+      {.format = format, .kind = kind, .outputs = static_cast<int64_t>(output.size()), .label = {}});
   std::string out = predictions.head();
   predictions.append(out, place, output);
   return out;
