@@ -74,17 +74,29 @@ void check_config(const std::string& text, const std::string& path) {
   check_first_rows(trainer.config(), Catalog::builtin().ops, trainer.model(), executor);
 }
 
+// What is wrong with an option of the command line, which the library names, is a matter of usage.
+template <class Body>
+auto with_usage(const Body& body) {
+  try {
+    return body();
+  } catch (const ConfigError& error) {
+    if (!error.message().starts_with("--")) throw;
+    throw UsageError(error.message(), error.place(), error.hint());
+  }
+}
+
 }  // namespace
 
 // A signal ends the program at once: nothing is written before all is known, and then as a whole.
 int run_init(const Arguments& arguments, Session& session) {
   const DataLookArgs args = look_args(arguments);
   const bool to_out = arguments.out == "-";
-  const DataLook look = look_at_data(args);
+  const DataLook look = with_usage([&] { return look_at_data(args); });
   const std::string path = to_out || arguments.out.empty() ? default_path(look.paths.front()) : arguments.out;
   if (!to_out) check_target(path, arguments, look);
-  const InitPlan plan =
-      plan_training({.look = look, .task = arguments.task, .ignore = arguments.ignore, .keep = arguments.keep});
+  const InitPlan plan = with_usage([&] {
+    return plan_training({.look = look, .task = arguments.task, .ignore = arguments.ignore, .keep = arguments.keep});
+  });
   const std::string text =
       config_text({.look = look, .plan = plan, .save = model_path(path, look), .command = next_command(path)});
   check_config(text, path);

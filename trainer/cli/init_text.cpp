@@ -52,7 +52,7 @@ std::string label_text(const DataLook& look, const LabelChoice& label) {
     for (size_t i = 0; i < label.texts.size(); ++i) {
       classes.push_back(cat(shown(label.texts[i]), " (", label.counts[i], ')'));
     }
-    out += cat(": ", label.texts.size(), " classes, as ", label.why, ": ", listed(std::move(classes)));
+    out += cat(": ", label.texts.size(), " classes: ", listed(std::move(classes)), "; ", label.why);
   }
   if (label.missing > 0) out += cat("; ", label.missing, " without a label, left out");
   return out;
@@ -158,7 +158,7 @@ std::string init_text(const DataLook& look, const InitPlan& plan, const std::str
   std::vector<std::string> layers;
   for (const int64_t units : plan.hidden) layers.push_back(cat(units));
   layers.push_back(cat(plan.outputs));
-  out += line("model", cat(plan.width, " numbers in, dense layers of ", join(layers, ", "), "; ",
+  out += line("model", cat(count_of(plan.width, "number"), " in, dense layers of ", join(layers, ", "), "; ",
                            count_of(plan.epochs, "epoch"), " at most, batches of ", plan.batch_size));
   if (!config.empty()) out += line("wrote", comment_text(config, 4096));
   return out;

@@ -98,9 +98,10 @@ ColumnChoice number(const ColumnFacts& facts) {
     add_mark(out.marks, text);
     out.note += cat(out.note.empty() ? "" : "; ", quote(text), " counts as missing");
   }
+  if (out.numbers.min == out.numbers.max) return left_out(cat("every number in it is ", out.numbers.min));
   const double deviation = out.numbers.deviation();
   if (!std::isfinite(deviation) || !std::isfinite(out.numbers.mean)) return left_out("its numbers are too large");
-  if (deviation == 0) return left_out(cat("every number in it is ", out.numbers.mean));
+  if (deviation == 0) return left_out("its numbers differ by too little");
   return out;
 }
 
@@ -215,7 +216,7 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
   }
   if (!facts.many && all_integral(facts) && distinct <= kMostClassNumbers &&
       (distinct <= 2 || distinct * 5 <= present)) {
-    out.why = cat("its values are ", distinct, " whole numbers; --task regression takes them for amounts");
+    out.why = cat("its values are ", distinct, " whole numbers (--task regression takes them for amounts)");
     return InitTask::classes;
   }
   out.why = "its values are numbers";
@@ -253,12 +254,14 @@ void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std
                     "leave out --task regression");
   }
   if (label.numbers.count == 0) throw DataError(cat(column, " holds no finite number"));
+  if (label.numbers.min == label.numbers.max) {
+    throw DataError(cat(column, " is ", label.numbers.min, " in every row", label.missing > 0 ? " that has one" : "",
+                        ": there is nothing to learn"),
+                    {}, "name another column with --label");
+  }
   const double deviation = label.numbers.deviation();
   if (!std::isfinite(deviation)) throw DataError(cat(column, " holds numbers that are too large to compute with"));
-  if (deviation == 0) {
-    throw DataError(cat(column, " is ", label.numbers.mean, " in every row: there is nothing to learn"), {},
-                    "name another column with --label");
-  }
+  if (deviation == 0) throw DataError(cat(column, " holds numbers that differ by too little to compute with"));
 }
 
 }  // namespace

@@ -155,8 +155,7 @@ class ConfigWriter {
   std::string column(size_t index) const {
     const std::string& name = by_name_ ? look_.form.names[index] : std::string();
     const bool usable = !name.empty() && name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos &&
-                        name.find('\0') == name.npos &&
-                        std::count(look_.form.names.begin(), look_.form.names.end(), name) == 1;
+                        name.find('\0') == name.npos && !look_.repeated.contains(name);
     return usable ? scalar(name) : cat(index);
   }
 

@@ -153,7 +153,8 @@ void read_rows(const DataLookArgs& args, FileSystem& files, DataLook& look) {
 
 std::string DataLook::name_of(size_t column) const {
   const std::string name = form.header ? form.names[column] : std::string();
-  return name.empty() ? cat("column ", column) : name;
+  if (name.empty()) return cat("column ", column);
+  return repeated.contains(name) ? cat(name, " (column ", column, ')') : name;
 }
 
 size_t find_column(const CsvForm& form, const std::string& name, const std::string& what) {
@@ -173,19 +174,23 @@ size_t find_column(const CsvForm& form, const std::string& name, const std::stri
   const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
   const bool is_number = fault == std::errc() && end == name.data() + name.size();
   if (is_number && number < form.columns) return number;
+  const std::string another = form.columns == 1 ? "; is there another delimiter? --delimiter names it" : "";
   const std::string have = form.columns == 1 ? std::string("column 0 alone") : cat("columns 0 to ", form.columns - 1);
-  if (is_number) throw ConfigError(cat(what, ' ', name, ": there is no such column"), {}, cat("the files have ", have));
+  if (is_number)
+    throw ConfigError(cat(what, ' ', name, ": there is no such column"), {}, cat("the files have ", have, another));
   if (!form.header) {
     throw ConfigError(cat(what, ' ', quote(name), ": the files seem to have no header, so columns have numbers"), {},
-                      cat("they have ", have, "; if the first line is a header after all, set --header yes"));
+                      cat("they have ", have,
+                          another.empty() ? "; if the first line is a header after all, set --header yes" : another));
   }
   const std::string near = nearest(name, form.names);
   std::vector<std::string> shown(form.names.begin(),
                                  form.names.begin() + std::min<std::ptrdiff_t>(10, std::ssize(form.names)));
   for (std::string& one : shown) one = quote(one);
   if (form.names.size() > shown.size()) shown.push_back(cat(form.names.size() - shown.size(), " more"));
-  throw ConfigError(cat(what, ' ', quote(name), ": there is no such column"), {},
-                    near.empty() ? cat("the header has ", join(shown)) : cat("did you mean ", quote(near), '?'));
+  throw ConfigError(
+      cat(what, ' ', quote(name), ": there is no such column"), {},
+      near.empty() ? cat("the header has ", join(shown), another) : cat("did you mean ", quote(near), '?'));
 }
 
 DataLook look_at_data(const DataLookArgs& args) {
@@ -197,6 +202,10 @@ DataLook look_at_data(const DataLookArgs& args) {
     throw DataError(
         cat("the records have ", look.form.columns, " fields, init looks at ", kMostLookColumns, " at most"),
         {look.paths.front(), 1, 1});
+  }
+  std::set<std::string> names;
+  for (const std::string& name : look.form.names) {
+    if (!names.insert(name).second) look.repeated.insert(name);
   }
   look.label = find_column(look.form, args.label, "--label");
   look.columns.resize(look.form.columns);

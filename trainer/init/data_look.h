@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,9 @@ struct DataLook {
   uint64_t bad_rows = 0;
   std::vector<std::string> bad_examples;
 
-  // How the column is called: by its name, or its number.
+  std::set<std::string> repeated;  // names that several columns have
+
+  // How the column is called: by its name, where that tells it from the others, and by its number.
   std::string name_of(size_t column) const;
 };
 

@@ -154,7 +154,10 @@ bool is_header(const Cut& cut, const SniffArgs& args) {
   const bool names_label = std::any_of(first.begin(), first.end(), [&](const std::string& field) {
     return !args.label.empty() && trimmed(field) == trimmed(args.label);
   });
-  if (names_label && !all_digits(args.label)) return true;
+  // A number may be that of a column, too.
+  const bool is_number_of_column =
+      all_digits(args.label) && (args.label.size() < 6 && static_cast<size_t>(std::stoi(args.label)) < cut.columns);
+  if (names_label && !is_number_of_column) return true;
   if (counts_columns(first, 0) || counts_columns(first, 1)) return true;
   if (std::any_of(first.begin(), first.end(), [](const std::string& field) { return is_number(field); })) return false;
   if (std::set<std::string>(first.begin(), first.end()).size() < first.size()) return false;
