@@ -109,6 +109,8 @@ class Filter final : public Transform {
     chunk.keep_rows(keep, name_);
   }
 
+  std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector{options_.field}; }
+
  private:
   // As if the value of the options had been read as the field's type; integers are compared exactly.
   template <class T>

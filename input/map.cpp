@@ -73,6 +73,15 @@ class Map final : public Transform {
     });
   }
 
+  void undo(FieldHistory& history) const override {
+    if (history.field != options_.as.value_or(options_.field)) return;
+    history.field = options_.field;
+    if (options_.scale == 0) history.complete = false;
+    if (!history.complete) return;
+    for (double& scale : history.scale) scale /= options_.scale;
+    for (double& offset : history.offset) offset = (offset - options_.offset) / options_.scale;
+  }
+
  private:
   static int64_t whole(std::string_view key, double value, const FieldSpec& field) {
     if (value == std::floor(value) && std::abs(value) < 0x1p53) return static_cast<int64_t>(value);

@@ -68,6 +68,26 @@ class Normalize final : public Transform {
     }
   }
 
+  // Where columns of several fields have constants of their own, one field does not tell which are its.
+  void undo(FieldHistory& history) const override {
+    if (std::count(options_.fields.begin(), options_.fields.end(), history.field) == 0) return;
+    const bool alike = options_.mean.size() == 1 && options_.std.size() == 1;
+    if (options_.fields.size() > 1 && !alike) {
+      history.complete = false;
+      return;
+    }
+    const auto at = [](const std::vector<double>& values, size_t i) { return values[values.size() == 1 ? 0 : i]; };
+    const size_t columns =
+        std::max({history.scale.size(), history.offset.size(), options_.mean.size(), options_.std.size()});
+    std::vector<double> scale, offset;
+    for (size_t i = 0; i < columns; ++i) {
+      scale.push_back(at(history.scale, i) * at(options_.std, i));
+      offset.push_back(at(history.offset, i) * at(options_.std, i) + at(options_.mean, i));
+    }
+    history.scale = std::move(scale);
+    history.offset = std::move(offset);
+  }
+
  private:
   struct Part {
     size_t field, column;  // the column in mean_ and deviation_ where the field begins

@@ -46,8 +46,8 @@ class MILLRACE_EXPORT TextReader {
   // Replaces `out` by what `text` becomes as value `element` of field `field`; of a ragged field, by all its values.
   // False: it is no such value.
   virtual bool read(std::string_view text, size_t field, size_t element, Varying& out) const = 0;
-  // Texts that stand for no value; the empty one does, too, and is not among them.
-  virtual const std::vector<std::string>& missing() const = 0;
+  // Texts that stand for no value of field `field`; the empty one does, too, and is not among them.
+  virtual const std::vector<std::string>& missing(size_t field) const = 0;
 };
 
 // Where rows come from in text: value i of field f is read from column columns[f][i].
@@ -66,13 +66,16 @@ struct Port {
   int64_t batch_size = 0;                    // batches: the most rows of one
 };
 
+class RowSource;
+
 // Given to an op when its graph is built, before anything runs.
 struct BindArgs {
   std::span<const Port> inputs;
   std::string_view name;  // the op's, unique in the graph; the key of its random numbers
   uint64_t seed = 0;
   FileSystem* files = nullptr;
-  uint32_t source_index = 0;  // sources: their number, for RowId::source
+  uint32_t source_index = 0;                 // sources: their number, for RowId::source
+  std::span<RowSource* const> sources = {};  // those before the op, by RowId::source
 };
 
 // What an op did so far; the time is that of all threads together.
@@ -126,6 +129,18 @@ struct Ahead {
   int threads = 0;
 };
 
+// Which rows are wanted where an op divides them in two: those to train on, those held out, or all of them.
+enum class Side : uint8_t { trained, held_out, all };
+
+// What a field's values were before ops changed them, as far as it is known: value * scale + offset, one of each or one
+// for each column; of a class number, where `texts` are given, its text.
+struct FieldHistory {
+  std::string field;  // its name, before what was undone so far
+  std::vector<std::string> texts = {};
+  std::vector<double> scale = {1}, offset = {0};
+  bool complete = true;  // false: an op has changed it in a way that one field does not tell
+};
+
 class MILLRACE_EXPORT Transform : public Op {
  public:
   // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
@@ -148,6 +163,13 @@ class MILLRACE_EXPORT Transform : public Op {
   // What it lets the source before it do beyond what the batches need: a place to run ahead. Behind a batch, rows mean
   // batches.
   virtual Ahead ahead() const { return {}; }
+  // Chooses the side that comes through, before bind(); without a call it is that of the training. False: the op
+  // divides no rows. Whoever builds the graph decides, never the configuration.
+  virtual bool choose_side(Side) { return false; }
+  // The fields that it reads or makes, where its options alone tell. Absent: any text in its options may name one.
+  virtual std::optional<std::vector<std::string>> concerned_fields() const { return {}; }
+  // Goes back in the history of a field by what this op does to it. Needs no bind().
+  virtual void undo(FieldHistory&) const {}
   // Upper bound of the bytes of a note that apply() attaches to a record, errors apart; 0 when it attaches none.
   virtual uint64_t note_bytes() const { return 0; }
 };

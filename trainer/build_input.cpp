@@ -38,7 +38,7 @@ class WatchedFiles : public FileSystem {
 };
 
 InputGraph build(const InputListArgs& args, FileSystem* files = nullptr) {
-  return InputGraph::build(args.list, args.registry, {.seed = args.seed, .files = files});
+  return InputGraph::build(args.list, args.registry, {.seed = args.seed, .files = files, .side = args.side});
 }
 
 // What matched nothing when the graph was built, but matches beside the configuration, with that folder; else empty.

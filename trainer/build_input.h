@@ -21,6 +21,7 @@ struct InputListArgs {
   const OpRegistry& registry;
   uint64_t seed = 0;
   std::string config_file = {};  // beside which missing files are looked for; not to be written over
+  Side side = Side::trained;     // of ops that hold rows out
 };
 InputGraph build_input(const InputListArgs& args);
 

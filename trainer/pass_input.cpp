@@ -45,6 +45,7 @@ class PassMaker {
     nodes_ = read_graph_list(args_.input, args_.registry, resolved_);
     kept_.assign(nodes_.size(), true);
     for (size_t i = 0; i < nodes_.size(); ++i) options_.push_back(written_options(nodes_[i]));
+    if (args_.side == Side::held_out) find_divider();
     for (size_t i = 0; i < nodes_.size(); ++i) change(i);
     if (args_.files && !has_files_) throw no_files();
     if (args_.wanted) choose_fields();
@@ -72,14 +73,35 @@ class PassMaker {
     if (has_option(nodes_[index], name)) options_[index].set(name, std::move(value));
   }
 
+  void find_divider() {
+    std::vector<std::string> found;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].transform == nullptr || !nodes_[i].transform->choose_side(args_.side)) continue;
+      divider_ = i;
+      found.push_back(nodes_[i].name);
+    }
+    if (found.size() == 1) return;
+    if (found.empty()) {
+      throw args_.input.error("the rows that were held out are wanted, but no op holds any out",
+                              "put hold_out: {share: 0.2} behind decode_csv");
+    }
+    throw args_.input.error(cat("the rows that were held out are wanted, but ", join(found), " each hold out others"),
+                            "leave one of them");
+  }
+
   void change(size_t index) {
     const GraphNode& node = nodes_[index];
     if (node.names != nullptr || node.source != nullptr) change_source(index);
-    const bool stays = node.row_buffer != nullptr && node.row_buffer->picks_by_number() && !args_.files;
+    // Behind the op that holds rows out a number counts the rows of the training.
+    const bool stays =
+        node.row_buffer != nullptr && node.row_buffer->picks_by_number() && !args_.files && index < divider_;
     if (node.row_buffer != nullptr && !stays) leave_out_buffer(index);
     if (node.batch_buffer != nullptr) change_batches(index);
-    set_option(index, "on_bad_row", Spec::scalar("fail", false, node.spec.place()));
-    for (const char* name : {"max_bad_rows", "bad_rows_file"}) options_[index].erase(name);
+    options_[index].erase("bad_rows_file");
+    if (args_.side != Side::held_out) {
+      set_option(index, "on_bad_row", Spec::scalar("fail", false, node.spec.place()));
+      options_[index].erase("max_bad_rows");
+    }
     set_option(index, "random", flag(false, node.spec.place()));
   }
 
@@ -169,7 +191,11 @@ class PassMaker {
       Spec options = resolved_options(i);
       options.erase("name");
       options.erase("from");
-      collect_names(options, known, named[i]);
+      if (const auto fields = nodes_[i].transform->concerned_fields()) {
+        named[i].insert(fields->begin(), fields->end());
+      } else {
+        collect_names(options, known, named[i]);
+      }
     }
     Names stays(args_.wanted->begin(), args_.wanted->end());
     spread(named, stays);
@@ -248,6 +274,7 @@ class PassMaker {
   }
 
   void emit() {
+    out_.side = args_.side;
     out_.list = Spec::list(args_.input.place());
     out_.list.set_path(args_.input.path());
     int64_t before = -1;
@@ -275,6 +302,7 @@ class PassMaker {
   std::vector<Spec> options_;  // as written, then changed; without name and from
   std::vector<bool> kept_;
   bool has_files_ = false;
+  size_t divider_ = SIZE_MAX;  // with Side::held_out: the op that holds rows out
   PassInput out_;
 };
 
@@ -284,7 +312,9 @@ PassInput pass_input(const PassArgs& args) { return PassMaker(args).run(); }
 
 InputGraph build_pass(const PassInput& pass, const InputListArgs& args) {
   try {
-    InputGraph graph = build_input(args);
+    InputListArgs with_side = args;
+    with_side.side = pass.side;
+    InputGraph graph = build_input(with_side);
     if (const std::string endless = graph.endless_source(); !endless.empty()) {
       throw args.list.error(cat("the data of ", endless, " never end, but they are to be read once"),
                             cat("say how many rows ", endless, " gives"));

@@ -8,6 +8,8 @@
 // - sources read one epoch, unshuffled and not sharded;
 // - transforms stay as they are, but that a bad row is an error, and what has an option `random` gets `random: false`;
 // - buffers of rows (a window, take, repeat, ...) go; the buffer of batches becomes `batch`, which gives the rest, too.
+// What was held out of a training is a pass of its own (Side::held_out): it does without the bad rows that the training
+// did without, and buffers behind the op that holds rows out go, whatever they are.
 // Ops keep names, places and paths, so errors speak of the list as it was written.
 #pragma once
 
@@ -34,10 +36,13 @@ struct PassArgs {
   std::vector<std::string> source_fields = {};
   // Fields that the data need not have. Transforms that have to do with them, and with no wanted one, go.
   std::vector<std::string> unwanted = {};
+  // Which rows, where an op holds some out: all, or those.
+  Side side = Side::all;
 };
 
 struct PassInput {
   Spec list;
+  Side side = Side::all;
   // What the list has and a pass does not: names of ops, and "filename_queue.shard".
   std::vector<std::string> left_out;
   // With `wanted`: names of the fields that are wanted or that a transform which stays reads.
@@ -47,11 +52,12 @@ struct PassInput {
   std::vector<std::string> not_decoded;
 };
 
-// Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, and where `files`
-// are given and no op names files.
+// Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, where `files` are
+// given and no op names files, and where the side held_out is wanted and not exactly one op holds rows out.
 PassInput pass_input(const PassArgs& args);
 
-// build_input() for such a list. Throws ConfigError, too, when the data never end or an op would write a file.
+// build_input() for such a list, with the side of the pass. Throws ConfigError, too, when the data never end or an op
+// would write a file.
 InputGraph build_pass(const PassInput& pass, const InputListArgs& args);
 
 }  // namespace millrace

@@ -10,6 +10,7 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/evaluator.h"
+#include "millrace/trainer/label_history.h"
 #include "millrace/trainer/model_reader.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/pass_input.h"
@@ -27,10 +28,14 @@ std::vector<std::string> setting_warnings(const PredictorArgs& args) {
 }
 
 PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
-  if (args.data.empty()) throw ConfigError("no data are given", args.data_place);
-  Spec files = Spec::list(args.data_place);
-  for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));
-  PassArgs pass{.input = config.input, .registry = catalog.ops, .files = std::move(files)};
+  if (args.data.empty() && !args.held_out) throw ConfigError("no data are given", args.data_place);
+  PassArgs pass{.input = config.input, .registry = catalog.ops};
+  if (args.held_out) pass.side = Side::held_out;
+  if (!args.data.empty()) {
+    Spec files = Spec::list(args.data_place);
+    for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));
+    pass.files = std::move(files);
+  }
   std::vector<std::string> judged = {config.loss.label};
   if (!config.loss.weight.empty()) judged.push_back(config.loss.weight);
   pass.wanted = names_read(config.layers);
@@ -69,6 +74,7 @@ struct Predictor::Impl {
   Device device;
   Executor executor;
   Context context;
+  const FieldHistory label;
   std::optional<Model> model;
   std::optional<Pipeline> pipeline;
   std::optional<Evaluator> evaluator;
@@ -82,7 +88,8 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
       warnings(setting_warnings(args)),
       device(device_of(config, warnings)),
       executor(config.threads),
-      context(device, executor, config.precision) {
+      context(device, executor, config.precision),
+      label(label_history(config, catalog.ops)) {
   InputGraph graph = build_graph(args, catalog);
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
   check_fields(file, args, graph);
@@ -161,6 +168,7 @@ Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 
 const Config& Predictor::config() const { return impl_->config; }
 const Model& Predictor::model() const { return *impl_->model; }
+const FieldHistory& Predictor::label() const { return impl_->label; }
 const InputGraph& Predictor::input() const { return impl_->pipeline->graph(); }
 const std::vector<std::string>& Predictor::warnings() const { return impl_->warnings; }
 

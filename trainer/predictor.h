@@ -30,10 +30,12 @@
 namespace millrace {
 
 struct MILLRACE_EXPORT PredictorArgs {
-  std::string model;                        // a file that a training saved
-  std::vector<std::string> data;            // paths or patterns, read instead of the training's files
+  std::string model;  // a file that a training saved
+  // Paths or patterns, read instead of the training's files, which are read where there are none and held_out is set.
+  std::vector<std::string> data;
   std::vector<std::string> overrides = {};  // of the saved configuration, as "path=value" (overrides.h)
   bool judge = false;                       // read the label, too, for loss() and metrics()
+  bool held_out = false;                    // of the data only the rows that the training held out
   Place data_place = {"data"};              // of errors about `data`
   uint64_t max_bytes = uint64_t{1} << 30;   // that batches and chunks of text may take
 };
@@ -50,6 +52,8 @@ class MILLRACE_EXPORT Predictor {
   const Config& config() const;
   const Model& model() const;
   const InputGraph& input() const;
+  // What the label's values were before the input's ops changed them; not `complete` where that is not known.
+  const FieldHistory& label() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
 

@@ -122,7 +122,7 @@ void Trainer::Impl::build_validation() {
                                                         .model = *model,
                                                         .context = context,
                                                         .on_print = [this](std::string_view text) { log(text); }});
-  if (!config.validation->files) config.resolved.find("validation")->set("input", validator->input().resolved());
+  if (!config.validation->input.is_null()) config.resolved.find("validation")->set("input", validator->input().resolved());
   const InputFiles training = delivery->graph().files(), validating = validator->input().files();
   for (const std::string& path : training.written) {
     const std::string loss = would_overwrite(path, validating, {});
@@ -133,7 +133,7 @@ void Trainer::Impl::build_validation() {
     warnings.push_back("save keeps the optimizer's state of the last step beside the best validation's parameters");
   }
   const std::string shared = first_shared(training.read, validating.read);
-  if (shared.empty()) return;
+  if (shared.empty() || config.validation->held_out) return;
   warnings.push_back(cat("validation reads ", quote(shared, 4096),
                          ", which the training reads, too: what was learned by heart looks good there"));
 }

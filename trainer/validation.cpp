@@ -33,6 +33,7 @@ std::vector<OptionForm> OptionType<KeepBestOptions>::forms() {
 
 void ValidationOptions::declare(OptionReader& o) {
   o.optional("files", files, "files with the rows, read by the training's own ops: once each time, in order");
+  o.optional("held_out", held_out, "instead of files: the rows that hold_out keeps from the training");
   o.optional("input", input, "instead of files: ops that give the rows; also read once each time, in order");
   o.optional("every", every, {.min = 1}, "steps from one validation to the next");
   o.optional("keep_best", keep_best, "keep the parameters of the best validation, not the last ones");
@@ -48,10 +49,11 @@ bool ValidationOptions::more_is_better() const {
 ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetric>& metrics, Spec& resolved) {
   auto options = read_options<ValidationOptions>(node, &resolved);
   if (options.keep_best && !options.keep_best->wanted) options.keep_best.reset();
-  if (options.input.is_null() == !options.files) {
-    throw node.error("expected either files or input", "for example validation: {files: \"held-out/*.csv\"}");
+  if (!options.input.is_null() + options.files.has_value() + options.held_out != 1) {
+    throw node.error("expected either files, held_out or input",
+                     "for example validation: {files: \"held-out/*.csv\"}, or {held_out: true} with the op hold_out");
   }
-  if (!options.files && options.input.items().empty())
+  if (!options.input.is_null() && options.input.items().empty())
     throw options.input.error("expected at least one item, got an empty list");
   const std::string watched = options.watched();
   if (watched == "loss") return options;

@@ -39,10 +39,11 @@ struct OptionType<KeepBestOptions> {
 };
 
 struct MILLRACE_EXPORT ValidationOptions {
-  // One of the two, read in pass mode (pass_input.h): a list of ops, as written; or what the training's own list reads
-  // instead of its files.
+  // One of the three, read in pass mode (pass_input.h): a list of ops, as written; what the training's own list reads
+  // instead of its files; or the rows that it holds out.
   Spec input;
   std::optional<std::vector<std::string>> files;
+  bool held_out = false;
   int64_t every = 1000;
   std::optional<KeepBestOptions> keep_best;
   std::optional<int64_t> patience;

@@ -72,7 +72,7 @@ Validator::Impl::Impl(const ValidatorArgs& args)
             "be read once",
             "write them to a file first");
   }
-  if (!pass.left_out.empty() && !options.files) {
+  if (!pass.left_out.empty() && !options.input.is_null()) {
     warnings.push_back(cat("validation reads its rows once, in order, and leaves out ", join(pass.left_out)));
   }
   for (const std::string& warning : graph.warnings()) warnings.push_back(cat("validation: ", warning));
@@ -81,7 +81,8 @@ Validator::Impl::Impl(const ValidatorArgs& args)
 }
 
 PassArgs Validator::Impl::pass_args() const {
-  if (!options.files) return {.input = options.input, .registry = registry};
+  if (!options.input.is_null()) return {.input = options.input, .registry = registry};
+  if (options.held_out) return {.input = config.input, .registry = registry, .side = Side::held_out};
   return {.input = config.input, .registry = registry, .files = *config.node("validation").find("files")};
 }
 
@@ -95,8 +96,9 @@ void Validator::Impl::make_evaluator() {
                                                           .weight = config.loss.weight,
                                                           .metrics = &config.metrics});
   } catch (ConfigError& error) {
-    error.add_context(options.input.path());
-    error.set_place(options.input.place());
+    const Spec& node = options.input.is_null() ? config.node("validation") : options.input;
+    error.add_context(node.path());
+    error.set_place(node.place());
     throw;
   }
 }
@@ -176,7 +178,9 @@ std::optional<ValidationReport> Validator::run(int64_t step, uint64_t epoch) {
   const Clock::time_point start = Clock::now();
   if (!impl_->evaluate()) return {};
   if (impl_->evaluator->rows() == 0) {
-    throw DataError("the validation has no rows", impl_->config.node("validation").place(), "look into its files");
+    throw DataError(
+        "the validation has no rows", impl_->config.node("validation").place(),
+        impl_->options.held_out ? "hold_out held none of them out: give it a larger share" : "look into its files");
   }
   ValidationReport report;
   report.step = impl_->validated = step;

@@ -31,6 +31,7 @@ struct FieldOptions {
   Spec columns;
   ColumnType type = ColumnType::float32;
   Spec default_value;
+  std::optional<std::vector<std::string>> missing;
   std::optional<std::string> split;
   std::optional<RowSizes> reshape;
 
@@ -39,6 +40,8 @@ struct FieldOptions {
     o.optional("type", type, "type of the values");
     o.optional("default", default_value, "what an empty or missing value becomes: one value, or one for each column");
     o.may_be("columns", one_or_list({{.is = OptionForm::Is::integer, .range = {.min = 0}}, text()}));
+    o.optional("missing", missing,
+               "texts, besides the empty one, that stand for no value in this field, in place of decode_csv's");
     o.optional("split", split, "the byte between the values of one column: the field has as many as the row does");
     o.may_be("default", one_or_list({{.is = OptionForm::Is::number}, {.is = OptionForm::Is::text}}, false));
     o.optional("reshape", reshape,
@@ -338,6 +341,7 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
       request.reshape_node = *spec.find("reshape");
     }
     request.allow_nonfinite = allow_nonfinite;
+    request.missing = options.missing;
     request.is_open = std::any_of(request.items.begin(), request.items.end(),
                                   [](const FieldRequest::Item& item) { return item.is_open(); });
     if (!request.is_open) settle(request, columns);
@@ -356,6 +360,7 @@ std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& reques
     if (request.is_open) settle(request, field.columns.size());
     field.spec = std::move(request.spec);
     field.defaults = std::move(request.defaults);
+    field.missing = std::move(request.missing);
     out.push_back(std::move(field));
   }
   return out;

@@ -2,7 +2,7 @@
 //
 //   fields: {features: {columns: 0-1023}, price: {columns: [open, close], type: float64, default: [0, nan]},
 //            name: {columns: 7, type: string}, tags: {columns: 8, type: int32, split: " "},
-//            image: {columns: 9-792, reshape: [1, 28, 28]}}
+//            image: {columns: 9-792, reshape: [1, 28, 28]}, city: {columns: 793, type: string, missing: ["?"]}}
 //
 // Read in two steps: the configuration when the op is made, header names and the number of columns when it is bound.
 // Constant afterwards.
@@ -50,6 +50,7 @@ struct FieldRequest {
   std::optional<RowSizes> reshape;
   Spec reshape_node;  // for messages
   bool allow_nonfinite = true;
+  std::optional<std::vector<std::string>> missing;  // in place of what stands for no value elsewhere
   // Known before the header is, unless an item is open.
   bool is_open = false;
   DefaultValues defaults;
@@ -66,6 +67,7 @@ struct SelectedField {
   FieldSpec spec;
   std::vector<uint32_t> columns;
   DefaultValues defaults;
+  std::optional<std::vector<std::string>> missing = {};
 };
 
 // Finds the columns. Throws ConfigError, at the place in the configuration, for a column that the records lack.

@@ -53,11 +53,16 @@ Varying list_of(const SelectedField& field) {
 
 RowConverter::RowConverter(std::vector<SelectedField> fields, ValueRules rules)
     : fields_(std::move(fields)), rules_(std::move(rules)) {
-  std::erase(rules_.missing, std::string());
-  missing_numbers_ = std::any_of(rules_.missing.begin(), rules_.missing.end(), [](const std::string& text) {
-    double number;
-    return parse_number(text, number) == NumberStatus::ok;
-  });
+  for (const SelectedField& field : fields_) {
+    Missing& missing = missing_.emplace_back();
+    missing.texts = field.missing.value_or(rules_.missing);
+    std::erase(missing.texts, std::string());
+    for (const std::string& text : missing.texts) {
+      double number;
+      if (parse_number(text, number) != NumberStatus::ok) continue;
+      (std::isfinite(number) ? missing.finite : missing.nonfinite) = true;
+    }
+  }
   for (size_t field = 0; field < fields_.size(); ++field) {
     const std::vector<uint32_t>& columns = fields_[field].columns;
     for (size_t element = 0; element < columns.size(); ++element) {
@@ -98,27 +103,28 @@ bool RowConverter::convert_varying(const Record& record, size_t index, Varying& 
   const SelectedField& field = fields_[index];
   out.clear();
   if (field.spec.ragged()) {
-    return convert_list(record.field(field.columns.front()), field, &out).fault == ValueFault::none;
+    return convert_list(record.field(field.columns.front()), index, &out).fault == ValueFault::none;
   }
   for (size_t element = 0; element < field.columns.size(); ++element) {
     const std::string_view text = record.field(field.columns[element]);
-    if (convert_text(text, field, element, &out) != ValueFault::none) return false;
+    if (convert_text(text, index, element, &out) != ValueFault::none) return false;
   }
   return true;
 }
 
-ValueFault RowConverter::convert_text(std::string_view text, const SelectedField& field, size_t element,
-                                      Varying* out) const {
-  if (is_missing(text)) {
-    if (!field.defaults.given) return ValueFault::required;
-    text = field.defaults.texts[element];
+ValueFault RowConverter::convert_text(std::string_view text, size_t index, size_t element, Varying* out) const {
+  if (is_missing(text, index)) {
+    const DefaultValues& defaults = fields_[index].defaults;
+    if (!defaults.given) return ValueFault::required;
+    text = defaults.texts[element];
   }
   if (out != nullptr) out->add_text(text);
   return ValueFault::none;
 }
 
-BadValue RowConverter::convert_list(std::string_view text, const SelectedField& field, Varying* out) const {
-  if (is_missing(text)) {
+BadValue RowConverter::convert_list(std::string_view text, size_t index, Varying* out) const {
+  const SelectedField& field = fields_[index];
+  if (is_missing(text, index)) {
     if (!field.defaults.given) return {.fault = ValueFault::required};
     if (out != nullptr) *out = list_of(field);
     return {};
@@ -148,8 +154,8 @@ BadValue RowConverter::convert_list(std::string_view text, const SelectedField& 
 
 template <class T>
 bool RowConverter::convert_run(const Record& record, const Run& run, T* out) const {
-  const SelectedField& field = fields_[run.field];
-  const bool in_runs = record.kind == Record::Kind::plain && !missing_numbers_;
+  const Missing& missing = missing_[run.field];
+  const bool in_runs = record.kind == Record::Kind::plain && !missing.finite;
   size_t done = 0;
   while (done < run.count) {
     const size_t column = run.column + done;
@@ -157,23 +163,30 @@ bool RowConverter::convert_run(const Record& record, const Run& run, T* out) con
       const size_t begin = column == 0 ? record.begin : record.ends[column - 1] + size_t{1};
       const size_t parsed =
           parse_run(NumberRun{record.text, begin, record.ends + column, run.count - done}, out + done);
-      if (!rules_.allow_nonfinite && !all_finite(out + done, parsed)) return false;
+      // What is not finite may stand for no value, too, and is looked at alone.
+      const bool each = (!rules_.allow_nonfinite || missing.nonfinite) && !all_finite(out + done, parsed);
+      for (size_t i = done; each && i < done + parsed; ++i) {
+        if (!all_finite(out + i, 1) &&
+            convert_value(record.field(run.column + i), run.field, run.element + i, out[i]) != ValueFault::none) {
+          return false;
+        }
+      }
       done += parsed;
       if (done == run.count) break;
     }
     const std::string_view text = record.field(run.column + done);
-    if (convert_value(text, field, run.element + done, out[done]) != ValueFault::none) return false;
+    if (convert_value(text, run.field, run.element + done, out[done]) != ValueFault::none) return false;
     ++done;
   }
   return true;
 }
 
 template <class T>
-ValueFault RowConverter::convert_value(std::string_view text, const SelectedField& field, size_t element,
-                                       T& out) const {
-  if (is_missing(text)) {
-    if (!field.defaults.given) return ValueFault::required;
-    std::memcpy(&out, field.defaults.numbers.data() + element * sizeof(T), sizeof(T));
+ValueFault RowConverter::convert_value(std::string_view text, size_t index, size_t element, T& out) const {
+  if (is_missing(text, index)) {
+    const DefaultValues& defaults = fields_[index].defaults;
+    if (!defaults.given) return ValueFault::required;
+    std::memcpy(&out, defaults.numbers.data() + element * sizeof(T), sizeof(T));
     return ValueFault::none;
   }
   return convert_number(text, out);
@@ -189,26 +202,27 @@ ValueFault RowConverter::convert_number(std::string_view text, T& out) const {
   return rules_.allow_nonfinite || all_finite(&out, 1) ? ValueFault::none : ValueFault::nonfinite;
 }
 
-bool RowConverter::is_missing(std::string_view text) const {
+bool RowConverter::is_missing(std::string_view text, size_t field) const {
   if (text.empty()) return true;
-  return std::find(rules_.missing.begin(), rules_.missing.end(), text) != rules_.missing.end();
+  const std::vector<std::string>& texts = missing_[field].texts;
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
 BadValue RowConverter::check_value(std::string_view text, const Target& target) const {
   const SelectedField& field = fields_[target.field];
-  if (field.spec.ragged()) return convert_list(text, field, nullptr);
-  if (field.spec.text) return {.fault = convert_text(text, field, target.element, nullptr)};
+  if (field.spec.ragged()) return convert_list(text, target.field, nullptr);
+  if (field.spec.text) return {.fault = convert_text(text, target.field, target.element, nullptr)};
   return {.fault = with_type(field.spec.dtype,
-                             [&](auto value) { return convert_value(text, field, target.element, value); })};
+                             [&](auto value) { return convert_value(text, target.field, target.element, value); })};
 }
 
 bool RowConverter::read(std::string_view text, size_t index, size_t element, Varying& out) const {
   const SelectedField& field = fields_[index];
   out.clear();
-  if (field.spec.ragged()) return convert_list(text, field, &out).fault == ValueFault::none;
-  if (field.spec.text) return convert_text(text, field, element, &out) == ValueFault::none;
+  if (field.spec.ragged()) return convert_list(text, index, &out).fault == ValueFault::none;
+  if (field.spec.text) return convert_text(text, index, element, &out) == ValueFault::none;
   return with_type(field.spec.dtype, [&](auto value) {
-    const bool good = convert_value(text, field, element, value) == ValueFault::none;
+    const bool good = convert_value(text, index, element, value) == ValueFault::none;
     if (good) out.add_number(value);
     return good;
   });

@@ -32,7 +32,8 @@ struct BadValue {
 
 // What decides whether a text is a value, besides its type.
 struct ValueRules {
-  std::vector<std::string> missing;  // texts that stand for no value, besides the empty one
+  // Texts that stand for no value, besides the empty one, in fields that have none of their own.
+  std::vector<std::string> missing;
   bool allow_nonfinite = true;
 };
 
@@ -50,7 +51,7 @@ class RowConverter final : public TextReader {
   BadValue find_fault(const Record& record) const;
 
   bool read(std::string_view text, size_t field, size_t element, Varying& out) const override;
-  const std::vector<std::string>& missing() const override { return rules_.missing; }
+  const std::vector<std::string>& missing(size_t field) const override { return missing_[field].texts; }
 
  private:
   // Neighbouring columns that are neighbouring elements of a field.
@@ -66,22 +67,29 @@ class RowConverter final : public TextReader {
     uint32_t element;
   };
 
+  // What stands for no value in a field, and whether such a text is a number that has to be told from others before it
+  // is parsed ("-999"), or one that is seen afterwards ("nan").
+  struct Missing {
+    std::vector<std::string> texts = {};
+    bool finite = false, nonfinite = false;
+  };
+
   // Both add the values to `out` where there is one.
-  ValueFault convert_text(std::string_view text, const SelectedField& field, size_t element, Varying* out) const;
-  BadValue convert_list(std::string_view text, const SelectedField& field, Varying* out) const;
+  ValueFault convert_text(std::string_view text, size_t field, size_t element, Varying* out) const;
+  BadValue convert_list(std::string_view text, size_t field, Varying* out) const;
   bool convert_varying(const Record& record, size_t field, Varying& out) const;
   template <class T>
   bool convert_run(const Record& record, const Run& run, T* out) const;
   template <class T>
-  ValueFault convert_value(std::string_view text, const SelectedField& field, size_t element, T& out) const;
+  ValueFault convert_value(std::string_view text, size_t field, size_t element, T& out) const;
   template <class T>
   ValueFault convert_number(std::string_view text, T& out) const;
   BadValue check_value(std::string_view text, const Target& target) const;
-  bool is_missing(std::string_view text) const;
+  bool is_missing(std::string_view text, size_t field) const;
 
   std::vector<SelectedField> fields_;
   ValueRules rules_;
-  bool missing_numbers_ = false;   // a text that stands for no value is a number ("-999"): compare before parsing
+  std::vector<Missing> missing_;   // by field
   std::vector<Run> runs_;          // of numbers
   std::vector<size_t> varying_;    // fields whose size varies
   std::vector<Target> by_column_;  // every value, leftmost first

@@ -28,6 +28,7 @@ struct GraphImpl;
 struct GraphArgs {
   uint64_t seed = 0;
   FileSystem* files = nullptr;  // nullptr: FileSystem::local()
+  Side side = Side::trained;    // of ops that hold rows out
 };
 
 // What a graph has to do with files, by the paths that it uses.

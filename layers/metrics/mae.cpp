@@ -12,6 +12,7 @@ class Mae final : public MeanError<SizeOf> {
   static constexpr std::string_view kDoc = "mean absolute error: |prediction - label| over rows and columns";
 
   explicit Mae(const Options&) : MeanError("mae") {}
+  int label_power() const override { return 1; }
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ class Mse final : public MeanError<SquareOf> {
   static constexpr std::string_view kDoc = "mean squared error: (prediction - label)^2 over rows and columns";
 
   explicit Mse(const Options&) : MeanError("mse") {}
+  int label_power() const override { return 2; }
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ class Rmse final : public MeanError<SquareOf> {
   static constexpr std::string_view kDoc = "root of the mean squared error over all rows and columns";
 
   explicit Rmse(const Options&) : MeanError("rmse") {}
+  int label_power() const override { return 1; }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RootAccumulator>(); }
 };
 

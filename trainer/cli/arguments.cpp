@@ -44,9 +44,13 @@ class Parser {
   void add_evaluate();
   void add_predict();
   void add_generate();
+  void add_init();
   void add_references();
   CLI::Option& text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
                     const std::string& doc);
+  // An option of the input that may be repeated.
+  CLI::Option& texts(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
+                     const std::string& doc);
   // Values of other types are read when the whole command line is known. Their present value is the default.
   template <class T>
   CLI::Option& number(CLI::App& app, const std::string& name, T& value, const WholeRange& range,
@@ -84,6 +88,7 @@ Parser::Parser() {
   add_config(check);
   check.add_flag("--print", out_.print, "print the configuration with every default")->group(kOutput);
   check.add_flag("--json", out_.json, "print the report as one line of JSON")->group(kOutput);
+  add_init();
   add_input();
   add_speed();
   add_compare();
@@ -103,6 +108,15 @@ CLI::App& Parser::add_command(CLI::App& parent, Command command, const std::stri
 CLI::Option& Parser::text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
                           const std::string& doc) {
   return *app.add_option(name, value, doc)->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+CLI::Option& Parser::texts(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                           const std::string& type, const std::string& doc) {
+  return *app.add_option(name, values, doc)
+              ->type_name(type)
+              ->group(kInput)
+              ->allow_extra_args(false)
+              ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 template <class T>
@@ -142,20 +156,12 @@ void Parser::add_config(CLI::App& app) {
 }
 
 void Parser::add_set(CLI::App& app) {
-  app.add_option("--set", out_.overrides, "set a key of the configuration; may be repeated")
-      ->type_name("PATH=VALUE")
-      ->group(kInput)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  texts(app, "--set", out_.overrides, "PATH=VALUE", "set a key of the configuration; may be repeated");
   add_plugin(app, kInput);
 }
 
 void Parser::add_plugin(CLI::App& app, const char* group) {
-  app.add_option("--plugin", out_.plugins, "add the kinds of the plug-in FILE; may be repeated")
-      ->type_name("FILE")
-      ->group(group)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  texts(app, "--plugin", out_.plugins, "FILE", "add the kinds of the plug-in FILE; may be repeated").group(group);
 }
 
 void Parser::add_training(CLI::App& app) {
@@ -199,11 +205,7 @@ void Parser::add_compare() {
 
 void Parser::add_model(CLI::App& app) {
   text(app, "--model", out_.model, "FILE", "the model, as a training saved it").group(kInput);
-  app.add_option("--data", out_.data, "the files to read, a path or a pattern; may be repeated")
-      ->type_name("GLOB")
-      ->group(kInput)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  texts(app, "--data", out_.data, "GLOB", "the files to read, a path or a pattern; may be repeated");
   app.add_option("DATA", more_data_, "more files to read, as a shell makes of a pattern without quotes")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set(app);
@@ -212,6 +214,9 @@ void Parser::add_model(CLI::App& app) {
 void Parser::add_evaluate() {
   CLI::App& app = add_command(app_, Command::evaluate, "evaluate");
   add_model(app);
+  app.add_flag("--held-out", out_.held_out,
+               "only rows that hold_out kept from the training, by default of its own files")
+      ->group(kInput);
   app.add_flag("--json", out_.json, "print the result as one line of JSON")->group(kOutput);
   app.add_flag("-q,--quiet", out_.quiet, "no warnings")->group(kOutput);
 }
@@ -243,6 +248,25 @@ void Parser::add_generate() {
          {.least = kLeastImageSize, .most = kMostImageSize}, "pixels of an image in height and width");
 }
 
+void Parser::add_init() {
+  CLI::App& app = add_command(app_, Command::init, "init");
+  app.add_option("DATA", out_.data, "the files with the rows, paths or patterns")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  text(app, "--label", out_.label, "COLUMN", "what is to be predicted: a column's name, or its number from 0")
+      .group(kInput);
+  texts(app, "--ignore", out_.ignore, "COLUMN", "leave a column out; may be repeated");
+  texts(app, "--keep", out_.keep, "COLUMN", "do not leave a column out; may be repeated");
+  choice(app, "--task", out_.task, "whether the label is an amount or a class").group(kInput);
+  choice(app, "--header", out_.header, "whether the first line names the columns").group(kInput);
+  text(app, "--delimiter", out_.delimiter, "BYTE", "the byte between fields, or tab; found out by default")
+      .group(kInput);
+  number(app, "--look", out_.look, {.least = 1, .most = 1 << 20}, "look at so many MiB of the data at most")
+      .group(kInput);
+  text(app, "--out", out_.out, "FILE", "the configuration to write; - is standard output; DATA.yaml by default")
+      .group(kOutput);
+  app.add_flag("--force", out_.force, "replace FILE where it is there already")->group(kOutput);
+}
+
 void Parser::add_references() {
   const auto add = [this](Command command, const char* name, const char* type, const char* doc) -> CLI::App& {
     CLI::App& app = add_command(app_, command, name);
@@ -258,6 +282,9 @@ void Parser::add_references() {
   config.add_flag("--example", out_.example, "print a whole configuration to begin with");
   config.add_flag("--markdown", out_.markdown, "print all of it, with every kind, as Markdown");
   add_plugin(add_command(app_, Command::schema, "schema"), kOptions);
+  CLI::App& doctor = add_command(app_, Command::doctor, "doctor");
+  doctor.add_flag("--json", out_.json, "print it as one line of JSON");
+  add_command(app_, Command::man, "man");
   CLI::App& completion = add_command(app_, Command::completion, "completion");
   choice(completion, "SHELL", out_.shell, "the shell that is to complete").default_str("");
 }
@@ -359,11 +386,16 @@ void Parser::read_config(const CLI::App& app) {
 }
 
 void Parser::read_model(const CLI::App& app) {
+  if (app.get_option_no_throw("--label") != nullptr) {
+    const std::string usage = "trainer init DATA.csv --label COLUMN";
+    if (out_.data.empty()) throw UsageError("no data are given", {}, usage);
+    if (out_.label.empty()) throw UsageError("init needs to know which column is to be predicted", {}, usage);
+  }
   if (app.get_option_no_throw("--model") == nullptr) return;
   const std::string usage = cat("trainer ", app.get_name(), " --model FILE --data GLOB");
   if (out_.model.empty()) throw UsageError("no model is given", {}, usage);
   out_.data.insert(out_.data.end(), more_data_.begin(), more_data_.end());
-  if (out_.data.empty()) throw UsageError("no data are given", {}, usage);
+  if (out_.data.empty() && !out_.held_out) throw UsageError("no data are given", {}, usage);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "millrace/core/options.h"
 #include "millrace/trainer/cli/command_info.h"
 #include "millrace/trainer/cli/completion.h"
+#include "millrace/trainer/init/column_kind.h"
 
 namespace millrace {
 
@@ -33,10 +34,14 @@ enum class Command : uint8_t {
   layers,
   config,
   schema,
-  completion
+  completion,
+  init,
+  doctor,
+  man
 };
 enum class BatchFormat : uint8_t { jsonl, csv, none };
 enum class PredictionFormat : uint8_t { csv, jsonl };
+enum class HeaderChoice : uint8_t { automatic, yes, no };
 }  // namespace cli
 
 template <>
@@ -49,6 +54,12 @@ template <>
 struct EnumNames<cli::PredictionFormat> {
   static constexpr std::pair<std::string_view, cli::PredictionFormat> kNames[] = {
       {"csv", cli::PredictionFormat::csv}, {"jsonl", cli::PredictionFormat::jsonl}};
+};
+
+template <>
+struct EnumNames<cli::HeaderChoice> {
+  static constexpr std::pair<std::string_view, cli::HeaderChoice> kNames[] = {
+      {"auto", cli::HeaderChoice::automatic}, {"yes", cli::HeaderChoice::yes}, {"no", cli::HeaderChoice::no}};
 };
 
 namespace cli {
@@ -80,6 +91,14 @@ struct Arguments {
   std::vector<std::string> data;
   PredictionFormat prediction_format = PredictionFormat::csv;
   bool raw = false;
+  bool held_out = false;  // of evaluate
+
+  std::string label;  // of init
+  std::vector<std::string> ignore, keep;
+  InitTask task = InitTask::automatic;
+  HeaderChoice header = HeaderChoice::automatic;
+  std::string delimiter;
+  int64_t look = 256;  // MiB
 
   int64_t files = 20;
   int64_t rows = 100;

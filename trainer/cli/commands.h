@@ -7,6 +7,7 @@
 namespace millrace::cli {
 
 int run_train(const Arguments& arguments, Session& session);
+int run_init(const Arguments& arguments, Session& session);
 int run_check(const Arguments& arguments, Session& session);
 int run_input(const Arguments& arguments, Session& session);
 int run_speed(const Arguments& arguments, Session& session);
@@ -20,6 +21,8 @@ int run_layers(const Arguments& arguments, Session& session);
 int run_config(const Arguments& arguments, Session& session);
 int run_schema(const Arguments& arguments, Session& session);
 int run_completion(const Arguments& arguments, Session& session);
+int run_doctor(const Arguments& arguments, Session& session);
+int run_man(Session& session);
 int run_version(Session& session);
 
 }  // namespace millrace::cli

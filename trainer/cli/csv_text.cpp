@@ -140,17 +140,21 @@ void CsvText::append(std::string& out, const RowBlock& batch, FunctionRef<Place(
 bool CsvText::is_plain(const CsvColumn& column, const RowSpec& rows) const {
   if (!plain_numbers_ || column.values.size() != 1) return false;
   const CsvValue& value = column.values.front();
-  const bool checked = layout_.reader != nullptr && value.read_by && !layout_.reader->missing().empty();
+  const bool checked = layout_.reader != nullptr && value.read_by && !layout_.reader->missing(*value.read_by).empty();
   return !checked && !value.split && !rows.fields[value.field].text;
+}
+
+const std::vector<std::string>& CsvText::missing_of(const CsvValue& value) const {
+  static const std::vector<std::string> kNone;
+  return layout_.reader != nullptr && value.read_by ? layout_.reader->missing(*value.read_by) : kNone;
 }
 
 bool CsvText::find_text(size_t column, const RowBlock& batch, int64_t row) {
   const std::vector<CsvValue>& values = layout_.columns[column].values;
   if (values.empty()) return try_text(column, batch, row, {}, true);
-  static const std::vector<std::string> kNone;
-  const std::vector<std::string>& missing = layout_.reader != nullptr ? layout_.reader->missing() : kNone;
   for (const bool exactly : {true, false}) {
     for (const CsvValue& value : values) {
+      const std::vector<std::string>& missing = missing_of(value);
       const std::string text = text_of(value, batch, row);
       if (try_text(column, batch, row, text, exactly)) return true;
       // The number that a missing text looks like has a blank before it, and so has an empty list.
@@ -164,8 +168,10 @@ bool CsvText::find_text(size_t column, const RowBlock& batch, int64_t row) {
     }
     // Whatever a missing value becomes.
     if (try_text(column, batch, row, {}, exactly)) return true;
-    for (const std::string& text : missing) {
-      if (try_text(column, batch, row, text, exactly)) return true;
+    for (const CsvValue& value : values) {
+      for (const std::string& text : missing_of(value)) {
+        if (try_text(column, batch, row, text, exactly)) return true;
+      }
     }
   }
   return false;

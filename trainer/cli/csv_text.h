@@ -27,6 +27,8 @@ class CsvText {
  private:
   // Whether the text of a number in that column is right as it is.
   bool is_plain(const CsvColumn& column, const RowSpec& rows) const;
+  // Texts that stand for no value where the value is read.
+  const std::vector<std::string>& missing_of(const CsvValue& value) const;
   // The text of a column in `text_`; false where none is read as the row's values.
   bool find_text(size_t column, const RowBlock& batch, int64_t row);
   bool try_text(size_t column, const RowBlock& batch, int64_t row, std::string text, bool exactly);

@@ -18,6 +18,7 @@ int run_evaluate(const Arguments& arguments, Session& session) {
                        .data = arguments.data,
                        .overrides = arguments.overrides,
                        .judge = true,
+                       .held_out = arguments.held_out,
                        .data_place = {"--data"}},
                       read_catalog(arguments));
   for (const std::string& warning : predictor.warnings()) warn(warning);
@@ -28,12 +29,13 @@ int run_evaluate(const Arguments& arguments, Session& session) {
     }
   }
   if (predictor.stopped()) return exit_code_of_signal(session.signals.received());
-  if (predictor.rows() == 0) warn("the data have no rows");
+  if (predictor.rows() == 0) warn(arguments.held_out ? "no row of the data was held out" : "the data have no rows");
   const EvaluationResult result{
       .rows = predictor.rows(),
       .files = predictor.input().files().read.size(),
       .loss = predictor.loss(),
       .metrics = predictor.metrics(),
+      .in_label_unit = in_label_unit(predictor.metrics(), predictor.config().metrics, predictor.label()),
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()};
   session.out.write(arguments.json ? evaluation_event(result) : evaluation_text(result));
   session.out.flush();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "millrace/core/text.h"
 #include "millrace/trainer/cli/json_events.h"
 #include "millrace/trainer/cli/json_text.h"
@@ -9,6 +11,20 @@
 #include "millrace/trainer/cli/result_text.h"
 
 namespace millrace::cli {
+
+MetricValues in_label_unit(const MetricValues& metrics, const std::vector<NamedMetric>& kinds,
+                           const FieldHistory& label) {
+  MetricValues out;
+  if (!label.complete || label.scale.size() != 1 || label.scale.front() == 1) return out;
+  for (const NamedMetric& kind : kinds) {
+    const int power = kind.metric->label_power();
+    for (const auto& [name, value] : metrics) {
+      if (power > 0 && name == kind.name)
+        out.emplace_back(name, value * std::pow(std::abs(label.scale.front()), power));
+    }
+  }
+  return out;
+}
 
 std::string evaluation_text(const EvaluationResult& result) {
   std::string out = fmt::format("{} of {} in {}", count_of(static_cast<int64_t>(result.rows), "row"),
@@ -18,6 +34,7 @@ std::string evaluation_text(const EvaluationResult& result) {
   }
   out += fmt::format("\nloss {}", format_value(result.loss));
   if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
+  if (!result.in_label_unit.empty()) out += cat("\nin the label's own unit: ", metrics_text(result.in_label_unit));
   return out + '\n';
 }
 
@@ -26,6 +43,11 @@ std::string evaluation_event(const EvaluationResult& result) {
   json.open('{').key("v").value(1).key("event").value("evaluation").key("rows").value(result.rows);
   json.key("loss").value(result.loss);
   add_metrics(json, result.metrics);
+  if (!result.in_label_unit.empty()) {
+    json.key("label_unit").open('{');
+    for (const auto& [name, value] : result.in_label_unit) json.key(name).value(value);
+    json.close('}');
+  }
   json.key("seconds").value(result.seconds).close('}');
   return json.text() + '\n';
 }

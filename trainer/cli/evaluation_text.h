@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "millrace/input/op.h"
 #include "millrace/trainer/evaluator.h"
 
 namespace millrace::cli {
@@ -13,8 +15,13 @@ struct EvaluationResult {
   uint64_t files = 0;
   double loss = 0;
   MetricValues metrics = {};
+  MetricValues in_label_unit = {};  // of these, where the label was normalised, those that have its unit
   double seconds = 0;
 };
+
+// The metrics that have the label's unit, as they are before the label was normalised or mapped; none where it was not.
+MetricValues in_label_unit(const MetricValues& metrics, const std::vector<NamedMetric>& kinds,
+                           const FieldHistory& label);
 
 // "1000 rows of 4 files in 0.031 s (32258 rows/s)", then "loss 0.43  accuracy 0.81".
 std::string evaluation_text(const EvaluationResult& result);

@@ -46,6 +46,20 @@ constexpr HelpText kTexts[] = {
      "  trainer train --config mlp.yaml --set train.steps=5 --set device=cpu\n"
      "  trainer train --config mlp.yaml --json --quiet > events.jsonl",
      "trainer check, trainer config train, docs/config.md"},
+    {"init", "Looks at CSV data and writes a configuration that trains on them.",
+     "  trainer init DATA.csv --label COLUMN [OPTIONS]",
+     "Finds out how the files are written, what each column is and what the label asks for, chooses a small model and\n"
+     "says what it assumed. The configuration has comments and is a beginning: change what you know better.\n"
+     "Numbers are normalised, texts of few kinds become categories; what is missing in new data is provided for. Rows\n"
+     "without a label are left out, and some rows are held out to judge the model by.\n"
+     "Left out are identifiers, dates, free text and columns that say nothing; --keep and --ignore decide otherwise.\n"
+     "A FILE that is there is replaced with --force only; data never are.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer init iris.csv --label species\n"
+     "  trainer init \"houses/*.csv\" --label price --task regression --ignore id --out prices.yaml\n"
+     "  trainer init rows.csv --header no --label 0 --out -",
+     "trainer check, trainer train, docs/init.md"},
     {"check", "Checks everything but the training: configuration, graph, shapes, files, headers, first rows.",
      "  trainer check --config FILE [OPTIONS]\n  trainer check FILE [OPTIONS]",
      "Says what the model looks like and how much memory a training needs at most; opens every file, reads a batch\n"
@@ -109,15 +123,22 @@ constexpr HelpText kTexts[] = {
      "  trainer compare --config mlp.yaml --set compare.rounds=2 --json compare.json",
      "trainer speed, trainer config compare, docs/queue_vs_feed.md"},
     {"evaluate", "Judges a saved model by data that it was not trained on: loss and metrics over all rows.",
-     "  trainer evaluate --model FILE --data GLOB [DATA...] [OPTIONS]",
+     "  trainer evaluate --model FILE --data GLOB [DATA...] [OPTIONS]\n"
+     "  trainer evaluate --model FILE --held-out [OPTIONS]",
      "The data are read as in the training, by the configuration that the model file holds, but once and in order:\n"
      "no shuffling, every row, and a bad row is an error. --set changes that configuration: device, threads,\n"
      "the batch size by the op of the training (input.shuffle_batch.batch_size), the columns of the fields.\n"
+     "With --held-out it reads the rows that the op hold_out kept from the training, and no others, of the files of "
+     "the\n"
+     "training unless --data names others; bad rows are left out as there.\n"
+     "Where the label was normalised, loss and metrics are those of the normalised label, as in the training; mae and\n"
+     "rmse are given in its own unit, too.\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer evaluate --model model.safetensors --data \"test/*.csv\"\n"
      "  trainer evaluate --model model.safetensors --data a.csv --data b.csv --json\n"
-     "  trainer evaluate --model model.safetensors --data test.csv --set device=cpu",
+     "  trainer evaluate --model model.safetensors --data test.csv --set device=cpu\n"
+     "  trainer evaluate --model iris.safetensors --held-out",
      "trainer predict, trainer layers"},
     {"predict", "Runs a saved model on data and writes a line for each row, in order.",
      "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",
@@ -128,6 +149,9 @@ constexpr HelpText kTexts[] = {
      "         row,class,probability_0,...       with softmax_cross_entropy; the first of the likeliest\n"
      "         row,prediction or prediction_0,.. with another loss, and with --raw\n"
      "  jsonl  {\"v\":1,\"row\":\"a.csv:3\",\"class\":1,\"probability\":0.93}, or likewise with lists\n"
+     "Where the label went through a vocabulary, its text stands behind the class: row,class,name,probability. Where "
+     "it\n"
+     "was normalised or mapped, predictions are given as it was before. --raw does neither.\n"
      "\n"
      "EXAMPLES:\n"
      "  trainer predict --model model.safetensors --data \"new/*.csv\" --out predictions.csv\n"
@@ -202,6 +226,21 @@ constexpr HelpText kTexts[] = {
      "EXAMPLES:\n"
      "  trainer schema > millrace.schema.json",
      "trainer config, trainer check"},
+    {"doctor", "Checks the installation: processor, memory, limits, libraries, devices, and a tiny training.",
+     "  trainer doctor [--json]",
+     "A line for each check: ok, warning or error, and what to do. The exit code is 0 unless something is broken that\n"
+     "trainings need; what a training on that device passes is a warning at most.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer doctor\n"
+     "  trainer doctor --json",
+     "trainer --version, README.md"},
+    {"man", "Prints the manual page.", "  trainer man",
+     "The page has what --help says of every subcommand, for man and other readers of roff.\n"
+     "\n"
+     "EXAMPLES:\n"
+     "  trainer man > trainer.1",
+     "trainer --help, trainer completion"},
     {"completion", "Prints a script that makes a shell complete this command line.",
      "  trainer completion bash|zsh|fish",
      "INSTALL:\n"
@@ -302,6 +341,7 @@ const HelpText& help_text(std::string_view name) {
 std::string_view short_help() {
   return "trainer: trains a model on files larger than memory, fed by a native input graph\n"
          "\n"
+         "  trainer init DATA --label NAME  make a configuration for data\n"
          "  trainer --config FILE           train\n"
          "  trainer check --config FILE     check everything but the training\n"
          "  trainer input --config FILE     print the batches of the input graph\n"

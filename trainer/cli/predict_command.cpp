@@ -16,8 +16,17 @@ namespace {
 
 void write_predictions(Predictor& predictor, const Arguments& arguments, Output& out) {
   const int64_t outputs = predictor.model().output().shape.elements();
-  const PredictionText format(arguments.prediction_format,
-                              prediction_kind(predictor.config().loss.kind, outputs, arguments.raw), outputs);
+  const std::string& loss = predictor.config().loss.kind;
+  const PredictionKind kind = prediction_kind(loss, outputs, arguments.raw);
+  const bool explains = !arguments.raw && (kind != PredictionKind::values || predicts_label(loss));
+  if (explains && kind == PredictionKind::values && !predictor.label().complete) {
+    write_to_stderr(
+        "warning: the input changes the label in a way that cannot be undone: predictions are the model's\n");
+  }
+  const PredictionText format({.format = arguments.prediction_format,
+                               .kind = kind,
+                               .outputs = outputs,
+                               .label = explains ? predictor.label() : FieldHistory{}});
   std::string text = format.head();
   while (const RowBlock* batch = predictor.next()) {
     for (int64_t row = 0; row < batch->size(); ++row) {

@@ -1,9 +1,9 @@
 #include "millrace/trainer/cli/prediction_text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <optional>
-#include <vector>
+#include <utility>
 
 #include "millrace/core/math.h"
 #include "millrace/core/text.h"
@@ -14,11 +14,6 @@
 namespace millrace::cli {
 
 namespace {
-
-struct Prediction {
-  std::optional<int64_t> chosen;  // absent where a NaN leaves it open
-  std::vector<float> values;
-};
 
 Prediction yes_or_no(float logit) {
   // Of exponentials of negative numbers alone, so that none overflows.
@@ -53,34 +48,14 @@ Prediction prediction_of(PredictionKind kind, std::span<const float> output) {
   return {{}, {output.begin(), output.end()}};
 }
 
-void append_csv_line(std::string& out, std::string_view place, const Prediction& prediction, bool classes) {
-  append_csv_field(out, place, {}, true);
-  if (classes) out += prediction.chosen ? cat(',', *prediction.chosen) : ",";
+double rounded(double value) {
   char buffer[40];
-  for (const float value : prediction.values) {
-    out += ',';
-    out += shortest_text(value, buffer);
-  }
-  out += '\n';
+  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 9).ptr;
+  std::from_chars(buffer, end, value);
+  return value;
 }
 
-void append_json_line(std::string& out, std::string_view place, const Prediction& prediction, bool classes,
-                      bool one_value) {
-  JsonText json;
-  json.open('{').key("v").value(1).key("row").value(place);
-  if (classes) json.key("class").value(prediction.chosen);
-  json.key(classes ? "probability" : "prediction");
-  if (one_value) {
-    json.value(prediction.values.front());
-  } else {
-    json.open('[');
-    for (const float value : prediction.values) json.value(value);
-    json.close(']');
-  }
-  json.close('}');
-  out += json.text();
-  out += '\n';
-}
+double at(const std::vector<double>& values, size_t index) { return values[values.size() == 1 ? 0 : index]; }
 
 }  // namespace
 
@@ -90,24 +65,75 @@ PredictionKind prediction_kind(std::string_view loss, int64_t outputs, bool raw)
   return PredictionKind::values;
 }
 
+bool predicts_label(std::string_view loss) { return loss == "mse" || loss == "mae" || loss == "huber"; }
+
+PredictionText::PredictionText(PredictionTextArgs args) : args_(std::move(args)) {
+  const FieldHistory& label = args_.label;
+  const auto fits = [&](const std::vector<double>& values) {
+    return values.size() == 1 || std::ssize(values) == args_.outputs;
+  };
+  classes_ = args_.kind != PredictionKind::values;
+  names_ = classes_ && !label.texts.empty();
+  const bool changed = label.scale != std::vector<double>{1} || label.offset != std::vector<double>{0};
+  undoes_ = !classes_ && changed && label.complete && fits(label.scale) && fits(label.offset);
+}
+
 std::string PredictionText::head() const {
-  if (format_ != PredictionFormat::csv) return {};
-  if (kind_ == PredictionKind::yes_or_no) return "row,class,probability\n";
-  const bool classes = kind_ == PredictionKind::one_of_many;
-  std::string out = classes ? "row,class" : "row";
-  if (!classes && outputs_ == 1) return out + ",prediction\n";
-  for (int64_t i = 0; i < outputs_; ++i) out += cat(classes ? ",probability_" : ",prediction_", i);
+  if (args_.format != PredictionFormat::csv) return {};
+  const std::string classes = names_ ? "row,class,name" : "row,class";
+  if (args_.kind == PredictionKind::yes_or_no) return classes + ",probability\n";
+  std::string out = classes_ ? classes : "row";
+  if (!classes_ && args_.outputs == 1) return out + ",prediction\n";
+  for (int64_t i = 0; i < args_.outputs; ++i) out += cat(classes_ ? ",probability_" : ",prediction_", i);
   return out + '\n';
 }
 
 void PredictionText::append(std::string& out, std::string_view place, std::span<const float> output) const {
-  const Prediction prediction = prediction_of(kind_, output);
-  const bool classes = kind_ != PredictionKind::values;
-  if (format_ == PredictionFormat::csv) {
-    append_csv_line(out, place, prediction, classes);
-  } else {
-    append_json_line(out, place, prediction, classes, outputs_ == 1 && kind_ != PredictionKind::one_of_many);
+  Prediction prediction = prediction_of(args_.kind, output);
+  std::vector<double> undone;
+  for (size_t i = 0; undoes_ && i < prediction.values.size(); ++i) {
+    undone.push_back(static_cast<double>(prediction.values[i]) * at(args_.label.scale, i) + at(args_.label.offset, i));
   }
+  const std::vector<std::string>& names = args_.label.texts;
+  const bool named = names_ && prediction.chosen && *prediction.chosen < std::ssize(names);
+  const std::string* name = named ? &names[static_cast<size_t>(*prediction.chosen)] : nullptr;
+  args_.format == PredictionFormat::csv ? append_csv(out, place, prediction, name, undone)
+                                        : append_json(out, place, prediction, name, undone);
+}
+
+// A few digits more than float32 has: what was predicted has no more.
+void PredictionText::append_csv(std::string& out, std::string_view place, const Prediction& prediction,
+                                const std::string* name, const std::vector<double>& undone) const {
+  append_csv_field(out, place, {}, true);
+  if (classes_) out += prediction.chosen ? cat(',', *prediction.chosen) : ",";
+  if (names_) {
+    out += ',';
+    if (name != nullptr) append_csv_field(out, *name, {}, false);
+  }
+  char buffer[40];
+  for (size_t i = 0; i < prediction.values.size(); ++i) {
+    out += ',';
+    out += undone.empty() ? shortest_text(prediction.values[i], buffer) : shortest_text(rounded(undone[i]), buffer);
+  }
+  out += '\n';
+}
+
+void PredictionText::append_json(std::string& out, std::string_view place, const Prediction& prediction,
+                                 const std::string* name, const std::vector<double>& undone) const {
+  JsonText json;
+  json.open('{').key("v").value(1).key("row").value(place);
+  if (classes_) json.key("class").value(prediction.chosen);
+  if (name != nullptr) json.key("name").value(*name);
+  json.key(classes_ ? "probability" : "prediction");
+  const bool one_value = args_.outputs == 1 && args_.kind != PredictionKind::one_of_many;
+  if (!one_value) json.open('[');
+  for (size_t i = 0; i < prediction.values.size(); ++i) {
+    undone.empty() ? json.value(prediction.values[i]) : json.value(rounded(undone[i]));
+  }
+  if (!one_value) json.close(']');
+  json.close('}');
+  out += json.text();
+  out += '\n';
 }
 
 }  // namespace millrace::cli

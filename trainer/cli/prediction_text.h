@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "millrace/input/op.h"
 #include "millrace/trainer/cli/arguments.h"
 
 namespace millrace::cli {
@@ -18,21 +21,41 @@ enum class PredictionKind : uint8_t {
 };
 PredictionKind prediction_kind(std::string_view loss, int64_t outputs, bool raw);
 
+// Whether a model trained with this loss predicts its label, so that what was done to the label can be undone.
+bool predicts_label(std::string_view loss);
+
+// What a row's outputs mean.
+struct Prediction {
+  std::optional<int64_t> chosen;  // absent where a NaN leaves it open
+  std::vector<float> values;
+};
+
+struct PredictionTextArgs {
+  PredictionFormat format = PredictionFormat::csv;
+  PredictionKind kind = PredictionKind::values;
+  int64_t outputs = 1;  // values of a row
+  // What becomes of them: texts of classes, or what was done to the label is undone.
+  FieldHistory label = {};
+};
+
 class PredictionText {
  public:
-  // `outputs`: values of a row.
-  PredictionText(PredictionFormat format, PredictionKind kind, int64_t outputs)
-      : format_(format), kind_(kind), outputs_(outputs) {}
+  explicit PredictionText(PredictionTextArgs args);
 
   // The lines before the first row.
   std::string head() const;
-  // Appends the line of a row. A class that NaN leaves open is null, in CSV empty.
+  // Appends the line of a row. A class that NaN leaves open is null, in CSV empty, and so is a name that it lacks.
   void append(std::string& out, std::string_view place, std::span<const float> output) const;
 
  private:
-  PredictionFormat format_;
-  PredictionKind kind_;
-  int64_t outputs_;
+  // `name` may be null; `undone`, where not empty, stands in place of the values.
+  void append_csv(std::string& out, std::string_view place, const Prediction& prediction, const std::string* name,
+                  const std::vector<double>& undone) const;
+  void append_json(std::string& out, std::string_view place, const Prediction& prediction, const std::string* name,
+                   const std::vector<double>& undone) const;
+
+  PredictionTextArgs args_;
+  bool classes_, names_, undoes_;
 };
 
 }  // namespace millrace::cli

@@ -33,6 +33,7 @@ int run_command(const Arguments& arguments, Session& session) {
     case Command::help: session.out.write(arguments.text); return kExitDone;
     case Command::version: return run_version(session);
     case Command::train: return run_train(arguments, session);
+    case Command::init: return run_init(arguments, session);
     case Command::check: return run_check(arguments, session);
     case Command::input: return run_input(arguments, session);
     case Command::speed: return run_speed(arguments, session);
@@ -46,6 +47,8 @@ int run_command(const Arguments& arguments, Session& session) {
     case Command::config: return run_config(arguments, session);
     case Command::schema: return run_schema(arguments, session);
     case Command::completion: return run_completion(arguments, session);
+    case Command::doctor: return run_doctor(arguments, session);
+    case Command::man: return run_man(session);
   }
   return kExitUsage;
 }

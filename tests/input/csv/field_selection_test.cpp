@@ -268,15 +268,16 @@ TEST(FieldSelection, TellsHowFieldsAreWritten) {
   ASSERT_EQ(forms.size(), 1u);
   EXPECT_EQ(forms[0].is, Is::map);
   const std::vector<OptionInfo>& field = forms[0].items.at(0).options;
-  ASSERT_EQ(field.size(), 5u);
+  ASSERT_EQ(field.size(), 6u);
   EXPECT_EQ(field[0].name, "columns");
   EXPECT_TRUE(field[0].required);
   EXPECT_EQ(field[0].type, "integer, text or list");
   EXPECT_EQ(field[1].forms.at(0).names.front(), "float32");
   EXPECT_EQ(field[2].name, "default");
-  EXPECT_EQ(field[3].name, "split");
-  EXPECT_EQ(field[4].name, "reshape");
-  EXPECT_EQ(field[4].type, "integer or list");
+  EXPECT_EQ(field[3].name, "missing");
+  EXPECT_EQ(field[4].name, "split");
+  EXPECT_EQ(field[5].name, "reshape");
+  EXPECT_EQ(field[5].type, "integer or list");
 }
 
 }  // namespace

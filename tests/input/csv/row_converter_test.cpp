@@ -76,6 +76,34 @@ TEST(RowConverter, TakesTheDefaultForWhatIsMissing) {
   EXPECT_EQ(each("5,,4"), "x=4,5,3");
 }
 
+TEST(RowConverter, WhatIsMissingInOneFieldIsAValueOfAnother) {
+  const auto own = [](Spec spec, std::initializer_list<const char*> texts) {
+    return spec.set("missing", list_of(texts));
+  };
+  const Converter convert(Spec::map()
+                              .set("x", own(field(list_of({"0-2"}), "float32", "7"), {"-999", "?"}))
+                              .set("s", own(field(list_of({"3"}), "string", "none"), {"?"}))
+                              .set("t", own(field(list_of({"3"}), "string", "none"), {}))
+                              .set("u", field(list_of({"3"}), "string", "none")),
+                          {{"NA"}, true});
+  EXPECT_EQ(convert("-999,1,?,NA"), "x=7,1,7 s=\"NA\" t=\"NA\" u=\"none\"");
+  EXPECT_EQ(convert("1,2,3,?"), "x=1,2,3 s=\"none\" t=\"?\" u=\"?\"");
+  EXPECT_EQ(convert("1,2,3,"), "x=1,2,3 s=\"none\" t=\"none\" u=\"none\"");
+  EXPECT_EQ(convert("NA,2,3,x"), "fault 2 in column 0 of field 0") << "instead of those for all";
+}
+
+TEST(RowConverter, AMissingTextThatLooksLikeNaNIsNoValueEither) {
+  const Spec fields =
+      Spec::map().set("x", field(list_of({"0-9"}), "float32", "7").set("missing", list_of({"nan", "inf", "NA"})));
+  for (const bool allowed : {true, false}) {
+    const Converter convert(fields, {{}, allowed});
+    EXPECT_EQ(convert("1,nan,2,3,4,5,6,7,8,inf"), "x=1,7,2,3,4,5,6,7,8,7");
+    EXPECT_EQ(convert("nan,\"nan\",NA,3,,5,6,7,8,9"), "x=7,7,7,3,7,5,6,7,8,9");
+  }
+  EXPECT_EQ(Converter(fields)("1,NaN,2,3,4,5,6,7,8,-inf"), "x=1,nan,2,3,4,5,6,7,8,-inf") << "exactly those texts";
+  EXPECT_EQ(Converter(fields, {{}, false})("1,2,3,4,5,NaN,6,7,8,9"), "fault 4 in column 5 of field 0");
+}
+
 TEST(RowConverter, ReadsATextAsOneOfItsValues) {
   Spec fields = Spec::map().set("x", field(list_of({"0", "1"}), "int32")).set("s", field(list_of({"2"}), "string"));
   fields.set("tags", field(list_of({"3"}), "int32", "9").set("split", "|"));
@@ -83,7 +111,7 @@ TEST(RowConverter, ReadsATextAsOneOfItsValues) {
   CsvDialect dialect;
   dialect.columns = 4;
   const RowConverter converter(select_fields(read_fields(fields, true), dialect), {{"", "NA"}, true});
-  EXPECT_EQ(converter.missing(), std::vector<std::string>{"NA"});
+  EXPECT_EQ(converter.missing(0), std::vector<std::string>{"NA"});
   Varying out;
   ASSERT_TRUE(converter.read(" 7", 0, 1, out));
   EXPECT_THAT(out.numbers<int32_t>(), ::testing::ElementsAre(7));

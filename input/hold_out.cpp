@@ -1,0 +1,91 @@
+// hold_out: divides the rows in two for good: those to train on, and those to judge by.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/random.h"
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+
+namespace millrace {
+namespace {
+
+// Where a row stands in its file decides: what the folder is called, how many files there are, and what else the graph
+// does changes nothing.
+class HoldOut final : public Transform {
+ public:
+  struct Options {
+    double share = 0.2;
+    int64_t seed = 0;
+
+    void declare(OptionReader& o) {
+      o.optional("share", share, {.min = 0, .max = 1, .above_min = true, .below_max = true},
+                 "about which share of the rows is held out");
+      o.optional("seed", seed, {.min = 0}, "another one holds out other rows; the run's seed does not matter here");
+    }
+  };
+  static constexpr std::string_view kDoc = "keeps a share of the rows out of the training, to judge the model by";
+  static constexpr std::string_view kExample = "share: 0.2";
+
+  explicit HoldOut(const Options& options) : options_(options) {
+    // As many of 2^64 numbers as the share says.
+    limit_ = static_cast<uint64_t>(std::ldexp(options_.share, 64));
+  }
+
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+
+  bool choose_side(Side side) override {
+    side_ = side;
+    return true;
+  }
+
+  Port bind(const BindArgs& args) override {
+    name_ = args.name;
+    for (const RowSource* source : args.sources) {
+      std::vector<uint64_t>& streams = streams_.emplace_back();
+      if (source->names() == nullptr) continue;
+      for (const auto& file : source->names()->files()) streams.push_back(stream_of(file->path));
+    }
+    return args.inputs[0];
+  }
+
+  void apply(Chunk& chunk) const override {
+    if (side_ == Side::all) return;
+    auto& keep = chunk.work().get<std::vector<uint8_t>>(this);
+    keep.resize(static_cast<size_t>(chunk.rows.size()));
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+      const bool held = is_held_out(chunk.rows.id(row));
+      keep[static_cast<size_t>(row)] = held == (side_ == Side::held_out) ? 1 : 0;
+    }
+    chunk.keep_rows(keep, name_);
+  }
+
+  std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector<std::string>(); }
+
+ private:
+  static uint64_t stream_of(std::string_view path) {
+    return fnv1a64(cat("hold_out/", path.substr(path.rfind('/') + 1)));
+  }
+
+  bool is_held_out(const RowId& id) const {
+    static const uint64_t kNoFile = stream_of("");
+    const std::vector<uint64_t>& streams = streams_[id.source];
+    const uint64_t stream = id.file < streams.size() ? streams[id.file] : kNoFile;
+    return philox64(static_cast<uint64_t>(options_.seed), stream, id.offset) < limit_;
+  }
+
+  const Options options_;
+  uint64_t limit_ = 0;
+  Side side_ = Side::trained;
+  std::string name_;
+  std::vector<std::vector<uint64_t>> streams_;  // by source and file: the stream of its numbers
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(hold_out, HoldOut);

@@ -1,0 +1,216 @@
+#include "millrace/trainer/init/column_facts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "millrace/core/utf8.h"
+#include "millrace/input/csv/number_parser.h"
+#include "millrace/trainer/init/sniff.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr size_t kMostMarks = 24;
+constexpr size_t kMostSentinels = 8;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool has_leading_zero(std::string_view text) {
+  return text.size() > 1 && text[0] == '0' && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// What people write where a measurement is missing: -9, -99, .. are too common as values.
+bool is_sentinel(double value) {
+  return value == -999 || value == -9999 || value == -99999 || value == -999999 || value == -999.9;
+}
+
+bool has_unit(std::string_view text) {
+  double value = 0;
+  const bool before = text.size() > 1 && (text[0] == '$' || text.starts_with("\xe2\x82\xac"));
+  if (before) text.remove_prefix(text[0] == '$' ? 1 : 3);
+  const bool behind = text.ends_with('%');
+  if (behind) text.remove_suffix(1);
+  return (before || behind) && (parse_number(text, value) == NumberStatus::ok || has_grouped_digits(text));
+}
+
+// Takes one or two digits (four: a year); -1 where there are none.
+int take_number(std::string_view& text, size_t most) {
+  size_t digits = 0;
+  int value = 0;
+  while (digits < most && digits < text.size() && is_digit(text[digits])) value = 10 * value + (text[digits++] - '0');
+  text.remove_prefix(digits);
+  return digits == 0 ? -1 : value;
+}
+
+bool take(std::string_view& text, std::string_view any) {
+  if (text.empty() || any.find(text[0]) == any.npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+bool is_time(std::string_view text) {
+  const int hours = take_number(text, 2);
+  if (hours < 0 || hours > 24 || !take(text, ":")) return false;
+  const int minutes = take_number(text, 2);
+  return minutes >= 0 && minutes < 60;
+}
+
+}  // namespace
+
+bool looks_like_date(std::string_view text) {
+  if (text.size() > 40) return false;
+  if (is_time(text)) return true;
+  std::string_view rest = text;
+  const size_t before = rest.size();
+  const int first = take_number(rest, 4);
+  const size_t digits = before - rest.size();
+  if (first < 0 || rest.empty()) return false;
+  const char separator = rest[0];
+  if (!take(rest, "-/.")) return false;
+  const int second = take_number(rest, 2);
+  if (second < 1 || second > 31 || rest.empty() || rest[0] != separator) return false;
+  rest.remove_prefix(1);
+  const int third = take_number(rest, 4);
+  const bool year_first = digits == 4 && first > 1000 && second <= 12 && third >= 1 && third <= 31;
+  const bool year_last = digits <= 2 && first >= 1 && first <= 31 && third >= 0 && (first <= 12 || second <= 12);
+  if (!year_first && !year_last) return false;
+  return rest.empty() || (take(rest, "T t") && is_time(rest));
+}
+
+const std::vector<std::string>& usual_missing_marks() {
+  static const std::vector<std::string> kMarks = {"NA",  "N/A",  "n/a",  "#N/A", "<NA>", "NaN",
+                                                  "nan", "NULL", "null", "Null", "?"};
+  return kMarks;
+}
+
+bool is_missing_mark(std::string_view text) {
+  if (text.empty()) return true;
+  std::string lower(text.substr(0, 8));
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  for (const std::string_view mark : {"na", "n/a", "#n/a", "<na>", "nan", "null", "?"}) {
+    if (text.size() < 8 && lower == mark) return true;
+  }
+  return false;
+}
+
+void NumberSums::add(double value) {
+  min = count == 0 ? value : std::min(min, value);
+  max = count == 0 ? value : std::max(max, value);
+  ++count;
+  const double difference = value - mean;
+  mean += difference / static_cast<double>(count);
+  squares += difference * (value - mean);
+}
+
+void NumberSums::add(const NumberSums& other) {
+  if (other.count == 0) return;
+  if (count == 0) {
+    *this = other;
+    return;
+  }
+  const double mine = static_cast<double>(count), its = static_cast<double>(other.count), all = mine + its;
+  const double difference = other.mean - mean;
+  mean += difference * its / all;
+  squares += other.squares + difference * difference * mine * its / all;
+  min = std::min(min, other.min);
+  max = std::max(max, other.max);
+  count += other.count;
+}
+
+double NumberSums::deviation() const {
+  return count < 2 || squares <= 0 ? 0 : std::sqrt(squares / static_cast<double>(count));
+}
+
+NumberSums ColumnFacts::all_numbers() const {
+  NumberSums out = numbers;
+  for (const Sentinel& one : sentinels) {
+    out.add(NumberSums{.count = one.count, .mean = one.value, .min = one.value, .max = one.value});
+  }
+  return out;
+}
+
+void ColumnFacts::add(std::string_view text, TextBudget& budget) {
+  ++rows;
+  const std::string_view bare = trimmed(text);
+  if (is_missing_mark(bare)) {
+    ++missing;
+    counts = false;
+    return add_mark(text);
+  }
+  double value = 0;
+  if (parse_number(text, value) == NumberStatus::ok) {
+    if (std::isfinite(value)) {
+      add_number(bare, value);
+    } else {
+      ++nonfinite;
+      counts = false;
+      add_mark(text);
+    }
+  } else {
+    add_text(bare, text);
+  }
+  longest = std::max(longest, text.size());
+  count_value(text, budget);
+}
+
+void ColumnFacts::add_number(std::string_view text, double value) {
+  counts = counts && (rows == 1 || value == last_ + 1);
+  last_ = value;
+  if (has_leading_zero(text)) ++leading_zeros;
+  if (text.find_first_of(".eEpPxX") != text.npos) {
+    ++fractions;
+    counts = false;
+  }
+  if (is_sentinel(value)) {
+    const auto found =
+        std::find_if(sentinels.begin(), sentinels.end(), [&](const auto& one) { return one.text == text; });
+    if (found != sentinels.end()) {
+      ++found->count;
+      return;
+    }
+    if (sentinels.size() < kMostSentinels) {
+      sentinels.push_back({std::string(text), value, 1});
+      return;
+    }
+  }
+  numbers.add(value);
+}
+
+void ColumnFacts::add_text(std::string_view text, std::string_view written) {
+  ++texts;
+  const bool is_new = std::find(examples.begin(), examples.end(), written) == examples.end();
+  if (is_new && examples.size() < kMostExamples) examples.emplace_back(written.substr(0, most_bytes_));
+  counts = false;
+  if (looks_like_date(text)) ++dates;
+  if (has_decimal_comma(text)) ++decimal_commas;
+  if (has_grouped_digits(text)) ++grouped;
+  if (has_unit(text)) ++units;
+  if (find_invalid_utf8(text) != std::string_view::npos || text.find('\0') != text.npos) ++not_utf8;
+}
+
+void ColumnFacts::add_mark(std::string_view text) {
+  if (text.empty() || text.size() > 16 || marks.size() >= kMostMarks) return;
+  if (std::find(marks.begin(), marks.end(), text) == marks.end()) marks.emplace_back(text);
+}
+
+void ColumnFacts::count_value(std::string_view text, TextBudget& budget) {
+  if (many) return;
+  if (const auto found = values.find(text); found != values.end()) {
+    ++found->second;
+    return;
+  }
+  // What a node of the map takes besides.
+  constexpr size_t kNode = 96;
+  if (values.size() >= most_ || text.size() > most_bytes_ || budget.bytes < text.size() + kNode) {
+    many = true;
+    for (const auto& [value, count] : values) budget.bytes += value.size() + kNode;
+    values.clear();
+    return;
+  }
+  budget.bytes -= text.size() + kNode;
+  values.emplace(text, 1);
+}
+
+}  // namespace millrace

@@ -1,0 +1,90 @@
+// ColumnFacts: what the texts of one column are, counted in one pass and in bounded memory.
+//
+// A text is a missing value (blank, NA, ?, null and the like), a number, or another text. Numbers that people write for
+// missing values, such as -999, are counted apart until it is clear what they are. One thread at a time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+// Memory for the texts of all columns together.
+struct TextBudget {
+  size_t bytes = size_t{64} << 20;
+};
+
+// Mean and spread of numbers, by Welford's sums.
+struct NumberSums {
+  uint64_t count = 0;
+  double mean = 0, squares = 0;  // of the differences to the mean
+  double min = 0, max = 0;
+
+  void add(double value);
+  void add(const NumberSums& other);
+  // Of the whole population; 0 of fewer than two.
+  double deviation() const;
+};
+
+class ColumnFacts {
+ public:
+  // A column with more different texts than `most`, or texts longer than `most_bytes`, is not listed.
+  explicit ColumnFacts(size_t most = 128, size_t most_bytes = 256) : most_(most), most_bytes_(most_bytes) {}
+
+  void add(std::string_view text, TextBudget& budget);
+
+  uint64_t rows = 0;
+  uint64_t missing = 0;
+  NumberSums numbers;          // without `sentinels`
+  uint64_t fractions = 0;      // of the numbers, those that are not written as whole ones
+  uint64_t leading_zeros = 0;  // whole ones like 00501
+  uint64_t nonfinite = 0;      // infinities; they are neither numbers nor missing
+  bool counts = true;          // every row has a number, one more than the row before
+  // Other texts, and those of them that look like something.
+  uint64_t texts = 0, dates = 0, decimal_commas = 0, grouped = 0, units = 0, not_utf8 = 0;
+  size_t longest = 0;  // bytes of one
+
+  struct Sentinel {
+    std::string text;
+    double value = 0;
+    uint64_t count = 0;
+  };
+  std::vector<Sentinel> sentinels;  // by text, few
+
+  // Every text with its count that is not missing, numbers too; meaningless where `many`.
+  std::map<std::string, uint64_t, std::less<>> values;
+  bool many = false;
+  // Texts that stood for a missing value or an infinity, as they were written, blanks included; few.
+  std::vector<std::string> marks;
+
+  // Different texts among `texts`, as they were written, the first few.
+  std::vector<std::string> examples;
+  static constexpr size_t kMostExamples = 4;
+
+  // All numbers, sentinels included.
+  NumberSums all_numbers() const;
+  bool only_whole() const { return fractions == 0; }
+
+ private:
+  void add_number(std::string_view text, double value);
+  void add_text(std::string_view text, std::string_view written);
+  void add_mark(std::string_view text);
+  void count_value(std::string_view text, TextBudget& budget);
+
+  size_t most_, most_bytes_;
+  double last_ = 0;
+};
+
+// Whether a text, without the blanks around it, stands for no value wherever it is found: empty, NA, N/A, nan, null, ?.
+bool is_missing_mark(std::string_view text);
+// The spellings of these that data may have; the empty text is not among them.
+const std::vector<std::string>& usual_missing_marks();
+// Whether `text` is a date or a time: 2024-01-31, 31/01/2024, 2024-01-31T10:00, 10:30.
+bool looks_like_date(std::string_view text);
+
+}  // namespace millrace

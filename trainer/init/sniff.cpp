@@ -1,0 +1,259 @@
+#include "millrace/trainer/init/sniff.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/csv/hints.h"
+#include "millrace/input/csv/number_parser.h"
+#include "millrace/input/csv/record_scanner.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr size_t kMostRecords = 300;
+constexpr size_t kMostPreamble = 20;  // records before the table
+constexpr std::string_view kDelimiters = ",;\t|";
+
+using Fields = std::vector<std::string>;
+
+// The first records of a text, as one delimiter cuts them.
+struct Cut {
+  char delimiter = ',';
+  bool quotes = true;
+  std::vector<Fields> records;
+  std::vector<int64_t> lines;  // where each starts, from 0
+  size_t faults = 0;
+  size_t columns = 0;   // what most records have
+  size_t regular = 0;   // how many do
+  size_t preamble = 0;  // records before the first that does
+
+  size_t behind_preamble() const { return records.size() - preamble; }
+  // What is left of one, for irregular records.
+  double order() const {
+    const size_t all = behind_preamble() + faults;
+    return all == 0 ? 0 : static_cast<double>(regular) / static_cast<double>(all);
+  }
+};
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  return parse_number(text, value) == NumberStatus::ok;
+}
+
+bool all_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string_view without_sign(std::string_view text) {
+  return !text.empty() && (text[0] == '-' || text[0] == '+') ? text.substr(1) : text;
+}
+
+void count_columns(Cut& cut) {
+  std::map<size_t, size_t> counts;
+  for (const Fields& record : cut.records) ++counts[record.size()];
+  for (const auto& [columns, count] : counts) {
+    if (count < cut.regular || (count == cut.regular && columns < cut.columns)) continue;
+    cut.columns = columns;
+    cut.regular = count;
+  }
+  while (cut.preamble < cut.records.size() && cut.records[cut.preamble].size() != cut.columns) ++cut.preamble;
+}
+
+Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bool quotes) {
+  Cut out;
+  out.delimiter = delimiter;
+  out.quotes = quotes;
+  CsvDialect dialect;
+  dialect.delimiter = delimiter;
+  if (!quotes) dialect.quote.reset();
+  const RecordScanner scanner(dialect, true);
+  ScannedRecord record;
+  int64_t line = 0;
+  while (!text.empty() && out.records.size() < kMostRecords) {
+    const LineKind kind = line_kind(text, true, dialect);
+    if (kind == LineKind::blank) {
+      text.remove_prefix(text[0] == '\n' ? 1 : 2);
+      ++line;
+      continue;
+    }
+    if (!scanner.scan(text, args.whole, record)) break;  // it is cut off
+    if (record.fault != SyntaxFault::none) {
+      ++out.faults;
+      if (!record.certain_end) break;
+    } else {
+      // One that reaches the end may go on behind it.
+      if (!args.whole && record.length == text.size()) break;
+      Fields& fields = out.records.emplace_back();
+      for (size_t i = 0; i < record.size(); ++i) fields.emplace_back(record.field(i));
+      out.lines.push_back(line);
+    }
+    line += static_cast<int64_t>(record.lines);
+    text.remove_prefix(record.length);
+  }
+  count_columns(out);
+  return out;
+}
+
+// How many fields are numbers, and how many of the rest are numbers with a decimal comma.
+struct NumberCount {
+  size_t numbers = 0, decimal_commas = 0;
+};
+NumberCount count_numbers(const Cut& cut) {
+  NumberCount out;
+  for (const Fields& record : cut.records) {
+    for (const std::string& field : record) {
+      out.numbers += is_number(field) ? 1 : 0;
+      out.decimal_commas += has_decimal_comma(trimmed(field)) ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+// Whether `a` cuts the text better than `b`.
+bool is_better(const Cut& a, const Cut& b) {
+  if ((a.columns > 1) != (b.columns > 1)) return a.columns > 1;
+  if (a.columns <= 1) return false;
+  // A comma between digits is rather part of a number where another delimiter cuts as regularly.
+  const bool b_splits_numbers = b.delimiter == ',' && a.order() >= 0.9 && count_numbers(a).decimal_commas > 0;
+  const bool a_splits_numbers = a.delimiter == ',' && b.order() >= 0.9 && count_numbers(b).decimal_commas > 0;
+  if (b_splits_numbers != a_splits_numbers) return b_splits_numbers;
+  if (a.preamble != b.preamble && std::min(a.order(), b.order()) > 0.9) return a.preamble < b.preamble;
+  if (a.order() > b.order() + 0.05 || b.order() > a.order() + 0.05) return a.order() > b.order();
+  return a.columns > b.columns;
+}
+
+Cut best_cut(const SniffArgs& args, std::string_view text) {
+  const std::string delimiters = args.delimiter ? std::string(1, *args.delimiter) : std::string(kDelimiters);
+  std::optional<Cut> best;
+  for (const char delimiter : delimiters) {
+    Cut cut = cut_records(args, text, delimiter, true);
+    if (cut.faults > 0) {
+      Cut bare = cut_records(args, text, delimiter, false);
+      if (bare.columns > 1 && bare.order() > std::max(cut.order(), 0.95)) cut = std::move(bare);
+    }
+    if (!best || is_better(cut, *best)) best = std::move(cut);
+  }
+  return std::move(*best);
+}
+
+// "0", "1", "2", ..: what programs write for columns without names.
+bool counts_columns(const Fields& fields, size_t first) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i] != cat(i + first)) return false;
+  }
+  return fields.size() > 2;
+}
+
+bool is_header(const Cut& cut, const SniffArgs& args) {
+  const Fields& first = cut.records[cut.preamble];
+  if (args.header) return *args.header;
+  const bool names_label = std::any_of(first.begin(), first.end(), [&](const std::string& field) {
+    return !args.label.empty() && trimmed(field) == trimmed(args.label);
+  });
+  // A number may be that of a column, too.
+  const bool is_number_of_column =
+      all_digits(args.label) && (args.label.size() < 6 && static_cast<size_t>(std::stoi(args.label)) < cut.columns);
+  if (names_label && !is_number_of_column) return true;
+  if (counts_columns(first, 0) || counts_columns(first, 1)) return true;
+  if (std::any_of(first.begin(), first.end(), [](const std::string& field) { return is_number(field); })) return false;
+  if (std::set<std::string>(first.begin(), first.end()).size() < first.size()) return false;
+  // Of texts alone: names, where the columns below hold numbers, or other texts again and again.
+  size_t numbers = 0, repeats = 0, recurs = 0;
+  for (size_t column = 0; column < first.size(); ++column) {
+    std::map<std::string_view, size_t> below;
+    for (size_t row = cut.preamble + 1; row < cut.records.size(); ++row) {
+      if (cut.records[row].size() == cut.columns) ++below[cut.records[row][column]];
+    }
+    for (const auto& [text, count] : below) {
+      numbers += is_number(text) ? count : 0;
+      repeats += count > 1 ? 1 : 0;
+    }
+    recurs += below.contains(first[column]) ? 1 : 0;
+  }
+  if (recurs > 0) return false;
+  return numbers > 0 || repeats > 0 || cut.behind_preamble() == 1;
+}
+
+DataError no_rows(const SniffArgs& args, std::string_view message) {
+  return DataError(message, {args.path, 1, 1}, "init learns from rows: give it a file that has some");
+}
+
+// A header whose names are fewer or more than the fields below it cannot be told from lines to pass.
+void check_preamble(const Cut& cut, const SniffArgs& args) {
+  if (cut.preamble == 0) return;
+  const size_t names = cut.records[cut.preamble - 1].size();
+  const bool close = names > 1 && names + 1 >= cut.columns;
+  const auto line = static_cast<int64_t>(cut.lines[cut.preamble - 1]) + 1;
+  if (!close && cut.preamble <= kMostPreamble) return;
+  throw DataError(cat("this record has ", names, " fields, most of those below it have ", cut.columns),
+                  {args.path, line, 1},
+                  names + 1 == cut.columns ? "a column without a name (of a row's number?) needs one in the header, too"
+                                           : "make them as many, or name the delimiter with --delimiter");
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+bool has_decimal_comma(std::string_view text) {
+  text = without_sign(text);
+  const size_t comma = text.find(',');
+  return comma != text.npos && comma > 0 && all_digits(text.substr(0, comma)) && all_digits(text.substr(comma + 1));
+}
+
+bool has_grouped_digits(std::string_view text) {
+  text = without_sign(text);
+  const size_t mark = text.find_first_of(",.'");
+  if (mark == text.npos || mark == 0 || mark > 3 || !all_digits(text.substr(0, mark))) return false;
+  const char group = text[mark];
+  size_t groups = 0;
+  text.remove_prefix(mark);
+  while (text.size() >= 4 && text[0] == group && all_digits(text.substr(1, 3))) {
+    text.remove_prefix(4);
+    ++groups;
+  }
+  if (text.empty()) return groups > 1 || (groups == 1 && group != '.');
+  return groups > 0 && text[0] != group && (text[0] == '.' || text[0] == ',') && all_digits(text.substr(1));
+}
+
+CsvForm sniff_csv(const SniffArgs& args) {
+  std::string_view text = args.head;
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const std::string first_line(text.substr(0, std::min(text.find('\n'), text.size())));
+  if (const std::string hint = encoding_hint(first_line); !hint.empty()) {
+    throw DataError("this is no CSV text", {args.path, 1, 1}, hint);
+  }
+  if (text.substr(0, 4096).find('\0') != text.npos) {
+    throw DataError("this is no CSV text: there are NUL bytes in it", {args.path, 1, 1});
+  }
+  const Cut cut = best_cut(args, text);
+  if (cut.records.empty()) {
+    if (cut.faults == 0) throw no_rows(args, "the file has no rows");
+    throw DataError("the first record cannot be cut into fields", {args.path, 1, 1},
+                    "look at its quotes; --delimiter names the delimiter");
+  }
+  check_preamble(cut, args);
+  CsvForm out;
+  out.delimiter = cut.delimiter;
+  out.quotes = cut.quotes;
+  out.columns = cut.columns;
+  if (cut.preamble > 0) out.skip_lines = cut.lines[cut.preamble];
+  out.header = is_header(cut, args);
+  (out.header ? out.names : out.examples) = cut.records[cut.preamble];
+  if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {
+    throw no_rows(args, "the file has a header and no rows");
+  }
+  const NumberCount numbers = count_numbers(cut);
+  out.decimal_commas = cut.delimiter != ',' && numbers.decimal_commas > 0;
+  return out;
+}
+
+}  // namespace millrace

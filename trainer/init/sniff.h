@@ -1,0 +1,46 @@
+// Sniffing: how a CSV file is written, found out from its first bytes: the delimiter, quotes, lines before the table,
+// and whether the first record names the columns. Functions only; any thread may call them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+struct SniffArgs {
+  std::string_view head;  // the first bytes of the file
+  bool whole = false;     // they are all of it
+  std::string path;       // for messages
+  // What is known already.
+  std::optional<char> delimiter = {};
+  std::optional<bool> header = {};
+  std::string label = {};  // where a field of the first record is called so, that record is a header
+};
+
+struct CsvForm {
+  char delimiter = ',';
+  bool quotes = true;
+  int64_t skip_lines = 0;
+  bool header = false;
+  size_t columns = 0;
+  std::vector<std::string> names;     // of the header; empty without one
+  std::vector<std::string> examples;  // the first record's fields, where there is no header
+  // Numbers with decimal commas stand beside a delimiter that is none.
+  bool decimal_commas = false;
+};
+
+// Throws DataError: for what is no CSV text, a file without rows, and a header unlike the rows.
+CsvForm sniff_csv(const SniffArgs& args);
+
+// Whether `text` is a number with a decimal comma: "3,14", "-0,5"; and with digits in groups: "1,234.5", "1.234,5".
+bool has_decimal_comma(std::string_view text);
+bool has_grouped_digits(std::string_view text);
+
+// The text without blanks and tabs around it.
+std::string_view trimmed(std::string_view text);
+
+}  // namespace millrace
