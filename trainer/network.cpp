@@ -90,7 +90,7 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
     item.find(item.entries().front().first)->erase("from");
     transforms.append(std::move(item));
   }
-  return RowTransforms(InputGraph::build(transforms, registry, {.seed = config.seed}));
+  return RowTransforms(InputGraph::build(transforms, registry, {.seed = config.seed, .side = pass.side}));
 }
 
 }  // namespace

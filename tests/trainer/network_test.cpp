@@ -66,7 +66,7 @@ class NetworkTest : public ::testing::Test {
 constexpr auto kNormalize = "- normalize: {fields: features, mean: [0, 0, 1.25], std: [2, 1.5, 0.8]}\n";
 
 TEST_F(NetworkTest, GivesWhatAPassOverTheFileGives) {
-  for (const std::string ops : {"", kNormalize}) {
+  for (const std::string ops : {"", kNormalize, "- hold_out: {share: 0.3}\n"}) {
     train(ops);
     const Network network = Network::load(model_);
     EXPECT_EQ(network.fields().text(), "features: float32 (3)");
