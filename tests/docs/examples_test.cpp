@@ -60,7 +60,7 @@ class DocumentedExamples : public ::testing::TestWithParam<Section> {
   static void SetUpTestSuite() {
     const char* path = std::getenv("PATH");
     const std::string before = path == nullptr ? "/usr/bin:/bin" : path;
-    const std::string programs = test::binary_dir() + ':';
+    const std::string programs = cat(test::binary_dir(), ':', test::binary_dir(), "/examples:");
     ::setenv("PATH", (programs + before).c_str(), 1);
   }
 };
@@ -98,8 +98,8 @@ TEST(DocsTest, EveryOpHasAnExample) {
 }
 
 TEST(DocsTest, ShowsThePrograms) {
-  for (const char* name : {"read_input", "train_memory"}) {
-    const std::string source = TempFolder::read(cat(test::source_dir(), "/examples/", name, ".cpp"));
+  for (const char* name : {"read_input/read_input.cpp", "feed_from_memory/from_memory.cpp"}) {
+    const std::string source = TempFolder::read(cat(test::source_dir(), "/examples/", name));
     ASSERT_FALSE(source.empty());
     EXPECT_NE(page("input_graph.md").text.find("```cpp\n" + source + "```"), std::string::npos) << name;
   }
