@@ -152,7 +152,7 @@ using TensorView = BasicTensorView<void>;
 using ConstTensorView = BasicTensorView<const void>;
 
 // Owns its memory on a device. Contiguous unless made with padded rows.
-class Tensor {
+class MILLRACE_EXPORT Tensor {
  public:
   enum class Rows { contiguous, padded };
 

@@ -21,8 +21,9 @@ using testing::Page;
 using testing::read_page;
 using testing::Section;
 
-const std::vector<std::string> kPages = {"config.md",      "design.md", "extending.md", "init.md",
-                                         "input_graph.md", "json.md",   "migrating.md"};
+const std::vector<std::string> kPages = {"architecture.md", "config.md",    "design.md",
+                                         "embedding.md",    "extending.md", "init.md",
+                                         "input_graph.md",  "json.md",      "migrating.md"};
 
 Page page(const std::string& name) { return read_page(test::source_dir() + "/docs/" + name); }
 
@@ -64,7 +65,7 @@ class DocumentedPage : public ::testing::Test {
   static void SetUpTestSuite() {
     const char* path = std::getenv("PATH");
     const std::string before = path == nullptr ? "/usr/bin:/bin" : path;
-    const std::string programs = test::binary_dir() + ':';
+    const std::string programs = cat(test::binary_dir(), ':', test::binary_dir(), "/examples:");
     ::setenv("PATH", (programs + before).c_str(), 1);
   }
 };
@@ -116,10 +117,39 @@ TEST(DocsTest, EveryOpHasAnExample) {
 }
 
 TEST(DocsTest, ShowsThePrograms) {
-  for (const char* name : {"read_input", "train_memory"}) {
-    const std::string source = TempFolder::read(cat(test::source_dir(), "/examples/", name, ".cpp"));
+  for (const char* name : {"read_input/read_input.cpp", "feed_from_memory/from_memory.cpp"}) {
+    const std::string source = TempFolder::read(cat(test::source_dir(), "/examples/", name));
     ASSERT_FALSE(source.empty());
     EXPECT_NE(page("input_graph.md").text.find("```cpp\n" + source + "```"), std::string::npos) << name;
+  }
+}
+
+// Blocks below the name of a file in examples/ stand there, word for word.
+TEST(DocsTest, ShowsPartsOfTheExamples) {
+  for (const char* name : {"embedding.md", "extending.md"}) {
+    size_t shown = 0;
+    for (const Section& section : page(name).sections) {
+      for (const Block& block : section.blocks) {
+        if (!block.file.starts_with("examples/")) continue;
+        ++shown;
+        const std::string source = TempFolder::read(cat(test::source_dir(), '/', block.file));
+        ASSERT_FALSE(source.empty()) << name << ": there is no " << block.file;
+        EXPECT_NE(source.find(block.text()), std::string::npos) << name << ": not in " << block.file << ":\n"
+                                                                << block.text();
+      }
+    }
+    EXPECT_GT(shown, 5u) << name;
+  }
+}
+
+// A program in a page that is for readers without the repository is part of an example, so that it compiles.
+TEST(DocsTest, EveryProgramForEmbeddingIsOfAnExample) {
+  for (const Section& section : page("embedding.md").sections) {
+    for (const Block& block : section.blocks) {
+      if (block.kind == "cpp" || block.kind == "c" || block.kind == "cmake") {
+        EXPECT_FALSE(block.file.empty()) << section.anchor;
+      }
+    }
   }
 }
 

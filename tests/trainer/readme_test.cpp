@@ -22,7 +22,7 @@ std::string block(const std::string& text, const std::string& language) {
 
 TEST(Readme, ShowsTheExample) {
   const std::string readme = TempFolder::read(test::source_dir() + "/README.md");
-  EXPECT_EQ(block(readme, "cpp"), TempFolder::read(test::source_dir() + "/examples/embed.cpp"));
+  EXPECT_EQ(block(readme, "cpp"), TempFolder::read(test::source_dir() + "/examples/embed/embed.cpp"));
 }
 
 // The configuration with every default, its files replaced by those of `folder`.

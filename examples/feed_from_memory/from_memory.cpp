@@ -1,11 +1,9 @@
 // Trains on rows that this program holds.
+#include <millrace/millrace.h>
+
 #include <iostream>
 #include <memory>
 #include <utility>
-
-#include "millrace/input/graph/memory_rows.h"
-#include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 
 constexpr auto kConfig = R"(
 input:
@@ -36,7 +34,7 @@ int main() {
 
     millrace::Catalog catalog = millrace::Catalog::builtin();
     catalog.ops.add("memory", millrace::memory_op(std::make_shared<const millrace::RowBlock>(std::move(rows))));
-    millrace::Trainer trainer = millrace::Trainer::from_spec(millrace::parse_yaml(kConfig, "memory.yaml"), catalog);
+    millrace::Trainer trainer = millrace::Trainer::from_string(kConfig, "memory.yaml", {}, catalog);
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';
   } catch (const millrace::Error& error) {

@@ -1,13 +1,11 @@
-// Reads the batches of a configuration's input graph, without a model. Usage: example_read_input CONFIG
-#include <iostream>
+// Reads the batches of a configuration's input graph, without a model. Usage: read_input [CONFIG]
+#include <millrace/millrace.h>
 
-#include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/catalog.h"
-#include "millrace/trainer/yaml.h"
+#include <iostream>
 
 int main(int count, char** words) {
   try {
-    const millrace::Spec config = millrace::read_yaml_file(count > 1 ? words[1] : "configs/synthetic.yaml");
+    const millrace::Spec config = millrace::read_yaml_file(count > 1 ? words[1] : "rows.yaml");
     const millrace::Spec* input = config.find("input");
     if (input == nullptr) throw config.error("there is no input");
 

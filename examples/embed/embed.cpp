@@ -1,11 +1,11 @@
-// Trains in this process, from a configuration to a saved model. Usage: example_embed CONFIG
-#include <iostream>
+// Trains in this process, from a configuration to a saved model. Usage: embed [CONFIG]
+#include <millrace/millrace.h>
 
-#include "millrace/trainer/trainer.h"
+#include <iostream>
 
 int main(int count, char** words) {
   try {
-    millrace::Trainer trainer = millrace::Trainer::from_file(count > 1 ? words[1] : "configs/mlp.yaml");
+    millrace::Trainer trainer = millrace::Trainer::from_file(count > 1 ? words[1] : "embed.yaml");
     millrace::TrainCallbacks callbacks;
     callbacks.on_step = [](const auto& report) { std::cout << report.step << ": loss " << report.loss << '\n'; };
     const millrace::TrainResult result = trainer.run(callbacks);

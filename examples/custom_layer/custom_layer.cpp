@@ -1,0 +1,52 @@
+// Layers of this program: checks their gradients, then trains with them.
+#include <millrace/extend.h>
+#include <millrace/millrace.h>
+
+#include <iostream>
+
+#include "gradient_check.h"
+#include "layers.h"
+
+constexpr auto kConfig = R"(
+seed: 23
+device: cpu
+input:
+  - synthetic: {task: sum, features: 64, rows: 20000}
+  - batch: {batch_size: 200}
+model:
+  - dense: {units: 32}
+  - prelu: {slope: 0.1}
+  - dense: {units: 8}
+  - softsign
+  - dense: {units: 1}
+loss: sigmoid_cross_entropy
+optimizer: {adam: {learning_rate: 0.01}}
+)";
+
+int main() {
+  try {
+    SoftsignLayer softsign({});
+    PreluLayer prelu({});
+    for (millrace::Layer* layer : {static_cast<millrace::Layer*>(&softsign), static_cast<millrace::Layer*>(&prelu)}) {
+      const double error = gradient_error(*layer, {.row = {7}});
+      std::cout << "gradients: " << (error < 1e-7 ? "right" : "WRONG") << '\n';
+      if (!(error < 1e-7)) return 1;
+    }
+
+    millrace::Catalog catalog = millrace::Catalog::builtin();
+    catalog.layers.layers.add<SoftsignLayer>("softsign");
+    catalog.layers.layers.add<PreluLayer>("prelu");
+    millrace::Trainer trainer = millrace::Trainer::from_string(kConfig, "config", {}, catalog);
+    const millrace::TrainResult result = trainer.run();
+    std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';
+
+    // Whoever loads the model needs the layers, too.
+    trainer.save("custom.safetensors");
+    const millrace::Network network = millrace::Network::load("custom.safetensors", {}, catalog);
+    const std::vector<float> row(64, 0.5f);
+    std::cout << "the sum of 64 halves is " << (network.predict(row)[0] > 0 ? "positive" : "negative") << '\n';
+  } catch (const millrace::Error& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}

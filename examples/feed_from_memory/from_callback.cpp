@@ -1,0 +1,73 @@
+// Trains on rows that this program makes when they are asked for, by a configuration that is written in code.
+#include <millrace/millrace.h>
+
+#include <cmath>
+#include <iostream>
+
+using millrace::Spec;
+
+// The last 8 values of a wave, and the next one, which the model is to foresee.
+class Wave {
+ public:
+  static constexpr int kValues = 8;
+
+  // Writes as many rows as there is room for, or fewer at the end of the pass; none ends it.
+  void fill(millrace::RowBlock& rows, uint32_t pass) {
+    if (pass != pass_) {
+      pass_ = pass;
+      made_ = 0;
+    }
+    rows.resize(std::min<int64_t>(rows.capacity(), kRowsOfAPass - made_));
+    for (int64_t row = 0; row < rows.size(); ++row, ++made_) {
+      for (int64_t i = 0; i < kValues; ++i) rows.row<float>(0, row)[i] = value(made_ + i);
+      *rows.row<float>(1, row) = value(made_ + kValues);
+    }
+  }
+
+ private:
+  static constexpr int64_t kRowsOfAPass = 2000;
+
+  static float value(int64_t at) { return static_cast<float>(std::sin(0.1 * static_cast<double>(at))); }
+
+  uint32_t pass_ = 0;
+  int64_t made_ = 0;  // rows of the pass so far
+};
+
+Spec list(std::initializer_list<Spec> items) {
+  Spec out = Spec::list();
+  for (const Spec& item : items) out.append(item);
+  return out;
+}
+Spec kind(const char* name, Spec options = Spec::map()) { return Spec::map().set(name, std::move(options)); }
+
+Spec config(double learning_rate) {
+  return Spec::map()
+      .set("seed", 23)
+      .set("input",
+           list({kind("wave", Spec::map().set("epochs", 20)),
+                 kind("shuffle_batch",
+                      Spec::map().set("batch_size", 50).set("capacity", 2000).set("min_after_dequeue", 1000))}))
+      .set("model", list({kind("dense", Spec::map().set("units", 16).set("activation", "tanh")),
+                          kind("dense", Spec::map().set("units", 1))}))
+      .set("loss", "mse")
+      .set("optimizer", kind("adam", Spec::map().set("learning_rate", learning_rate)));
+}
+
+int main() {
+  try {
+    Wave wave;
+    millrace::CallbackRows rows;
+    rows.rows = {{{"features", millrace::DType::f32, millrace::Shape{Wave::kValues}},
+                  {"label", millrace::DType::f32, millrace::Shape{1}}}};
+    rows.fill = [&](millrace::RowBlock& block, uint32_t pass) { wave.fill(block, pass); };
+
+    millrace::Catalog catalog = millrace::Catalog::builtin();
+    catalog.ops.add("wave", millrace::callback_op(std::move(rows)));
+    millrace::Trainer trainer = millrace::Trainer::from_spec(config(0.005), catalog);
+    const millrace::TrainResult result = trainer.run();
+    std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';
+  } catch (const millrace::Error& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}
