@@ -14,8 +14,9 @@ namespace millrace {
 
 namespace {
 
-constexpr size_t kMostRecords = 300;
-constexpr size_t kMostPreamble = 20;  // records before the table
+constexpr size_t kMostRecords = 300, kLeastRecords = 8;
+constexpr size_t kMostFields = 100000;  // of so many records, where these are more than the least
+constexpr size_t kMostPreamble = 20;    // records before the table
 constexpr std::string_view kDelimiters = ",;\t|";
 
 using Fields = std::vector<std::string>;
@@ -73,7 +74,8 @@ Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bo
   const RecordScanner scanner(dialect, true);
   ScannedRecord record;
   int64_t line = 0;
-  while (!text.empty() && out.records.size() < kMostRecords) {
+  size_t fields_seen = 0;
+  while (!text.empty() && out.records.size() < (fields_seen < kMostFields ? kMostRecords : kLeastRecords)) {
     const LineKind kind = line_kind(text, true, dialect);
     if (kind == LineKind::blank) {
       text.remove_prefix(text[0] == '\n' ? 1 : 2);
@@ -89,6 +91,7 @@ Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bo
       if (!args.whole && record.length == text.size()) break;
       Fields& fields = out.records.emplace_back();
       for (size_t i = 0; i < record.size(); ++i) fields.emplace_back(record.field(i));
+      fields_seen += fields.size();
       out.lines.push_back(line);
     }
     line += static_cast<int64_t>(record.lines);
@@ -234,7 +237,17 @@ CsvForm sniff_csv(const SniffArgs& args) {
   if (text.substr(0, 4096).find('\0') != text.npos) {
     throw DataError("this is no CSV text: there are NUL bytes in it", {args.path, 1, 1});
   }
-  const Cut cut = best_cut(args, text);
+  // What Excel writes to say so.
+  SniffArgs known = args;
+  int64_t passed = 0;
+  if (first_line.starts_with("sep=") && first_line.size() >= 5 &&
+      first_line.find_first_not_of("\r", 5) == std::string::npos) {
+    if (!known.delimiter) known.delimiter = first_line[4];
+    text.remove_prefix(std::min(first_line.size() + 1, text.size()));
+    passed = 1;
+  }
+  Cut cut = best_cut(known, text);
+  for (int64_t& line : cut.lines) line += passed;
   if (cut.records.empty()) {
     if (cut.faults == 0) throw no_rows(args, "the file has no rows");
     throw DataError("the first record cannot be cut into fields", {args.path, 1, 1},
@@ -245,7 +258,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
   out.delimiter = cut.delimiter;
   out.quotes = cut.quotes;
   out.columns = cut.columns;
-  if (cut.preamble > 0) out.skip_lines = cut.lines[cut.preamble];
+  if (cut.preamble > 0 || passed > 0) out.skip_lines = cut.lines[cut.preamble];
   out.header = is_header(cut, args);
   (out.header ? out.names : out.examples) = cut.records[cut.preamble];
   if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {
