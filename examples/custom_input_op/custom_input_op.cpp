@@ -48,7 +48,7 @@ int main() {
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps on " << result.rows << " rows, loss " << result.loss << '\n';
 
-    const millrace::Network network = trainer.network({}, catalog);
+    const millrace::Network network = trainer.network();
     for (const std::vector<float>& point : {std::vector<float>{0.1f, 0.2f}, {0.9f, -0.8f}}) {
       std::cout << "(" << point[0] << ", " << point[1] << "): " << (network.predict(point)[0] > 0 ? "in" : "out")
                 << '\n';
