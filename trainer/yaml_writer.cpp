@@ -51,8 +51,8 @@ std::string escaped(std::string_view character, char32_t code) {
     case '\t': return "\\t";
     default: break;
   }
-  const bool special =
-      code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 || code == 0xfeff;
+  // What a terminal or an editor would act upon, marks of the writing direction among it.
+  const bool special = code == 0x2028 || code == 0x2029 || code == 0xfeff || escape_controls(character) != character;
   if (!special) return std::string(character);
   std::string out = "\\u";
   for (int shift = 12; shift >= 0; shift -= 4) out += kHex[code >> shift & 15];

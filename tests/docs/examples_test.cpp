@@ -21,7 +21,7 @@ using testing::Page;
 using testing::read_page;
 using testing::Section;
 
-const std::vector<std::string> kPages = {"config.md",      "design.md", "extending.md",
+const std::vector<std::string> kPages = {"config.md",      "design.md", "extending.md", "init.md",
                                          "input_graph.md", "json.md",   "migrating.md"};
 
 Page page(const std::string& name) { return read_page(test::source_dir() + "/docs/" + name); }
@@ -45,17 +45,21 @@ std::string run_console(const Block& block, const std::string& folder) {
   return out;
 }
 
-// Of the pages with examples that are run: one test for each section that has any.
+bool has_examples(const Section& section) {
+  return std::any_of(section.blocks.begin(), section.blocks.end(),
+                     [](const Block& block) { return block.kind == "console"; });
+}
+
+// Of the page whose sections stand for themselves: one test for each section that has any.
 std::vector<Section> sections_with_examples() {
   std::vector<Section> out;
   for (Section& section : page("input_graph.md").sections) {
-    const auto is_console = [](const Block& block) { return block.kind == "console"; };
-    if (std::any_of(section.blocks.begin(), section.blocks.end(), is_console)) out.push_back(std::move(section));
+    if (has_examples(section)) out.push_back(std::move(section));
   }
   return out;
 }
 
-class DocumentedExamples : public ::testing::TestWithParam<Section> {
+class DocumentedPage : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     const char* path = std::getenv("PATH");
@@ -64,6 +68,8 @@ class DocumentedExamples : public ::testing::TestWithParam<Section> {
     ::setenv("PATH", (programs + before).c_str(), 1);
   }
 };
+
+class DocumentedExamples : public DocumentedPage, public ::testing::WithParamInterface<Section> {};
 
 TEST_P(DocumentedExamples, PrintWhatThePageSays) {
   const TempFolder folder;
@@ -82,6 +88,18 @@ INSTANTIATE_TEST_SUITE_P(InputGraph, DocumentedExamples, ::testing::ValuesIn(sec
                                name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
                            return name;
                          });
+
+// A page whose examples follow one another, in one folder.
+TEST_F(DocumentedPage, PrintsWhatThePageSays) {
+  const TempFolder folder;
+  for (const Section& section : page("init.md").sections) {
+    for (const Block& block : section.blocks) {
+      if (block.kind == "console") {
+        EXPECT_EQ(run_console(block, folder.path()), block.text()) << section.anchor;
+      }
+    }
+  }
+}
 
 // In an example that is run: each op as an item of a list `input`.
 TEST(DocsTest, EveryOpHasAnExample) {

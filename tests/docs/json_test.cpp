@@ -61,6 +61,21 @@ class JsonPage : public ::testing::Test {
                   "    - batch: {batch_size: 2}\n"
                   "save: model.safetensors\n");
     folder_.write("good.csv", "1,2,0\n3,4,1\n");
+    folder_.write("kinds.yaml",
+                  changed_label("type: string", "{vocabulary: {field: text, texts: [\"0\", \"1\"], as: label}}",
+                                "sigmoid_cross_entropy", "kinds"));
+    folder_.write("amounts.yaml",
+                  changed_label("type: float32", "{map: {field: text, scale: 2, as: label}}", "mse", "amounts"));
+  }
+
+  static std::string changed_label(const std::string& type, const std::string& op, const std::string& loss,
+                                   const std::string& name) {
+    return cat(
+        "device: cpu\ninput: [{filename_queue: {files: good.csv, epochs: 1}}, csv_reader, {decode_csv: {fields: "
+        "{features: {columns: 0-1}, text: {columns: 2, ",
+        type, "}}}}, ", op, ", {batch: {batch_size: 2}}]\nmodel: [{dense: {units: 1}}]\nloss: ", loss, "\nmetrics: [",
+        loss == "mse" ? "mae" : "accuracy", "]\noptimizer: {sgd: {learning_rate: 0.1}}\nsave: ", name,
+        ".safetensors\n");
   }
 
   // Adds the keys of what the command writes to those of the section of each event, of `other` where it is no event.
@@ -98,6 +113,11 @@ TEST_F(JsonPage, NamesEveryKeyAndNoOther) {
   run({"input", "--config", "c.yaml", "--json"}, "Batches");
   run({"predict", "--model", "model.safetensors", "--data", "good.csv", "--format", "jsonl"}, "Predictions");
   run({"predict", "--model", "model.safetensors", "--data", "good.csv", "--format", "jsonl", "--raw"}, "Predictions");
+  run({"--config", "kinds.yaml", "--json"});
+  run({"predict", "--model", "kinds.safetensors", "--data", "good.csv", "--format", "jsonl"}, "Predictions");
+  run({"--config", "amounts.yaml", "--json"});
+  run({"evaluate", "--model", "amounts.safetensors", "--data", "good.csv", "--json"});
+  run({"doctor", "--json"});
   const std::map<std::string, Keys> pages = documented();
   for (const auto& [section, keys] : written_) {
     const auto found = pages.find(section);

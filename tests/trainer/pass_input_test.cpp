@@ -334,5 +334,61 @@ TEST_F(PassInputTest, WithAHeaderTheLabelMayBeAnywhere) {
   EXPECT_EQ(rows_of(pass), std::vector<std::string>{"a.csv:2"});
 }
 
+TEST_F(PassInputTest, TheSideThatWasHeldOutIsThatOfTheTraining) {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += i % 10 == 3 ? "x\n" : cat(i, '\n');
+  folder_.write("a.csv", text);
+  const auto list = [&](const std::string& decode, const std::string& behind) {
+    return list_of(cat(source(folder_.path("a.csv"), ", epochs: 3"), "- decode_csv: {fields: {label: {columns: 0}}",
+                       decode, "}\n- hold_out: {share: 0.3}\n", behind,
+                       "- shuffle_batch: {batch_size: 7, capacity: 50, min_after_dequeue: 9}\n"));
+  };
+  const auto held = [&](const Spec& written) {
+    const PassInput pass = pass_input({.input = written, .registry = registry_, .side = Side::held_out});
+    return rows_of(pass, "label");
+  };
+  const std::string skip = ", on_bad_row: skip, max_bad_rows: 30, bad_rows_file: b.jsonl";
+  const std::vector<std::string> rows = held(list(skip, ""));
+  EXPECT_GT(rows.size(), 10u);
+  EXPECT_LT(rows.size(), 45u);
+  EXPECT_EQ(held(list(skip, "- take: {rows: 5}\n- skip: {rows: 1}\n")), rows) << "those count rows of the training";
+  EXPECT_THROW(held(list("", "")), DataError) << "a bad row is an error where it is one in the training";
+  EXPECT_THROW(held(list(", on_bad_row: skip, max_bad_rows: 5", "")), DataError);
+  EXPECT_FALSE(std::filesystem::exists("b.jsonl"));
+
+  // Everything else reads every row, and is not forgiving.
+  const Spec whole = list(skip, "");
+  const PassInput all = pass_input({.input = whole, .registry = registry_});
+  EXPECT_THROW(rows_of(all, "label"), DataError);
+}
+
+TEST_F(PassInputTest, ExactlyOneOpHoldsRowsOut) {
+  folder_.write("a.csv", "1\n2\n");
+  const auto error = [&](const std::string& ops) {
+    const Spec list = list_of(cat(source(folder_.path("a.csv")), "- decode_csv: {fields: {label: {columns: 0}}}\n", ops,
+                                  "- batch: {batch_size: 2}\n"));
+    return error_of<ConfigError>([&] { pass_input({.input = list, .registry = registry_, .side = Side::held_out}); });
+  };
+  EXPECT_EQ(error(""),
+            "c.yaml:1:1: input: the rows that were held out are wanted, but no op holds any out; put hold_out: {share: "
+            "0.2} behind decode_csv");
+  EXPECT_EQ(error("- hold_out\n- hold_out: {seed: 1}\n"),
+            "c.yaml:1:1: input: the rows that were held out are wanted, but hold_out and hold_out_2 each hold out "
+            "others; leave one of them");
+}
+
+TEST_F(PassInputTest, TextsOfAVocabularyAreNoNamesOfFields) {
+  folder_.write("a.csv", "label,1,features\n");
+  const Spec list = list_of(source(folder_.path("a.csv")) +
+                            "- decode_csv: {fields: {kind: {columns: 0, type: string}, features: {columns: 1}, other: "
+                            "{columns: 2, type: string}}}\n"
+                            "- vocabulary: {field: kind, texts: [label, features, other], as: label}\n"
+                            "- filter: {field: kind, op: \"!=\", value: features}\n- batch: {batch_size: 2}\n");
+  const PassInput pass =
+      pass_input({.input = list, .registry = registry_, .wanted = {{"features"}}, .unwanted = {"label"}});
+  EXPECT_EQ(pass.left_out, (std::vector<std::string>{"vocabulary", "filter"}));
+  EXPECT_EQ(pass.not_decoded, (std::vector<std::string>{"kind", "other"}));
+}
+
 }  // namespace
 }  // namespace millrace

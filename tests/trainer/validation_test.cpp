@@ -38,7 +38,15 @@ TEST(Validation, HasEachDefault) {
   EXPECT_FALSE(options.patience.has_value());
   EXPECT_EQ(options.watched(), "loss");
   EXPECT_FALSE(options.more_is_better());
-  EXPECT_EQ(to_yaml(resolved), "input: [a]\nevery: 1000\n");
+  EXPECT_EQ(to_yaml(resolved), "held_out: false\ninput: [a]\nevery: 1000\n");
+}
+
+TEST(Validation, TakesOneSourceOfRowsAlone) {
+  Spec resolved;
+  EXPECT_TRUE(read("held_out: true\n", &resolved).held_out);
+  EXPECT_FALSE(read("held_out: false\nfiles: x\n", &resolved).held_out);
+  EXPECT_NE(rejects("held_out: true\nfiles: x\n").find("expected either files, held_out or input"), std::string::npos);
+  EXPECT_NE(rejects("held_out: false\n").find("expected either files, held_out or input"), std::string::npos);
 }
 
 TEST(Validation, ReadsEveryKey) {
@@ -94,12 +102,12 @@ TEST(Validation, ANameSaysNothingOfWhatIsBetter) {
 }
 
 TEST(Validation, RejectsWhatMakesNoSense) {
-  EXPECT_EQ(
-      rejects("every: 5\n"),
-      "f.yaml:1:1: validation: expected either files, held_out or input; for example validation: {files: \"held-out/*.csv\"}, or {held_out: true} with the op hold_out");
-  EXPECT_EQ(
-      rejects("input: [a]\nfiles: x\n"),
-      "f.yaml:1:1: validation: expected either files, held_out or input; for example validation: {files: \"held-out/*.csv\"}, or {held_out: true} with the op hold_out");
+  EXPECT_EQ(rejects("every: 5\n"),
+            "f.yaml:1:1: validation: expected either files, held_out or input; for example validation: {files: "
+            "\"held-out/*.csv\"}, or {held_out: true} with the op hold_out");
+  EXPECT_EQ(rejects("input: [a]\nfiles: x\n"),
+            "f.yaml:1:1: validation: expected either files, held_out or input; for example validation: {files: "
+            "\"held-out/*.csv\"}, or {held_out: true} with the op hold_out");
   EXPECT_EQ(rejects("input: []\n"), "f.yaml:1:8: validation.input: expected at least one item, got an empty list");
   EXPECT_EQ(rejects("input: [a]\nevery: 0\n"), "f.yaml:2:8: validation.every: expected at least 1, got 0");
   EXPECT_EQ(rejects("input: [a]\npatience: 0\n"), "f.yaml:2:11: validation.patience: expected at least 1, got 0");

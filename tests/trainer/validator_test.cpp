@@ -364,5 +364,44 @@ TEST_F(ValidatorTest, IsPartOfTheBoundAndOfTheResolvedConfiguration) {
   EXPECT_EQ(resolved.find("input")->items()[0].find("filename_queue")->find("epochs")->as_int(), 1);
 }
 
+TEST_F(ValidatorTest, JudgesByTheRowsThatWereHeldOut) {
+  std::string text = config("  held_out: true\n  every: 10\n");
+  text.insert(text.find("{shuffle_batch"), "{hold_out: {share: 0.25}}, ");
+  Trainer trainer = make(text);
+  EXPECT_TRUE(trainer.warnings().empty()) << trainer.warnings().front();
+  std::vector<ValidationReport> reports;
+  const TrainResult result =
+      trainer.run({.on_validation = [&](const ValidationReport& report) { reports.push_back(report); }});
+  ASSERT_FALSE(reports.empty());
+  EXPECT_GT(reports.back().rows, 25u);
+  EXPECT_EQ(result.rows + 3 * reports.back().rows, 600u) << "in each epoch all but these";
+  ASSERT_EQ(result.input.dropped.size(), 1u);
+  EXPECT_EQ(result.input.dropped[0].cause, "hold_out");
+  EXPECT_EQ(result.input.dropped[0].rows, 3 * reports.back().rows);
+  trainer.save(folder_.path("m.safetensors"));
+  const auto judged = [&](std::vector<std::string> data) {
+    Predictor predictor(
+        {.model = folder_.path("m.safetensors"), .data = std::move(data), .judge = true, .held_out = true});
+    while (predictor.next() != nullptr) {
+    }
+    return std::pair(predictor.rows(), predictor.loss());
+  };
+  EXPECT_EQ(judged({}).first, reports.back().rows);
+  EXPECT_NEAR(judged({}).second, reports.back().loss, 1e-6);
+  EXPECT_EQ(judged({train_}).first, reports.back().rows);
+  Predictor all({.model = folder_.path("m.safetensors"), .data = {train_}});
+  while (all.next() != nullptr) {
+  }
+  EXPECT_EQ(all.rows(), 200u);
+}
+
+TEST_F(ValidatorTest, SaysWhereNoRowIsHeldOut) {
+  std::string text = config("  held_out: true\n");
+  EXPECT_NE(error_of<ConfigError>([&] { make(text); }).find("no op holds any out"), std::string::npos);
+  text.insert(text.find("{shuffle_batch"), "{hold_out: {share: 1e-9}}, ");
+  Trainer trainer = make(text);
+  EXPECT_NE(error_of<DataError>([&] { trainer.run(); }).find("hold_out held none of them out"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace

@@ -47,6 +47,9 @@ class Parser {
   void add_references();
   CLI::Option& text(CLI::App& app, const std::string& name, std::string& value, const std::string& type,
                     const std::string& doc);
+  // An option of the input that may be repeated.
+  void texts(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
+             const std::string& doc);
   // Values of other types are read when the whole command line is known. Their present value is the default.
   template <class T>
   CLI::Option& number(CLI::App& app, const std::string& name, T& value, const WholeRange& range,
@@ -105,6 +108,15 @@ CLI::Option& Parser::text(CLI::App& app, const std::string& name, std::string& v
   return *app.add_option(name, value, doc)->type_name(type)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+void Parser::texts(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
+                   const std::string& doc) {
+  app.add_option(name, values, doc)
+      ->type_name(type)
+      ->group(kInput)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 template <class T>
 CLI::Option& Parser::number(CLI::App& app, const std::string& name, T& value, const WholeRange& range,
                             const std::string& doc) {
@@ -142,11 +154,7 @@ void Parser::add_config(CLI::App& app) {
 }
 
 void Parser::add_set(CLI::App& app) {
-  app.add_option("--set", out_.overrides, "set a key of the configuration; may be repeated")
-      ->type_name("PATH=VALUE")
-      ->group(kInput)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  texts(app, "--set", out_.overrides, "PATH=VALUE", "set a key of the configuration; may be repeated");
 }
 
 void Parser::add_training(CLI::App& app) {
@@ -190,11 +198,7 @@ void Parser::add_compare() {
 
 void Parser::add_model(CLI::App& app) {
   text(app, "--model", out_.model, "FILE", "the model, as a training saved it").group(kInput);
-  app.add_option("--data", out_.data, "the files to read, a path or a pattern; may be repeated")
-      ->type_name("GLOB")
-      ->group(kInput)
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  texts(app, "--data", out_.data, "GLOB", "the files to read, a path or a pattern; may be repeated");
   app.add_option("DATA", more_data_, "more files to read, as a shell makes of a pattern without quotes")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_set(app);
@@ -239,19 +243,12 @@ void Parser::add_generate() {
 
 void Parser::add_init() {
   CLI::App& app = add_command(app_, Command::init, "init");
-  const auto repeated = [&app](const char* name, std::vector<std::string>& values, const char* doc) {
-    app.add_option(name, values, doc)
-        ->type_name("COLUMN")
-        ->group(kInput)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  };
   app.add_option("DATA", out_.data, "the files with the rows, paths or patterns")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   text(app, "--label", out_.label, "COLUMN", "what is to be predicted: a column's name, or its number from 0")
       .group(kInput);
-  repeated("--ignore", out_.ignore, "leave a column out; may be repeated");
-  repeated("--keep", out_.keep, "do not leave a column out; may be repeated");
+  texts(app, "--ignore", out_.ignore, "COLUMN", "leave a column out; may be repeated");
+  texts(app, "--keep", out_.keep, "COLUMN", "do not leave a column out; may be repeated");
   choice(app, "--task", out_.task, "whether the label is an amount or a class").group(kInput);
   choice(app, "--header", out_.header, "whether the first line names the columns").group(kInput);
   text(app, "--delimiter", out_.delimiter, "BYTE", "the byte between fields, or tab; found out by default")

@@ -57,7 +57,7 @@ constexpr HelpText kTexts[] = {
      "\n"
      "EXAMPLES:\n"
      "  trainer init iris.csv --label species\n"
-     "  trainer init \"data/*.csv\" --label price --task regression --ignore id --out prices.yaml\n"
+     "  trainer init \"houses/*.csv\" --label price --task regression --ignore id --out prices.yaml\n"
      "  trainer init rows.csv --header no --label 0 --out -",
      "trainer check, trainer train, docs/init.md"},
     {"check", "Checks everything but the training: configuration, graph, shapes, files, headers, first rows.",
@@ -138,7 +138,7 @@ constexpr HelpText kTexts[] = {
      "  trainer evaluate --model model.safetensors --data \"test/*.csv\"\n"
      "  trainer evaluate --model model.safetensors --data a.csv --data b.csv --json\n"
      "  trainer evaluate --model model.safetensors --data test.csv --set device=cpu\n"
-     "  trainer evaluate --model model.safetensors --held-out",
+     "  trainer evaluate --model iris.safetensors --held-out",
      "trainer predict, trainer layers"},
     {"predict", "Runs a saved model on data and writes a line for each row, in order.",
      "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",

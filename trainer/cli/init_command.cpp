@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -8,6 +10,8 @@
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/exit_code.h"
 #include "millrace/trainer/cli/init_text.h"
+#include "millrace/trainer/cli/status_line.h"
+#include "millrace/trainer/cli/terminal.h"
 #include "millrace/trainer/cli/usage_error.h"
 #include "millrace/trainer/files_in_use.h"
 #include "millrace/trainer/first_rows.h"
@@ -91,6 +95,8 @@ auto with_usage(const Body& body) {
 int run_init(const Arguments& arguments, Session& session) {
   const DataLookArgs args = look_args(arguments);
   const bool to_out = arguments.out == "-";
+  StatusLine status(!is_terminal(STDERR_FILENO));
+  status.show("looking at the data");
   const DataLook look = with_usage([&] { return look_at_data(args); });
   const std::string path = to_out || arguments.out.empty() ? default_path(look.paths.front()) : arguments.out;
   if (!to_out) check_target(path, arguments, look);
@@ -100,6 +106,7 @@ int run_init(const Arguments& arguments, Session& session) {
   const std::string text =
       config_text({.look = look, .plan = plan, .save = model_path(path, look), .command = next_command(path)});
   check_config(text, path);
+  status.clear();
   if (to_out) {
     write_to_stderr(init_text(look, plan, {}));
     session.out.write(text);

@@ -146,11 +146,10 @@ std::string init_text(const DataLook& look, const InitPlan& plan, const std::str
                                " with gaps: numbers become the mean, categories have a place of their own for them"));
   }
   if (look.bad_rows > 0) {
-    std::vector<std::string> examples;
-    for (const std::string& one : look.bad_examples) examples.push_back(comment_text(one));
-    out += line(
-        "bad rows",
-        cat(look.bad_rows, " have other numbers of fields and are left out, up to a limit: ", join(examples, "; ")));
+    std::string examples;
+    for (const std::string& one : look.bad_examples) examples += cat(examples.empty() ? "" : "; ", comment_text(one));
+    out += line("bad rows",
+                cat(look.bad_rows, " have other numbers of fields and are left out, up to a limit: ", examples));
   }
   out += line("held out", plan.held_out > 0
                               ? cat("about ", format_share(plan.held_out), " of the rows, to judge the model by")

@@ -99,8 +99,13 @@ void add_synopsis(std::string& out, std::string_view usage) {
   }
 }
 
+bool is_help(const ArgumentInfo& argument) {
+  return std::find(argument.names.begin(), argument.names.end(), "--help") != argument.names.end();
+}
+
 void add_arguments(std::string& out, const CommandInfo& command) {
   for (const ArgumentInfo& argument : command.arguments) {
+    if (!command.path.empty() && is_help(argument)) continue;
     std::string head;
     for (const std::string& name : argument.names) head += (head.empty() ? "" : ", ") + bold(name);
     if (!argument.value.empty()) head += (head.empty() ? "" : " ") + italic(argument.value);

@@ -143,13 +143,14 @@ class Planner {
   }
 
   DataError nothing_to_learn_from() const {
-    std::vector<std::string> reasons;
+    std::string reasons;
+    size_t shown = 0;
     for (const ColumnRemark& one : out_.left_out) {
-      if (reasons.size() < 5) reasons.push_back(cat(quote(look_.name_of(one.column)), ": ", one.text));
+      if (++shown <= 5) reasons += cat(reasons.empty() ? "" : "; ", quote(look_.name_of(one.column)), ": ", one.text);
     }
     return DataError(
         reasons.empty() ? "there is no column besides the label" : "no column besides the label is left to learn from",
-        {look_.paths.front()}, reasons.empty() ? "" : join(reasons, "; "));
+        {look_.paths.front()}, reasons);
   }
 
   // Powers of two, that are known to work for tables of such a size.

@@ -282,10 +282,9 @@ TEST(ArgumentsTest, UnknownOptionsNameTheNearest) {
 TEST(ArgumentsTest, UnknownSubcommandsNameTheNearest) {
   EXPECT_EQ(usage_error({"chekc", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
   EXPECT_EQ(usage_error({"chekc", "--config", "a.yaml"}), "unknown subcommand \"chekc\"; did you mean check?");
-  EXPECT_EQ(
-      usage_error({"frobnicate"}),
-      "unknown subcommand \"frobnicate\"; known: train, check, input, speed, compare, evaluate, predict, generate, "
-      "ops, layers, config, schema and completion");
+  EXPECT_EQ(usage_error({"frobnicate"}),
+            "unknown subcommand \"frobnicate\"; known: train, check, init, input, speed, compare, evaluate, predict, "
+            "generate, ops, layers, config, schema, doctor, man and completion");
   EXPECT_EQ(usage_error({"trian"}), "unknown subcommand \"trian\"; did you mean train?");
   EXPECT_EQ(usage_error({"generate", "sun"}, "trainer generate --help"),
             "unexpected argument \"sun\"; did you mean sum?");
@@ -390,6 +389,34 @@ TEST(ArgumentsTest, GivenTwice) {
 TEST(ArgumentsTest, OptionsBeforeTheSubcommand) {
   EXPECT_EQ(usage_error({"--config", "a.yaml", "check"}, "trainer check --help"),
             "--config stands before check, where it means nothing; put it behind: trainer check --config ...");
+}
+
+TEST(ArgumentsTest, InitNeedsDataAndALabel) {
+  const Arguments arguments =
+      parse({"init", "a.csv",  "b.csv", "--label", "y",          "--ignore", "x",  "--ignore",
+             "z",    "--keep", "k",     "--task",  "regression", "--header", "no", "--delimiter",
+             ";",    "--look", "3",     "--out",   "c.yaml",     "--force"});
+  EXPECT_EQ(arguments.command, Command::init);
+  EXPECT_EQ(arguments.data, (std::vector<std::string>{"a.csv", "b.csv"}));
+  EXPECT_EQ(arguments.label, "y");
+  EXPECT_EQ(arguments.ignore, (std::vector<std::string>{"x", "z"}));
+  EXPECT_EQ(arguments.keep, std::vector<std::string>{"k"});
+  EXPECT_EQ(arguments.task, InitTask::regression);
+  EXPECT_EQ(arguments.header, HeaderChoice::no);
+  EXPECT_EQ(arguments.delimiter, ";");
+  EXPECT_EQ(arguments.look, 3);
+  EXPECT_EQ(arguments.out, "c.yaml");
+  EXPECT_TRUE(arguments.force);
+  EXPECT_EQ(usage_error({"init", "--label", "y"}, "trainer init --help"),
+            "no data are given; trainer init DATA.csv --label COLUMN");
+  EXPECT_EQ(usage_error({"init", "a.csv"}, "trainer init --help"),
+            "init needs to know which column is to be predicted; trainer init DATA.csv --label COLUMN");
+}
+
+TEST(ArgumentsTest, AnEvaluationOfRowsHeldOutNeedsNoData) {
+  EXPECT_TRUE(parse({"evaluate", "--model", "m", "--held-out"}).held_out);
+  EXPECT_EQ(parse({"doctor", "--json"}).command, Command::doctor);
+  EXPECT_EQ(parse({"man"}).command, Command::man);
 }
 
 }  // namespace

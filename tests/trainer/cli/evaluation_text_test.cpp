@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "millrace/trainer/catalog.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -23,6 +25,25 @@ TEST(EvaluationTextTest, TheEventHasEveryDigit) {
             "\"metrics\":{\"accuracy\":0.81},\"seconds\":0.5}\n");
   EXPECT_EQ(evaluation_event({.loss = std::numeric_limits<double>::quiet_NaN()}),
             "{\"v\":1,\"event\":\"evaluation\",\"rows\":0,\"loss\":\"NaN\",\"metrics\":{},\"seconds\":0}\n");
+}
+
+TEST(EvaluationTextTest, MetricsOfTheLabelsUnitAreGivenInItToo) {
+  const Catalog catalog = Catalog::builtin();
+  std::vector<NamedMetric> kinds;
+  MetricValues values;
+  for (const char* kind : {"mae", "rmse", "mse", "r2"}) {
+    kinds.push_back(
+        {kind, catalog.layers.metrics.make(catalog.layers.metrics.read(Spec::of(kind), "a metric"), Spec::of(kind))});
+    values.emplace_back(kind, 0.5);
+  }
+  const FieldHistory label = {.field = "price", .scale = {-100}, .offset = {7}};
+  const MetricValues expected = {{"mae", 50}, {"rmse", 50}, {"mse", 5000}};
+  EXPECT_EQ(in_label_unit(values, kinds, label), expected);
+  EXPECT_TRUE(in_label_unit(values, kinds, {.field = "price"}).empty());
+  EXPECT_TRUE(in_label_unit(values, kinds, {.field = "price", .scale = {2}, .complete = false}).empty());
+  const EvaluationResult result{.rows = 1, .files = 1, .metrics = {{"mae", 0.5}}, .in_label_unit = {{"mae", 50}}};
+  EXPECT_EQ(evaluation_text(result), "1 row of 1 file in 0.000 s\nloss 0  mae 0.5\nin the label's own unit: mae 50\n");
+  EXPECT_NE(evaluation_event(result).find("\"metrics\":{\"mae\":0.5},\"label_unit\":{\"mae\":50}"), std::string::npos);
 }
 
 }  // namespace

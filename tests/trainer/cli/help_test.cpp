@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "millrace/core/text.h"
 #include "millrace/trainer/cli/arguments.h"
 #include "millrace/trainer/cli/text_layout.h"
 #include "tests/support/temp_folder.h"
@@ -148,7 +149,18 @@ void write_files_of_examples(const TempFolder& folder) {
       "trainer generate sum --out data/one --files 1 --rows 20 --features 8 && for file in a.csv b.csv test.csv "
       "new.csv "
       "test/a.csv new/a.csv; do cp data/one/examples-00.csv $file; done";
-  const auto made = testing::run_command({"/bin/bash", "-c", first}, {.folder = folder.path()});
+  std::string iris = "length,species\n", houses = "id,area,price\n", rows;
+  for (int i = 0; i < 60; ++i) {
+    iris += cat(i % 2 * 5 + i % 3, ".5,", i % 2 == 0 ? "setosa" : "virginica", '\n');
+    houses += cat(i, ',', 50 + i * 7 % 31, ',', 100000 + i * 7 % 31 * 2000, '\n');
+    rows += cat(i % 2, ',', i * 7 % 13, ".5\n");
+  }
+  folder.write("iris.csv", iris);
+  folder.write("rows.csv", rows);
+  std::filesystem::create_directories(folder.path("houses"));
+  folder.write("houses/a.csv", houses);
+  const std::string model = " && trainer init iris.csv --label species && trainer iris.yaml --quiet && rm iris.yaml";
+  const auto made = testing::run_command({"/bin/bash", "-c", first + model}, {.folder = folder.path()});
   ASSERT_EQ(made.exit_code, 0) << made.err;
 }
 

@@ -71,5 +71,47 @@ TEST(PredictionTextTest, PlacesAreQuotedWhereTheyMustBe) {
   EXPECT_EQ(csv(PredictionKind::values, {1}, "d,e/\"f\".csv:1"), "row,prediction\n\"d,e/\"\"f\"\".csv:1\",1\n");
 }
 
+std::string with_label(PredictionFormat format, PredictionKind kind, const std::vector<float>& output,
+                       const FieldHistory& label) {
+  const PredictionText predictions(
+      {.format = format, .kind = kind, .outputs = static_cast<int64_t>(output.size()), .label = label});
+  std::string out = predictions.head();
+  predictions.append(out, "a.csv:3", output);
+  return out;
+}
+
+TEST(PredictionTextTest, NamesTheClassesOfAVocabulary) {
+  const FieldHistory label = {.field = "kind", .texts = {"no", "yes, \"so\""}};
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::yes_or_no, {1000}, label),
+            "row,class,name,probability\na.csv:3,1,\"yes, \"\"so\"\"\",1\n");
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::yes_or_no, {kNaN}, label),
+            "row,class,name,probability\na.csv:3,,,nan\n");
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::one_of_many, {0, -kInfinity, -kInfinity}, label),
+            "row,class,name,probability_0,probability_1,probability_2\na.csv:3,0,no,1,0,0\n");
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::one_of_many, {0, 0, 1000}, label),
+            "row,class,name,probability_0,probability_1,probability_2\na.csv:3,2,,0,0,1\n")
+      << "a class that has no text";
+  EXPECT_EQ(with_label(PredictionFormat::jsonl, PredictionKind::yes_or_no, {-kInfinity}, label),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"class\":0,\"name\":\"no\",\"probability\":0}\n");
+}
+
+TEST(PredictionTextTest, UndoesWhatWasDoneToTheLabel) {
+  const FieldHistory label = {.field = "price", .scale = {100000}, .offset = {250000}};
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {0.5F}, label),
+            "row,prediction\na.csv:3,3e+05\n");
+  EXPECT_EQ(with_label(PredictionFormat::jsonl, PredictionKind::values, {0.25F}, label),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"prediction\":275000}\n");
+  const FieldHistory two = {.field = "p", .scale = {2, 3}, .offset = {0, 1}};
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1, 2}, two),
+            "row,prediction_0,prediction_1\na.csv:3,2,7\n");
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1, 2, 3}, two),
+            "row,prediction_0,prediction_1,prediction_2\na.csv:3,1,2,3\n")
+      << "they do not belong together";
+  const FieldHistory unknown = {.field = "p", .scale = {2}, .complete = false};
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1}, unknown), "row,prediction\na.csv:3,1\n");
+  EXPECT_TRUE(predicts_label("mse"));
+  EXPECT_FALSE(predicts_label("hinge"));
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -1,1 +1,166 @@
+#include "millrace/trainer/init/column_kind.h"
+
 #include <gtest/gtest.h>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+// The texts again and again, `rows` of them.
+ColumnFacts facts_of(const std::vector<std::string>& texts, size_t rows = 100, size_t most = 128) {
+  ColumnFacts facts(most, 4096);
+  TextBudget budget;
+  for (size_t i = 0; i < rows; ++i) facts.add(texts[i % texts.size()], budget);
+  return facts;
+}
+
+std::vector<std::string> numbered(const std::string& before, int count) {
+  std::vector<std::string> out;
+  for (int i = 0; i < count; ++i) out.push_back(cat(before, (i * 7919) % 10007));
+  return out;
+}
+
+std::string listed(const std::vector<std::string>& texts) {
+  std::string out;
+  for (size_t i = 0; i < texts.size(); ++i) out += cat(i > 0 ? "," : "", texts[i]);
+  return out;
+}
+
+// "number", "category of a,b" or "out: why"; with the note and the marks behind.
+std::string kind_of(const ColumnFacts& facts, const std::string& name = "c", bool keep = false) {
+  const ColumnChoice choice = choose_kind({.facts = facts, .name = name, .named = true, .keep = keep});
+  std::string out = choice.kind == ColumnKind::number     ? "number"
+                    : choice.kind == ColumnKind::category ? cat("category of ", listed(choice.texts))
+                                                          : cat("out: ", choice.reason);
+  if (!choice.marks.empty()) out += cat(" marks ", listed(choice.marks));
+  if (!choice.note.empty()) out += cat(" (", choice.note, ')');
+  return out;
+}
+
+TEST(ColumnKindTest, NumbersAndCategories) {
+  EXPECT_EQ(kind_of(facts_of({"1", "2.5", "-3"})), "number");
+  EXPECT_EQ(kind_of(facts_of({"1", "2.5", "NA", ""})), "number");
+  EXPECT_EQ(kind_of(facts_of({"red", "blue"})), "category of blue,red");
+  EXPECT_EQ(kind_of(facts_of({"red", "", "blue", "NA"})), "category of ,blue,red") << "one more for what is missing";
+  EXPECT_EQ(kind_of(facts_of({"none", "-", "some"})), "category of -,none,some");
+  EXPECT_EQ(kind_of(facts_of({"1", "2", "many"})), "category of 1,2,many");
+  EXPECT_EQ(kind_of(facts_of({" ?", " a", " b"})), "category of , a, b marks  ?") << "as they are written";
+}
+
+TEST(ColumnKindTest, WhatStandsForNoNumberIsFoundWhereItIsClear) {
+  std::vector<std::string> temperatures = numbered("1", 100);
+  temperatures[3] = temperatures[50] = "-999";
+  EXPECT_EQ(kind_of(facts_of(temperatures)), "number marks -999 (-999 (2 rows) counts as missing)");
+  temperatures[50] = "-500";
+  EXPECT_EQ(kind_of(facts_of(temperatures)), "number") << "one alone, beside a number like it";
+  temperatures[3] = "broken";
+  EXPECT_EQ(kind_of(facts_of(temperatures)), "number marks broken (\"broken\" counts as missing)");
+  const ColumnFacts facts = facts_of({"-999", "-999", "3", "4"});
+  EXPECT_DOUBLE_EQ(choose_kind({.facts = facts, .name = "c"}).numbers.mean, 3.5);
+}
+
+TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
+  EXPECT_EQ(kind_of(facts_of({"", "NA"})), "out: empty");
+  EXPECT_EQ(kind_of(facts_of({"7"})), "out: every row has \"7\"");
+  EXPECT_EQ(kind_of(facts_of({"7", ""})), "out: every row has \"7\", or nothing");
+  EXPECT_EQ(kind_of(facts_of({"7", "7.0"})), "out: every number in it is 7");
+  EXPECT_EQ(kind_of(facts_of({"yes", ""})), "category of ,yes") << "whether it is there says something";
+  EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-02"})), "out: dates and times");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 100))), "out: nearly every row has another text");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 300), 600)), "out: too many different texts");
+  EXPECT_EQ(kind_of(facts_of({"12%", "13%"})), "out: numbers with units, such as \"12%\"");
+  EXPECT_EQ(kind_of(facts_of({"1,234", "5,678"})), "out: numbers with groups of digits, such as \"1,234\"");
+  EXPECT_EQ(kind_of(facts_of({"K\xf6ln", "Bonn"})),
+            "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
+  EXPECT_EQ(kind_of(facts_of({"1e300", "-1e300", "5"})), "out: its numbers are too large");
+  EXPECT_EQ(kind_of(facts_of({"inf", "-inf"})), "out: no number in it is finite");
+}
+
+TEST(ColumnKindTest, Identifiers) {
+  std::vector<std::string> counting;
+  for (int i = 0; i < 100; ++i) counting.push_back(cat(i + 17));
+  EXPECT_EQ(kind_of(facts_of(counting)), "out: it counts the rows");
+  EXPECT_EQ(kind_of(facts_of(counting), "c", true), "number") << "--keep";
+  EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "user_id"), "out: an identifier, by its name");
+  EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "userId"), "out: an identifier, by its name");
+  EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "width"), "number");
+  EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "humid"), "number");
+  EXPECT_EQ(kind_of(facts_of({"1", "2", "3"}), "store_id"),
+            "category of 1,2,3 (an identifier of few things is a category)");
+  EXPECT_EQ(kind_of(facts_of({"02139", "10001"}), "zip"),
+            "category of 02139,10001 (codes with leading zeros are categories)");
+  EXPECT_NE(error_of<DataError>([] { kind_of(facts_of(numbered("text ", 100)), "c", true); }).find("--keep \"c\""),
+            std::string::npos);
+}
+
+TEST(ColumnKindTest, DecimalCommasAreAnErrorAndNotLeftOutInSilence) {
+  const std::string error = error_of<DataError>([] { kind_of(facts_of({"1,5", "2,25"}), "price"); });
+  EXPECT_TRUE(
+      error.starts_with("the column \"price\" holds numbers with decimal commas, such as \"1,5\", which no op reads"))
+      << error;
+  const ColumnFacts facts = facts_of({"1,500", "2,250"});
+  EXPECT_THROW(choose_kind({.facts = facts, .name = "c", .commas_divide = false}), DataError)
+      << "where fields end otherwise";
+}
+
+// "regression" or "classes a,b", with "as codes".
+std::string label_of(const ColumnFacts& facts, InitTask task = InitTask::automatic) {
+  const LabelChoice label = choose_label(facts, "y", task);
+  if (label.task == InitTask::regression) return "regression";
+  return cat("classes ", listed(label.texts), label.codes ? " as codes" : "");
+}
+
+TEST(LabelChoiceTest, WholeNumbersOfFewValuesAreClasses) {
+  EXPECT_EQ(label_of(facts_of({"0", "1"})), "classes 0,1 as codes");
+  EXPECT_EQ(label_of(facts_of({"2", "0", "1"})), "classes 0,1,2 as codes");
+  EXPECT_EQ(label_of(facts_of({"1", "2"})), "classes 1,2");
+  EXPECT_EQ(label_of(facts_of({"1.0", "0.0", ""})), "classes 0.0,1.0");
+  EXPECT_EQ(label_of(facts_of({"-1", "1"})), "classes -1,1");
+  EXPECT_EQ(label_of(facts_of({"10", "9", "2"})), "classes 2,9,10") << "in the order of the numbers";
+  EXPECT_EQ(label_of(facts_of({"16777217", "16777216"})), "classes 16777216,16777217");
+  EXPECT_EQ(label_of(facts_of({"007", "008"})), "classes 007,008");
+  EXPECT_EQ(label_of(facts_of({"0.5", "1.5"})), "regression");
+  EXPECT_EQ(label_of(facts_of(numbered("", 50))), "regression");
+  EXPECT_EQ(label_of(facts_of({"0", "1"}), InitTask::regression), "regression");
+}
+
+TEST(LabelChoiceTest, TextsAreClasses) {
+  EXPECT_EQ(label_of(facts_of({"none", "-", "null ish"})), "classes -,none,null ish");
+  EXPECT_EQ(label_of(facts_of({"a", "", "b", "NA"})), "classes a,b");
+  const LabelChoice label = choose_label(facts_of({"a", "", "b", "NA"}), "y", InitTask::automatic);
+  EXPECT_EQ(label.missing, 50u);
+  EXPECT_EQ(label.counts, (std::vector<uint64_t>{25, 25}));
+  EXPECT_EQ(label_of(facts_of({std::string(2000, 'x'), "y"})), cat("classes ", std::string(2000, 'x'), ",y"));
+}
+
+TEST(LabelChoiceTest, RefusesWhatCannotBeLearned) {
+  const auto error = [](const ColumnFacts& facts, InitTask task = InitTask::automatic) {
+    return error_of<DataError>([&] { label_of(facts, task); });
+  };
+  EXPECT_TRUE(error(facts_of({"", "NA"})).starts_with("no row has a label"));
+  EXPECT_TRUE(
+      error(facts_of({"yes"})).starts_with("the label \"y\" is \"yes\" in every row: there is nothing to learn"));
+  EXPECT_TRUE(error(facts_of({"3.5", ""})).starts_with("the label \"y\" is 3.5 in every row that has one"));
+  EXPECT_NE(error(facts_of(numbered("t", 300), 300)).find("too many different texts to be classes"), std::string::npos);
+  EXPECT_NE(error(facts_of({"a", "b"}), InitTask::regression).find("holds texts, such as \"a\""), std::string::npos);
+  EXPECT_NE(error(facts_of(numbered("0.", 100)), InitTask::classes).find("different values to be classes"),
+            std::string::npos);
+  EXPECT_NE(error(facts_of({"1,5", "2,5"})).find("decimal commas"), std::string::npos);
+  EXPECT_NE(error(facts_of({"K\xf6ln", "Bonn"})).find("not UTF-8"), std::string::npos);
+  EXPECT_NE(error(facts_of({"1e250", "2.5e250", "3e250"}), InitTask::regression).find("too large"), std::string::npos);
+  EXPECT_NE(error(facts_of({"1e-250", "2.5e-250"}), InitTask::regression).find("too little"), std::string::npos);
+}
+
+TEST(LabelChoiceTest, WideNumbersNeedMoreThanFloat32) {
+  const auto needs = [](const std::vector<std::string>& texts) { return needs_float64(facts_of(texts).numbers); };
+  EXPECT_FALSE(needs({"1", "2.5", "1000"}));
+  EXPECT_TRUE(needs({"1700000000", "1700000100"}));
+  EXPECT_TRUE(needs({"1e35", "2e35"}));
+  EXPECT_TRUE(needs({"1e-35", "2e-35"}));
+}
+
+}  // namespace
+}  // namespace millrace

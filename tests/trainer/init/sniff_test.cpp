@@ -1,1 +1,98 @@
+#include "millrace/trainer/init/sniff.h"
+
 #include <gtest/gtest.h>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+CsvForm form_of(const std::string& text, const std::string& label = {}, bool whole = true) {
+  return sniff_csv({.head = text, .whole = whole, .path = "d.csv", .label = label});
+}
+
+// "3 columns by ; with a header, 1 line above".
+std::string text_of(const CsvForm& form) {
+  std::string out = cat(form.columns, " by ", form.delimiter == '\t' ? "tab" : std::string(1, form.delimiter));
+  for (size_t i = 0; i < form.names.size(); ++i) out += cat(i == 0 ? " named " : ",", form.names[i]);
+  if (form.skip_lines > 0) out += cat(" behind ", form.skip_lines);
+  return form.quotes ? out : out + " without quotes";
+}
+
+TEST(Sniff, FindsTheDelimiter) {
+  EXPECT_EQ(text_of(form_of("a,b,c\n1,2,3\n4,5,6\n")), "3 by , named a,b,c");
+  EXPECT_EQ(text_of(form_of("a;b\n1;2\n3;4\n")), "2 by ; named a,b");
+  EXPECT_EQ(text_of(form_of("a\tb\r\n1\t2\r\n3\t4\r\n")), "2 by tab named a,b");
+  EXPECT_EQ(text_of(form_of("a|b\n1|2\n")), "2 by | named a,b");
+  EXPECT_EQ(text_of(form_of("name;note\n1;\"a, b, c\"\n2;d, e\n")), "2 by ; named name,note");
+  EXPECT_EQ(text_of(form_of("tags,n\na;b,1\nc;d,2\n")), "2 by , named tags,n");
+  EXPECT_EQ(text_of(form_of("y\n1\n2\n")), "1 by , named y");
+  EXPECT_EQ(text_of(sniff_csv({.head = "a b\n1 2\n", .whole = true, .path = "d.csv", .delimiter = ' '})),
+            "2 by   named a,b");
+}
+
+TEST(Sniff, ACommaBetweenDigitsIsPartOfANumberWhereSomethingElseCuts) {
+  const CsvForm form = form_of("1,5;2,25;a\n3,5;4,75;b\n");
+  EXPECT_EQ(text_of(form), "3 by ;");
+  EXPECT_TRUE(form.decimal_commas);
+  EXPECT_FALSE(form_of("1.5;2\n3.5;4\n").decimal_commas);
+}
+
+TEST(Sniff, TellsHeadersFromRows) {
+  EXPECT_TRUE(form_of("x,y\n1,a\n2,b\n").header);
+  EXPECT_FALSE(form_of("1,a\n2,b\n").header);
+  EXPECT_FALSE(form_of("red,a\nblue,b\nred,b\nblue,a\n").header) << "its texts come again below it";
+  EXPECT_TRUE(form_of("color,kind\nred,b\nblue,b\nred,a\n").header);
+  EXPECT_TRUE(form_of("0,1,2\n5,6,7\n8,9,7\n").header) << "as programs number columns";
+  EXPECT_TRUE(form_of("city,2010,2011\na,1,2\n", "2011").header) << "the label is named";
+  EXPECT_FALSE(form_of("1,0\n2,1\n", "1").header) << "the label may be a column's number";
+  EXPECT_TRUE(form_of(",a,b\n0,1.5,2\n1,2.5,3\n").header) << "a column without a name";
+  EXPECT_FALSE(form_of("a,a\n1,2\n").header) << "no names that are twice, unless the label says so";
+  EXPECT_TRUE(form_of("a,a,y\n1,2,3\n", "y").header);
+  EXPECT_FALSE(
+      sniff_csv({.head = "a,b\n1,2\n", .whole = true, .path = "d.csv", .delimiter = {}, .header = false}).header);
+}
+
+TEST(Sniff, PassesAMarkBlankLinesAndLinesAboveTheTable) {
+  EXPECT_EQ(text_of(form_of("\xef\xbb\xbf"
+                            "a,b\n1,2\n")),
+            "2 by , named a,b");
+  EXPECT_EQ(text_of(form_of("\n\r\na,b\n\n1,2\n")), "2 by , named a,b");
+  EXPECT_EQ(text_of(form_of("exported on Monday\n\na;b;c\n1;2;3\n4;5;6\n7;8;9\n")), "3 by ; named a,b,c behind 2");
+}
+
+TEST(Sniff, TakesQuotesAsTheyAre) {
+  EXPECT_EQ(text_of(form_of("a,b\n\"x\ny\",1\n\"z \"\"w\"\"\",2\n")), "2 by , named a,b");
+  EXPECT_EQ(text_of(form_of("a,b\n\"big\" one,1\n\"small\" one,2\nplain,3\n")), "2 by , named a,b without quotes");
+}
+
+TEST(Sniff, TheLastRecordOfAPartMayBeCutOff) {
+  EXPECT_EQ(text_of(form_of("a,b,c\n1,2,3\n4,", {}, false)), "3 by , named a,b,c");
+  EXPECT_EQ(text_of(form_of("a,b,c\n1,2,3\n4,\"un", {}, false)), "3 by , named a,b,c");
+}
+
+TEST(Sniff, RefusesWhatIsNoTable) {
+  const auto error = [](const std::string& text) { return error_of<DataError>([&] { form_of(text); }); };
+  EXPECT_EQ(error(""), "d.csv:1:1: the file has no rows; init learns from rows: give it a file that has some");
+  EXPECT_EQ(error("a,b,c\n"),
+            "d.csv:1:1: the file has a header and no rows; init learns from rows: give it a file that has some");
+  EXPECT_NE(error(std::string("\x1f\x8b\x08", 3)).find("compressed by gzip"), std::string::npos);
+  EXPECT_NE(error(std::string("a,b\n\0\0,c\n", 9)).find("NUL bytes"), std::string::npos);
+  EXPECT_EQ(error("a,b,y\n\"1\",1,2,0\n\"2\",2,3,1\n\"3\",3,4,1\n"),
+            "d.csv:1:1: this record has 3 fields, most of those below it have 4; a column without a name (of a row's "
+            "number?) needs one in the header, too");
+}
+
+TEST(Sniff, KnowsNumbersThatAreWrittenOtherwise) {
+  for (const char* text : {"1,5", "-0,25", "+10,0", "1,234"}) EXPECT_TRUE(has_decimal_comma(text)) << text;
+  for (const char* text : {"1.5", ",5", "5,", "1,2,3", "a,b", ""}) EXPECT_FALSE(has_decimal_comma(text)) << text;
+  for (const char* text : {"1,234", "12,345.67", "1.234.567", "1.234,5", "1'234'567"}) {
+    EXPECT_TRUE(has_grouped_digits(text)) << text;
+  }
+  for (const char* text : {"1.234", "1234", "1,23", "1,2345", "12", ""}) EXPECT_FALSE(has_grouped_digits(text)) << text;
+}
+
+}  // namespace
+}  // namespace millrace
