@@ -73,8 +73,8 @@ class HoldOut final : public Transform {
 
   bool is_held_out(const RowId& id) const {
     static const uint64_t kNoFile = stream_of("");
-    const std::vector<uint64_t>& streams = streams_[id.source];
-    const uint64_t stream = id.file < streams.size() ? streams[id.file] : kNoFile;
+    const bool has_file = id.source < streams_.size() && id.file < streams_[id.source].size();
+    const uint64_t stream = has_file ? streams_[id.source][id.file] : kNoFile;
     return philox64(static_cast<uint64_t>(options_.seed), stream, id.offset) < limit_;
   }
 

@@ -118,7 +118,8 @@ void Trainer::Impl::build_validation(const OpRegistry& registry) {
                                                         .model = *model,
                                                         .context = context,
                                                         .on_print = [this](std::string_view text) { log(text); }});
-  if (!config.validation->input.is_null()) config.resolved.find("validation")->set("input", validator->input().resolved());
+  if (!config.validation->input.is_null())
+    config.resolved.find("validation")->set("input", validator->input().resolved());
   const InputFiles training = delivery->graph().files(), validating = validator->input().files();
   for (const std::string& path : training.written) {
     const std::string loss = would_overwrite(path, validating, {});

@@ -150,8 +150,9 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
     }
     FileSystem* files = args.files != nullptr ? args.files : &FileSystem::local();
     if (node.transform != nullptr) node.transform->choose_side(args.side);
-    node.output = at_node(
-        node, [&] { return node.op->bind({ports, node.name, args.seed, files, source_index, graph.sources}); });
+    node.output = at_node(node, [&] {
+      return node.op->bind({ports, node.name, args.seed, files, source_index, graph.sources});
+    });
     if (batch_size > 0 && node.output.type == PortType::rows) {
       node.output.type = PortType::batches;
       node.output.batch_size = batch_size;

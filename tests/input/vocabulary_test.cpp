@@ -62,9 +62,10 @@ TEST_F(VocabularyTest, RefusesWhatIsNoVocabulary) {
   const GraphCheck number(files_,
                           "- filename_queue: {files: n.csv, epochs: 1}\n- csv_reader\n- decode_csv: {fields: {n: "
                           "{columns: 0}}}\n- vocabulary: {field: n, texts: [a], as: d}\n- batch: {batch_size: 1}\n");
-  EXPECT_EQ(error_of([&] { number.graph(); }),
-            "input.yaml:4:3: [3]: vocabulary takes fields of type string, n is float32 (1); decode it so: {n: {columns: "
-            ".., type: string}}");
+  EXPECT_EQ(
+      error_of([&] { number.graph(); }),
+      "input.yaml:4:3: [3]: vocabulary takes fields of type string, n is float32 (1); decode it so: {n: {columns: "
+      ".., type: string}}");
 }
 
 TEST_F(VocabularyTest, TellsWhatACodeStandsFor) {

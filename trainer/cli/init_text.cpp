@@ -21,6 +21,9 @@ std::string line(std::string_view head, const std::string& text) {
   return fmt::format("{:<{}}{}\n", head, kColumn, wrapped(text, kColumn, kColumn));
 }
 
+// As many digits as tell one large number from another.
+std::string amount(double value) { return fmt::format("{:.10g}", value); }
+
 // A name as people read it: without quotes where it needs none.
 std::string shown(const std::string& name) { return comment_text(name, 60); }
 
@@ -45,8 +48,8 @@ std::string form_text(const CsvForm& form) {
 std::string label_text(const DataLook& look, const LabelChoice& label) {
   std::string out = shown(look.name_of(look.label));
   if (label.task == InitTask::regression) {
-    out += cat(": an amount, as ", label.why, "; mean ", format_value(label.numbers.mean), ", from ",
-               format_value(label.numbers.min), " to ", format_value(label.numbers.max));
+    out += cat(": an amount from ", amount(label.numbers.min), " to ", amount(label.numbers.max), ", ",
+               amount(label.numbers.mean), " on average; ", label.why);
   } else {
     std::vector<std::string> classes;
     for (size_t i = 0; i < label.texts.size(); ++i) {

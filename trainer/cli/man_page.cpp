@@ -12,6 +12,9 @@ namespace millrace::cli {
 
 namespace {
 
+// Of the last change that readers of the page notice: formatters ask for one.
+constexpr std::string_view kDate = "2026-11-23";
+
 // Text that roff prints as it is. A line must not begin with a dot or a quote, which would be a request.
 std::string escaped(std::string_view text) {
   std::string out;
@@ -132,8 +135,8 @@ std::string man_page(const CommandInfo& program) {
   if (summary.ends_with('.')) summary.pop_back();
   if (!summary.empty()) summary[0] = static_cast<char>(summary[0] - 'A' + 'a');
   std::string out =
-      cat(".TH TRAINER 1 \"\" \"Millrace ", version(), "\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\ntrainer \\- ",
-          escaped(summary), "\n.SH SYNOPSIS\n");
+      cat(".TH TRAINER 1 ", kDate, " \"Millrace ", version(),
+          "\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\ntrainer \\- ", escaped(summary), "\n.SH SYNOPSIS\n");
   add_synopsis(out, text.usage);
   out += ".SH DESCRIPTION\n";
   std::string description;

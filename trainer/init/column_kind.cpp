@@ -206,7 +206,8 @@ bool all_integral(const ColumnFacts& facts) {
 InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
   const uint64_t present = facts.rows - facts.missing;
   const size_t distinct = facts.values.size();
-  if (facts.texts > 0 && !(facts.many && mostly_numbers(facts))) {
+  const bool amounts = mostly_numbers(facts) && (facts.many || distinct > kMostClassNumbers + facts.examples.size());
+  if (facts.texts > 0 && !amounts) {
     out.why = facts.all_numbers().count > 0 ? "not all of its values are numbers" : "its values are texts";
     return InitTask::classes;
   }
@@ -219,7 +220,7 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
     out.why = cat("its values are ", distinct, " whole numbers (--task regression takes them for amounts)");
     return InitTask::classes;
   }
-  out.why = "its values are numbers";
+  out.why = facts.texts > 0 ? "nearly all of its values are numbers" : "its values are numbers";
   return InitTask::regression;
 }
 
@@ -286,7 +287,10 @@ LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, Init
   }
   std::string note;
   out.numbers = numbers_of(facts, out.marks, note);
-  for (const std::string& text : facts.examples) add_mark(out.marks, text);
+  for (const std::string& text : facts.examples) {
+    add_mark(out.marks, text);
+    note += cat(note.empty() ? "" : "; ", quote(text), " counts as missing");
+  }
   if (!note.empty()) out.why += cat("; ", note);
   check_numbers(facts, out, name);
   out.missing = facts.rows - out.numbers.count;

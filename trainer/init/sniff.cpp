@@ -234,7 +234,17 @@ CsvForm sniff_csv(const SniffArgs& args) {
   if (text.substr(0, 4096).find('\0') != text.npos) {
     throw DataError("this is no CSV text: there are NUL bytes in it", {args.path, 1, 1});
   }
-  const Cut cut = best_cut(args, text);
+  // What Excel writes to say so.
+  SniffArgs known = args;
+  int64_t passed = 0;
+  if (first_line.starts_with("sep=") && first_line.size() >= 5 &&
+      first_line.find_first_not_of("\r", 5) == std::string::npos) {
+    if (!known.delimiter) known.delimiter = first_line[4];
+    text.remove_prefix(std::min(first_line.size() + 1, text.size()));
+    passed = 1;
+  }
+  Cut cut = best_cut(known, text);
+  for (int64_t& line : cut.lines) line += passed;
   if (cut.records.empty()) {
     if (cut.faults == 0) throw no_rows(args, "the file has no rows");
     throw DataError("the first record cannot be cut into fields", {args.path, 1, 1},
@@ -245,7 +255,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
   out.delimiter = cut.delimiter;
   out.quotes = cut.quotes;
   out.columns = cut.columns;
-  if (cut.preamble > 0) out.skip_lines = cut.lines[cut.preamble];
+  if (cut.preamble > 0 || passed > 0) out.skip_lines = cut.lines[cut.preamble];
   out.header = is_header(cut, args);
   (out.header ? out.names : out.examples) = cut.records[cut.preamble];
   if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {

@@ -136,6 +136,16 @@ TEST(LabelChoiceTest, TextsAreClasses) {
   EXPECT_EQ(label_of(facts_of({std::string(2000, 'x'), "y"})), cat("classes ", std::string(2000, 'x'), ",y"));
 }
 
+TEST(LabelChoiceTest, AFewOddTextsAmongAmountsAreRowsWithoutALabel) {
+  std::vector<std::string> amounts = numbered("0.", 100);
+  amounts[7] = amounts[50] = "n.a.";
+  const LabelChoice label = choose_label(facts_of(amounts), "y", InitTask::automatic);
+  EXPECT_EQ(label.task, InitTask::regression);
+  EXPECT_EQ(label.missing, 2u);
+  EXPECT_EQ(label.marks, std::vector<std::string>{"n.a."});
+  EXPECT_EQ(label.why, "nearly all of its values are numbers; \"n.a.\" counts as missing");
+}
+
 TEST(LabelChoiceTest, RefusesWhatCannotBeLearned) {
   const auto error = [](const ColumnFacts& facts, InitTask task = InitTask::automatic) {
     return error_of<DataError>([&] { label_of(facts, task); });

@@ -80,6 +80,15 @@ TEST_F(PlanTest, SizesFollowTheNumberOfRows) {
   EXPECT_EQ(some.max_bad_rows, 0);
 }
 
+TEST_F(PlanTest, SaysWhichColumnsNewDataNeedAtTheSamePlace) {
+  const InitPlan made = plan(table("a,a,,b,y", 100, [](int i) {
+    return cat(number(i), ',', number(i + 3), ',', number(i + 5), ',', number(i + 7), ',', i % 2);
+  }));
+  ASSERT_EQ(made.notes.size(), 3u);
+  EXPECT_EQ(made.notes[2].column, 2u);
+  EXPECT_EQ(made.notes[2].text, "selected by its number, so new data need it there, too");
+}
+
 TEST_F(PlanTest, BadRowsHaveALimitForAllEpochs) {
   const InitPlan made = plan(table("a,y", 200, [](int i) { return i == 77 ? "1" : cat(number(i), ',', i % 2); }));
   EXPECT_EQ(made.max_bad_rows, 10 + 2 * made.epochs);

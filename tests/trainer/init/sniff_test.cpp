@@ -63,6 +63,11 @@ TEST(Sniff, PassesAMarkBlankLinesAndLinesAboveTheTable) {
   EXPECT_EQ(text_of(form_of("exported on Monday\n\na;b;c\n1;2;3\n4;5;6\n7;8;9\n")), "3 by ; named a,b,c behind 2");
 }
 
+TEST(Sniff, TakesALineThatNamesTheDelimiter) {
+  EXPECT_EQ(text_of(form_of("sep=;\r\na;b;c\r\n1;2;3\r\n")), "3 by ; named a,b,c behind 1");
+  EXPECT_EQ(text_of(form_of("sep=|\n1|2,5\n3|4,5\n")), "2 by | behind 1");
+}
+
 TEST(Sniff, TakesQuotesAsTheyAre) {
   EXPECT_EQ(text_of(form_of("a,b\n\"x\ny\",1\n\"z \"\"w\"\"\",2\n")), "2 by , named a,b");
   EXPECT_EQ(text_of(form_of("a,b\n\"big\" one,1\n\"small\" one,2\nplain,3\n")), "2 by , named a,b without quotes");
