@@ -14,8 +14,9 @@ namespace millrace {
 
 namespace {
 
-constexpr size_t kMostRecords = 300;
-constexpr size_t kMostPreamble = 20;  // records before the table
+constexpr size_t kMostRecords = 300, kLeastRecords = 8;
+constexpr size_t kMostFields = 100000;  // of so many records, where these are more than the least
+constexpr size_t kMostPreamble = 20;    // records before the table
 constexpr std::string_view kDelimiters = ",;\t|";
 
 using Fields = std::vector<std::string>;
@@ -73,7 +74,8 @@ Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bo
   const RecordScanner scanner(dialect, true);
   ScannedRecord record;
   int64_t line = 0;
-  while (!text.empty() && out.records.size() < kMostRecords) {
+  size_t fields_seen = 0;
+  while (!text.empty() && out.records.size() < (fields_seen < kMostFields ? kMostRecords : kLeastRecords)) {
     const LineKind kind = line_kind(text, true, dialect);
     if (kind == LineKind::blank) {
       text.remove_prefix(text[0] == '\n' ? 1 : 2);
@@ -89,6 +91,7 @@ Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bo
       if (!args.whole && record.length == text.size()) break;
       Fields& fields = out.records.emplace_back();
       for (size_t i = 0; i < record.size(); ++i) fields.emplace_back(record.field(i));
+      fields_seen += fields.size();
       out.lines.push_back(line);
     }
     line += static_cast<int64_t>(record.lines);
