@@ -278,6 +278,7 @@ class ConfigWriter {
     out_.line(cat("      batch_size: ", plan_.batch_size));
     out_.line(cat("      capacity: ", least + 4 * plan_.batch_size));
     out_.line(cat("      min_after_dequeue: ", least));
+    out_.line("      threads: 4", "tasks that decode at once, where there are as many threads");
     out_.line("      allow_smaller_final_batch: true");
   }
 
