@@ -21,18 +21,25 @@ inline size_t add_field(RowSpec& rows, FieldSpec field) {
   return rows.fields.size() - 1;
 }
 
-// Makes the chunk's rows those of `spec`, which are theirs and one field more; what that holds is undefined.
+// Makes the chunk's rows those of `spec`, which are theirs and one field more; what that holds is undefined. Values
+// whose size varies are handed over, not copied: nobody reads the rows before any more.
 inline void copy_fields(Chunk& chunk, const SharedRowSpec& spec) {
-  const RowBlock& from = chunk.rows;
+  RowBlock& from = chunk.rows;
   RowBlock& to = chunk.spare;
   to.configure(spec, std::max<int64_t>(from.size(), 1));
   to.resize(from.size());
-  for (int64_t row = 0; row < from.size(); ++row) {
-    for (size_t field = 0; field < from.spec().fields.size(); ++field) {
-      to.copy_field(field, from, row, row);
+  const size_t fields = from.spec().fields.size();
+  for (size_t field = 0; field < fields; ++field) {
+    const bool varies = from.spec().fields[field].varies();
+    for (int64_t row = 0; row < from.size(); ++row) {
+      if (varies) {
+        std::swap(to.varying(field, row), from.varying(field, row));
+      } else {
+        to.copy_field(field, from, row, row);
+      }
     }
-    to.id(row) = from.id(row);
   }
+  for (int64_t row = 0; row < from.size(); ++row) to.id(row) = from.id(row);
   chunk.swap_rows();
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kColumn = 12;
 constexpr size_t kMostListed = 12;
+constexpr uint64_t kFewRows = 20;  // of a class
 
 std::string line(std::string_view head, const std::string& text) {
   return fmt::format("{:<{}}{}\n", head, kColumn, wrapped(text, kColumn, kColumn));
@@ -56,6 +57,11 @@ std::string label_text(const DataLook& look, const LabelChoice& label) {
       classes.push_back(cat(shown(label.texts[i]), " (", label.counts[i], ')'));
     }
     out += cat(": ", label.texts.size(), " classes: ", listed(std::move(classes)), "; ", label.why);
+  }
+  const auto rarest = std::min_element(label.counts.begin(), label.counts.end());
+  if (rarest != label.counts.end() && *rarest < kFewRows) {
+    out += cat("; the rarest class has ", count_of(static_cast<int64_t>(*rarest), "row"),
+               ", which is little to learn from");
   }
   if (label.missing > 0) out += cat("; ", label.missing, " without a label, left out");
   return out;

@@ -82,10 +82,13 @@ ColumnChoice left_out(std::string reason) {
 
 bool all_numbers(const ColumnFacts& facts) { return facts.texts == 0 && facts.all_numbers().count > 0; }
 
-// A column of numbers in which few rows hold one of few other texts.
+// A column of numbers in which few rows hold one of few other texts, or where the numbers are far too many for classes
+// not most of them.
 bool mostly_numbers(const ColumnFacts& facts) {
   const uint64_t numbers = facts.all_numbers().count;
-  return facts.texts > 0 && facts.examples.size() < ColumnFacts::kMostExamples && facts.texts * 20 <= numbers;
+  const bool rich = facts.many || facts.values.size() > 30;
+  return facts.texts > 0 && facts.examples.size() < ColumnFacts::kMostExamples &&
+         (facts.texts * 20 <= numbers || (rich && facts.texts <= numbers));
 }
 
 ColumnChoice number(const ColumnFacts& facts) {

@@ -232,11 +232,11 @@ class ConfigWriter {
   void write_transforms() {
     const LabelChoice& label = plan_.label;
     if (label.task == InitTask::regression) {
-      out_.line("  - filter: {field: label, op: \">\", value: -.inf}", "not for nan");
+      out_.line("  - filter: {field: label, op: \">\", value: -.inf}", "no rows without a label");
     } else if (label.codes) {
-      out_.line("  - filter: {field: label, op: \">=\", value: 0}");
+      out_.line("  - filter: {field: label, op: \">=\", value: 0}", "no rows without a label");
     } else {
-      out_.line("  - filter: {field: label_text, op: \"!=\", value: \"\"}");
+      out_.line("  - filter: {field: label_text, op: \"!=\", value: \"\"}", "no rows without a label");
     }
     if (plan_.held_out > 0) {
       out_.line(cat("  - hold_out: {share: ", plan_.held_out, '}'), "rows to judge the model by; see validation");
@@ -278,6 +278,7 @@ class ConfigWriter {
     out_.line(cat("      batch_size: ", plan_.batch_size));
     out_.line(cat("      capacity: ", least + 4 * plan_.batch_size));
     out_.line(cat("      min_after_dequeue: ", least));
+    out_.line("      threads: 4", "tasks that decode at once, where there are as many threads");
     out_.line("      allow_smaller_final_batch: true");
   }
 

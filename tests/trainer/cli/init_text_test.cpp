@@ -52,5 +52,15 @@ TEST(InitTextTest, SaysWhatWasSeenAndAssumed) {
   }
 }
 
+TEST(InitTextTest, SaysWhereAClassHasFewRows) {
+  const TempFolder folder;
+  std::string text = "x,y\n";
+  for (int i = 0; i < 100; ++i) text += std::to_string(i * 7 % 31) + (i % 50 == 0 ? ",rare\n" : ",usual\n");
+  const DataLook look = look_at_data({.files = {folder.write("a.csv", text)}, .label = "y"});
+  const std::string said =
+      std::regex_replace(init_text(look, plan_training({.look = look}), ""), std::regex("\n {12}"), " ");
+  EXPECT_NE(said.find("the rarest class has 2 rows, which is little to learn from"), std::string::npos) << said;
+}
+
 }  // namespace
 }  // namespace millrace::cli

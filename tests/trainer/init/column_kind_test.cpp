@@ -58,6 +58,9 @@ TEST(ColumnKindTest, WhatStandsForNoNumberIsFoundWhereItIsClear) {
   EXPECT_EQ(kind_of(facts_of(temperatures)), "number") << "one alone, beside a number like it";
   temperatures[3] = "broken";
   EXPECT_EQ(kind_of(facts_of(temperatures)), "number marks broken (\"broken\" counts as missing)");
+  for (size_t i = 60; i < 90; ++i) temperatures[i] = "off";
+  EXPECT_EQ(kind_of(facts_of(temperatures)),
+            "number marks broken,off (\"broken\" counts as missing; \"off\" counts as missing)");
   const ColumnFacts facts = facts_of({"-999", "-999", "3", "4"});
   EXPECT_DOUBLE_EQ(choose_kind({.facts = facts, .name = "c"}).numbers.mean, 3.5);
 }
