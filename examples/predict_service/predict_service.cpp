@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -20,6 +21,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "queue.h"
@@ -79,13 +81,13 @@ struct Request {
 // "1,2.5,3" as numbers; empty where it is none.
 std::vector<float> parse(const std::string& line) {
   std::vector<float> values;
-  const char *at = line.data(), *end = at + line.size();
+  const char *at = line.data(), *end = at + line.size() - (line.ends_with('\r') ? 1 : 0);
   while (true) {
     float value = 0;
     const auto [behind, error] = std::from_chars(at, end, value);
     if (error != std::errc()) return {};
     values.push_back(value);
-    if (behind == end || *behind == '\r') return values;
+    if (behind == end) return values;
     if (*behind != ',') return {};
     at = behind + 1;
   }
@@ -123,16 +125,23 @@ class Service {
       workers.emplace_back([this] { answer_all(); });
     }
     std::jthread writer([this] { write_all(); });
+    const CloseAtEnd close{*this};  // whatever ends the loop: then the threads end, and are joined
     for (std::string line; lines.next(line);) {
       Request request{line, {}};
       answers_.push(request.answer.get_future());
       requests_.push(std::move(request));
     }
-    requests_.close();
-    answers_.close();
   }
 
  private:
+  struct CloseAtEnd {
+    Service& service;
+    ~CloseAtEnd() {
+      service.requests_.close();
+      service.answers_.close();
+    }
+  };
+
   // Rows that wait together are predicted together.
   void answer_all() {
     for (std::vector<Request> requests; !(requests = requests_.take(kRowsOfACall)).empty();) {
@@ -191,7 +200,9 @@ double rows_per_second(const millrace::Network& network, unsigned threads, size_
         std::vector<float> values(rows * width_of(network));
         std::generate(values.begin(), values.end(), [&] { return normal(random); });
         std::vector<float> outputs(rows * static_cast<size_t>(network.output().shape.elements()));
-        for (; Clock::now() < end; done += rows) network.predict(values, outputs);
+        size_t predicted = 0;
+        for (; Clock::now() < end; predicted += rows) network.predict(values, outputs);
+        done += predicted;
       });
     }
   }
