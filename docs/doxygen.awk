@@ -1,6 +1,6 @@
-# Makes comments of a header into ones that Doxygen reads: // becomes ///, behind a declaration ///<; those of C likewise.
-# The comment on top is the file's or, where it begins with the name of a class, that class's. Indented lines are code;
-# elsewhere nothing but `this` is markup.
+# Makes comments of a header into ones that Doxygen reads: // becomes ///, behind a declaration ///<; those of C
+# likewise. The comment on top is the file's or, where it begins with the name of a class, that class's. Indented lines
+# are code; elsewhere nothing but `this` is markup.
 function escaped(text, parts, count, i, out) {
   count = split(text, parts, "`")
   for (i = 1; i <= count; ++i) {
