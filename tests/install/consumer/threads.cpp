@@ -1,5 +1,4 @@
-// Two trainings at once with a layer and rows of this program, and eight threads that predict, under ThreadSanitizer,
-// with a library that was built without.
+// Two trainings at once with a layer and rows of this program, and eight threads that predict.
 #include <millrace/extend.h>
 #include <millrace/millrace.h>
 

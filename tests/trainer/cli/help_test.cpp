@@ -75,6 +75,7 @@ TEST(HelpTest, SubcommandHelpAsAWhole) {
             "  OP                        only this op, as a page with an example\n"
             "\n"
             "OPTIONS:\n"
+            "      --plugin FILE         add the kinds of the plug-in FILE; may be repeated\n"
             "      --json                print it as one line of JSON\n"
             "  -h, --help                print this help\n"
             "\n"

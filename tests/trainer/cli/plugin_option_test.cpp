@@ -59,7 +59,7 @@ TEST_F(PluginOptionTest, AddsKindsToEveryCommandThatReadsAConfiguration) {
 TEST_F(PluginOptionTest, SeesTheConfigurationsFaults) {
   const CommandResult result = run({"--plugin", plugin_, "swish.yaml", "--set", "model.swish.beta=-1"});
   EXPECT_EQ(result.exit_code, 78);
-  EXPECT_NE(result.err.find("model[1].swish.beta: expected a number of at least 0"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("model[1].swish.beta: expected at least 0, got -1"), std::string::npos) << result.err;
 }
 
 TEST_F(PluginOptionTest, IsRefusedTwiceAndWhereItIsNone) {
