@@ -98,6 +98,8 @@ millrace_status guarded(millrace_error** out, FunctionRef<void()> body) noexcept
       return give(out, MILLRACE_ERROR_INTERNAL, InternalError("out of memory"));
     } catch (const std::exception& error) {
       return give(out, MILLRACE_ERROR_INTERNAL, InternalError(error.what()));
+    } catch (...) {
+      return give(out, MILLRACE_ERROR_INTERNAL, InternalError("an exception of unknown type"));
     }
   } catch (...) {
     if (out != nullptr) *out = &out_of_memory();
@@ -107,6 +109,11 @@ millrace_status guarded(millrace_error** out, FunctionRef<void()> body) noexcept
 
 void require(const void* argument, std::string_view name) {
   if (argument == nullptr) throw ArgumentError(cat(name, " is NULL"));
+}
+
+// Of a structure whose first member says how large the caller's is.
+void require_size(size_t size, std::string_view name) {
+  if (size <= sizeof size) throw ArgumentError(cat(name, " is ", size, ", expected the size of the structure"));
 }
 
 const Catalog& catalog_of(const millrace_catalog* catalog, std::optional<Catalog>& builtin) {
@@ -285,9 +292,11 @@ millrace_status millrace_catalog_add_rows(millrace_catalog* catalog, const char*
     if (rows < 0) throw ArgumentError(cat("there are ", rows, " rows"));
     RowBlock block;
     block.configure(rows_of(fields, field_count), std::max<int64_t>(rows, 1));
-    if (rows > 0) require_each(values, field_count);
     block.resize(rows);
-    copy_in(values, 0, rows, block);
+    if (rows > 0) {
+      require_each(values, field_count);
+      copy_in(values, 0, rows, block);
+    }
     catalog->catalog.ops.add(kind, memory_op(std::make_shared<const RowBlock>(std::move(block))));
   });
 }
@@ -341,6 +350,8 @@ millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_c
                                      millrace_result* result, millrace_error** error) {
   return guarded(error, [&] {
     require(trainer, "trainer");
+    require_size(callbacks != nullptr ? callbacks->size : sizeof(millrace_callbacks), "callbacks->size");
+    require_size(result != nullptr ? result->size : sizeof(millrace_result), "result->size");
     const TrainResult found = trainer->trainer.run(callbacks_of(callbacks));
     trainer->metrics = found.metrics;
     if (result != nullptr) write_result(found, *result);

@@ -9,7 +9,8 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Millrace)
 function(millrace_soname out file)
   execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${file} OUTPUT_VARIABLE headers RESULT_VARIABLE failed ERROR_QUIET)
   if(failed OR NOT headers MATCHES "SONAME +([^ \n]+)")
-    message(FATAL_ERROR "${file} is no shared library, but an installed millrace::static needs the name of one")
+    message(FATAL_ERROR "${file} is no shared library, but an installed millrace::static needs the name of one; "
+                        "-DMILLRACE_INSTALL=OFF builds without what installs")
   endif()
   set(${out} ${CMAKE_MATCH_1} PARENT_SCOPE)
 endfunction()
@@ -23,7 +24,7 @@ function(millrace_file_of out target)
       return()
     endif()
   endforeach()
-  message(FATAL_ERROR "CMake does not know the file of ${target}")
+  message(FATAL_ERROR "CMake does not know the file of ${target}; -DMILLRACE_INSTALL=OFF builds without what installs")
 endfunction()
 
 set(MILLRACE_RUNTIME_LIBRARIES "")
@@ -57,7 +58,7 @@ list(TRANSFORM MILLRACE_RUNTIME_LIBRARIES PREPEND "-l:" OUTPUT_VARIABLE pkg_libr
 list(JOIN pkg_libraries " " pkg_libraries)
 string(APPEND pkg_libraries " -ldl -lpthread -lstdc++ -lm")
 if(MILLRACE_WITH_CUDA)
-  string(PREPEND pkg_libraries "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt ")
+  string(PREPEND pkg_libraries "-lcudart_static -lrt ")
 endif()
 set(pkg_private "")
 set(pkg_public "")
@@ -81,7 +82,7 @@ install(CODE "
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
   FILES_MATCHING PATTERN *.md PATTERN *.svg)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
-  PATTERN __pycache__ EXCLUDE)
+  PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE PATTERN *.safetensors EXCLUDE)
 
 if(MILLRACE_PROGRAM)
   install(TARGETS trainer RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)

@@ -221,6 +221,8 @@ class MILLRACE_EXPORT Source : public Op, public Units {
   virtual Place place(const RowId& id) const = 0;
   // Whether there is always another pass. Then a whole pass without a row is a DataError: it would never end.
   virtual bool endless() const { return false; }
+  // Whether nobody can ask for its rows again: those of a callback.
+  virtual bool comes_once() const { return false; }
   // Passes of one run, where they end: the passes of run r begin with r times as many.
   virtual uint32_t passes() const { return 1; }
 };

@@ -14,6 +14,7 @@
 #include "millrace/core/function_ref.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/memory_rows.h"
+#include "millrace/input/graph/row_block.h"
 #include "millrace/input/graph/row_transforms.h"
 #include "millrace/layers/model/model_plan.h"
 #include "millrace/trainer/model_file.h"
@@ -41,9 +42,13 @@ bool is_before_rows(const Spec& item, const OpRegistry& registry) {
   return inputs.empty() || inputs.front() == PortType::names || inputs.front() == PortType::text;
 }
 
+DataError too_large(const ModelFile& file, size_t bytes, uint64_t most) {
+  return DataError(cat("a row would take ", bytes, " bytes, at most ", most, " are allowed"), {file.path(), 0, 0});
+}
+
 std::shared_ptr<const RowBlock> no_rows(const RowSpec& spec) {
   RowBlock rows;
-  rows.configure(spec, 1);
+  rows.configure(spec, 0);
   return std::make_shared<const RowBlock>(std::move(rows));
 }
 
@@ -53,12 +58,14 @@ Spec given_rows(const Spec& place) {
 }
 
 // The saved list of ops with one in front that gives rows of the program, and what reads or makes rows gone.
-RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog) {
+RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,
+                               uint64_t max_bytes) {
   RowSpec rows = saved_rows(file);
   if (rows.fields.empty()) {
     throw DataError("the model file does not say what its rows look like", {file.path(), 0, 0},
                     "it came from several sources with different rows, or from an older version: train it again");
   }
+  if (const size_t bytes = rows.row_bytes(); bytes > max_bytes) throw too_large(file, bytes, max_bytes);
   OpRegistry registry = catalog.ops;
   registry.add(kGivenRows, memory_op(no_rows(rows)));
   Spec list = config.input;
@@ -126,15 +133,14 @@ struct Network::Impl {
       : options(network_options),
         config(read_saved_config(file, options.overrides, catalog)),
         device(device_of(config, warnings)),
-        transforms(build_transforms(file, config, catalog)),
+        transforms(build_transforms(file, config, catalog, options.max_bytes)),
         input(std::make_shared<const RowSpec>(transforms.input())) {
     auto session = std::make_unique<Session>(*this, options.threads);
     model.emplace(read_saved_model(file, config, transforms.output(), session->context));
     fields.emplace(StepFieldsArgs{.model = *model, .rows = transforms.output()});
     while (most_rows > 1 && batch_bytes(*model, transforms.output(), most_rows) > options.max_bytes) most_rows /= 2;
     if (const size_t bytes = batch_bytes(*model, transforms.output(), 1); bytes > options.max_bytes) {
-      throw DataError(cat("a row would take ", bytes, " bytes, at most ", options.max_bytes, " are allowed"),
-                      {file.path(), 0, 0});
+      throw too_large(file, bytes, options.max_bytes);
     }
     plan(*session, 1);
     idle.push_back(std::move(session));
@@ -168,6 +174,8 @@ struct Network::Impl {
   std::optional<Model> model;
   std::optional<StepFields> fields;
   int64_t most_rows = kMostRows;
+  // A burst of callers leaves no more behind.
+  const size_t most_idle = 2 * static_cast<size_t>(Executor::available_threads());
 
   std::mutex mutex;
   std::vector<std::unique_ptr<Session>> idle;  // guarded by `mutex`
@@ -187,7 +195,7 @@ std::unique_ptr<Network::Impl::Session> Network::Impl::take_session() {
 
 void Network::Impl::give_back(std::unique_ptr<Session> session) {
   const std::lock_guard lock(mutex);
-  idle.push_back(std::move(session));
+  if (idle.size() < most_idle) idle.push_back(std::move(session));
 }
 
 void Network::Impl::check_outputs(int64_t rows, std::span<float> outputs) const {
@@ -201,13 +209,19 @@ void Network::Impl::predict(int64_t rows, std::span<float> outputs, Fill fill) {
   const FloatMode mode;
   check_outputs(rows, outputs);
   std::unique_ptr<Session> session = take_session();
-  // One that failed may be in the middle of something, so it does not come back.
-  session->executor.run([&] {
-    const int64_t row_outputs = model->output().shape.elements();
-    for (int64_t begin = 0; begin < rows; begin += most_rows) {
-      predict_some(*session, begin, std::min(most_rows, rows - begin), outputs.data() + begin * row_outputs, fill);
-    }
-  });
+  try {
+    session->executor.run([&] {
+      const int64_t row_outputs = model->output().shape.elements();
+      for (int64_t begin = 0; begin < rows; begin += most_rows) {
+        predict_some(*session, begin, std::min(most_rows, rows - begin), outputs.data() + begin * row_outputs, fill);
+      }
+    });
+  } catch (const DataError&) {
+    session->context.drain();
+    give_back(std::move(session));
+    throw;
+  }
+  // Whatever else failed may be in the middle of something: that session does not come back.
   give_back(std::move(session));
 }
 
@@ -216,7 +230,13 @@ void Network::Impl::predict_some(Session& session, int64_t begin, int64_t count,
   const auto planned = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)));
   block.configure(input, planned);
   block.resize(planned);
+  block.clear_varying();
   fill(block, begin, count);
+  if (!(block.spec() == *input) || block.capacity() < planned) {
+    throw ShapeError(
+        cat("the block was made anew for (", block.spec().text(), "), it was to be filled with (", input->text(), ")"));
+  }
+  block.resize(planned);
   for (int64_t row = count; row < planned; ++row) block.copy_row(block, count - 1, row);
   transforms.apply(block, static_cast<uint64_t>(begin), session.transforms);
 

@@ -35,7 +35,10 @@ void check_description(const std::string& path) {
   constexpr std::string_view kElf =
       "\x7f"
       "ELF";
-  const size_t mark = bytes.starts_with(kElf) ? bytes.find(kMark) : bytes.npos;
+  // The library's own code holds the mark, too; a version follows that of a plug-in.
+  size_t mark = bytes.starts_with(kElf) ? bytes.find(kMark) : bytes.npos;
+  const auto is_digit = [&](size_t at) { return at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9'; };
+  while (mark != bytes.npos && !is_digit(mark + kMark.size())) mark = bytes.find(kMark, mark + 1);
   if (mark == bytes.npos) {
     throw ConfigError("it is no plug-in of Millrace", place,
                       "a plug-in is a shared object with MILLRACE_PLUGIN of <millrace/plugin.h>");
@@ -83,6 +86,8 @@ void load_plugin(const std::string& path, Catalog& catalog) {
     throw;
   } catch (const std::exception& other) {
     throw ConfigError(cat("the plug-in failed: ", other.what()), place);
+  } catch (...) {
+    throw ConfigError("the plug-in failed: an exception of unknown type", place);
   }
   catalog = std::move(with_plugin);
 }

@@ -6,6 +6,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/options.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
@@ -67,9 +68,11 @@ RowSpec read_row_spec(std::string_view text, const std::string& name) {
   const Spec list = parse_yaml(text, name);
   if (list.items().size() > kMaxFields) throw list.error(cat("a row may have ", kMaxFields, " fields here"));
   RowSpec rows;
+  size_t bytes = 0;
   for (const Spec& item : list.items()) {
     FieldSpec field = field_of(read_options<FieldText>(item), item);
     if (rows.find(field.name) >= 0) throw item.error(cat("the field ", quote(field.name), " is there twice"));
+    bytes = add_bytes(bytes, field.row_bytes());  // throws where they cannot be counted
     rows.fields.push_back(std::move(field));
   }
   return rows;

@@ -17,6 +17,7 @@
 #include "millrace/trainer/model_file.h"
 #include "millrace/trainer/model_warnings.h"
 #include "millrace/trainer/overrides.h"
+#include "millrace/trainer/row_spec_text.h"
 #include "millrace/trainer/saved_model.h"
 #include "millrace/trainer/step.h"
 #include "millrace/trainer/step_inputs.h"
@@ -169,6 +170,13 @@ void Trainer::Impl::check_save() const {
   if (loss.empty() && validator) loss = would_overwrite(file, validator->input().files(), {});
   if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
   check_writable(file);
+  if (const RowSpec* rows = delivery->graph().source_rows()) {
+    try {
+      read_row_spec(row_spec_text(*rows), "rows");
+    } catch (ConfigError& error) {
+      throw config.node("save").error(cat("the rows cannot be written to a model file: ", error.message()));
+    }
+  }
   const size_t bytes = to_yaml(kept_config()).size();  // throws for texts that YAML cannot hold
   if (bytes <= kMaxYamlBytes) return;
   throw config.node("save").error(

@@ -68,7 +68,7 @@ Validator::Impl::Impl(const ValidatorArgs& args)
   if (graph.reads_once()) {
     throw config.node("validation")
         .error(
-            "a validation reads its rows again and again, but standard input and pipes can "
+            "a validation reads its rows again and again, but standard input, pipes and rows of a callback can "
             "be read once",
             "write them to a file first");
   }

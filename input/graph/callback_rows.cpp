@@ -86,12 +86,18 @@ class TakeRows final : public Transform {
   FilledBlocks& blocks_;
 };
 
+// What all sources of one entry of a catalog share.
+struct SharedCallback {
+  CallbackRows rows;
+  mutable std::mutex mutex;  // held while the program fills a block
+};
+
 class CallbackSource final : public RowSource {
  public:
-  CallbackSource(std::shared_ptr<const CallbackRows> callback, const CallbackOptions& options)
+  CallbackSource(std::shared_ptr<const SharedCallback> callback, const CallbackOptions& options)
       : callback_(std::move(callback)),
         epochs_(static_cast<uint32_t>(options.epochs)),
-        spec_(std::make_shared<const RowSpec>(callback_->rows)),
+        spec_(std::make_shared<const RowSpec>(callback_->rows.rows)),
         take_(spec_, blocks_) {
     CallbackSource::rewind(0);
   }
@@ -107,8 +113,14 @@ class CallbackSource final : public RowSource {
   bool next(Unit& unit) override {
     if (ended_) return false;
     RowBlock block = blocks_.take_empty();
-    block.configure(spec_, callback_->rows_at_once);
-    callback_->fill(block, pass_);
+    block.configure(spec_, callback_->rows.rows_at_once);
+    block.resize(block.capacity());
+    block.clear_varying();
+    block.resize(0);
+    {
+      const std::lock_guard lock(callback_->mutex);
+      callback_->rows.fill(block, pass_);
+    }
     check(block);
     unit = {};
     unit.begin = at_;
@@ -143,9 +155,10 @@ class CallbackSource final : public RowSource {
   Unit unit_of(const RowId&) const override { throw not_again(); }
   Place place(const RowId& id) const override { return {name_, static_cast<int64_t>(id.line)}; }
   uint32_t passes() const override { return epochs_; }
+  bool comes_once() const override { return true; }
 
   ChunkBound chunk_bound() const override {
-    const auto rows = static_cast<uint64_t>(callback_->rows_at_once);
+    const auto rows = static_cast<uint64_t>(callback_->rows.rows_at_once);
     return {0, rows, rows};
   }
   const Transform& producer() const override { return take_; }
@@ -165,7 +178,7 @@ class CallbackSource final : public RowSource {
     return ConfigError(cat("the input's state cannot be saved: ", name_, " is a callback, whose rows come once"));
   }
 
-  const std::shared_ptr<const CallbackRows> callback_;
+  const std::shared_ptr<const SharedCallback> callback_;
   const uint32_t epochs_;
   const SharedRowSpec spec_;
   FilledBlocks blocks_;
@@ -181,7 +194,9 @@ class CallbackSource final : public RowSource {
 OpRegistry::Entry callback_op(CallbackRows callback) {
   if (!callback.fill) throw ConfigError("rows of a callback need one");
   if (callback.rows_at_once < 1) throw ConfigError("rows of a callback come at least one at once");
-  auto shared = std::make_shared<const CallbackRows>(std::move(callback));
+  auto made = std::make_shared<SharedCallback>();
+  made->rows = std::move(callback);
+  std::shared_ptr<const SharedCallback> shared = std::move(made);
   return {.doc = "gives rows that the program makes",
           .describe = describe_options<CallbackOptions>,
           .make = [shared = std::move(shared)](const Spec& options, Spec* resolved) -> std::unique_ptr<Op> {

@@ -292,7 +292,10 @@ InputFiles InputGraph::files() const {
   return out;
 }
 
-bool InputGraph::reads_once() const { return !streams_of(*impl_).empty(); }
+bool InputGraph::reads_once() const {
+  const auto once = [](const RowSource* source) { return source->comes_once(); };
+  return !streams_of(*impl_).empty() || std::any_of(impl_->sources.begin(), impl_->sources.end(), once);
+}
 
 const TextColumns* InputGraph::text_columns() const {
   const TextColumns* found = nullptr;

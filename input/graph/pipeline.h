@@ -53,7 +53,7 @@ class MILLRACE_EXPORT InputGraph {
   // The list with every option of every op, names included.
   const Spec& resolved() const;
   InputFiles files() const;
-  // Whether some of the data can be read only once: standard input, a pipe.
+  // Whether some of the data can be read only once: standard input, a pipe, rows of a callback.
   bool reads_once() const;
   // Where the rows come from in text; nullptr where not exactly one op decodes it.
   const TextColumns* text_columns() const;

@@ -138,6 +138,13 @@ void RowBlock::reserve(const RowMemory& memory) {
   memory_ = Memory::pinned(reader_, memory.bytes);
 }
 
+void RowBlock::clear_varying() {
+  for (size_t field = 0; field < stride_.size(); ++field) {
+    if (stride_[field] > 0) continue;
+    for (int64_t row = 0; row < size_; ++row) varying(field, row).clear();
+  }
+}
+
 size_t RowBlock::varying_bytes(int64_t row) const {
   size_t bytes = 0;
   for (size_t field = 0; field < stride_.size(); ++field) {

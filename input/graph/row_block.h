@@ -190,6 +190,8 @@ class MILLRACE_EXPORT RowBlock {
     if (spec.ragged()) return varying(field, row).numbers<T>();
     return {this->row<T>(field, row), static_cast<size_t>(spec.shape.elements())};
   }
+  // Empties the values of all rows whose size varies.
+  void clear_varying();
   // What the values of a row take whose size varies.
   size_t varying_bytes(int64_t row) const;
   RowId& id(int64_t row) { return ids_[static_cast<size_t>(row)]; }

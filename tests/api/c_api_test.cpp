@@ -179,6 +179,7 @@ TEST_F(CApiTest, ArgumentsAreChecked) {
   refused(millrace_network_load("x", -1, nullptr, &network_, &error), "threads is -1");
   const void* values[] = {points_.data(), nullptr};
   refused(millrace_catalog_add_rows(catalog_, "mine", kFields, 2, 400, values, &error), "values[1] is NULL");
+  EXPECT_DONE(millrace_catalog_add_rows(catalog_, "none", kFields, 2, 0, nullptr, &error));
   const millrace_field wrong[] = {{"a", 9, 1}};
   refused(millrace_catalog_add_rows(catalog_, "mine", wrong, 1, 1, values, &error), "there is no type 9");
   const millrace_field narrow[] = {{"a", MILLRACE_INT32, 0}};
@@ -188,6 +189,12 @@ TEST_F(CApiTest, ArgumentsAreChecked) {
   add_rows();
   make_trainer();
   double value = 0;
+  millrace_result unsized = {};
+  refused(millrace_trainer_run(trainer_, nullptr, &unsized, &error),
+          "result->size is 0, expected the size of the structure");
+  millrace_callbacks no_size = {};
+  refused(millrace_trainer_run(trainer_, &no_size, nullptr, &error),
+          "callbacks->size is 0, expected the size of the structure");
   refused(millrace_trainer_metric(trainer_, "auc", &value, &error), "the run told no metric \"auc\"");
   EXPECT_EQ(millrace_catalog_add_rows(catalog_, "relu_rows", kFields, 0, 0, nullptr, &error), MILLRACE_OK);
   millrace_trainer_free(nullptr);

@@ -180,9 +180,37 @@ TEST_F(NetworkTest, NeedsAFileThatSaysWhatItsRowsAre) {
   write_model_file(model_, metadata, tensors);
   EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("dense.weight is float32 (5, 3)"),
             std::string::npos);
+  metadata["rows"] = "- {name: features, type: float32, shape: [10000000000]}";
+  write_model_file(model_, metadata, tensors);
+  EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("a row would take 40000000000 bytes"),
+            std::string::npos);
   metadata["rows"] = "- {name: other, type: float32, shape: [3]}";
   write_model_file(model_, metadata, tensors);
   EXPECT_THROW(Network::load(model_), ConfigError);
+}
+
+TEST_F(NetworkTest, AFillThatMakesItsBlockAnewIsRefused) {
+  train("");
+  const Network network = Network::load(model_);
+  std::vector<float> outputs(6);
+  EXPECT_NE(error_of<ShapeError>([&] {
+              network.predict(
+                  3,
+                  [](RowBlock& block, int64_t, int64_t) {
+                    block.configure({{{"x", DType::f32, Shape{1}}}}, 1);
+                  },
+                  outputs);
+            }).find("the block was made anew for (x: float32 (1))"),
+            std::string::npos);
+  // As one that says how many it wrote.
+  network.predict(
+      3,
+      [&](RowBlock& block, int64_t begin, int64_t count) {
+        block.resize(count);
+        for (int64_t row = 0; row < count; ++row) std::copy_n(&values_[3 * (begin + row)], 3, block.row<float>(0, row));
+      },
+      outputs);
+  EXPECT_EQ(outputs, network.predict(std::span(values_).first(9)));
 }
 
 TEST_F(NetworkTest, TrainedOnRowsOfAProgramNeedsNoSuchRows) {

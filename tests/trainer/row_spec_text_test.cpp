@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -28,6 +29,10 @@ TEST(RowSpecText, RefusesWhatItDidNot) {
             "m:rows:2:3: [1]: the field \"a\" is there twice");
   EXPECT_NE(error("- {name: a, type: int32, shape: [-1]}").find("-1"), std::string::npos);
   EXPECT_NE(error("- {name: a, type: int32, shape: [1, 1, 1, 1, 1, 1, 1]}").find("6"), std::string::npos);
+  const std::string huge = "type: float64, shape: [576460752303423488]}\n";
+  EXPECT_NE(
+      error(cat("- {name: a, ", huge, "- {name: b, ", huge, "- {name: c, ", huge, "- {name: d, ", huge)).find("bytes"),
+      std::string::npos);
   EXPECT_NE(error("- {type: int32, shape: [1]}").find("name"), std::string::npos);
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
@@ -140,6 +141,35 @@ TEST(CallbackRows, AreChecked) {
             std::string::npos);
   EXPECT_THROW(callback_op({.rows = kRows, .fill = nullptr}), ConfigError);
   EXPECT_THROW(callback_op({.rows = kRows, .fill = [](RowBlock&, uint32_t) {}, .rows_at_once = 0}), ConfigError);
+}
+
+TEST(CallbackRows, ComeOnce) {
+  EXPECT_TRUE(graph("- mine\n" + kBatches, {.rows = kRows, .fill = [](RowBlock&, uint32_t) {}}).reads_once());
+}
+
+// Two graphs of one entry, on two threads, ask the one function.
+TEST(CallbackRows, OfOneEntryAreAskedForOneAfterTheOther) {
+  std::atomic<int> inside{0}, together{0};
+  OpRegistry ops = builtin_ops();
+  ops.add("mine", callback_op({.rows = kRows,
+                               .fill =
+                                   [&](RowBlock& block, uint32_t) {
+                                     if (++inside > 1) ++together;
+                                     std::this_thread::yield();
+                                     block.resize(1);
+                                     *block.row<float>(0, 0) = 1;
+                                     --inside;
+                                   }}));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      Pipeline pipeline(InputGraph::build(parse_yaml("- mine\n- batch: {batch_size: 1}\n", "i"), ops, {}), {});
+      RowBlock slot = pipeline.make_slot();
+      for (int k = 0; k < 500; ++k) EXPECT_EQ(pipeline.next(slot), 1);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(together, 0);
 }
 
 TEST(CallbackRows, CannotBeSavedInTheMiddle) {
