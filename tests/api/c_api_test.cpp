@@ -179,7 +179,7 @@ TEST_F(CApiTest, ArgumentsAreChecked) {
   refused(millrace_network_load("x", -1, nullptr, &network_, &error), "threads is -1");
   const void* values[] = {points_.data(), nullptr};
   refused(millrace_catalog_add_rows(catalog_, "mine", kFields, 2, 400, values, &error), "values[1] is NULL");
-  EXPECT_DONE(millrace_catalog_add_rows(catalog_, "none", kFields, 2, 0, nullptr, &error));
+  EXPECT_EQ(millrace_catalog_add_rows(catalog_, "none", kFields, 2, 0, nullptr, &error), MILLRACE_OK);
   const millrace_field wrong[] = {{"a", 9, 1}};
   refused(millrace_catalog_add_rows(catalog_, "mine", wrong, 1, 1, values, &error), "there is no type 9");
   const millrace_field narrow[] = {{"a", MILLRACE_INT32, 0}};
