@@ -97,11 +97,11 @@ def bare(build, source):
     if not files:
         print('the packages for development are not Debian\'s: not tried')
         sys.exit(SKIPPED)
-    script = ['set -e']
+    script = ['set -e', f'give_up() {{ echo "nothing can be mounted here: not tried"; exit {SKIPPED}; }}']
     folders = {'/usr/include/tbb', '/usr/include/oneapi', '/usr/include/yaml-cpp', '/usr/include/nlohmann', '/usr/include/fmt',
                '/usr/include/CLI', '/usr/include/fast_float'}
     script += ['none=$(mktemp -d)']
-    script += [f'[ ! -d {folder} ] || mount --bind "$none" {folder}' for folder in sorted(folders)]
+    script += [f'[ ! -d {folder} ] || mount --bind "$none" {folder} || give_up' for folder in sorted(folders)]
     # A link cannot be mounted over: the folder of libraries is seen through a layer in which it is gone.
     links = sorted(str(path) for path in files if path.is_symlink())
     configs = sorted(str(path) for path in files if not path.is_symlink() and path.suffix == '.cmake')
@@ -109,15 +109,16 @@ def bare(build, source):
     for path in links + configs:
         layers.setdefault(os.path.dirname(path), []).append(os.path.basename(path))
     for folder, names in sorted(layers.items()):
-        script.append('layer=$(mktemp -d) && mount -t tmpfs none "$layer" && mkdir "$layer/up" "$layer/work"')
-        script.append(f'mount -t overlay overlay -o lowerdir={folder},upperdir="$layer/up",workdir="$layer/work" {folder}')
+        script.append('layer=$(mktemp -d); mount -t tmpfs none "$layer" || give_up; mkdir "$layer/up" "$layer/work"')
+        options = f'lowerdir={folder},upperdir="$layer/up",workdir="$layer/work"'
+        script.append(f'mount -t overlay overlay -o {options} {folder} || give_up')
         script += [f'rm {folder}/{name}' for name in names]
     script.append('for header in tbb/task_arena.h oneapi/dnnl/dnnl.hpp yaml-cpp/yaml.h; do')
     script.append('  if echo "#include <$header>" | c++ -x c++ -fsyntax-only - 2>/dev/null; then echo "$header is there"; exit 1; fi')
     script.append('done')
     script.append('if [ -e /usr/lib/x86_64-linux-gnu/libtbb.so ]; then echo "libtbb.so is there"; exit 1; fi')
     script.append(f'exec python3 {__file__} {build} {source} both')
-    run('unshare', '--mount', 'sh', '-c', '\n'.join(script))
+    sys.exit(subprocess.run(['unshare', '--mount', 'sh', '-c', '\n'.join(script)]).returncode)
 
 
 def headers(scratch, prefix):
