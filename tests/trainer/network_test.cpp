@@ -225,7 +225,8 @@ TEST_F(NetworkTest, TrainedOnRowsOfAProgramNeedsNoSuchRows) {
   Catalog catalog = Catalog::builtin();
   catalog.ops.add("my_rows", memory_op(std::make_shared<const RowBlock>(std::move(rows))));
   Trainer trainer = Trainer::from_string(
-      "input: [{my_rows: {epochs: 1}}, {batch: {batch_size: 4}}]\nmodel: [{dense: {units: 1, from: a}}]\nloss: mse\n"
+      "device: cpu\ninput: [{my_rows: {epochs: 1}}, {batch: {batch_size: 4}}]\nmodel: [{dense: {units: 1, from: "
+      "a}}]\nloss: mse\n"
       "optimizer: {sgd: {learning_rate: 0.01}}\n",
       "m.yaml", {}, catalog);
   trainer.run();
