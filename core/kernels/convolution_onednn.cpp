@@ -8,6 +8,7 @@
 #include "millrace/core/kernels/convolution_cpu.h"
 #include "millrace/core/kernels/epilogue.h"
 #include "millrace/core/kernels/image_tiles.h"
+#include "millrace/core/kernels/onednn_planning.h"
 #include "millrace/core/kernels/slot_pool.h"
 #include "millrace/core/kernels/slot_primitive.h"
 #include "millrace/core/kernels/weight_layout.h"
@@ -86,7 +87,7 @@ void plan_inside(Context& context, const ConvolutionSpec& spec, const F& plan) {
   context.executor().run([&] {
     try {
       const LibraryCall mark;
-      plan(dnnl::engine(dnnl::engine::kind::cpu, 0));
+      plan(OneDnnPlanning().engine());
     } catch (const dnnl::error& failure) {
       throw InternalError(cat("oneDNN could not plan a convolution of ", spec.input().text(), " with ",
                               spec.weight().text(), ": ", failure.what()));

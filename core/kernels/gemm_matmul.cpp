@@ -7,6 +7,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/kernels/epilogue.h"
 #include "millrace/core/kernels/gemm_cpu.h"
+#include "millrace/core/kernels/onednn_planning.h"
 #include "millrace/core/kernels/slot_pool.h"
 #include "millrace/core/kernels/tile_grid.h"
 #include "millrace/core/library_call.h"
@@ -115,7 +116,8 @@ class MatmulGemm final : public Gemm {
   }
 
   void plan() {
-    const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    const OneDnnPlanning planning;
+    const dnnl::engine& engine = planning.engine();
     for (int64_t index = 0; index < grid_.count(); ++index) {
       const Tile tile = grid_.tile(index);
       std::optional<TilePrimitive>& primitive = primitives_[kind_of(tile)];

@@ -30,7 +30,7 @@ class ScheduleShape {
 
 using ScheduleRegistry = Registry<ScheduleShape>;
 // The shapes that a configuration may name.
-const ScheduleRegistry& schedules();
+ScheduleRegistry schedules();
 
 class Schedule {
  public:

@@ -19,9 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 
 // The folders that files of a folder may include, besides its own.
-const std::map<std::string, std::vector<std::string>> kBelow = {
-    {"core", {}}, {"layers", {"core"}}, {"input", {"core"}}, {"trainer", {"core", "layers", "input"}},
-    {"api", {"core", "layers", "input", "trainer"}}};
+const std::map<std::string, std::vector<std::string>> kBelow = {{"core", {}},
+                                                                {"layers", {"core"}},
+                                                                {"input", {"core"}},
+                                                                {"trainer", {"core", "layers", "input"}},
+                                                                {"api", {"core", "layers", "input", "trainer"}}};
 
 // Files that lie in `folder` and end in `ending`; either may be empty.
 struct Owner {
@@ -38,7 +40,10 @@ const Library kLibraries[] = {
     {"OpenMP", {"<omp.h>"}, {}},  // not every compiler has it; core/executor.cpp says what it calls
     {"oneDNN",
      {"<dnnl", "<oneapi/dnnl"},
-     {{"core/kernels/", ".cpp"}, {"core/kernels/slot_primitive", ".h"}, {"core/kernels/weight_layout", ".h"}}},
+     {{"core/kernels/", ".cpp"},
+      {"core/kernels/onednn_planning", ".h"},
+      {"core/kernels/slot_primitive", ".h"},
+      {"core/kernels/weight_layout", ".h"}}},
     {"CUDA",
      {"<cuda", "<cublas", "<cudnn", "<curand", "<cub/", "<thrust/", "<nccl", "<nvtx", "<cooperative_groups", "<mma.h>"},
      {{"", ".cu"}, {"", ".cuh"}, {"core/cuda/", ""}}},

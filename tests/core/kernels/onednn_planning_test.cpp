@@ -1,0 +1,30 @@
+#include "millrace/core/kernels/onednn_planning.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace millrace::cpu {
+namespace {
+
+TEST(OneDnnPlanning, LetsThreadsMakePrimitivesInTurn) {
+  std::vector<std::thread> threads;
+  std::vector<int> made(4);
+  for (int& one : made) {
+    threads.emplace_back([&one] {
+      const OneDnnPlanning planning;
+      const dnnl::memory::desc rows({4, 16}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ab);
+      const dnnl::matmul::primitive_desc product({rows,
+                                                  {{16, 8}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ab},
+                                                  {{4, 8}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ab}},
+                                                 planning.engine());
+      one = dnnl::matmul(product) ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, (std::vector<int>(4, 1)));
+}
+
+}  // namespace
+}  // namespace millrace::cpu
