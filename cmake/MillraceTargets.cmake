@@ -4,7 +4,7 @@
 # "millrace/core/tensor.h" is core/tensor.h: links in the build tree give the prefix.
 set(MILLRACE_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${MILLRACE_INCLUDE_DIR}/millrace)
-foreach(folder core layers input trainer)
+foreach(folder api core layers input trainer)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${MILLRACE_INCLUDE_DIR}/millrace/${folder} SYMBOLIC)
 endforeach()
 foreach(header c.h extend.h millrace.h plugin.h)

@@ -1,0 +1,45 @@
+// Rows that a C program keeps in arrays: a value of a field lies `width` values behind that of the row before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "millrace/c.h"
+#include "millrace/core/tensor.h"
+#include "millrace/input/graph/row_block.h"
+
+namespace millrace::c {
+
+millrace_type type_of(DType dtype);
+
+// Throws ArgumentError for fields that make no sense.
+RowSpec rows_of(const millrace_field* fields, size_t count);
+
+// Throws ArgumentError where an array is missing.
+void require_each(const void* const* values, size_t count);
+
+// To the first `count` rows of `block`, from the arrays' rows from `begin` on.
+void copy_in(const void* const* values, int64_t begin, int64_t count, RowBlock& block);
+
+// Asks the program's function for rows, by way of arrays without gaps between rows.
+class Filler {
+ public:
+  Filler(RowSpec rows, std::string kind, millrace_fill fill, void* user)
+      : rows_(std::move(rows)), kind_(std::move(kind)), fill_(fill), user_(user) {}
+
+  // Fills the block up to its capacity. Throws DataError when the program's function failed, ConfigError when it made
+  // too many rows.
+  void operator()(RowBlock& block, uint32_t pass);
+
+ private:
+  RowSpec rows_;
+  std::string kind_;
+  millrace_fill fill_;
+  void* user_;
+  std::vector<std::vector<std::byte>> memory_;
+  std::vector<void*> values_;
+};
+
+}  // namespace millrace::c
