@@ -76,4 +76,10 @@ void check_order(const CLI::App& selected) {
   }
 }
 
+void check_explain(const Arguments& arguments, const CLI::App& selected) {
+  if (!arguments.explain) return;
+  const bool batches = arguments.batches || selected.count("--format") > 0 || !arguments.out.empty();
+  if (batches) throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
+}
+
 }  // namespace millrace::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/trainer/cli/arguments.h"
 #include "millrace/trainer/cli/usage_error.h"
 
 namespace millrace::cli {
@@ -22,5 +23,7 @@ void check_values(const CLI::App& app);
 void check_words(const CLI::App& app);
 // Throws UsageError when options stand before the subcommand that they are meant for.
 void check_order(const CLI::App& selected);
+// Throws UsageError where --explain stands beside options that it leaves no meaning.
+void check_explain(const Arguments& arguments, const CLI::App& selected);
 
 }  // namespace millrace::cli

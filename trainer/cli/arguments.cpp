@@ -59,7 +59,6 @@ class Parser {
   CLI::Option& choice(CLI::App& app, const std::string& name, E& value, const std::string& doc);
 
   void check_file() const;
-  void check_explain(const CLI::App& selected) const;
   void read_config(const CLI::App& app);
   void read_model(const CLI::App& app);
 
@@ -345,7 +344,7 @@ Arguments Parser::take(std::span<const std::string> words) {
   // As other programs have it.
   const bool writes_file = out_.command == Command::input || out_.command == Command::predict;
   if (writes_file && out_.out == "-") out_.out.clear();
-  check_explain(selected);
+  check_explain(out_, selected);
   read_config(selected);
   read_model(selected);
   return out_;
@@ -359,13 +358,6 @@ void Parser::check_file() const {
   // A word behind a misspelt option is rather its value.
   if (nearest(file_, known).empty()) check_words(app_);
   throw unknown_subcommand(file_, known);
-}
-
-// Throws where --explain stands beside options that it leaves no meaning.
-void Parser::check_explain(const CLI::App& selected) const {
-  if (!out_.explain) return;
-  const bool batches = out_.batches || selected.count("--format") > 0 || !out_.out.empty();
-  if (batches) throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
 }
 
 void Parser::read_config(const CLI::App& app) {
