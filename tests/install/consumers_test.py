@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Installs a build into an empty prefix and builds programs with it in every way that the documentation names.
 
-Usage: consumers_test.py BUILD SOURCE WAY     WAY: shared, static, subdirectory, pkg-config, bare, headers, names or deb
+Usage: consumers_test.py BUILD SOURCE WAY     WAY: shared, static, archive, subdirectory, pkg-config, bare, headers,
+                                             names or deb
 """
 import os
 import pathlib
@@ -56,7 +57,7 @@ def by_cmake(scratch, prefix, way, *options):
     run('cmake', '-S', consumer, '-B', build, f'-DCMAKE_BUILD_TYPE={kind}', f'-DWAY={way}', f'-DCMAKE_PREFIX_PATH={prefix}',
         '-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF', *options)
     run('cmake', '--build', build, '--parallel', os.cpu_count())
-    check_runs(build, {'shared': True, 'static': False}.get(way))
+    check_runs(build, {'shared': True, 'static': False, 'archive': False}.get(way))
 
 
 def by_pkg_config(scratch, prefix):
@@ -73,6 +74,25 @@ def by_pkg_config(scratch, prefix):
     run('c++', '-std=c++20', HERE / 'consumer/consumer.cpp', *flags, '-o', scratch / 'consumer')
     run('c++', '-x', 'c', '-std=c99', HERE / 'consumer/consumer.c', '-x', 'none', *flags, '-o', scratch / 'c_consumer')
     check_runs(scratch, False)
+
+
+def archive(build, source, scratch):
+    """Where there is no shared library, and in folders of the installer's choice."""
+    cache = (build / 'CMakeCache.txt').read_text()
+    cuda = re.search(r'^MILLRACE_CUDA:\w+=(.*)$', cache, re.M).group(1)
+    other, prefix, include = scratch / 'other', scratch / 'prefix', scratch / 'elsewhere/include'
+    run('cmake', '-S', source, '-B', other, '-DCMAKE_BUILD_TYPE=Release', '-DBUILD_SHARED_LIBS=OFF', '-DMILLRACE_TESTS=OFF',
+        '-DMILLRACE_PROGRAM=OFF', f'-DMILLRACE_CUDA={cuda}', f'-DCMAKE_INSTALL_PREFIX={prefix}',
+        f'-DCMAKE_INSTALL_LIBDIR={scratch}/elsewhere/lib', f'-DCMAKE_INSTALL_INCLUDEDIR={include}')
+    # The same archive as of the other build.
+    shutil.copy(build / 'libmillrace.a', other)
+    run('cmake', '--install', other)
+    assert (include / 'millrace/millrace.h').exists()
+    by_cmake(scratch, scratch / 'elsewhere', 'archive')
+    environment = {**os.environ, 'PKG_CONFIG_PATH': f'{scratch}/elsewhere/lib/pkgconfig'}
+    flags = run('pkg-config', '--cflags', '--libs', 'millrace', env=environment).split()
+    run('c++', '-std=c++20', HERE / 'consumer/consumer.cpp', *flags, '-o', scratch / 'by_pkg_config')
+    run(scratch / 'by_pkg_config')
 
 
 def hidden_files():
@@ -192,8 +212,8 @@ def main():
     build, source, way = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
     if way == 'bare':
         return bare(build, source)
-    # Not below /tmp, of which lintian complains.
-    with tempfile.TemporaryDirectory(prefix='install_', dir=build) as folder:
+    # Not below /tmp, of which lintian complains; but CMake wants folders that are given as a whole outside of the sources.
+    with tempfile.TemporaryDirectory(prefix='install_', dir=None if way == 'archive' else build) as folder:
         scratch = pathlib.Path(folder)
         prefix = scratch / 'prefix'
         if way == 'subdirectory':
@@ -202,6 +222,8 @@ def main():
             if launcher:
                 options += [f'-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}']
             return by_cmake(scratch, prefix, way, *options)
+        if way == 'archive':
+            return archive(build, source, scratch)
         if way == 'deb':
             if not shutil.which('dpkg-shlibdeps'):
                 print('there is no dpkg-shlibdeps: not tried')

@@ -73,6 +73,15 @@ TEST_F(PluginOptionTest, IsRefusedTwiceAndWhereItIsNone) {
   EXPECT_EQ(missing.exit_code, 66);
 }
 
+TEST_F(PluginOptionTest, ThatFailsHalfWayAddsNothing) {
+  const std::string failing = test::path_from("MILLRACE_TEST_FAILING_PLUGIN", MILLRACE_TEST_FAILING_PLUGIN);
+  if (!std::filesystem::exists(failing)) GTEST_SKIP() << failing << " is not there";
+  const CommandResult result = run({"layers", "same", "--plugin", failing});
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_NE(result.err.find(failing + ": the plug-in failed: no second half"), std::string::npos) << result.err;
+  EXPECT_EQ(result.out, "");
+}
+
 // A file that is one but for what it is made for.
 TEST_F(PluginOptionTest, OfAnotherVersionIsRefusedBeforeItRuns) {
   std::string bytes = TempFolder::read(plugin_);
