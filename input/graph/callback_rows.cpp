@@ -59,7 +59,8 @@ class FilledBlocks {
 // Unit -> the rows that were filled for it.
 class TakeRows final : public Transform {
  public:
-  TakeRows(SharedRowSpec spec, FilledBlocks& blocks) : spec_(std::move(spec)), blocks_(blocks) {}
+  TakeRows(SharedRowSpec spec, FilledBlocks& blocks, int64_t rows_at_once)
+      : spec_(std::move(spec)), blocks_(blocks), rows_at_once_(static_cast<uint64_t>(rows_at_once)) {}
 
   std::vector<PortType> inputs() const override { return {}; }
 
@@ -69,6 +70,9 @@ class TakeRows final : public Transform {
     out.rows = *spec_;
     return out;
   }
+
+  // The block that was filled for a chunk, beside the chunk's own.
+  uint64_t work_bound() const override { return rows_at_once_ * (spec_->row_bytes() + sizeof(RowId)); }
 
   void apply(Chunk& chunk) const override {
     if (chunk.unit.begin == chunk.unit.end) {
@@ -84,6 +88,7 @@ class TakeRows final : public Transform {
  private:
   const SharedRowSpec spec_;
   FilledBlocks& blocks_;
+  const uint64_t rows_at_once_;
 };
 
 // What all sources of one entry of a catalog share.
@@ -98,7 +103,7 @@ class CallbackSource final : public RowSource {
       : callback_(std::move(callback)),
         epochs_(static_cast<uint32_t>(options.epochs)),
         spec_(std::make_shared<const RowSpec>(callback_->rows.rows)),
-        take_(spec_, blocks_) {
+        take_(spec_, blocks_, callback_->rows.rows_at_once) {
     CallbackSource::rewind(0);
   }
 

@@ -1,5 +1,6 @@
 #include "millrace/input/graph/row_transforms.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,14 @@ RowTransforms::RowTransforms(InputGraph graph) {
 
 const RowSpec& RowTransforms::input() const { return impl_->input; }
 const RowSpec& RowTransforms::output() const { return impl_->graph.output().rows; }
+
+// A transform may make new rows beside those that it reads.
+size_t RowTransforms::row_bytes() const {
+  size_t widest = impl_->input.row_bytes();
+  for (const ChainLink& link : impl_->chain.links()) widest = std::max(widest, link.output.rows.row_bytes());
+  const size_t blocks = impl_->chain.links().empty() ? 1 : 2;
+  return multiply_bytes(add_bytes(widest, sizeof(RowId)), blocks);
+}
 
 namespace {
 

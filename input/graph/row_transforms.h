@@ -33,6 +33,8 @@ class RowTransforms {
 
   const RowSpec& input() const;
   const RowSpec& output() const;
+  // What a row takes on its way from the one to the other, at most, beside what all rows share.
+  size_t row_bytes() const;
 
   // Changes the rows, which it numbers from `first` on, in their ids and in messages. Throws DataError, that names the
   // first row which a transform refuses or leaves out: as many come out as went in. After an error `rows` are whatever

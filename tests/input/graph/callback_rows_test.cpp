@@ -88,6 +88,16 @@ TEST(CallbackRows, ComeInOrderWhateverTheThreads) {
   }
 }
 
+TEST(CallbackRows, TheirBlocksCountInTheMemoryBound) {
+  const auto bound = [](int64_t at_once) {
+    const auto none = [](RowBlock& block, uint32_t) { block.resize(0); };
+    return graph("- mine\n" + kBatches, {.rows = kRows, .fill = none, .rows_at_once = at_once}).memory_bound(1);
+  };
+  // With one task: three chunks and two spare blocks, which may have grown to twice the size, and two filled ones.
+  const uint64_t row = kRows.row_bytes() + sizeof(RowId);
+  EXPECT_GE(bound(1'000'000) - bound(1000), (2 * 3 + 2 * 2 + 2) * 999'000 * row);
+}
+
 TEST(CallbackRows, MayBeNone) {
   Pipeline pipeline(graph("- mine\n" + kBatches, {.rows = kRows, .fill = [](RowBlock&, uint32_t) {}}), {});
   EXPECT_EQ(lines_of(pipeline), Lines{});
@@ -151,15 +161,13 @@ TEST(CallbackRows, ComeOnce) {
 TEST(CallbackRows, OfOneEntryAreAskedForOneAfterTheOther) {
   std::atomic<int> inside{0}, together{0};
   OpRegistry ops = builtin_ops();
-  ops.add("mine", callback_op({.rows = kRows,
-                               .fill =
-                                   [&](RowBlock& block, uint32_t) {
-                                     if (++inside > 1) ++together;
-                                     std::this_thread::yield();
-                                     block.resize(1);
-                                     *block.row<float>(0, 0) = 1;
-                                     --inside;
-                                   }}));
+  ops.add("mine", callback_op({.rows = kRows, .fill = [&](RowBlock& block, uint32_t) {
+                                 if (++inside > 1) ++together;
+                                 std::this_thread::yield();
+                                 block.resize(1);
+                                 *block.row<float>(0, 0) = 1;
+                                 --inside;
+                               }}));
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&] {

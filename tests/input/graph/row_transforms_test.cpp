@@ -50,6 +50,14 @@ TEST(RowTransforms, DoesWhatTheGraphDoes) {
   EXPECT_EQ(rows.row<float>(2, 1)[1], 1.0f);
 }
 
+TEST(RowTransforms, CountTheWidestRow) {
+  const size_t given = numbered(1).spec().row_bytes();
+  EXPECT_EQ(transforms("").row_bytes(), given + sizeof(RowId));
+  const RowTransforms wide = transforms("- one_hot: {field: class, classes: 1000, as: hot}\n");
+  EXPECT_EQ(wide.row_bytes(), 2 * (wide.output().row_bytes() + sizeof(RowId)));
+  EXPECT_GT(wide.output().row_bytes(), given + 4000);
+}
+
 TEST(RowTransforms, OfNoneLeavesRowsAsTheyAre) {
   const RowTransforms none = transforms("");
   RowBlock rows = numbered(2);
