@@ -46,15 +46,45 @@ DataError too_large(const ModelFile& file, size_t bytes, uint64_t most) {
   return DataError(cat("a row would take ", bytes, " bytes, at most ", most, " are allowed"), {file.path(), 0, 0});
 }
 
-std::shared_ptr<const RowBlock> no_rows(const RowSpec& spec) {
+// The ops of `catalog`, and one that gives such rows.
+OpRegistry with_given_rows(const Catalog& catalog, const RowSpec& spec) {
   RowBlock rows;
   rows.configure(spec, 0);
-  return std::make_shared<const RowBlock>(std::move(rows));
+  OpRegistry registry = catalog.ops;
+  registry.add(kGivenRows, memory_op(std::make_shared<const RowBlock>(std::move(rows))));
+  return registry;
 }
 
 Spec given_rows(const Spec& place) {
   Spec options = Spec::map(place.place()).set("epochs", 1);
   return Spec::map(place.place()).set(kGivenRows, std::move(options));
+}
+
+// An item of the list without the input that it names.
+Spec without_from(Spec item) {
+  if (item.is_map() && item.entries().front().second.is_map()) item.find(item.entries().front().first)->erase("from");
+  return item;
+}
+
+bool joins(const Spec& item) {
+  const KindAndOptions op = kind_and_options(item, "an input op");
+  const Spec* from = op.options.find("from");
+  return from != nullptr && from->is_list() && from->size() > 1;
+}
+
+// The list of ops that rows of the program go through: the saved one, with what joins several inputs, or makes rows of
+// a program and need not be known here, replaced by the op that gives them.
+Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
+  const std::vector<Spec>& items = saved.items();
+  const auto join = std::find_if(items.rbegin(), items.rend(), joins);
+  const bool known = items.empty() || registry.entries().contains(kind_and_options(items[0], "an input op").kind);
+  if (join == items.rend() && known) return saved;
+  // Each op behind the join takes from the one before: nothing else could use what it makes.
+  auto rest = join == items.rend() ? items.begin() + 1 : join.base();
+  Spec list = Spec::list(saved.place());
+  list.append(given_rows(rest[-1]));
+  for (; rest != items.end(); ++rest) list.append(join == items.rend() ? *rest : without_from(*rest));
+  return list;
 }
 
 // The saved list of ops with one in front that gives rows of the program, and what reads or makes rows gone.
@@ -63,17 +93,11 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
   RowSpec rows = saved_rows(file);
   if (rows.fields.empty()) {
     throw DataError("the model file does not say what its rows look like", {file.path(), 0, 0},
-                    "it came from several sources with different rows, or from an older version: train it again");
+                    "it was written by an older version: train it again");
   }
   if (const size_t bytes = rows.row_bytes(); bytes > max_bytes) throw too_large(file, bytes, max_bytes);
-  OpRegistry registry = catalog.ops;
-  registry.add(kGivenRows, memory_op(no_rows(rows)));
-  Spec list = config.input;
-  // Rows of the program that trained: their op need not be known here.
-  Spec* const first = list.item(0);
-  const bool known = first == nullptr || registry.entries().contains(kind_and_options(*first, "an input op").kind);
-  if (!known) *first = given_rows(*first);
-
+  OpRegistry registry = with_given_rows(catalog, rows);
+  const Spec list = list_for_given_rows(config.input, registry);
   PassArgs args{.input = list, .registry = registry};
   args.wanted = names_read(config.layers);
   args.unwanted = {config.loss.label};
@@ -84,19 +108,13 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
   std::erase_if(rows.fields, [&](const FieldSpec& field) {
     return std::find(pass.fields.begin(), pass.fields.end(), field.name) == pass.fields.end();
   });
-  OpRegistry with_rows = catalog.ops;
-  with_rows.add(kGivenRows, memory_op(no_rows(rows)));
-  registry = std::move(with_rows);
+  registry = with_given_rows(catalog, rows);
   size_t begin = 0;
   while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
   Spec transforms = Spec::list(list.place());
   transforms.append(given_rows(list));
-  for (size_t i = begin; i < pass.list.size(); ++i) {
-    Spec item = pass.list.items()[i];
-    // They stand in a row now.
-    item.find(item.entries().front().first)->erase("from");
-    transforms.append(std::move(item));
-  }
+  // They stand in a row now.
+  for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
   return RowTransforms(InputGraph::build(transforms, registry, {.seed = config.seed, .side = pass.side}));
 }
 
@@ -138,10 +156,12 @@ struct Network::Impl {
     auto session = std::make_unique<Session>(*this, options.threads);
     model.emplace(read_saved_model(file, config, transforms.output(), session->context));
     fields.emplace(StepFieldsArgs{.model = *model, .rows = transforms.output()});
-    while (most_rows > 1 && batch_bytes(*model, transforms.output(), most_rows) > options.max_bytes) most_rows /= 2;
-    if (const size_t bytes = batch_bytes(*model, transforms.output(), 1); bytes > options.max_bytes) {
-      throw too_large(file, bytes, options.max_bytes);
-    }
+    const auto bytes_of = [&](int64_t rows) {
+      return add_bytes(batch_bytes(*model, transforms.output(), rows),
+                       multiply_bytes(transforms.row_bytes(), static_cast<size_t>(rows)));
+    };
+    if (const size_t bytes = bytes_of(1); bytes > options.max_bytes) throw too_large(file, bytes, options.max_bytes);
+    while (most_rows > 1 && bytes_of(most_rows) > options.max_bytes) most_rows /= 2;
     plan(*session, 1);
     idle.push_back(std::move(session));
   }

@@ -28,7 +28,7 @@ struct OptimizerState {
 struct SavedFacts {
   Spec config;
   int64_t nameless_fields = 0;    // of the text that the model was trained on (TextFormat)
-  const RowSpec* rows = nullptr;  // as they came to the transforms; null where sources gave different ones
+  const RowSpec* rows = nullptr;  // InputGraph::first_rows(); null: not written
   const OptimizerState* optimizer = nullptr;
 };
 

@@ -170,12 +170,10 @@ void Trainer::Impl::check_save() const {
   if (loss.empty() && validator) loss = would_overwrite(file, validator->input().files(), {});
   if (!loss.empty()) throw config.node("save").error(loss, "give it another name");
   check_writable(file);
-  if (const RowSpec* rows = delivery->graph().source_rows()) {
-    try {
-      read_row_spec(row_spec_text(*rows), "rows");
-    } catch (ConfigError& error) {
-      throw config.node("save").error(cat("the rows cannot be written to a model file: ", error.message()));
-    }
+  try {
+    read_row_spec(row_spec_text(delivery->graph().first_rows()), "rows");
+  } catch (ConfigError& error) {
+    throw config.node("save").error(cat("the rows cannot be written to a model file: ", error.message()));
   }
   const size_t bytes = to_yaml(kept_config()).size();  // throws for texts that YAML cannot hold
   if (bytes <= kMaxYamlBytes) return;
@@ -268,7 +266,7 @@ SavedFacts Trainer::Impl::facts() const {
   const TextColumns* text = delivery->graph().text_columns();
   return {.config = kept_config(),
           .nameless_fields = text != nullptr ? text->format->nameless_fields() : 0,
-          .rows = delivery->graph().source_rows()};
+          .rows = &delivery->graph().first_rows()};
 }
 
 void Trainer::Impl::save(const std::string& path) {

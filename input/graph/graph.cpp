@@ -308,16 +308,17 @@ const TextColumns* InputGraph::text_columns() const {
   return found;
 }
 
-const RowSpec* InputGraph::source_rows() const {
-  const RowSpec* found = nullptr;
-  for (const GraphNode& node : impl_->nodes) {
+const RowSpec& InputGraph::first_rows() const {
+  const std::vector<GraphNode>& nodes = impl_->nodes;
+  const auto begins = [](const GraphNode& node) {
     const bool decodes = node.transform != nullptr && node.op->inputs() == std::vector{PortType::text};
-    const bool gives_rows = node.output.type == PortType::rows && (node.source != nullptr || decodes);
-    if (!gives_rows) continue;
-    if (found != nullptr && !(*found == node.output.rows)) return nullptr;
-    found = &node.output.rows;
-  }
-  return found;
+    return node.from.size() > 1 || node.source != nullptr || decodes;
+  };
+  // The last one: what is listed behind a join is what takes its rows.
+  const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [&](const GraphNode& node) {
+    return node.output.type != PortType::text && begins(node);
+  });
+  return found->output.rows;
 }
 
 std::string InputGraph::endless_source() const { return impl_->nodes.back().endless; }

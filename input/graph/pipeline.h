@@ -57,9 +57,9 @@ class MILLRACE_EXPORT InputGraph {
   bool reads_once() const;
   // Where the rows come from in text; nullptr where not exactly one op decodes it.
   const TextColumns* text_columns() const;
-  // The rows as they are where they are read or made, before any transform; nullptr where several sources give
-  // different ones.
-  const RowSpec* source_rows() const;
+  // The rows as they are before any transform that takes them all: where they are read or made, or behind the last op
+  // that joins several inputs.
+  const RowSpec& first_rows() const;
   // The name of an op that never ends, so that the batches never do; empty: they end.
   std::string endless_source() const;
   // Opens every file and checks every header. Throws as build() does.

@@ -189,6 +189,34 @@ TEST_F(NetworkTest, NeedsAFileThatSaysWhatItsRowsAre) {
   EXPECT_THROW(Network::load(model_), ConfigError);
 }
 
+TEST_F(NetworkTest, WhereInputsAreJoinedRowsAreThoseBehindTheJoin) {
+  // The second input has its features in another order and scaled; nothing of that concerns rows behind the join.
+  const auto input = [&](const std::string& name, const std::string& columns, const std::string& more) {
+    return cat("- filename_queue: {name: f", name, ", files: ", quote(data_, 4096),
+               ", epochs: 2}\n- csv_reader: {name: r", name, "}\n- decode_csv: {name: ", name,
+               ", fields: {features: {columns: ", columns, "}, label: {columns: 3}}}\n", more);
+  };
+  const std::string model =
+      "model:\n- dense: {units: 2}\nloss: softmax_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n";
+  const std::string input_list =
+      cat("input:\n", input("a", "0-2", ""),
+          input("b", "[2, 1, 0]", "- normalize: {name: n, fields: features, mean: 0, std: 9}\n"),
+          "- mix: {name: both, from: [a, n]}\n",
+          "- normalize: {name: last, from: both, fields: features, mean: 1, std: 2}\n",
+          "- batch: {batch_size: 16, from: last}\n");
+  Trainer trainer = Trainer::from_string(cat("device: cpu\n", input_list, model), "joined.yaml");
+  trainer.run();
+  trainer.save(model_);
+  const Network network = Network::load(model_);
+  EXPECT_EQ(network.fields().text(), "features: float32 (3)");
+  const std::vector<float> row = {1, 3, 5};
+  const auto* weight = trainer.model().parameter(0).as<float>();
+  const auto* bias = trainer.model().parameter(1).as<float>();
+  const std::vector<float> expected = {weight[1] + 2 * weight[2] + bias[0], weight[4] + 2 * weight[5] + bias[1]};
+  expect_near(network.predict(row), expected);
+  expect_near(trainer.network().predict(row), expected);
+}
+
 TEST_F(NetworkTest, AFillThatMakesItsBlockAnewIsRefused) {
   train("");
   const Network network = Network::load(model_);
