@@ -34,8 +34,8 @@ int main() {
     }
 
     millrace::Catalog catalog = millrace::Catalog::builtin();
-    catalog.layers.layers.add<SoftsignLayer>("softsign");
-    catalog.layers.layers.add<PreluLayer>("prelu");
+    catalog.add_layer<SoftsignLayer>("softsign");
+    catalog.add_layer<PreluLayer>("prelu");
     millrace::Trainer trainer = millrace::Trainer::from_string(kConfig, "config", {}, catalog);
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';

@@ -62,7 +62,7 @@ int main() {
     rows.fill = [&](millrace::RowBlock& block, uint32_t pass) { wave.fill(block, pass); };
 
     millrace::Catalog catalog = millrace::Catalog::builtin();
-    catalog.ops.add("wave", millrace::callback_op(std::move(rows)));
+    catalog.add_op("wave", millrace::callback_op(std::move(rows)));
     millrace::Trainer trainer = millrace::Trainer::from_spec(config(0.005), catalog);
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';

@@ -72,8 +72,8 @@ int fail(const char* what) {
 int run() {
   if (version() != MILLRACE_VERSION) return fail("the library is not of its headers' version");
   Catalog catalog = Catalog::builtin();
-  catalog.layers.layers.add<SquareLayer>("square");
-  catalog.ops.add<Halve>("halve");
+  catalog.add_layer<SquareLayer>("square");
+  catalog.add_op<Halve>("halve");
   Trainer trainer = Trainer::from_string(kConfig, "consumer.yaml", {}, catalog);
   TrainCallbacks callbacks;
   int64_t batches = 0;
