@@ -94,9 +94,8 @@ int run() {
     if (output != outputs[0]) return fail("threads predict other numbers");
   }
 
-  const std::vector<std::string> typo = {"optimizer.sgd.learning_rat=1"};
   try {
-    Trainer::from_string(kConfig, "consumer.yaml", typo, catalog);
+    Trainer::from_string(kConfig, "consumer.yaml", {"optimizer.sgd.learning_rat=1"}, catalog);
     return fail("a typo was taken");
   } catch (const ConfigError& error) {
     if (error.hint().find("learning_rate") == std::string::npos) return fail("the error has no hint");
