@@ -7,9 +7,10 @@
  *     ...
  *
  * Every function that can fail returns a status, and MILLRACE_OK is 0. Where its last argument `error` is not NULL,
- * *error receives what went wrong, or NULL; millrace_error_free() frees it. Objects are freed by the function of their
- * type; NULL may be freed. Texts are UTF-8, end with a zero byte, and belong to who gives them; those that a function
- * returns live as long as the object that it was asked of. Nothing is printed.
+ * *error receives what went wrong, or NULL; millrace_error_free() frees it. Read it in a statement of its own: in
+ * check(millrace_x(.., &error), error) a compiler may read `error` before the call sets it. Objects are freed by the
+ * function of their type; NULL may be freed. Texts are UTF-8, end with a zero byte, and belong to who gives them; those
+ * that a function returns live as long as the object that it was asked of. Nothing is printed.
  *
  * One thread uses a trainer or a catalog; millrace_trainer_stop() and all functions of a network may be called from any
  * thread.

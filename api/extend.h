@@ -10,6 +10,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/index_source.h"
+#include "millrace/input/graph/record_source.h"
 #include "millrace/input/new_field.h"
 #include "millrace/input/op.h"
 #include "millrace/layers/activations/activation.h"

@@ -57,7 +57,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/MillraceConfig.cmake.i
   INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/MillraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/MillraceConfig.cmake ${PROJECT_BINARY_DIR}/MillraceConfigVersion.cmake
-              ${PROJECT_SOURCE_DIR}/cmake/MillracePlugin.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/MillraceCudaLanguage.cmake ${PROJECT_SOURCE_DIR}/cmake/MillracePlugin.cmake
   DESTINATION ${package_dir} COMPONENT development)
 
 # A static library alone needs what the shared one brings itself.

@@ -9,7 +9,8 @@
 //
 // F is copied to where it runs. On the CPU blocks of indices go through the executor and the loop over a block is
 // inlined; on CUDA it is one launch: no allocation, no synchronisation. Bodies of different indices must not touch the
-// same memory. A file compiled as C++ throws DeviceError for a CUDA context: with CUDA on, layers are compiled as CUDA.
+// same memory. A file compiled as C++ throws DeviceError for a CUDA context: with CUDA on, layers are compiled as CUDA;
+// those of plug-ins and programs where CMake is told so (docs/extending.md).
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,9 @@ inline namespace MILLRACE_UNIT {
 inline constexpr int64_t kIndexBlock = 16384;
 
 [[noreturn]] inline void throw_not_cuda() {
-  throw DeviceError("this operation was compiled for the CPU only", {}, "compile the file that defines it as CUDA");
+  throw DeviceError("this operation was compiled as C++, which runs on the CPU alone", {},
+                    "set device: cpu, or have nvcc compile its file: millrace_add_plugin(NAME FILE CUDA), or in a "
+                    "program millrace_cuda_sources(TARGET FILE)");
 }
 
 // for_each_index on a device that is not the CPU.

@@ -92,6 +92,26 @@ Spec Spec::map(std::vector<Entry> entries, Place place) {
 Spec Spec::list(std::source_location where) { return list(place_of(where)); }
 Spec Spec::map(std::source_location where) { return map(place_of(where)); }
 
+Spec Spec::list(std::initializer_list<Item> items, std::source_location where) {
+  Spec out = list(where);
+  for (const Item& item : items) out.append(item.value);
+  out.give_place(out.place_);
+  return out;
+}
+
+Spec Spec::map(std::initializer_list<Member> members, std::source_location where) {
+  Spec out = map(where);
+  for (const Member& member : members) out.set(member.key, member.item.value);
+  out.give_place(out.place_);
+  return out;
+}
+
+void Spec::give_place(const Place& place) {
+  if (!place_.known()) place_ = place;
+  for (Spec& item : items_) item.give_place(place);
+  for (auto& [key, value] : entries_) value.give_place(place);
+}
+
 Spec Spec::of(std::string_view text, std::source_location where) {
   return scalar(std::string(text), true, place_of(where));
 }

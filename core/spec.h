@@ -1,6 +1,7 @@
 // Spec: a piece of configuration with its place: null, scalar, list or map. Made from YAML or in code.
 //
-//   Spec dense = Spec::map().set("units", 10).set("activation", "relu");
+//   Spec layer = Spec::map({{"dense", {{"units", 10}, {"activation", "relu"}}}});   // dense: {units: 10, ..}
+//   Spec sizes = Spec::list({28, 28});
 //
 // A Spec is a value; reading it never changes it, so several threads may read one. Typed reads throw ConfigError with
 // the place, the path ("model[0].dense.units") and what was expected. Options (options.h) read a map as a whole and
@@ -9,6 +10,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -51,8 +53,14 @@ class MILLRACE_EXPORT Spec {
   // A whole tree at once, in linear time: paths are set by the root's set_path(). REQUIRES: unique keys.
   static Spec list(std::vector<Spec> items, Place place);
   static Spec map(std::vector<Entry> entries, Place place);
+  // Made in code.
+  struct Item;
+  struct Member;
   static Spec list(std::source_location where = std::source_location::current());
   static Spec map(std::source_location where = std::source_location::current());
+  static Spec list(std::initializer_list<Item> items, std::source_location where = std::source_location::current());
+  // Of two members of one key the last counts.
+  static Spec map(std::initializer_list<Member> members, std::source_location where = std::source_location::current());
   // Scalars made in code.
   static Spec of(std::string_view text, std::source_location where = std::source_location::current());
   static Spec of(const char* text, std::source_location where = std::source_location::current()) {
@@ -117,6 +125,8 @@ class MILLRACE_EXPORT Spec {
  private:
   template <class T>
   static Spec number(T value, std::source_location where);
+  // Of this node and of those below it, where they have none.
+  void give_place(const Place& place);
 
   Kind kind_ = Kind::null;
   bool quoted_ = false;
@@ -126,6 +136,22 @@ class MILLRACE_EXPORT Spec {
   Place place_;
   Place key_place_;
   std::string path_;
+};
+
+// What stands in a list or a map that is made in code: a Spec, a text, a number, or the members of a map between
+// braces. Its place is that of the innermost list() or map() that is called around it: compilers agree on no other.
+struct Spec::Item {
+  Item(Spec spec) : value(std::move(spec)) {}
+  Item(std::initializer_list<Member> members) : value(map(members, {})) {}
+  template <class T>
+  requires(SpecNumber<T> || std::same_as<T, char> || std::convertible_to<T, std::string_view>) Item(const T& scalar)
+      : value(of(scalar, {})) {}
+
+  Spec value;
+};
+struct Spec::Member {
+  std::string key;
+  Item item;
 };
 
 // An op, layer, loss, metric or optimizer is written `kind` or `kind: {options}`, both read by this; registry.h reads

@@ -19,14 +19,16 @@ namespace {
 
 struct ShuffleBatchOptions {
   int64_t batch_size = 0;
-  int64_t capacity = 0;
+  std::optional<int64_t> capacity;
   int64_t min_after_dequeue = 0;
   int64_t threads = 1;
   bool allow_smaller_final_batch = false;
 
   void declare(OptionReader& o) {
     o.required("batch_size", batch_size, {.min = 1, .max = kMaxRows}, "rows of a batch");
-    o.required("capacity", capacity, {.min = 1, .max = kMaxRows}, "decoded rows that may wait, the window's included");
+    o.optional("capacity", capacity, {.min = 1, .max = kMaxRows},
+               "decoded rows that may wait, the window's included; absent: min_after_dequeue + (threads + 1) * "
+               "batch_size");
     o.required("min_after_dequeue", min_after_dequeue, {.min = 0, .max = kMaxRows},
                "rows that stay behind a batch to be drawn from: more mix better");
     o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once");
@@ -34,17 +36,19 @@ struct ShuffleBatchOptions {
     o.only_speed("threads");
     o.optional("allow_smaller_final_batch", allow_smaller_final_batch,
                "give the rows that are left at the end as a smaller batch");
-    if (o.reading() && capacity <= min_after_dequeue) {
+    if (o.reading() && capacity && *capacity <= min_after_dequeue) {
       throw o.node("capacity")
-          .error(cat("expected more than min_after_dequeue = ", min_after_dequeue, ", got ", capacity),
+          .error(cat("expected more than min_after_dequeue = ", min_after_dequeue, ", got ", *capacity),
                  rule_of_thumb());
     }
   }
 
   int64_t window() const { return min_after_dequeue + batch_size; }
+  // A batch for each task that decodes, besides the window.
+  int64_t usual_capacity() const { return min_after_dequeue + (threads + 1) * batch_size; }
+  int64_t rows_that_may_wait() const { return capacity.value_or(usual_capacity()); }
   std::string rule_of_thumb() const {
-    return cat("a rule of thumb is min_after_dequeue + (threads + 1) * batch_size = ",
-               min_after_dequeue + (threads + 1) * batch_size);
+    return cat("a rule of thumb is min_after_dequeue + (threads + 1) * batch_size = ", usual_capacity());
   }
 
   static constexpr double kMaxRows = 1e12;
@@ -54,7 +58,7 @@ class ShuffleBatch final : public BatchBuffer {
  public:
   using Options = ShuffleBatchOptions;
   static constexpr std::string_view kDoc = "draws rows at random from a window and groups them into batches";
-  static constexpr std::string_view kExample = "batch_size: 64, capacity: 1192, min_after_dequeue: 1000, threads: 2";
+  static constexpr std::string_view kExample = "batch_size: 64, min_after_dequeue: 1000, threads: 2";
 
   explicit ShuffleBatch(const Options& options) : options_(options) {}
 
@@ -71,13 +75,14 @@ class ShuffleBatch final : public BatchBuffer {
   }
 
   std::vector<std::string> warnings() const override {
-    if (options_.capacity >= options_.window()) return {};
-    return {cat("capacity ", options_.capacity, " raised to ", options_.window(),
+    if (options_.rows_that_may_wait() >= options_.window()) return {};
+    return {cat("capacity ", options_.rows_that_may_wait(), " raised to ", options_.window(),
                 ": it must hold min_after_dequeue + batch_size rows; ", options_.rule_of_thumb())};
   }
 
   Ahead ahead() const override {
-    return {std::max<int64_t>(options_.capacity - options_.window(), 0), static_cast<int>(options_.threads)};
+    return {std::max<int64_t>(options_.rows_that_may_wait() - options_.window(), 0),
+            static_cast<int>(options_.threads)};
   }
 
   int64_t window() const override { return options_.window(); }

@@ -69,36 +69,36 @@ class MILLRACE_EXPORT ParamBuilder {
 enum class GradientUse : uint8_t { none, write, add };
 
 struct PlanArgs {
-  std::span<const TensorView> inputs;  // shapes with batch, strides as they will be; no data
-  TensorView output;                   // likewise
+  std::span<const TensorView> inputs = {};  // shapes with batch, strides as they will be; no data
+  TensorView output = {};                   // likewise
   Mode mode = Mode::train;
   // One for each input; the Destinations that backward gets agree with it (write: beta = 0, add: beta = 1).
-  std::span<const GradientUse> input_gradients;
+  std::span<const GradientUse> input_gradients = {};
   // Of all parameters; add when gradients go straight into the parameters, or into a block that sums them up.
   GradientUse parameter_gradients = GradientUse::none;
-  uint64_t seed = 0;      // the run's, for layers that draw
-  std::string_view name;  // the layer's, for draws and messages
+  uint64_t seed = 0;           // the run's, for layers that draw
+  std::string_view name = {};  // the layer's, for draws and messages
 };
 
 struct ForwardArgs {
-  std::span<const ConstTensorView> inputs;
-  std::span<const ConstTensorView> params;
-  std::span<const ConstTensorView> state;
-  std::span<const TensorView> mutable_state;  // the same memory, to be changed; empty in mode predict
-  TensorView output;
+  std::span<const ConstTensorView> inputs = {};
+  std::span<const ConstTensorView> params = {};
+  std::span<const ConstTensorView> state = {};
+  std::span<const TensorView> mutable_state = {};  // the same memory, to be changed; empty in mode predict
+  TensorView output = {};
   void* saved = nullptr;           // kept until backward: saved_bytes()
   void* scratch = nullptr;         // free to use during the call: scratch_bytes()
   const uint64_t* step = nullptr;  // forward passes in mode train before this one; in the device's memory
 };
 
 struct BackwardArgs {
-  std::span<const ConstTensorView> inputs;  // null unless the plan's backward_reads_inputs()
-  std::span<const ConstTensorView> params;
-  std::span<const ConstTensorView> state;  // as forward left it
-  ConstTensorView output;                  // null unless backward_reads_output()
-  ConstTensorView output_gradient;
-  std::span<const Destination> input_gradients;      // null where not needed
-  std::span<const Destination> parameter_gradients;  // null where not needed; may be the parameter itself
+  std::span<const ConstTensorView> inputs = {};  // null unless the plan's backward_reads_inputs()
+  std::span<const ConstTensorView> params = {};
+  std::span<const ConstTensorView> state = {};  // as forward left it
+  ConstTensorView output = {};                  // null unless backward_reads_output()
+  ConstTensorView output_gradient = {};
+  std::span<const Destination> input_gradients = {};      // null where not needed
+  std::span<const Destination> parameter_gradients = {};  // null where not needed; may be the parameter itself
   const void* saved = nullptr;
   void* scratch = nullptr;
   const uint64_t* step = nullptr;  // the same as forward's

@@ -19,29 +19,29 @@ namespace millrace {
 // Which values make sense, both bounds included; NaN and infinities never do.
 struct ValueRange {
   double min = 0, max = 0;
-  std::string_view hint;  // how to mend a value outside; a literal
+  std::string_view hint = {};  // how to mend a value outside; a literal
 };
 
 // How a loss reads its label, whatever dtype the model computes in.
 struct LabelSpec {
-  DType dtype = DType::f32;         // float32 for numbers, int32 for class labels
-  std::optional<ValueRange> range;  // the step refuses rows with other values; absent: every value is allowed
+  DType dtype = DType::f32;              // float32 for numbers, int32 for class labels
+  std::optional<ValueRange> range = {};  // the step refuses rows with other values; absent: every value is allowed
 };
 
 struct LossPlanArgs {
-  TensorView prediction;  // (B, ...), shapes and strides only
-  TensorView label;       // (B, ...) of label().dtype
+  TensorView prediction = {};  // (B, ...), shapes and strides only
+  TensorView label = {};       // (B, ...) of label().dtype
   bool weighted = false;
 };
 
 struct LossArgs {
-  ConstTensorView prediction;
-  ConstTensorView label;
-  ConstTensorView weight;  // (B, 1) float32; null when not weighted
+  ConstTensorView prediction = {};
+  ConstTensorView label = {};
+  ConstTensorView weight = {};  // (B, 1) float32; null when not weighted
   // Two values of the prediction's dtype, in the device's memory: the mean over the rows, and the sum of their weights
   // (unweighted: how many they are), by which an evaluation joins the means of its batches.
   void* loss = nullptr;
-  TensorView gradient;  // of the mean, by the prediction; null when only the loss is wanted
+  TensorView gradient = {};  // of the mean, by the prediction; null when only the loss is wanted
   void* scratch = nullptr;
 };
 

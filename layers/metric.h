@@ -17,16 +17,16 @@
 namespace millrace {
 
 struct MetricPlanArgs {
-  TensorView prediction;  // (B, ...), shapes and strides only
-  TensorView label;       // (B, ...), of the loss's label().dtype
+  TensorView prediction = {};  // (B, ...), shapes and strides only
+  TensorView label = {};       // (B, ...), of the loss's label().dtype
   bool weighted = false;
 };
 
 struct MetricArgs {
-  ConstTensorView prediction;
-  ConstTensorView label;
-  ConstTensorView weight;   // (B, 1) float32; null when not weighted
-  void* partial = nullptr;  // partial_bytes(), in the device's memory: this batch's contribution
+  ConstTensorView prediction = {};
+  ConstTensorView label = {};
+  ConstTensorView weight = {};  // (B, 1) float32; null when not weighted
+  void* partial = nullptr;      // partial_bytes(), in the device's memory: this batch's contribution
   void* scratch = nullptr;
 };
 

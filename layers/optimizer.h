@@ -21,10 +21,10 @@
 namespace millrace {
 
 struct UpdateArgs {
-  TensorView parameters;              // a run of neighbouring parameters, with their padding, as a vector
-  ConstTensorView gradients;          // the same shape
-  std::span<const TensorView> slots;  // state_slots() of the same shape, zero at first
-  const float* scalars = nullptr;     // what scalars() gave for this update, in the device's memory
+  TensorView parameters = {};              // a run of neighbouring parameters, with their padding, as a vector
+  ConstTensorView gradients = {};          // the same shape
+  std::span<const TensorView> slots = {};  // state_slots() of the same shape, zero at first
+  const float* scalars = nullptr;          // what scalars() gave for this update, in the device's memory
   // One number in the device's memory, read when the update runs; null is 1.
   const float* gradient_scale = nullptr;
   bool decay = false;  // weight decay applies to these parameters: what decays() says of each

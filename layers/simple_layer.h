@@ -34,18 +34,18 @@
 namespace millrace {
 
 struct SimpleForward {
-  ConstTensorView x;
-  TensorView y;
+  ConstTensorView x = {};
+  TensorView y = {};
   Mode mode = Mode::train;
-  Draws draws;  // for a layer whose draws() is true, in mode train
+  Draws draws = {};  // for a layer whose draws() is true, in mode train
 };
 
 struct SimpleBackward {
-  ConstTensorView x;  // null unless backward_reads_input()
-  ConstTensorView y;  // null unless backward_reads_output()
-  ConstTensorView dy;
-  Destination dx;
-  Draws draws;  // the same as forward's
+  ConstTensorView x = {};  // null unless backward_reads_input()
+  ConstTensorView y = {};  // null unless backward_reads_output()
+  ConstTensorView dy = {};
+  Destination dx = {};
+  Draws draws = {};  // the same as forward's
 };
 
 class MILLRACE_EXPORT SimpleLayer : public Layer {

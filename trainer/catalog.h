@@ -1,9 +1,12 @@
 // Catalog: every kind that a configuration may name. A value: a program copies it and adds kinds of its own.
 //
 //   Catalog catalog = Catalog::builtin();
-//   catalog.layers.layers.add<Swish>("swish");
+//   catalog.add_layer<Swish>("swish");
 //   Trainer trainer = Trainer::from_file("mlp.yaml", {}, catalog);
 #pragma once
+
+#include <string_view>
+#include <utility>
 
 #include "millrace/core/export.h"
 #include "millrace/input/op.h"
@@ -17,6 +20,31 @@ struct MILLRACE_EXPORT Catalog {
 
   // Everything in layers/ and input/.
   static Catalog builtin();
+
+  // Adds a kind under a name that a configuration may use: registry.h says what class it is. Throws ConfigError when
+  // the name is taken.
+  template <class L>
+  void add_layer(std::string_view name) {
+    layers.layers.add<L>(name);
+  }
+  template <class L>
+  void add_loss(std::string_view name) {
+    layers.losses.add<L>(name);
+  }
+  template <class M>
+  void add_metric(std::string_view name) {
+    layers.metrics.add<M>(name);
+  }
+  template <class O>
+  void add_optimizer(std::string_view name) {
+    layers.optimizers.add<O>(name);
+  }
+  template <class O>
+  void add_op(std::string_view name) {
+    ops.add<O>(name);
+  }
+  // An op that knows something of the program's: memory_op(), callback_op(), or an entry of its own.
+  void add_op(std::string_view name, OpRegistry::Entry entry) { ops.add(name, std::move(entry)); }
 };
 
 }  // namespace millrace

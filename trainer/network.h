@@ -7,8 +7,12 @@
 // (normalize, one_hot, ..): these are done here, as they were in the training. Labels are not needed.
 //
 // All members but the constructor may be called from any thread, at the same time. Every call that runs at once with
-// others has its own memory and threads; both are kept for later calls. A row's output is the same bits for every call
-// with the same rows; in another number of rows it may be rounded otherwise.
+// others has its own memory and threads; both are kept for later calls.
+//
+// The same rows in one call give the same bits. The same row beside another number of rows may differ in the last bits:
+// the rows of a call go through the model together, up to 256 at a time and filled up to a power of two, and the
+// products of matrices of another size may add the same terms up in another order. Where that matters, give one row a
+// call.
 #pragma once
 
 #include <cstdint>

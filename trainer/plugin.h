@@ -4,7 +4,7 @@
 //   #include <millrace/extend.h>
 //   #include <millrace/plugin.h>
 //   ..
-//   MILLRACE_PLUGIN(catalog) { catalog.layers.layers.add<SoftsignLayer>("softsign"); }
+//   MILLRACE_PLUGIN(catalog) { catalog.add_layer<SoftsignLayer>("softsign"); }
 //
 //   // the program
 //   Catalog catalog = Catalog::builtin();

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,6 +42,16 @@ class MILLRACE_EXPORT Trainer {
   static Trainer from_string(std::string_view text, const std::string& name,
                              std::span<const std::string> overrides = {}, const Catalog& catalog = Catalog::builtin(),
                              Trace* trace = nullptr);
+  // With overrides written down: {"seed=24", "train.steps=100"}.
+  static Trainer from_file(const std::string& path, std::initializer_list<std::string> overrides,
+                           const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr) {
+    return from_file(path, std::span(overrides.begin(), overrides.size()), catalog, trace);
+  }
+  static Trainer from_string(std::string_view text, const std::string& name,
+                             std::initializer_list<std::string> overrides, const Catalog& catalog = Catalog::builtin(),
+                             Trace* trace = nullptr) {
+    return from_string(text, name, std::span(overrides.begin(), overrides.size()), catalog, trace);
+  }
   // Of a configuration made in code, which is checked as one from a file; messages say where each value was set.
   static Trainer from_spec(Spec config, const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
   Trainer(Trainer&&) noexcept;

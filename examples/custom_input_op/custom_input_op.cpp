@@ -43,7 +43,7 @@ int main() {
     write_points("points-1.bin", 2);
 
     millrace::Catalog catalog = millrace::Catalog::builtin();
-    catalog.ops.add<RecordReader>("record_reader");
+    catalog.add_op<RecordReader>("record_reader");
     millrace::Trainer trainer = millrace::Trainer::from_string(kConfig, "config", {}, catalog);
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps on " << result.rows << " rows, loss " << result.loss << '\n';

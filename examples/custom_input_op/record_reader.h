@@ -10,10 +10,7 @@
 
 #include <millrace/extend.h>
 
-#include <algorithm>
 #include <cstring>
-#include <limits>
-#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -49,58 +46,18 @@ struct RecordOptions {
   }
 };
 
-// How a record is laid out.
-struct RecordLayout {
-  std::vector<RecordField> fields;
-  millrace::SharedRowSpec rows;
-  uint64_t header = 0, bytes = 0;  // of a file, of a record
-
-  explicit RecordLayout(const RecordOptions& options) : header(static_cast<uint64_t>(options.header_bytes)) {
-    millrace::RowSpec spec;
-    for (const auto& [name, field] : options.fields.entries()) {
-      fields.push_back(millrace::read_options<RecordField>(field));
-      bytes += fields.back().bytes();
-      spec.fields.push_back({name, millrace::DType::f32, millrace::Shape{fields.back().values}});
-    }
-    if (bytes == 0) throw options.fields.error("expected at least one field");
-    rows = std::make_shared<const millrace::RowSpec>(std::move(spec));
-  }
-};
-
-// A range of a file -> rows. Runs on any thread, for several ranges at once: it is constant, and what a task keeps lies
-// in chunk.work().
-class DecodeRecords final : public millrace::Transform {
+// The records of files: what lies in them, and how it becomes a row.
+class RecordReader final : public millrace::RecordSource {
  public:
-  explicit DecodeRecords(const RecordLayout& layout) : layout_(layout) {}
+  using Options = RecordOptions;
+  static constexpr std::string_view kDoc = "reads files of records of one length";
+  static constexpr std::string_view kExample = "fields: {label: {type: uint8}, features: {type: uint8, values: 784}}";
 
-  std::vector<millrace::PortType> inputs() const override { return {millrace::PortType::names}; }
-  millrace::Port bind(const millrace::BindArgs& args) override {
-    files_ = args.files;
-    return {.type = millrace::PortType::rows, .format = nullptr, .rows = *layout_.rows};
-  }
+  explicit RecordReader(const Options& options) : RecordSource(format_of(options)), fields_(fields_of(options)) {}
 
-  void apply(millrace::Chunk& chunk) const override {
-    const millrace::Unit& unit = chunk.unit;
-    const auto count = static_cast<int64_t>((unit.end - unit.begin) / layout_.bytes);
-    chunk.rows.configure(layout_.rows, std::max<int64_t>(count, 1));
-    if (count == 0) return;
-    auto& text = chunk.work().get<std::vector<std::byte>>(this);
-    text.resize(unit.end - unit.begin);
-    if (files_->open(unit.file->path)->read(unit.begin, text.data(), text.size()) < text.size()) {
-      throw millrace::DataError("the file has become shorter since it was opened", {unit.file->path});
-    }
-    chunk.rows.resize(count);
-    for (int64_t row = 0; row < count; ++row) {
-      const uint64_t at = static_cast<uint64_t>(row) * layout_.bytes;
-      decode(text.data() + at, chunk.rows, row);
-      chunk.rows.id(row) = id_of(unit, unit.begin + at);
-    }
-  }
-
- private:
-  void decode(const std::byte* record, millrace::RowBlock& rows, int64_t row) const {
-    for (size_t f = 0; f < layout_.fields.size(); ++f) {
-      const RecordField& field = layout_.fields[f];
+  void decode(const std::byte* record, millrace::RowBlock& rows, int64_t row) const override {
+    for (size_t f = 0; f < fields_.size(); ++f) {
+      const RecordField& field = fields_[f];
       float* values = rows.row<float>(f, row);
       if (field.type == RecordType::float32) {
         std::memcpy(values, record, field.bytes());
@@ -111,99 +68,27 @@ class DecodeRecords final : public millrace::Transform {
     }
   }
 
-  // Where the record lies, by which it is found again; its line is its number, counted from 1.
-  millrace::RowId id_of(const millrace::Unit& unit, uint64_t offset) const {
-    const uint64_t number = (offset - layout_.header) / layout_.bytes;
-    return {.source = unit.source,
-            .pass = unit.pass,
-            .file = unit.file->index,
-            .length = static_cast<uint32_t>(layout_.bytes),
-            .offset = offset,
-            .line = number + 1,
-            .next_line = number + 2};
-  }
-
-  const RecordLayout& layout_;
-  millrace::FileSystem* files_ = nullptr;
-};
-
-// Names of files -> ranges of whole records. Called by one thread at a time.
-class RecordReader final : public millrace::RowSource {
- public:
-  using Options = RecordOptions;
-  static constexpr std::string_view kDoc = "reads files of records of one length";
-  static constexpr std::string_view kExample = "fields: {label: {type: uint8}, features: {type: uint8, values: 784}}";
-
-  explicit RecordReader(const Options& options)
-      : layout_(options),
-        unit_bytes_(std::max<uint64_t>(static_cast<uint64_t>(options.chunk_bytes) / layout_.bytes, 1) * layout_.bytes),
-        decode_(layout_) {}
-
-  std::vector<millrace::PortType> inputs() const override { return {millrace::PortType::names}; }
-  millrace::Port bind(const millrace::BindArgs& args) override {
-    source_ = args.source_index;
-    for (const auto& file : names_->files()) check(*file);
-    return decode_.bind(args);
-  }
-  const millrace::Transform& producer() const override { return decode_; }
-
-  // A file without records has a unit, too: so every pass has one.
-  bool next(millrace::Unit& unit) override {
-    if (!inside_ && !start_file({})) return false;
-    unit = file_;
-    unit.begin = at_;
-    unit.end = at_ = std::min(file_.end, at_ + unit_bytes_);
-    inside_ = at_ < file_.end;
-    return true;
-  }
-  void rewind(uint32_t run) override {
-    names_->rewind(run);
-    inside_ = false;
-  }
-  void seek(const millrace::Position& position) override {
-    names_->seek(position);
-    inside_ = start_file(position);
-  }
-
-  millrace::ChunkBound chunk_bound() const override {
-    return {.text_bytes = unit_bytes_, .rows = unit_bytes_ / layout_.bytes, .records = unit_bytes_ / layout_.bytes};
-  }
-  millrace::Unit unit_of(const millrace::RowId& id) const override {
-    millrace::Unit unit = names_->unit_of(id);
-    unit.source = source_;
-    unit.begin = id.offset;
-    unit.end = id.offset + id.length;
-    return unit;
-  }
-  // The rest is as the names are.
-  void save(millrace::State& state) const override { names_->save(state); }
-  void check(const millrace::State& state) const override { names_->check(state); }
-  millrace::Place place(const millrace::RowId& id) const override { return names_->place(id); }
-  bool endless() const override { return names_->endless(); }
-  uint32_t passes() const override { return names_->passes(); }
-
  private:
-  void check(const millrace::FileEntry& file) const {
-    if (file.stream) throw millrace::ConfigError(millrace::cat("record_reader cannot read ", file.path, ", a pipe"));
-    if (file.size >= layout_.header && (file.size - layout_.header) % layout_.bytes == 0) return;
-    throw millrace::DataError(millrace::cat("expected ", layout_.header, " bytes and records of ", layout_.bytes,
-                                            ", got a file of ", file.size, " bytes"),
-                              {file.path});
+  static std::vector<RecordField> fields_of(const Options& options) {
+    std::vector<RecordField> out;
+    for (const auto& [name, field] : options.fields.entries())
+      out.push_back(millrace::read_options<RecordField>(field));
+    return out;
   }
 
-  // Goes on with the next of the names, from `position` on; false behind the last.
-  bool start_file(const millrace::Position& position) {
-    if (!names_->next(file_)) return false;
-    file_.source = source_;
-    at_ = std::max(position.offset, layout_.header);
-    return true;
+  static millrace::RecordFormat format_of(const Options& options) {
+    millrace::RecordFormat format{.record_bytes = 0,
+                                  .header_bytes = static_cast<uint64_t>(options.header_bytes),
+                                  .chunk_bytes = static_cast<uint64_t>(options.chunk_bytes)};
+    const std::vector<RecordField> fields = fields_of(options);
+    for (size_t f = 0; f < fields.size(); ++f) {
+      format.rows.fields.push_back(
+          {options.fields.entries()[f].first, millrace::DType::f32, millrace::Shape{fields[f].values}});
+      format.record_bytes += fields[f].bytes();
+    }
+    if (fields.empty()) throw options.fields.error("expected at least one field");
+    return format;
   }
 
-  const RecordLayout layout_;
-  const uint64_t unit_bytes_;
-  DecodeRecords decode_;
-  uint32_t source_ = 0;
-  millrace::Unit file_;  // the whole of the file that is read now
-  uint64_t at_ = 0;      // where its next range begins
-  bool inside_ = false;  // whether there is one
+  const std::vector<RecordField> fields_;
 };

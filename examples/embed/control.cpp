@@ -4,7 +4,6 @@
 #include <future>
 #include <iostream>
 #include <string>
-#include <vector>
 
 constexpr auto kTypo = R"(input:
   - synthetic: {feature: 64}
@@ -27,10 +26,9 @@ void print(const millrace::Error& error) {
 }
 
 void train_two() {
-  const std::vector<std::string> quiet = {"threads=1"};
-  const std::vector<std::string> endless = {"threads=1", "seed=24", "input.synthetic.rows=1000000000"};
-  millrace::Trainer first = millrace::Trainer::from_file("embed.yaml", quiet);
-  millrace::Trainer second = millrace::Trainer::from_file("embed.yaml", endless);
+  millrace::Trainer first = millrace::Trainer::from_file("embed.yaml", {"threads=1"});
+  millrace::Trainer second =
+      millrace::Trainer::from_file("embed.yaml", {"threads=1", "seed=24", "input.synthetic.rows=1000000000"});
   std::cout << "each takes at most " << (first.memory_bound() + 999999) / 1000000 << " MB\n";
 
   std::future<millrace::TrainResult> other = std::async(std::launch::async, [&] { return second.run(); });

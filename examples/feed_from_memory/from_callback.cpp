@@ -33,24 +33,15 @@ class Wave {
   int64_t made_ = 0;  // rows of the pass so far
 };
 
-Spec list(std::initializer_list<Spec> items) {
-  Spec out = Spec::list();
-  for (const Spec& item : items) out.append(item);
-  return out;
-}
-Spec kind(const char* name, Spec options = Spec::map()) { return Spec::map().set(name, std::move(options)); }
-
 Spec config(double learning_rate) {
-  return Spec::map()
-      .set("seed", 23)
-      .set("input",
-           list({kind("wave", Spec::map().set("epochs", 20)),
-                 kind("shuffle_batch",
-                      Spec::map().set("batch_size", 50).set("capacity", 2000).set("min_after_dequeue", 1000))}))
-      .set("model", list({kind("dense", Spec::map().set("units", 16).set("activation", "tanh")),
-                          kind("dense", Spec::map().set("units", 1))}))
-      .set("loss", "mse")
-      .set("optimizer", kind("adam", Spec::map().set("learning_rate", learning_rate)));
+  return Spec::map(
+      {{"seed", 23},
+       {"input", Spec::list({Spec::map({{"wave", {{"epochs", 20}}}}),
+                             Spec::map({{"shuffle_batch", {{"batch_size", 50}, {"min_after_dequeue", 1000}}}})})},
+       {"model", Spec::list({Spec::map({{"dense", {{"units", 16}, {"activation", "tanh"}}}}),
+                             Spec::map({{"dense", {{"units", 1}}}})})},
+       {"loss", "mse"},
+       {"optimizer", {{"adam", {{"learning_rate", learning_rate}}}}}});
 }
 
 int main() {
@@ -62,7 +53,7 @@ int main() {
     rows.fill = [&](millrace::RowBlock& block, uint32_t pass) { wave.fill(block, pass); };
 
     millrace::Catalog catalog = millrace::Catalog::builtin();
-    catalog.ops.add("wave", millrace::callback_op(std::move(rows)));
+    catalog.add_op("wave", millrace::callback_op(std::move(rows)));
     millrace::Trainer trainer = millrace::Trainer::from_spec(config(0.005), catalog);
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';

@@ -33,7 +33,7 @@ int main() {
     }
 
     millrace::Catalog catalog = millrace::Catalog::builtin();
-    catalog.ops.add("memory", millrace::memory_op(std::make_shared<const millrace::RowBlock>(std::move(rows))));
+    catalog.add_op("memory", millrace::memory_op(std::make_shared<const millrace::RowBlock>(std::move(rows))));
     millrace::Trainer trainer = millrace::Trainer::from_string(kConfig, "memory.yaml", {}, catalog);
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';

@@ -30,4 +30,4 @@ class QuantileLoss final : public ElementwiseLoss<QuantileError> {
 
 }  // namespace
 
-MILLRACE_PLUGIN(catalog) { catalog.layers.losses.add<QuantileLoss>("quantile"); }
+MILLRACE_PLUGIN(catalog) { catalog.add_loss<QuantileLoss>("quantile"); }

@@ -47,4 +47,4 @@ class SwishLayer final : public SimpleLayer {
 
 }  // namespace
 
-MILLRACE_PLUGIN(catalog) { catalog.layers.layers.add<SwishLayer>("swish"); }
+MILLRACE_PLUGIN(catalog) { catalog.add_layer<SwishLayer>("swish"); }

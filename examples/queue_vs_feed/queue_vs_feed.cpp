@@ -3,15 +3,13 @@
 
 #include <cstdio>
 #include <string>
-#include <vector>
 
 int main(int count, char** words) {
   const std::string config = count > 1 ? words[1] : "queue_vs_feed.yaml";
   try {
     std::string weights;
     for (const char* delivery : {"feed", "{kind: queue, capacity: 5, threads: 2}", "native"}) {
-      const std::vector<std::string> overrides = {std::string("delivery=") + delivery};
-      millrace::Trainer trainer = millrace::Trainer::from_file(config, overrides);
+      millrace::Trainer trainer = millrace::Trainer::from_file(config, {std::string("delivery=") + delivery});
       const millrace::TrainResult result = trainer.run();
       std::printf("%-38s %6.2f ms a step, waited for input %3.0f %%\n", delivery,
                   1e3 * result.seconds / static_cast<double>(result.steps), 100 * result.input_wait);

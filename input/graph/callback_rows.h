@@ -1,7 +1,7 @@
 // Rows that a program makes when they are asked for, as an op of its own copy of the catalog.
 //
 //   Catalog catalog = Catalog::builtin();
-//   catalog.ops.add("sensor", callback_op({.rows = {{{"features", DType::f32, Shape{4}}}},
+//   catalog.add_op("sensor", callback_op({.rows = {{{"features", DType::f32, Shape{4}}}},
 //                                          .fill = [&](RowBlock& block, uint32_t pass) { ... }}));
 //   Trainer trainer = Trainer::from_file("sensor.yaml", {}, catalog);     // input: [sensor: {epochs: 1}, ..]
 //

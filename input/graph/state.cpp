@@ -126,6 +126,9 @@ std::vector<std::string> State::keys() const {
   return out;
 }
 
+// Not in the header: nvcc would want a whole State in the middle of it.
+bool State::operator==(const State&) const = default;
+
 void State::append_to(std::string& out) const {
   append_number(out, numbers_.size());
   for (const auto& [key, values] : numbers_) {

@@ -36,7 +36,7 @@ class MILLRACE_EXPORT State {
   // Throws DataError for anything that encode() did not write.
   static State decode(std::string_view bytes);
 
-  bool operator==(const State&) const = default;
+  bool operator==(const State&) const;
 
  private:
   void append_to(std::string& out) const;

@@ -152,6 +152,30 @@ TEST(Spec, NullBecomesWhatIsPutInto) {
   EXPECT_EQ(map.item(0), nullptr);
 }
 
+TEST(Spec, ListsAndMapsAreMadeInOneExpression) {
+  const int line = __LINE__;
+  const Spec model = Spec::list({{{"dense", {{"units", 10}, {"bias", false}, {"activation", "relu"}}}},
+                                 "flatten",
+                                 0.5,
+                                 Spec::list({}),
+                                 Spec::map({{"a", 1}, {"a", 2}})});
+  ASSERT_TRUE(model.is_list());
+  ASSERT_EQ(model.size(), 5u);
+  EXPECT_EQ(model.place(), (Place{__FILE__, line + 1, model.place().column}));
+  const Spec& dense = *model.items()[0].find("dense");
+  EXPECT_EQ(dense.size(), 3u);
+  EXPECT_EQ(dense.find("units")->as_int(), 10);
+  EXPECT_EQ(dense.find("units")->path(), "[0].dense.units");
+  EXPECT_FALSE(dense.find("bias")->as_bool());
+  EXPECT_EQ(dense.find("activation")->place(), model.place());
+  EXPECT_TRUE(dense.find("activation")->quoted());
+  EXPECT_EQ(model.items()[1].as_string(), "flatten");
+  EXPECT_EQ(model.items()[2].as_double(), 0.5);
+  EXPECT_TRUE(model.items()[3].is_list());
+  EXPECT_EQ(model.items()[4].find("a")->as_int(), 2);
+  EXPECT_EQ(model.items()[4].find("a")->place().line, line + 5);
+}
+
 TEST(Spec, KeyPlaceIsThePlaceWhereUnknown) {
   Spec spec = plain("1");
   EXPECT_EQ(spec.key_place(), kPlace);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Installs a build into an empty prefix and builds programs with it in every way that the documentation names.
 
-Usage: consumers_test.py BUILD SOURCE WAY     WAY: shared, static, archive, subdirectory, pkg-config, bare, headers,
+Usage: consumers_test.py BUILD SOURCE WAY     WAY: shared, static, archive, subdirectory, pkg-config, cuda, bare, headers,
                                              names or deb
 """
 import os
@@ -16,10 +16,11 @@ HERE = pathlib.Path(__file__).parent
 SKIPPED = 77
 
 
-def run(*words, **more):
+def run(*words, quiet=False, **more):
     print('+', ' '.join(map(str, words)), flush=True)
     done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
-    print(done.stdout, end='', flush=True)
+    if not quiet or done.returncode != 0:
+        print(done.stdout, end='', flush=True)
     if done.returncode != 0:
         sys.exit(f'{words[0]} failed with {done.returncode}')
     return done.stdout
@@ -93,6 +94,33 @@ def archive(build, source, scratch):
     flags = run('pkg-config', '--cflags', '--libs', 'millrace', env=environment).split()
     run('c++', '-std=c++20', HERE / 'consumer/consumer.cpp', *flags, '-o', scratch / 'by_pkg_config')
     run(scratch / 'by_pkg_config')
+
+
+def cuda(scratch, prefix, source):
+    """Kinds that nvcc compiles hold kernels, bring no names of CUDA's, and compute on the CPU what C++ computes."""
+    if 'MILLRACE_WITH_CUDA "ON"' not in (prefix / 'lib/cmake/Millrace/MillraceTargets.cmake').read_text():
+        print('this Millrace was built without CUDA: not tried')
+        sys.exit(SKIPPED)
+    weights = {}
+    for way, options, said in (('cuda', [], 'as CUDA, for CPU and GPU'),
+                               ('c++', ['-DCMAKE_CUDA_COMPILER=NOTFOUND'], 'as C++, for the CPU alone: no nvcc')):
+        build = scratch / way
+        log = run('cmake', '-S', HERE / 'cuda', '-B', build, '-DCMAKE_BUILD_TYPE=Release', f'-DEXAMPLES={source}/examples',
+                  f'-DCMAKE_PREFIX_PATH={prefix}', '-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF', *options)
+        assert log.count(said) == 4, log
+        run('cmake', '--build', build, '--parallel', os.cpu_count())
+        for file in ('swish.so', 'quantile.so', 'with_millrace', 'with_static'):
+            # A static library brings kernels of its own.
+            kernels = re.search(r'_kernel<.*(Swish|Quantile|Prelu)', run('nm', '-C', build / file, quiet=True))
+            assert bool(kernels) == (way == 'cuda'), f'{file}: {kernels}'
+        exported = run('nm', '-D', '--defined-only', build / 'swish.so', quiet=True)
+        assert not re.search(r' cu(da)?[A-Z]', exported), exported
+        for program in ('with_millrace', 'with_static'):
+            assert 'gradients: right\n' in run(build / program, cwd=build)
+        trained = run(prefix / 'bin/trainer', '--config', source / 'examples/plugin/plugin.yaml', '--json', '--quiet',
+                      '--plugin', build / 'swish.so', '--plugin', build / 'quantile.so')
+        weights[way] = re.search(r'"weights":"([0-9a-f]{64})"', trained)[1]
+    assert weights['cuda'] == weights['c++'], weights
 
 
 def hidden_files():
@@ -232,6 +260,8 @@ def main():
         install(build, prefix)
         if way == 'pkg-config':
             by_pkg_config(scratch, prefix)
+        elif way == 'cuda':
+            cuda(scratch, prefix, source)
         elif way == 'headers':
             headers(scratch, prefix)
         elif way == 'names':

@@ -54,10 +54,18 @@ TEST(Catalog, TellsWhatIsKnownOfEverySort) {
 
 TEST(Catalog, IsAValueThatAProgramAddsTo) {
   Catalog mine = Catalog::builtin();
-  mine.layers.layers.add<FakeRelu>("my_relu");
+  mine.add_layer<FakeRelu>("my_relu");
+  mine.add_loss<FakeLoss>("my_loss");
+  mine.add_metric<FakeMetric>("my_metric");
+  mine.add_optimizer<FakeSgd>("my_sgd");
+  mine.add_op("my_batch", mine.ops.entries().at("batch"));
   EXPECT_TRUE(mine.layers.layers.entries().contains("my_relu"));
+  EXPECT_TRUE(mine.layers.losses.entries().contains("my_loss"));
+  EXPECT_TRUE(mine.layers.metrics.entries().contains("my_metric"));
+  EXPECT_TRUE(mine.layers.optimizers.entries().contains("my_sgd"));
+  EXPECT_TRUE(mine.ops.entries().contains("my_batch"));
   EXPECT_FALSE(Catalog::builtin().layers.layers.entries().contains("my_relu"));
-  EXPECT_THROW(mine.layers.layers.add<FakeRelu>("my_relu"), ConfigError);
+  EXPECT_THROW(mine.add_layer<FakeRelu>("my_relu"), ConfigError);
 }
 
 // `options` and those inside them that do not say how they may be written.

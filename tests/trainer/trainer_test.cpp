@@ -100,6 +100,7 @@ TEST(Trainer, ReadsAFileWithKindsOfTheProgram) {
   catalog.layers.layers.add<FakeRelu>("my_relu");
   EXPECT_EQ(Trainer::from_file(path, {}, catalog).model().nodes().size(), 3u);
   EXPECT_THROW(Trainer::from_file(path), ConfigError);
+  EXPECT_EQ(Trainer::from_file(path, {"seed=7"}, catalog).config().seed, 7u);
 }
 
 TEST(Trainer, NamesBothSidesWhenTheLossDoesNotFit) {

@@ -72,8 +72,8 @@ int fail(const char* what) {
 int run() {
   if (version() != MILLRACE_VERSION) return fail("the library is not of its headers' version");
   Catalog catalog = Catalog::builtin();
-  catalog.layers.layers.add<SquareLayer>("square");
-  catalog.ops.add<Halve>("halve");
+  catalog.add_layer<SquareLayer>("square");
+  catalog.add_op<Halve>("halve");
   Trainer trainer = Trainer::from_string(kConfig, "consumer.yaml", {}, catalog);
   TrainCallbacks callbacks;
   int64_t batches = 0;
@@ -94,9 +94,8 @@ int run() {
     if (output != outputs[0]) return fail("threads predict other numbers");
   }
 
-  const std::vector<std::string> typo = {"optimizer.sgd.learning_rat=1"};
   try {
-    Trainer::from_string(kConfig, "consumer.yaml", typo, catalog);
+    Trainer::from_string(kConfig, "consumer.yaml", {"optimizer.sgd.learning_rat=1"}, catalog);
     return fail("a typo was taken");
   } catch (const ConfigError& error) {
     if (error.hint().find("learning_rate") == std::string::npos) return fail("the error has no hint");
