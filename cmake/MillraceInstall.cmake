@@ -99,7 +99,10 @@ install(CODE "
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_headers.cmake\")
 " COMPONENT development)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
+# Beside one another as in the sources, for the links between them.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
   FILES_MATCHING PATTERN *.md PATTERN *.svg)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
   PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE PATTERN *.safetensors EXCLUDE)

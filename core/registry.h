@@ -64,9 +64,19 @@ class Registry {
   }
 
   // The object of `wanted`, which was read from `spec`. `resolved`, where it is not null, receives all its options.
-  // Throws ConfigError; that of an unknown kind is at `spec` and names the nearest kind, or all.
+  // Throws ConfigError; that of an unknown kind is at `spec` and names the nearest kind, or all. One that the kind
+  // throws without a place gets that of `spec`.
   std::unique_ptr<Base> make(const KindAndOptions& wanted, const Spec& spec, Spec* resolved = nullptr) const {
-    return find(wanted.kind, spec).make(wanted.options, resolved);
+    const Entry& entry = find(wanted.kind, spec);
+    try {
+      return entry.make(wanted.options, resolved);
+    } catch (ConfigError& error) {
+      if (!error.place().known()) {
+        error.add_context(spec.path().empty() ? wanted.kind : cat(spec.path(), '.', wanted.kind));
+        error.set_place(spec.place());
+      }
+      throw;
+    }
   }
 
   const Entry& find(std::string_view kind, const Spec& spec) const {

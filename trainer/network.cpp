@@ -300,6 +300,7 @@ const RowSpec& Network::fields() const { return *impl_->input; }
 const TensorSpec& Network::output() const { return impl_->model->output(); }
 
 RowBlock Network::make_rows(int64_t count) const {
+  if (count < 0) throw ShapeError(cat("there are ", count, " rows"));
   RowBlock rows;
   rows.configure(impl_->input, std::max<int64_t>(count, 1));
   rows.resize(count);

@@ -148,7 +148,7 @@ class PassMaker {
     for (const GraphNode& node : nodes_) {
       if (node.op->inputs().empty()) sources.push_back(node.name);
     }
-    return args_.input.error(cat("the rows come from ", join(sources), ", which reads no files"),
+    return args_.input.error(cat("the rows come from ", join(sources), ", which takes no names from a filename_queue"),
                              "replace the whole list: input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
   }
 

@@ -23,7 +23,7 @@ struct CallbackRows {
   // block.capacity(), and says with block.resize() how many there are: none ends the pass. Their ids are set by the
   // graph. Called by one thread at a time, whatever graphs ask, not always the same one, and ahead of the rows that a
   // step needs; the passes of a graph come in order, but that an op `cache` may ask for one again. What it throws is
-  // thrown where its first row would be used. Whoever stops a training waits until it returns.
+  // thrown where its first row would be used; what is no Error, as an InternalError with its text. Whoever stops a training waits until it returns.
   std::function<void(RowBlock& block, uint32_t pass)> fill;
   int64_t rows_at_once = 256;  // the room of a block
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -131,6 +132,16 @@ void check_uses(const std::vector<GraphNode>& nodes) {
   }
 }
 
+// Throws when an op announces two fields of one name.
+void check_names(const std::string& op, const RowSpec& rows) {
+  std::set<std::string_view> names;
+  for (const FieldSpec& field : rows.fields) {
+    if (names.insert(field.name).second) continue;
+    throw ConfigError(cat(op, " gives two fields that are called ", quote(field.name)), {},
+                      "each needs a name of its own");
+  }
+}
+
 void bind(GraphImpl& graph, const GraphArgs& args) {
   uint32_t source_index = 0;
   for (GraphNode& node : graph.nodes) {
@@ -151,7 +162,9 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
     FileSystem* files = args.files != nullptr ? args.files : &FileSystem::local();
     if (node.transform != nullptr) node.transform->choose_side(args.side);
     node.output = at_node(node, [&] {
-      return node.op->bind({ports, node.name, args.seed, files, source_index, graph.sources});
+      Port output = node.op->bind({ports, node.name, args.seed, files, source_index, graph.sources});
+      check_names(node.name, output.rows);
+      return output;
     });
     if (batch_size > 0 && node.output.type == PortType::rows) {
       node.output.type = PortType::batches;

@@ -123,6 +123,7 @@ class MemorySource final : public IndexSource {
 }  // namespace
 
 OpRegistry::Entry memory_op(std::shared_ptr<const RowBlock> rows) {
+  if (rows == nullptr) throw ConfigError("rows in memory need a block");
   return {.doc = "gives the rows that the program holds",
           .describe = describe_options<MemoryOptions>,
           .make = [rows = std::move(rows)](const Spec& options, Spec* resolved) -> std::unique_ptr<Op> {

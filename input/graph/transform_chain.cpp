@@ -11,14 +11,15 @@ namespace millrace {
 
 namespace {
 
-// Signs the notes that are new, and cuts off what lies behind the first error.
-void finish_notes(Chunk& chunk, size_t transform) {
+// Signs the notes that are new, and cuts off what lies behind the first error, which is one of ours from then on.
+void finish_notes(Chunk& chunk, size_t transform, const std::string& name) {
   for (Note& note : chunk.notes) {
     if (note.transform == Note::kUnsigned) note.transform = static_cast<uint32_t>(transform);
   }
   const auto failed = std::find_if(chunk.notes.begin(), chunk.notes.end(),
                                    [](const Note& note) { return note.kind == Note::Kind::error; });
   if (failed == chunk.notes.end()) return;
+  failed->error = as_error(failed->error, name);
   chunk.rows.resize(std::min(chunk.rows.size(), failed->row));
   chunk.notes.erase(failed + 1, chunk.notes.end());
 }
@@ -64,7 +65,7 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
                               chunk.rows.spec().text(), ")"));
     }
   }
-  finish_notes(chunk, index);
+  finish_notes(chunk, index, link.name);
   const uint64_t bytes = !has_rows && chunk.text != nullptr ? chunk.text->bytes().size() : 0;
   const Clock::time_point end = Clock::now();
   TaskMemory::Work& done = memory.done[index];

@@ -90,6 +90,33 @@ TEST(Registry, PassesOnErrorsInOptions) {
   EXPECT_EQ(error_of(snake), "zoo.yaml:2:5: snake: unknown key legs; there are no options here");
 }
 
+// Refuses what its options say, without a place.
+class Choosy : public Animal {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "Refuses.";
+  explicit Choosy(const Options&) { throw ConfigError("it wants none of that"); }
+  int64_t legs() const override { return 0; }
+};
+
+TEST(Registry, ErrorsWithoutAPlaceGetThatOfTheSpec) {
+  Registry<Animal> registry = animals();
+  registry.add<Choosy>("choosy");
+  Spec spec = Spec::scalar("choosy", false, kPlace);
+  for (const auto& [path, text] : {std::pair{"", "zoo.yaml:2:5: choosy: it wants none of that"},
+                                   std::pair{"zoo[3]", "zoo.yaml:2:5: zoo[3].choosy: it wants none of that"}}) {
+    spec.set_path(path);
+    try {
+      make(registry, spec);
+      ADD_FAILURE() << "made";
+    } catch (const ConfigError& error) {
+      EXPECT_STREQ(error.what(), text);
+    }
+  }
+}
+
 // `kind: value`.
 Spec one_value(const std::string& kind, const std::string& value) {
   Spec spec = Spec::map(kPlace);

@@ -229,7 +229,7 @@ TEST_F(PassInputTest, ReadsTheFilesThatAreGiven) {
               }).starts_with("--data: no file matches \"none.csv\""));
   const Spec made = list_of("- synthetic: {rows: 5}\n- batch: {batch_size: 2}\n");
   EXPECT_EQ(error_of<ConfigError>([&] { pass_input({.input = made, .registry = registry_, .files = files}); }),
-            "c.yaml:1:1: input: the rows come from synthetic, which reads no files; replace the whole list: "
+            "c.yaml:1:1: input: the rows come from synthetic, which takes no names from a filename_queue; replace the whole list: "
             "input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
 }
 

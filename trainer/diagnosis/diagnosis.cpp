@@ -120,8 +120,8 @@ class Doctor {
   // Where chunks are short, most of what is read is read for the sake of the record at their end.
   void advise_chunks(Bottleneck bottleneck) {
     if (bottleneck != Bottleneck::input) return;
-    for_each_op(config_.resolved, [&](const std::string& name, const std::string&, const Spec& options) {
-      const Spec* chunk = options.find("chunk_bytes");
+    for_each_op(config_.resolved, [&](const std::string& name, const std::string& kind, const Spec& options) {
+      const Spec* chunk = kind == "csv_reader" ? options.find("chunk_bytes") : nullptr;
       if (chunk == nullptr || chunk->as_int() >= kSmallChunk) return;
       const double idle = static_cast<double>(kBeyond) / static_cast<double>(chunk->as_int() + kBeyond);
       advice_.push_back({.key = cat("input.", name, ".chunk_bytes"),

@@ -68,9 +68,9 @@ std::vector<Advice> worth_trying(const Config& config, int threads) {
   const auto add = [&](const std::string& key, int64_t from, int64_t to, std::string why) {
     out.push_back({.key = key, .from = cat(from), .to = cat(to), .expected_gain = 1, .why = std::move(why)});
   };
-  for_each_op(config.resolved, [&](const std::string& name, const std::string&, const Spec& options) {
+  for_each_op(config.resolved, [&](const std::string& name, const std::string& kind, const Spec& options) {
     const std::string op = cat("input.", name, '.');
-    if (const Spec* chunk = options.find("chunk_bytes"); chunk != nullptr) {
+    if (const Spec* chunk = options.find("chunk_bytes"); chunk != nullptr && kind == "csv_reader") {
       const int64_t bytes = chunk->as_int();
       if (bytes < kDefaultChunk / 2 || bytes > 8 * kDefaultChunk) {
         add(op + "chunk_bytes", bytes, kDefaultChunk, "a task reads and decodes so many bytes at a time");

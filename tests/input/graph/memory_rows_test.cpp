@@ -97,6 +97,16 @@ TEST(MemoryRows, AStateIsOfTheSameRows) {
   EXPECT_NE(restore(some_rows(3, 1)).find("the rows in memory are not those of the saved state"), std::string::npos);
 }
 
+TEST(MemoryRows, AreCheckedBeforeTheGraphIsThere) {
+  EXPECT_NE(error_of([] { memory_op(nullptr); }).find("rows in memory need a block"), std::string::npos);
+  RowBlock twice;
+  twice.configure({{{"x", DType::f32, Shape{1}}, {"y", DType::f32, Shape{1}}, {"x", DType::i64, Shape{2}}}}, 1);
+  EXPECT_NE(error_of([&] {
+              graph("- memory\n" + kBatches, std::make_shared<const RowBlock>(std::move(twice)));
+            }).find("memory gives two fields that are called \"x\"; each needs a name of its own"),
+            std::string::npos);
+}
+
 TEST(MemoryRows, OptionsAreChecked) {
   EXPECT_NE(error_of([] { graph("- memory: {epoch: 1}\n" + kBatches, some_rows(1)); }).find("did you mean epochs?"),
             std::string::npos);

@@ -103,6 +103,14 @@ TEST_F(TransformChainTest, ReturnsOtherExceptionsAsErrorsThatNameTheOp) {
             "internal: odd: an exception of unknown type");
 }
 
+TEST_F(TransformChainTest, OtherExceptionsWithARowNameTheOpToo) {
+  const auto failing = [](Chunk& chunk) { chunk.fail(2, std::make_exception_ptr(std::runtime_error("odd row"))); };
+  EXPECT_EQ(apply_body(chunk_, PortType::rows, failing), nullptr);
+  ASSERT_EQ(chunk_.notes.size(), 1u);
+  EXPECT_EQ(text_of(chunk_.notes[0].error), "internal: odd: odd row");
+  EXPECT_EQ(chunk_.rows.size(), 2);
+}
+
 TEST_F(TransformChainTest, RefusesRowsThatWereNotAnnounced) {
   Chunk chunk;
   const std::exception_ptr failure = apply_body(chunk, PortType::rows, [](Chunk& made) {
