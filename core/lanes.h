@@ -79,7 +79,7 @@ struct OneLane {
 
 // The threads of a block share a row: thread r takes the indices r, r + width, ... of a count. `Block` has rank(),
 // width() (a power of 2, at most kMostLanes), sync(), which all threads must reach, and shared(), memory of
-// kLanesShared bytes that all of them see.
+// kLanesShared bytes that all of them see; on a GPU is_last(), for last_row().
 inline constexpr int kMostLanes = 512;
 inline constexpr size_t kLanesShared = kMostLanes * sizeof(SumPair);
 
@@ -89,6 +89,10 @@ class BlockLanes {
   MILLRACE_HD explicit BlockLanes(const Block& block) : block_(block) {}
 
   MILLRACE_HD bool first() const { return block_.rank() == 0; }
+
+  // Whether the rows of all other blocks came here before; what first() had written in each is seen then. `ticket` is 0
+  // before and behind each launch. REQUIRES: a GPU, and no more rows than a grid has blocks.
+  MILLRACE_HD bool last_row(unsigned* ticket) const { return block_.is_last(ticket); }
 
   template <class F>
   MILLRACE_HD void each(int64_t count, const F& f) const {

@@ -1,4 +1,6 @@
 #include <cstddef>
+#include <memory>
+#include <optional>
 
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/kernels/reduce.h"
@@ -26,7 +28,12 @@ struct DenseOptions {
 class DensePlan final : public LayerPlan {
  public:
   DensePlan(Context& context, const PlanArgs& args, const DenseOptions& options)
-      : bias_(options.bias), activation_(options.activation, args), rows_(args.output.spec()) {
+      : bias_(options.bias),
+        leaves_rectifier_(args.leaves_rectifier),
+        takes_rectifier_(args.takes_rectifier),
+        activated_(options.activation != Activation::none),
+        activation_(args.leaves_rectifier ? Activation::none : options.activation, args),
+        rows_(args.output.spec()) {
     const TensorView& x = args.inputs[0];
     const int64_t batch = x.rows(), in = x.columns(), units = options.units, stride = args.output.stride();
     inputs_ = x.spec();
@@ -41,7 +48,10 @@ class DensePlan final : public LayerPlan {
     if (args.mode == Mode::predict) return;
     one_pass_ = units == 1 && x.dtype() == DType::f32 && !context.device().is_cpu() &&
                 args.parameter_gradients != GradientUse::none;
-    if (one_pass_) return;
+    if (one_pass_) {
+      ticket_ = Memory(context.device(), sizeof(unsigned));
+      return;
+    }
 
     if (args.input_gradients[0] != GradientUse::none) {
       GemmSpec input{.m = batch, .n = in, .k = units, .dtype = x.dtype()};
@@ -65,18 +75,28 @@ class DensePlan final : public LayerPlan {
   size_t scratch_bytes() const override {
     if (one_pass_) return activation_.scratch_bytes() + one_output_scratch(inputs_);
     if (weight_gradient_ == nullptr && input_gradient_ == nullptr) return 0;
-    return activation_.scratch_bytes() + (bias_ ? column_sum_scratch(rows_) : 0);
+    return activation_.scratch_bytes() + (bias_ && !leaves_rectifier_ ? column_sum_scratch(rows_) : 0);
   }
   bool backward_reads_output() const override { return activation_.backward_reads_output(); }
   size_t bytes() const override {
-    size_t total = 0;
+    size_t total = ticket_.bytes();
     for (const Gemm* gemm : {forward_.get(), input_gradient_.get(), weight_gradient_.get()}) {
       if (gemm != nullptr) total += gemm->bytes();
     }
     return total;
   }
 
+  std::optional<Head> head(const ForwardArgs& args) const override {
+    if (!one_pass_ || activated_) return std::nullopt;
+    return one_output(args);
+  }
+
   void forward(Context& context, const ForwardArgs& args) override {
+    if (takes_rectifier_) {
+      compute_head(context, one_output(args));
+      activation_.forward_all(context, args);
+      return;
+    }
     forward_->run(context, {.a = args.inputs[0].data(),
                             .b = args.params[0].data(),
                             .c = activation_.product(args).data(),
@@ -87,7 +107,7 @@ class DensePlan final : public LayerPlan {
   void backward(Context& context, const BackwardArgs& args) override {
     void* const sums = static_cast<std::byte*>(args.scratch) + activation_.scratch_bytes();
     const Destination &weight = args.parameter_gradients[0],
-                      &bias = bias_ ? args.parameter_gradients[1] : Destination{};
+                      &bias = bias_ && !leaves_rectifier_ ? args.parameter_gradients[1] : Destination{};
     if (one_pass_) {
       one_output_gradients(context,
                            {.x = args.inputs[0],
@@ -95,7 +115,9 @@ class DensePlan final : public LayerPlan {
                             .dy = activation_.product_gradient(context, args),
                             .dx = args.input_gradients[0],
                             .dweight = weight,
-                            .dbias = bias},
+                            .dbias = bias,
+                            .rectified = takes_rectifier_,
+                            .sums = args.input_sums},
                            sums);
       return;
     }
@@ -113,8 +135,19 @@ class DensePlan final : public LayerPlan {
   }
 
  private:
-  bool bias_;
+  // The product of a layer with one output.
+  Head one_output(const ForwardArgs& args) const {
+    return {.x = args.inputs[0],
+            .rectified = args.rectified,
+            .weight = args.params[0],
+            .bias = bias_ ? args.params[1] : ConstTensorView(),
+            .y = activation_.product(args),
+            .ticket = static_cast<unsigned*>(ticket_.data())};
+  }
+
+  bool bias_, leaves_rectifier_, takes_rectifier_, activated_;
   bool one_pass_ = false;  // backward, whose products are null then
+  Memory ticket_;          // then
   TensorSpec inputs_;
   OutputActivation activation_;
   TensorSpec rows_;  // of the output
@@ -136,6 +169,8 @@ class Dense final : public Layer {
     if (options_.bias) params.parameter("bias", {units}, Initializer::constant(0));
     return {Shape{units}, params.dtype()};
   }
+  bool can_leave_rectifier() const override { return options_.activation == Activation::relu; }
+  bool can_take_rectifier() const override { return options_.units == 1; }
   std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const override {
     return std::make_unique<DensePlan>(context, args, options_);
   }

@@ -13,6 +13,7 @@
 #include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
+#include "millrace/layers/head.h"
 
 namespace millrace {
 
@@ -52,6 +53,8 @@ class MILLRACE_EXPORT LossPlan {
   virtual size_t scratch_bytes() const { return 0; }
   // Bytes that the plan holds itself, at most: one for fewer rows holds no more.
   virtual size_t bytes() const { return 0; }
+  // Whether run() from now on computes the head first, whose y is the prediction; on CUDA. By default it does not.
+  virtual bool take_head(const Head& /*head*/) { return false; }
   virtual void run(Context& context, const LossArgs& args) = 0;
 };
 

@@ -63,6 +63,8 @@ class ScorePlan {
  public:
   // On the device and beside it.
   size_t bytes() const { return bytes_; }
+  // As LossPlan::take_head().
+  bool take_head(const Head& head) { return loss_->take_head(head); }
 
  private:
   friend class Scores;

@@ -1,5 +1,7 @@
 #include "millrace/trainer/step_plan.h"
 
+#include <optional>
+
 namespace millrace {
 
 StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_rows) {
@@ -11,6 +13,7 @@ StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_ro
       args.model, args.context,
       ModelPlanArgs{.inputs = inputs.model_shapes(), .mode = Mode::train, .gradient_target = args.gradient_target});
   scores = args.scores.plan(model->output(), inputs.label_shape());
+  if (const std::optional<Head> head = model->head(); head && scores->take_head(*head)) model->leave_head();
   bytes = model->bytes() + scores->bytes();
   for (Slot& slot : slots) {
     slot.scores = args.scores.make_copy(*scores);

@@ -22,11 +22,8 @@ DATA_SHEET = {"fp32": 67e12, "tf32": 494e12, "copy": 4.8e12}
 ROWS, WEIGHT = BATCH * UNITS, UNITS * INPUTS
 KERNELS = [
     ("product and bias", 2 * BATCH * WEIGHT, BATCH * INPUTS + WEIGHT + UNITS + ROWS, True),
-    ("rectifier", ROWS, 2 * ROWS, False),
-    ("head: a dot product a row", 2 * ROWS, ROWS + UNITS + BATCH, False),
-    ("loss, its mean and gradient", 8 * BATCH, 3 * BATCH, False),
-    ("head's gradients, its update", 3 * ROWS, 2 * ROWS + BATCH + 2 * UNITS, False),
-    ("rectifier's gradient, bias's update", 2 * ROWS, 3 * ROWS + 2 * UNITS, False),
+    ("rectifier, head, loss, its mean and gradient", 3 * ROWS + 8 * BATCH, 2 * ROWS + UNITS + 3 * BATCH, False),
+    ("gradients of head, rectifier and bias, updates", 5 * ROWS, 2 * ROWS + BATCH + 4 * UNITS, False),
     ("weight's gradient and update", 2 * BATCH * WEIGHT, ROWS + BATCH * INPUTS + 2 * WEIGHT, True),
 ]
 

@@ -64,6 +64,20 @@ struct ThreadBlock {
   __device__ int width() const { return static_cast<int>(blockDim.x); }
   __device__ void sync() const { __syncthreads(); }
   __device__ void* shared() const { return memory; }
+  // Whether all other blocks of the grid came here before; what the first thread of each had written is seen then.
+  // Each launch takes the ticket once around, from 0 to 0.
+  __device__ bool is_last(unsigned* ticket) const {
+    auto* const last = static_cast<bool*>(memory);
+    if (rank() == 0) {
+      __threadfence();
+      *last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+      __threadfence();
+    }
+    sync();
+    const bool is_last = *last;
+    sync();  // before something else is written there
+    return is_last;
+  }
 };
 
 template <class F>
@@ -81,49 +95,52 @@ void launch_rows(State& state, int64_t rows, int lanes, const F& body) {
   launch_kernel(state, std::min(rows, kLaunchBlocks), lanes, rows_kernel<F>, rows, body);
 }
 
-// A block adds up neighbouring columns, each by several threads, its lanes, over some of the rows: a chunk.
-inline constexpr int kColumnTile = 32, kColumnLanes = 32;  // at most
-// Rows that a thread looks at before it is done with the first of them.
-inline constexpr int kColumnAhead = 4;
+// A block adds up neighbouring columns, its tile, each by several threads, its lanes, over some of the rows: a chunk.
+inline constexpr int kColumnTile = 32;       // unless a caller wants fewer
+inline constexpr int kColumnThreads = 1024;  // at most
+// Rows that a thread looks at before it is done with the first of them; fewer of wide sums, for want of registers.
+template <class T>
+inline constexpr int kColumnAhead = sizeof(T) <= 8 ? 4 : 2;
 
 // Rows of a chunk: all of them where they are few, else so many that there are blocks for every multiprocessor.
-inline int64_t chunk_rows(int64_t rows, int64_t columns) {
+inline int64_t chunk_rows(int64_t rows, int64_t tiles) {
   constexpr int64_t kAtOnce = 512, kFewest = kSumRows, kBlocks = 128;  // the scratch is for that few
   if (rows <= kAtOnce) return rows;
   int64_t chunk = kAtOnce;
-  while (chunk > kFewest && ceil_div(columns, int64_t{kColumnTile}) * ceil_div(rows, chunk) < kBlocks) chunk /= 2;
+  while (chunk > kFewest && tiles * ceil_div(rows, chunk) < kBlocks) chunk /= 2;
   return chunk;
 }
 
-// As many as have something to do: a power of 2.
-inline int column_lanes(int64_t chunk) {
+// As many as have something to do, each with `ahead` rows: a power of 2.
+inline int column_lanes(int64_t chunk, int ahead, int most) {
   int lanes = 1;
-  while (lanes < kColumnLanes && lanes * kColumnAhead < chunk) lanes *= 2;
+  while (lanes < most && lanes * ahead < chunk) lanes *= 2;
   return lanes;
 }
 
 // Blocks are tiles * chunks: those of the first chunk, then those of the next. Where there is more than one chunk, sums
 // go to `partial`, of (chunks, columns).
-template <class T, class F>
-__global__ void __launch_bounds__(kColumnTile* kColumnLanes)
+template <class T, int kTile, class F>
+__global__ void __launch_bounds__(kColumnThreads)
     columns_kernel(int64_t rows, int64_t columns, int64_t chunk, int64_t blocks, const F body, T* partial) {
-  __shared__ T shares[kColumnLanes][kColumnTile];
-  const int64_t tiles = (columns + kColumnTile - 1) / kColumnTile;
-  const int at = static_cast<int>(threadIdx.x) % kColumnTile, lane = static_cast<int>(threadIdx.x) / kColumnTile;
-  const int lanes = static_cast<int>(blockDim.x) / kColumnTile;
+  __shared__ T shares[kColumnThreads / kTile][kTile];
+  constexpr int kAhead = kColumnAhead<T>;
+  const int64_t tiles = (columns + kTile - 1) / kTile;
+  const int at = static_cast<int>(threadIdx.x) % kTile, lane = static_cast<int>(threadIdx.x) / kTile;
+  const int lanes = static_cast<int>(blockDim.x) / kTile;
   MILLRACE_ROLLED
   for (int64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
-    const int64_t column = block % tiles * kColumnTile + at, first = block / tiles * chunk;
+    const int64_t column = block % tiles * kTile + at, first = block / tiles * chunk;
     const int64_t last = column >= columns ? 0 : rows < first + chunk ? rows : first + chunk;
-    T total = T(0);
+    T total{};
     MILLRACE_ROLLED
-    for (int64_t row = first + lane; row < last; row += kColumnAhead * lanes) {
+    for (int64_t row = first + lane; row < last; row += kAhead * lanes) {
       // A term may store: all is loaded before, so that one wait is enough.
-      decltype(body.load(row, column)) loaded[kColumnAhead];
-      for (int i = 0; i < kColumnAhead; ++i) {
+      decltype(body.load(row, column)) loaded[kAhead];
+      for (int i = 0; i < kAhead; ++i) {
         if (row + i * lanes < last) loaded[i] = body.load(row + i * lanes, column);
       }
-      for (int i = 0; i < kColumnAhead; ++i) {
+      for (int i = 0; i < kAhead; ++i) {
         if (row + i * lanes < last) total += body.term(loaded[i], row + i * lanes, column);
       }
     }
@@ -149,7 +166,7 @@ struct JoinColumns {
   const T* partial;
   int64_t chunks, columns;
   MILLRACE_HD void operator()(int64_t column) const {
-    T total = T(0);
+    T total{};
     for (int64_t chunk = 0; chunk < chunks; ++chunk) total += partial[chunk * columns + column];
     body.store(column, total);
   }
@@ -159,12 +176,14 @@ struct JoinColumns {
 // decides: one launch where the rows are few, or where there is no scratch, else two. Of one column every term is there
 // before its sum is stored; what term() stores, no load() of another row and column reads.
 // REQUIRES: 0 < rows, columns; `scratch` is null or that of column_sum() (kernels/reduce.h).
-template <class T, class F>
+template <class T, int kTile = kColumnTile, class F>
 void launch_columns(State& state, int64_t rows, int64_t columns, const F& body, void* scratch) {
-  const int64_t chunk = scratch != nullptr ? chunk_rows(rows, columns) : rows;
-  const int64_t chunks = ceil_div(rows, chunk), blocks = ceil_div(columns, int64_t{kColumnTile}) * chunks;
+  const int64_t tiles = ceil_div(columns, int64_t{kTile});
+  const int64_t chunk = scratch != nullptr ? chunk_rows(rows, tiles) : rows;
+  const int64_t chunks = ceil_div(rows, chunk), blocks = tiles * chunks;
   T* const partial = chunks > 1 ? static_cast<T*>(scratch) : nullptr;
-  launch_kernel(state, std::min(blocks, kLaunchBlocks), kColumnTile * column_lanes(chunk), columns_kernel<T, F>, rows,
+  launch_kernel(state, std::min(blocks, kLaunchBlocks),
+                kTile * column_lanes(chunk, kColumnAhead<T>, kColumnThreads / kTile), columns_kernel<T, kTile, F>, rows,
                 columns, chunk, blocks, body, partial);
   if (partial != nullptr) launch_for_each(state, columns, JoinColumns<T, F>{body, partial, chunks, columns});
 }

@@ -3,54 +3,95 @@
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
+#include "millrace/core/quad.h"
+#include "millrace/core/sizes.h"
 #include "millrace/layers/elementwise.h"
 
 namespace millrace {
 namespace {
 
-// The bias is a weight more, of an input that is always 1.
-template <class T>
+// Of four columns: the weight's gradient, and the sums of dx.
+struct OneOutputSums {
+  Quad weight, dx;
+  MILLRACE_HD OneOutputSums& operator+=(const OneOutputSums& more) {
+    weight += more.weight;
+    dx += more.dx;
+    return *this;
+  }
+};
+
+// A column is a quad of x's. The bias is the weight of one more, of an input that is always 1.
 struct OneOutputColumns {
-  const T* x;
-  const T* weight;
-  const T* dy;
+  const float* x;
+  const float* weight;
+  const float* dy;
   int64_t in, x_stride, dy_stride;
-  Target<T> dx, dweight, dbias;
+  bool aligned, rectified;
+  Target<float> dx, dweight, dbias, sums;
 
   struct Loaded {
-    T x, slope;
+    Quad x, weight;
+    float slope;
   };
-  MILLRACE_HD Loaded load(int64_t row, int64_t column) const {
-    return {column == in ? T(1) : x[row * x_stride + column], dy[row * dy_stride]};
+  MILLRACE_HD int64_t there(int64_t quad) const { return in - quad * 4; }
+  MILLRACE_HD Loaded load(int64_t row, int64_t quad) const {
+    const float slope = dy[row * dy_stride];
+    if (there(quad) <= 0) return {{{1}}, {}, slope};
+    return {load_quad(x + row * x_stride + quad * 4, there(quad), aligned),
+            load_quad(weight + quad * 4, there(quad), aligned), slope};
   }
-  MILLRACE_HD T term(const Loaded& loaded, int64_t row, int64_t column) const {
-    if (column != in && dx.data != nullptr) dx.store(row, column, loaded.slope * weight[column]);
-    return loaded.slope * loaded.x;
+  MILLRACE_HD OneOutputSums term(const Loaded& loaded, int64_t row, int64_t quad) const {
+    OneOutputSums out;
+    for (int i = 0; i < 4; ++i) {
+      out.weight.at[i] = loaded.slope * loaded.x.at[i];
+      out.dx.at[i] = rectified && !(loaded.x.at[i] > 0) ? 0 : loaded.slope * loaded.weight.at[i];
+    }
+    if (dx.data != nullptr) store_dx(out.dx, row * dx.stride + quad * 4, there(quad));
+    return out;
   }
-  MILLRACE_HD void store(int64_t column, T sum) const {
-    if (column == in) {
-      dbias.store_at(0, sum);
-    } else {
-      dweight.store_at(column, sum);
+  MILLRACE_HD void store_dx(const Quad& gradient, int64_t at, int64_t there) const {
+    if (dx.beta == 0 && dx.alpha == nullptr) return store_quad(dx.data + at, gradient, there, aligned);
+    for (int i = 0; i < 4; ++i) {
+      if (i < there) dx.store_at(at + i, gradient.at[i]);
+    }
+  }
+  MILLRACE_HD void store(int64_t quad, const OneOutputSums& sum) const {
+    if (there(quad) <= 0) return dbias.store_at(0, sum.weight.at[0]);
+    for (int i = 0; i < 4; ++i) {
+      if (i >= there(quad)) break;
+      dweight.store_at(quad * 4 + i, sum.weight.at[i]);
+      if (sums.data != nullptr) sums.store_at(quad * 4 + i, sum.dx.at[i]);
     }
   }
 };
 
-// As the sums of so many columns.
-TensorSpec summed(const TensorSpec& x) { return {Shape{x.shape[0], x.shape.row().elements() + 1}, x.dtype}; }
+int64_t quads_of(int64_t in) { return ceil_div(in, int64_t{4}); }
+
+// Quads that a block of threads has: the 64 bytes at which rows are aligned.
+constexpr int kQuads = 4;
 
 }  // namespace
 
-size_t one_output_scratch(const TensorSpec& x) { return column_sum_scratch(summed(x)); }
+size_t one_output_scratch(const TensorSpec& x) {
+  constexpr int64_t kFloats = sizeof(OneOutputSums) / sizeof(float);
+  const int64_t columns = quads_of(x.shape.row().elements()) + 1;
+  return column_sum_scratch({Shape{x.shape[0], columns * kFloats}, x.dtype});
+}
+
+void compute_head(Context& context, const Head& head) {
+  launch_rows(context, head.x.rows(), head.x.columns(), HeadRow(head));
+}
 
 void one_output_gradients(Context& context, const OneOutput& args, void* scratch) {
   const ConstTensorView& x = args.x;
-  using T = float;
-  const auto target = [&](const Destination& gradient) { return Target<T>(context, gradient); };
-  launch_columns<T>(context, x.rows(), x.columns() + (args.dbias ? 1 : 0),
-                    OneOutputColumns<T>{x.as<T>(), args.weight.as<T>(), args.dy.as<T>(), x.columns(), x.stride(),
-                                        args.dy.stride(), target(args.dx), target(args.dweight), target(args.dbias)},
-                    scratch);
+  const bool aligned = has_quads(x) && has_quads(args.weight) && has_quads(args.dx.view);
+  const auto target = [&](const Destination& gradient) { return Target<float>(context, gradient); };
+  launch_columns<OneOutputSums, kQuads>(
+      context, x.rows(), quads_of(x.columns()) + (args.dbias ? 1 : 0),
+      OneOutputColumns{x.as<float>(), args.weight.as<float>(), args.dy.as<float>(), x.columns(), x.stride(),
+                       args.dy.stride(), aligned, args.rectified, target(args.dx), target(args.dweight),
+                       target(args.dbias), target(args.sums)},
+      scratch);
 }
 
 }  // namespace millrace

@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
@@ -68,12 +70,22 @@ class ElementwiseLossPlan final : public LossPlan {
 
   size_t scratch_bytes() const override { return mean_.scratch_bytes(); }
 
+  bool take_head(const Head& head) override {
+    if (!mean_.can_run_with_head()) return false;
+    head_ = head;
+    return true;
+  }
+
   void run(Context& context, const LossArgs& args) override {
     const ConstTensorView &x = args.prediction, &y = args.label;
     dispatch_float(x.dtype(), [&]<class T>() {
       using Term = ElementwiseTerm<T, Label, F>;
       const Term term{f_,         x.as<T>(),  y.as<Label>(),         args.gradient.as<T>(),
                       x.stride(), y.stride(), args.gradient.stride()};
+      // float64 is for checks of gradients.
+      if constexpr (std::is_same_v<T, float>) {
+        if (head_) return mean_.run_with(context, *head_, args, term);
+      }
       if (mean_.template run_at_once<T>(context, args, term)) return;
       mean_.template run<T>(context, args, [&](const RowShares<T>& shares, T* terms) {
         for_each_row_column(context, rows_, columns_, StoreTerm<T, Term>{term, shares, terms, columns_});
@@ -85,6 +97,7 @@ class ElementwiseLossPlan final : public LossPlan {
   F f_;
   int64_t rows_, columns_;
   WeightedMean mean_;
+  std::optional<Head> head_;  // that run() computes first
 };
 
 template <class F, class Label = float>

@@ -12,6 +12,7 @@ namespace millrace {
 
 struct ModelPlan::Impl {
   PlannedModel model;
+  bool leaves_head = false;
 
   // Gives the views of fields their data.
   void set_fields(std::span<const ConstTensorView> inputs) {
@@ -45,28 +46,32 @@ struct ModelPlan::Impl {
     return cat(view.spec().text(), " in rows of ", view.row_bytes(), " bytes");
   }
 
+  static ForwardArgs forward_args(const PlannedLayer& layer, const uint64_t* step) {
+    return {.inputs = layer.inputs,
+            .params = layer.params,
+            .state = layer.state,
+            .mutable_state = layer.mutable_state,
+            .output = layer.output,
+            .rectified = layer.rectified,
+            .saved = layer.saved,
+            .scratch = layer.forward_scratch,
+            .step = step};
+  }
+
   void forward(Context& context, const uint64_t* step) {
-    for (PlannedLayer& layer : model.layers) {
+    const size_t count = model.layers.size() - (leaves_head ? 1 : 0);
+    for (PlannedLayer& layer : std::span(model.layers).first(count)) {
       const TraceRange range(context.executor().trace(), "forward", layer.name);
-      in_layer(layer.name, [&] {
-        layer.plan->forward(context, {.inputs = layer.inputs,
-                                      .params = layer.params,
-                                      .state = layer.state,
-                                      .mutable_state = layer.mutable_state,
-                                      .output = layer.output,
-                                      .saved = layer.saved,
-                                      .scratch = layer.forward_scratch,
-                                      .step = step});
-      });
+      in_layer(layer.name, [&] { layer.plan->forward(context, forward_args(layer, step)); });
     }
   }
 
   void backward(Context& context, const uint64_t* step, const float* alpha, const TensorView& block) {
+    for (PlannedLayer& layer : model.layers) set_parameter_gradients(layer, alpha, block);
     for (size_t i = model.layers.size(); i-- > 0;) {
       PlannedLayer& layer = model.layers[i];
       if (!layer.trained) continue;
       const TraceRange range(context.executor().trace(), "backward", layer.name);
-      set_parameter_gradients(layer, alpha, block);
       in_layer(layer.name, [&] {
         layer.plan->backward(context, {.inputs = layer.kept_inputs,
                                        .params = layer.params,
@@ -75,11 +80,19 @@ struct ModelPlan::Impl {
                                        .output_gradient = layer.output_gradient,
                                        .input_gradients = layer.input_gradients,
                                        .parameter_gradients = layer.parameter_gradients,
+                                       .input_sums = input_sums(layer),
                                        .saved = layer.saved,
                                        .scratch = layer.backward_scratch,
                                        .step = step});
       });
     }
+  }
+
+  // The place for the gradient of the bias of the layer whose rectifier this one does.
+  Destination input_sums(const PlannedLayer& layer) const {
+    if (layer.rectifies < 0) return {};
+    const std::vector<Destination>& gradients = model.layers[static_cast<size_t>(layer.rectifies)].parameter_gradients;
+    return gradients.size() > 1 ? gradients[1] : Destination{};
   }
 
   void set_parameter_gradients(PlannedLayer& layer, const float* alpha, const TensorView& block) const {
@@ -104,6 +117,15 @@ ModelPlan::~ModelPlan() = default;
 TensorView ModelPlan::output() const { return impl_->model.layers.back().output; }
 
 TensorView ModelPlan::output_gradient() const { return impl_->model.output_gradient; }
+
+std::optional<Head> ModelPlan::head() const {
+  const PlannedLayer& last = impl_->model.layers.back();
+  // The places of fields are known in each call alone.
+  if (!last.trained || last.sources[0] < 0) return std::nullopt;
+  return last.plan->head(Impl::forward_args(last, nullptr));
+}
+
+void ModelPlan::leave_head() { impl_->leaves_head = true; }
 
 void ModelPlan::forward(Context& context, std::span<const ConstTensorView> inputs, const uint64_t* step) {
   impl_->set_fields(inputs);

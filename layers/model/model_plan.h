@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/layers/head.h"
 #include "millrace/layers/model/model.h"
 
 namespace millrace {
@@ -45,6 +47,11 @@ class ModelPlan {
   TensorView output() const;
   // The place for the gradient of output(), to be written between forward() and backward(). REQUIRES mode train.
   TensorView output_gradient() const;
+
+  // What a loss may compute in the last layer's place, if anything.
+  std::optional<Head> head() const;
+  // From now on somebody does that between forward() and backward(): forward() leaves it out. REQUIRES: head().
+  void leave_head();
 
   // Reads the fields in `inputs` (order, shapes and strides as planned, else ShapeError). output() holds until the next
   // forward().

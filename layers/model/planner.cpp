@@ -47,6 +47,7 @@ class Planner {
     count_ = static_cast<int>(out_.layers.size());
     // In the order of backward, so that each layer learns whether it is the first to write a gradient.
     has_gradient_.resize(out_.layers.size());
+    share_rectifier();
     for (int i = count_ - 1; i >= 0; --i) plan_layer(i);
     place_values();
     for (int i = 0; i < count_; ++i) connect_layer(i);
@@ -132,6 +133,21 @@ class Planner {
     return last_step();
   }
 
+  // Gives the last layer the rectifier of the one before, where both can: starting a kernel for it takes longer than it
+  // does.
+  void share_rectifier() {
+    if (!training() || context_.device().is_cpu() || model_.dtype() != DType::f32) return;
+    PlannedLayer& last = layer(last_step());
+    const int source = last.sources[0];
+    if (last.node == nullptr || !last.node->layer->can_take_rectifier() || source < 0) return;
+    const PlannedLayer& before = layer(source);
+    if (before.node == nullptr || !before.node->layer->can_leave_rectifier() || !before.trained) return;
+    const auto reads = [&](const PlannedLayer& reader) {
+      return std::find(reader.sources.begin(), reader.sources.end(), source) != reader.sources.end();
+    };
+    if (std::count_if(out_.layers.begin(), out_.layers.end(), reads) == 1) last.rectifies = source;
+  }
+
   void plan_layer(int index) {
     PlannedLayer& planned = layer(index);
     std::vector<TensorView> inputs;
@@ -149,6 +165,8 @@ class Planner {
     if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();
     args.name = planned.name;
+    args.leaves_rectifier = layer(last_step()).rectifies == index;
+    args.takes_rectifier = planned.rectifies >= 0;
     in_layer(planned.name, [&] {
       planned.plan = planned.node != nullptr ? planned.node->layer->plan(context_, args)
                                              : plan_layout_change(context_, args, planned.as_images);
@@ -231,6 +249,7 @@ class Planner {
         planned.input_gradients[i].view = layer(source).output_gradient;
       }
     }
+    if (planned.rectifies >= 0) planned.rectified = layer(planned.rectifies).output;
     if (planned.node != nullptr) connect_parameters(planned, *planned.node);
     planned.kept_inputs.assign(planned.inputs.size(), {});
     if (planned.keeps_inputs) planned.kept_inputs = planned.inputs;

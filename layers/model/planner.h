@@ -24,9 +24,10 @@ struct PlannedLayer {
   std::string name;
   const Model::Node* node = nullptr;  // null: a change of layout
   std::unique_ptr<LayerPlan> plan;
-  std::vector<int> sources;  // >= 0: index of a planned layer; < 0: field -1 - i
-  bool as_images = false;    // how the output lies
-  bool trained = false;      // backward runs: this layer or one that it reads has parameters
+  std::vector<int> sources;                         // >= 0: index of a planned layer; < 0: field -1 - i
+  int rectifies = -1;                               // >= 0: index of the planned layer whose rectifier this one does
+  bool as_images = false;                           // how the output lies
+  bool trained = false;                             // backward runs: this layer or one that it reads has parameters
   bool keeps_inputs = false, keeps_output = false;  // for backward
 
   std::vector<ConstTensorView> inputs;
@@ -35,6 +36,7 @@ struct PlannedLayer {
   std::vector<ConstTensorView> state;
   std::vector<TensorView> mutable_state;  // the same; empty in mode predict
   TensorView output;
+  TensorView rectified;         // the input whose rectifier this one does, or null
   ConstTensorView kept_output;  // likewise
   TensorView output_gradient;
   std::vector<Destination> input_gradients;

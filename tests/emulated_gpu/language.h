@@ -18,5 +18,13 @@
 #define blockDim ::millrace::emulation::place.threads
 #define gridDim ::millrace::emulation::place.blocks
 #define __syncthreads ::millrace::emulation::synchronize_threads
+// One thread runs at a time.
+#define __threadfence()
+
+inline unsigned atomicInc(unsigned* at, unsigned most) {
+  const unsigned old = *at;
+  *at = old >= most ? 0 : old + 1;
+  return old;
+}
 
 #define MILLRACE_KERNEL_ADDRESS(kernel) ::millrace::emulation::address_of(kernel)

@@ -164,6 +164,26 @@ TEST_F(CudaTraining, LooksAtEveryStepWhereItMust) {
   }
 }
 
+// A rectifier, a layer with one output and a loss, wherever the gradients go.
+TEST_F(CudaTraining, OfANarrowHeadGoesAsOnTheCpu) {
+  const std::vector<std::vector<std::string>> settings = {
+      {"optimizer={sgd: {learning_rate: 0.05}}"},
+      {"optimizer={sgd: {learning_rate: 0.05, momentum: 0.9}}", "loss=mse"},
+      {"optimizer={sgd: {learning_rate: 0.05}}", "train.accumulate=2", "loss=huber"},
+      {"train.clip_norm=0.1", "train.on_nonfinite=fail", "metrics=[mae]", "loss=mae"},
+      {"input.batch.batch_size=7", "optimizer={sgd: {learning_rate: 0.05}}", "train.report_over=window"}};
+  for (const std::vector<std::string>& setting : settings) {
+    std::vector<std::string> on_cpu = setting;
+    on_cpu.emplace_back("device=cpu");
+    const Training gpu = train("weighted", setting), cpu = train("weighted", on_cpu);
+    EXPECT_EQ(gpu.error, cpu.error);
+    EXPECT_EQ(gpu.result.last_batch, cpu.result.last_batch);
+    EXPECT_TRUE(gpu.result.recorded);
+    expect_near(gpu.losses, cpu.losses, 1e-4, setting.front());
+    EXPECT_EQ(gpu.result.weights, train("weighted", setting).result.weights);
+  }
+}
+
 TEST_F(CudaTraining, DivergesAsTheCpuDoes) {
   for (const char* rule : {"fail", "skip"}) {
     const std::vector<std::string> overrides = {cat("train.on_nonfinite=", rule),

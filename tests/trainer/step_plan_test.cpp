@@ -6,25 +6,40 @@
 #include "millrace/trainer/step.h"
 #include "tests/support/cuda.h"
 
+#if defined(MILLRACE_CUDA_EMULATED)
+#include "tests/emulated_gpu/emulated_gpu.h"
+#endif
+
 namespace millrace {
 namespace {
 
-// dense(1) on two features, mse.
+// dense(1) on two features, mse. With `hidden` units behind a rectifier in front of it.
 class Planned {
  public:
-  explicit Planned(Context& on, size_t slots)
+  Planned(Context& on, size_t slots, int64_t hidden = 0, GradientTarget gradient_target = GradientTarget::block_write)
       : context(on),
-        model(make_model(on)),
+        model(make_model(on, hidden)),
         loss(catalog.losses.make({"mse", Spec::map()}, Spec::map())),
         fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label", .trains = true}),
         scores({.context = on, .loss = *loss, .prediction = model.output(), .label = fields.label()}),
-        plan({.model = model, .context = on, .fields = fields, .scores = scores, .slots = slots}, 4) {}
+        plan({.model = model,
+              .context = on,
+              .fields = fields,
+              .scores = scores,
+              .gradient_target = gradient_target,
+              .slots = slots},
+             4) {}
 
-  Model make_model(Context& on) {
-    std::vector<LayerNode> layers(1);
-    const Spec units = Spec::map().set("units", 1);
-    layers[0].name = layers[0].kind = "dense";
-    layers[0].layer = catalog.layers.make({"dense", units}, units);
+  Model make_model(Context& on, int64_t hidden) {
+    std::vector<LayerNode> layers;
+    const auto add = [&](const char* name, const Spec& options) {
+      layers.emplace_back();
+      layers.back().name = name;
+      layers.back().kind = "dense";
+      layers.back().layer = catalog.layers.make({"dense", options}, options);
+    };
+    if (hidden > 0) add("hidden", Spec::map().set("units", hidden).set("activation", "relu"));
+    add("dense", Spec::map().set("units", 1));
     return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 3}, on);
   }
 
@@ -108,6 +123,29 @@ TEST_F(CudaStepPlan, IsRecordedInEachSlotAtOnceWhenItRanInOne) {
   EXPECT_TRUE(plan.play(context(), plan.slots[0], StepPlan::kWhole, work).recorded());
   context().synchronize();
 }
+
+#if defined(MILLRACE_CUDA_EMULATED)
+// Product and bias; rectifier, head and loss; gradients of the head, the rectifier and the bias; that of the weight.
+TEST_F(CudaStepPlan, OfANarrowHeadIsFourKernels) {
+  Planned planned(context(), 1, 8, GradientTarget::parameters);
+  StepPlan& plan = planned.plan;
+  StepPlan::Slot& slot = plan.slots[0];
+  RowBlock batch;
+  batch.configure(planned.rows, 4, context().device());
+  batch.resize(4);
+  slot.inputs.load(context(), batch);
+  const Memory numbers(context().device(), 64);
+  const emulation::Counters before = emulation::counters();
+  plan.model->forward(context(), slot.inputs.model(), static_cast<const uint64_t*>(numbers.data()));
+  planned.scores.run(*plan.scores, plan.scored(slot));
+  plan.model->backward(context(), slot.inputs.model(), static_cast<const uint64_t*>(numbers.data()),
+                       static_cast<const float*>(numbers.data()), TensorView());
+  const emulation::Counters behind = emulation::counters();
+  context().synchronize();
+  EXPECT_EQ(behind.kernels - before.kernels, 2U);
+  EXPECT_EQ(behind.library_calls - before.library_calls, 2U);
+}
+#endif
 
 }  // namespace
 }  // namespace millrace

@@ -14,6 +14,7 @@
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
+#include "millrace/layers/head.h"
 #include "millrace/layers/loss.h"
 
 namespace millrace {
@@ -37,6 +38,22 @@ struct RowShares {
 // Like the loops of parallel.h, this template has another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
+// The weight of all rows, of which `shares` then knows; `weight` is a lane's place for it.
+template <class T, class Lanes>
+MILLRACE_HD void add_weights(const Lanes& lanes, int64_t rows, RowShares<T>& shares, T& weight) {
+  weight = static_cast<T>(rows);
+  if (shares.weight == nullptr) return;
+  weight = static_cast<T>(lanes.sum(rows, [&](int64_t row) { return static_cast<double>(shares.weight_of(row)); }));
+  shares.weight_sum = &weight;
+}
+
+// `mean` is that of the terms, by their number where they are not weighted.
+template <class T>
+MILLRACE_HD void store_mean(T* loss, T mean, bool weighted, T weight) {
+  loss[0] = !weighted ? mean : weight != T(0) ? mean / weight : T(0);
+  loss[1] = weight;
+}
+
 // All of a loss whose rows are done together by a block of a GPU's threads.
 template <class T, class Term>
 struct WholeMean {
@@ -50,19 +67,41 @@ struct WholeMean {
   template <class Lanes>
   MILLRACE_HD void operator()(int64_t, const Lanes& lanes) const {
     RowShares<T> of = shares;
-    T weight = static_cast<T>(rows);
+    T weight;
     if (weight_is_known) {
       weight = loss[1];
-    } else if (of.weight != nullptr) {
-      weight = static_cast<T>(lanes.sum(rows, [&](int64_t row) { return static_cast<double>(of.weight_of(row)); }));
-      of.weight_sum = &weight;
+    } else {
+      add_weights(lanes, rows, of, weight);
     }
     const double sum =
         lanes.sum(rows, terms, [&](int64_t row, int64_t i) { return static_cast<double>(term(of, row, i)); });
-    if (!lanes.first()) return;
-    const T mean = static_cast<T>(sum * scale);
-    loss[0] = of.weight == nullptr ? mean : weight != T(0) ? mean / weight : T(0);
-    loss[1] = weight;
+    if (lanes.first()) store_mean(loss, static_cast<T>(sum * scale), of.weight != nullptr, weight);
+  }
+};
+
+// A loss with one term a row, and the head before it: a block of a GPU's threads for each row. The last one to end
+// joins the terms, in the order of the rows.
+template <class Term>
+struct HeadAndMean {
+  HeadRow head;
+  Term term;  // as WholeMean's
+  RowShares<float> shares;
+  float* loss;
+  float* terms;
+  unsigned* ticket;
+  int64_t rows;
+  double scale;
+
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t row, const Lanes& lanes) const {
+    head(row, lanes);
+    RowShares<float> of = shares;
+    float weight;
+    add_weights(lanes, rows, of, weight);
+    if (lanes.first()) terms[row] = term(of, row, 0);
+    if (!lanes.last_row(ticket)) return;
+    const double sum = lanes.sum(rows, [&](int64_t i) { return static_cast<double>(terms[i]); });
+    if (lanes.first()) store_mean(loss, static_cast<float>(sum * scale), of.weight != nullptr, weight);
   }
 };
 
@@ -93,6 +132,17 @@ class MILLRACE_EXPORT WeightedMean {
     return false;
   }
 
+  // Whether run_with() can do it: each row sums up all weights.
+  bool can_run_with_head() const { return terms_ == 1 && rows_ <= (weighted_ ? kWeightsAtOnce : kAtOnce); }
+  // Computes the head, whose y is the prediction, and stores args.loss, in one launch. `term` as WholeMean's.
+  // REQUIRES: can_run_with_head(); float32 values.
+  template <class Term>
+  void run_with(Context& context, const Head& head, const LossArgs& args, const Term& term) const {
+    launch_rows(context, rows_, head.x.columns(),
+                HeadAndMean<Term>{HeadRow(head), term, shares<float>(args), static_cast<float*>(args.loss),
+                                  static_cast<float*>(args.scratch), head.ticket, rows_, 1.0 / count()});
+  }
+
   // Stores args.loss. write(RowShares<T>, T* terms) stores the terms, contiguous, and the gradient.
   // REQUIRES: T is the prediction's type; args.scratch has scratch_bytes().
   template <class T, class Write>
@@ -105,6 +155,8 @@ class MILLRACE_EXPORT WeightedMean {
  private:
   // Terms that one block of threads is soon done with.
   static constexpr int64_t kAtOnce = 8192;
+  // Weights that every row may sum up.
+  static constexpr int64_t kWeightsAtOnce = 1024;
   // What makes launch_rows() take a thread for each of few terms.
   static constexpr int64_t kLanesPerTerm = 4;
 

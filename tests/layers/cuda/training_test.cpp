@@ -128,6 +128,12 @@ class CudaTraining : public test::CudaTest {
 
 const std::vector<LayerLine> kDense = {{"dense", dense_units(48, "relu")}, {"dense", dense_units(1)}};
 
+// Two layers that may share a rectifier, as that is least alike.
+const std::vector<LayerLine> kBare = {{"dense", dense_units(21, "relu").set("bias", false)},
+                                      {"dense", dense_units(1).set("bias", false)}};
+const std::vector<LayerLine> kBent = {
+    {"dense", dense_units(30, "tanh")}, {"dense", dense_units(1, "relu")}, {"dense", dense_units(1, "sigmoid")}};
+
 Spec rows_of_5() { return Spec::list().append(Spec::of(-1)).append(Spec::of(5)); }
 
 // Every kind of layer, and a value that two layers read.
@@ -178,7 +184,7 @@ const std::vector<LayerLine> kImages = {
     {"dense", dense_units(1)}};
 
 TEST_F(CudaTraining, GoesAsOnTheCpu) {
-  for (const auto& layers : {kDense, kGraph}) {
+  for (const auto& layers : {kDense, kBare, kBent, kGraph}) {
     for (const bool in_place : {true, false}) {
       const TrainingCase from{.layers = layers, .row = Shape{33}, .batch = 23, .in_place = in_place};
       expect_near(train(from, 30), train_on_cpu(from, 30), 2e-4);
