@@ -2,46 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "millrace/layers/catalog.h"
 #include "millrace/trainer/step.h"
 #include "tests/support/cuda.h"
+#include "tests/trainer/planned_step.h"
 
 namespace millrace {
 namespace {
 
-// dense(1) on two features, mse.
-class Planned {
- public:
-  explicit Planned(Context& on, size_t slots)
-      : context(on),
-        model(make_model(on)),
-        loss(catalog.losses.make({"mse", Spec::map()}, Spec::map())),
-        fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label", .trains = true}),
-        scores({.context = on, .loss = *loss, .prediction = model.output(), .label = fields.label()}),
-        plan({.model = model, .context = on, .fields = fields, .scores = scores, .slots = slots}, 4) {}
-
-  Model make_model(Context& on) {
-    std::vector<LayerNode> layers(1);
-    const Spec units = Spec::map().set("units", 1);
-    layers[0].name = layers[0].kind = "dense";
-    layers[0].layer = catalog.layers.make({"dense", units}, units);
-    return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 3}, on);
-  }
-
-  Context& context;
-  LayerCatalog catalog = LayerCatalog::builtin();
-  RowSpec rows{{{"features", DType::f32, {2}}, {"label", DType::f32, {1}}}};
-  Model model;
-  std::unique_ptr<Loss> loss;
-  StepFields fields;
-  Scores scores;
-  StepPlan plan;
-};
+using testing::PlannedStep;
 
 TEST(StepPlan, CountsWhatEachSlotHolds) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
-  const Planned one(context, 1), three(context, 3);
+  const PlannedStep one(context, 1), three(context, 3);
   EXPECT_EQ(three.plan.slots.size(), 3U);
   EXPECT_EQ(one.plan.rows, 4);
   const size_t slot = one.plan.slots[0].inputs.bytes() + one.plan.slots[0].scores.bytes();
@@ -51,7 +24,7 @@ TEST(StepPlan, CountsWhatEachSlotHolds) {
 TEST(StepPlan, GivesTheScoresWhatTheModelMade) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
-  const Planned planned(context, 1);
+  const PlannedStep planned(context, 1);
   const ScoredBatch batch = planned.plan.scored(planned.plan.slots[0]);
   EXPECT_EQ(batch.prediction.data(), planned.plan.model->output().data());
   EXPECT_EQ(batch.gradient.data(), planned.plan.model->output_gradient().data());
@@ -63,9 +36,8 @@ class CudaStepPlan : public test::CudaTest {};
 // An update that is made up for lost batches reads numbers that a later batch brings anew.
 TEST_F(CudaStepPlan, AFlushIsOverBeforeItsNumbersAreOverwritten) {
   const auto weights = [&](bool waits) {
-    Planned planned(context(), 1);
-    const Spec options = Spec::map().set("learning_rate", 0.1);
-    const auto adam = planned.catalog.optimizers.make({"adam", options}, options);
+    PlannedStep planned(context(), 1);
+    const auto adam = planned.optimizer("adam", 0.1);
     TrainStep step({.model = planned.model,
                     .context = context(),
                     .loss = *planned.loss,
@@ -97,7 +69,7 @@ TEST_F(CudaStepPlan, AFlushIsOverBeforeItsNumbersAreOverwritten) {
 
 // What ran in one slot need not run as it is in the others, but each part is new.
 TEST_F(CudaStepPlan, IsRecordedInEachSlotAtOnceWhenItRanInOne) {
-  Planned planned(context(), 3);
+  PlannedStep planned(context(), 3);
   StepPlan& plan = planned.plan;
   const Memory memory(context().device(), 64);
   const auto work = [&] { context().fill_zero(memory.data(), memory.bytes()); };
