@@ -1,5 +1,7 @@
 #include "millrace/core/replay.h"
 
+#include <vector>
+
 #include "millrace/core/errors.h"
 
 namespace millrace {
@@ -8,10 +10,12 @@ void Replay::run(Context& context, FunctionRef<void()> work, bool warm) {
   if (context.device().is_cpu()) return work();
   if (warm && stage_ == Stage::fresh) stage_ = Stage::warm;
   if (stage_ == Stage::warm) record(context, work);
-  if (stage_ == Stage::recorded) return cuda::launch(context.cuda(), *recording_);
+  if (stage_ == Stage::recorded) return launch(context);
   work();
   if (stage_ == Stage::fresh) stage_ = Stage::warm;
 }
+
+void Replay::launch(Context& context) const { cuda::launch(context.cuda(), *recording_); }
 
 void Replay::record(Context& context, FunctionRef<void()> work) {
   cuda::State& state = context.cuda();
@@ -31,6 +35,20 @@ void Replay::record(Context& context, FunctionRef<void()> work) {
     stage_ = Stage::plain;
     failure_ = error.message();
   }
+}
+
+void ReplayChain::launch(Context& context, std::span<const Replay* const> replays) {
+  if (!recording_ && failure_.empty()) {
+    std::vector<const cuda::Recording*> links;
+    for (const Replay* replay : replays) links.push_back(replay->recording_.get());
+    try {
+      recording_ = cuda::chain(context.cuda(), links);
+    } catch (const DeviceError& error) {
+      failure_ = error.message();
+    }
+  }
+  if (recording_) return cuda::launch(context.cuda(), *recording_);
+  for (const Replay* replay : replays) replay->launch(context);
 }
 
 }  // namespace millrace

@@ -8,10 +8,13 @@
 // everything that its code on the host decides by. Numbers that change lie in memory that the work reads when it runs.
 // On the CPU the work simply runs.
 //
+// A ReplayChain launches several of them at once, one behind the other.
+//
 // Used by one thread at a time. On CUDA the context must outlive it.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "millrace/core/context.h"
@@ -26,6 +29,8 @@ class Replay {
   // time it is recorded; where that fails a few times, it runs as it is ever after. `warm`: another Replay ran the same
   // calls on other memory, so that this one is recorded at once. Throws what the work throws.
   void run(Context& context, FunctionRef<void()> work, bool warm = false);
+  // Gives the context what was recorded. REQUIRES: recorded().
+  void launch(Context& context) const;
 
   // Whether run() launches a recording from now on.
   bool recorded() const { return recording_ != nullptr; }
@@ -33,6 +38,7 @@ class Replay {
   const std::string& failure() const { return failure_; }
 
  private:
+  friend class ReplayChain;
   enum class Stage : uint8_t { fresh, warm, recorded, plain };
 
   void record(Context& context, FunctionRef<void()> work);
@@ -42,6 +48,19 @@ class Replay {
 
   Stage stage_ = Stage::fresh;
   int failures_ = 0;
+  std::string failure_;
+  cuda::RecordingPointer recording_;
+};
+
+class ReplayChain {
+ public:
+  // Gives the context what the replays recorded, in their order: as one launch, which is made ready at the first call,
+  // or one by one where that fails. REQUIRES: all are recorded(), and the same ones at every call.
+  void launch(Context& context, std::span<const Replay* const> replays);
+  // Why they go one by one; empty where that is not so.
+  const std::string& failure() const { return failure_; }
+
+ private:
   std::string failure_;
   cuda::RecordingPointer recording_;
 };

@@ -11,11 +11,11 @@
 #include "millrace/core/event.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
+#include "millrace/trainer/flights.h"
 #include "millrace/trainer/model_copy.h"
 #include "millrace/trainer/parameter_update.h"
 #include "millrace/trainer/plan_cache.h"
 #include "millrace/trainer/step_inputs.h"
-#include "millrace/trainer/step_numbers.h"
 #include "millrace/trainer/step_plan.h"
 
 namespace millrace {
@@ -24,22 +24,11 @@ struct TrainStep::Impl {
   using Plan = StepPlan;
   using Slot = StepPlan::Slot;
 
-  // A batch that the device is at work on, or was.
-  struct Flight {
-    Event read, trained;
-    StepNumbers numbers;
-    Plan* plan = nullptr;  // of the batch; null before the first one
-    Slot* slot = nullptr;
-    bool unjoined = false;  // its scores belong to the window and were not joined
-  };
-
   explicit Impl(const StepArgs& step_args);
   std::unique_ptr<Plan> make_plan(int64_t rows);
   Plan& get_plan(int64_t rows);
-  Flight& flight(uint64_t batch) { return flights[batch % flights.size()]; }
-  Flight& last_flight() { return flight(batches - 1); }
   void load(Flight& flight, Slot& slot, const RowBlock& batch);
-  StepOutcome train(Plan& plan, Slot& slot, Flight& flight);
+  StepOutcome train(Plan& plan, Slot& slot, Flight& flight, bool launched);
   void play(Plan& plan, Slot& slot, size_t part, FunctionRef<void()> work);
   void run_before(Plan& plan, Slot& slot, Flight& flight);
   void run_behind(Plan& plan, Slot& slot, Flight& flight);
@@ -67,8 +56,7 @@ struct TrainStep::Impl {
   std::optional<Context> copies;  // brings batches while others are trained on
   Context fetches;                // takes scores to the host while gradients are made
   Event scored, fetched;
-  std::vector<Flight> flights;  // batch i is in that of every number that leaves the remainder i
-  uint64_t batches = 0;         // that came here
+  Flights flights;
   // What layers and optimizer count.
   uint64_t forward_passes = 0, updates = 0, skipped = 0;
   bool judged = false;  // the metrics of the last batch are there
@@ -100,18 +88,15 @@ TrainStep::Impl::Impl(const StepArgs& step_args)
       fetches(args.context.device(), args.context.executor()),
       scored(args.context.device()),
       fetched(args.context.device()),
+      flights(args.context, args.optimizer,
+              args.context.device().is_cpu() ? 1 : std::max<int64_t>(args.batches_in_flight, 1)),
       plans(args.context, kMaxPlans) {
   const Device device = args.context.device();
   if (args.gradients.check_finite && !args.model.states().empty()) {
     state_before_batch.emplace(args.model, args.context);
     state_before_update.emplace(args.model, args.context);
   }
-  const int64_t in_flight = device.is_cpu() ? 1 : std::max<int64_t>(args.batches_in_flight, 1);
-  if (in_flight > 1) copies.emplace(device, args.context.executor());
-  for (int64_t i = 0; i < in_flight; ++i) {
-    flights.push_back(
-        {.read = Event(device), .trained = Event(device), .numbers = StepNumbers(device, args.optimizer)});
-  }
+  if (flights.size() > 1) copies.emplace(device, args.context.executor());
 }
 
 std::unique_ptr<StepPlan> TrainStep::Impl::make_plan(int64_t rows) {
@@ -138,19 +123,19 @@ StepPlan& TrainStep::Impl::get_plan(int64_t rows) {
 void TrainStep::Impl::load(Flight& flight, Slot& slot, const RowBlock& batch) {
   const TraceRange range(args.context.executor().trace(), "step", "load");
   Context& loads = copies ? *copies : args.context;
-  flight.read.synchronize();       // what it was converted in is free
-  loads.wait_for(flight.trained);  // where it was copied to is free by then
+  flight.read.synchronize();               // what it was converted in is free
+  loads.wait_for(flights.end_of(flight));  // where it was copied to is free by then
   try {
     slot.inputs.load(loads, batch);
   } catch (const DataError&) {
     error_row = slot.inputs.error_row();
-    this->flight(batches + 1).read.synchronize();  // as run() does at its end
+    flights.of(flights.batches() + 1).read.synchronize();  // as run() does at its end
+    flights.launch();
     throw;
   }
   flight.numbers.write(forward_passes, updates);
   flight.numbers.bring(loads);
   loads.record(flight.read);
-  args.context.wait_for(flight.read);
 }
 
 TensorView TrainStep::Impl::gradient_block() const {
@@ -192,7 +177,7 @@ void TrainStep::Impl::run_behind(Plan& plan, Slot& slot, Flight& flight) {
 
 void TrainStep::Impl::apply_update(const float* scale) {
   const TraceRange range(args.context.executor().trace(), "step", "update");
-  parameter_update.apply(gradients, last_flight().numbers.scalars(), scale);
+  parameter_update.apply(gradients, flights.last().numbers.scalars(), scale);
 }
 
 // Where gradients are checked before they are used.
@@ -215,7 +200,8 @@ void TrainStep::Impl::play(Plan& plan, Slot& slot, size_t part, FunctionRef<void
   if (not_recorded.empty()) not_recorded = replay.failure();
 }
 
-StepOutcome TrainStep::Impl::train(Plan& plan, Slot& slot, Flight& flight) {
+// `launched`: the device has the step already, or soon will.
+StepOutcome TrainStep::Impl::train(Plan& plan, Slot& slot, Flight& flight, bool launched) {
   Context& context = args.context;
   recorded = true;
   const size_t kind = (rules.gathered() == 0 ? 1U : 0U) + (rules.next_completes() ? 2U : 0U);
@@ -234,11 +220,13 @@ StepOutcome TrainStep::Impl::train(Plan& plan, Slot& slot, Flight& flight) {
     }
     play(plan, slot, Plan::kBehind + kind, [&] { run_behind(plan, slot, flight); });
   } else {
-    play(plan, slot, Plan::kWhole + kind, [&] {
-      run_before(plan, slot, flight);
-      run_behind(plan, slot, flight);
-      context.wait_for(fetched);
-    });
+    if (!launched) {
+      play(plan, slot, Plan::kWhole + kind, [&] {
+        run_before(plan, slot, flight);
+        run_behind(plan, slot, flight);
+        context.wait_for(fetched);
+      });
+    }
     ++forward_passes;
   }
   flight.unjoined = windows();
@@ -259,17 +247,17 @@ StepOutcome TrainStep::Impl::end_update() {
 
 // Waits until what the batch used is free.
 void TrainStep::Impl::join(Flight& flight) {
-  flight.trained.synchronize();
+  flights.end_of(flight).synchronize();
   if (std::exchange(flight.unjoined, false)) scores.join(*flight.plan->scores, flight.slot->scores);
 }
 
 void TrainStep::Impl::join_all() {
-  for (size_t i = 0; i < flights.size(); ++i) join(flight(batches + i));
+  flights.launch();
+  for (size_t i = 0; i < flights.size(); ++i) join(flights.of(flights.batches() + i));
 }
 
 size_t TrainStep::Impl::bytes_beside_plans() const {
-  size_t total = gradients.bytes() + rules.bytes() + scores.bytes() + parameter_update.bytes() +
-                 flights.size() * flights.front().numbers.bytes();
+  size_t total = gradients.bytes() + rules.bytes() + scores.bytes() + parameter_update.bytes() + flights.bytes();
   for (const auto* copy : {&state_before_batch, &state_before_update}) total += *copy ? (*copy)->bytes() : 0;
   return total;
 }
@@ -277,6 +265,7 @@ size_t TrainStep::Impl::bytes_beside_plans() const {
 TrainStep::TrainStep(const StepArgs& args) : impl_(std::make_unique<Impl>(args)) {}
 
 TrainStep::~TrainStep() {
+  drain();
   if (impl_->copies) impl_->copies->drain();
   impl_->fetches.drain();
   impl_->args.context.drain();
@@ -284,11 +273,11 @@ TrainStep::~TrainStep() {
 
 void TrainStep::prepare(int64_t rows) { impl_->get_plan(rows); }
 
-StepOutcome TrainStep::run(const RowBlock& batch) {
+StepOutcome TrainStep::run(const RowBlock& batch, bool later) {
   Impl& impl = *impl_;
   Impl::Plan& plan = impl.get_plan(batch.size());
-  Impl::Flight& flight = impl.flight(impl.batches);
-  Impl::Slot& slot = plan.slots[impl.batches % impl.flights.size()];
+  Flight& flight = impl.flights.next();
+  Impl::Slot& slot = plan.slots[impl.flights.next_slot()];
   impl.error_row = -1;
   impl.load(flight, slot, batch);
   impl.join(flight);
@@ -296,19 +285,23 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
   if (impl.state_before_update && impl.rules.gathered() == 0) impl.state_before_update->take();
 
   impl.plans.use(plan);
-  flight.plan = &plan;
-  flight.slot = &slot;
+  impl.flights.take_off(plan);
   impl.judged = false;
-  ++impl.batches;
-  const StepOutcome outcome = impl.train(plan, slot, flight);
-  impl.args.context.record(flight.trained);
+  const bool launched = impl.flights.launches(later);
+  if (!launched) impl.args.context.wait_for(flight.read);
+  const StepOutcome outcome = impl.train(plan, slot, flight, launched);
+  if (!launched) impl.flights.landed();
   // So that its batch may change.
-  impl.flight(impl.batches).read.synchronize();
+  impl.flights.next().read.synchronize();
   return outcome;
 }
 
+void TrainStep::launch() { impl_->flights.launch(); }
+void TrainStep::drain() noexcept { impl_->flights.drain(); }
+
 StepOutcome TrainStep::flush() {
   Impl& impl = *impl_;
+  impl.flights.launch();
   if (impl.rules.gathered() == 0) return StepOutcome::trained;
   StepOutcome outcome = StepOutcome::trained;
   if (impl.args.gradients.check_finite) {
@@ -318,7 +311,7 @@ StepOutcome TrainStep::flush() {
     outcome = impl.end_update();
   }
   // Until then its numbers are read.
-  impl.args.context.record(impl.last_flight().trained);
+  impl.flights.landed();
   return outcome;
 }
 
@@ -332,8 +325,9 @@ const std::vector<double>& TrainStep::metrics() {
   Impl& impl = *impl_;
   if (impl.windows()) {
     impl.join_all();
-  } else if (impl.batches > 0) {
-    const Impl::Flight& last = impl.last_flight();
+  } else if (impl.flights.batches() > 0) {
+    impl.flights.launch();
+    const Flight& last = impl.flights.last();
     impl.args.context.executor().run([&] {
       if (!std::exchange(impl.judged, true)) impl.scores.judge(*last.plan->scores, last.plan->scored(*last.slot));
       impl.scores.fetch(impl.args.context, *last.plan->scores, true, last.slot->scores);
@@ -346,18 +340,21 @@ const std::vector<double>& TrainStep::metrics() {
 }
 
 void TrainStep::start_window() {
-  for (Impl::Flight& flight : impl_->flights) flight.unjoined = false;
+  for (size_t i = 0; i < impl_->flights.size(); ++i) impl_->flights.of(i).unjoined = false;
   impl_->scores.reset();
 }
 
 double TrainStep::batch_loss() {
-  const Impl::Flight& last = impl_->last_flight();
-  last.trained.synchronize();
+  impl_->flights.launch();
+  const Flight& last = impl_->flights.last();
+  impl_->flights.end_of(last).synchronize();
   return impl_->scores.loss_of(last.slot->scores);
 }
 
 bool TrainStep::recorded() const { return impl_->recorded; }
-const std::string& TrainStep::not_recorded() const { return impl_->not_recorded; }
+const std::string& TrainStep::not_recorded() const {
+  return impl_->not_recorded.empty() ? impl_->flights.failure() : impl_->not_recorded;
+}
 uint64_t TrainStep::steps() const { return impl_->forward_passes; }
 uint64_t TrainStep::updates() const { return impl_->updates; }
 uint64_t TrainStep::skipped() const { return impl_->skipped; }

@@ -4,8 +4,9 @@
 //   TrainStep step({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, .rows = rows});
 //   while (const RowBlock* batch = delivery.next()) step.run(*batch);
 //
-// On CUDA run() returns before the batch was trained on, and soon a step is one graph (core/replay.h); what asks for
-// results waits for them. run() allocates nothing once a batch size was seen. The
+// On CUDA run() returns before the batch was trained on, and soon a step is one graph (core/replay.h), or one of a few
+// that go in one launch (trainer/flights.h); what asks for results waits for them. run() allocates nothing once a batch
+// size was seen and several of it went together. The
 // gradients go straight into the parameters where the optimizer allows it and no GradientOptions need them. At most
 // kMaxPlans sizes are kept, the least recently used goes first. One thread uses a TrainStep; everything in StepArgs
 // must outlive it.
@@ -41,7 +42,7 @@ struct StepArgs {
   int64_t window_batches = 0;
   // How many batches a device may be behind with. A batch that run() was given must stay as it is until that many calls
   // of run(), that one included, have returned; with more than one, batches are copied while others are trained on. On
-  // the CPU a batch may change when run() has returned.
+  // the CPU a batch may change when run() has returned. With 8, steps may go together (trainer/flights.h).
   int64_t batches_in_flight = 1;
 };
 
@@ -69,8 +70,13 @@ class TrainStep {
   // Makes what a batch of `rows` rows needs, ahead of time.
   void prepare(int64_t rows);
   // Trains on the batch. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing trained;
-  // its row is error_row().
-  StepOutcome run(const RowBlock& batch);
+  // its row is error_row(). `later`: what a busy device is given of it may wait for the next call, whatever that is: of
+  // run(), of what asks for results, or of launch(), which comes before anybody looks at the model.
+  StepOutcome run(const RowBlock& batch, bool later = false);
+  // Gives the device what waits, if anything does.
+  void launch();
+  // The same where another error matters more than what this fails with.
+  void drain() noexcept;
   // Updates with the batches since the last update, where several make one and the data ends in between.
   StepOutcome flush();
 

@@ -4,7 +4,7 @@
 
 namespace millrace {
 
-StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_rows) {
+StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_rows), groups(args.slots / kGroup) {
   for (size_t i = 0; i < args.slots; ++i) {
     slots.push_back({.inputs = StepInputs(args.fields, args.context.device(), rows)});
   }
@@ -26,6 +26,14 @@ const Replay& StepPlan::play(Context& context, Slot& slot, size_t part, Function
   replay.run(context, work, warm[part]);
   warm[part] = true;
   return replay;
+}
+
+const std::string& StepPlan::launch_group(Context& context, size_t first) {
+  std::array<const Replay*, kGroup> replays = {};
+  for (size_t i = 0; i < kGroup; ++i) replays[i] = &slots[first + i].parts[kAlone];
+  ReplayChain& group = groups[first / kGroup];
+  group.launch(context, replays);
+  return group.failure();
 }
 
 ScoredBatch StepPlan::scored(const Slot& slot) const {

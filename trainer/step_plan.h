@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "millrace/core/context.h"
@@ -34,6 +35,8 @@ struct StepPlan {
   // that. All and behind are one of four from here on, by whether the batch is the first and the last one of its
   // update.
   static constexpr size_t kWhole = 0, kBehind = 4, kBefore = 8, kParts = 9;
+  // All of a batch that makes an update by itself. What was recorded of it in kGroup neighbours can go in one launch.
+  static constexpr size_t kAlone = kWhole + 3, kGroup = 4;
 
   struct Slot {
     StepInputs inputs;
@@ -45,11 +48,15 @@ struct StepPlan {
 
   // Gives the work of a part to the context, or what was recorded of it.
   const Replay& play(Context& context, Slot& slot, size_t part, FunctionRef<void()> work);
+  // Gives the context what was recorded of kAlone in the slots of a group, of which `first` is the first one. The
+  // result is why they went one by one, or empty.
+  const std::string& launch_group(Context& context, size_t first);
   // With the batch that was loaded last.
   ScoredBatch scored(const Slot& slot) const;
 
   int64_t rows;
   std::vector<Slot> slots;
+  std::vector<ReplayChain> groups;
   std::unique_ptr<ModelPlan> model;
   std::unique_ptr<ScorePlan> scores;
   size_t bytes = 0;                    // on the device and beside it, at most

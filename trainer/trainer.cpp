@@ -229,7 +229,10 @@ Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
 const Config& Trainer::config() const { return impl_->config; }
-Model& Trainer::model() { return *impl_->model; }
+Model& Trainer::model() {
+  impl_->step->launch();
+  return *impl_->model;
+}
 const InputGraph& Trainer::input() const { return impl_->delivery->graph(); }
 const InputGraph* Trainer::validation_input() const { return impl_->validator ? &impl_->validator->input() : nullptr; }
 const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
@@ -271,6 +274,7 @@ SavedFacts Trainer::Impl::facts() const {
 
 void Trainer::Impl::save(const std::string& path) {
   const TraceRange range(trace, "step", "save");
+  step->launch();
   const OptimizerState state = optimizer_state();
   SavedFacts saved = facts();
   if (config.save && config.save->optimizer) saved.optimizer = &state;
@@ -297,6 +301,7 @@ void Trainer::save(const std::string& path) {
 
 Network Trainer::network(const NetworkOptions& options) {
   const FloatMode mode;
+  impl_->step->launch();
   return Network(pack_model("the trainer's model", *impl_->model, impl_->context, impl_->facts()), options,
                  impl_->catalog);
 }

@@ -50,6 +50,7 @@ struct TrainingLoop::Impl {
   void begin(const TrainCallbacks& given, const std::vector<std::string>& warnings);
   TrainResult train();
   const RowBlock* next_batch();
+  bool unwatched() const;
   void train_on(const RowBlock& batch);
   void flush();
   void take_outcome(StepOutcome outcome, const RowBlock* batch);
@@ -107,11 +108,25 @@ void TrainingLoop::Impl::begin(const TrainCallbacks& given, const std::vector<st
 const RowBlock* TrainingLoop::Impl::next_batch() {
   const Clock::time_point before = Clock::now();
   TraceRange range(trace, "delivery", "next batch", before);
-  const RowBlock* batch = delivery.next();
+  const RowBlock* batch = nullptr;
+  try {
+    batch = delivery.next();
+  } catch (...) {
+    step.drain();
+    throw;
+  }
   const Clock::time_point end = Clock::now();
   range.end(end);
   waited += end - before;
   return batch;
+}
+
+// Whether nobody looks at the step that comes, so that it may wait for the one behind it.
+bool TrainingLoop::Impl::unwatched() const {
+  const int64_t number = steps_done + 1;
+  const bool reports = callbacks.on_batch || (callbacks.on_step && number % config.train.log_every == 0);
+  const bool validates = validator && number % config.validation->every == 0;
+  return !reports && !validates && number != config.train.steps && !stopping.load();
 }
 
 void TrainingLoop::Impl::train_on(const RowBlock& batch) {
@@ -122,7 +137,7 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
     TraceRange range(trace, "step", "step");
     range.set("step", steps_done + 1);
     range.set("rows", batch.size());
-    context.executor().run([&] { outcome = step.run(batch); });
+    context.executor().run([&] { outcome = step.run(batch, unwatched()); });
   } catch (DataError& error) {
     if (step.error_row() >= 0) error.set_place(delivery.place(batch.id(step.error_row())));
     throw;

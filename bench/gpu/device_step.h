@@ -26,6 +26,8 @@ class DeviceStep {
 
   // Gives the step to the context.
   void run();
+  // Gives it `most` steps, or fewer, and says how many: as many as a training has go together in one launch, else one.
+  int run_several(int most);
   // Of the last step; waits for it.
   double loss();
   // Whether run() launches a graph from now on.

@@ -1,11 +1,13 @@
 // What scripts/gpu-check times of this library: one step, again and again, on one batch.
 //
-//   gpu_step write FOLDER CONFIG [SETTING...]           initial weights and batch, raw, for the peers; what it wrote as
-//   JSON gpu_step resident STEPS LOSSES CONFIG [SETTING...]  the batch lies in the device's memory; CUDA events
+//   gpu_step write FOLDER CONFIG [SETTING...]           initial weights and batch, raw, for the peers; tells JSON
+//   gpu_step resident STEPS LOSSES CONFIG [SETTING...]  the batch lies in the device's memory; CUDA events
+//   gpu_step resident_group ..                          the same, a few steps in each launch
 //   gpu_step trainer STEPS LOSSES CONFIG [SETTING...]   a Trainer with delivery constant; the wall's clock
+//   gpu_step trainer_alone ..                           the same, where no steps go together in one launch
 //   gpu_step rates [SMALL]                              what the GPU can do at best
 //
-// SETTING is PATH=VALUE as of trainer --set. `resident` and `trainer` first train LOSSES steps and print their losses
+// SETTING is PATH=VALUE as of trainer --set. All but the first and the last train LOSSES steps and print their losses
 // in one line of JSON; then, for every line of standard input, a number of repeats, they time so many times STEPS steps
 // and print {"microseconds": [..]}, of a step each. They end with their input; see bench/gpu/peer.py.
 #include <charconv>
@@ -106,7 +108,7 @@ void serve(FunctionRef<double()> repeat) {
   }
 }
 
-void resident(int steps, int losses, Words words) {
+void resident(int steps, int losses, Words words, bool group) {
   DeviceStep step(configuration(words));
   std::vector<double> seen;
   for (int i = 0; i < losses; ++i) {
@@ -116,7 +118,7 @@ void resident(int steps, int losses, Words words) {
   tell_ready(seen, step.context().device().text(), step.recorded() ? "true" : "false");
   serve([&] {
     const double taken = microseconds(step.context(), [&] {
-      for (int i = 0; i < steps; ++i) step.run();
+      for (int done = 0; done < steps;) done += group ? step.run_several(steps - done) : step.run_several(1);
     });
     return taken / steps;
   });
@@ -137,8 +139,9 @@ void tell_first_losses(int losses, const Spec& spec) {
   tell_ready(seen, device, "null");
 }
 
-// A report waits for its step, so the time from one to the next is that of the steps between them.
-void train(int steps, int losses, Words words) {
+// A report waits for its step, so the time from one to the next is that of the steps between them. `alone`: somebody
+// wants to know of every one of them, so that each is launched by itself.
+void train(int steps, int losses, Words words, bool alone) {
   using Clock = std::chrono::steady_clock;
   Spec spec = configuration(words);
   tell_first_losses(losses, spec);
@@ -148,6 +151,7 @@ void train(int steps, int losses, Words words) {
   int wanted = 0;
   std::vector<double> values;
   TrainCallbacks callbacks;
+  if (alone) callbacks.on_batch = [](const BatchReport&) {};
   callbacks.on_step = [&](const StepReport&) {
     const double taken = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
     if (wanted > 0) values.push_back(taken / steps);
@@ -183,12 +187,15 @@ int run(Words words) {
     rates(words.size() > 1);
   } else if (what == "write" && words.size() > 2) {
     write(words[1], words.subspan(2));
-  } else if ((what == "resident" || what == "trainer") && words.size() > 3) {
-    const int steps = std::atoi(words[1].c_str()), losses = std::atoi(words[2].c_str());
-    (what == "resident" ? resident : train)(steps, losses, words.subspan(3));
+  } else if ((what == "resident" || what == "resident_group") && words.size() > 3) {
+    resident(std::atoi(words[1].c_str()), std::atoi(words[2].c_str()), words.subspan(3), what == "resident_group");
+  } else if ((what == "trainer" || what == "trainer_alone") && words.size() > 3) {
+    train(std::atoi(words[1].c_str()), std::atoi(words[2].c_str()), words.subspan(3), what == "trainer_alone");
   } else {
-    std::fputs("usage: gpu_step write FOLDER CONFIG.. | resident|trainer STEPS LOSSES CONFIG.. | rates [SMALL]\n",
-               stderr);
+    std::fputs(
+        "usage: gpu_step write FOLDER CONFIG.. | rates [SMALL]\n"
+        "       gpu_step resident|resident_group|trainer|trainer_alone STEPS LOSSES CONFIG..\n",
+        stderr);
     return 2;
   }
   return 0;

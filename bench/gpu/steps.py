@@ -41,7 +41,16 @@ class Contender:
 
 CONTENDERS = (
     Contender("ours", "Millrace", OURS, "resident", "the batch stays on the device; one CUDA graph a step"),
-    Contender("ours_trainer", "Millrace, trainer", OURS, "trainer", "trainer, delivery: constant", clock=WALL),
+    Contender("ours_group", "Millrace, four steps a launch", OURS, "resident_group", "the same, four steps a graph"),
+    Contender("ours_trainer", "Millrace, trainer", OURS, "trainer", "delivery: constant; some go together", clock=WALL),
+    Contender(
+        "ours_trainer_alone",
+        "Millrace, trainer, one step a launch",
+        OURS,
+        "trainer_alone",
+        "the same, each launched by itself",
+        clock=WALL,
+    ),
     Contender("torch_eager", "PyTorch, eager", "torch_step.py", "eager", "fused SGD", "torch"),
     Contender("torch_compile", "PyTorch, torch.compile", "torch_step.py", "compile", "fused SGD", "torch"),
     Contender("torch_graph", "PyTorch, CUDA graph by hand", "torch_step.py", "graph", "fused SGD", "torch"),

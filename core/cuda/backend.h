@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "millrace/core/device.h"
@@ -72,5 +73,7 @@ void begin_recording(State& state);
 RecordingPointer end_recording(State& state);
 void abandon_recording(State& state) noexcept;
 void launch(State& state, const Recording& recording);
+// All of them as one recording, each behind the one before it. Throws DeviceError.
+RecordingPointer chain(State& state, std::span<const Recording* const> links);
 
 }  // namespace millrace::cuda

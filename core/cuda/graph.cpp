@@ -1,7 +1,6 @@
 #include "millrace/core/cuda/graph.h"
 
-#include <memory>
-#include <type_traits>
+#include <utility>
 
 #include "millrace/core/cuda/check.h"
 #include "millrace/core/cuda/handles.h"
@@ -9,18 +8,9 @@
 
 namespace millrace::cuda {
 
-namespace {
-
-struct DestroyGraph {
-  void operator()(cudaGraph_t graph) const noexcept { static_cast<void>(cudaGraphDestroy(graph)); }
-};
-
-}  // namespace
-
-Recording::Recording(int device, cudaGraph_t graph) : device_(device) {
+Recording::Recording(int device, GraphPointer graph) : device_(device), graph_(std::move(graph)) {
   const DeviceGuard guard(device);
-  const std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph> owned(graph);
-  MILLRACE_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph, 0));
+  MILLRACE_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_.get(), 0));
 }
 
 Recording::~Recording() {
@@ -45,7 +35,7 @@ RecordingPointer end_recording(State& state) {
   const DeviceGuard guard(state.device());
   cudaGraph_t graph = nullptr;
   MILLRACE_CUDA_CHECK(cudaStreamEndCapture(state.stream(), &graph));
-  return RecordingPointer(new Recording(state.device(), graph));
+  return RecordingPointer(new Recording(state.device(), GraphPointer(graph)));
 }
 
 void abandon_recording(State& state) noexcept {
@@ -57,5 +47,20 @@ void abandon_recording(State& state) noexcept {
 }
 
 void launch(State& state, const Recording& recording) { recording.launch(state.stream()); }
+
+// A child graph is copied. It may neither allocate or free memory nor hold conditions, which no recording does.
+RecordingPointer chain(State& state, std::span<const Recording* const> links) {
+  const DeviceGuard guard(state.device());
+  cudaGraph_t made = nullptr;
+  MILLRACE_CUDA_CHECK(cudaGraphCreate(&made, 0));
+  GraphPointer whole(made);
+  cudaGraphNode_t last = nullptr;
+  for (const Recording* link : links) {
+    const cudaGraphNode_t before = last;
+    const size_t count = before != nullptr ? 1 : 0;
+    MILLRACE_CUDA_CHECK(cudaGraphAddChildGraphNode(&last, whole.get(), &before, count, link->graph()));
+  }
+  return RecordingPointer(new Recording(state.device(), std::move(whole)));
+}
 
 }  // namespace millrace::cuda

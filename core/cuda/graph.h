@@ -3,22 +3,32 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
+#include <type_traits>
+
 #include "millrace/core/cuda/backend.h"
 
 namespace millrace::cuda {
 
+struct DestroyGraph {
+  void operator()(cudaGraph_t graph) const noexcept { static_cast<void>(cudaGraphDestroy(graph)); }
+};
+using GraphPointer = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph>;
+
 class Recording {
  public:
-  // Takes over the graph. Throws DeviceError when it cannot be made ready.
-  Recording(int device, cudaGraph_t graph);
+  // Throws DeviceError when it cannot be made ready.
+  Recording(int device, GraphPointer graph);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
   void launch(cudaStream_t stream) const;
+  cudaGraph_t graph() const { return graph_.get(); }
 
  private:
   int device_;
+  GraphPointer graph_;  // to be part of others
   cudaGraphExec_t exec_ = nullptr;
 };
 

@@ -41,6 +41,7 @@ void begin_recording(State&) { refuse(); }
 RecordingPointer end_recording(State&) { refuse(); }
 void abandon_recording(State&) noexcept {}
 void launch(State&, const Recording&) { refuse(); }
+RecordingPointer chain(State&, std::span<const Recording* const>) { refuse(); }
 
 bool profiler_attached() noexcept { return false; }
 void push_range(const char*) noexcept {}

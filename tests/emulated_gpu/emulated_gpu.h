@@ -37,6 +37,9 @@ MILLRACE_EMULATION_API Counters counters();
 // Ends the process: `rule` was broken.
 [[noreturn]] MILLRACE_EMULATION_API void violation(const std::string& rule);
 
+// From now on no graph becomes part of another one, as a driver may have it.
+MILLRACE_EMULATION_API void refuse_child_graphs(bool refuse);
+
 // Gives `work` to a stream, or to the graph that it is captured into. What libraries do comes this way, too.
 MILLRACE_EMULATION_API cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
 // What libraries count and check.

@@ -138,6 +138,72 @@ TEST_F(EmulatedGpu, ARecordingEndsWithAllOfItsStreams) {
   static_cast<void>(cudaGetLastError());
 }
 
+// Copies from pinned memory to the device, or back, as a graph.
+class EmulatedGraphs : public EmulatedGpu {
+ protected:
+  cudaGraph_t captured(void* to, const void* from) {
+    EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    copy(to, from, stream_);
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream_, &graph), cudaSuccess);
+    return graph;
+  }
+  // What comes back of a number where one graph brings it and the other one fetches it.
+  int answer(cudaGraph_t whole) {
+    cudaGraphExec_t exec = nullptr;
+    EXPECT_EQ(cudaGraphInstantiate(&exec, whole, 0), cudaSuccess);
+    EXPECT_EQ(cudaGraphDestroy(whole), cudaSuccess);
+    pinned_[0] = 7;
+    EXPECT_EQ(cudaGraphLaunch(exec, stream_), cudaSuccess);
+    EXPECT_EQ(cudaGraphExecDestroy(exec), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+    return pinned_[4];
+  }
+};
+
+TEST_F(EmulatedGraphs, AreCopiedIntoOthers) {
+  cudaGraph_t bring = captured(data_, pinned_), fetch = captured(pinned_ + 4, data_), whole = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&whole, 0), cudaSuccess);
+  cudaGraphNode_t first = nullptr, second = nullptr;
+  ASSERT_EQ(cudaGraphAddChildGraphNode(&first, whole, nullptr, 0, bring), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddChildGraphNode(&second, whole, &first, 1, fetch), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(bring), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(fetch), cudaSuccess);
+  EXPECT_EQ(answer(whole), 7);
+}
+
+// A real GPU may run them in either order.
+TEST_F(EmulatedGraphs, ThatNameNobodyMayRunBeforeTheOthers) {
+  cudaGraph_t bring = captured(data_, pinned_), fetch = captured(pinned_ + 4, data_), whole = nullptr;
+  pinned_[0] = 3;
+  copy(data_, pinned_, stream_);
+  ASSERT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
+  ASSERT_EQ(cudaGraphCreate(&whole, 0), cudaSuccess);
+  cudaGraphNode_t node = nullptr;
+  ASSERT_EQ(cudaGraphAddChildGraphNode(&node, whole, nullptr, 0, bring), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddChildGraphNode(&node, whole, nullptr, 0, fetch), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(bring), cudaSuccess);
+  EXPECT_EQ(cudaGraphDestroy(fetch), cudaSuccess);
+  EXPECT_EQ(answer(whole), 3);
+}
+
+TEST_F(EmulatedGraphs, NameOnlyNodesOfTheirOwnAndEachOnce) {
+  cudaGraph_t part = captured(data_, pinned_), whole = nullptr, other = nullptr;
+  ASSERT_EQ(cudaGraphCreate(&whole, 0), cudaSuccess);
+  ASSERT_EQ(cudaGraphCreate(&other, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphCreate(&other, 1), cudaErrorInvalidValue);
+  cudaGraphNode_t here = nullptr, there = nullptr, node = nullptr;
+  ASSERT_EQ(cudaGraphAddChildGraphNode(&here, whole, nullptr, 0, part), cudaSuccess);
+  ASSERT_EQ(cudaGraphAddChildGraphNode(&there, other, nullptr, 0, part), cudaSuccess);
+  const cudaGraphNode_t twice[] = {here, here};
+  EXPECT_EQ(cudaGraphAddChildGraphNode(&node, whole, &there, 1, part), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphAddChildGraphNode(&node, whole, twice, 2, part), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphAddChildGraphNode(&node, whole, nullptr, 0, whole), cudaErrorInvalidValue);
+  for (const cudaGraph_t graph : {part, whole, other}) EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  EXPECT_DEATH(cudaGraphAddChildGraphNode(&node, whole, nullptr, 0, part), "a graph that is none, or was destroyed");
+  static_cast<void>(cudaGetLastError());
+}
+
 // y[i] = the sum of the block's x, which every thread reads after all have written it.
 __global__ void sum_of_block(const int* x, int* y) {
   __shared__ int values[4];

@@ -1,4 +1,5 @@
 // Streams, events, graphs and launches.
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -28,9 +29,29 @@ EmulatedEvent& event_of(cudaEvent_t event) {
   return *reinterpret_cast<EmulatedEvent*>(event);
 }
 
+// Those that were made and not destroyed.
+std::map<cudaGraph_t, std::unique_ptr<EmulatedGraph>>& graphs() {
+  static std::map<cudaGraph_t, std::unique_ptr<EmulatedGraph>> value;
+  return value;
+}
+
+cudaGraph_t keep(std::unique_ptr<EmulatedGraph> graph) {
+  const auto handle = reinterpret_cast<cudaGraph_t>(graph.get());
+  graphs().emplace(handle, std::move(graph));
+  return handle;
+}
+
+EmulatedGraph& graph_of(cudaGraph_t handle) {
+  const auto found = graphs().find(handle);
+  if (found == graphs().end()) violation("a graph that is none, or was destroyed");
+  return *found->second;
+}
+
 struct EmulatedExec {
   std::shared_ptr<const EmulatedGraph> graph;
 };
+
+bool child_graphs_refused = false;
 
 std::unordered_map<const void*, KernelStart>& kernels() {
   static std::unordered_map<const void*, KernelStart> known;
@@ -67,6 +88,11 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
   const std::lock_guard lock(device_lock());
   stream_of(stream)->give(std::move(work));
   return cudaSuccess;
+}
+
+void refuse_child_graphs(bool refuse) {
+  const std::lock_guard lock(device_lock());
+  child_graphs_refused = refuse;
 }
 
 const void* know_kernel(const void* kernel, KernelStart start) {
@@ -217,7 +243,34 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   std::erase_if(thread_captures, [&](const auto& weak) { return weak.expired() || weak.lock() == capture; });
   if (capture->broken) return returned(cudaErrorStreamCaptureInvalidated);
   if (!joined) return returned(cudaErrorStreamCaptureUnjoined);
-  *graph = reinterpret_cast<cudaGraph_t>(new EmulatedGraph(std::move(capture->graph)));
+  *graph = keep(std::make_unique<EmulatedGraph>(std::move(capture->graph)));
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
+  const std::lock_guard lock(device_lock());
+  if (flags != 0) return returned(cudaErrorInvalidValue);
+  *graph = keep(std::make_unique<EmulatedGraph>());
+  return cudaSuccess;
+}
+
+// Names each node that it stands behind once, all of them in `graph`; copies the child.
+cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                       size_t count, cudaGraph_t child) {
+  const std::lock_guard lock(device_lock());
+  EmulatedGraph& whole = graph_of(graph);
+  const EmulatedGraph& part = graph_of(child);
+  if (child_graphs_refused || graph == child) return returned(cudaErrorInvalidValue);
+  std::vector<const EmulatedGraph::Child*> behind;
+  for (size_t i = 0; i < count; ++i) {
+    const auto* const before = reinterpret_cast<const EmulatedGraph::Child*>(dependencies[i]);
+    const bool known =
+        std::any_of(whole.children.begin(), whole.children.end(), [&](const auto& one) { return one.get() == before; });
+    const bool again = std::find(behind.begin(), behind.end(), before) != behind.end();
+    if (!known || again) return returned(cudaErrorInvalidValue);
+    behind.push_back(before);
+  }
+  *node = reinterpret_cast<cudaGraphNode_t>(const_cast<EmulatedGraph::Child*>(&whole.add(part, behind)));
   return cudaSuccess;
 }
 
@@ -225,8 +278,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
   const std::lock_guard lock(device_lock());
   if (const cudaError_t refused = refuse_in_capture(); refused != cudaSuccess) return refused;
   ++count().graphs;
-  const auto& captured = *reinterpret_cast<const EmulatedGraph*>(graph);
-  *exec = reinterpret_cast<cudaGraphExec_t>(new EmulatedExec{std::make_shared<const EmulatedGraph>(captured)});
+  auto copy = std::make_shared<EmulatedGraph>();
+  copy->nodes = graph_of(graph).nodes;
+  *exec = reinterpret_cast<cudaGraphExec_t>(new EmulatedExec{std::move(copy)});
   return cudaSuccess;
 }
 
@@ -243,8 +297,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   const std::lock_guard lock(device_lock());
-  delete reinterpret_cast<EmulatedGraph*>(graph);
-  return cudaSuccess;
+  return graphs().erase(graph) == 1 ? cudaSuccess : returned(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {

@@ -45,6 +45,27 @@ std::recursive_mutex& device_lock() {
   return lock;
 }
 
+const EmulatedGraph::Child& EmulatedGraph::add(const EmulatedGraph& other, const std::vector<const Child*>& behind) {
+  std::vector<size_t> before;
+  for (const Child* child : behind) before.insert(before.end(), child->ends.begin(), child->ends.end());
+  const size_t first = nodes.size();
+  std::vector<bool> ends(other.nodes.size(), true);
+  for (const Node& node : other.nodes) {
+    std::vector<size_t> moved = node.behind.empty() ? before : std::vector<size_t>();
+    for (const size_t one : node.behind) {
+      moved.push_back(first + one);
+      ends[one] = false;
+    }
+    nodes.push_back({node.work, std::move(moved)});
+  }
+  auto child = std::make_unique<Child>();
+  for (size_t i = 0; i < ends.size(); ++i) {
+    if (ends[i]) child->ends.push_back(first + i);
+  }
+  if (other.nodes.empty()) child->ends = std::move(before);
+  return *children.emplace_back(std::move(child));
+}
+
 void EmulatedGraph::run() const {
   std::vector<bool> ran(nodes.size());
   for (size_t done = 0; done < nodes.size(); ++done) {

@@ -26,13 +26,21 @@ struct Mark {
   bool reached = false;
 };
 
-// What was captured: each piece of work runs behind those that it names.
+// What was captured, or put together of other graphs: each piece of work runs behind those that it names.
 struct EmulatedGraph {
   struct Node {
     Work work;
     std::vector<size_t> behind;
   };
+  // Another graph's copy: what stands behind it waits for these nodes.
+  struct Child {
+    std::vector<size_t> ends;
+  };
   std::vector<Node> nodes;
+  std::vector<std::unique_ptr<const Child>> children;
+
+  // Adds a copy of `other`, all of which runs behind the children that are named.
+  const Child& add(const EmulatedGraph& other, const std::vector<const Child*>& behind);
 
   // Runs everything, in an order that is allowed and as far from the captured one as can be.
   void run() const;

@@ -27,17 +27,20 @@ class GpuStepTest(unittest.TestCase):
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def test_trains_as_a_trainer_does(self) -> None:
-        config = ["2", "5", "bench/gpu/mlp.yaml", *SMALL]
+        config = ["6", "5", "bench/gpu/mlp.yaml", *SMALL]
         resident = self.run_step(["resident", *config, f"device={DEVICE}"], "2\n1\n")
+        group = self.run_step(["resident_group", *config, f"device={DEVICE}"], "2\n1\n")
         trainer = self.run_step(["trainer", *config, f"device={DEVICE}"], "2\n1\n")
+        alone = self.run_step(["trainer_alone", *config, f"device={DEVICE}"], "2\n1\n")
         cpu = self.run_step(["resident", *config, "device=cpu"])[0]
-        self.assertEqual(resident[0]["losses"], trainer[0]["losses"])
+        for other in (group, trainer, alone):
+            self.assertEqual(resident[0]["losses"], other[0]["losses"])
         self.assertEqual(len(resident[0]["losses"]), 5)
         for ours, other in zip(resident[0]["losses"], cpu["losses"]):
             self.assertAlmostEqual(ours, other, delta=1e-4 * other)
         self.assertEqual(resident[0]["device"], DEVICE)
         self.assertEqual(resident[0]["recorded"], DEVICE != "cpu")
-        for answers in (resident, trainer):
+        for answers in (resident, group, trainer, alone):
             self.assertEqual([len(answer["microseconds"]) for answer in answers[1:]], [2, 1])
             self.assertTrue(all(value > 0 for answer in answers[1:] for value in answer["microseconds"]))
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "millrace/layers/catalog.h"
 #include "millrace/trainer/step.h"
 #include "tests/support/cuda.h"
+#include "tests/trainer/planned_step.h"
 
 #if defined(MILLRACE_CUDA_EMULATED)
 #include "tests/emulated_gpu/emulated_gpu.h"
@@ -13,50 +13,12 @@
 namespace millrace {
 namespace {
 
-// dense(1) on two features, mse. With `hidden` units behind a rectifier in front of it.
-class Planned {
- public:
-  Planned(Context& on, size_t slots, int64_t hidden = 0, GradientTarget gradient_target = GradientTarget::block_write)
-      : context(on),
-        model(make_model(on, hidden)),
-        loss(catalog.losses.make({"mse", Spec::map()}, Spec::map())),
-        fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label", .trains = true}),
-        scores({.context = on, .loss = *loss, .prediction = model.output(), .label = fields.label()}),
-        plan({.model = model,
-              .context = on,
-              .fields = fields,
-              .scores = scores,
-              .gradient_target = gradient_target,
-              .slots = slots},
-             4) {}
-
-  Model make_model(Context& on, int64_t hidden) {
-    std::vector<LayerNode> layers;
-    const auto add = [&](const char* name, const Spec& options) {
-      layers.emplace_back();
-      layers.back().name = name;
-      layers.back().kind = "dense";
-      layers.back().layer = catalog.layers.make({"dense", options}, options);
-    };
-    if (hidden > 0) add("hidden", Spec::map().set("units", hidden).set("activation", "relu"));
-    add("dense", Spec::map().set("units", 1));
-    return Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}, .seed = 3}, on);
-  }
-
-  Context& context;
-  LayerCatalog catalog = LayerCatalog::builtin();
-  RowSpec rows{{{"features", DType::f32, {2}}, {"label", DType::f32, {1}}}};
-  Model model;
-  std::unique_ptr<Loss> loss;
-  StepFields fields;
-  Scores scores;
-  StepPlan plan;
-};
+using testing::PlannedStep;
 
 TEST(StepPlan, CountsWhatEachSlotHolds) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
-  const Planned one(context, 1), three(context, 3);
+  const PlannedStep one(context, 1), three(context, 3);
   EXPECT_EQ(three.plan.slots.size(), 3U);
   EXPECT_EQ(one.plan.rows, 4);
   const size_t slot = one.plan.slots[0].inputs.bytes() + one.plan.slots[0].scores.bytes();
@@ -66,7 +28,7 @@ TEST(StepPlan, CountsWhatEachSlotHolds) {
 TEST(StepPlan, GivesTheScoresWhatTheModelMade) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
-  const Planned planned(context, 1);
+  const PlannedStep planned(context, 1);
   const ScoredBatch batch = planned.plan.scored(planned.plan.slots[0]);
   EXPECT_EQ(batch.prediction.data(), planned.plan.model->output().data());
   EXPECT_EQ(batch.gradient.data(), planned.plan.model->output_gradient().data());
@@ -78,9 +40,8 @@ class CudaStepPlan : public test::CudaTest {};
 // An update that is made up for lost batches reads numbers that a later batch brings anew.
 TEST_F(CudaStepPlan, AFlushIsOverBeforeItsNumbersAreOverwritten) {
   const auto weights = [&](bool waits) {
-    Planned planned(context(), 1);
-    const Spec options = Spec::map().set("learning_rate", 0.1);
-    const auto adam = planned.catalog.optimizers.make({"adam", options}, options);
+    PlannedStep planned(context(), 1);
+    const auto adam = planned.optimizer("adam", 0.1);
     TrainStep step({.model = planned.model,
                     .context = context(),
                     .loss = *planned.loss,
@@ -112,7 +73,7 @@ TEST_F(CudaStepPlan, AFlushIsOverBeforeItsNumbersAreOverwritten) {
 
 // What ran in one slot need not run as it is in the others, but each part is new.
 TEST_F(CudaStepPlan, IsRecordedInEachSlotAtOnceWhenItRanInOne) {
-  Planned planned(context(), 3);
+  PlannedStep planned(context(), 3);
   StepPlan& plan = planned.plan;
   const Memory memory(context().device(), 64);
   const auto work = [&] { context().fill_zero(memory.data(), memory.bytes()); };
@@ -127,7 +88,7 @@ TEST_F(CudaStepPlan, IsRecordedInEachSlotAtOnceWhenItRanInOne) {
 #if defined(MILLRACE_CUDA_EMULATED)
 // Product and bias; rectifier, head and loss; gradients of the head, the rectifier and the bias; that of the weight.
 TEST_F(CudaStepPlan, OfANarrowHeadIsFourKernels) {
-  Planned planned(context(), 1, 8, GradientTarget::parameters);
+  PlannedStep planned(context(), 1, 8, GradientTarget::parameters);
   StepPlan& plan = planned.plan;
   StepPlan::Slot& slot = plan.slots[0];
   RowBlock batch;

@@ -4,10 +4,14 @@
 
 #include "millrace/core/trace.h"
 #include "millrace/input/graph/clock.h"
+#include "millrace/trainer/step_plan.h"
 
 namespace millrace {
 
 namespace {
+
+// Eight of them take 16 MiB on the host, and as much on the device for each size of batch.
+constexpr size_t kSmallBatchBytes = size_t{2} << 20;
 
 PipelineOptions with_executor(PipelineOptions options, Executor* executor) {
   options.executor = executor;
@@ -39,6 +43,13 @@ DeliveryTimes BatchSource::times() const {
   const PipelineTimes times = pipeline_.times();
   const double waited = inline_ ? 0 : times.wait_seconds;
   return {.make_seconds = times.next_seconds - waited, .wait_seconds = waited};
+}
+
+int64_t kept_for(Device reader, const Port& batches) {
+  if (reader.is_cpu()) return 1;
+  const auto rows = static_cast<size_t>(batches.batch_size);
+  const bool small = !batches.rows.varies() && batches.rows.row_bytes() <= kSmallBatchBytes / rows;
+  return small ? int64_t{2 * StepPlan::kGroup} : 3;
 }
 
 InternalError made_without_saves() {

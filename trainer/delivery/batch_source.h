@@ -39,8 +39,9 @@ class BatchSource : public Delivery {
   size_t newest_ = 0;
 };
 
-// How many calls of next() a batch stays for that `reader` reads while others are made.
-inline int64_t kept_for(Device reader) { return reader.is_cpu() ? 1 : 3; }
+// How many calls of next() a batch stays for that `reader` reads while others are made: where batches are small, as
+// many as steps want that go together (trainer/flights.h).
+int64_t kept_for(Device reader, const Port& batches);
 
 // What save() throws of a kind that was made without DeliveryArgs::saves.
 InternalError made_without_saves();

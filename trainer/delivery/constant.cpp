@@ -13,7 +13,7 @@ class ConstantDelivery final : public BatchSource {
   ConstantDelivery(InputGraph graph, DeliveryArgs args)
       : BatchSource(std::move(graph), args.pipeline, &args.executor, 1),
         saves_(args.saves),
-        kept_(kept_for(args.pipeline.reader)) {}
+        kept_(kept_for(args.pipeline.reader, BatchSource::graph().output())) {}
 
   // It never changes.
   int64_t kept() const override { return kept_; }

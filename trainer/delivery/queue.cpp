@@ -129,7 +129,7 @@ QueueDelivery::QueueDelivery(const DeliveryOptions& options, InputGraph graph, D
       summary_(pipeline_.summary()),
       ready_(executor_),
       tasks_(executor_) {
-  const int64_t kept = stages_ ? kept_for(reader_) : 1;
+  const int64_t kept = stages_ ? kept_for(reader_, pipeline_.graph().output()) : 1;
   for (int64_t i = 0; i < kept; ++i) taken_.push_back(pipeline_.make_slot());
   for (Entry& entry : entries_) entry.rows = pipeline_.make_slot();
 }

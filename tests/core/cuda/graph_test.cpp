@@ -63,7 +63,8 @@ TEST_F(CudaReplay, RecordsTheSecondTime) {
 TEST_F(CudaReplay, RecordsAtOnceWhatRanElsewhere) {
   Echo echo(context());
   Replay replay;
-  replay.run(context(), [&] { echo.give(); }, true);
+  replay.run(
+      context(), [&] { echo.give(); }, true);
   EXPECT_TRUE(replay.recorded());
   EXPECT_EQ(echo.answer(replay, 5), 5);
   EXPECT_EQ(echo.given(), 1);
@@ -96,6 +97,38 @@ TEST_F(CudaReplay, AnErrorOfTheWorkEndsTheRecording) {
   };
   EXPECT_THROW(echo.answer(replay, 2, fails), ShapeError);
   for (int32_t value = 3; value <= 5; ++value) EXPECT_EQ(echo.answer(replay, value), value);
+}
+
+// Each link adds a digit to what the one before it left in the device's memory.
+TEST_F(CudaReplay, AChainIsOneLaunchInOrder) {
+  constexpr size_t kLinks = 4, kBytes = 2 * sizeof(int32_t);
+  const Memory values = Memory::pinned(context().device(), kLinks * sizeof(int32_t));
+  const Memory out = Memory::pinned(context().device(), kLinks * sizeof(int32_t));
+  const Memory there(context().device(), kLinks * kBytes);
+  auto* const digits = static_cast<int32_t*>(values.data());
+  auto* const device = static_cast<int32_t*>(there.data());
+  std::vector<Replay> replays(kLinks);
+  std::vector<const Replay*> links;
+  for (size_t i = 0; i < kLinks; ++i) {
+    // What came last lies at 0: the next link takes it on, and puts its own there.
+    const auto work = [&] {
+      context().copy_async(device + i + 1, device, sizeof(int32_t));
+      context().copy_async(device, digits + i, sizeof(int32_t));
+    };
+    replays[i].run(context(), work, true);
+    ASSERT_TRUE(replays[i].recorded());
+    links.push_back(&replays[i]);
+  }
+  ReplayChain chain;
+  for (int32_t round = 1; round <= 3; ++round) {
+    for (size_t i = 0; i < kLinks; ++i) digits[i] = 10 * round + static_cast<int32_t>(i);
+    chain.launch(context(), links);
+    context().copy_async(out.data(), device + 1, out.bytes());
+    context().synchronize();
+    const auto* const seen = static_cast<const int32_t*>(out.data());
+    for (size_t i = 1; i < kLinks; ++i) EXPECT_EQ(seen[i], digits[i - 1]) << round;
+  }
+  EXPECT_EQ(chain.failure(), "");
 }
 
 TEST_F(CudaReplay, ThreadsRecordAtTheSameTime) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
 
 #include "tests/trainer/delivery/watched_graph.h"
 
@@ -42,6 +43,20 @@ TEST(BatchSource, KeepsABatchForAsManyCallsAsAsked) {
   EXPECT_NE(third, first);
   EXPECT_EQ(first->id(0), id);
   EXPECT_EQ(source.next(), first);
+}
+
+TEST(BatchSource, KeepsMoreBatchesForADeviceWhereTheyAreSmall) {
+  const auto kept = [](Device reader, int64_t columns, std::optional<char> split = {}) {
+    Port batches;
+    batches.rows.fields.push_back({.name = "features", .shape = {columns}, .split = split});
+    batches.batch_size = 256;
+    return kept_for(reader, batches);
+  };
+  EXPECT_EQ(kept(Device::cpu(), 16), 1);
+  EXPECT_EQ(kept(Device::cuda(0), 16), 8);
+  EXPECT_EQ(kept(Device::cuda(0), 2048), 8) << "2 MiB";
+  EXPECT_EQ(kept(Device::cuda(0), 2049), 3);
+  EXPECT_EQ(kept(Device::cuda(0), 16, ' '), 3) << "nobody knows how large they are";
 }
 
 TEST(CopyBatch, ReplacesAllRowsAndIds) {

@@ -1,0 +1,328 @@
+// Steps that go together in one launch train as those that go one by one: the same weights, losses and errors, whoever
+// looks and whatever comes in between.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/step.h"
+#include "tests/promises/training.h"
+#include "tests/support/cuda.h"
+#include "tests/trainer/planned_step.h"
+
+#if defined(MILLRACE_CUDA_EMULATED)
+#include "tests/emulated_gpu/emulated_gpu.h"
+#endif
+
+namespace millrace {
+namespace {
+
+using testing::PlannedStep;
+
+#if defined(MILLRACE_CUDA_EMULATED)
+uint64_t graph_launches() { return emulation::counters().graph_launches; }
+#else
+uint64_t graph_launches() { return 0; }
+#endif
+
+// A device that does nothing before somebody waits for it is always busy.
+bool device_is_slow() { return test::kEmulated && std::getenv("MILLRACE_EMULATED_ORDER") == nullptr; }
+
+class GroupedSteps : public test::CudaTest {
+ protected:
+  struct Rule {
+    std::string name;
+    std::string optimizer = "sgd";
+    GradientOptions gradients = {};
+    int64_t window = 0;
+    bool together = true;  // whether such steps may go in one launch at all
+  };
+
+  static std::vector<Rule> rules() {
+    return {{.name = "in place"},
+            {.name = "adam", .optimizer = "adam"},
+            {.name = "clipped", .gradients = {.clip_norm = 0.5}},
+            {.name = "window", .window = 100},
+            {.name = "accumulated", .gradients = {.accumulate = 3}, .together = false},
+            {.name = "checked", .gradients = {.check_finite = true}, .together = false}};
+  }
+
+  struct Trained {
+    std::vector<float> weights;
+    std::vector<double> losses;
+    uint64_t launches = 0;
+    bool operator==(const Trained& other) const { return weights == other.weights && losses == other.losses; }
+  };
+
+  // Batches that differ.
+  std::vector<RowBlock> make_batches(const RowSpec& rows, const std::vector<int64_t>& sizes) {
+    std::vector<RowBlock> batches(sizes.size());
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      batches[i].configure(rows, 4, context().device());
+      batches[i].resize(sizes[i]);
+      for (int64_t row = 0; row < sizes[i]; ++row) {
+        const auto values = test::random_values<float>(3, cat(i, '.', row));
+        std::copy_n(values.begin(), 2, batches[i].row<float>(0, row));
+        batches[i].row<float>(1, row)[0] = values[2];
+      }
+    }
+    return batches;
+  }
+
+  // Trains on batches of these sizes; `later` says of each whether it may wait, `looks` whether its loss is asked for.
+  Trained train(const Rule& rule, const std::vector<int64_t>& sizes, const std::function<bool(size_t)>& later,
+                const std::function<bool(size_t)>& looks) {
+    PlannedStep made(context(), 1);
+    const auto optimizer = made.optimizer(rule.optimizer);
+    std::vector<RowBlock> batches = make_batches(made.rows, sizes);
+    Trained out;
+    {
+      TrainStep step({.model = made.model,
+                      .context = context(),
+                      .loss = *made.loss,
+                      .optimizer = *optimizer,
+                      .rows = made.rows,
+                      .gradients = rule.gradients,
+                      .window_batches = rule.window,
+                      .batches_in_flight = 8});
+      const uint64_t before = graph_launches();
+      for (size_t i = 0; i < batches.size(); ++i) {
+        EXPECT_EQ(step.run(batches[i], later(i)), StepOutcome::trained);
+        EXPECT_EQ(step.steps(), i + 1);
+        if (looks(i)) out.losses.push_back(step.loss());
+      }
+      out.launches = graph_launches() - before;
+      EXPECT_EQ(step.not_recorded(), "");
+    }  // what waits is launched
+    context().synchronize();
+    const TensorView block = made.model.parameter_block();
+    out.weights = download<float>(block.data(), static_cast<size_t>(block.elements()));
+    return out;
+  }
+};
+
+bool always(size_t) { return true; }
+bool never(size_t) { return false; }
+
+TEST_F(GroupedSteps, TrainAnyNumberOfBatches) {
+  for (const Rule& rule : rules()) {
+    for (const size_t count : {7, 13, 14, 19, 24}) {
+      const std::vector<int64_t> sizes(count, 4);
+      EXPECT_EQ(train(rule, sizes, always, never), train(rule, sizes, never, never)) << rule.name << ' ' << count;
+    }
+  }
+}
+
+// Who asks may have said so before, or not.
+TEST_F(GroupedSteps, GiveTheirLossesToWhoeverAsks) {
+  const std::vector<int64_t> sizes(26, 4);
+  for (const Rule& rule : rules()) {
+    for (const size_t every : {1U, 3U, 5U}) {
+      const auto looks = [&](size_t i) { return i % every == every - 1; };
+      const auto announced = [&](size_t i) { return !looks(i); };
+      const Trained alone = train(rule, sizes, never, looks);
+      EXPECT_EQ(train(rule, sizes, always, looks), alone) << rule.name << ' ' << every;
+      EXPECT_EQ(train(rule, sizes, announced, looks), alone) << rule.name << ' ' << every;
+    }
+  }
+}
+
+TEST_F(GroupedSteps, MayBeOfSeveralSizes) {
+  for (const Rule& rule : rules()) {
+    for (const size_t every : {5U, 6U, 13U}) {
+      std::vector<int64_t> sizes(32, 4);
+      for (size_t i = every - 1; i < sizes.size(); i += every) sizes[i] = static_cast<int64_t>(1 + i % 3);
+      EXPECT_EQ(train(rule, sizes, always, never), train(rule, sizes, never, never)) << rule.name << ' ' << every;
+    }
+  }
+}
+
+TEST_F(GroupedSteps, GoInOneLaunch) {
+  if (!device_is_slow()) GTEST_SKIP() << "whether steps wait depends on the device";
+  const std::vector<int64_t> sizes(50, 4);
+  for (const Rule& rule : rules()) {
+    const uint64_t alone = train(rule, sizes, never, never).launches;
+    const uint64_t together = train(rule, sizes, always, never).launches;
+    EXPECT_GE(alone, 47U) << rule.name << ": but the first of each kind";
+    if (rule.together) {
+      EXPECT_LE(together, 22U) << rule.name << ": 12 before the first group, one a group, and the last two";
+    } else {
+      EXPECT_EQ(together, alone) << rule.name;
+    }
+  }
+}
+
+TEST_F(GroupedSteps, TrainEverythingBeforeABatchThatMakesNoSense) {
+  for (const size_t bad : {9U, 14U, 16U, 17U, 19U}) {
+    const auto weights = [&](bool later) {
+      PlannedStep made(context(), 1);
+      made.loss = made.catalog.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map());
+      const auto sgd = made.optimizer();
+      std::vector<RowBlock> batches = make_batches(made.rows, std::vector<int64_t>(bad + 1, 4));
+      for (RowBlock& batch : batches) {
+        for (int64_t row = 0; row < 4; ++row) batch.row<float>(1, row)[0] = static_cast<float>(row % 2);
+      }
+      batches[bad].row<float>(1, 2)[0] = 3;
+      TrainStep step({.model = made.model,
+                      .context = context(),
+                      .loss = *made.loss,
+                      .optimizer = *sgd,
+                      .rows = made.rows,
+                      .batches_in_flight = 8});
+      for (size_t i = 0; i < bad; ++i) step.run(batches[i], later);
+      EXPECT_THROW(step.run(batches[bad], later), DataError);
+      EXPECT_EQ(step.error_row(), 2);
+      EXPECT_EQ(step.steps(), bad);
+      const TensorView block = made.model.parameter_block();
+      return download<float>(block.data(), static_cast<size_t>(block.elements()));
+    };
+    EXPECT_EQ(weights(true), weights(false)) << bad;
+  }
+}
+
+// Whole trainings. Who is told of every batch has them launched one by one.
+class GroupedTraining : public test::CudaTest {
+ protected:
+  void SetUp() override {
+    test::CudaTest::SetUp();
+    testing::write_data(folder_);
+  }
+
+  Trainer make(const std::vector<std::string>& overrides, const testing::Setting& setting = {}) {
+    Spec spec = parse_yaml(testing::training_yaml(folder_, setting), "test.yaml");
+    for (const std::string& text : overrides) apply_override(spec, text);
+    apply_override(spec, cat("device=", context().device().text()));
+    return Trainer::from_spec(std::move(spec));
+  }
+
+  struct Ended {
+    std::string weights = {}, error = {};
+    double loss = 0;
+    int64_t steps = 0;
+    bool operator==(const Ended&) const = default;
+  };
+  static Ended train(Trainer trainer, bool watched, TrainCallbacks callbacks = {}) {
+    if (watched) callbacks.on_batch = [](const BatchReport&) {};
+    Ended out;
+    try {
+      const TrainResult result = trainer.run(callbacks);
+      out = {.weights = result.weights, .loss = result.loss};
+    } catch (const Error& error) {
+      out.error = error.what();
+    }
+    out.steps = trainer.steps();
+    return out;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(GroupedTraining, OfSeveralEpochsEndsWithTheSameWeights) {
+  for (const char* delivery : {"native", "staging", "constant"}) {
+    for (const char* optimizer : {"sgd", "adam"}) {
+      const std::vector<std::string> overrides = {"input.filename_queue.epochs=4", "train.steps=47",
+                                                  cat("delivery=", delivery),
+                                                  cat("optimizer={", optimizer, ": {learning_rate: 0.05}}")};
+      const uint64_t first = graph_launches();
+      const Ended alone = train(make(overrides), true);
+      const uint64_t second = graph_launches();
+      EXPECT_EQ(train(make(overrides), false), alone) << delivery << ' ' << optimizer;
+      EXPECT_EQ(alone.steps, 47);
+      if (device_is_slow()) {
+        EXPECT_LT(2 * (graph_launches() - second), second - first) << delivery << ' ' << optimizer;
+      }
+    }
+  }
+}
+
+TEST_F(GroupedTraining, EndsWithASmallerBatch) {
+  for (const char* epochs : {"1", "2", "3"}) {
+    const std::vector<std::string> overrides = {cat("input.filename_queue.epochs=", epochs)};
+    EXPECT_EQ(train(make(overrides), false), train(make(overrides), true)) << epochs;
+  }
+}
+
+TEST_F(GroupedTraining, LogsAnyStep) {
+  for (const char* every : {"1", "3", "5", "7"}) {
+    std::vector<double> losses[2];
+    Ended ended[2];
+    for (const bool watched : {false, true}) {
+      TrainCallbacks callbacks;
+      callbacks.on_step = [&](const StepReport& report) { losses[watched].push_back(report.loss); };
+      ended[watched] = train(make({cat("train.log_every=", every)}), watched, callbacks);
+    }
+    EXPECT_EQ(losses[0], losses[1]) << every;
+    EXPECT_EQ(ended[0], ended[1]) << every;
+  }
+}
+
+TEST_F(GroupedTraining, ReportsOverWindows) {
+  for (const char* every : {"3", "10"}) {
+    const std::vector<std::string> overrides = {cat("train.log_every=", every), "train.report_over=window"};
+    EXPECT_EQ(train(make(overrides), false), train(make(overrides), true)) << every;
+  }
+}
+
+TEST_F(GroupedTraining, IsStoppedInTheMiddleOfAGroup) {
+  for (const int64_t at : {12, 14, 15}) {
+    Ended ended[2];
+    for (const bool watched : {false, true}) {
+      Trainer trainer = make({cat("train.log_every=", at)});
+      TrainCallbacks callbacks;
+      callbacks.on_step = [&](const StepReport&) { trainer.stop(); };
+      if (watched) callbacks.on_batch = [](const BatchReport&) {};
+      const TrainResult result = trainer.run(callbacks);
+      ended[watched] = {.weights = result.weights, .loss = result.loss, .steps = result.steps};
+    }
+    EXPECT_EQ(ended[0].steps, at);
+    EXPECT_EQ(ended[0], ended[1]) << at;
+  }
+}
+
+// Also what the model is when data have an error, and what a program keeps of it while a line is told.
+TEST_F(GroupedTraining, LeavesTheModelOfTheLastFinishedStep) {
+  folder_.write("part-4.csv", "1,2,3,4,5,x,plain,1.0\n");
+  const auto saved = [&](const char* delivery, bool watched) {
+    Trainer trainer = make({cat("delivery=", delivery), "input.filename_queue.shuffle=false"});
+    TrainCallbacks callbacks;
+    if (watched) callbacks.on_batch = [](const BatchReport&) {};
+    std::string error;
+    try {
+      trainer.run(callbacks);
+    } catch (const DataError& thrown) {
+      error = thrown.what();
+    }
+    EXPECT_NE(error.find("part-4.csv:1"), std::string::npos) << error;
+    const std::string path = folder_.path("left.safetensors");
+    trainer.save(path);
+    return cat(trainer.steps(), ' ', error, TempFolder::read(path));
+  };
+  for (const char* delivery : {"native", "staging"}) EXPECT_EQ(saved(delivery, false), saved(delivery, true));
+}
+
+TEST_F(GroupedTraining, IsTheSameBesideAnother) {
+  const std::vector<std::string> overrides = {"input.filename_queue.epochs=3"};
+  const Ended expected = train(make(overrides), true);
+  std::vector<Ended> together(2);
+  std::vector<std::thread> threads;
+  for (Ended& one : together) threads.emplace_back([&] { one = train(make(overrides), false); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(together[0], expected);
+  EXPECT_EQ(together[1], expected);
+}
+
+TEST_F(GroupedTraining, CountsItsBatches) {
+  const uint64_t few = make({"delivery=feed"}).memory_bound(), many = make({"delivery=native"}).memory_bound();
+  // Rows of 16 as 6 features and a label, each padded to 64 bytes: on the host, and in two plans.
+  constexpr uint64_t kBatch = 16 * 2 * 64;
+  EXPECT_GE(many, few + (8 - 2) * kBatch + 2 * (8 - 1) * kBatch);
+}
+
+}  // namespace
+}  // namespace millrace
