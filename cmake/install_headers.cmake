@@ -1,6 +1,6 @@
 # Copies the headers for users, and every header that one of them includes, from `include_dir` to `destination`.
 cmake_policy(VERSION 3.22)
-set(waiting millrace/c.h millrace/millrace.h millrace/extend.h millrace/plugin.h)
+set(waiting millrace/c.h millrace/millrace.h millrace/extend.h millrace/plugin.h millrace/testing.h)
 set(found "")
 while(waiting)
   list(POP_FRONT waiting header)

@@ -1,10 +1,10 @@
 // Layers of this program: checks their gradients, then trains with them.
 #include <millrace/extend.h>
 #include <millrace/millrace.h>
+#include <millrace/testing.h>
 
 #include <iostream>
 
-#include "gradient_check.h"
 #include "layers.h"
 
 constexpr auto kConfig = R"(
@@ -28,9 +28,10 @@ int main() {
     SoftsignLayer softsign({});
     PreluLayer prelu({});
     for (millrace::Layer* layer : {static_cast<millrace::Layer*>(&softsign), static_cast<millrace::Layer*>(&prelu)}) {
-      const double error = gradient_error(*layer, {.row = {7}});
-      std::cout << "gradients: " << (error < 1e-7 ? "right" : "WRONG") << '\n';
-      if (!(error < 1e-7)) return 1;
+      const millrace::GradientCheck check = millrace::check_gradients(*layer);
+      const bool right = check.error < 1e-7;
+      std::cout << "gradients: " << (right ? "right" : "WRONG: " + check.worst) << '\n';
+      if (!right) return 1;
     }
 
     millrace::Catalog catalog = millrace::Catalog::builtin();
