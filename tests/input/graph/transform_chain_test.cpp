@@ -105,10 +105,13 @@ TEST_F(TransformChainTest, ReturnsOtherExceptionsAsErrorsThatNameTheOp) {
 
 TEST_F(TransformChainTest, OtherExceptionsWithARowNameTheOpToo) {
   const auto failing = [](Chunk& chunk) { chunk.fail(2, std::make_exception_ptr(std::runtime_error("odd row"))); };
-  EXPECT_EQ(apply_body(chunk_, PortType::rows, failing), nullptr);
-  ASSERT_EQ(chunk_.notes.size(), 1u);
-  EXPECT_EQ(text_of(chunk_.notes[0].error), "internal: odd: odd row");
-  EXPECT_EQ(chunk_.rows.size(), 2);
+  Chunk chunk;
+  chunk.rows.configure(fake::integer_rows(), 4);
+  chunk.rows.resize(4);
+  EXPECT_EQ(apply_body(chunk, PortType::rows, failing), nullptr);
+  ASSERT_EQ(chunk.notes.size(), 1u);
+  EXPECT_EQ(text_of(chunk.notes[0].error), "internal: odd: odd row");
+  EXPECT_EQ(chunk.rows.size(), 2);
 }
 
 TEST_F(TransformChainTest, RefusesRowsThatWereNotAnnounced) {

@@ -170,9 +170,9 @@ TEST(Sgd, NeedsARateThatAFloatHolds) {
   EXPECT_EQ(error_of(rate_of(1e-50)), "learning_rate: expected at least 1e-30 and at most 1e+18, got 1e-50");
   EXPECT_EQ(error_of(rate_of(1e19)), "learning_rate: expected at least 1e-30 and at most 1e+18, got 1e+19");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", Spec::scalar(".inf", false, {}))),
-            "learning_rate: expected at least 1e-30 and at most 1e+18, got .inf");
+            "sgd: learning_rate: expected at least 1e-30 and at most 1e+18, got .inf");
   EXPECT_EQ(error_of(Spec::map().set("learning_rate", Spec::scalar(".nan", false, {}))),
-            "learning_rate: expected at least 1e-30 and at most 1e+18, got .nan");
+            "sgd: learning_rate: expected at least 1e-30 and at most 1e+18, got .nan");
 }
 
 TEST(Sgd, RefusesWhatMakesNoSense) {
