@@ -157,6 +157,8 @@ ColumnChoice choose_kind(const KindArgs& args) {
   const bool distinct = facts.many || (facts.values.size() > 20 && facts.values.size() * 2 > present);
   if (!args.keep && identifier && distinct && facts.only_whole()) return left_out("an identifier, by its name");
   if (!args.keep && facts.counts && facts.rows >= kRowsOfAnIdentifier) return left_out("it counts the rows");
+  const bool row_names = args.unnamed && facts.only_whole() && (distinct || facts.values.size() == present);
+  if (!args.keep && row_names) return left_out("it has no name, and nearly every row has another value");
   const bool codes = facts.leading_zeros > 0 && facts.only_whole();
   const bool few_ids = identifier && !distinct && facts.only_whole();
   const bool is_number = (all_numbers(facts) || mostly_numbers(facts)) && !codes && !few_ids;

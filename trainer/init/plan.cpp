@@ -80,6 +80,7 @@ class Planner {
     ColumnChoice choice = choose_kind({.facts = facts,
                                        .name = look_.name_of(column),
                                        .named = named,
+                                       .unnamed = look_.form.header && !named,
                                        .keep = kept_.contains(column),
                                        .commas_divide = look_.form.delimiter == ','});
     if (choice.kind == ColumnKind::category && !add_category(column, choice)) {

@@ -99,6 +99,22 @@ TEST(ColumnKindTest, Identifiers) {
             std::string::npos);
 }
 
+TEST(ColumnKindTest, AColumnWithoutANameHoldsNamesOfRows) {
+  const auto kind = [](const std::vector<std::string>& texts, size_t rows, bool keep = false) {
+    const ColumnFacts facts = facts_of(texts, rows);
+    return choose_kind({.facts = facts, .name = "column 0", .named = false, .unnamed = true, .keep = keep});
+  };
+  const std::string reason = "it has no name, and nearly every row has another value";
+  EXPECT_EQ(kind(numbered("", 300), 300).reason, reason) << "in any order";
+  EXPECT_EQ(kind(numbered("", 60), 60).reason, reason);
+  EXPECT_EQ(kind(numbered("", 5), 5).reason, reason);
+  EXPECT_EQ(kind(numbered("row ", 300), 300).reason, reason);
+  EXPECT_EQ(kind(numbered("", 300), 300, true).kind, ColumnKind::number) << "--keep";
+  EXPECT_EQ(kind(numbered("0.", 300), 300).kind, ColumnKind::number) << "no row is called so";
+  EXPECT_EQ(kind({"1", "2", "3"}, 300).kind, ColumnKind::number);
+  EXPECT_EQ(kind({"oak", "fir"}, 300).kind, ColumnKind::category);
+}
+
 TEST(ColumnKindTest, DecimalCommasAreAnErrorAndNotLeftOutInSilence) {
   const std::string error = error_of<DataError>([] { kind_of(facts_of({"1,5", "2,25"}), "price"); });
   EXPECT_TRUE(
