@@ -246,7 +246,8 @@ class ConfigWriter {
       out_.line("  - normalize:", cat("(value - mean) / std, ", part));
       out_.line(cat("      fields: ", group.field));
       out_.list("      mean: ", numbers(group.mean, group.wide));
-      out_.list("      std: ", numbers(group.deviation, group.wide));
+      out_.list("      std: ", numbers(group.spread, group.wide),
+                "the deviation, at least a tenth of the largest |value - mean|");
     }
     for (const CategoryGroup& group : plan_.categories) {
       write_vocabulary(group.field, group.code, group.texts, "code", "other texts share one more code");
