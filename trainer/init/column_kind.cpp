@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMostClassNumbers = 20;      // different whole numbers of a label that are classes
 constexpr uint64_t kRowsOfAnIdentifier = 10;  // that count from row to row, at least
+constexpr uint64_t kRowsBesideALoneText = 20;
 
 bool is_usual(const std::string& text) {
   const std::vector<std::string>& usual = usual_missing_marks();
@@ -185,11 +186,11 @@ void list_classes(const ColumnFacts& facts, LabelChoice& out) {
   std::erase_if(classes, [&](const auto& one) {
     return std::find(out.marks.begin(), out.marks.end(), one.first) != out.marks.end();
   });
-  if (facts.texts == 0) {
-    const auto value = [](const std::string& text) {
-      double number = 0;
-      return parse_number(text, number) == NumberStatus::ok ? number : 0;
-    };
+  const auto value = [](const std::string& text) {
+    double number = 0;
+    return parse_number(text, number) == NumberStatus::ok ? number : std::nan("");
+  };
+  if (std::none_of(classes.begin(), classes.end(), [&](const auto& one) { return std::isnan(value(one.first)); })) {
     std::stable_sort(classes.begin(), classes.end(),
                      [&](const auto& a, const auto& b) { return value(a.first) < value(b.first); });
   }
@@ -201,18 +202,29 @@ void list_classes(const ColumnFacts& facts, LabelChoice& out) {
   }
 }
 
-bool all_integral(const ColumnFacts& facts) {
-  return std::all_of(facts.values.begin(), facts.values.end(), [](const auto& one) {
-    double value = 0;
-    return parse_number(one.first, value) == NumberStatus::ok && (!std::isfinite(value) || value == std::floor(value));
-  });
+bool is_integral(const std::string& text) {
+  double value = 0;
+  return parse_number(text, value) == NumberStatus::ok && (!std::isfinite(value) || value == std::floor(value));
+}
+
+size_t count_integral(const ColumnFacts& facts) {
+  return static_cast<size_t>(
+      std::count_if(facts.values.begin(), facts.values.end(), [](const auto& one) { return is_integral(one.first); }));
+}
+
+// One text in one row, where all others have whole numbers: a line that says something of the data, as some programs
+// write first, is no class.
+bool has_lone_text(const ColumnFacts& facts) {
+  return !facts.many && facts.texts == 1 && facts.all_numbers().count >= kRowsBesideALoneText &&
+         count_integral(facts) + 1 == facts.values.size();
 }
 
 InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
   const uint64_t present = facts.rows - facts.missing;
-  const size_t distinct = facts.values.size();
+  const bool lone_text = has_lone_text(facts);
+  const size_t distinct = facts.values.size() - (lone_text ? 1 : 0);
   const bool amounts = mostly_numbers(facts) && (facts.many || distinct > kMostClassNumbers + facts.examples.size());
-  if (facts.texts > 0 && !amounts) {
+  if (facts.texts > 0 && !amounts && !lone_text) {
     out.why = facts.all_numbers().count > 0 ? "not all of its values are numbers" : "its values are texts";
     return InitTask::classes;
   }
@@ -220,7 +232,7 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
     out.why = "its numbers have leading zeros, as codes do";
     return InitTask::classes;
   }
-  if (!facts.many && all_integral(facts) && distinct <= kMostClassNumbers &&
+  if (!facts.many && count_integral(facts) == distinct && distinct <= kMostClassNumbers &&
       (distinct <= 2 || distinct * 5 <= present)) {
     out.why = cat("its values are ", distinct, " whole numbers (--task regression takes them for amounts)");
     return InitTask::classes;
@@ -286,6 +298,11 @@ LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, Init
   if (wanted != InitTask::automatic) out.why = "as --task says";
   if (wanted != InitTask::automatic) out.task = wanted;
   if (out.task == InitTask::classes) {
+    if (has_lone_text(facts)) {
+      add_mark(out.marks, facts.examples.front());
+      ++out.missing;
+      out.why += cat("; ", quote(facts.examples.front()), ", which one row has, counts as missing");
+    }
     if (!facts.many) list_classes(facts, out);
     check_classes(facts, out, name);
     return out;

@@ -165,6 +165,24 @@ TEST(LabelChoiceTest, AFewOddTextsAmongAmountsAreRowsWithoutALabel) {
   EXPECT_EQ(label.why, "nearly all of its values are numbers; \"n.a.\" counts as missing");
 }
 
+TEST(LabelChoiceTest, ALoneTextAmongCodesIsNoClass) {
+  std::vector<std::string> codes = {"virginica"};
+  for (int i = 0; i < 60; ++i) codes.push_back(cat(i % 3));
+  const LabelChoice label = choose_label(facts_of(codes, codes.size()), "y", InitTask::automatic);
+  EXPECT_EQ(label.texts, (std::vector<std::string>{"0", "1", "2"}));
+  EXPECT_TRUE(label.codes);
+  EXPECT_EQ(label.marks, std::vector<std::string>{"virginica"});
+  EXPECT_EQ(label.missing, 1u);
+  EXPECT_EQ(label.why,
+            "its values are 3 whole numbers (--task regression takes them for amounts); \"virginica\", "
+            "which one row has, counts as missing");
+  EXPECT_EQ(label_of(facts_of(codes, codes.size()), InitTask::classes), "classes 0,1,2 as codes");
+  EXPECT_EQ(label_of(facts_of(codes, codes.size()), InitTask::regression), "regression");
+  codes.push_back("virginica");
+  EXPECT_EQ(label_of(facts_of(codes, codes.size())), "classes 0,1,2,virginica") << "two rows";
+  EXPECT_EQ(label_of(facts_of({"0", "1", "many"}, 3)), "classes 0,1,many") << "few rows";
+}
+
 TEST(LabelChoiceTest, RefusesWhatCannotBeLearned) {
   const auto error = [](const ColumnFacts& facts, InitTask task = InitTask::automatic) {
     return error_of<DataError>([&] { label_of(facts, task); });
