@@ -80,6 +80,7 @@ TEST_F(ConfigTextTest, ColumnsWithoutANameOfTheirOwnAreNumbers) {
                                                  ".5,", i % 23, ".5,", i % 2);
                                     }));
   EXPECT_NE(text.find("columns: [0, 1, 2, \"5\", \"1\"]"), std::string::npos) << text;
+  EXPECT_NE(text.find("        0: a\n        1: a\n        2: \"\"\n"), std::string::npos) << text;
   const std::string bare = text_for(
       "b.csv", table("1.5,2.5,0", 60, [](int i) { return cat(i * 7 % 13, ".5,", i * 5 % 11, ".5,", i % 2); }), "2");
   EXPECT_NE(bare.find("columns: [0-1]"), std::string::npos) << bare;
