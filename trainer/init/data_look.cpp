@@ -164,7 +164,10 @@ size_t find_column(const CsvForm& form, const std::string& name, const std::stri
   const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
   const bool is_number = fault == std::errc() && end == name.data() + name.size();
   if (is_number && number < form.columns) return number;
-  const std::string another = form.columns == 1 ? "; is there another delimiter? --delimiter names it" : "";
+  std::string another;
+  if (form.columns == 1) {
+    another = form.blanks_hint.empty() ? "; is there another delimiter? --delimiter names it" : "; " + form.blanks_hint;
+  }
   const std::string have = form.columns == 1 ? std::string("column 0 alone") : cat("columns 0 to ", form.columns - 1);
   if (is_number)
     throw ConfigError(cat(what, ' ', name, ": there is no such column"), {}, cat("the files have ", have, another));
