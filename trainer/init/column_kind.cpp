@@ -122,16 +122,18 @@ ColumnChoice category(const ColumnFacts& facts) {
   return out;
 }
 
+// How numbers are written that no op reads; empty where the texts are none.
+std::string odd_numbers(const ColumnFacts& facts) {
+  if (facts.texts == 0 || (facts.grouped + facts.units) * 10 < facts.texts * 9) return {};
+  return cat(facts.grouped > 0 ? "numbers with groups of digits, such as " : "numbers with units, such as ",
+             quote(facts.examples.front()));
+}
+
 // Why a column that is not all numbers cannot be a category; empty where it can.
 std::string no_category(const ColumnFacts& facts) {
   if (facts.not_utf8 > 0) return "its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)";
   if (facts.dates * 10 >= facts.texts * 9 && facts.dates > 0) return "dates and times";
-  if (facts.grouped * 10 >= facts.texts * 9 && facts.grouped > 0) {
-    return cat("numbers with groups of digits, such as ", quote(facts.examples.front()));
-  }
-  if (facts.units * 10 >= facts.texts * 9 && facts.units > 0) {
-    return cat("numbers with units, such as ", quote(facts.examples.front()));
-  }
+  if (std::string odd = odd_numbers(facts); !odd.empty()) return odd;
   const uint64_t present = facts.rows - facts.missing;
   if (facts.many) return facts.longest > 64 ? "free text" : "too many different texts";
   if (facts.values.size() > 3 && facts.values.size() * 2 > present) return "nearly every row has another text";
@@ -241,6 +243,13 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
   return InitTask::regression;
 }
 
+void check_odd_numbers(const ColumnFacts& facts, const std::string& column) {
+  const std::string odd = odd_numbers(facts);
+  if (odd.empty()) return;
+  throw DataError(cat(column, " holds ", odd, ", which no op reads"), {},
+                  "write them as plain numbers, without units and marks between groups of digits");
+}
+
 void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
   const std::string column = cat("the label ", quote(name));
   if (facts.not_utf8 > 0)
@@ -251,6 +260,7 @@ void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std
   }
   const uint64_t present = facts.rows - facts.missing;
   if (facts.many || (label.texts.size() > 3 && label.texts.size() * 2 > present)) {
+    check_odd_numbers(facts, column);
     throw DataError(cat(column, " has ", facts.many ? "too many" : cat(label.texts.size()), " different ",
                         facts.texts > 0 ? "texts" : "values", " to be classes",
                         facts.examples.empty() ? "" : cat(", such as ", quote(facts.examples.front()))),
@@ -268,6 +278,7 @@ void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std
 void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
   const std::string column = cat("the label ", quote(name));
   if (facts.texts > 0 && !mostly_numbers(facts)) {
+    check_odd_numbers(facts, column);
     throw DataError(cat(column, " holds texts, such as ", quote(facts.examples.front()), ", and no amounts"), {},
                     "leave out --task regression");
   }

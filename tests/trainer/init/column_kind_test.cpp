@@ -201,6 +201,25 @@ TEST(LabelChoiceTest, RefusesWhatCannotBeLearned) {
   EXPECT_NE(error(facts_of({"1e-250", "2.5e-250"}), InitTask::regression).find("too little"), std::string::npos);
 }
 
+TEST(LabelChoiceTest, AmountsThatNoOpReadsAreCalledSo) {
+  const auto refused = [](const std::string& before, const std::string& behind, const std::string& how) {
+    std::vector<std::string> amounts;
+    for (int i = 0; i < 90; ++i) amounts.push_back(cat(before, 100 + i * 7, behind));
+    for (const InitTask task : {InitTask::automatic, InitTask::regression, InitTask::classes}) {
+      const std::string error = error_of<DataError>([&] { label_of(facts_of(amounts, 90), task); });
+      EXPECT_TRUE(error.starts_with(cat("the label \"y\" holds numbers with ", how, ", such as ",
+                                        quote(amounts.front()), ", which no op reads; write them as plain numbers")))
+          << error;
+    }
+  };
+  refused("1,", "", "groups of digits");
+  refused("$1,", "", "units");
+  refused("$", "", "units");
+  refused("", " USD", "units");
+  refused("", "\xe2\x82\xac", "units");
+  EXPECT_EQ(label_of(facts_of({"$5", "$10"})), "classes $10,$5") << "few of them are names of classes";
+}
+
 TEST(LabelChoiceTest, WideNumbersNeedMoreThanFloat32) {
   const auto needs = [](const std::vector<std::string>& texts) { return needs_float64(facts_of(texts).numbers); };
   EXPECT_FALSE(needs({"1", "2.5", "1000"}));
