@@ -352,8 +352,10 @@ std::string comment_text(std::string_view text, size_t limit) {
 
 std::string config_text(const ConfigTextArgs& args) {
   std::string out = ConfigWriter(args).run();
-  if (out.size() > kMaxYamlBytes) {
-    throw DataError(cat("the configuration for ", args.look.columns.size(), " columns would take ", out.size(),
+  // A model file keeps it with each item of a list on a line of its own.
+  const size_t bytes = out.size() > kMaxYamlBytes ? out.size() : to_yaml(parse_yaml(out, {})).size();
+  if (bytes > kMaxYamlBytes) {
+    throw DataError(cat("the configuration for ", args.look.columns.size(), " columns would take ", bytes,
                         " bytes, at most ", kMaxYamlBytes, " are allowed"),
                     {}, "leave columns out with --ignore");
   }

@@ -86,6 +86,19 @@ TEST_F(ConfigTextTest, ColumnsWithoutANameOfTheirOwnAreNumbers) {
   EXPECT_NE(bare.find("columns: [0-1]"), std::string::npos) << bare;
 }
 
+TEST_F(ConfigTextTest, WhatAModelFileCouldNotKeepIsRefused) {
+  std::string header;
+  for (int i = 0; i < 16000; ++i) header += cat('g', i, ',');
+  const std::string text = table(header + 'y', 12, [](int row) {
+    std::string out;
+    for (int i = 0; i < 16000; ++i) out += cat((row + i) * 7919 % 997, ".125,");
+    return out + cat(row % 2);
+  });
+  const std::string error = error_of<DataError>([&] { text_for("a.csv", text); });
+  EXPECT_TRUE(error.starts_with("the configuration for 16001 columns would take ")) << error;
+  EXPECT_TRUE(error.ends_with("bytes, at most 1048576 are allowed; leave columns out with --ignore")) << error;
+}
+
 TEST_F(ConfigTextTest, SaysWhenConstantsComeFromAPart) {
   path_ = folder_.write("a.csv", table("x,y", 5000, [](int i) { return cat(i * 7 % 13, ".5,", i % 2); }));
   const DataLook look = look_at_data({.files = {path_}, .label = "y", .most_bytes = 5000});
