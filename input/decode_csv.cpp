@@ -9,6 +9,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/bad_rows_file.h"
+#include "millrace/input/csv/header_names.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
 
@@ -25,6 +26,7 @@ namespace {
 
 struct DecodeCsvOptions {
   Spec fields;
+  Spec names;
   std::vector<std::string> missing = {""};
   bool allow_nonfinite = true;
   OnBadRow on_bad_row = OnBadRow::fail;
@@ -34,6 +36,9 @@ struct DecodeCsvOptions {
   void declare(OptionReader& o) {
     o.required("fields", fields, "name: {columns, type: float32, default} of each field");
     o.may_be("fields", field_forms());
+    o.optional("names", names,
+               "index: what the header has to call a column that is selected by index; another name is an error");
+    o.may_be("names", {{.is = OptionForm::Is::map, .items = {{.is = OptionForm::Is::text}}}});
     o.optional("missing", missing, "texts, besides the empty one, that stand for no value");
     o.optional("allow_nonfinite", allow_nonfinite, "whether nan and infinities are values");
     o.optional("on_bad_row", on_bad_row, "fail, or leave out the rows that are wrong");
@@ -54,6 +59,7 @@ class DecodeCsv final : public Transform {
 
   explicit DecodeCsv(const Options& options)
       : requests_(read_fields(options.fields, options.allow_nonfinite)),
+        names_(options.names.is_null() ? HeaderNames() : HeaderNames(options.names)),
         rules_{options.missing, options.allow_nonfinite},
         skip_bad_rows_(options.on_bad_row == OnBadRow::skip),
         max_bad_rows_(options.max_bad_rows ? static_cast<uint64_t>(*options.max_bad_rows) : UINT64_MAX) {
@@ -73,7 +79,10 @@ class DecodeCsv final : public Transform {
     converter_ = std::make_shared<RowConverter>(select_fields(requests_, dialect_), rules_);
     spec_ = std::make_shared<const RowSpec>(converter_->spec());
     columns_ = {args.inputs.front().format, *spec_, {}, converter_};
-    for (const SelectedField& field : converter_->fields()) columns_.columns.push_back(field.columns);
+    for (const SelectedField& field : converter_->fields()) {
+      names_.check(field.columns, dialect_);
+      columns_.columns.push_back(field.columns);
+    }
     Port out;
     out.type = PortType::rows;
     out.rows = *spec_;
@@ -165,6 +174,7 @@ class DecodeCsv final : public Transform {
   }
 
   const std::vector<FieldRequest> requests_;
+  const HeaderNames names_;
   const ValueRules rules_;
   const bool skip_bad_rows_;
   const uint64_t max_bad_rows_;

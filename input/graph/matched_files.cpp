@@ -54,8 +54,16 @@ std::string describe_folder(const std::string& pattern, FileSystem& files) {
   return cat(near.empty() ? "" : cat("did you mean ", near, "? "), name, " holds ", join(names));
 }
 
+// Whether a file is called as the pattern is written, wildcards and all.
+bool is_file(const std::string& pattern, FileSystem& files) {
+  if (pattern.find_first_of("*?[\\") == pattern.npos) return false;
+  const FileSystem::Type type = files.type(pattern);
+  return type == FileSystem::Type::file || type == FileSystem::Type::stream;
+}
+
 void add_matches(const std::string& pattern, const Place& place, FileSystem& files, std::vector<MatchedFile>& out) {
-  std::vector<std::string> paths = pattern == "-" ? std::vector{pattern} : files.match(pattern);
+  const bool is_path = pattern == "-" || is_file(pattern, files);
+  std::vector<std::string> paths = is_path ? std::vector{pattern} : files.match(pattern);
   if (paths.empty()) {
     std::string hint = foreign_hint(pattern);
     if (hint.empty()) hint = describe_folder(pattern, files);

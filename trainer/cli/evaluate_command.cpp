@@ -2,6 +2,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
+#include "millrace/trainer/cli/class_counts.h"
 #include "millrace/trainer/cli/commands.h"
 #include "millrace/trainer/cli/configuration.h"
 #include "millrace/trainer/cli/evaluation_text.h"
@@ -22,11 +23,14 @@ int run_evaluate(const Arguments& arguments, Session& session) {
                        .data_place = {"--data"}},
                       read_catalog(arguments));
   for (const std::string& warning : predictor.warnings()) warn(warning);
+  const LossConfig& loss = predictor.config().loss;
+  // Rows that count more than others are no share that an accuracy could be compared with.
+  const int64_t outputs = predictor.model().output().shape.elements();
+  ClassCounts classes(prediction_kind(loss.kind, outputs, !loss.weight.empty()), loss.label);
   const auto began = std::chrono::steady_clock::now();
   {
     const auto guard = session.signals.while_running([&] { predictor.stop(); });
-    while (predictor.next() != nullptr) {
-    }
+    while (const RowBlock* batch = predictor.next()) classes.add(*batch);
   }
   if (predictor.stopped()) return exit_code_of_signal(session.signals.received());
   if (predictor.rows() == 0) warn(arguments.held_out ? "no row of the data was held out" : "the data have no rows");
@@ -36,6 +40,7 @@ int run_evaluate(const Arguments& arguments, Session& session) {
       .loss = predictor.loss(),
       .metrics = predictor.metrics(),
       .in_label_unit = in_label_unit(predictor.metrics(), predictor.config().metrics, predictor.label()),
+      .commonest_class = classes.commonest(),
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()};
   session.out.write(arguments.json ? evaluation_event(result) : evaluation_text(result));
   session.out.flush();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "millrace/core/text.h"
@@ -26,6 +27,16 @@ MetricValues in_label_unit(const MetricValues& metrics, const std::vector<NamedM
   return out;
 }
 
+namespace {
+
+bool beats_commonest_class(const EvaluationResult& result) {
+  return std::none_of(result.metrics.begin(), result.metrics.end(), [&](const auto& one) {
+    return one.first == "accuracy" && result.commonest_class && one.second <= *result.commonest_class;
+  });
+}
+
+}  // namespace
+
 std::string evaluation_text(const EvaluationResult& result) {
   std::string out = fmt::format("{} of {} in {}", count_of(static_cast<int64_t>(result.rows), "row"),
                                 count_of(static_cast<int64_t>(result.files), "file"), format_seconds(result.seconds));
@@ -35,6 +46,10 @@ std::string evaluation_text(const EvaluationResult& result) {
   out += fmt::format("\nloss {}", format_value(result.loss));
   if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
   if (!result.in_label_unit.empty()) out += cat("\nin the label's own unit: ", metrics_text(result.in_label_unit));
+  if (!beats_commonest_class(result)) {
+    out += cat("\nthe accuracy is no better than that of always saying the commonest class, which ",
+               format_share(*result.commonest_class), " of the rows are of");
+  }
   return out + '\n';
 }
 
@@ -48,6 +63,7 @@ std::string evaluation_event(const EvaluationResult& result) {
     for (const auto& [name, value] : result.in_label_unit) json.key(name).value(value);
     json.close('}');
   }
+  if (result.commonest_class) json.key("commonest_class").value(*result.commonest_class);
   json.key("seconds").value(result.seconds).close('}');
   return json.text() + '\n';
 }

@@ -29,8 +29,12 @@ bool has_unit(std::string_view text) {
   double value = 0;
   const bool before = text.size() > 1 && (text[0] == '$' || text.starts_with("\xe2\x82\xac"));
   if (before) text.remove_prefix(text[0] == '$' ? 1 : 3);
-  const bool behind = text.ends_with('%');
-  if (behind) text.remove_suffix(1);
+  bool behind = false;
+  for (const std::string_view unit : {"%", " USD", " EUR", " GBP", " CHF", " JPY", "\xe2\x82\xac", " \xe2\x82\xac"}) {
+    if (behind || !text.ends_with(unit)) continue;
+    text.remove_suffix(unit.size());
+    behind = true;
+  }
   return (before || behind) && (parse_number(text, value) == NumberStatus::ok || has_grouped_digits(text));
 }
 

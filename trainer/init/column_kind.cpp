@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMostClassNumbers = 20;      // different whole numbers of a label that are classes
 constexpr uint64_t kRowsOfAnIdentifier = 10;  // that count from row to row, at least
+constexpr uint64_t kRowsBesideALoneText = 20;
 
 bool is_usual(const std::string& text) {
   const std::vector<std::string>& usual = usual_missing_marks();
@@ -121,16 +122,18 @@ ColumnChoice category(const ColumnFacts& facts) {
   return out;
 }
 
+// How numbers are written that no op reads; empty where the texts are none.
+std::string odd_numbers(const ColumnFacts& facts) {
+  if (facts.texts == 0 || (facts.grouped + facts.units) * 10 < facts.texts * 9) return {};
+  return cat(facts.grouped > 0 ? "numbers with groups of digits, such as " : "numbers with units, such as ",
+             quote(facts.examples.front()));
+}
+
 // Why a column that is not all numbers cannot be a category; empty where it can.
 std::string no_category(const ColumnFacts& facts) {
   if (facts.not_utf8 > 0) return "its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)";
   if (facts.dates * 10 >= facts.texts * 9 && facts.dates > 0) return "dates and times";
-  if (facts.grouped * 10 >= facts.texts * 9 && facts.grouped > 0) {
-    return cat("numbers with groups of digits, such as ", quote(facts.examples.front()));
-  }
-  if (facts.units * 10 >= facts.texts * 9 && facts.units > 0) {
-    return cat("numbers with units, such as ", quote(facts.examples.front()));
-  }
+  if (std::string odd = odd_numbers(facts); !odd.empty()) return odd;
   const uint64_t present = facts.rows - facts.missing;
   if (facts.many) return facts.longest > 64 ? "free text" : "too many different texts";
   if (facts.values.size() > 3 && facts.values.size() * 2 > present) return "nearly every row has another text";
@@ -157,6 +160,8 @@ ColumnChoice choose_kind(const KindArgs& args) {
   const bool distinct = facts.many || (facts.values.size() > 20 && facts.values.size() * 2 > present);
   if (!args.keep && identifier && distinct && facts.only_whole()) return left_out("an identifier, by its name");
   if (!args.keep && facts.counts && facts.rows >= kRowsOfAnIdentifier) return left_out("it counts the rows");
+  const bool row_names = args.unnamed && facts.only_whole() && (distinct || facts.values.size() == present);
+  if (!args.keep && row_names) return left_out("it has no name, and nearly every row has another value");
   const bool codes = facts.leading_zeros > 0 && facts.only_whole();
   const bool few_ids = identifier && !distinct && facts.only_whole();
   const bool is_number = (all_numbers(facts) || mostly_numbers(facts)) && !codes && !few_ids;
@@ -183,11 +188,11 @@ void list_classes(const ColumnFacts& facts, LabelChoice& out) {
   std::erase_if(classes, [&](const auto& one) {
     return std::find(out.marks.begin(), out.marks.end(), one.first) != out.marks.end();
   });
-  if (facts.texts == 0) {
-    const auto value = [](const std::string& text) {
-      double number = 0;
-      return parse_number(text, number) == NumberStatus::ok ? number : 0;
-    };
+  const auto value = [](const std::string& text) {
+    double number = 0;
+    return parse_number(text, number) == NumberStatus::ok ? number : std::nan("");
+  };
+  if (std::none_of(classes.begin(), classes.end(), [&](const auto& one) { return std::isnan(value(one.first)); })) {
     std::stable_sort(classes.begin(), classes.end(),
                      [&](const auto& a, const auto& b) { return value(a.first) < value(b.first); });
   }
@@ -199,18 +204,29 @@ void list_classes(const ColumnFacts& facts, LabelChoice& out) {
   }
 }
 
-bool all_integral(const ColumnFacts& facts) {
-  return std::all_of(facts.values.begin(), facts.values.end(), [](const auto& one) {
-    double value = 0;
-    return parse_number(one.first, value) == NumberStatus::ok && (!std::isfinite(value) || value == std::floor(value));
-  });
+bool is_integral(const std::string& text) {
+  double value = 0;
+  return parse_number(text, value) == NumberStatus::ok && (!std::isfinite(value) || value == std::floor(value));
+}
+
+size_t count_integral(const ColumnFacts& facts) {
+  return static_cast<size_t>(
+      std::count_if(facts.values.begin(), facts.values.end(), [](const auto& one) { return is_integral(one.first); }));
+}
+
+// One text in one row, where all others have whole numbers: a line that says something of the data, as some programs
+// write first, is no class.
+bool has_lone_text(const ColumnFacts& facts) {
+  return !facts.many && facts.texts == 1 && facts.all_numbers().count >= kRowsBesideALoneText &&
+         count_integral(facts) + 1 == facts.values.size();
 }
 
 InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
   const uint64_t present = facts.rows - facts.missing;
-  const size_t distinct = facts.values.size();
+  const bool lone_text = has_lone_text(facts);
+  const size_t distinct = facts.values.size() - (lone_text ? 1 : 0);
   const bool amounts = mostly_numbers(facts) && (facts.many || distinct > kMostClassNumbers + facts.examples.size());
-  if (facts.texts > 0 && !amounts) {
+  if (facts.texts > 0 && !amounts && !lone_text) {
     out.why = facts.all_numbers().count > 0 ? "not all of its values are numbers" : "its values are texts";
     return InitTask::classes;
   }
@@ -218,13 +234,20 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
     out.why = "its numbers have leading zeros, as codes do";
     return InitTask::classes;
   }
-  if (!facts.many && all_integral(facts) && distinct <= kMostClassNumbers &&
+  if (!facts.many && count_integral(facts) == distinct && distinct <= kMostClassNumbers &&
       (distinct <= 2 || distinct * 5 <= present)) {
     out.why = cat("its values are ", distinct, " whole numbers (--task regression takes them for amounts)");
     return InitTask::classes;
   }
   out.why = facts.texts > 0 ? "nearly all of its values are numbers" : "its values are numbers";
   return InitTask::regression;
+}
+
+void check_odd_numbers(const ColumnFacts& facts, const std::string& column) {
+  const std::string odd = odd_numbers(facts);
+  if (odd.empty()) return;
+  throw DataError(cat(column, " holds ", odd, ", which no op reads"), {},
+                  "write them as plain numbers, without units and marks between groups of digits");
 }
 
 void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
@@ -237,6 +260,7 @@ void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std
   }
   const uint64_t present = facts.rows - facts.missing;
   if (facts.many || (label.texts.size() > 3 && label.texts.size() * 2 > present)) {
+    check_odd_numbers(facts, column);
     throw DataError(cat(column, " has ", facts.many ? "too many" : cat(label.texts.size()), " different ",
                         facts.texts > 0 ? "texts" : "values", " to be classes",
                         facts.examples.empty() ? "" : cat(", such as ", quote(facts.examples.front()))),
@@ -254,6 +278,7 @@ void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std
 void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
   const std::string column = cat("the label ", quote(name));
   if (facts.texts > 0 && !mostly_numbers(facts)) {
+    check_odd_numbers(facts, column);
     throw DataError(cat(column, " holds texts, such as ", quote(facts.examples.front()), ", and no amounts"), {},
                     "leave out --task regression");
   }
@@ -284,6 +309,11 @@ LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, Init
   if (wanted != InitTask::automatic) out.why = "as --task says";
   if (wanted != InitTask::automatic) out.task = wanted;
   if (out.task == InitTask::classes) {
+    if (has_lone_text(facts)) {
+      add_mark(out.marks, facts.examples.front());
+      ++out.missing;
+      out.why += cat("; ", quote(facts.examples.front()), ", which one row has, counts as missing");
+    }
     if (!facts.many) list_classes(facts, out);
     check_classes(facts, out, name);
     return out;

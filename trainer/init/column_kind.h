@@ -28,6 +28,7 @@ struct KindArgs {
   const ColumnFacts& facts;
   std::string name;
   bool named = true;          // by a header; else `name` says nothing
+  bool unnamed = false;       // by a header that names other columns
   bool keep = false;          // the user wants it, whatever it looks like
   bool commas_divide = true;  // a comma separates fields, so one in a number groups its digits
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -15,8 +16,6 @@ namespace millrace {
 namespace {
 
 constexpr size_t kWidth = 110;
-// Names of columns that take more are numbers instead: a configuration has a limit.
-constexpr size_t kMostNameBytes = size_t{256} << 10;
 
 const std::vector<std::string>& number_marks() {
   static const std::vector<std::string> kMarks = [] {
@@ -99,11 +98,7 @@ class Writer {
 
 class ConfigWriter {
  public:
-  explicit ConfigWriter(const ConfigTextArgs& args) : look_(args.look), plan_(args.plan), args_(args) {
-    size_t bytes = 0;
-    for (const std::string& name : look_.form.names) bytes += name.size() + 2;
-    by_name_ = look_.form.header && bytes <= kMostNameBytes;
-  }
+  explicit ConfigWriter(const ConfigTextArgs& args) : look_(args.look), plan_(args.plan), args_(args) {}
 
   std::string run() {
     write_head();
@@ -151,19 +146,36 @@ class ConfigWriter {
               form.header ? "the first line names the columns" : "columns count from 0");
   }
 
+  // Whether the header gives the column a name that a configuration can hold.
+  bool has_name(size_t index) const {
+    if (!look_.form.header) return false;
+    const std::string& name = look_.form.names[index];
+    return name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos && name.find('\0') == name.npos;
+  }
+
+  bool has_own_name(size_t index) const {
+    return has_name(index) && !look_.form.names[index].empty() && !look_.repeated.contains(look_.form.names[index]);
+  }
+
   // A column as `columns` names it.
-  std::string column(size_t index) const {
-    const std::string& name = by_name_ ? look_.form.names[index] : std::string();
-    const bool usable = !name.empty() && name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos &&
-                        name.find('\0') == name.npos && !look_.repeated.contains(name);
-    return usable ? scalar(name) : cat(index);
+  std::string column(size_t index) const { return has_own_name(index) ? scalar(look_.form.names[index]) : cat(index); }
+
+  // What the header has to call columns that are selected by number.
+  void write_names() {
+    std::set<size_t> read = {look_.label};
+    for (const NumberGroup& group : plan_.numbers) read.insert(group.columns.begin(), group.columns.end());
+    for (const CategoryGroup& group : plan_.categories) read.insert(group.columns.begin(), group.columns.end());
+    std::erase_if(read, [&](size_t index) { return !has_name(index) || has_own_name(index); });
+    if (read.empty()) return;
+    out_.line("      names:", "other files must have these columns at the same places");
+    for (const size_t index : read) out_.line(cat("        ", index, ": ", scalar(look_.form.names[index])));
   }
 
   std::vector<std::string> columns(const std::vector<size_t>& indices) const {
     std::vector<std::string> out;
     for (size_t i = 0; i < indices.size();) {
       size_t end = i + 1;
-      while (!by_name_ && end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+      while (!look_.form.header && end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
       out.push_back(end - i > 1 ? cat(indices[i], '-', indices[end - 1]) : column(indices[i]));
       i = end;
     }
@@ -177,6 +189,7 @@ class ConfigWriter {
       out_.line("      on_bad_row: skip", cat(look_.bad_rows, " were seen, which have other numbers of fields"));
       out_.line(cat("      max_bad_rows: ", plan_.max_bad_rows), "in all epochs together; more are an error");
     }
+    write_names();
     out_.line("      fields:");
     for (const NumberGroup& group : plan_.numbers) {
       out_.line(cat("        ", group.field, ':'), count_of(std::ssize(group.columns), "column"));
@@ -246,7 +259,8 @@ class ConfigWriter {
       out_.line("  - normalize:", cat("(value - mean) / std, ", part));
       out_.line(cat("      fields: ", group.field));
       out_.list("      mean: ", numbers(group.mean, group.wide));
-      out_.list("      std: ", numbers(group.deviation, group.wide));
+      out_.list("      std: ", numbers(group.spread, group.wide),
+                "the deviation, at least a tenth of the largest |value - mean|");
     }
     for (const CategoryGroup& group : plan_.categories) {
       write_vocabulary(group.field, group.code, group.texts, "code", "other texts share one more code");
@@ -322,7 +336,6 @@ class ConfigWriter {
   const DataLook& look_;
   const InitPlan& plan_;
   const ConfigTextArgs& args_;
-  bool by_name_ = false;
   Writer out_;
 };
 
@@ -339,8 +352,10 @@ std::string comment_text(std::string_view text, size_t limit) {
 
 std::string config_text(const ConfigTextArgs& args) {
   std::string out = ConfigWriter(args).run();
-  if (out.size() > kMaxYamlBytes) {
-    throw DataError(cat("the configuration for ", args.look.columns.size(), " columns would take ", out.size(),
+  // A model file keeps it with each item of a list on a line of its own.
+  const size_t bytes = out.size() > kMaxYamlBytes ? out.size() : to_yaml(parse_yaml(out, {})).size();
+  if (bytes > kMaxYamlBytes) {
+    throw DataError(cat("the configuration for ", args.look.columns.size(), " columns would take ", bytes,
                         " bytes, at most ", kMaxYamlBytes, " are allowed"),
                     {}, "leave columns out with --ignore");
   }

@@ -22,13 +22,6 @@ constexpr int64_t kCellsAtOnce = 65536;
 constexpr size_t kMostExamples = 3;
 const Place kFilesPlace = {"DATA"};
 
-// A path in which the bytes that patterns give a meaning to stand for themselves.
-std::string literal(const std::string& path) {
-  std::string out;
-  for (const char c : path) out += c == '*' || c == '?' || c == '[' ? cat('[', c, ']') : std::string(1, c);
-  return out;
-}
-
 void check_paths(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     if (find_invalid_utf8(file) != std::string::npos) {
@@ -46,11 +39,8 @@ void match(const DataLookArgs& args, FileSystem& files, DataLook& look) {
   check_paths(args.files);
   std::set<std::string> seen;
   for (const std::string& file : args.files) {
-    const bool exists = files.type(file) != FileSystem::Type::none;
-    const std::string pattern = exists ? literal(file) : file;
-    const std::vector<std::string> one = {pattern};
     bool is_new = false;
-    for (const MatchedFile& matched : match_files(one, kFilesPlace, files)) {
+    for (const MatchedFile& matched : match_files({&file, 1}, kFilesPlace, files)) {
       if (matched.is_stream) {
         throw ConfigError(
             cat(quote(matched.path, 4096), " can be read once, and init reads it before the training does"),
@@ -62,7 +52,7 @@ void match(const DataLookArgs& args, FileSystem& files, DataLook& look) {
       look.paths.push_back(matched.path);
       look.all_bytes += matched.size;
     }
-    if (is_new) look.patterns.push_back(pattern);
+    if (is_new) look.patterns.push_back(file);
   }
 }
 
@@ -174,7 +164,10 @@ size_t find_column(const CsvForm& form, const std::string& name, const std::stri
   const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
   const bool is_number = fault == std::errc() && end == name.data() + name.size();
   if (is_number && number < form.columns) return number;
-  const std::string another = form.columns == 1 ? "; is there another delimiter? --delimiter names it" : "";
+  std::string another;
+  if (form.columns == 1) {
+    another = form.blanks_hint.empty() ? "; is there another delimiter? --delimiter names it" : "; " + form.blanks_hint;
+  }
   const std::string have = form.columns == 1 ? std::string("column 0 alone") : cat("columns 0 to ", form.columns - 1);
   if (is_number)
     throw ConfigError(cat(what, ' ', name, ": there is no such column"), {}, cat("the files have ", have, another));

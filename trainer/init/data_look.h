@@ -25,7 +25,7 @@ struct DataLookArgs {
 };
 
 struct DataLook {
-  std::vector<std::string> patterns;  // for filename_queue: what exists as it is written, is read so
+  std::vector<std::string> patterns;  // for filename_queue; each matches a file that none before it does
   std::vector<std::string> paths;     // what they match
   CsvForm form;
   std::vector<ColumnFacts> columns;

@@ -32,6 +32,12 @@ std::string plain_name(std::string_view text) {
   return out;
 }
 
+// What numbers are divided by. Where nearly all are alike, as of a flag that is rarely set, the deviation is so small
+// that one row would outweigh all others; so no number that was seen becomes more than 10.
+double spread(const NumberSums& numbers) {
+  return std::max(numbers.deviation(), std::max(numbers.max - numbers.mean, numbers.mean - numbers.min) / 10);
+}
+
 class Planner {
  public:
   explicit Planner(const InitPlanArgs& args) : args_(args), look_(args.look) {}
@@ -80,6 +86,7 @@ class Planner {
     ColumnChoice choice = choose_kind({.facts = facts,
                                        .name = look_.name_of(column),
                                        .named = named,
+                                       .unnamed = look_.form.header && !named,
                                        .keep = kept_.contains(column),
                                        .commas_divide = look_.form.delimiter == ','});
     if (choice.kind == ColumnKind::category && !add_category(column, choice)) {
@@ -110,7 +117,7 @@ class Planner {
     }
     group->columns.push_back(column);
     group->mean.push_back(choice.numbers.mean);
-    group->deviation.push_back(choice.numbers.deviation());
+    group->spread.push_back(spread(choice.numbers));
   }
 
   bool add_category(size_t column, const ColumnChoice& choice) {

@@ -14,9 +14,9 @@ namespace millrace {
 struct NumberGroup {
   std::string field = {};
   std::vector<size_t> columns = {};
-  std::vector<double> mean = {}, deviation = {};
-  std::vector<std::string> marks = {};  // besides the usual ones
-  bool wide = false;                    // float64
+  std::vector<double> mean = {}, spread = {};  // a value becomes (value - mean) / spread
+  std::vector<std::string> marks = {};         // besides the usual ones
+  bool wide = false;                           // float64
 };
 
 // Columns of texts with one vocabulary. The field is decoded, `code` is its number, `one_hot` what the model reads.

@@ -185,6 +185,17 @@ DataError no_rows(const SniffArgs& args, std::string_view message) {
   return DataError(message, {args.path, 1, 1}, "init learns from rows: give it a file that has some");
 }
 
+// How to mend a header that has one name less than the records have fields.
+std::string short_header_hint(const Cut& cut, int64_t line) {
+  const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
+  const auto ends_empty = [&](const Fields& record) { return record.size() != cut.columns || record.back().empty(); };
+  if (std::all_of(cut.records.begin(), cut.records.end(), ends_empty)) {
+    return cat("the records end with a delimiter, take it away: sed 's/", delimiter, "$//' FILE > NEW");
+  }
+  return cat("where the first column has names of rows and none itself, give it one: sed '", line, "s/^/row", delimiter,
+             "/' FILE > NEW");
+}
+
 // A header whose names are fewer or more than the fields below it cannot be told from lines to pass.
 void check_preamble(const Cut& cut, const SniffArgs& args) {
   if (cut.preamble == 0) return;
@@ -194,8 +205,34 @@ void check_preamble(const Cut& cut, const SniffArgs& args) {
   if (!close && cut.preamble <= kMostPreamble) return;
   throw DataError(cat("this record has ", names, " fields, most of those below it have ", cut.columns),
                   {args.path, line, 1},
-                  names + 1 == cut.columns ? "a column without a name (of a row's number?) needs one in the header, too"
+                  names + 1 == cut.columns ? short_header_hint(cut, line)
                                            : "make them as many, or name the delimiter with --delimiter");
+}
+
+// What to do with a text of one column whose fields blanks separate: one each, or runs of them.
+std::string blanks_hint(const SniffArgs& args, std::string_view text) {
+  constexpr size_t kMost = size_t{256} << 10;
+  SniffArgs part = args;
+  part.whole = args.whole && text.size() <= kMost;
+  text = text.substr(0, kMost);
+  const auto is_even = [&](std::string_view one) {
+    const Cut cut = cut_records(part, one, ' ', true);
+    const auto is_full = [](const Fields& record) {
+      return std::find(record.begin(), record.end(), "") == record.end();
+    };
+    return cut.columns > 1 && cut.order() == 1 && std::all_of(cut.records.begin(), cut.records.end(), is_full);
+  };
+  if (is_even(text)) return "fields seem to end at blanks: --delimiter ' '";
+  std::string squeezed;
+  for (const char c : text) {
+    const bool at_start = squeezed.empty() || squeezed.back() == '\n';
+    if (c == ' ' && (at_start || squeezed.back() == ' ')) continue;
+    if (c == '\n' && squeezed.ends_with(' ')) squeezed.pop_back();
+    squeezed += c;
+  }
+  if (!is_even(squeezed)) return {};
+  return "fields seem to end at runs of blanks, make each one: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; then "
+         "--delimiter ' '";
 }
 
 }  // namespace
@@ -264,6 +301,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
   if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {
     throw no_rows(args, "the file has a header and no rows");
   }
+  if (out.columns == 1) out.blanks_hint = blanks_hint(known, text);
   const NumberCount numbers = count_numbers(cut);
   out.decimal_commas = cut.delimiter != ',' && numbers.decimal_commas > 0;
   return out;

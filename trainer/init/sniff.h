@@ -31,6 +31,8 @@ struct CsvForm {
   std::vector<std::string> examples;  // the first record's fields, where there is no header
   // Numbers with decimal commas stand beside a delimiter that is none.
   bool decimal_commas = false;
+  // How a file whose fields blanks separate can be read; empty for others.
+  std::string blanks_hint = {};
 };
 
 // Throws DataError: for what is no CSV text, a file without rows, and a header unlike the rows.

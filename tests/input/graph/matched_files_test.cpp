@@ -53,6 +53,15 @@ TEST_F(MatchFilesTest, GivesWhatMatchesInTheOrderOfThePatterns) {
   EXPECT_EQ(all, "d/c 3; pipe stream; d/a 3; d/b 7; - stream; d/a 3; ");
 }
 
+TEST_F(MatchFilesTest, AFileThatIsCalledAsThePatternIsWrittenIsMeantItself) {
+  for (const char* name : {"d/a[1]", "d/a1", "d/*"}) files_.files[name] = "";
+  std::string all;
+  for (const MatchedFile& file : match({"d/a[1]", "d/*", "d/a?"})) all += file.path + ' ';
+  EXPECT_EQ(all, "d/a[1] d/* d/a1 ");
+  files_.files.erase("d/a[1]");
+  EXPECT_EQ(match({"d/a[1]"}).front().path, "d/a1");
+}
+
 TEST_F(MatchFilesTest, SaysWhatThereIsWhereNothingMatches) {
   EXPECT_EQ(error({"d/f"}), "c.yaml:2:9: no file matches \"d/f\"; the folder d holds a, b, c, d and e");
   EXPECT_TRUE(is_missing({"d/f"}));

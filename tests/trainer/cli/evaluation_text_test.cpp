@@ -46,5 +46,19 @@ TEST(EvaluationTextTest, MetricsOfTheLabelsUnitAreGivenInItToo) {
   EXPECT_NE(evaluation_event(result).find("\"metrics\":{\"mae\":0.5},\"label_unit\":{\"mae\":50}"), std::string::npos);
 }
 
+TEST(EvaluationTextTest, SaysWhereAnAccuracyIsThatOfTheCommonestClass) {
+  const auto text = [](double accuracy) {
+    return evaluation_text(
+        {.rows = 8, .files = 1, .loss = 0.5, .metrics = {{"accuracy", accuracy}}, .commonest_class = 0.75});
+  };
+  EXPECT_TRUE(
+      text(0.75).ends_with("accuracy 0.75\nthe accuracy is no better than that of always saying the commonest "
+                           "class, which 75% of the rows are of\n"))
+      << text(0.75);
+  EXPECT_TRUE(text(0.875).ends_with("accuracy 0.875\n"));
+  const std::string event = evaluation_event({.metrics = {{"accuracy", 1}}, .commonest_class = 0.75});
+  EXPECT_NE(event.find("\"metrics\":{\"accuracy\":1},\"commonest_class\":0.75,"), std::string::npos) << event;
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -133,6 +133,21 @@ TEST_F(InitCommandTest, FilesAsProgramsWriteThem) {
   EXPECT_NE(predict("adult.data").find(", <=50K,"), std::string::npos);
 }
 
+TEST_F(InitCommandTest, NewDataMustNotHaveAnotherColumnWhereOneIsSelectedByItsNumber) {
+  const auto row = [](int i) { return cat(i % 7, ".5,", i % 5, ".25,", i % 2 == 0 ? "a" : "b", ',', i % 2); };
+  write_rows("d.csv", "x,x,,y", 60, row);
+  train("d.csv", "y");
+  write_rows("same.csv", "x,x,,z", 5, row);
+  predict("same.csv");
+  write_rows("other.csv", "x,x,z,y", 5, row);
+  const CommandResult refused = run({"predict", "--model", "c.safetensors", "--data", "other.csv"});
+  EXPECT_EQ(refused.exit_code, 65);
+  EXPECT_NE(refused.err.find("other.csv:1:5: expected column 2 to be called \"\", got \"z\""), std::string::npos)
+      << refused.err;
+  write_rows("fewer.csv", "x,,y", 5, [](int i) { return cat(i % 7, ".5,a,", i % 2); });
+  EXPECT_EQ(run({"evaluate", "--model", "c.safetensors", "--data", "fewer.csv"}).exit_code, 65);
+}
+
 TEST_F(InitCommandTest, BadRowsAreSkippedInTheTrainingAndAmongTheRowsHeldOut) {
   write_rows("d.csv", "x,z,y", 200,
              [](int i) { return i % 20 == 7 ? "1,2" : cat(i % 2 * 5 + i % 3, ".5,", i % 7, ',', i % 2); });

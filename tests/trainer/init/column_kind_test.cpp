@@ -99,6 +99,22 @@ TEST(ColumnKindTest, Identifiers) {
             std::string::npos);
 }
 
+TEST(ColumnKindTest, AColumnWithoutANameHoldsNamesOfRows) {
+  const auto kind = [](const std::vector<std::string>& texts, size_t rows, bool keep = false) {
+    const ColumnFacts facts = facts_of(texts, rows);
+    return choose_kind({.facts = facts, .name = "column 0", .named = false, .unnamed = true, .keep = keep});
+  };
+  const std::string reason = "it has no name, and nearly every row has another value";
+  EXPECT_EQ(kind(numbered("", 300), 300).reason, reason) << "in any order";
+  EXPECT_EQ(kind(numbered("", 60), 60).reason, reason);
+  EXPECT_EQ(kind(numbered("", 5), 5).reason, reason);
+  EXPECT_EQ(kind(numbered("row ", 300), 300).reason, reason);
+  EXPECT_EQ(kind(numbered("", 300), 300, true).kind, ColumnKind::number) << "--keep";
+  EXPECT_EQ(kind(numbered("0.", 300), 300).kind, ColumnKind::number) << "no row is called so";
+  EXPECT_EQ(kind({"1", "2", "3"}, 300).kind, ColumnKind::number);
+  EXPECT_EQ(kind({"oak", "fir"}, 300).kind, ColumnKind::category);
+}
+
 TEST(ColumnKindTest, DecimalCommasAreAnErrorAndNotLeftOutInSilence) {
   const std::string error = error_of<DataError>([] { kind_of(facts_of({"1,5", "2,25"}), "price"); });
   EXPECT_TRUE(
@@ -149,6 +165,24 @@ TEST(LabelChoiceTest, AFewOddTextsAmongAmountsAreRowsWithoutALabel) {
   EXPECT_EQ(label.why, "nearly all of its values are numbers; \"n.a.\" counts as missing");
 }
 
+TEST(LabelChoiceTest, ALoneTextAmongCodesIsNoClass) {
+  std::vector<std::string> codes = {"virginica"};
+  for (int i = 0; i < 60; ++i) codes.push_back(cat(i % 3));
+  const LabelChoice label = choose_label(facts_of(codes, codes.size()), "y", InitTask::automatic);
+  EXPECT_EQ(label.texts, (std::vector<std::string>{"0", "1", "2"}));
+  EXPECT_TRUE(label.codes);
+  EXPECT_EQ(label.marks, std::vector<std::string>{"virginica"});
+  EXPECT_EQ(label.missing, 1u);
+  EXPECT_EQ(label.why,
+            "its values are 3 whole numbers (--task regression takes them for amounts); \"virginica\", "
+            "which one row has, counts as missing");
+  EXPECT_EQ(label_of(facts_of(codes, codes.size()), InitTask::classes), "classes 0,1,2 as codes");
+  EXPECT_EQ(label_of(facts_of(codes, codes.size()), InitTask::regression), "regression");
+  codes.push_back("virginica");
+  EXPECT_EQ(label_of(facts_of(codes, codes.size())), "classes 0,1,2,virginica") << "two rows";
+  EXPECT_EQ(label_of(facts_of({"0", "1", "many"}, 3)), "classes 0,1,many") << "few rows";
+}
+
 TEST(LabelChoiceTest, RefusesWhatCannotBeLearned) {
   const auto error = [](const ColumnFacts& facts, InitTask task = InitTask::automatic) {
     return error_of<DataError>([&] { label_of(facts, task); });
@@ -165,6 +199,25 @@ TEST(LabelChoiceTest, RefusesWhatCannotBeLearned) {
   EXPECT_NE(error(facts_of({"K\xf6ln", "Bonn"})).find("not UTF-8"), std::string::npos);
   EXPECT_NE(error(facts_of({"1e250", "2.5e250", "3e250"}), InitTask::regression).find("too large"), std::string::npos);
   EXPECT_NE(error(facts_of({"1e-250", "2.5e-250"}), InitTask::regression).find("too little"), std::string::npos);
+}
+
+TEST(LabelChoiceTest, AmountsThatNoOpReadsAreCalledSo) {
+  const auto refused = [](const std::string& before, const std::string& behind, const std::string& how) {
+    std::vector<std::string> amounts;
+    for (int i = 0; i < 90; ++i) amounts.push_back(cat(before, 100 + i * 7, behind));
+    for (const InitTask task : {InitTask::automatic, InitTask::regression, InitTask::classes}) {
+      const std::string error = error_of<DataError>([&] { label_of(facts_of(amounts, 90), task); });
+      EXPECT_TRUE(error.starts_with(cat("the label \"y\" holds numbers with ", how, ", such as ",
+                                        quote(amounts.front()), ", which no op reads; write them as plain numbers")))
+          << error;
+    }
+  };
+  refused("1,", "", "groups of digits");
+  refused("$1,", "", "units");
+  refused("$", "", "units");
+  refused("", " USD", "units");
+  refused("", "\xe2\x82\xac", "units");
+  EXPECT_EQ(label_of(facts_of({"$5", "$10"})), "classes $10,$5") << "few of them are names of classes";
 }
 
 TEST(LabelChoiceTest, WideNumbersNeedMoreThanFloat32) {

@@ -80,9 +80,23 @@ TEST_F(ConfigTextTest, ColumnsWithoutANameOfTheirOwnAreNumbers) {
                                                  ".5,", i % 23, ".5,", i % 2);
                                     }));
   EXPECT_NE(text.find("columns: [0, 1, 2, \"5\", \"1\"]"), std::string::npos) << text;
+  EXPECT_NE(text.find("        0: a\n        1: a\n        2: \"\"\n"), std::string::npos) << text;
   const std::string bare = text_for(
       "b.csv", table("1.5,2.5,0", 60, [](int i) { return cat(i * 7 % 13, ".5,", i * 5 % 11, ".5,", i % 2); }), "2");
   EXPECT_NE(bare.find("columns: [0-1]"), std::string::npos) << bare;
+}
+
+TEST_F(ConfigTextTest, WhatAModelFileCouldNotKeepIsRefused) {
+  std::string header;
+  for (int i = 0; i < 16000; ++i) header += cat('g', i, ',');
+  const std::string text = table(header + 'y', 12, [](int row) {
+    std::string out;
+    for (int i = 0; i < 16000; ++i) out += cat((row + i) * 7919 % 997, ".125,");
+    return out + cat(row % 2);
+  });
+  const std::string error = error_of<DataError>([&] { text_for("a.csv", text); });
+  EXPECT_TRUE(error.starts_with("the configuration for 16001 columns would take ")) << error;
+  EXPECT_TRUE(error.ends_with("bytes, at most 1048576 are allowed; leave columns out with --ignore")) << error;
 }
 
 TEST_F(ConfigTextTest, SaysWhenConstantsComeFromAPart) {

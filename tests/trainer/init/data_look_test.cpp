@@ -76,7 +76,7 @@ TEST_F(DataLookTest, ReadsAFileWhosePathLooksLikeAPattern) {
   files_.files["a[1].csv"] = "x,y\n1,a\n2,b\n";
   const DataLook seen = look({"a[1].csv"});
   EXPECT_EQ(seen.paths, std::vector<std::string>{"a[1].csv"});
-  EXPECT_EQ(seen.patterns, std::vector<std::string>{"a[[]1].csv"});
+  EXPECT_EQ(seen.patterns, std::vector<std::string>{"a[1].csv"});
 }
 
 TEST_F(DataLookTest, AFileThatIsGivenTwiceIsReadOnce) {

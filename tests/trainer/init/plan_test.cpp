@@ -50,6 +50,14 @@ TEST_F(PlanTest, JoinsColumnsThatAreReadAlike) {
   EXPECT_EQ(made.missing_columns, 1u);
 }
 
+TEST_F(PlanTest, NoNumberIsManyDeviationsFromTheMean) {
+  const InitPlan made =
+      plan(table("a,flag,y", 400, [](int i) { return cat(number(i), i == 7 ? ",1," : ",0,", i % 2); }));
+  ASSERT_EQ(made.numbers.size(), 1u);
+  EXPECT_NEAR(made.numbers[0].spread[0], 288, 5) << "the deviation";
+  EXPECT_NEAR(made.numbers[0].spread[1], (1 - 1.0 / 400) / 10, 1e-12) << "one that is 0.05";
+}
+
 TEST_F(PlanTest, IgnoresAndKeepsWhatTheUserNames) {
   const std::string text = table("n,a,y", 100, [](int i) { return cat(i, ',', number(i), ',', i % 3); });
   const InitPlan made = plan(text);

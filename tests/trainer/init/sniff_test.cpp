@@ -85,9 +85,10 @@ TEST(Sniff, RefusesWhatIsNoTable) {
             "d.csv:1:1: the file has a header and no rows; init learns from rows: give it a file that has some");
   EXPECT_NE(error(std::string("\x1f\x8b\x08", 3)).find("compressed by gzip"), std::string::npos);
   EXPECT_NE(error(std::string("a,b\n\0\0,c\n", 9)).find("NUL bytes"), std::string::npos);
-  EXPECT_EQ(error("a,b,y\n\"1\",1,2,0\n\"2\",2,3,1\n\"3\",3,4,1\n"),
-            "d.csv:1:1: this record has 3 fields, most of those below it have 4; a column without a name (of a row's "
-            "number?) needs one in the header, too");
+  EXPECT_EQ(
+      error("a,b,y\n\"1\",1,2,0\n\"2\",2,3,1\n\"3\",3,4,1\n"),
+      "d.csv:1:1: this record has 3 fields, most of those below it have 4; where the first column has names of rows "
+      "and none itself, give it one: sed '1s/^/row,/' FILE > NEW");
 }
 
 TEST(Sniff, KnowsNumbersThatAreWrittenOtherwise) {
@@ -97,6 +98,26 @@ TEST(Sniff, KnowsNumbersThatAreWrittenOtherwise) {
     EXPECT_TRUE(has_grouped_digits(text)) << text;
   }
   for (const char* text : {"1.234", "1234", "1,23", "1,2345", "12", ""}) EXPECT_FALSE(has_grouped_digits(text)) << text;
+}
+
+TEST(Sniff, SaysHowAHeaderThatIsOneNameShortIsMended) {
+  const auto error = [](std::string_view text) {
+    return error_of<DataError>([&] { sniff_csv({.head = text, .whole = true, .path = "a.csv"}); });
+  };
+  EXPECT_NE(error("x\ty\nr1\t1\t2\nr2\t3\t4\nr3\t5\t6\n").find("sed '1s/^/row\\t/'"), std::string::npos);
+  EXPECT_NE(error("x,y\n1,2,\n3,4,\n5,6,\n").find("sed 's/,$//' FILE"), std::string::npos);
+}
+
+TEST(Sniff, SaysHowFieldsBetweenBlanksAreRead) {
+  const auto hint = [](std::string_view text) {
+    return sniff_csv({.head = text, .whole = true, .path = "a.csv"}).blanks_hint;
+  };
+  EXPECT_EQ(hint("x y\n1 2\n3 4\n"), "fields seem to end at blanks: --delimiter ' '");
+  EXPECT_EQ(hint("x   y\n 1  2\n13  4 \n"),
+            "fields seem to end at runs of blanks, make each one: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; then "
+            "--delimiter ' '");
+  EXPECT_EQ(hint("note\none two\nthree\n"), "");
+  EXPECT_EQ(hint("x,y z\n1,2 3\n"), "");
 }
 
 }  // namespace
