@@ -142,7 +142,10 @@ void flatten_form(const OptionForm& form, const std::string& path, std::vector<P
 
 void flatten(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out) {
   for (const OptionInfo& option : options) {
-    out.push_back({above + option.name, &option});
+    // A list of such values may stand in place of one.
+    const std::string path = above + option.name;
+    if (std::any_of(out.begin(), out.end(), [&](const PlacedOption& known) { return known.path == path; })) continue;
+    out.push_back({path, &option});
     for (const OptionForm& form : option.forms) flatten_form(form, above + option.name, out);
   }
 }

@@ -84,6 +84,22 @@ TEST(ReferenceTest, OptionsInsideOthersHaveTheirPath) {
   EXPECT_EQ(paths, "count rate share field mark inner inner.size words parts parts.NAME.size most ");
 }
 
+struct Several {
+  struct One {
+    int64_t size = 0;
+    void declare(OptionReader& o) { o.optional("size", size, {}, "how large"); }
+  };
+  std::vector<One> parts;
+  void declare(OptionReader& o) { o.optional("parts", parts, "one or more"); }
+};
+
+TEST(ReferenceTest, OptionsInsideAListComeOnce) {
+  const std::vector<OptionInfo> options = describe_options<Several>();
+  std::string paths;
+  for (const PlacedOption& option : flatten(options)) paths += option.path + ' ';
+  EXPECT_EQ(paths, "parts parts.size ");
+}
+
 TEST(ReferenceTest, DefaultsAreWrittenAsInAConfiguration) {
   const std::vector<OptionInfo> options = describe_options<Options>();
   EXPECT_EQ(default_text(options[0]), "");
