@@ -65,8 +65,8 @@ void launch_rows(Context& context, int64_t rows, int64_t columns, const F& body)
 
 // body.store(column, the sum over the rows of body.term(body.load(row, column), row, column), of type T), on a device
 // that is not the CPU. Of one column every term is there before its sum is stored; what term() stores, no load() of
-// another row and column may read. `scratch` as for column_sum() (kernels/reduce.h). A block of threads has at most
-// kTile neighbouring columns.
+// another row and column may read. `scratch`: sizeof(T) / 4 times column_sum_scratch() of float32. A block of threads
+// has at most kTile neighbouring columns.
 template <class T, int kTile = 32, class F>
 void launch_columns(Context& context, int64_t rows, int64_t columns, const F& body, void* scratch) {
   if (rows <= 0 || columns <= 0) return;

@@ -47,7 +47,15 @@ void ReplayChain::launch(Context& context, std::span<const Replay* const> replay
       failure_ = error.message();
     }
   }
-  if (recording_) return cuda::launch(context.cuda(), *recording_);
+  if (recording_) {
+    // A device may find out at the first launch that it has no memory for it; then nothing of it was given to it.
+    try {
+      return cuda::launch(context.cuda(), *recording_);
+    } catch (const DeviceError& error) {
+      failure_ = error.message();
+      recording_.reset();
+    }
+  }
   for (const Replay* replay : replays) replay->launch(context);
 }
 

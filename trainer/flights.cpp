@@ -22,6 +22,15 @@ void Flights::take_off(StepPlan& plan) {
 }
 
 bool Flights::launches(bool later) {
+  try {
+    return launches_last(later);
+  } catch (...) {
+    launched_ = batches_;  // nothing of a batch that failed waits
+    throw;
+  }
+}
+
+bool Flights::launches_last(bool later) {
   if (groups_ && fits_group()) {
     const bool ends_group = batches_ % kGroup == 0;
     if (!ends_group && later && device_is_busy()) return true;
@@ -45,17 +54,18 @@ bool Flights::device_is_busy() { return launched_ > 0 && !end_of(of(launched_ - 
 void Flights::launch_before(uint64_t end) {
   const size_t count = end - launched_ == kGroup ? kGroup : 1;
   while (launched_ < end) {
-    const uint64_t newest = launched_ + count - 1;
+    const uint64_t first = launched_, newest = first + count - 1;
+    launched_ = newest + 1;  // never again, whatever fails
+    for (uint64_t batch = first; batch <= newest; ++batch) of(batch).ends_with = newest % size();
     Flight& flight = of(newest);
     context_.wait_for(flight.read);  // which is behind the others'
     if (count == kGroup) {
-      failure_ = flight.plan->launch_group(context_, launched_ % size());
+      failure_ = flight.plan->launch_group(context_, first % size());
       groups_ = failure_.empty();
     } else {
       flight.slot->parts[StepPlan::kAlone].launch(context_);
     }
     context_.record(flight.trained);
-    for (; launched_ <= newest; ++launched_) of(launched_).ends_with = newest % size();
   }
 }
 

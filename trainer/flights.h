@@ -8,8 +8,9 @@
 //     flights.landed();
 //   }
 //
-// A launch has a price of its own, however small the step. So a recorded step that may wait does so while the device is
-// at work on those before it, until a group of kGroup neighbours goes in one launch: the same work in the same order.
+// A launch has a price of its own, however small the step. So a recorded step that may wait does so where it finds the
+// device at work on those before it, until the next batch is there or somebody looks; a group of kGroup neighbours then
+// goes in one launch: the same work in the same order.
 // Groups are made of the same slots each time (batches 4 i to 4 i + 3, of one plan), so what launches them is made
 // once. Only steps that update by themselves go together: where several batches make an update, or numbers that are not
 // finite may stop one, each is launched alone.
@@ -76,6 +77,7 @@ class Flights {
   size_t bytes() const { return flights_.size() * flights_.front().numbers.bytes(); }
 
  private:
+  bool launches_last(bool later);
   bool fits_group();
   bool device_is_busy();
   void launch_before(uint64_t end);

@@ -175,7 +175,7 @@ struct JoinColumns {
 // body.store(column, sum over the rows of body.term(body.load(row, column), row, column)), in an order that the shape
 // decides: one launch where the rows are few, or where there is no scratch, else two. Of one column every term is there
 // before its sum is stored; what term() stores, no load() of another row and column reads.
-// REQUIRES: 0 < rows, columns; `scratch` is null or that of column_sum() (kernels/reduce.h).
+// REQUIRES: 0 < rows, columns; `scratch` is null or that of column_sum() (kernels/reduce.h), sizeof(T) / 4 times.
 template <class T, int kTile = kColumnTile, class F>
 void launch_columns(State& state, int64_t rows, int64_t columns, const F& body, void* scratch) {
   const int64_t tiles = ceil_div(columns, int64_t{kTile});

@@ -6,6 +6,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/file_check.h"
 
 namespace millrace {
 
@@ -29,9 +30,8 @@ class RecordSource::Decoder final : public Transform {
     if (count == 0) return;
     auto& text = chunk.work().get<std::vector<std::byte>>(this);
     text.resize(bytes);
-    if (files_->open(unit.file->path)->read(unit.begin, text.data(), bytes) < bytes) {
-      throw DataError("the file has become shorter since it was opened", {unit.file->path});
-    }
+    const size_t got = files_->open(unit.file->path)->read(unit.begin, text.data(), bytes);
+    if (got < bytes) throw_shrunk(*unit.file, unit.begin + got);
     for (int64_t row = 0; row < count; ++row) {
       chunk.rows.resize(row + 1);
       const uint64_t at = static_cast<uint64_t>(row) * format_.record_bytes;

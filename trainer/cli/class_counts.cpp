@@ -1,6 +1,7 @@
 #include "millrace/trainer/cli/class_counts.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace millrace::cli {
 
@@ -9,10 +10,12 @@ namespace {
 double number_of(const RowBlock& batch, size_t field, int64_t row) {
   switch (batch.spec().fields[field].dtype) {
     case DType::f32: return static_cast<double>(*batch.row<float>(field, row));
+    case DType::f64: return *batch.row<double>(field, row);
     case DType::i32: return static_cast<double>(*batch.row<int32_t>(field, row));
     case DType::i64: return static_cast<double>(*batch.row<int64_t>(field, row));
-    default: return 0;
+    case DType::u8: return *batch.row<uint8_t>(field, row);
   }
+  return 0;
 }
 
 }  // namespace
@@ -23,8 +26,8 @@ void ClassCounts::add(const RowBlock& batch) {
   if (!classes || field < 0) return;
   for (int64_t row = 0; row < batch.size(); ++row) {
     const double number = number_of(batch, static_cast<size_t>(field), row);
-    const auto label = static_cast<int64_t>(number);
-    ++counts_[kind_ == PredictionKind::yes_or_no ? (number > 0.5 ? 1 : 0) : label];
+    if (!std::isfinite(number)) continue;  // refused by the loss
+    ++counts_[kind_ == PredictionKind::yes_or_no ? (number > 0.5 ? 1 : 0) : static_cast<int64_t>(number)];
     ++rows_;
   }
 }

@@ -10,7 +10,8 @@ namespace millrace {
 
 namespace {
 
-// Eight of them take 16 MiB on the host, and as much on the device for each size of batch.
+// As they are read. Eight of them take 16 MiB on the host, and on the device as much for each size of batch, or more
+// where the model's type is larger.
 constexpr size_t kSmallBatchBytes = size_t{2} << 20;
 
 PipelineOptions with_executor(PipelineOptions options, Executor* executor) {

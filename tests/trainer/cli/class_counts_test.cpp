@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 
 namespace millrace::cli {
@@ -30,6 +31,16 @@ TEST(ClassCounts, YesIsAboveOneHalf) {
   ClassCounts counts(PredictionKind::yes_or_no, "y");
   counts.add(block_of<float>(DType::f32, {0.0F, 0.5F, 0.25F, 1.0F}));
   EXPECT_EQ(counts.commonest(), 0.75);
+}
+
+TEST(ClassCounts, LabelsMayBeOfEveryType) {
+  for (const PredictionKind kind : {PredictionKind::yes_or_no, PredictionKind::one_of_many}) {
+    ClassCounts doubles(kind, "y"), bytes(kind, "y");
+    doubles.add(block_of<double>(DType::f64, {0.0, 1.0, 1.0, 1.0, std::nan("")}));
+    bytes.add(block_of<uint8_t>(DType::u8, {0, 1, 1, 1}));
+    EXPECT_EQ(doubles.commonest(), 0.75);
+    EXPECT_EQ(bytes.commonest(), 0.75);
+  }
 }
 
 TEST(ClassCounts, AmountsAreNotCounted) {
