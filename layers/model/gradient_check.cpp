@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -36,18 +37,13 @@ void draw(Tensor& tensor, std::string_view name) {
   }
 }
 
-template <class T>
-void fill_with_classes(Tensor& tensor) {
-  for (int64_t i = 0; i < tensor.spec().shape.elements(); ++i) at<T>(tensor, i) = static_cast<T>(i % 2);
-}
-
-void fill_with_whole_numbers(Tensor& tensor) {
+void set(Tensor& tensor, int64_t i, double value) {
   switch (tensor.spec().dtype) {
-    case DType::f32: return fill_with_classes<float>(tensor);
-    case DType::f64: return fill_with_classes<double>(tensor);
-    case DType::i32: return fill_with_classes<int32_t>(tensor);
-    case DType::i64: return fill_with_classes<int64_t>(tensor);
-    case DType::u8: return fill_with_classes<uint8_t>(tensor);
+    case DType::f32: at<float>(tensor, i) = static_cast<float>(value); break;
+    case DType::f64: at(tensor, i) = value; break;
+    case DType::i32: at<int32_t>(tensor, i) = static_cast<int32_t>(value); break;
+    case DType::i64: at<int64_t>(tensor, i) = static_cast<int64_t>(value); break;
+    case DType::u8: at<uint8_t>(tensor, i) = static_cast<uint8_t>(value); break;
   }
 }
 
@@ -74,7 +70,8 @@ class CheckedLayer final : private ParamBuilder {
     draw(output_gradient_, "output");
     for (Value* value : differentiable()) draw(value->value, value->name);
     for (Value& input : inputs_) {
-      if (!input.has_gradient) fill_with_whole_numbers(input.value);
+      if (input.has_gradient) continue;
+      for (int64_t i = 0; i < input.value.spec().shape.elements(); ++i) set(input.value, i, static_cast<double>(i % 2));
     }
     make_plan();
   }
@@ -194,31 +191,128 @@ class CheckedLayer final : private ParamBuilder {
   uint64_t step_ = 0;
 };
 
+// Adds to `out` how far `gradient` is from the differences of `function`, by each element of `value`.
+void compare(GradientCheck& out, std::string_view name, Tensor& value, Tensor& gradient,
+             const std::function<double()>& function) {
+  constexpr double kStep = 1e-5;
+  for (int64_t i = 0; i < value.spec().shape.elements(); ++i) {
+    double& moved = at(value, i);
+    const double before = moved, got = at(gradient, i);
+    moved = before + kStep;
+    const double above = function();
+    moved = before - kStep;
+    const double below = function();
+    moved = before;
+    const double expected = (above - below) / (2 * kStep);
+    double error = std::abs(got - expected) / std::max(1.0, std::abs(expected));
+    if (!std::isfinite(error)) error = std::numeric_limits<double>::infinity();
+    if (error <= out.error) continue;
+    out.error = error;
+    out.worst = cat(name, ", value ", i, ": ", got, ", by differences ", expected);
+  }
+}
+
+// A loss with its rows, as a step would hold them.
+class CheckedLoss {
+ public:
+  CheckedLoss(const Loss& loss, const LossCase& with)
+      : row_{with.row, DType::f64},
+        label_row_{with.label_row.value_or(with.row), loss.label(row_).dtype},
+        batch_(with.batch),
+        weighted_(with.weighted),
+        prediction_(of_batch(row_)),
+        gradient_(of_batch(row_)),
+        label_(of_batch(label_row_)),
+        weight_(of_batch({Shape{1}, DType::f32})) {
+    loss.check(row_, label_row_);
+    draw(prediction_, "prediction");
+    draw_label(loss.label(row_).range.value_or(ValueRange{.min = -1, .max = 1}));
+    for (int64_t i = 0; i < batch_; ++i) at<float>(weight_, i) = 0.5F * static_cast<float>(i);
+    plan_ = loss.plan(context_, {.prediction = prediction_.view(), .label = label_.view(), .weighted = weighted_});
+    scratch_ = Memory(Device::cpu(), plan_->scratch_bytes());
+  }
+
+  Tensor& prediction() { return prediction_; }
+  Tensor& gradient() { return gradient_; }
+
+  // The mean. The gradient is not a number where it is not written.
+  double run(bool with_gradient) {
+    if (with_gradient) fill(gradient_, std::numeric_limits<double>::quiet_NaN());
+    plan_->run(context_, {.prediction = prediction_.view(),
+                          .label = label_.view(),
+                          .weight = weighted_ ? ConstTensorView(weight_.view()) : ConstTensorView(),
+                          .loss = value_,
+                          .gradient = with_gradient ? gradient_.view() : TensorView(),
+                          .scratch = scratch_.data()});
+    return value_[0];
+  }
+
+  // What is wrong with the weights of the rows; empty: nothing.
+  std::string wrong_weights() {
+    const double mean = run(true), rows = static_cast<double>(batch_);
+    const double expected = weighted_ ? 0.25 * rows * (rows - 1) : rows;
+    if (!(std::abs(value_[1] - expected) < 1e-9 * expected)) {
+      return cat("the weight of the rows is ", value_[1], ", expected ", expected);
+    }
+    if (!weighted_) return {};
+    double& unseen = at(prediction_, 0);
+    const double before = unseen;
+    unseen = std::numeric_limits<double>::quiet_NaN();
+    bool counts = run(true) != mean;
+    for (int64_t i = 0; i < row_.shape.elements(); ++i) counts = counts || at(gradient_, i) != 0;
+    unseen = before;
+    return counts ? "a row of weight 0 counts" : "";
+  }
+
+ private:
+  Tensor of_batch(const TensorSpec& row) const {
+    return Tensor(Device::cpu(), {row.shape.with_batch(batch_), row.dtype}, Tensor::Rows::padded);
+  }
+
+  // Of a wide range its first five numbers.
+  void draw_label(const ValueRange& range) {
+    const double least = std::max(range.min, -4.0), most = std::min(range.max, least + 4);
+    const bool whole = label_row_.dtype != DType::f32 && label_row_.dtype != DType::f64;
+    for (int64_t i = 0; i < label_.spec().shape.elements(); ++i) {
+      const double part = to_unit(philox64(23, fnv1a64("label"), static_cast<uint64_t>(i)));
+      set(label_, i, whole ? std::floor(least + part * (most - least + 1)) : least + part * (most - least));
+    }
+  }
+
+  const TensorSpec row_, label_row_;
+  const int64_t batch_;
+  const bool weighted_;
+  Executor executor_{1};
+  Context context_{Device::cpu(), executor_};
+  Tensor prediction_, gradient_, label_, weight_;
+  std::unique_ptr<LossPlan> plan_;
+  Memory scratch_;
+  double value_[2] = {0, 0};
+};
+
 }  // namespace
 
 GradientCheck check_gradients(Layer& layer, const GradientCase& with) {
-  constexpr double kStep = 1e-5;
   CheckedLayer checked(layer, with);
   checked.forward();
   checked.backward();
   GradientCheck out;
   for (Value* value : checked.differentiable()) {
-    for (int64_t i = 0; i < value->value.spec().shape.elements(); ++i) {
-      double& moved = at(value->value, i);
-      const double before = moved, got = at(value->gradient, i);
-      moved = before + kStep;
-      const double above = checked.forward();
-      moved = before - kStep;
-      const double below = checked.forward();
-      moved = before;
-      const double expected = (above - below) / (2 * kStep);
-      double error = std::abs(got - expected) / std::max(1.0, std::abs(expected));
-      if (!std::isfinite(error)) error = std::numeric_limits<double>::infinity();
-      if (error <= out.error) continue;
-      out.error = error;
-      out.worst = cat(value->name, ", value ", i, ": ", got, ", by differences ", expected);
-    }
+    compare(out, value->name, value->value, value->gradient, [&] { return checked.forward(); });
   }
+  return out;
+}
+
+GradientCheck check_gradients(const Loss& loss, const LossCase& with) {
+  CheckedLoss checked(loss, with);
+  GradientCheck out;
+  out.worst = checked.wrong_weights();
+  if (!out.worst.empty()) {
+    out.error = std::numeric_limits<double>::infinity();
+    return out;
+  }
+  checked.run(true);
+  compare(out, "prediction", checked.prediction(), checked.gradient(), [&] { return checked.run(false); });
   return out;
 }
 

@@ -1,5 +1,5 @@
-// check_gradients: compares what a layer's backward() gives with differences of its outputs, in double, on the CPU. For
-// tests of layers, in any framework.
+// check_gradients: compares the gradients of a layer or of a loss with differences of what it computes, in double, on
+// the CPU. For tests of one's own, in any framework.
 //
 //   SwishLayer swish({});
 //   const GradientCheck swish_check = check_gradients(swish, {.inputs = {Shape{7}}});
@@ -9,12 +9,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "millrace/core/export.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/layer.h"
+#include "millrace/layers/loss.h"
 
 namespace millrace {
 
@@ -32,5 +34,17 @@ struct GradientCheck {
 // layer reads as whole numbers are 0 and 1. A gradient that was not written, or is not finite, is an infinite error.
 // REQUIRES: build() of the layer was not called yet. Throws what the layer throws.
 MILLRACE_EXPORT GradientCheck check_gradients(Layer& layer, const GradientCase& with = {});
+
+struct LossCase {
+  Shape row = Shape{3};                 // of the prediction
+  std::optional<Shape> label_row = {};  // absent: as the prediction's
+  int64_t batch = 5;
+  bool weighted = true;  // whether rows have weights, the first of them 0
+};
+
+// Predictions are drawn as a layer's inputs; labels, too, within the loss's range where it has one, as whole numbers
+// where it reads such. A weight of the rows that is not their sum, and a row of weight 0 that counts, are infinite
+// errors, too. REQUIRES: at least two rows. Throws what the loss throws.
+MILLRACE_EXPORT GradientCheck check_gradients(const Loss& loss, const LossCase& with = {});
 
 }  // namespace millrace

@@ -69,5 +69,76 @@ TEST(GradientCheck, SaysWhereAGradientIsWrong) {
   EXPECT_EQ(check_gradients(silent).error, std::numeric_limits<double>::infinity());
 }
 
+TEST(GradientCheck, FindsThatLossesAreRight) {
+  const LossRegistry losses = LayerCatalog::builtin().losses;
+  for (const auto& kind : losses.kinds()) {
+    const auto loss = losses.make({kind, Spec::map()}, {});
+    LossCase with;
+    if (kind == "softmax_cross_entropy") with.label_row = Shape{1};
+    for (const bool weighted : {false, true}) {
+      with.weighted = weighted;
+      const GradientCheck found = check_gradients(*loss, with);
+      EXPECT_LT(found.error, 1e-8) << kind << ": " << found.worst;
+    }
+  }
+}
+
+// (x - y)^2 with something wrong.
+class WrongLoss final : public Loss {
+ public:
+  enum class Wrong { nothing, slope, no_gradient, weight_sum, every_row_counts };
+  explicit WrongLoss(Wrong wrong) : wrong_(wrong) {}
+
+  void check(const TensorSpec&, const TensorSpec&) const override {}
+  LabelSpec label(const TensorSpec&) const override { return {}; }
+  std::unique_ptr<LossPlan> plan(Context&, const LossPlanArgs&) const override {
+    return std::make_unique<Plan>(wrong_);
+  }
+
+ private:
+  struct Plan final : LossPlan {
+    explicit Plan(Wrong given) : wrong(given) {}
+    void run(Context&, const LossArgs& args) override {
+      const auto weight_of = [&](int64_t r) {
+        if (args.weight.data() == nullptr) return 1.0;
+        const double weight = args.weight.as<float>()[r * args.weight.stride()];
+        return wrong == Wrong::every_row_counts && r == 0 ? 1e-300 : weight;
+      };
+      const ConstTensorView &x = args.prediction, &y = args.label;
+      const auto count = static_cast<double>(x.columns());
+      double sum = 0, weights = 0;
+      for (int64_t r = 0; r < x.rows(); ++r) weights += weight_of(r);
+      for (int64_t r = 0; r < x.rows(); ++r) {
+        for (int64_t c = 0; c < x.columns(); ++c) {
+          const double error = x.as<double>()[r * x.stride() + c] - y.as<float>()[r * y.stride() + c];
+          const double weight = weight_of(r) / weights / count;
+          if (weight != 0) sum += weight * error * error;
+          if (args.gradient.data() == nullptr || wrong == Wrong::no_gradient) continue;
+          args.gradient.as<double>()[r * args.gradient.stride() + c] =
+              weight == 0 ? 0 : weight * error * (wrong == Wrong::slope ? 1 : 2);
+        }
+      }
+      static_cast<double*>(args.loss)[0] = sum;
+      static_cast<double*>(args.loss)[1] = wrong == Wrong::weight_sum ? 1 : weights;
+    }
+    Wrong wrong;
+  };
+  Wrong wrong_;
+};
+
+TEST(GradientCheck, SaysWhatIsWrongWithALoss) {
+  using Wrong = WrongLoss::Wrong;
+  const auto found = [](Wrong wrong) { return check_gradients(WrongLoss(wrong)); };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_LT(found(Wrong::nothing).error, 1e-8) << found(Wrong::nothing).worst;
+  EXPECT_GT(found(Wrong::slope).error, 0.01);
+  EXPECT_THAT(found(Wrong::slope).worst, StartsWith("prediction, value "));
+  EXPECT_EQ(found(Wrong::no_gradient).error, kInfinity);
+  EXPECT_EQ(found(Wrong::weight_sum).error, kInfinity);
+  EXPECT_EQ(found(Wrong::weight_sum).worst, "the weight of the rows is 1, expected 5");
+  EXPECT_EQ(found(Wrong::every_row_counts).error, kInfinity);
+  EXPECT_EQ(found(Wrong::every_row_counts).worst, "a row of weight 0 counts");
+}
+
 }  // namespace
 }  // namespace millrace
