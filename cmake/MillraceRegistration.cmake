@@ -63,7 +63,7 @@ LayerCatalog LayerCatalog::builtin() {
 namespace millrace {
 @declarations@
 OpRegistry builtin_ops() {
-  OpRegistry registry("input op");
+  OpRegistry registry("input op", kOthersAdd);
 @calls@  return registry;
 }
 }  // namespace millrace

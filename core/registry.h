@@ -20,6 +20,9 @@ namespace millrace {
 // `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
 // constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. Where its required
 // options alone make a poor example, it also has `kExample`, the options that one would write between braces.
+// Of the registries that a catalog has.
+inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
+
 template <class Base>
 class Registry {
  public:
@@ -32,8 +35,8 @@ class Registry {
     std::string example = {};  // see KindInfo
   };
 
-  // `what` names the sort in messages: "layer", "input op".
-  explicit Registry(std::string what) : what_(std::move(what)) {}
+  // `what` names the sort in messages: "layer", "input op"; `others` ends a list of all kinds.
+  explicit Registry(std::string what, std::string others = {}) : what_(std::move(what)), others_(std::move(others)) {}
 
   template <class Kind>
   void add(std::string_view kind) {
@@ -84,7 +87,7 @@ class Registry {
     if (found != entries_.end()) return found->second;
     const std::string near = nearest(kind, kinds());
     throw spec.error(cat("unknown ", what_, ' ', quote(kind)),
-                     near.empty() ? cat("known: ", join(kinds())) : cat("did you mean ", near, "?"));
+                     near.empty() ? cat("known: ", join(kinds()), others_) : cat("did you mean ", near, "?"));
   }
 
   // All kinds, sorted by name.
@@ -105,7 +108,7 @@ class Registry {
   }
 
  private:
-  std::string what_;
+  std::string what_, others_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

@@ -10,10 +10,10 @@
 namespace millrace {
 
 struct MILLRACE_EXPORT LayerCatalog {
-  LayerRegistry layers{"layer"};
-  LossRegistry losses{"loss"};
-  MetricRegistry metrics{"metric"};
-  OptimizerRegistry optimizers{"optimizer"};
+  LayerRegistry layers{"layer", kOthersAdd};
+  LossRegistry losses{"loss", kOthersAdd};
+  MetricRegistry metrics{"metric", kOthersAdd};
+  OptimizerRegistry optimizers{"optimizer", kOthersAdd};
 
   // Everything in layers/, from the table that CMake generates.
   static LayerCatalog builtin();

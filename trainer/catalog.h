@@ -16,7 +16,7 @@ namespace millrace {
 
 struct MILLRACE_EXPORT Catalog {
   LayerCatalog layers;
-  OpRegistry ops{"input op"};
+  OpRegistry ops{"input op", kOthersAdd};
 
   // Everything in layers/ and input/.
   static Catalog builtin();

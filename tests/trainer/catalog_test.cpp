@@ -43,7 +43,8 @@ TEST(Catalog, TellsWhatIsKnownOfEverySort) {
     return error_of<ConfigError>([&] { registry.make({"gearwheel", Spec::map()}, spec); });
   };
   const auto expected = [](std::string_view what, const auto& registry) {
-    return cat("mill.yaml:2:3: unknown ", what, " \"gearwheel\"; known: ", join(registry.kinds()));
+    return cat("mill.yaml:2:3: unknown ", what, " \"gearwheel\"; known: ", join(registry.kinds()),
+               "; programs and plug-ins add others");
   };
   EXPECT_EQ(error_of_gearwheel(catalog.ops), expected("input op", catalog.ops));
   EXPECT_EQ(error_of_gearwheel(catalog.layers.layers), expected("layer", catalog.layers.layers));
