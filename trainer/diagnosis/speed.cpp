@@ -65,7 +65,7 @@ Spec endless(Spec config) {
 
 std::vector<Advice> worth_trying(const Config& config, int threads) {
   std::vector<Advice> out;
-  const auto add = [&](const std::string& key, int64_t from, int64_t to, std::string why) {
+  const auto add = [&](const std::string& key, auto from, int64_t to, std::string why) {
     out.push_back({.key = key, .from = cat(from), .to = cat(to), .expected_gain = 1, .why = std::move(why)});
   };
   for_each_op(config.resolved, [&](const std::string& name, const std::string& kind, const Spec& options) {
@@ -76,13 +76,20 @@ std::vector<Advice> worth_trying(const Config& config, int threads) {
         add(op + "chunk_bytes", bytes, kDefaultChunk, "a task reads and decodes so many bytes at a time");
       }
     }
-    const Spec *limit = options.find("threads"), *capacity = options.find("capacity");
-    if (limit != nullptr && limit->as_int() < threads && !config.delivery.threads) {
-      add(op + "threads", limit->as_int(), threads, "so many tasks may decode at once");
+    const auto number = [&](const char* key) -> std::optional<int64_t> {
+      const Spec* const value = options.find(key);
+      return value == nullptr ? std::nullopt : std::optional(value->as_int());
+    };
+    const auto limit = number("threads"), batch_size = number("batch_size");
+    if (limit && *limit < threads && !config.delivery.threads) {
+      add(op + "threads", *limit, threads, "so many tasks may decode at once");
     }
-    if (capacity != nullptr) {
-      add(op + "capacity", capacity->as_int(), 8 * capacity->as_int(), "so much may wait for the step");
-    }
+    // Rows that stay in a window do not wait for the step.
+    const int64_t kept = number("min_after_dequeue").value_or(0);
+    auto capacity = number("capacity");
+    const std::string now = capacity ? cat(*capacity) : "";
+    if (!capacity && limit && batch_size) capacity = kept + (*limit + 1) * *batch_size;
+    if (capacity) add(op + "capacity", now, kept + 8 * (*capacity - kept), "so much may wait for the step");
   });
   if (config.delivery.kind == DeliveryKind::feed) {
     out.push_back({.key = "delivery",

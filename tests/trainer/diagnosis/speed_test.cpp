@@ -159,8 +159,24 @@ TEST(WorthTrying, AreKeysThatChangeNoResult) {
   for (const Advice& advice : worth_trying(trainer.config(), 2)) {
     keys.push_back(cat(advice.key, ' ', advice.from, " -> ", advice.to));
   }
-  EXPECT_THAT(keys, ::testing::ElementsAre("input.queue.capacity 3 -> 24", "delivery.capacity 2 -> 8",
-                                           "delivery.threads 1 -> 2"));
+  EXPECT_THAT(keys, ::testing::ElementsAre("input.queue.capacity 3 -> 24", "input.batch.capacity  -> 192",
+                                           "delivery.capacity 2 -> 8", "delivery.threads 1 -> 2"));
+}
+
+TEST(WorthTrying, MoreRowsMayWaitBesidesTheWindow) {
+  const auto advised = [](const std::string& capacity) {
+    const Trainer trainer = Trainer::from_spec(
+        parse_yaml(cat("input: [synthetic: {features: 4}, shuffle_batch: {batch_size: 8, min_after_dequeue: 100, "
+                       "threads: 2",
+                       capacity, "}]\nmodel: [dense: {units: 1}]\nloss: sigmoid_cross_entropy\n",
+                       "optimizer: {sgd: {learning_rate: 0.1}}\n"),
+                   "test.yaml"),
+        Catalog::builtin());
+    const std::vector<Advice> all = worth_trying(trainer.config(), 2);
+    return all.size() == 1 ? cat(all[0].key, ' ', all[0].from, " -> ", all[0].to) : cat(all.size(), " advices");
+  };
+  EXPECT_EQ(advised(""), "input.shuffle_batch.capacity  -> 292");
+  EXPECT_EQ(advised(", capacity: 150"), "input.shuffle_batch.capacity 150 -> 500");
 }
 
 }  // namespace
