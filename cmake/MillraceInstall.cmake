@@ -104,6 +104,10 @@ install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
   FILES_MATCHING PATTERN *.md PATTERN *.svg)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/results DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev/bench
+  COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/bench/gemm.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev/bench
+  COMPONENT development)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libmillrace-dev COMPONENT development
   PATTERN __pycache__ EXCLUDE PATTERN build EXCLUDE PATTERN *.safetensors EXCLUDE)
 

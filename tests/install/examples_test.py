@@ -83,7 +83,8 @@ def check_itself():
 
 
 def dead_links(page):
-    links = re.findall(r'\]\(([^)#:]+)(?:#[^)]*)?\)', page.read_text())
+    text = re.sub(r'^```.*?^```$', '', page.read_text(), flags=re.M | re.S)
+    links = re.findall(r'\]\(([^)#:]+)(?:#[^)]*)?\)', text)
     return [f'{page}: {link} is not there' for link in links if not (page.parent / link).exists()]
 
 
@@ -94,10 +95,11 @@ def main():
     check_itself()
     index = (examples / 'README.md').read_text()
     failed = [f'{name} is not in examples/README.md' for name in names if f'[{name}]({name})' not in index]
-    failed += [link for page in examples.rglob('README.md') for link in dead_links(page)]
     with tempfile.TemporaryDirectory(prefix='millrace-examples-') as scratch:
         prefix = pathlib.Path(scratch, 'prefix')
         subprocess.run(['cmake', '--install', build, '--prefix', prefix], check=True, stdout=subprocess.DEVNULL)
+        pages = list(prefix.rglob('*.md'))
+        failed += [link for page in pages for link in dead_links(page)] or ([] if pages else ['no page is installed'])
         for name in sys.argv[3:] or names:
             print(f'== {name}', flush=True)
             copy = pathlib.Path(scratch, name)
