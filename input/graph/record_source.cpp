@@ -86,9 +86,12 @@ void RecordSource::check(const FileEntry& file) const {
                       "write the data to a file first");
   }
   const uint64_t header = format_.header_bytes, record = format_.record_bytes;
-  if (file.size >= header && (file.size - header) % record == 0) return;
-  throw DataError(cat("expected ", header, " bytes and records of ", record, ", got a file of ", file.size, " bytes"),
-                  {file.path});
+  const std::string expected = cat("expected ", header, " bytes and records of ", record, ", got ");
+  if (file.size < header) throw DataError(cat(expected, "a file of ", file.size, " bytes"), {file.path});
+  const uint64_t records = (file.size - header) / record, rest = (file.size - header) % record;
+  if (rest == 0) return;
+  throw DataError(cat(expected, records, " records and ", rest, " of the ", record, " bytes of another"),
+                  {file.path, static_cast<int64_t>(records + 1)});
 }
 
 // Goes on with the next of the names, from `position` on; false behind the last.

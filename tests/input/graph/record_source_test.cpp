@@ -124,7 +124,7 @@ TEST(RecordSource, RefusesFilesThatAreNoWholeRecords) {
   const TempFolder folder;
   const std::string path = folder.write("a.bin", records(0, 3) + "x");
   EXPECT_EQ(error_of([&] { graph(folder, "checked", kBatch); }),
-            cat(path, ": expected 3 bytes and records of 2, got a file of 10 bytes"));
+            cat(path, ":4: expected 3 bytes and records of 2, got 3 records and 1 of the 2 bytes of another"));
   folder.write("a.bin", "ab");
   EXPECT_EQ(error_of([&] { graph(folder, "checked", kBatch); }),
             cat(path, ": expected 3 bytes and records of 2, got a file of 2 bytes"));
