@@ -38,8 +38,9 @@ bool beats_commonest_class(const EvaluationResult& result) {
 }  // namespace
 
 std::string evaluation_text(const EvaluationResult& result) {
-  std::string out = fmt::format("{} of {} in {}", count_of(static_cast<int64_t>(result.rows), "row"),
-                                count_of(static_cast<int64_t>(result.files), "file"), format_seconds(result.seconds));
+  std::string out = count_of(static_cast<int64_t>(result.rows), "row");
+  if (result.files > 0) out += cat(" of ", count_of(static_cast<int64_t>(result.files), "file"));
+  out += cat(" in ", format_seconds(result.seconds));
   if (result.seconds > 0) {
     out += fmt::format(" ({} rows/s)", format_rate(static_cast<double>(result.rows) / result.seconds));
   }

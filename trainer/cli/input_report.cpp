@@ -17,8 +17,13 @@ std::string input_text(const InputResult& result) {
                                 count_of(static_cast<int64_t>(input.rows), "row"),
                                 count_of(static_cast<int64_t>(input.passes), "epoch"), format_seconds(result.seconds));
   if (result.seconds > 0) {
-    out += fmt::format(" ({} rows/s, {}/s)", format_rate(static_cast<double>(input.rows) / result.seconds),
-                       format_bytes(static_cast<uint64_t>(static_cast<double>(input.bytes) / result.seconds)));
+    out += fmt::format(" ({} rows/s", format_rate(static_cast<double>(input.rows) / result.seconds));
+    // A source without files tells of no bytes.
+    if (input.bytes > 0) {
+      out += fmt::format(", {}/s",
+                         format_bytes(static_cast<uint64_t>(static_cast<double>(input.bytes) / result.seconds)));
+    }
+    out += ')';
   }
   return out + '\n' + left_out_text(input) + '\n';
 }

@@ -16,6 +16,7 @@ TEST(EvaluationTextTest, SaysRowsLossAndMetrics) {
       "1000 rows of 4 files in 0.500 s (2000 rows/s)\nloss 0.4312  accuracy 0.81  auc 0.9\n");
   EXPECT_EQ(evaluation_text({.rows = 1, .files = 1, .loss = std::numeric_limits<double>::quiet_NaN()}),
             "1 row of 1 file in 0.000 s\nloss nan\n");
+  EXPECT_EQ(evaluation_text({.rows = 3, .loss = 0.5}), "3 rows in 0.000 s\nloss 0.5\n");
 }
 
 TEST(EvaluationTextTest, TheEventHasEveryDigit) {

@@ -22,6 +22,14 @@ TEST(InputReportTest, Text) {
             "left out: 4 rows (filter), 1 row (take), 3 bad rows\n");
 }
 
+TEST(InputReportTest, NothingOfBytesWhereASourceReadsNone) {
+  InputResult result = example();
+  result.input.bytes = 0;
+  result.input.dropped = {};
+  EXPECT_EQ(input_text(result),
+            "end of data: 174 batches, 4000 rows, 2 epochs in 2.0 s (2000 rows/s)\nleft out: 3 bad rows\n");
+}
+
 TEST(InputReportTest, OneOfEach) {
   InputResult result{.reason = "batches", .input = {}};
   result.input.rows = result.input.batches = result.input.passes = 1;
