@@ -32,6 +32,10 @@ void check_paths(const std::vector<std::string>& files) {
       throw ConfigError("init reads the data before the training does, so they cannot come from standard input",
                         kFilesPlace, "write them to a file first");
     }
+    if (file.find("://") != std::string::npos) {
+      throw MissingError(cat("no file matches ", quote(file, 200)), kFilesPlace,
+                         "only local files are read: download it first");
+    }
   }
 }
 

@@ -268,7 +268,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
   std::string_view text = args.head;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const std::string first_line(text.substr(0, std::min(text.find('\n'), text.size())));
-  if (const std::string hint = encoding_hint(first_line); !hint.empty()) {
+  if (const std::string hint = encoding_hint(first_line, false); !hint.empty()) {
     throw DataError("this is no CSV text", {args.path, 1, 1}, hint);
   }
   if (text.substr(0, 4096).find('\0') != text.npos) {

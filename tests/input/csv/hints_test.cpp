@@ -75,7 +75,11 @@ TEST(Hints, NameAFirstLineThatIsNoData) {
 }
 
 TEST(Hints, FilesThatAreNoTextAsItShouldBe) {
-  EXPECT_TRUE(encoding_hint("\x1f\x8b\x08").starts_with("the file is compressed by gzip"));
+  EXPECT_EQ(
+      encoding_hint("\x1f\x8b\x08"),
+      "the file is compressed by gzip: decompress it first: zcat FILE > data.csv; or read standard input: zcat FILE "
+      "| trainer .. with files: \"-\"");
+  EXPECT_EQ(encoding_hint("BZh", false), "the file is compressed by bzip2: decompress it first: bzcat FILE > data.csv");
   EXPECT_TRUE(encoding_hint("\xff\xfe"
                             "1")
                   .starts_with("the file is UTF-16"));

@@ -93,6 +93,8 @@ TEST_F(DataLookTest, RefusesWhatItCannotRead) {
   EXPECT_NE(error("-").find("standard input"), std::string::npos);
   EXPECT_NE(error("pipe").find("can be read once"), std::string::npos);
   EXPECT_NE(error("b\xff.csv").find("is not UTF-8"), std::string::npos);
+  EXPECT_EQ(error("http://a/b.csv"),
+            "DATA: no file matches \"http://a/b.csv\"; only local files are read: download it first");
   EXPECT_NE(error("b.csv").find("no file matches \"b.csv\""), std::string::npos);
   files_.files["wide.csv"] = std::string(70000, ',') + "\n" + std::string(70000, ',') + "\n";
   EXPECT_NE(error_of<DataError>([&] { look({"wide.csv"}, "0"); }).find("70001 fields"), std::string::npos);
