@@ -136,8 +136,13 @@ std::string shell_word(std::string_view text) {
 }
 
 std::string next_command(const std::string& config) { return cat("trainer --config ", shell_word(config)); }
+std::string then_command(const std::string& model) {
+  return cat("trainer evaluate --model ", shell_word(model), " --held-out");
+}
 
-std::string init_text(const DataLook& look, const InitPlan& plan, const std::string& config) {
+std::string init_text(const InitTextArgs& args) {
+  const DataLook& look = args.look;
+  const InitPlan& plan = args.plan;
   const std::string files =
       look.paths.size() == 1 ? comment_text(look.paths.front(), 100) : count_of(std::ssize(look.paths), "file");
   std::string rows = cat(files, ": ", count_of(static_cast<int64_t>(look.rows), "row"), " of ",
@@ -150,6 +155,11 @@ std::string init_text(const DataLook& look, const InitPlan& plan, const std::str
   out += line("form", form_text(look.form));
   out += line("label", label_text(look, plan.label));
   out += column_lines(look, plan);
+  if (args.by_number) {
+    out += line("by number",
+                "columns are selected by number, their names are too long for a configuration; new data need "
+                "the same columns at the same places");
+  }
   if (plan.missing_columns > 0) {
     out += line("missing", cat(count_of(static_cast<int64_t>(plan.missing_columns), "column"),
                                " with gaps: numbers become the mean, categories have a place of their own for them"));
@@ -168,7 +178,7 @@ std::string init_text(const DataLook& look, const InitPlan& plan, const std::str
   layers.push_back(cat(plan.outputs));
   out += line("model", cat(count_of(plan.width, "number"), " in, dense layers of ", join(layers, ", "), "; ",
                            count_of(plan.epochs, "epoch"), " at most, batches of ", plan.batch_size));
-  if (!config.empty()) out += line("wrote", comment_text(config, 4096));
+  if (!args.config.empty()) out += line("wrote", comment_text(args.config, 4096));
   return out;
 }
 

@@ -98,7 +98,8 @@ class Writer {
 
 class ConfigWriter {
  public:
-  explicit ConfigWriter(const ConfigTextArgs& args) : look_(args.look), plan_(args.plan), args_(args) {}
+  ConfigWriter(const ConfigTextArgs& args, bool by_number)
+      : look_(args.look), plan_(args.plan), args_(args), by_number_(by_number || !args.look.form.header) {}
 
   std::string run() {
     write_head();
@@ -148,7 +149,7 @@ class ConfigWriter {
 
   // Whether the header gives the column a name that a configuration can hold.
   bool has_name(size_t index) const {
-    if (!look_.form.header) return false;
+    if (by_number_) return false;
     const std::string& name = look_.form.names[index];
     return name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos && name.find('\0') == name.npos;
   }
@@ -175,7 +176,7 @@ class ConfigWriter {
     std::vector<std::string> out;
     for (size_t i = 0; i < indices.size();) {
       size_t end = i + 1;
-      while (!look_.form.header && end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+      while (by_number_ && end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
       out.push_back(end - i > 1 ? cat(indices[i], '-', indices[end - 1]) : column(indices[i]));
       i = end;
     }
@@ -183,7 +184,10 @@ class ConfigWriter {
   }
 
   void write_decoding() {
-    out_.line("  - decode_csv:");
+    out_.line("  - decode_csv:", look_.form.header && by_number_
+                                     ? "by number, names are too long: other files need the same columns at the same "
+                                       "places"
+                                     : "");
     out_.list("      missing: ", scalars(usual_missing_marks()), "these, and nothing, stand for no value");
     if (plan_.max_bad_rows > 0) {
       out_.line("      on_bad_row: skip", cat(look_.bad_rows, " were seen, which have other numbers of fields"));
@@ -336,6 +340,7 @@ class ConfigWriter {
   const DataLook& look_;
   const InitPlan& plan_;
   const ConfigTextArgs& args_;
+  const bool by_number_;
   Writer out_;
 };
 
@@ -350,16 +355,18 @@ std::string comment_text(std::string_view text, size_t limit) {
   return cat(left.substr(0, end), "..");
 }
 
-std::string config_text(const ConfigTextArgs& args) {
-  std::string out = ConfigWriter(args).run();
-  // A model file keeps it with each item of a list on a line of its own.
-  const size_t bytes = out.size() > kMaxYamlBytes ? out.size() : to_yaml(parse_yaml(out, {})).size();
-  if (bytes > kMaxYamlBytes) {
-    throw DataError(cat("the configuration for ", args.look.columns.size(), " columns would take ", bytes,
-                        " bytes, at most ", kMaxYamlBytes, " are allowed"),
-                    {}, "leave columns out with --ignore");
+ConfigText config_text(const ConfigTextArgs& args) {
+  size_t bytes = 0;
+  for (const bool by_number : {false, true}) {
+    std::string out = ConfigWriter(args, by_number).run();
+    // A model file keeps it in another form.
+    bytes = out.size() > kMaxYamlBytes ? out.size() : std::max(out.size(), to_yaml(parse_yaml(out, {})).size());
+    if (bytes <= kMaxYamlBytes) return {.text = std::move(out), .by_number = by_number};
+    if (!args.look.form.header) break;
   }
-  return out;
+  throw DataError(cat("the configuration for ", args.look.columns.size(), " columns would take ", bytes,
+                      " bytes, at most ", kMaxYamlBytes, " are allowed"),
+                  {}, "leave columns out with --ignore");
 }
 
 }  // namespace millrace

@@ -36,7 +36,10 @@ class InitCommandTest : public ::testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     const CommandResult made = run(words);
     EXPECT_EQ(made.exit_code, 0) << made.err;
-    EXPECT_TRUE(made.out.ends_with("\nnext: trainer --config c.yaml\n")) << made.out;
+    const bool held_out = made.out.find("\nheld out    about ") != std::string::npos;
+    EXPECT_TRUE(made.out.ends_with(cat("\nnext: trainer --config c.yaml\n",
+                                       held_out ? "then: trainer evaluate --model c.safetensors --held-out\n" : "")))
+        << made.out;
     const CommandResult checked = run({"check", "--config", "c.yaml"});
     EXPECT_EQ(checked.exit_code, 0) << checked.err << checked.out;
     if (made.out.find("\nbad rows ") == std::string::npos) {
