@@ -58,6 +58,7 @@ std::string label_text(const DataLook& look, const LabelChoice& label) {
     }
     out += cat(": ", label.texts.size(), " classes: ", listed(std::move(classes)), "; ", label.why);
   }
+  if (!label.notice.empty()) out += cat("; ", escape_controls(label.notice));
   const auto rarest = std::min_element(label.counts.begin(), label.counts.end());
   if (rarest != label.counts.end() && *rarest < kFewRows) {
     out += cat("; the rarest class has ", count_of(static_cast<int64_t>(*rarest), "row"),

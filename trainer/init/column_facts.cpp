@@ -185,7 +185,7 @@ void ColumnFacts::add_number(std::string_view text, double value) {
 void ColumnFacts::add_text(std::string_view text, std::string_view written) {
   ++texts;
   const bool is_new = std::find(examples.begin(), examples.end(), written) == examples.end();
-  if (is_new && examples.size() < kMostExamples) examples.emplace_back(written.substr(0, most_bytes_));
+  if (is_new && examples.size() < kMostExamples) examples.emplace_back(written.substr(0, limits_.bytes));
   counts = false;
   if (looks_like_date(text)) ++dates;
   if (has_decimal_comma(text)) ++decimal_commas;
@@ -207,7 +207,8 @@ void ColumnFacts::count_value(std::string_view text, TextBudget& budget) {
   }
   // What a node of the map takes besides.
   constexpr size_t kNode = 96;
-  if (values.size() >= most_ || text.size() > most_bytes_ || budget.bytes < text.size() + kNode) {
+  const size_t most = texts > 0 ? limits_.texts : limits_.numbers;
+  if (values.size() >= most || text.size() > limits_.bytes || budget.bytes < text.size() + kNode) {
     many = true;
     for (const auto& [value, count] : values) budget.bytes += value.size() + kNode;
     values.clear();

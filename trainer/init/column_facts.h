@@ -31,10 +31,16 @@ struct NumberSums {
   double deviation() const;
 };
 
+// What of a column is listed, at most: different values where all are numbers, and where texts are among them, and
+// bytes of one.
+struct ColumnLimits {
+  size_t numbers = 128, texts = 1024;
+  size_t bytes = 256;
+};
+
 class ColumnFacts {
  public:
-  // A column with more different texts than `most`, or texts longer than `most_bytes`, is not listed.
-  explicit ColumnFacts(size_t most = 128, size_t most_bytes = 256) : most_(most), most_bytes_(most_bytes) {}
+  explicit ColumnFacts(const ColumnLimits& limits = {}) : limits_(limits) {}
 
   void add(std::string_view text, TextBudget& budget);
 
@@ -56,7 +62,7 @@ class ColumnFacts {
   };
   std::vector<Sentinel> sentinels;  // by text, few
 
-  // Every text with its count that is not missing, numbers too; meaningless where `many`.
+  // Every text with its count that is not missing, numbers too; empty where they are `many`, beyond the limits.
   std::map<std::string, uint64_t, std::less<>> values;
   bool many = false;
   // Texts that stood for a missing value or an infinity, as they were written, blanks included; few.
@@ -76,7 +82,7 @@ class ColumnFacts {
   void add_mark(std::string_view text);
   void count_value(std::string_view text, TextBudget& budget);
 
-  size_t most_, most_bytes_;
+  ColumnLimits limits_;
   double last_ = 0;
 };
 

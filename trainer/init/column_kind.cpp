@@ -2,16 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/csv/number_parser.h"
+#include "millrace/trainer/init/sniff.h"
 
 namespace millrace {
 
 namespace {
 
+constexpr size_t kMostCategoryTexts = 128;
 constexpr size_t kMostClassNumbers = 20;      // different whole numbers of a label that are classes
+constexpr size_t kMostSureClasses = 6;        // numbers in a row: more of them may be amounts
+constexpr size_t kMostAskedClasses = 100;     // different whole numbers that are amounts, and may be classes
 constexpr uint64_t kRowsOfAnIdentifier = 10;  // that count from row to row, at least
 constexpr uint64_t kRowsBesideALoneText = 20;
 
@@ -39,6 +44,23 @@ bool sounds_like_identifier(std::string_view name) {
   }
   return low.ends_with("_id") || low.ends_with(" id") || low.ends_with("-id") || name.ends_with("Id") ||
          (name.size() > 2 && name.ends_with("ID"));
+}
+
+// Texts that differ in letter case or blanks around them alone, the first few; empty where there are none.
+std::string alike_texts(const std::vector<std::string>& texts) {
+  constexpr size_t kMostShown = 3;
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const std::string& text : texts) {
+    if (!text.empty()) groups[lower(trimmed(text))].push_back(quote(text));
+  }
+  std::string out;
+  size_t shown = 0;
+  for (const auto& [form, group] : groups) {
+    if (group.size() < 2 || ++shown > kMostShown) continue;
+    out += cat(out.empty() ? "" : ", ", join(group));
+  }
+  if (out.empty()) return out;
+  return cat(out, shown > kMostShown ? " and others" : "", " differ in letter case or blanks alone, and stay apart");
 }
 
 std::string rows_of(uint64_t count) { return count_of(static_cast<int64_t>(count), "row"); }
@@ -119,6 +141,7 @@ ColumnChoice category(const ColumnFacts& facts) {
     const bool is_mark = std::find(facts.marks.begin(), facts.marks.end(), text) != facts.marks.end();
     if (!is_mark) out.texts.push_back(text);
   }
+  out.note = alike_texts(out.texts);
   return out;
 }
 
@@ -135,8 +158,11 @@ std::string no_category(const ColumnFacts& facts) {
   if (facts.dates * 10 >= facts.texts * 9 && facts.dates > 0) return "dates and times";
   if (std::string odd = odd_numbers(facts); !odd.empty()) return odd;
   const uint64_t present = facts.rows - facts.missing;
-  if (facts.many) return facts.longest > 64 ? "free text" : "too many different texts";
-  if (facts.values.size() > 3 && facts.values.size() * 2 > present) return "nearly every row has another text";
+  const size_t texts = facts.values.size();
+  if (texts > 3 && texts * 2 > present) return "nearly every row has another text";
+  if (!facts.many && texts <= kMostCategoryTexts) return {};
+  if (facts.longest > 64) return "free text";
+  return cat(facts.many ? "too many" : cat(texts), " different texts, a category has ", kMostCategoryTexts, " at most");
   return {};
 }
 
@@ -157,9 +183,12 @@ ColumnChoice choose_kind(const KindArgs& args) {
     return left_out(cat("every row has ", quote(facts.values.begin()->first), facts.missing > 0 ? ", or nothing" : ""));
   }
   const bool identifier = args.named && sounds_like_identifier(args.name);
-  const bool distinct = facts.many || (facts.values.size() > 20 && facts.values.size() * 2 > present);
+  const bool distinct = facts.many || facts.values.size() > kMostCategoryTexts ||
+                        (facts.values.size() > 20 && facts.values.size() * 2 > present);
   if (!args.keep && identifier && distinct && facts.only_whole()) return left_out("an identifier, by its name");
-  if (!args.keep && facts.counts && facts.rows >= kRowsOfAnIdentifier) return left_out("it counts the rows");
+  const double first = facts.numbers.min;
+  const bool counts_rows = facts.counts && (first == 0 || first == 1 || identifier);
+  if (!args.keep && counts_rows && facts.rows >= kRowsOfAnIdentifier) return left_out("it counts the rows");
   const bool row_names = args.unnamed && facts.only_whole() && (distinct || facts.values.size() == present);
   if (!args.keep && row_names) return left_out("it has no name, and nearly every row has another value");
   const bool codes = facts.leading_zeros > 0 && facts.only_whole();
@@ -177,7 +206,7 @@ ColumnChoice choose_kind(const KindArgs& args) {
   if (args.keep) {
     throw DataError(cat("--keep ", quote(args.name), ": no model can read this column: ", reason));
   }
-  return left_out(codes && facts.many ? "codes with leading zeros, too many to be categories" : reason);
+  return left_out(codes && facts.texts == 0 ? "codes with leading zeros, too many to be categories" : reason);
 }
 
 namespace {
@@ -202,6 +231,7 @@ void list_classes(const ColumnFacts& facts, LabelChoice& out) {
     out.texts.push_back(text);
     out.counts.push_back(count);
   }
+  out.notice = alike_texts(out.texts);
 }
 
 bool is_integral(const std::string& text) {
@@ -236,10 +266,19 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
   }
   if (!facts.many && count_integral(facts) == distinct && distinct <= kMostClassNumbers &&
       (distinct <= 2 || distinct * 5 <= present)) {
-    out.why = cat("its values are ", distinct, " whole numbers (--task regression takes them for amounts)");
+    const NumberSums numbers = facts.all_numbers();
+    const bool in_a_row = numbers.max - numbers.min + 1 == static_cast<double>(distinct);
+    const bool doubtful = in_a_row && distinct > kMostSureClasses;
+    out.why = doubtful ? cat("its values are the whole numbers ", numbers.min, " to ", numbers.max,
+                             "; if they count or grade something, --task regression learns them as amounts")
+                       : cat("its values are ", distinct, " whole numbers (--task regression takes them for amounts)");
     return InitTask::classes;
   }
   out.why = facts.texts > 0 ? "nearly all of its values are numbers" : "its values are numbers";
+  if (!facts.many && facts.texts == 0 && count_integral(facts) == distinct && distinct <= kMostAskedClasses &&
+      distinct * 2 <= present) {
+    out.why = cat("its values are ", distinct, " whole numbers (--task classes takes them for classes)");
+  }
   return InitTask::regression;
 }
 
@@ -250,16 +289,22 @@ void check_odd_numbers(const ColumnFacts& facts, const std::string& column) {
                   "write them as plain numbers, without units and marks between groups of digits");
 }
 
+void check_dates(const ColumnFacts& facts, const std::string& column) {
+  if (facts.dates == 0 || facts.dates * 10 < facts.texts * 9) return;
+  throw DataError(cat(column, " holds dates or times, such as ", quote(facts.examples.front()),
+                      ", which are neither amounts nor classes"),
+                  {}, "write what is to be predicted as a number, such as the days since the first of them");
+}
+
 void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
   const std::string column = cat("the label ", quote(name));
   if (facts.not_utf8 > 0)
     throw DataError(cat(column, " holds texts that are not UTF-8"), {},
                     "convert the files first: iconv -f latin1 -t utf8");
-  if (facts.dates * 10 >= facts.texts * 9 && facts.dates > 0 && facts.many) {
-    throw DataError(cat(column, " holds dates, such as ", quote(facts.examples.front()), ", which are no classes"));
-  }
   const uint64_t present = facts.rows - facts.missing;
-  if (facts.many || (label.texts.size() > 3 && label.texts.size() * 2 > present)) {
+  const bool too_many = facts.many || (label.texts.size() > 3 && label.texts.size() * 2 > present);
+  if (too_many || label.texts.size() > kMostClassNumbers) check_dates(facts, column);
+  if (too_many) {
     check_odd_numbers(facts, column);
     throw DataError(cat(column, " has ", facts.many ? "too many" : cat(label.texts.size()), " different ",
                         facts.texts > 0 ? "texts" : "values", " to be classes",
@@ -278,6 +323,7 @@ void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std
 void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
   const std::string column = cat("the label ", quote(name));
   if (facts.texts > 0 && !mostly_numbers(facts)) {
+    check_dates(facts, column);
     check_odd_numbers(facts, column);
     throw DataError(cat(column, " holds texts, such as ", quote(facts.examples.front()), ", and no amounts"), {},
                     "leave out --task regression");

@@ -55,6 +55,7 @@ struct LabelChoice {
   std::vector<std::string> texts;
   std::vector<uint64_t> counts;
   bool codes = false;
+  std::string notice;  // that some of the texts differ in little
   NumberSums numbers;  // regression
 };
 

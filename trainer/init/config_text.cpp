@@ -120,6 +120,7 @@ class ConfigWriter {
     if (!look_.whole) rows = cat("the first ", rows, ", a part of the data");
     out_.line(cat("# Made by `trainer init` of ", files, ": it looked at ", rows, "."));
     out_.line(cat("# The label is ", comment_text(look_.name_of(look_.label)), ": ", task_text(), "."));
+    if (!plan_.label.notice.empty()) out_.line(cat("# Of its classes ", comment_text(plan_.label.notice, 400), "."));
     for (size_t i = 0; i < std::min<size_t>(plan_.left_out.size(), 20); ++i) {
       const ColumnRemark& one = plan_.left_out[i];
       out_.line(cat("# Left out: ", comment_text(look_.name_of(one.column), 60), " (", comment_text(one.text), ")"));
@@ -147,26 +148,18 @@ class ConfigWriter {
               form.header ? "the first line names the columns" : "columns count from 0");
   }
 
-  // Whether the header gives the column a name that a configuration can hold.
-  bool has_name(size_t index) const {
-    if (by_number_) return false;
-    const std::string& name = look_.form.names[index];
-    return name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos && name.find('\0') == name.npos;
-  }
-
-  bool has_own_name(size_t index) const {
-    return has_name(index) && !look_.form.names[index].empty() && !look_.repeated.contains(look_.form.names[index]);
-  }
-
   // A column as `columns` names it.
-  std::string column(size_t index) const { return has_own_name(index) ? scalar(look_.form.names[index]) : cat(index); }
+  std::string column(size_t index) const {
+    return !by_number_ && look_.has_own_name(index) ? scalar(look_.form.names[index]) : cat(index);
+  }
 
   // What the header has to call columns that are selected by number.
   void write_names() {
+    if (by_number_) return;
     std::set<size_t> read = {look_.label};
     for (const NumberGroup& group : plan_.numbers) read.insert(group.columns.begin(), group.columns.end());
     for (const CategoryGroup& group : plan_.categories) read.insert(group.columns.begin(), group.columns.end());
-    std::erase_if(read, [&](size_t index) { return !has_name(index) || has_own_name(index); });
+    std::erase_if(read, [&](size_t index) { return !look_.has_name(index) || look_.has_own_name(index); });
     if (read.empty()) return;
     out_.line("      names:", "other files must have these columns at the same places");
     for (const size_t index : read) out_.line(cat("        ", index, ": ", scalar(look_.form.names[index])));

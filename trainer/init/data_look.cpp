@@ -17,7 +17,7 @@ namespace millrace {
 namespace {
 
 constexpr size_t kHeadBytes = size_t{4} << 20;
-constexpr size_t kMostLabelTexts = 1024, kLongestLabelText = 4096;
+constexpr ColumnLimits kLabelLimits = {.numbers = 1024, .texts = 1024, .bytes = 4096};
 constexpr int64_t kCellsAtOnce = 65536;
 constexpr size_t kMostExamples = 3;
 const Place kFilesPlace = {"DATA"};
@@ -151,6 +151,16 @@ std::string DataLook::name_of(size_t column) const {
   return repeated.contains(name) ? cat(name, " (column ", column, ')') : name;
 }
 
+bool DataLook::has_name(size_t column) const {
+  if (!form.header) return false;
+  const std::string& name = form.names[column];
+  return name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos && name.find('\0') == name.npos;
+}
+
+bool DataLook::has_own_name(size_t column) const {
+  return has_name(column) && !form.names[column].empty() && !repeated.contains(form.names[column]);
+}
+
 size_t find_column(const CsvForm& form, const std::string& name, const std::string& what) {
   std::vector<size_t> found;
   for (const bool exactly : {true, false}) {
@@ -206,7 +216,7 @@ DataLook look_at_data(const DataLookArgs& args) {
   }
   look.label = find_column(look.form, args.label, "--label");
   look.columns.resize(look.form.columns);
-  look.columns[look.label] = ColumnFacts(kMostLabelTexts, kLongestLabelText);
+  look.columns[look.label] = ColumnFacts(kLabelLimits);
   read_rows(args, files, look);
   if (look.rows == 0)
     throw DataError("the files have no rows that can be read", {look.paths.front(), 1, 1},

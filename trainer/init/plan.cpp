@@ -98,8 +98,7 @@ class Planner {
       return;
     }
     if (choice.kind == ColumnKind::number) add_number(column, choice);
-    const bool by_number = look_.form.header && (!named || look_.repeated.contains(look_.form.names[column]));
-    if (by_number)
+    if (look_.form.header && !look_.has_own_name(column))
       choice.note += cat(choice.note.empty() ? "" : "; ", "selected by its number, so new data need it there, too");
     if (!choice.note.empty()) out_.notes.push_back({column, choice.note});
     if (facts.missing + facts.nonfinite > 0 || !choice.marks.empty()) ++out_.missing_columns;

@@ -85,7 +85,7 @@ TEST(ColumnFactsTest, SeesNumbersThatCountTheRows) {
 }
 
 TEST(ColumnFactsTest, MemoryIsBoundedByTheNumberOfTextsTheirLengthAndABudgetForAllColumns) {
-  ColumnFacts few(3), brief(100, 4), first, second;
+  ColumnFacts few({.texts = 3}), brief({.bytes = 4}), first, second;
   TextBudget budget;
   const size_t before = budget.bytes;
   for (const char* text : {"a", "b", "c", "a"}) few.add(text, budget);
@@ -97,6 +97,15 @@ TEST(ColumnFactsTest, MemoryIsBoundedByTheNumberOfTextsTheirLengthAndABudgetForA
   EXPECT_EQ(budget.bytes, before) << "what it held is given back";
   brief.add("abcde", budget);
   EXPECT_TRUE(brief.many);
+  ColumnFacts numbers, texts;
+  for (int i = 0; i < 1024; ++i) {
+    numbers.add(cat(i), budget);
+    texts.add(cat("text ", i), budget);
+  }
+  EXPECT_TRUE(numbers.many) << "no category of so many is asked for";
+  EXPECT_EQ(texts.values.size(), 1024u);
+  texts.add("more", budget);
+  EXPECT_TRUE(texts.many);
   TextBudget little{300};
   for (int i = 0; i < 50; ++i) {
     first.add("a", little);

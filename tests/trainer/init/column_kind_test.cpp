@@ -10,8 +10,8 @@ namespace millrace {
 namespace {
 
 // The texts again and again, `rows` of them.
-ColumnFacts facts_of(const std::vector<std::string>& texts, size_t rows = 100, size_t most = 128) {
-  ColumnFacts facts(most, 4096);
+ColumnFacts facts_of(const std::vector<std::string>& texts, size_t rows = 100) {
+  ColumnFacts facts({.bytes = 4096});
   TextBudget budget;
   for (size_t i = 0; i < rows; ++i) facts.add(texts[i % texts.size()], budget);
   return facts;
@@ -73,7 +73,10 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
   EXPECT_EQ(kind_of(facts_of({"yes", ""})), "category of ,yes") << "whether it is there says something";
   EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-02"})), "out: dates and times");
   EXPECT_EQ(kind_of(facts_of(numbered("text ", 100))), "out: nearly every row has another text");
-  EXPECT_EQ(kind_of(facts_of(numbered("text ", 300), 600)), "out: too many different texts");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 142), 600)), "out: 142 different texts, a category has 128 at most");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 2000), 6000)),
+            "out: too many different texts, a category has 128 at most");
+  EXPECT_TRUE(kind_of(facts_of(numbered("text ", 128), 600)).starts_with("category of "));
   EXPECT_EQ(kind_of(facts_of({"12%", "13%"})), "out: numbers with units, such as \"12%\"");
   EXPECT_EQ(kind_of(facts_of({"1,234", "5,678"})), "out: numbers with groups of digits, such as \"1,234\"");
   EXPECT_EQ(kind_of(facts_of({"K\xf6ln", "Bonn"})),
@@ -82,11 +85,27 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
   EXPECT_EQ(kind_of(facts_of({"inf", "-inf"})), "out: no number in it is finite");
 }
 
+TEST(ColumnKindTest, TextsThatDifferInLittleAreNamed) {
+  EXPECT_EQ(kind_of(facts_of({"yes", "No", "Yes", "yes "})),
+            "category of No,Yes,yes,yes  (\"Yes\", \"yes\" and \"yes \" differ in letter case or blanks alone, and "
+            "stay apart)");
+  EXPECT_EQ(kind_of(facts_of({"", " a", " b"})), "category of , a, b");
+}
+
 TEST(ColumnKindTest, Identifiers) {
-  std::vector<std::string> counting;
-  for (int i = 0; i < 100; ++i) counting.push_back(cat(i + 17));
-  EXPECT_EQ(kind_of(facts_of(counting)), "out: it counts the rows");
-  EXPECT_EQ(kind_of(facts_of(counting), "c", true), "number") << "--keep";
+  const auto counting = [](int first, const std::string& name, bool keep = false) {
+    std::vector<std::string> out;
+    for (int i = 0; i < 100; ++i) out.push_back(cat(i + first));
+    return kind_of(facts_of(out), name, keep);
+  };
+  EXPECT_EQ(counting(0, "c"), "out: it counts the rows");
+  EXPECT_EQ(counting(1, "c"), "out: it counts the rows");
+  EXPECT_EQ(counting(1, "c", true), "number") << "--keep";
+  EXPECT_EQ(counting(1900, "year"), "number") << "a series of years";
+  EXPECT_EQ(counting(892, "PassengerId"), "out: an identifier, by its name");
+  std::vector<std::string> few;
+  for (int i = 0; i < 12; ++i) few.push_back(cat(i + 501));
+  EXPECT_EQ(kind_of(facts_of(few, 12), "key"), "out: it counts the rows");
   EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "user_id"), "out: an identifier, by its name");
   EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "userId"), "out: an identifier, by its name");
   EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "width"), "number");
@@ -146,6 +165,37 @@ TEST(LabelChoiceTest, WholeNumbersOfFewValuesAreClasses) {
   EXPECT_EQ(label_of(facts_of({"0", "1"}), InitTask::regression), "regression");
 }
 
+TEST(LabelChoiceTest, SaysHowToTakeDoubtfulNumbersOtherwise) {
+  const auto why = [](const ColumnFacts& facts) { return choose_label(facts, "y", InitTask::automatic).why; };
+  EXPECT_EQ(why(facts_of({"3", "4", "5", "6", "7", "8", "9"})),
+            "its values are the whole numbers 3 to 9; if they count or grade something, --task regression learns them "
+            "as amounts");
+  EXPECT_EQ(why(facts_of({"3", "4", "5", "6", "7", "8", "19"})),
+            "its values are 7 whole numbers (--task regression takes them for amounts)");
+  EXPECT_EQ(why(facts_of(numbered("", 28), 600)),
+            "its values are 28 whole numbers (--task classes takes them for classes)");
+  EXPECT_EQ(why(facts_of(numbered("", 90), 100)), "its values are numbers");
+}
+
+TEST(LabelChoiceTest, ClassesThatDifferInLittleAreNamed) {
+  EXPECT_EQ(choose_label(facts_of({"Yes", "no", "yes", "yes "}), "y", InitTask::automatic).notice,
+            "\"Yes\", \"yes\" and \"yes \" differ in letter case or blanks alone, and stay apart");
+  EXPECT_EQ(choose_label(facts_of({" yes", " no"}), "y", InitTask::automatic).notice, "");
+}
+
+TEST(LabelChoiceTest, DatesAreNeitherAmountsNorClasses) {
+  std::vector<std::string> days;
+  for (int i = 0; i < 50; ++i) days.push_back(cat("2024-0", 1 + i % 5, "-", 10 + i / 5));
+  for (const InitTask task : {InitTask::automatic, InitTask::regression, InitTask::classes}) {
+    for (const size_t rows : {50, 5000}) {
+      EXPECT_EQ(error_of<DataError>([&] { label_of(facts_of(days, rows), task); }),
+                "the label \"y\" holds dates or times, such as \"2024-01-10\", which are neither amounts nor classes; "
+                "write what is to be predicted as a number, such as the days since the first of them");
+    }
+  }
+  EXPECT_EQ(label_of(facts_of({"10:30", "12:00"})), "classes 10:30,12:00") << "a few";
+}
+
 TEST(LabelChoiceTest, TextsAreClasses) {
   EXPECT_EQ(label_of(facts_of({"none", "-", "null ish"})), "classes -,none,null ish");
   EXPECT_EQ(label_of(facts_of({"a", "", "b", "NA"})), "classes a,b");
@@ -191,7 +241,9 @@ TEST(LabelChoiceTest, RefusesWhatCannotBeLearned) {
   EXPECT_TRUE(
       error(facts_of({"yes"})).starts_with("the label \"y\" is \"yes\" in every row: there is nothing to learn"));
   EXPECT_TRUE(error(facts_of({"3.5", ""})).starts_with("the label \"y\" is 3.5 in every row that has one"));
-  EXPECT_NE(error(facts_of(numbered("t", 300), 300)).find("too many different texts to be classes"), std::string::npos);
+  EXPECT_NE(error(facts_of(numbered("t", 300), 300)).find("has 300 different texts to be classes"), std::string::npos);
+  EXPECT_NE(error(facts_of(numbered("t", 2000), 2000)).find("has too many different texts to be classes"),
+            std::string::npos);
   EXPECT_NE(error(facts_of({"a", "b"}), InitTask::regression).find("holds texts, such as \"a\""), std::string::npos);
   EXPECT_NE(error(facts_of(numbered("0.", 100)), InitTask::classes).find("different values to be classes"),
             std::string::npos);

@@ -99,6 +99,26 @@ TEST_F(ConfigTextTest, ColumnsWithoutANameOfTheirOwnAreNumbers) {
   EXPECT_NE(bare.find("columns: [0-1]"), std::string::npos) << bare;
 }
 
+TEST_F(ConfigTextTest, NamesThatYamlCannotHoldAreNumbers) {
+  const std::string text = text_for("a.csv",
+                                    table(cat("K\xf6ln,", std::string(2000, 'x'), ",b,\xfe"), 60,
+                                          [](int i) { return cat(i * 7 % 13, ',', i % 5, ".5,", i % 3, ',', i % 2); }),
+                                    "3");
+  EXPECT_NE(text.find("columns: [0, 1, b]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("columns: 3\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("names:"), std::string::npos);
+  Trainer::from_spec(parse_yaml(text, "c.yaml"));
+}
+
+TEST_F(ConfigTextTest, NamesClassesThatDifferInLittle) {
+  const std::string text =
+      text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, i % 2 == 0 ? ",Yes" : ",yes"); }));
+  EXPECT_NE(
+      text.find("\n# Of its classes \"Yes\" and \"yes\" differ in letter case or blanks alone, and stay apart.\n"),
+      std::string::npos)
+      << text;
+}
+
 TEST_F(ConfigTextTest, ColumnsAreNumbersWhereTheirNamesWouldTakeTooMuch) {
   const std::string text = text_for("a.csv", wide_table(6000, std::string(200, 'g')));
   EXPECT_TRUE(by_number_);

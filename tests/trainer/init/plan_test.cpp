@@ -95,6 +95,9 @@ TEST_F(PlanTest, SaysWhichColumnsNewDataNeedAtTheSamePlace) {
   ASSERT_EQ(made.notes.size(), 3u);
   EXPECT_EQ(made.notes[2].column, 2u);
   EXPECT_EQ(made.notes[2].text, "selected by its number, so new data need it there, too");
+  const InitPlan latin = plan(table("K\xf6ln,b,y", 100, [](int i) { return cat(number(i), ',', i % 7, ',', i % 2); }));
+  ASSERT_EQ(latin.notes.size(), 1u) << "a name that no configuration can hold";
+  EXPECT_EQ(latin.notes[0].column, 0u);
 }
 
 TEST_F(PlanTest, BadRowsHaveALimitForAllEpochs) {
