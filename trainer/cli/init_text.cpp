@@ -39,8 +39,12 @@ std::string listed(std::vector<std::string> items) {
 
 std::string form_text(const CsvForm& form) {
   const std::string delimiter = form.delimiter == '\t' ? "a tab" : quote(std::string(1, form.delimiter));
-  std::string out = cat(form.header ? "the first line names the columns" : "no header: columns count from 0", ", ",
-                        delimiter, " between fields");
+  std::string out =
+      cat(form.header      ? "the first line names the columns"
+          : form.row_names ? "the header names all columns but the first: they are selected by number, so new "
+                             "data need them at the same places"
+                           : "no header: columns count from 0",
+          ", ", delimiter, " between fields");
   if (!form.quotes) out += ", quotes are bytes like others";
   if (form.skip_lines > 0) out += cat(", ", count_of(form.skip_lines, "line"), " above passed over");
   return out;

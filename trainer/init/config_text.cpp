@@ -145,7 +145,9 @@ class ConfigWriter {
     if (!form.quotes) reader += ", quote: none";
     if (form.skip_lines > 0) reader += cat(", skip_lines: ", form.skip_lines);
     out_.line(cat("  - csv_reader: {", reader, '}'),
-              form.header ? "the first line names the columns" : "columns count from 0");
+              form.header      ? "the first line names the columns"
+              : form.row_names ? "the header has no name for the first column: columns count from 0"
+                               : "columns count from 0");
   }
 
   // A column as `columns` names it.

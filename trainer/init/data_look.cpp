@@ -146,8 +146,8 @@ void read_rows(const DataLookArgs& args, FileSystem& files, DataLook& look) {
 }  // namespace
 
 std::string DataLook::name_of(size_t column) const {
-  const std::string name = form.header ? form.names[column] : std::string();
-  if (name.empty()) return cat("column ", column);
+  if (!is_named(column)) return cat("column ", column);
+  const std::string& name = form.names[column];
   return repeated.contains(name) ? cat(name, " (column ", column, ')') : name;
 }
 
@@ -185,7 +185,7 @@ size_t find_column(const CsvForm& form, const std::string& name, const std::stri
   const std::string have = form.columns == 1 ? std::string("column 0 alone") : cat("columns 0 to ", form.columns - 1);
   if (is_number)
     throw ConfigError(cat(what, ' ', name, ": there is no such column"), {}, cat("the files have ", have, another));
-  if (!form.header) {
+  if (form.names.empty()) {
     throw ConfigError(cat(what, ' ', quote(name), ": the files seem to have no header, so columns have numbers"), {},
                       cat("they have ", have,
                           another.empty() ? "; if the first line is a header after all, set --header yes" : another));

@@ -81,12 +81,12 @@ class Planner {
       out_.left_out.push_back({column, "--ignore"});
       return;
     }
-    const bool named = look_.form.header && !look_.form.names[column].empty();
+    const bool named = look_.is_named(column);
     const ColumnFacts& facts = look_.columns[column];
     ColumnChoice choice = choose_kind({.facts = facts,
                                        .name = look_.name_of(column),
                                        .named = named,
-                                       .unnamed = look_.form.header && !named,
+                                       .unnamed = !named && !look_.form.names.empty(),
                                        .keep = kept_.contains(column),
                                        .commas_divide = look_.form.delimiter == ','});
     if (choice.kind == ColumnKind::category && !add_category(column, choice)) {
@@ -140,8 +140,7 @@ class Planner {
     std::set<std::string> taken = {"label"};
     for (CategoryGroup& group : out_.categories) {
       const size_t first = group.columns.front();
-      const bool named = look_.form.header && !look_.form.names[first].empty();
-      std::string base = named ? plain_name(look_.form.names[first]) : cat("column_", first);
+      std::string base = look_.is_named(first) ? plain_name(look_.form.names[first]) : cat("column_", first);
       if (group.columns.size() > 1) base += "_and_others";
       std::string name = base;
       for (int number = 2; !taken.insert(name).second; ++number) name = cat(base, '_', number);

@@ -196,6 +196,24 @@ std::string short_header_hint(const Cut& cut, int64_t line) {
              "/' FILE > NEW");
 }
 
+// Whether the record above the first of the table names all columns but the first, whose texts differ from row to row.
+bool names_all_but_rows(const Cut& cut) {
+  if (cut.preamble == 0) return false;
+  const Fields& names = cut.records[cut.preamble - 1];
+  if (names.size() < 2 || names.size() + 1 != cut.columns) return false;
+  if (std::any_of(names.begin(), names.end(),
+                  [](const std::string& name) { return name.empty() || is_number(name); })) {
+    return false;
+  }
+  std::set<std::string_view> rows;
+  size_t empty_ends = 0;
+  for (size_t i = cut.preamble; i < cut.records.size(); ++i) {
+    if (cut.records[i].size() != cut.columns || !rows.insert(cut.records[i].front()).second) return false;
+    empty_ends += cut.records[i].back().empty() ? 1 : 0;
+  }
+  return empty_ends < rows.size();
+}
+
 // A header whose names are fewer or more than the fields below it cannot be told from lines to pass.
 void check_preamble(const Cut& cut, const SniffArgs& args) {
   if (cut.preamble == 0) return;
@@ -290,14 +308,19 @@ CsvForm sniff_csv(const SniffArgs& args) {
     throw DataError("the first record cannot be cut into fields", {args.path, 1, 1},
                     "look at its quotes; --delimiter names the delimiter");
   }
-  check_preamble(cut, args);
   CsvForm out;
+  out.row_names = args.header.value_or(true) && names_all_but_rows(cut);
+  if (!out.row_names) check_preamble(cut, args);
   out.delimiter = cut.delimiter;
   out.quotes = cut.quotes;
   out.columns = cut.columns;
   if (cut.preamble > 0 || passed > 0) out.skip_lines = cut.lines[cut.preamble];
-  out.header = is_header(cut, args);
+  out.header = !out.row_names && is_header(cut, args);
   (out.header ? out.names : out.examples) = cut.records[cut.preamble];
+  if (out.row_names) {
+    out.names = cut.records[cut.preamble - 1];
+    out.names.insert(out.names.begin(), std::string());
+  }
   if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {
     throw no_rows(args, "the file has a header and no rows");
   }

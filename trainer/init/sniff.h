@@ -27,7 +27,10 @@ struct CsvForm {
   int64_t skip_lines = 0;
   bool header = false;
   size_t columns = 0;
-  std::vector<std::string> names;     // of the header; empty without one
+  std::vector<std::string> names;  // of the header; empty without one
+  // The header has names for all columns but the first, which holds names of rows, as R writes it. It is passed over
+  // with the lines above it, and `header` is false; `names` has an empty one for the first column.
+  bool row_names = false;
   std::vector<std::string> examples;  // the first record's fields, where there is no header
   // Numbers with decimal commas stand beside a delimiter that is none.
   bool decimal_commas = false;

@@ -136,6 +136,22 @@ TEST_F(InitCommandTest, FilesAsProgramsWriteThem) {
   EXPECT_NE(predict("adult.data").find(", <=50K,"), std::string::npos);
 }
 
+TEST_F(InitCommandTest, AHeaderWithoutANameForTheNamesOfRows) {
+  const auto row = [](int i) {
+    return cat('"', i * 7 + 3, "\"\t", i % 2 * 5 + i % 3, ".5\t\"", i % 3 == 0 ? "oak" : "fir", "\"\t", i % 2 + 1);
+  };
+  write_rows("d.tsv", "\"x\"\t\"tree\"\t\"y\"", 80, row);
+  const std::string said = train("d.tsv", "y");
+  EXPECT_NE(said.find("the header names all columns but the first"), std::string::npos) << said;
+  EXPECT_NE(said.find("numbers     1, normalised: x\ncategories  1, with so many texts each: tree (2)\n"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("left out    column 0 (it has no name"), std::string::npos) << said;
+  const std::vector<std::string> lines = lines_of(predict("d.tsv"));
+  EXPECT_EQ(lines.size(), 81u);
+  EXPECT_TRUE(lines[1].starts_with("d.tsv:2,0,1,")) << lines[1];
+}
+
 TEST_F(InitCommandTest, NewDataMustNotHaveAnotherColumnWhereOneIsSelectedByItsNumber) {
   const auto row = [](int i) { return cat(i % 7, ".5,", i % 5, ".25,", i % 2 == 0 ? "a" : "b", ',', i % 2); };
   write_rows("d.csv", "x,x,,y", 60, row);

@@ -88,7 +88,7 @@ TEST(Sniff, RefusesWhatIsNoTable) {
       << "standard input would not be taken";
   EXPECT_NE(error(std::string("a,b\n\0\0,c\n", 9)).find("NUL bytes"), std::string::npos);
   EXPECT_EQ(
-      error("a,b,y\n\"1\",1,2,0\n\"2\",2,3,1\n\"3\",3,4,1\n"),
+      error("a,b,y\n\"1\",1,2,0\n\"1\",2,3,1\n\"1\",3,4,1\n"),
       "d.csv:1:1: this record has 3 fields, most of those below it have 4; where the first column has names of rows "
       "and none itself, give it one: sed '1s/^/row,/' FILE > NEW");
 }
@@ -106,8 +106,17 @@ TEST(Sniff, SaysHowAHeaderThatIsOneNameShortIsMended) {
   const auto error = [](std::string_view text) {
     return error_of<DataError>([&] { sniff_csv({.head = text, .whole = true, .path = "a.csv"}); });
   };
-  EXPECT_NE(error("x\ty\nr1\t1\t2\nr2\t3\t4\nr3\t5\t6\n").find("sed '1s/^/row\\t/'"), std::string::npos);
+  EXPECT_NE(error("x\ty\nr1\t1\t2\nr2\t3\t4\nr2\t5\t6\n").find("sed '1s/^/row\\t/'"), std::string::npos);
   EXPECT_NE(error("x,y\n1,2,\n3,4,\n5,6,\n").find("sed 's/,$//' FILE"), std::string::npos);
+}
+
+TEST(Sniff, TakesAHeaderWithoutANameForTheNamesOfRows) {
+  const CsvForm form = form_of("\"x\"\t\"y\"\n\"r1\"\t1\t2\n\"r2\"\t3\t4\n\"r3\"\t5\t6\n");
+  EXPECT_TRUE(form.row_names);
+  EXPECT_FALSE(form.header);
+  EXPECT_EQ(form.skip_lines, 1);
+  EXPECT_EQ(form.names, (std::vector<std::string>{"", "x", "y"}));
+  EXPECT_FALSE(form_of(",x,y\nr1,1,2\nr2,3,4\n").row_names) << "the header has an empty name there";
 }
 
 TEST(Sniff, SaysHowFieldsBetweenBlanksAreRead) {
