@@ -74,11 +74,23 @@ struct Signature {
   std::string_view hint;
 };
 
+constexpr std::string_view kWebPage = "the file is a web page: was its address that of the data?";
+constexpr std::string_view kArff =
+    "the file is in the ARFF format: take its head away: grep -v '^[@%]' FILE > data.csv";
+
 constexpr auto kSignatures = std::to_array<Signature>({
     {"PK\x03\x04", "the file is a zip archive, as workbooks (.xlsx) are, too: extract or export CSV first"},
     {"PAR1", "the file is in the Parquet format: write it as CSV first"},
     {"\x89HDF", "the file is in the HDF5 format: write it as CSV first"},
     {"\x93NUMPY", "the file is an array of NumPy: write it as CSV first: numpy.savetxt(.., delimiter=\",\")"},
+    {"<!DOCTYPE", kWebPage},
+    {"<!doctype", kWebPage},
+    {"<html", kWebPage},
+    {"{\"", "the file holds JSON: write it as CSV first"},
+    {"[{", "the file holds JSON: write it as CSV first"},
+    {"@relation", kArff},
+    {"@RELATION", kArff},
+    {"version https://git-lfs", "the file names what Git LFS keeps elsewhere: fetch it first: git lfs pull"},
     {"SQLite format 3", "the file is an SQLite database: write a table of it as CSV first"},
 });
 
