@@ -90,7 +90,4 @@ class ColumnFacts {
 bool is_missing_mark(std::string_view text);
 // The spellings of these that data may have; the empty text is not among them.
 const std::vector<std::string>& usual_missing_marks();
-// Whether `text` is a date or a time: 2024-01-31, 31/01/2024, 2024-01-31T10:00, 10:30.
-bool looks_like_date(std::string_view text);
-
 }  // namespace millrace

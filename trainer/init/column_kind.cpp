@@ -1,13 +1,14 @@
 #include "millrace/trainer/init/column_kind.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <map>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/csv/number_parser.h"
-#include "millrace/trainer/init/sniff.h"
+#include "millrace/trainer/init/value_text.h"
 
 namespace millrace {
 
@@ -105,11 +106,16 @@ ColumnChoice left_out(std::string reason) {
 
 bool all_numbers(const ColumnFacts& facts) { return facts.texts == 0 && facts.all_numbers().count > 0; }
 
-// A column of numbers in which few rows hold one of few other texts, or where the numbers are far too many for classes
-// not most of them.
+// A column of numbers in which few rows hold one of few other texts; not most of them, where the numbers are far too
+// many for classes, or the texts have neither letters nor digits.
 bool mostly_numbers(const ColumnFacts& facts) {
   const uint64_t numbers = facts.all_numbers().count;
-  const bool rich = facts.many || facts.values.size() > 30;
+  const auto has_letters = [](const std::string& text) {
+    return std::any_of(text.begin(), text.end(),
+                       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
+  };
+  const bool strokes = std::none_of(facts.examples.begin(), facts.examples.end(), has_letters);
+  const bool rich = facts.many || facts.values.size() > 30 || strokes;
   return facts.texts > 0 && facts.examples.size() < ColumnFacts::kMostExamples &&
          (facts.texts * 20 <= numbers || (rich && facts.texts <= numbers));
 }

@@ -318,7 +318,7 @@ class ConfigWriter {
     const bool binary = !regression && plan_.outputs == 1;
     out_.line(cat("loss: ", regression ? "mse" : binary ? "sigmoid_cross_entropy" : "softmax_cross_entropy"));
     out_.line(cat("metrics: ", regression ? "[r2, mae]" : binary ? "[accuracy, auc]" : "[accuracy]"));
-    out_.line("optimizer: {adamw: {learning_rate: 0.003, weight_decay: 0.01}}");
+    out_.line(cat("optimizer: {adamw: {learning_rate: ", plan_.learning_rate, ", weight_decay: 0.01}}"));
     const int64_t steps = plan_.steps_per_epoch * plan_.epochs;
     out_.line(cat("train: {log_every: ", std::max<int64_t>(1, steps / 20), ", report_over: window}"),
               "a report every so many steps, over all rows since the last");

@@ -11,6 +11,7 @@
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/matched_files.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/init/value_text.h"
 
 namespace millrace {
 
@@ -215,6 +216,11 @@ DataLook look_at_data(const DataLookArgs& args) {
     if (!names.insert(name).second) look.repeated.insert(name);
   }
   look.label = find_column(look.form, args.label, "--label");
+  if (look.form.columns == 1) {
+    throw DataError(
+        "the files have one column, the label, and nothing to learn from", {look.paths.front(), 1, 1},
+        look.form.blanks_hint.empty() ? "is there another delimiter? --delimiter names it" : look.form.blanks_hint);
+  }
   look.columns.resize(look.form.columns);
   look.columns[look.label] = ColumnFacts(kLabelLimits);
   read_rows(args, files, look);

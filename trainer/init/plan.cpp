@@ -173,6 +173,8 @@ class Planner {
     out_.steps_per_epoch = (trained + out_.batch_size - 1) / out_.batch_size;
     const int64_t least = trained > 2000000 ? 1 : 3;
     out_.epochs = std::clamp<int64_t>((3000 + out_.steps_per_epoch - 1) / out_.steps_per_epoch, least, 100);
+    // Where each of many weights takes a step of this length, their sum goes far.
+    out_.learning_rate = out_.width > trained ? 0.0003 : 0.003;
     const int64_t units = trained < 1000 ? 16 : trained < 20000 ? 32 : 64;
     out_.hidden = {units};
     if (trained >= 1000) out_.hidden.push_back(units);

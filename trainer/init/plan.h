@@ -43,6 +43,7 @@ struct InitPlan {
   int64_t width = 0;  // values that the model reads
   std::vector<int64_t> hidden;
   int64_t outputs = 1;
+  double learning_rate = 0;
   double held_out = 0;  // share; 0: too few rows
   int64_t batch_size = 0, window = 0;
   int64_t epochs = 0, steps_per_epoch = 0;

@@ -9,6 +9,7 @@
 #include "millrace/input/csv/hints.h"
 #include "millrace/input/csv/number_parser.h"
 #include "millrace/input/csv/record_scanner.h"
+#include "millrace/trainer/init/value_text.h"
 
 namespace millrace {
 
@@ -47,10 +48,6 @@ bool is_number(std::string_view text) {
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::string_view without_sign(std::string_view text) {
-  return !text.empty() && (text[0] == '-' || text[0] == '+') ? text.substr(1) : text;
 }
 
 void count_columns(Cut& cut) {
@@ -151,12 +148,15 @@ bool counts_columns(const Fields& fields, size_t first) {
   return fields.size() > 2;
 }
 
+bool has_name(const Fields& record, std::string_view name) {
+  return !name.empty() && std::any_of(record.begin(), record.end(),
+                                      [&](const std::string& field) { return trimmed(field) == trimmed(name); });
+}
+
 bool is_header(const Cut& cut, const SniffArgs& args) {
   const Fields& first = cut.records[cut.preamble];
   if (args.header) return *args.header;
-  const bool names_label = std::any_of(first.begin(), first.end(), [&](const std::string& field) {
-    return !args.label.empty() && trimmed(field) == trimmed(args.label);
-  });
+  const bool names_label = has_name(first, args.label);
   // A number may be that of a column, too.
   const bool is_number_of_column =
       all_digits(args.label) && (args.label.size() < 6 && static_cast<size_t>(std::stoi(args.label)) < cut.columns);
@@ -179,6 +179,37 @@ bool is_header(const Cut& cut, const SniffArgs& args) {
   }
   if (recurs > 0) return false;
   return numbers > 0 || repeats > 0 || cut.behind_preamble() == 1;
+}
+
+// Titles of a sheet have the delimiters of the table below them, and leave fields empty; the record below them that
+// names the label is the header.
+void pass_titles(Cut& cut, const SniffArgs& args) {
+  if (all_digits(args.label) || !args.header.value_or(true)) return;
+  const size_t end = std::min(cut.records.size(), cut.preamble + kMostPreamble);
+  for (size_t i = cut.preamble; i < end; ++i) {
+    const Fields& record = cut.records[i];
+    if (record.size() == cut.columns && has_name(record, args.label)) {
+      cut.preamble = i;
+      return;
+    }
+    if (std::find(record.begin(), record.end(), "") == record.end()) return;
+  }
+}
+
+// Quotes behind a blank are bytes like others, and what they hold is no number and has another name.
+void check_quotes(const Cut& cut, const SniffArgs& args) {
+  size_t late = 0, fields = 0;
+  for (const Fields& record : cut.records) {
+    for (const std::string& field : record) {
+      const std::string_view bare = trimmed(field);
+      ++fields;
+      late += field.starts_with(' ') && bare.size() > 1 && bare.front() == '"' && bare.back() == '"' ? 1 : 0;
+    }
+  }
+  if (late * 4 < fields || late == 0) return;
+  const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
+  throw DataError("blanks stand before quotes, which are no quotes then", {args.path, 1, 1},
+                  cat("take them away: sed 's/", delimiter, "  *\"/", delimiter, "\"/g' FILE > NEW"));
 }
 
 DataError no_rows(const SniffArgs& args, std::string_view message) {
@@ -224,7 +255,9 @@ void check_preamble(const Cut& cut, const SniffArgs& args) {
   throw DataError(cat("this record has ", names, " fields, most of those below it have ", cut.columns),
                   {args.path, line, 1},
                   names + 1 == cut.columns ? short_header_hint(cut, line)
-                                           : "make them as many, or name the delimiter with --delimiter");
+                  : names == cut.columns + 1 && cut.records[cut.preamble - 1].back().empty()
+                      ? cat("the header ends with a delimiter, take it away: sed '", line, "s/.$//' FILE > NEW")
+                      : "make them as many, or name the delimiter with --delimiter");
 }
 
 // What to do with a text of one column whose fields blanks separate: one each, or runs of them.
@@ -255,33 +288,6 @@ std::string blanks_hint(const SniffArgs& args, std::string_view text) {
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-}
-
-bool has_decimal_comma(std::string_view text) {
-  text = without_sign(text);
-  const size_t comma = text.find(',');
-  return comma != text.npos && comma > 0 && all_digits(text.substr(0, comma)) && all_digits(text.substr(comma + 1));
-}
-
-bool has_grouped_digits(std::string_view text) {
-  text = without_sign(text);
-  const size_t mark = text.find_first_of(",.'");
-  if (mark == text.npos || mark == 0 || mark > 3 || !all_digits(text.substr(0, mark))) return false;
-  const char group = text[mark];
-  size_t groups = 0;
-  text.remove_prefix(mark);
-  while (text.size() >= 4 && text[0] == group && all_digits(text.substr(1, 3))) {
-    text.remove_prefix(4);
-    ++groups;
-  }
-  if (text.empty()) return groups > 1 || (groups == 1 && group != '.');
-  return groups > 0 && text[0] != group && (text[0] == '.' || text[0] == ',') && all_digits(text.substr(1));
-}
-
 CsvForm sniff_csv(const SniffArgs& args) {
   std::string_view text = args.head;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
@@ -311,6 +317,8 @@ CsvForm sniff_csv(const SniffArgs& args) {
   CsvForm out;
   out.row_names = args.header.value_or(true) && names_all_but_rows(cut);
   if (!out.row_names) check_preamble(cut, args);
+  if (!out.row_names) pass_titles(cut, args);
+  check_quotes(cut, args);
   out.delimiter = cut.delimiter;
   out.quotes = cut.quotes;
   out.columns = cut.columns;

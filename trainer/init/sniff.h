@@ -41,11 +41,4 @@ struct CsvForm {
 // Throws DataError: for what is no CSV text, a file without rows, and a header unlike the rows.
 CsvForm sniff_csv(const SniffArgs& args);
 
-// Whether `text` is a number with a decimal comma: "3,14", "-0,5"; and with digits in groups: "1,234.5", "1.234,5".
-bool has_decimal_comma(std::string_view text);
-bool has_grouped_digits(std::string_view text);
-
-// The text without blanks and tabs around it.
-std::string_view trimmed(std::string_view text);
-
 }  // namespace millrace

@@ -61,6 +61,9 @@ TEST(ColumnKindTest, WhatStandsForNoNumberIsFoundWhereItIsClear) {
   for (size_t i = 60; i < 90; ++i) temperatures[i] = "off";
   EXPECT_EQ(kind_of(facts_of(temperatures)),
             "number marks broken,off (\"broken\" counts as missing; \"off\" counts as missing)");
+  EXPECT_EQ(kind_of(facts_of({"1", "2", "3", "-", ".."})),
+            "number marks -,.. (\"-\" counts as missing; \"..\" counts as missing)")
+      << "few numbers, and texts without letters";
   const ColumnFacts facts = facts_of({"-999", "-999", "3", "4"});
   EXPECT_DOUBLE_EQ(choose_kind({.facts = facts, .name = "c"}).numbers.mean, 3.5);
 }

@@ -86,6 +86,17 @@ TEST_F(PlanTest, SizesFollowTheNumberOfRows) {
   EXPECT_LT(few.epochs, 101);
   EXPECT_GE(many.epochs, 3);
   EXPECT_EQ(some.max_bad_rows, 0);
+  EXPECT_EQ(some.learning_rate, 0.003);
+  std::string wide;
+  for (int i = 0; i < 100; ++i) wide += cat('c', i, ',');
+  EXPECT_EQ(plan(table(wide + 'y', 90,
+                       [](int row) {
+                         std::string out;
+                         for (int i = 0; i < 100; ++i) out += number(row + i) + ',';
+                         return out + cat(row % 2);
+                       }))
+                .learning_rate,
+            0.0003);
 }
 
 TEST_F(PlanTest, SaysWhichColumnsNewDataNeedAtTheSamePlace) {

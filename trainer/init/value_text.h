@@ -1,0 +1,20 @@
+// What the text of a value looks like: functions of it alone; any thread may call them.
+#pragma once
+
+#include <string_view>
+
+namespace millrace {
+
+// The text without blanks and tabs around it.
+std::string_view trimmed(std::string_view text);
+
+// Whether `text` is a number with a decimal comma: "3,14", "-0,5"; and with digits in groups: "1,234.5", "1.234,5".
+bool has_decimal_comma(std::string_view text);
+bool has_grouped_digits(std::string_view text);
+// Whether it is a number with a unit: "$5", "12%", "5 EUR".
+bool has_unit(std::string_view text);
+
+// Whether it is a date or a time: 2024-01-31, 31/01/2024, 2024-01, 2024-01-31T10:00, 10:30.
+bool looks_like_date(std::string_view text);
+
+}  // namespace millrace
