@@ -156,9 +156,8 @@ class Planner {
     for (const ColumnRemark& one : out_.left_out) {
       if (++shown <= 5) reasons += cat(reasons.empty() ? "" : "; ", quote(look_.name_of(one.column)), ": ", one.text);
     }
-    return DataError(
-        reasons.empty() ? "there is no column besides the label" : "no column besides the label is left to learn from",
-        {look_.paths.front()}, reasons);
+    return DataError("no column besides the label is left to learn from", {look_.paths.front()},
+                     reasons + "; --keep COLUMN takes one in that holds numbers or few texts");
   }
 
   // Powers of two, that are known to work for tables of such a size.

@@ -196,15 +196,23 @@ void pass_titles(Cut& cut, const SniffArgs& args) {
   }
 }
 
-// Quotes behind a blank are bytes like others, and what they hold is no number and has another name.
+// Quotes that are bytes like others because they stand behind blanks or backslashes: what they hold is no number then,
+// and has another name.
 void check_quotes(const Cut& cut, const SniffArgs& args) {
-  size_t late = 0, fields = 0;
+  if (cut.quotes) return;
+  size_t late = 0, escaped = 0, fields = 0;
   for (const Fields& record : cut.records) {
     for (const std::string& field : record) {
       const std::string_view bare = trimmed(field);
+      const bool quoted = bare.size() > 1 && bare.front() == '"' && bare.back() == '"';
       ++fields;
-      late += field.starts_with(' ') && bare.size() > 1 && bare.front() == '"' && bare.back() == '"' ? 1 : 0;
+      late += quoted && field.starts_with(' ') ? 1 : 0;
+      escaped += quoted && bare.substr(0, bare.size() - 1).find("\\\"") != bare.npos ? 1 : 0;
     }
+  }
+  if (escaped > 0) {
+    throw DataError("quotes within quotes stand behind backslashes", {args.path, 1, 1},
+                    "double them instead: sed 's/\\\\\"/\"\"/g' FILE > NEW");
   }
   if (late * 4 < fields || late == 0) return;
   const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
@@ -311,8 +319,9 @@ CsvForm sniff_csv(const SniffArgs& args) {
   for (int64_t& line : cut.lines) line += passed;
   if (cut.records.empty()) {
     if (cut.faults == 0) throw no_rows(args, "the file has no rows");
+    const std::string hint = args.delimiter ? std::string() : blanks_hint(known, text);
     throw DataError("the first record cannot be cut into fields", {args.path, 1, 1},
-                    "look at its quotes; --delimiter names the delimiter");
+                    hint.empty() ? "look at its quotes; --delimiter names the delimiter" : hint);
   }
   CsvForm out;
   out.row_names = args.header.value_or(true) && names_all_but_rows(cut);

@@ -69,7 +69,8 @@ TEST_F(PlanTest, IgnoresAndKeepsWhatTheUserNames) {
   EXPECT_EQ(error_of<ConfigError>([&] { plan(text, {"y"}); }), "--ignore \"y\": this is the label");
   EXPECT_EQ(error_of<ConfigError>([&] { plan(text, {"a"}, {"a"}); }), "--keep \"a\": --ignore names it, too");
   EXPECT_EQ(error_of<DataError>([&] { plan(text, {"a"}); }),
-            "a.csv: no column besides the label is left to learn from; \"n\": it counts the rows; \"a\": --ignore");
+            "a.csv: no column besides the label is left to learn from; \"n\": it counts the rows; \"a\": --ignore; "
+            "--keep COLUMN takes one in that holds numbers or few texts");
 }
 
 TEST_F(PlanTest, SizesFollowTheNumberOfRows) {

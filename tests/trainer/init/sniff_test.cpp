@@ -70,7 +70,11 @@ TEST(Sniff, PassesTitlesThatHaveTheDelimitersOfTheTable) {
   EXPECT_EQ(text_of(form_of("1,5,3\nx,y,z\n4,5,6\n", "y")), "3 by ,") << "a row stands above it";
 }
 
-TEST(Sniff, SaysHowQuotesBehindBlanksAreMended) {
+TEST(Sniff, SaysHowOtherQuotesAreMended) {
+  EXPECT_EQ(
+      error_of<DataError>([] { form_of("\"a\",\"y\"\n\"say \\\"hi\\\" 1\",\"p\"\n\"3\",\"q\"\n"); }),
+      "d.csv:1:1: quotes within quotes stand behind backslashes; double them instead: sed 's/\\\\\"/\"\"/g' FILE > "
+      "NEW");
   EXPECT_EQ(
       error_of<DataError>([] { form_of("\"a\", \"b\", \"y\"\n\"1\", \"2\", \"hi\"\n\"3\", \"4\", \"lo\"\n"); }),
       "d.csv:1:1: blanks stand before quotes, which are no quotes then; take them away: sed 's/,  *\"/,\"/g' FILE > "
@@ -135,6 +139,9 @@ TEST(Sniff, SaysHowFieldsBetweenBlanksAreRead) {
             "fields seem to end at runs of blanks, make each one: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; then "
             "--delimiter ' '");
   EXPECT_EQ(hint("note\none two\nthree\n"), "");
+  EXPECT_EQ(error_of<DataError>([] { form_of("\"x\" \"y\"\n\"1\" 2 3\n\"2\" 4 5\n"); }),
+            "d.csv:1:1: the first record cannot be cut into fields; fields seem to end at blanks: --delimiter ' '")
+      << "as R writes a table";
   EXPECT_EQ(hint("x,y z\n1,2 3\n"), "");
 }
 
