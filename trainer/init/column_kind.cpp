@@ -154,7 +154,7 @@ ColumnChoice category(const ColumnFacts& facts) {
 // How numbers are written that no op reads; empty where the texts are none.
 std::string odd_numbers(const ColumnFacts& facts) {
   if (facts.texts == 0 || (facts.grouped + facts.units) * 10 < facts.texts * 9) return {};
-  return cat(facts.grouped > 0 ? "numbers with groups of digits, such as " : "numbers with units, such as ",
+  return cat(facts.grouped > 0 ? "numbers with groups of digits, such as " : "numbers with units or dashes, such as ",
              quote(facts.examples.front()));
 }
 

@@ -229,7 +229,7 @@ std::string short_header_hint(const Cut& cut, int64_t line) {
   const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
   const auto ends_empty = [&](const Fields& record) { return record.size() != cut.columns || record.back().empty(); };
   if (std::all_of(cut.records.begin(), cut.records.end(), ends_empty)) {
-    return cat("the records end with a delimiter, take it away: sed 's/", delimiter, "$//' FILE > NEW");
+    return cat("the records end with a delimiter, take it away: sed 's/", delimiter, "\\r*$//' FILE > NEW");
   }
   return cat("where the first column has names of rows and none itself, give it one: sed '", line, "s/^/row", delimiter,
              "/' FILE > NEW");
@@ -264,7 +264,7 @@ void check_preamble(const Cut& cut, const SniffArgs& args) {
                   {args.path, line, 1},
                   names + 1 == cut.columns ? short_header_hint(cut, line)
                   : names == cut.columns + 1 && cut.records[cut.preamble - 1].back().empty()
-                      ? cat("the header ends with a delimiter, take it away: sed '", line, "s/.$//' FILE > NEW")
+                      ? cat("the header ends with a delimiter, take it away: sed '", line, "s/.\\r*$//' FILE > NEW")
                       : "make them as many, or name the delimiter with --delimiter");
 }
 

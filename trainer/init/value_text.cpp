@@ -80,16 +80,19 @@ bool has_grouped_digits(std::string_view text) {
 }
 
 bool has_unit(std::string_view text) {
-  double value = 0;
-  const bool before = text.size() > 1 && (text[0] == '$' || text.starts_with("\xe2\x82\xac"));
-  if (before) text.remove_prefix(text[0] == '$' ? 1 : 3);
-  bool behind = false;
-  for (const std::string_view unit : {"%", " USD", " EUR", " GBP", " CHF", " JPY", "\xe2\x82\xac", " \xe2\x82\xac"}) {
-    if (behind || !text.ends_with(unit)) continue;
-    text.remove_suffix(unit.size());
-    behind = true;
+  const std::string_view all = text = trimmed(text);
+  if (text.starts_with('-')) text.remove_prefix(1);
+  // A minus sign and an en dash in place of a minus, $, a pound and a euro.
+  for (const std::string_view sign : {"\xe2\x88\x92", "\xe2\x80\x93", "$", "\xc2\xa3", "\xe2\x82\xac"}) {
+    if (text.starts_with(sign)) text.remove_prefix(sign.size());
   }
-  return (before || behind) && (parse_number(text, value) == NumberStatus::ok || has_grouped_digits(text));
+  for (const std::string_view unit : {"%", "USD", "EUR", "GBP", "CHF", "JPY", "\xe2\x82\xac", "\xc2\xa3"}) {
+    if (text.ends_with(unit)) text.remove_suffix(unit.size());
+  }
+  text = trimmed(text);
+  double value = 0;
+  return text.size() + (all.starts_with('-') ? 1 : 0) < all.size() &&
+         (parse_number(text, value) == NumberStatus::ok || has_grouped_digits(text));
 }
 
 bool looks_like_date(std::string_view text) {

@@ -11,7 +11,7 @@ std::string_view trimmed(std::string_view text);
 // Whether `text` is a number with a decimal comma: "3,14", "-0,5"; and with digits in groups: "1,234.5", "1.234,5".
 bool has_decimal_comma(std::string_view text);
 bool has_grouped_digits(std::string_view text);
-// Whether it is a number with a unit: "$5", "12%", "5 EUR".
+// Whether it is a number with a unit, or with a dash for its minus: "$5", "12%", "5 EUR".
 bool has_unit(std::string_view text);
 
 // Whether it is a date or a time: 2024-01-31, 31/01/2024, 2024-01, 2024-01-31T10:00, 10:30.

@@ -80,7 +80,7 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
   EXPECT_EQ(kind_of(facts_of(numbered("text ", 2000), 6000)),
             "out: too many different texts, a category has 128 at most");
   EXPECT_TRUE(kind_of(facts_of(numbered("text ", 128), 600)).starts_with("category of "));
-  EXPECT_EQ(kind_of(facts_of({"12%", "13%"})), "out: numbers with units, such as \"12%\"");
+  EXPECT_EQ(kind_of(facts_of({"12%", "13%"})), "out: numbers with units or dashes, such as \"12%\"");
   EXPECT_EQ(kind_of(facts_of({"1,234", "5,678"})), "out: numbers with groups of digits, such as \"1,234\"");
   EXPECT_EQ(kind_of(facts_of({"K\xf6ln", "Bonn"})),
             "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
@@ -268,10 +268,10 @@ TEST(LabelChoiceTest, AmountsThatNoOpReadsAreCalledSo) {
     }
   };
   refused("1,", "", "groups of digits");
-  refused("$1,", "", "units");
-  refused("$", "", "units");
-  refused("", " USD", "units");
-  refused("", "\xe2\x82\xac", "units");
+  refused("$1,", "", "units or dashes");
+  refused("$", "", "units or dashes");
+  refused("", " USD", "units or dashes");
+  refused("", "\xe2\x82\xac", "units or dashes");
   EXPECT_EQ(label_of(facts_of({"$5", "$10"})), "classes $10,$5") << "few of them are names of classes";
 }
 

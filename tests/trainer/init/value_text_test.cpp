@@ -20,8 +20,13 @@ TEST(ValueText, KnowsNumbersThatAreWrittenOtherwise) {
 }
 
 TEST(ValueText, KnowsNumbersWithUnits) {
-  for (const char* text : {"$5", "$1,234.50", "12%", "5 EUR", "5\xe2\x82\xac"}) EXPECT_TRUE(has_unit(text)) << text;
-  for (const char* text : {"5", "EUR", "$", "5 apples", ""}) EXPECT_FALSE(has_unit(text)) << text;
+  for (const char* text : {"$5", "$1,234.50", "12%", "5 EUR", "5\xe2\x82\xac", "-$5", "\xc2\xa3 1,200",
+                           "\xe2\x88\x92"
+                           "5.5",
+                           "\xe2\x80\x93"
+                           "5"})
+    EXPECT_TRUE(has_unit(text)) << text;
+  for (const char* text : {"5", "-5", "-1,234", "EUR", "$", "5 apples", ""}) EXPECT_FALSE(has_unit(text)) << text;
 }
 
 TEST(ValueText, KnowsDatesAndTimes) {
