@@ -116,7 +116,8 @@ bool mostly_numbers(const ColumnFacts& facts) {
   };
   const bool strokes = std::none_of(facts.examples.begin(), facts.examples.end(), has_letters);
   const bool rich = facts.many || facts.values.size() > 30 || strokes;
-  return facts.texts > 0 && facts.examples.size() < ColumnFacts::kMostExamples &&
+  // A configuration has to hold the texts.
+  return facts.texts > 0 && facts.not_utf8 == 0 && facts.examples.size() < ColumnFacts::kMostExamples &&
          (facts.texts * 20 <= numbers || (rich && facts.texts <= numbers));
 }
 
@@ -253,7 +254,7 @@ size_t count_integral(const ColumnFacts& facts) {
 // One text in one row, where all others have whole numbers: a line that says something of the data, as some programs
 // write first, is no class.
 bool has_lone_text(const ColumnFacts& facts) {
-  return !facts.many && facts.texts == 1 && facts.all_numbers().count >= kRowsBesideALoneText &&
+  return !facts.many && facts.texts == 1 && facts.not_utf8 == 0 && facts.all_numbers().count >= kRowsBesideALoneText &&
          count_integral(facts) + 1 == facts.values.size();
 }
 
@@ -295,6 +296,12 @@ void check_odd_numbers(const ColumnFacts& facts, const std::string& column) {
                   "write them as plain numbers, without units and marks between groups of digits");
 }
 
+void check_utf8(const ColumnFacts& facts, const std::string& column) {
+  if (facts.not_utf8 == 0) return;
+  throw DataError(cat(column, " holds texts that are not UTF-8"), {},
+                  "convert the files first: iconv -f latin1 -t utf8");
+}
+
 void check_dates(const ColumnFacts& facts, const std::string& column) {
   if (facts.dates == 0 || facts.dates * 10 < facts.texts * 9) return;
   throw DataError(cat(column, " holds dates or times, such as ", quote(facts.examples.front()),
@@ -304,9 +311,7 @@ void check_dates(const ColumnFacts& facts, const std::string& column) {
 
 void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
   const std::string column = cat("the label ", quote(name));
-  if (facts.not_utf8 > 0)
-    throw DataError(cat(column, " holds texts that are not UTF-8"), {},
-                    "convert the files first: iconv -f latin1 -t utf8");
+  check_utf8(facts, column);
   const uint64_t present = facts.rows - facts.missing;
   const bool too_many = facts.many || (label.texts.size() > 3 && label.texts.size() * 2 > present);
   if (too_many || label.texts.size() > kMostClassNumbers) check_dates(facts, column);
@@ -329,6 +334,7 @@ void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std
 void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
   const std::string column = cat("the label ", quote(name));
   if (facts.texts > 0 && !mostly_numbers(facts)) {
+    check_utf8(facts, column);
     check_dates(facts, column);
     check_odd_numbers(facts, column);
     throw DataError(cat(column, " holds texts, such as ", quote(facts.examples.front()), ", and no amounts"), {},

@@ -84,6 +84,13 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
   EXPECT_EQ(kind_of(facts_of({"1,234", "5,678"})), "out: numbers with groups of digits, such as \"1,234\"");
   EXPECT_EQ(kind_of(facts_of({"K\xf6ln", "Bonn"})),
             "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
+  std::vector<std::string> numbers = numbered("", 100);
+  numbers[7] = "\xff";
+  EXPECT_EQ(kind_of(facts_of(numbers)), "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
+  for (const InitTask task : {InitTask::automatic, InitTask::regression, InitTask::classes}) {
+    EXPECT_NE(error_of<DataError>([&] { choose_label(facts_of(numbers), "y", task); }).find("not UTF-8"),
+              std::string::npos);
+  }
   EXPECT_EQ(kind_of(facts_of({"1e300", "-1e300", "5"})), "out: its numbers are too large");
   EXPECT_EQ(kind_of(facts_of({"inf", "-inf"})), "out: no number in it is finite");
 }
