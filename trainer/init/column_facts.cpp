@@ -131,7 +131,7 @@ void ColumnFacts::add_number(std::string_view text, double value) {
 void ColumnFacts::add_text(std::string_view text, std::string_view written) {
   ++texts;
   const bool is_new = std::find(examples.begin(), examples.end(), written) == examples.end();
-  if (is_new && examples.size() < kMostExamples) examples.emplace_back(written.substr(0, limits_.bytes));
+  if (is_new && examples.size() < kMostExamples) examples.emplace_back(written.substr(0, kLongestExample));
   counts = false;
   if (looks_like_date(text)) ++dates;
   if (has_decimal_comma(text)) ++decimal_commas;

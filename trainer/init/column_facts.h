@@ -68,9 +68,9 @@ class ColumnFacts {
   // Texts that stood for a missing value or an infinity, as they were written, blanks included; few.
   std::vector<std::string> marks;
 
-  // Different texts among `texts`, as they were written, the first few.
+  // Different texts among `texts`, as they were written, the first few, each cut at so many bytes.
   std::vector<std::string> examples;
-  static constexpr size_t kMostExamples = 4;
+  static constexpr size_t kMostExamples = 4, kLongestExample = 1024;
 
   // All numbers, sentinels included.
   NumberSums all_numbers() const;

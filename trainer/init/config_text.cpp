@@ -8,6 +8,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
+#include "millrace/trainer/init/column_numbers.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
 

@@ -6,6 +6,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/init/column_numbers.h"
 
 namespace millrace {
 

@@ -7,6 +7,7 @@
 
 #include "millrace/trainer/init/column_kind.h"
 #include "millrace/trainer/init/data_look.h"
+#include "millrace/trainer/init/label_choice.h"
 
 namespace millrace {
 

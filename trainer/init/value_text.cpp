@@ -1,8 +1,9 @@
 #include "millrace/trainer/init/value_text.h"
 
 #include <algorithm>
-#include <string>
+#include <map>
 
+#include "millrace/core/text.h"
 #include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
@@ -45,6 +46,13 @@ std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == text.npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
 }
 
 bool has_decimal_comma(std::string_view text) {
@@ -114,6 +122,22 @@ bool looks_like_date(std::string_view text) {
   const bool year_last = digits <= 2 && first >= 1 && first <= 31 && third >= 0 && (first <= 12 || second <= 12);
   if (!year_first && !year_last) return false;
   return rest.empty() || (take(rest, "T t") && is_time(rest));
+}
+
+std::string alike_texts(const std::vector<std::string>& texts) {
+  constexpr size_t kMostShown = 3;
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const std::string& text : texts) {
+    if (!text.empty()) groups[lower_case(trimmed(text))].push_back(quote(text));
+  }
+  std::string out;
+  size_t shown = 0;
+  for (const auto& [form, group] : groups) {
+    if (group.size() < 2 || ++shown > kMostShown) continue;
+    out += cat(out.empty() ? "" : ", ", join(group));
+  }
+  if (out.empty()) return out;
+  return cat(out, shown > kMostShown ? " and others" : "", " differ in letter case or blanks alone, and stay apart");
 }
 
 }  // namespace millrace

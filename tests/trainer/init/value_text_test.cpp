@@ -40,6 +40,16 @@ TEST(ValueText, KnowsDatesAndTimes) {
 TEST(ValueText, BlanksAroundATextAreTakenAway) {
   EXPECT_EQ(trimmed(" \ta b "), "a b");
   EXPECT_EQ(trimmed(" "), "");
+  EXPECT_EQ(lower_case("A z\xc3\x84"), "a z\xc3\x84");
+}
+
+TEST(ValueText, NamesTextsThatDifferInLittle) {
+  EXPECT_EQ(alike_texts({"a", "b", ""}), "");
+  EXPECT_EQ(alike_texts({"Yes", "no", "yes "}),
+            "\"Yes\" and \"yes \" differ in letter case or blanks alone, and stay apart");
+  EXPECT_EQ(alike_texts({"A", "B", "C", "D", "a", "b", "c", "d"}),
+            "\"A\" and \"a\", \"B\" and \"b\", \"C\" and \"c\" and others differ in letter case or blanks alone, and "
+            "stay apart");
 }
 
 }  // namespace
