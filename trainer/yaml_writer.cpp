@@ -118,6 +118,23 @@ bool fits_on_line(const Spec& spec, size_t used) {
 
 void write_block(std::string& out, const Spec& spec, size_t indent, bool on_line);
 
+// A list of scalars behind "key:" or "-", as many to a line as it holds: one on each would take twice the bytes.
+void write_scalars(std::string& out, const Spec& list, size_t indent) {
+  out += " [";
+  size_t left = list.size(), line_start = out.rfind('\n') + 1;
+  for (const Spec& item : list.items()) {
+    const std::string text = flow(item) + (--left > 0 ? ',' : ']');
+    if (out.size() - line_start + 1 + text.size() > kWidth) {
+      line_start = out.size() + 1;
+      out += '\n' + std::string(indent, ' ');
+    } else if (out.back() != '[') {
+      out += ' ';
+    }
+    out += text;
+  }
+  out += '\n';
+}
+
 // Writes `value` behind "key:" or "-".
 void write_value(std::string& out, const Spec& value, size_t indent, bool behind_dash) {
   if (behind_dash && value.is_map() && value.size() > 0) {
@@ -128,6 +145,8 @@ void write_value(std::string& out, const Spec& value, size_t indent, bool behind
   const size_t line_start = out.rfind('\n') + 1;
   if (fits_on_line(value, out.size() - line_start + 1)) {
     out += ' ' + flow(value) + '\n';
+  } else if (value.is_list() && depth(value) == 1) {
+    write_scalars(out, value, indent + 2);
   } else {
     out += '\n';
     write_block(out, value, indent + 2, false);

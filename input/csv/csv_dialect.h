@@ -26,6 +26,7 @@ struct CsvDialect final : TextFormat {
   // The bytes of the header, or of the record that the columns were counted in, and the file's path; for messages.
   std::string first_record;
   std::string file;
+  int64_t header_line = 0;  // of `file`, from 1; 0 without a header
 
   bool operator==(const CsvDialect&) const = default;
 };

@@ -11,17 +11,17 @@ namespace millrace {
 
 namespace {
 
-// Where the header has the name of a column, if no blank line stands above it; a name may hold line ends.
+// Where the header has the name of a column; a name may hold line ends.
 Place place_of(uint32_t column, const CsvDialect& dialect) {
-  const int64_t line = dialect.skip_lines + 1;
   ScannedRecord record;
   if (!RecordScanner(dialect).scan(dialect.first_record, true, record) || record.size() <= column) {
-    return {dialect.file, line, 1};
+    return {dialect.file, dialect.header_line, 1};
   }
   const std::string_view before = record.text().substr(0, record.start(column));
   const size_t line_end = before.rfind('\n');
   const size_t in_line = line_end == before.npos ? before.size() : before.size() - line_end - 1;
-  return {dialect.file, line + std::count(before.begin(), before.end(), '\n'), static_cast<int64_t>(in_line) + 1};
+  return {dialect.file, dialect.header_line + std::count(before.begin(), before.end(), '\n'),
+          static_cast<int64_t>(in_line) + 1};
 }
 
 }  // namespace

@@ -56,29 +56,41 @@ bool has_a_number(std::string_view record, char delimiter) {
   }
 }
 
+// The first bytes of compressed files, and the program that writes out what is in them.
+struct Compression {
+  std::string_view bytes, name, program;
+};
+
+constexpr auto kCompressions = std::to_array<Compression>({
+    {"\x1f\x8b", "gzip", "zcat"},
+    {"BZh", "bzip2", "bzcat"},
+    {"\xfd\x37zXZ", "xz", "xzcat"},
+    {"\x28\xb5\x2f\xfd", "zstd", "zstdcat"},
+});
+
 // The first bytes of files that are something else, and what.
 struct Signature {
   std::string_view bytes;
   std::string_view hint;
 };
 
+constexpr std::string_view kWebPage = "the file is a web page: was its address that of the data?";
+constexpr std::string_view kArff =
+    "the file is in the ARFF format: take its head away: grep -v '^[@%]' FILE > data.csv";
+
 constexpr auto kSignatures = std::to_array<Signature>({
-    {"\x1f\x8b",
-     "the file is compressed by gzip: decompress it first, or read standard input: zcat data.csv.gz | trainer .. "
-     "with files: \"-\""},
-    {"BZh",
-     "the file is compressed by bzip2: decompress it first, or read standard input: bzcat data.csv.bz2 | trainer .. "
-     "with files: \"-\""},
-    {"\xfd\x37zXZ",
-     "the file is compressed by xz: decompress it first, or read standard input: xzcat data.csv.xz | trainer .. "
-     "with files: \"-\""},
-    {"\x28\xb5\x2f\xfd",
-     "the file is compressed by zstd: decompress it first, or read standard input: zstdcat data.csv.zst | trainer .. "
-     "with files: \"-\""},
     {"PK\x03\x04", "the file is a zip archive, as workbooks (.xlsx) are, too: extract or export CSV first"},
     {"PAR1", "the file is in the Parquet format: write it as CSV first"},
     {"\x89HDF", "the file is in the HDF5 format: write it as CSV first"},
     {"\x93NUMPY", "the file is an array of NumPy: write it as CSV first: numpy.savetxt(.., delimiter=\",\")"},
+    {"<!DOCTYPE", kWebPage},
+    {"<!doctype", kWebPage},
+    {"<html", kWebPage},
+    {"{\"", "the file holds JSON: write it as CSV first"},
+    {"[{", "the file holds JSON: write it as CSV first"},
+    {"@relation", kArff},
+    {"@RELATION", kArff},
+    {"version https://git-lfs", "the file names what Git LFS keeps elsewhere: fetch it first: git lfs pull"},
     {"SQLite format 3", "the file is an SQLite database: write a table of it as CSV first"},
 });
 
@@ -106,7 +118,14 @@ std::string invisible_hint(std::string_view text) {
 
 }  // namespace
 
-std::string encoding_hint(std::string_view start) {
+std::string encoding_hint(std::string_view start, bool from_pipe) {
+  for (const Compression& one : kCompressions) {
+    if (!start.starts_with(one.bytes)) continue;
+    const std::string what =
+        cat("the file is compressed by ", one.name, ": decompress it first: ", one.program, " FILE > data.csv");
+    if (!from_pipe) return what;
+    return cat(what, "; or read standard input: ", one.program, " FILE | trainer .. with files: \"-\"");
+  }
   for (const Signature& signature : kSignatures) {
     if (start.starts_with(signature.bytes)) return std::string(signature.hint);
   }

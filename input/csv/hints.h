@@ -9,8 +9,8 @@
 namespace millrace {
 
 // That a file which begins with `start`, its first record, is no text as it should be: compressed, another format,
-// UTF-16, or with line ends of a CR alone; else empty.
-std::string encoding_hint(std::string_view start);
+// UTF-16, or with line ends of a CR alone; else empty. `from_pipe`: standard input could be read instead.
+std::string encoding_hint(std::string_view start, bool from_pipe = true);
 
 // "set csv_reader: {delimiter: ";"}" where `text`, all of a record, holds a usual delimiter; else empty.
 std::string delimiter_hint(std::string_view text, const CsvDialect& dialect);

@@ -123,6 +123,7 @@ bool RangeReader::learn_from(const std::shared_ptr<const FileEntry>& file) {
   header_file_ = file;
   dialect_.columns = static_cast<int64_t>(header.size());
   dialect_.first_record = header.text().substr(0, header.length);
+  dialect_.header_line = static_cast<int64_t>(preamble.header_line) + 1;
   return true;
 }
 

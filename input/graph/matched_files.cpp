@@ -16,8 +16,29 @@ namespace {
 
 // Names to show of a folder where nothing matched.
 constexpr size_t kShownNames = 5;
+constexpr std::string_view kSpecial = "*?[\\";
 
-std::string folder_of(std::string_view pattern) {
+// The folders of a pattern, its last name left out, where they are called as they are written, wildcards and all; else
+// empty.
+std::string literal_folder(std::string_view pattern, FileSystem& files) {
+  const size_t slash = pattern.rfind('/');
+  if (slash == pattern.npos || pattern.substr(0, slash).find_first_of(kSpecial) == pattern.npos) return {};
+  std::string folder(pattern.substr(0, slash));
+  return files.type(folder) == FileSystem::Type::folder ? folder : std::string();
+}
+
+// A pattern that nothing but `path` matches.
+std::string as_pattern(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (kSpecial.find(c) != kSpecial.npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string folder_of(std::string_view pattern, FileSystem& files) {
+  if (std::string folder = literal_folder(pattern, files); !folder.empty()) return folder;
   const size_t wildcard = std::min(pattern.find_first_of("*?["), pattern.size());
   const size_t slash = pattern.substr(0, wildcard).rfind('/');
   if (slash == pattern.npos) return ".";
@@ -38,7 +59,7 @@ std::string foreign_hint(std::string_view pattern) {
 
 // What there is where nothing matched.
 std::string describe_folder(const std::string& pattern, FileSystem& files) {
-  const std::string folder = folder_of(pattern);
+  const std::string folder = folder_of(pattern, files);
   const std::string name = folder == "." ? "the current folder" : cat("the folder ", folder);
   if (files.type(folder) != FileSystem::Type::folder) {
     return folder == "." ? std::string() : cat("there is no folder ", folder);
@@ -54,16 +75,20 @@ std::string describe_folder(const std::string& pattern, FileSystem& files) {
   return cat(near.empty() ? "" : cat("did you mean ", near, "? "), name, " holds ", join(names));
 }
 
-// Whether a file is called as the pattern is written, wildcards and all.
-bool is_file(const std::string& pattern, FileSystem& files) {
-  if (pattern.find_first_of("*?[\\") == pattern.npos) return false;
-  const FileSystem::Type type = files.type(pattern);
-  return type == FileSystem::Type::file || type == FileSystem::Type::stream;
+// Whether something is called as the pattern is written, wildcards and all.
+bool is_path(const std::string& pattern, FileSystem& files) {
+  return pattern == "-" ||
+         (pattern.find_first_of(kSpecial) != pattern.npos && files.type(pattern) != FileSystem::Type::none);
+}
+
+std::vector<std::string> paths_of(const std::string& pattern, FileSystem& files) {
+  if (is_path(pattern, files)) return {pattern};
+  const std::string folder = literal_folder(pattern, files);
+  return files.match(folder.empty() ? pattern : as_pattern(folder) + pattern.substr(folder.size()));
 }
 
 void add_matches(const std::string& pattern, const Place& place, FileSystem& files, std::vector<MatchedFile>& out) {
-  const bool is_path = pattern == "-" || is_file(pattern, files);
-  std::vector<std::string> paths = is_path ? std::vector{pattern} : files.match(pattern);
+  std::vector<std::string> paths = paths_of(pattern, files);
   if (paths.empty()) {
     std::string hint = foreign_hint(pattern);
     if (hint.empty()) hint = describe_folder(pattern, files);

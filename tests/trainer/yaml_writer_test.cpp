@@ -72,6 +72,20 @@ TEST(YamlWriter, NumbersStayNumbers) {
   EXPECT_NE(back.find("f")->as_double(), back.find("f")->as_double());
 }
 
+TEST(YamlWriter, LongListsOfScalarsTakeAsFewLinesAsTheyCan) {
+  Spec numbers = Spec::list(Place{}), list = Spec::list(Place{});
+  for (int i = 0; i < 40; ++i) numbers.append(Spec::scalar(cat(i * 1000), false, {}));
+  numbers.append(Spec::scalar("1", true, {}))
+      .append(Spec::null())
+      .append(Spec::scalar(std::string(200, 'x'), true, {}));
+  list.append(Spec::map(Place{}).set("mean", numbers)).append(numbers);
+  const std::string text = to_yaml(list);
+  EXPECT_TRUE(text.starts_with("- mean: [0, 1000, 2000, ")) << text;
+  EXPECT_NE(text.find(",\n    16000, "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n- [0, 1000, 2000, "), std::string::npos) << text;
+  EXPECT_TRUE(equal(parse_yaml(text, "f"), list)) << text;
+}
+
 TEST(YamlWriter, RefusesWhatCannotBeRead) {
   EXPECT_EQ(error_of<ConfigError>([] { to_yaml(Spec::list(Place{}).append(Spec::scalar("\xff", true, {}))); }),
             "[0]: the text \"\xff\" is not UTF-8 and cannot be written as YAML");

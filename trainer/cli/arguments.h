@@ -12,7 +12,7 @@
 #include "millrace/core/options.h"
 #include "millrace/trainer/cli/command_info.h"
 #include "millrace/trainer/cli/completion.h"
-#include "millrace/trainer/init/column_kind.h"
+#include "millrace/trainer/init/label_choice.h"
 
 namespace millrace {
 

@@ -103,19 +103,21 @@ int run_init(const Arguments& arguments, Session& session) {
   const InitPlan plan = with_usage([&] {
     return plan_training({.look = look, .task = arguments.task, .ignore = arguments.ignore, .keep = arguments.keep});
   });
-  const std::string text =
-      config_text({.look = look, .plan = plan, .save = model_path(path, look), .command = next_command(path)});
-  check_config(text, path);
+  const std::string model = model_path(path, look);
+  const ConfigText config = config_text({.look = look, .plan = plan, .save = model, .command = next_command(path)});
+  check_config(config.text, path);
   status.clear();
   if (to_out) {
-    write_to_stderr(init_text(look, plan, {}));
-    session.out.write(text);
+    write_to_stderr(init_text({.look = look, .plan = plan, .by_number = config.by_number}));
+    session.out.write(config.text);
   } else {
     const auto guard = session.signals.while_running([] {});
     Output file = Output::file(path);
-    file.write(text);
+    file.write(config.text);
     file.close();
-    session.out.write(cat(init_text(look, plan, path), "\nnext: ", next_command(path), '\n'));
+    session.out.write(init_text({.look = look, .plan = plan, .config = path, .by_number = config.by_number}));
+    session.out.write(cat("\nnext: ", next_command(path), '\n'));
+    if (plan.held_out > 0) session.out.write(cat("then: ", then_command(model), '\n'));
   }
   session.out.flush();
   const int signal = session.signals.received();

@@ -39,8 +39,12 @@ std::string listed(std::vector<std::string> items) {
 
 std::string form_text(const CsvForm& form) {
   const std::string delimiter = form.delimiter == '\t' ? "a tab" : quote(std::string(1, form.delimiter));
-  std::string out = cat(form.header ? "the first line names the columns" : "no header: columns count from 0", ", ",
-                        delimiter, " between fields");
+  std::string out =
+      cat(form.header      ? "the first line names the columns"
+          : form.row_names ? "the header names all columns but the first: they are selected by number, so new "
+                             "data need them at the same places"
+                           : "no header: columns count from 0",
+          ", ", delimiter, " between fields");
   if (!form.quotes) out += ", quotes are bytes like others";
   if (form.skip_lines > 0) out += cat(", ", count_of(form.skip_lines, "line"), " above passed over");
   return out;
@@ -58,6 +62,7 @@ std::string label_text(const DataLook& look, const LabelChoice& label) {
     }
     out += cat(": ", label.texts.size(), " classes: ", listed(std::move(classes)), "; ", label.why);
   }
+  if (!label.notice.empty()) out += cat("; ", escape_controls(label.notice));
   const auto rarest = std::min_element(label.counts.begin(), label.counts.end());
   if (rarest != label.counts.end() && *rarest < kFewRows) {
     out += cat("; the rarest class has ", count_of(static_cast<int64_t>(*rarest), "row"),
@@ -136,8 +141,13 @@ std::string shell_word(std::string_view text) {
 }
 
 std::string next_command(const std::string& config) { return cat("trainer --config ", shell_word(config)); }
+std::string then_command(const std::string& model) {
+  return cat("trainer evaluate --model ", shell_word(model), " --held-out");
+}
 
-std::string init_text(const DataLook& look, const InitPlan& plan, const std::string& config) {
+std::string init_text(const InitTextArgs& args) {
+  const DataLook& look = args.look;
+  const InitPlan& plan = args.plan;
   const std::string files =
       look.paths.size() == 1 ? comment_text(look.paths.front(), 100) : count_of(std::ssize(look.paths), "file");
   std::string rows = cat(files, ": ", count_of(static_cast<int64_t>(look.rows), "row"), " of ",
@@ -150,6 +160,11 @@ std::string init_text(const DataLook& look, const InitPlan& plan, const std::str
   out += line("form", form_text(look.form));
   out += line("label", label_text(look, plan.label));
   out += column_lines(look, plan);
+  if (args.by_number) {
+    out += line("by number",
+                "columns are selected by number, their names are too long for a configuration; new data need "
+                "the same columns at the same places");
+  }
   if (plan.missing_columns > 0) {
     out += line("missing", cat(count_of(static_cast<int64_t>(plan.missing_columns), "column"),
                                " with gaps: numbers become the mean, categories have a place of their own for them"));
@@ -168,7 +183,7 @@ std::string init_text(const DataLook& look, const InitPlan& plan, const std::str
   layers.push_back(cat(plan.outputs));
   out += line("model", cat(count_of(plan.width, "number"), " in, dense layers of ", join(layers, ", "), "; ",
                            count_of(plan.epochs, "epoch"), " at most, batches of ", plan.batch_size));
-  if (!config.empty()) out += line("wrote", comment_text(config, 4096));
+  if (!args.config.empty()) out += line("wrote", comment_text(args.config, 4096));
   return out;
 }
 

@@ -5,7 +5,7 @@
 
 #include "millrace/core/utf8.h"
 #include "millrace/input/csv/number_parser.h"
-#include "millrace/trainer/init/sniff.h"
+#include "millrace/trainer/init/value_text.h"
 
 namespace millrace {
 
@@ -25,66 +25,11 @@ bool is_sentinel(double value) {
   return value == -999 || value == -9999 || value == -99999 || value == -999999 || value == -999.9;
 }
 
-bool has_unit(std::string_view text) {
-  double value = 0;
-  const bool before = text.size() > 1 && (text[0] == '$' || text.starts_with("\xe2\x82\xac"));
-  if (before) text.remove_prefix(text[0] == '$' ? 1 : 3);
-  bool behind = false;
-  for (const std::string_view unit : {"%", " USD", " EUR", " GBP", " CHF", " JPY", "\xe2\x82\xac", " \xe2\x82\xac"}) {
-    if (behind || !text.ends_with(unit)) continue;
-    text.remove_suffix(unit.size());
-    behind = true;
-  }
-  return (before || behind) && (parse_number(text, value) == NumberStatus::ok || has_grouped_digits(text));
-}
-
-// Takes one or two digits (four: a year); -1 where there are none.
-int take_number(std::string_view& text, size_t most) {
-  size_t digits = 0;
-  int value = 0;
-  while (digits < most && digits < text.size() && is_digit(text[digits])) value = 10 * value + (text[digits++] - '0');
-  text.remove_prefix(digits);
-  return digits == 0 ? -1 : value;
-}
-
-bool take(std::string_view& text, std::string_view any) {
-  if (text.empty() || any.find(text[0]) == any.npos) return false;
-  text.remove_prefix(1);
-  return true;
-}
-
-bool is_time(std::string_view text) {
-  const int hours = take_number(text, 2);
-  if (hours < 0 || hours > 24 || !take(text, ":")) return false;
-  const int minutes = take_number(text, 2);
-  return minutes >= 0 && minutes < 60;
-}
-
 }  // namespace
 
-bool looks_like_date(std::string_view text) {
-  if (text.size() > 40) return false;
-  if (is_time(text)) return true;
-  std::string_view rest = text;
-  const size_t before = rest.size();
-  const int first = take_number(rest, 4);
-  const size_t digits = before - rest.size();
-  if (first < 0 || rest.empty()) return false;
-  const char separator = rest[0];
-  if (!take(rest, "-/.")) return false;
-  const int second = take_number(rest, 2);
-  if (second < 1 || second > 31 || rest.empty() || rest[0] != separator) return false;
-  rest.remove_prefix(1);
-  const int third = take_number(rest, 4);
-  const bool year_first = digits == 4 && first > 1000 && second <= 12 && third >= 1 && third <= 31;
-  const bool year_last = digits <= 2 && first >= 1 && first <= 31 && third >= 0 && (first <= 12 || second <= 12);
-  if (!year_first && !year_last) return false;
-  return rest.empty() || (take(rest, "T t") && is_time(rest));
-}
-
 const std::vector<std::string>& usual_missing_marks() {
-  static const std::vector<std::string> kMarks = {"NA",  "N/A",  "n/a",  "#N/A", "<NA>", "NaN",
-                                                  "nan", "NULL", "null", "Null", "?"};
+  static const std::vector<std::string> kMarks = {"NA",   "N/A",  "n/a",  "#N/A", "<NA>", "NaN", "nan",
+                                                  "NULL", "null", "Null", "?",    ".",    "\\N"};
   return kMarks;
 }
 
@@ -93,7 +38,8 @@ bool is_missing_mark(std::string_view text) {
   std::string lower(text.substr(0, 8));
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  for (const std::string_view mark : {"na", "n/a", "#n/a", "<na>", "nan", "null", "?"}) {
+  for (const std::string_view mark :
+       {"na", "n/a", "#n/a", "<na>", "nan", "null", "?", ".", "\\n", "#div/0!", "#value!", "#ref!", "#num!"}) {
     if (text.size() < 8 && lower == mark) return true;
   }
   return false;
@@ -185,7 +131,7 @@ void ColumnFacts::add_number(std::string_view text, double value) {
 void ColumnFacts::add_text(std::string_view text, std::string_view written) {
   ++texts;
   const bool is_new = std::find(examples.begin(), examples.end(), written) == examples.end();
-  if (is_new && examples.size() < kMostExamples) examples.emplace_back(written.substr(0, most_bytes_));
+  if (is_new && examples.size() < kMostExamples) examples.emplace_back(written.substr(0, kLongestExample));
   counts = false;
   if (looks_like_date(text)) ++dates;
   if (has_decimal_comma(text)) ++decimal_commas;
@@ -207,7 +153,8 @@ void ColumnFacts::count_value(std::string_view text, TextBudget& budget) {
   }
   // What a node of the map takes besides.
   constexpr size_t kNode = 96;
-  if (values.size() >= most_ || text.size() > most_bytes_ || budget.bytes < text.size() + kNode) {
+  const size_t most = texts > 0 ? limits_.texts : limits_.numbers;
+  if (values.size() >= most || text.size() > limits_.bytes || budget.bytes < text.size() + kNode) {
     many = true;
     for (const auto& [value, count] : values) budget.bytes += value.size() + kNode;
     values.clear();

@@ -31,10 +31,16 @@ struct NumberSums {
   double deviation() const;
 };
 
+// What of a column is listed, at most: different values where all are numbers, and where texts are among them, and
+// bytes of one.
+struct ColumnLimits {
+  size_t numbers = 128, texts = 1024;
+  size_t bytes = 256;
+};
+
 class ColumnFacts {
  public:
-  // A column with more different texts than `most`, or texts longer than `most_bytes`, is not listed.
-  explicit ColumnFacts(size_t most = 128, size_t most_bytes = 256) : most_(most), most_bytes_(most_bytes) {}
+  explicit ColumnFacts(const ColumnLimits& limits = {}) : limits_(limits) {}
 
   void add(std::string_view text, TextBudget& budget);
 
@@ -56,15 +62,15 @@ class ColumnFacts {
   };
   std::vector<Sentinel> sentinels;  // by text, few
 
-  // Every text with its count that is not missing, numbers too; meaningless where `many`.
+  // Every text with its count that is not missing, numbers too; empty where they are `many`, beyond the limits.
   std::map<std::string, uint64_t, std::less<>> values;
   bool many = false;
   // Texts that stood for a missing value or an infinity, as they were written, blanks included; few.
   std::vector<std::string> marks;
 
-  // Different texts among `texts`, as they were written, the first few.
+  // Different texts among `texts`, as they were written, the first few, each cut at so many bytes.
   std::vector<std::string> examples;
-  static constexpr size_t kMostExamples = 4;
+  static constexpr size_t kMostExamples = 4, kLongestExample = 1024;
 
   // All numbers, sentinels included.
   NumberSums all_numbers() const;
@@ -76,7 +82,7 @@ class ColumnFacts {
   void add_mark(std::string_view text);
   void count_value(std::string_view text, TextBudget& budget);
 
-  size_t most_, most_bytes_;
+  ColumnLimits limits_;
   double last_ = 0;
 };
 
@@ -84,7 +90,4 @@ class ColumnFacts {
 bool is_missing_mark(std::string_view text);
 // The spellings of these that data may have; the empty text is not among them.
 const std::vector<std::string>& usual_missing_marks();
-// Whether `text` is a date or a time: 2024-01-31, 31/01/2024, 2024-01-31T10:00, 10:30.
-bool looks_like_date(std::string_view text);
-
 }  // namespace millrace

@@ -1,12 +1,11 @@
-// What a column is to a model: numbers, a category, or nothing that it can read; and what the label asks for. Pure
-// functions of the facts; any thread may call them.
+// What a column is to a model: numbers, a category, or nothing that it can read. Pure functions of the facts; any
+// thread may call them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "millrace/core/options.h"
 #include "millrace/trainer/init/column_facts.h"
 
 namespace millrace {
@@ -36,32 +35,5 @@ struct KindArgs {
 // Throws DataError for a column of numbers that no op reads (decimal commas), and, with `keep`, for one that no model
 // could read.
 ColumnChoice choose_kind(const KindArgs& args);
-
-// What is to be predicted.
-enum class InitTask : uint8_t { automatic, regression, classes };
-template <>
-struct EnumNames<InitTask> {
-  static constexpr std::pair<std::string_view, InitTask> kNames[] = {
-      {"auto", InitTask::automatic}, {"regression", InitTask::regression}, {"classes", InitTask::classes}};
-};
-
-struct LabelChoice {
-  InitTask task = InitTask::automatic;  // never automatic
-  std::string why;                      // of what was found out
-  std::vector<std::string> marks;
-  uint64_t missing = 0;  // rows without a label
-  // Classes: their texts in the order of their numbers, and how many rows have each. `codes`: the texts are the
-  // numbers.
-  std::vector<std::string> texts;
-  std::vector<uint64_t> counts;
-  bool codes = false;
-  NumberSums numbers;  // regression
-};
-
-// Throws DataError where there is nothing to learn, or nothing that could be.
-LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, InitTask wanted, bool commas_divide = true);
-
-// Whether float32 is too short for numbers such as these, before they are normalised.
-bool needs_float64(const NumberSums& numbers);
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
+#include "millrace/trainer/init/column_numbers.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/trainer/yaml_writer.h"
 
@@ -98,7 +99,8 @@ class Writer {
 
 class ConfigWriter {
  public:
-  explicit ConfigWriter(const ConfigTextArgs& args) : look_(args.look), plan_(args.plan), args_(args) {}
+  ConfigWriter(const ConfigTextArgs& args, bool by_number)
+      : look_(args.look), plan_(args.plan), args_(args), by_number_(by_number || !args.look.form.header) {}
 
   std::string run() {
     write_head();
@@ -119,6 +121,7 @@ class ConfigWriter {
     if (!look_.whole) rows = cat("the first ", rows, ", a part of the data");
     out_.line(cat("# Made by `trainer init` of ", files, ": it looked at ", rows, "."));
     out_.line(cat("# The label is ", comment_text(look_.name_of(look_.label)), ": ", task_text(), "."));
+    if (!plan_.label.notice.empty()) out_.line(cat("# Of its classes ", comment_text(plan_.label.notice, 400), "."));
     for (size_t i = 0; i < std::min<size_t>(plan_.left_out.size(), 20); ++i) {
       const ColumnRemark& one = plan_.left_out[i];
       out_.line(cat("# Left out: ", comment_text(look_.name_of(one.column), 60), " (", comment_text(one.text), ")"));
@@ -143,29 +146,23 @@ class ConfigWriter {
     if (!form.quotes) reader += ", quote: none";
     if (form.skip_lines > 0) reader += cat(", skip_lines: ", form.skip_lines);
     out_.line(cat("  - csv_reader: {", reader, '}'),
-              form.header ? "the first line names the columns" : "columns count from 0");
-  }
-
-  // Whether the header gives the column a name that a configuration can hold.
-  bool has_name(size_t index) const {
-    if (!look_.form.header) return false;
-    const std::string& name = look_.form.names[index];
-    return name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos && name.find('\0') == name.npos;
-  }
-
-  bool has_own_name(size_t index) const {
-    return has_name(index) && !look_.form.names[index].empty() && !look_.repeated.contains(look_.form.names[index]);
+              form.header      ? "the first line names the columns"
+              : form.row_names ? "the header has no name for the first column: columns count from 0"
+                               : "columns count from 0");
   }
 
   // A column as `columns` names it.
-  std::string column(size_t index) const { return has_own_name(index) ? scalar(look_.form.names[index]) : cat(index); }
+  std::string column(size_t index) const {
+    return !by_number_ && look_.has_own_name(index) ? scalar(look_.form.names[index]) : cat(index);
+  }
 
   // What the header has to call columns that are selected by number.
   void write_names() {
+    if (by_number_) return;
     std::set<size_t> read = {look_.label};
     for (const NumberGroup& group : plan_.numbers) read.insert(group.columns.begin(), group.columns.end());
     for (const CategoryGroup& group : plan_.categories) read.insert(group.columns.begin(), group.columns.end());
-    std::erase_if(read, [&](size_t index) { return !has_name(index) || has_own_name(index); });
+    std::erase_if(read, [&](size_t index) { return !look_.has_name(index) || look_.has_own_name(index); });
     if (read.empty()) return;
     out_.line("      names:", "other files must have these columns at the same places");
     for (const size_t index : read) out_.line(cat("        ", index, ": ", scalar(look_.form.names[index])));
@@ -175,7 +172,7 @@ class ConfigWriter {
     std::vector<std::string> out;
     for (size_t i = 0; i < indices.size();) {
       size_t end = i + 1;
-      while (!look_.form.header && end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+      while (by_number_ && end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
       out.push_back(end - i > 1 ? cat(indices[i], '-', indices[end - 1]) : column(indices[i]));
       i = end;
     }
@@ -183,7 +180,10 @@ class ConfigWriter {
   }
 
   void write_decoding() {
-    out_.line("  - decode_csv:");
+    out_.line("  - decode_csv:", look_.form.header && by_number_
+                                     ? "by number, names are too long: other files need the same columns at the same "
+                                       "places"
+                                     : "");
     out_.list("      missing: ", scalars(usual_missing_marks()), "these, and nothing, stand for no value");
     if (plan_.max_bad_rows > 0) {
       out_.line("      on_bad_row: skip", cat(look_.bad_rows, " were seen, which have other numbers of fields"));
@@ -319,7 +319,7 @@ class ConfigWriter {
     const bool binary = !regression && plan_.outputs == 1;
     out_.line(cat("loss: ", regression ? "mse" : binary ? "sigmoid_cross_entropy" : "softmax_cross_entropy"));
     out_.line(cat("metrics: ", regression ? "[r2, mae]" : binary ? "[accuracy, auc]" : "[accuracy]"));
-    out_.line("optimizer: {adamw: {learning_rate: 0.003, weight_decay: 0.01}}");
+    out_.line(cat("optimizer: {adamw: {learning_rate: ", plan_.learning_rate, ", weight_decay: 0.01}}"));
     const int64_t steps = plan_.steps_per_epoch * plan_.epochs;
     out_.line(cat("train: {log_every: ", std::max<int64_t>(1, steps / 20), ", report_over: window}"),
               "a report every so many steps, over all rows since the last");
@@ -336,6 +336,7 @@ class ConfigWriter {
   const DataLook& look_;
   const InitPlan& plan_;
   const ConfigTextArgs& args_;
+  const bool by_number_;
   Writer out_;
 };
 
@@ -350,16 +351,18 @@ std::string comment_text(std::string_view text, size_t limit) {
   return cat(left.substr(0, end), "..");
 }
 
-std::string config_text(const ConfigTextArgs& args) {
-  std::string out = ConfigWriter(args).run();
-  // A model file keeps it with each item of a list on a line of its own.
-  const size_t bytes = out.size() > kMaxYamlBytes ? out.size() : to_yaml(parse_yaml(out, {})).size();
-  if (bytes > kMaxYamlBytes) {
-    throw DataError(cat("the configuration for ", args.look.columns.size(), " columns would take ", bytes,
-                        " bytes, at most ", kMaxYamlBytes, " are allowed"),
-                    {}, "leave columns out with --ignore");
+ConfigText config_text(const ConfigTextArgs& args) {
+  size_t bytes = 0;
+  for (const bool by_number : {false, true}) {
+    std::string out = ConfigWriter(args, by_number).run();
+    // A model file keeps it in another form.
+    bytes = out.size() > kMaxYamlBytes ? out.size() : std::max(out.size(), to_yaml(parse_yaml(out, {})).size());
+    if (bytes <= kMaxYamlBytes) return {.text = std::move(out), .by_number = by_number};
+    if (!args.look.form.header) break;
   }
-  return out;
+  throw DataError(cat("the configuration for ", args.look.columns.size(), " columns would take ", bytes,
+                      " bytes, at most ", kMaxYamlBytes, " are allowed"),
+                  {}, "leave columns out with --ignore");
 }
 
 }  // namespace millrace

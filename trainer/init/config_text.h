@@ -15,8 +15,13 @@ struct ConfigTextArgs {
   std::string command;  // that trains with the configuration; for its head
 };
 
-// Throws ConfigError for texts that YAML cannot hold.
-std::string config_text(const ConfigTextArgs& args);
+struct ConfigText {
+  std::string text;
+  bool by_number = false;  // columns are selected by number, though they have names: these would take too much
+};
+
+// Throws ConfigError for texts that YAML cannot hold, DataError for a configuration that is too large.
+ConfigText config_text(const ConfigTextArgs& args);
 
 // A text within a comment: on one line, controls and marks of the writing direction escaped, cut where it is long.
 std::string comment_text(std::string_view text, size_t limit = 200);

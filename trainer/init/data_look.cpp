@@ -11,13 +11,14 @@
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/matched_files.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/init/value_text.h"
 
 namespace millrace {
 
 namespace {
 
 constexpr size_t kHeadBytes = size_t{4} << 20;
-constexpr size_t kMostLabelTexts = 1024, kLongestLabelText = 4096;
+constexpr ColumnLimits kLabelLimits = {.numbers = 1024, .texts = 1024, .bytes = 4096};
 constexpr int64_t kCellsAtOnce = 65536;
 constexpr size_t kMostExamples = 3;
 const Place kFilesPlace = {"DATA"};
@@ -31,6 +32,10 @@ void check_paths(const std::vector<std::string>& files) {
     if (file == "-") {
       throw ConfigError("init reads the data before the training does, so they cannot come from standard input",
                         kFilesPlace, "write them to a file first");
+    }
+    if (file.find("://") != std::string::npos) {
+      throw MissingError(cat("no file matches ", quote(file, 200)), kFilesPlace,
+                         "only local files are read: download it first");
     }
   }
 }
@@ -142,9 +147,19 @@ void read_rows(const DataLookArgs& args, FileSystem& files, DataLook& look) {
 }  // namespace
 
 std::string DataLook::name_of(size_t column) const {
-  const std::string name = form.header ? form.names[column] : std::string();
-  if (name.empty()) return cat("column ", column);
+  if (!is_named(column)) return cat("column ", column);
+  const std::string& name = form.names[column];
   return repeated.contains(name) ? cat(name, " (column ", column, ')') : name;
+}
+
+bool DataLook::has_name(size_t column) const {
+  if (!form.header) return false;
+  const std::string& name = form.names[column];
+  return name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos && name.find('\0') == name.npos;
+}
+
+bool DataLook::has_own_name(size_t column) const {
+  return has_name(column) && !form.names[column].empty() && !repeated.contains(form.names[column]);
 }
 
 size_t find_column(const CsvForm& form, const std::string& name, const std::string& what) {
@@ -171,7 +186,7 @@ size_t find_column(const CsvForm& form, const std::string& name, const std::stri
   const std::string have = form.columns == 1 ? std::string("column 0 alone") : cat("columns 0 to ", form.columns - 1);
   if (is_number)
     throw ConfigError(cat(what, ' ', name, ": there is no such column"), {}, cat("the files have ", have, another));
-  if (!form.header) {
+  if (form.names.empty()) {
     throw ConfigError(cat(what, ' ', quote(name), ": the files seem to have no header, so columns have numbers"), {},
                       cat("they have ", have,
                           another.empty() ? "; if the first line is a header after all, set --header yes" : another));
@@ -201,8 +216,13 @@ DataLook look_at_data(const DataLookArgs& args) {
     if (!names.insert(name).second) look.repeated.insert(name);
   }
   look.label = find_column(look.form, args.label, "--label");
+  if (look.form.columns == 1) {
+    throw DataError(
+        "the files have one column, the label, and nothing to learn from", {look.paths.front(), 1, 1},
+        look.form.blanks_hint.empty() ? "is there another delimiter? --delimiter names it" : look.form.blanks_hint);
+  }
   look.columns.resize(look.form.columns);
-  look.columns[look.label] = ColumnFacts(kMostLabelTexts, kLongestLabelText);
+  look.columns[look.label] = ColumnFacts(kLabelLimits);
   read_rows(args, files, look);
   if (look.rows == 0)
     throw DataError("the files have no rows that can be read", {look.paths.front(), 1, 1},

@@ -39,8 +39,12 @@ struct DataLook {
 
   std::set<std::string> repeated;  // names that several columns have
 
+  bool is_named(size_t column) const { return !form.names.empty() && !form.names[column].empty(); }
   // How the column is called: by its name, where that tells it from the others, and by its number.
   std::string name_of(size_t column) const;
+  // Whether the header calls the column something that a configuration can hold, and no other column so.
+  bool has_name(size_t column) const;
+  bool has_own_name(size_t column) const;
 };
 
 // The most columns that it looks at.

@@ -6,6 +6,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/init/column_numbers.h"
 
 namespace millrace {
 
@@ -81,12 +82,12 @@ class Planner {
       out_.left_out.push_back({column, "--ignore"});
       return;
     }
-    const bool named = look_.form.header && !look_.form.names[column].empty();
+    const bool named = look_.is_named(column);
     const ColumnFacts& facts = look_.columns[column];
     ColumnChoice choice = choose_kind({.facts = facts,
                                        .name = look_.name_of(column),
                                        .named = named,
-                                       .unnamed = look_.form.header && !named,
+                                       .unnamed = !named && !look_.form.names.empty(),
                                        .keep = kept_.contains(column),
                                        .commas_divide = look_.form.delimiter == ','});
     if (choice.kind == ColumnKind::category && !add_category(column, choice)) {
@@ -98,8 +99,7 @@ class Planner {
       return;
     }
     if (choice.kind == ColumnKind::number) add_number(column, choice);
-    const bool by_number = look_.form.header && (!named || look_.repeated.contains(look_.form.names[column]));
-    if (by_number)
+    if (look_.form.header && !look_.has_own_name(column))
       choice.note += cat(choice.note.empty() ? "" : "; ", "selected by its number, so new data need it there, too");
     if (!choice.note.empty()) out_.notes.push_back({column, choice.note});
     if (facts.missing + facts.nonfinite > 0 || !choice.marks.empty()) ++out_.missing_columns;
@@ -141,8 +141,7 @@ class Planner {
     std::set<std::string> taken = {"label"};
     for (CategoryGroup& group : out_.categories) {
       const size_t first = group.columns.front();
-      const bool named = look_.form.header && !look_.form.names[first].empty();
-      std::string base = named ? plain_name(look_.form.names[first]) : cat("column_", first);
+      std::string base = look_.is_named(first) ? plain_name(look_.form.names[first]) : cat("column_", first);
       if (group.columns.size() > 1) base += "_and_others";
       std::string name = base;
       for (int number = 2; !taken.insert(name).second; ++number) name = cat(base, '_', number);
@@ -158,9 +157,8 @@ class Planner {
     for (const ColumnRemark& one : out_.left_out) {
       if (++shown <= 5) reasons += cat(reasons.empty() ? "" : "; ", quote(look_.name_of(one.column)), ": ", one.text);
     }
-    return DataError(
-        reasons.empty() ? "there is no column besides the label" : "no column besides the label is left to learn from",
-        {look_.paths.front()}, reasons);
+    return DataError("no column besides the label is left to learn from", {look_.paths.front()},
+                     reasons + "; --keep COLUMN takes one in that holds numbers or few texts");
   }
 
   // Powers of two, that are known to work for tables of such a size.
@@ -175,6 +173,8 @@ class Planner {
     out_.steps_per_epoch = (trained + out_.batch_size - 1) / out_.batch_size;
     const int64_t least = trained > 2000000 ? 1 : 3;
     out_.epochs = std::clamp<int64_t>((3000 + out_.steps_per_epoch - 1) / out_.steps_per_epoch, least, 100);
+    // Where each of many weights takes a step of this length, their sum goes far.
+    out_.learning_rate = out_.width > trained ? 0.0003 : 0.003;
     const int64_t units = trained < 1000 ? 16 : trained < 20000 ? 32 : 64;
     out_.hidden = {units};
     if (trained >= 1000) out_.hidden.push_back(units);

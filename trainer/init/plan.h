@@ -7,6 +7,7 @@
 
 #include "millrace/trainer/init/column_kind.h"
 #include "millrace/trainer/init/data_look.h"
+#include "millrace/trainer/init/label_choice.h"
 
 namespace millrace {
 
@@ -43,6 +44,7 @@ struct InitPlan {
   int64_t width = 0;  // values that the model reads
   std::vector<int64_t> hidden;
   int64_t outputs = 1;
+  double learning_rate = 0;
   double held_out = 0;  // share; 0: too few rows
   int64_t batch_size = 0, window = 0;
   int64_t epochs = 0, steps_per_epoch = 0;

@@ -9,6 +9,7 @@
 #include "millrace/input/csv/hints.h"
 #include "millrace/input/csv/number_parser.h"
 #include "millrace/input/csv/record_scanner.h"
+#include "millrace/trainer/init/value_text.h"
 
 namespace millrace {
 
@@ -47,10 +48,6 @@ bool is_number(std::string_view text) {
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::string_view without_sign(std::string_view text) {
-  return !text.empty() && (text[0] == '-' || text[0] == '+') ? text.substr(1) : text;
 }
 
 void count_columns(Cut& cut) {
@@ -151,12 +148,15 @@ bool counts_columns(const Fields& fields, size_t first) {
   return fields.size() > 2;
 }
 
+bool has_name(const Fields& record, std::string_view name) {
+  return !name.empty() && std::any_of(record.begin(), record.end(),
+                                      [&](const std::string& field) { return trimmed(field) == trimmed(name); });
+}
+
 bool is_header(const Cut& cut, const SniffArgs& args) {
   const Fields& first = cut.records[cut.preamble];
   if (args.header) return *args.header;
-  const bool names_label = std::any_of(first.begin(), first.end(), [&](const std::string& field) {
-    return !args.label.empty() && trimmed(field) == trimmed(args.label);
-  });
+  const bool names_label = has_name(first, args.label);
   // A number may be that of a column, too.
   const bool is_number_of_column =
       all_digits(args.label) && (args.label.size() < 6 && static_cast<size_t>(std::stoi(args.label)) < cut.columns);
@@ -181,6 +181,45 @@ bool is_header(const Cut& cut, const SniffArgs& args) {
   return numbers > 0 || repeats > 0 || cut.behind_preamble() == 1;
 }
 
+// Titles of a sheet have the delimiters of the table below them, and leave fields empty; the record below them that
+// names the label is the header.
+void pass_titles(Cut& cut, const SniffArgs& args) {
+  if (all_digits(args.label) || !args.header.value_or(true)) return;
+  const size_t end = std::min(cut.records.size(), cut.preamble + kMostPreamble);
+  for (size_t i = cut.preamble; i < end; ++i) {
+    const Fields& record = cut.records[i];
+    if (record.size() == cut.columns && has_name(record, args.label)) {
+      cut.preamble = i;
+      return;
+    }
+    if (std::find(record.begin(), record.end(), "") == record.end()) return;
+  }
+}
+
+// Quotes that are bytes like others because they stand behind blanks or backslashes: what they hold is no number then,
+// and has another name.
+void check_quotes(const Cut& cut, const SniffArgs& args) {
+  if (cut.quotes) return;
+  size_t late = 0, escaped = 0, fields = 0;
+  for (const Fields& record : cut.records) {
+    for (const std::string& field : record) {
+      const std::string_view bare = trimmed(field);
+      const bool quoted = bare.size() > 1 && bare.front() == '"' && bare.back() == '"';
+      ++fields;
+      late += quoted && field.starts_with(' ') ? 1 : 0;
+      escaped += quoted && bare.substr(0, bare.size() - 1).find("\\\"") != bare.npos ? 1 : 0;
+    }
+  }
+  if (escaped > 0) {
+    throw DataError("quotes within quotes stand behind backslashes", {args.path, 1, 1},
+                    "double them instead: sed 's/\\\\\"/\"\"/g' FILE > NEW");
+  }
+  if (late * 4 < fields || late == 0) return;
+  const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
+  throw DataError("blanks stand before quotes, which are no quotes then", {args.path, 1, 1},
+                  cat("take them away: sed 's/", delimiter, "  *\"/", delimiter, "\"/g' FILE > NEW"));
+}
+
 DataError no_rows(const SniffArgs& args, std::string_view message) {
   return DataError(message, {args.path, 1, 1}, "init learns from rows: give it a file that has some");
 }
@@ -190,10 +229,28 @@ std::string short_header_hint(const Cut& cut, int64_t line) {
   const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
   const auto ends_empty = [&](const Fields& record) { return record.size() != cut.columns || record.back().empty(); };
   if (std::all_of(cut.records.begin(), cut.records.end(), ends_empty)) {
-    return cat("the records end with a delimiter, take it away: sed 's/", delimiter, "$//' FILE > NEW");
+    return cat("the records end with a delimiter, take it away: sed 's/", delimiter, "\\r*$//' FILE > NEW");
   }
   return cat("where the first column has names of rows and none itself, give it one: sed '", line, "s/^/row", delimiter,
              "/' FILE > NEW");
+}
+
+// Whether the record above the first of the table names all columns but the first, whose texts differ from row to row.
+bool names_all_but_rows(const Cut& cut) {
+  if (cut.preamble == 0) return false;
+  const Fields& names = cut.records[cut.preamble - 1];
+  if (names.size() < 2 || names.size() + 1 != cut.columns) return false;
+  if (std::any_of(names.begin(), names.end(),
+                  [](const std::string& name) { return name.empty() || is_number(name); })) {
+    return false;
+  }
+  std::set<std::string_view> rows;
+  size_t empty_ends = 0;
+  for (size_t i = cut.preamble; i < cut.records.size(); ++i) {
+    if (cut.records[i].size() != cut.columns || !rows.insert(cut.records[i].front()).second) return false;
+    empty_ends += cut.records[i].back().empty() ? 1 : 0;
+  }
+  return empty_ends < rows.size();
 }
 
 // A header whose names are fewer or more than the fields below it cannot be told from lines to pass.
@@ -206,7 +263,9 @@ void check_preamble(const Cut& cut, const SniffArgs& args) {
   throw DataError(cat("this record has ", names, " fields, most of those below it have ", cut.columns),
                   {args.path, line, 1},
                   names + 1 == cut.columns ? short_header_hint(cut, line)
-                                           : "make them as many, or name the delimiter with --delimiter");
+                  : names == cut.columns + 1 && cut.records[cut.preamble - 1].back().empty()
+                      ? cat("the header ends with a delimiter, take it away: sed '", line, "s/.\\r*$//' FILE > NEW")
+                      : "make them as many, or name the delimiter with --delimiter");
 }
 
 // What to do with a text of one column whose fields blanks separate: one each, or runs of them.
@@ -237,38 +296,11 @@ std::string blanks_hint(const SniffArgs& args, std::string_view text) {
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-}
-
-bool has_decimal_comma(std::string_view text) {
-  text = without_sign(text);
-  const size_t comma = text.find(',');
-  return comma != text.npos && comma > 0 && all_digits(text.substr(0, comma)) && all_digits(text.substr(comma + 1));
-}
-
-bool has_grouped_digits(std::string_view text) {
-  text = without_sign(text);
-  const size_t mark = text.find_first_of(",.'");
-  if (mark == text.npos || mark == 0 || mark > 3 || !all_digits(text.substr(0, mark))) return false;
-  const char group = text[mark];
-  size_t groups = 0;
-  text.remove_prefix(mark);
-  while (text.size() >= 4 && text[0] == group && all_digits(text.substr(1, 3))) {
-    text.remove_prefix(4);
-    ++groups;
-  }
-  if (text.empty()) return groups > 1 || (groups == 1 && group != '.');
-  return groups > 0 && text[0] != group && (text[0] == '.' || text[0] == ',') && all_digits(text.substr(1));
-}
-
 CsvForm sniff_csv(const SniffArgs& args) {
   std::string_view text = args.head;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const std::string first_line(text.substr(0, std::min(text.find('\n'), text.size())));
-  if (const std::string hint = encoding_hint(first_line); !hint.empty()) {
+  if (const std::string hint = encoding_hint(first_line, false); !hint.empty()) {
     throw DataError("this is no CSV text", {args.path, 1, 1}, hint);
   }
   if (text.substr(0, 4096).find('\0') != text.npos) {
@@ -287,17 +319,25 @@ CsvForm sniff_csv(const SniffArgs& args) {
   for (int64_t& line : cut.lines) line += passed;
   if (cut.records.empty()) {
     if (cut.faults == 0) throw no_rows(args, "the file has no rows");
+    const std::string hint = args.delimiter ? std::string() : blanks_hint(known, text);
     throw DataError("the first record cannot be cut into fields", {args.path, 1, 1},
-                    "look at its quotes; --delimiter names the delimiter");
+                    hint.empty() ? "look at its quotes; --delimiter names the delimiter" : hint);
   }
-  check_preamble(cut, args);
   CsvForm out;
+  out.row_names = args.header.value_or(true) && names_all_but_rows(cut);
+  if (!out.row_names) check_preamble(cut, args);
+  if (!out.row_names) pass_titles(cut, args);
+  check_quotes(cut, args);
   out.delimiter = cut.delimiter;
   out.quotes = cut.quotes;
   out.columns = cut.columns;
   if (cut.preamble > 0 || passed > 0) out.skip_lines = cut.lines[cut.preamble];
-  out.header = is_header(cut, args);
+  out.header = !out.row_names && is_header(cut, args);
   (out.header ? out.names : out.examples) = cut.records[cut.preamble];
+  if (out.row_names) {
+    out.names = cut.records[cut.preamble - 1];
+    out.names.insert(out.names.begin(), std::string());
+  }
   if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {
     throw no_rows(args, "the file has a header and no rows");
   }

@@ -27,7 +27,10 @@ struct CsvForm {
   int64_t skip_lines = 0;
   bool header = false;
   size_t columns = 0;
-  std::vector<std::string> names;     // of the header; empty without one
+  std::vector<std::string> names;  // of the header; empty without one
+  // The header has names for all columns but the first, which holds names of rows, as R writes it. It is passed over
+  // with the lines above it, and `header` is false; `names` has an empty one for the first column.
+  bool row_names = false;
   std::vector<std::string> examples;  // the first record's fields, where there is no header
   // Numbers with decimal commas stand beside a delimiter that is none.
   bool decimal_commas = false;
@@ -37,12 +40,5 @@ struct CsvForm {
 
 // Throws DataError: for what is no CSV text, a file without rows, and a header unlike the rows.
 CsvForm sniff_csv(const SniffArgs& args);
-
-// Whether `text` is a number with a decimal comma: "3,14", "-0,5"; and with digits in groups: "1,234.5", "1.234,5".
-bool has_decimal_comma(std::string_view text);
-bool has_grouped_digits(std::string_view text);
-
-// The text without blanks and tabs around it.
-std::string_view trimmed(std::string_view text);
 
 }  // namespace millrace

@@ -17,7 +17,7 @@ CsvDialect dialect_of(const std::string& record, std::vector<std::string> header
   out.header = std::move(header);
   out.first_record = record;
   out.file = "b.csv";
-  out.skip_lines = 2;
+  out.header_line = 3;
   return out;
 }
 

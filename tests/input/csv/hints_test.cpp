@@ -75,7 +75,11 @@ TEST(Hints, NameAFirstLineThatIsNoData) {
 }
 
 TEST(Hints, FilesThatAreNoTextAsItShouldBe) {
-  EXPECT_TRUE(encoding_hint("\x1f\x8b\x08").starts_with("the file is compressed by gzip"));
+  EXPECT_EQ(
+      encoding_hint("\x1f\x8b\x08"),
+      "the file is compressed by gzip: decompress it first: zcat FILE > data.csv; or read standard input: zcat FILE "
+      "| trainer .. with files: \"-\"");
+  EXPECT_EQ(encoding_hint("BZh", false), "the file is compressed by bzip2: decompress it first: bzcat FILE > data.csv");
   EXPECT_TRUE(encoding_hint("\xff\xfe"
                             "1")
                   .starts_with("the file is UTF-16"));
@@ -88,6 +92,12 @@ TEST(Hints, FilesThatAreNoTextAsItShouldBe) {
   EXPECT_EQ(encoding_hint(std::string_view("1\0002,3\n", 6)), "") << "a zero alone";
   EXPECT_EQ(encoding_hint("PK\x03\x04..."),
             "the file is a zip archive, as workbooks (.xlsx) are, too: extract or export CSV first");
+  EXPECT_EQ(encoding_hint("<!DOCTYPE html>"), "the file is a web page: was its address that of the data?");
+  EXPECT_EQ(encoding_hint("{\"a\": 1}"), "the file holds JSON: write it as CSV first");
+  EXPECT_EQ(encoding_hint("{\"a\": 1}"), encoding_hint("[{\"a\": 1}]"));
+  EXPECT_EQ(encoding_hint("@relation iris"),
+            "the file is in the ARFF format: take its head away: grep -v '^[@%]' FILE > data.csv");
+  EXPECT_TRUE(encoding_hint("version https://git-lfs.github.com/spec/v1").ends_with("git lfs pull"));
   EXPECT_EQ(encoding_hint("PAR1..."), "the file is in the Parquet format: write it as CSV first");
   EXPECT_TRUE(encoding_hint("\x28\xb5\x2f\xfd").starts_with("the file is compressed by zstd"));
   EXPECT_TRUE(encoding_hint("1,2\r3,4\r").starts_with("the file has line ends of a CR alone"));

@@ -50,6 +50,12 @@ class RangeReaderTest : public ::testing::Test {
   Chunk chunk_;
 };
 
+TEST_F(RangeReaderTest, KnowsTheLineOfTheHeader) {
+  add("a", "about\n\n\r\nx,y\n1,2\n");
+  EXPECT_EQ(learn({.skip_lines = 1, .header = true}).header_line, 4);
+  EXPECT_EQ(learn({.skip_lines = 1}).header_line, 0) << "there is none";
+}
+
 TEST_F(RangeReaderTest, LearnsTheColumnsFromTheFirstFileThatHasARecord) {
   add("empty", "");
   add("blank", "\n\r\n");

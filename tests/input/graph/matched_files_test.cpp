@@ -6,11 +6,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
 #include "millrace/core/text.h"
 #include "tests/input/op_testing.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
@@ -60,6 +62,25 @@ TEST_F(MatchFilesTest, AFileThatIsCalledAsThePatternIsWrittenIsMeantItself) {
   EXPECT_EQ(all, "d/a[1] d/* d/a1 ");
   files_.files.erase("d/a[1]");
   EXPECT_EQ(match({"d/a[1]"}).front().path, "d/a1");
+}
+
+TEST_F(MatchFilesTest, AFolderThatIsCalledAsThePatternIsWrittenIsMeantItself) {
+  const TempFolder folder;
+  for (const char* name : {"d[1]", "d1", "e*"}) std::filesystem::create_directory(folder.path(name));
+  for (const char* name : {"d[1]/a", "d[1]/b", "d1/a", "e*/c"}) folder.write(name, name);
+  const auto paths = [&](const std::string& pattern) {
+    std::string all;
+    for (const MatchedFile& file : match_files(Patterns{folder.path(pattern)}, {}, FileSystem::local())) {
+      all += file.path.substr(folder.path("").size()) + ' ';
+    }
+    return all;
+  };
+  EXPECT_EQ(paths("d[1]/*"), "d[1]/a d[1]/b ");
+  EXPECT_EQ(paths("d?/*"), "d1/a ");
+  EXPECT_EQ(paths("e*/*"), "e*/c ");
+  EXPECT_EQ(paths("d\\[1]/a"), "d[1]/a ");
+  EXPECT_THAT(error_of([&] { paths("d[1]"); }), HasSubstr("expected a file, got a folder; to read what is in it"));
+  EXPECT_THAT(error_of([&] { paths("d[1]/*.csv"); }), HasSubstr("d[1] holds a and b"));
 }
 
 TEST_F(MatchFilesTest, SaysWhatThereIsWhereNothingMatches) {

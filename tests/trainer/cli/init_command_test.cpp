@@ -36,7 +36,10 @@ class InitCommandTest : public ::testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     const CommandResult made = run(words);
     EXPECT_EQ(made.exit_code, 0) << made.err;
-    EXPECT_TRUE(made.out.ends_with("\nnext: trainer --config c.yaml\n")) << made.out;
+    const bool held_out = made.out.find("\nheld out    about ") != std::string::npos;
+    EXPECT_TRUE(made.out.ends_with(cat("\nnext: trainer --config c.yaml\n",
+                                       held_out ? "then: trainer evaluate --model c.safetensors --held-out\n" : "")))
+        << made.out;
     const CommandResult checked = run({"check", "--config", "c.yaml"});
     EXPECT_EQ(checked.exit_code, 0) << checked.err << checked.out;
     if (made.out.find("\nbad rows ") == std::string::npos) {
@@ -131,6 +134,22 @@ TEST_F(InitCommandTest, FilesAsProgramsWriteThem) {
   EXPECT_NE(predict("excel.csv").find(",ja,"), std::string::npos);
   EXPECT_NE(train("adult.data", "2").find("no header"), std::string::npos);
   EXPECT_NE(predict("adult.data").find(", <=50K,"), std::string::npos);
+}
+
+TEST_F(InitCommandTest, AHeaderWithoutANameForTheNamesOfRows) {
+  const auto row = [](int i) {
+    return cat('"', i * 7 + 3, "\"\t", i % 2 * 5 + i % 3, ".5\t\"", i % 3 == 0 ? "oak" : "fir", "\"\t", i % 2 + 1);
+  };
+  write_rows("d.tsv", "\"x\"\t\"tree\"\t\"y\"", 80, row);
+  const std::string said = train("d.tsv", "y");
+  EXPECT_NE(said.find("the header names all columns but the first"), std::string::npos) << said;
+  EXPECT_NE(said.find("numbers     1, normalised: x\ncategories  1, with so many texts each: tree (2)\n"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("left out    column 0 (it has no name"), std::string::npos) << said;
+  const std::vector<std::string> lines = lines_of(predict("d.tsv"));
+  EXPECT_EQ(lines.size(), 81u);
+  EXPECT_TRUE(lines[1].starts_with("d.tsv:2,0,1,")) << lines[1];
 }
 
 TEST_F(InitCommandTest, NewDataMustNotHaveAnotherColumnWhereOneIsSelectedByItsNumber) {

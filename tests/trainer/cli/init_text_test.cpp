@@ -17,6 +17,7 @@ TEST(ShellWordTest, IsOneWordOfAShell) {
   EXPECT_EQ(shell_word(""), "''");
   EXPECT_EQ(shell_word("a\nb"), "$'a\\012b'");
   EXPECT_EQ(next_command("- #.yaml"), "trainer --config '- #.yaml'");
+  EXPECT_EQ(then_command("a b.safetensors"), "trainer evaluate --model 'a b.safetensors' --held-out");
   for (const std::string text :
        {"a b", "$HOME", "`x`", "a\nb", "it's \"so\"", "\x1b[31m", "\xe2\x80\xae'\\", "*", "~"}) {
     const auto result = testing::run_command({"/bin/bash", "-c", "printf %s " + shell_word(text)});
@@ -39,7 +40,7 @@ TEST(InitTextTest, SaysWhatWasSeenAndAssumed) {
   const std::string path = folder.write("a.csv", text);
   const DataLook look = look_at_data({.files = {path}, .label = "y"});
   // However the lines are wrapped.
-  const std::string wrapped = init_text(look, plan_training({.look = look}), "a.yaml");
+  const std::string wrapped = init_text({.look = look, .plan = plan_training({.look = look}), .config = "a.yaml"});
   const std::string said = std::regex_replace(wrapped, std::regex("\n {12}"), " ");
   for (const char* part :
        {"100 rows of 5 columns\n", "the first line names the columns, \",\" between fields\n",
@@ -58,7 +59,7 @@ TEST(InitTextTest, SaysWhereAClassHasFewRows) {
   for (int i = 0; i < 100; ++i) text += std::to_string(i * 7 % 31) + (i % 50 == 0 ? ",rare\n" : ",usual\n");
   const DataLook look = look_at_data({.files = {folder.write("a.csv", text)}, .label = "y"});
   const std::string said =
-      std::regex_replace(init_text(look, plan_training({.look = look}), ""), std::regex("\n {12}"), " ");
+      std::regex_replace(init_text({.look = look, .plan = plan_training({.look = look})}), std::regex("\n {12}"), " ");
   EXPECT_NE(said.find("the rarest class has 2 rows, which is little to learn from"), std::string::npos) << said;
 }
 

@@ -270,7 +270,7 @@ TEST_F(TrainCommandTest, WarnsOfATrainingWithoutAnEnd) {
 
 TEST_F(TrainCommandTest, RefusesToSaveWhatCouldNotBeReadAgain) {
   std::string columns;
-  for (int i = 0; i < 200000; ++i) columns += std::to_string(i % 2) + ",";
+  for (int i = 0; i < 500000; ++i) columns += std::to_string(i % 2) + ",";
   columns.back() = ']';
   std::string config = millrace::testing::small_config();
   const size_t at = config.find("columns: 0-1");

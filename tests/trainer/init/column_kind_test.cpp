@@ -5,29 +5,10 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
+#include "tests/trainer/init/column_testing.h"
 
 namespace millrace {
 namespace {
-
-// The texts again and again, `rows` of them.
-ColumnFacts facts_of(const std::vector<std::string>& texts, size_t rows = 100, size_t most = 128) {
-  ColumnFacts facts(most, 4096);
-  TextBudget budget;
-  for (size_t i = 0; i < rows; ++i) facts.add(texts[i % texts.size()], budget);
-  return facts;
-}
-
-std::vector<std::string> numbered(const std::string& before, int count) {
-  std::vector<std::string> out;
-  for (int i = 0; i < count; ++i) out.push_back(cat(before, (i * 7919) % 10007));
-  return out;
-}
-
-std::string listed(const std::vector<std::string>& texts) {
-  std::string out;
-  for (size_t i = 0; i < texts.size(); ++i) out += cat(i > 0 ? "," : "", texts[i]);
-  return out;
-}
 
 // "number", "category of a,b" or "out: why"; with the note and the marks behind.
 std::string kind_of(const ColumnFacts& facts, const std::string& name = "c", bool keep = false) {
@@ -61,6 +42,9 @@ TEST(ColumnKindTest, WhatStandsForNoNumberIsFoundWhereItIsClear) {
   for (size_t i = 60; i < 90; ++i) temperatures[i] = "off";
   EXPECT_EQ(kind_of(facts_of(temperatures)),
             "number marks broken,off (\"broken\" counts as missing; \"off\" counts as missing)");
+  EXPECT_EQ(kind_of(facts_of({"1", "2", "3", "-", ".."})),
+            "number marks -,.. (\"-\" counts as missing; \"..\" counts as missing)")
+      << "few numbers, and texts without letters";
   const ColumnFacts facts = facts_of({"-999", "-999", "3", "4"});
   EXPECT_DOUBLE_EQ(choose_kind({.facts = facts, .name = "c"}).numbers.mean, 3.5);
 }
@@ -73,20 +57,42 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
   EXPECT_EQ(kind_of(facts_of({"yes", ""})), "category of ,yes") << "whether it is there says something";
   EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-02"})), "out: dates and times");
   EXPECT_EQ(kind_of(facts_of(numbered("text ", 100))), "out: nearly every row has another text");
-  EXPECT_EQ(kind_of(facts_of(numbered("text ", 300), 600)), "out: too many different texts");
-  EXPECT_EQ(kind_of(facts_of({"12%", "13%"})), "out: numbers with units, such as \"12%\"");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 142), 600)), "out: 142 different texts, a category has 128 at most");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 2000), 6000)),
+            "out: too many different texts, a category has 128 at most");
+  EXPECT_TRUE(kind_of(facts_of(numbered("text ", 128), 600)).starts_with("category of "));
+  EXPECT_EQ(kind_of(facts_of({"12%", "13%"})), "out: numbers with units or dashes, such as \"12%\"");
   EXPECT_EQ(kind_of(facts_of({"1,234", "5,678"})), "out: numbers with groups of digits, such as \"1,234\"");
   EXPECT_EQ(kind_of(facts_of({"K\xf6ln", "Bonn"})),
             "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
+  std::vector<std::string> numbers = numbered("", 100);
+  numbers[7] = "\xff";
+  EXPECT_EQ(kind_of(facts_of(numbers)), "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
   EXPECT_EQ(kind_of(facts_of({"1e300", "-1e300", "5"})), "out: its numbers are too large");
   EXPECT_EQ(kind_of(facts_of({"inf", "-inf"})), "out: no number in it is finite");
 }
 
+TEST(ColumnKindTest, TextsThatDifferInLittleAreNamed) {
+  EXPECT_EQ(kind_of(facts_of({"yes", "No", "Yes", "yes "})),
+            "category of No,Yes,yes,yes  (\"Yes\", \"yes\" and \"yes \" differ in letter case or blanks alone, and "
+            "stay apart)");
+  EXPECT_EQ(kind_of(facts_of({"", " a", " b"})), "category of , a, b");
+}
+
 TEST(ColumnKindTest, Identifiers) {
-  std::vector<std::string> counting;
-  for (int i = 0; i < 100; ++i) counting.push_back(cat(i + 17));
-  EXPECT_EQ(kind_of(facts_of(counting)), "out: it counts the rows");
-  EXPECT_EQ(kind_of(facts_of(counting), "c", true), "number") << "--keep";
+  const auto counting = [](int first, const std::string& name, bool keep = false) {
+    std::vector<std::string> out;
+    for (int i = 0; i < 100; ++i) out.push_back(cat(i + first));
+    return kind_of(facts_of(out), name, keep);
+  };
+  EXPECT_EQ(counting(0, "c"), "out: it counts the rows");
+  EXPECT_EQ(counting(1, "c"), "out: it counts the rows");
+  EXPECT_EQ(counting(1, "c", true), "number") << "--keep";
+  EXPECT_EQ(counting(1900, "year"), "number") << "a series of years";
+  EXPECT_EQ(counting(892, "PassengerId"), "out: an identifier, by its name");
+  std::vector<std::string> few;
+  for (int i = 0; i < 12; ++i) few.push_back(cat(i + 501));
+  EXPECT_EQ(kind_of(facts_of(few, 12), "key"), "out: it counts the rows");
   EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "user_id"), "out: an identifier, by its name");
   EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "userId"), "out: an identifier, by its name");
   EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "width"), "number");
@@ -123,109 +129,6 @@ TEST(ColumnKindTest, DecimalCommasAreAnErrorAndNotLeftOutInSilence) {
   const ColumnFacts facts = facts_of({"1,500", "2,250"});
   EXPECT_THROW(choose_kind({.facts = facts, .name = "c", .commas_divide = false}), DataError)
       << "where fields end otherwise";
-}
-
-// "regression" or "classes a,b", with "as codes".
-std::string label_of(const ColumnFacts& facts, InitTask task = InitTask::automatic) {
-  const LabelChoice label = choose_label(facts, "y", task);
-  if (label.task == InitTask::regression) return "regression";
-  return cat("classes ", listed(label.texts), label.codes ? " as codes" : "");
-}
-
-TEST(LabelChoiceTest, WholeNumbersOfFewValuesAreClasses) {
-  EXPECT_EQ(label_of(facts_of({"0", "1"})), "classes 0,1 as codes");
-  EXPECT_EQ(label_of(facts_of({"2", "0", "1"})), "classes 0,1,2 as codes");
-  EXPECT_EQ(label_of(facts_of({"1", "2"})), "classes 1,2");
-  EXPECT_EQ(label_of(facts_of({"1.0", "0.0", ""})), "classes 0.0,1.0");
-  EXPECT_EQ(label_of(facts_of({"-1", "1"})), "classes -1,1");
-  EXPECT_EQ(label_of(facts_of({"10", "9", "2"})), "classes 2,9,10") << "in the order of the numbers";
-  EXPECT_EQ(label_of(facts_of({"16777217", "16777216"})), "classes 16777216,16777217");
-  EXPECT_EQ(label_of(facts_of({"007", "008"})), "classes 007,008");
-  EXPECT_EQ(label_of(facts_of({"0.5", "1.5"})), "regression");
-  EXPECT_EQ(label_of(facts_of(numbered("", 50))), "regression");
-  EXPECT_EQ(label_of(facts_of({"0", "1"}), InitTask::regression), "regression");
-}
-
-TEST(LabelChoiceTest, TextsAreClasses) {
-  EXPECT_EQ(label_of(facts_of({"none", "-", "null ish"})), "classes -,none,null ish");
-  EXPECT_EQ(label_of(facts_of({"a", "", "b", "NA"})), "classes a,b");
-  const LabelChoice label = choose_label(facts_of({"a", "", "b", "NA"}), "y", InitTask::automatic);
-  EXPECT_EQ(label.missing, 50u);
-  EXPECT_EQ(label.counts, (std::vector<uint64_t>{25, 25}));
-  EXPECT_EQ(label_of(facts_of({std::string(2000, 'x'), "y"})), cat("classes ", std::string(2000, 'x'), ",y"));
-}
-
-TEST(LabelChoiceTest, AFewOddTextsAmongAmountsAreRowsWithoutALabel) {
-  std::vector<std::string> amounts = numbered("0.", 100);
-  amounts[7] = amounts[50] = "n.a.";
-  const LabelChoice label = choose_label(facts_of(amounts), "y", InitTask::automatic);
-  EXPECT_EQ(label.task, InitTask::regression);
-  EXPECT_EQ(label.missing, 2u);
-  EXPECT_EQ(label.marks, std::vector<std::string>{"n.a."});
-  EXPECT_EQ(label.why, "nearly all of its values are numbers; \"n.a.\" counts as missing");
-}
-
-TEST(LabelChoiceTest, ALoneTextAmongCodesIsNoClass) {
-  std::vector<std::string> codes = {"virginica"};
-  for (int i = 0; i < 60; ++i) codes.push_back(cat(i % 3));
-  const LabelChoice label = choose_label(facts_of(codes, codes.size()), "y", InitTask::automatic);
-  EXPECT_EQ(label.texts, (std::vector<std::string>{"0", "1", "2"}));
-  EXPECT_TRUE(label.codes);
-  EXPECT_EQ(label.marks, std::vector<std::string>{"virginica"});
-  EXPECT_EQ(label.missing, 1u);
-  EXPECT_EQ(label.why,
-            "its values are 3 whole numbers (--task regression takes them for amounts); \"virginica\", "
-            "which one row has, counts as missing");
-  EXPECT_EQ(label_of(facts_of(codes, codes.size()), InitTask::classes), "classes 0,1,2 as codes");
-  EXPECT_EQ(label_of(facts_of(codes, codes.size()), InitTask::regression), "regression");
-  codes.push_back("virginica");
-  EXPECT_EQ(label_of(facts_of(codes, codes.size())), "classes 0,1,2,virginica") << "two rows";
-  EXPECT_EQ(label_of(facts_of({"0", "1", "many"}, 3)), "classes 0,1,many") << "few rows";
-}
-
-TEST(LabelChoiceTest, RefusesWhatCannotBeLearned) {
-  const auto error = [](const ColumnFacts& facts, InitTask task = InitTask::automatic) {
-    return error_of<DataError>([&] { label_of(facts, task); });
-  };
-  EXPECT_TRUE(error(facts_of({"", "NA"})).starts_with("no row has a label"));
-  EXPECT_TRUE(
-      error(facts_of({"yes"})).starts_with("the label \"y\" is \"yes\" in every row: there is nothing to learn"));
-  EXPECT_TRUE(error(facts_of({"3.5", ""})).starts_with("the label \"y\" is 3.5 in every row that has one"));
-  EXPECT_NE(error(facts_of(numbered("t", 300), 300)).find("too many different texts to be classes"), std::string::npos);
-  EXPECT_NE(error(facts_of({"a", "b"}), InitTask::regression).find("holds texts, such as \"a\""), std::string::npos);
-  EXPECT_NE(error(facts_of(numbered("0.", 100)), InitTask::classes).find("different values to be classes"),
-            std::string::npos);
-  EXPECT_NE(error(facts_of({"1,5", "2,5"})).find("decimal commas"), std::string::npos);
-  EXPECT_NE(error(facts_of({"K\xf6ln", "Bonn"})).find("not UTF-8"), std::string::npos);
-  EXPECT_NE(error(facts_of({"1e250", "2.5e250", "3e250"}), InitTask::regression).find("too large"), std::string::npos);
-  EXPECT_NE(error(facts_of({"1e-250", "2.5e-250"}), InitTask::regression).find("too little"), std::string::npos);
-}
-
-TEST(LabelChoiceTest, AmountsThatNoOpReadsAreCalledSo) {
-  const auto refused = [](const std::string& before, const std::string& behind, const std::string& how) {
-    std::vector<std::string> amounts;
-    for (int i = 0; i < 90; ++i) amounts.push_back(cat(before, 100 + i * 7, behind));
-    for (const InitTask task : {InitTask::automatic, InitTask::regression, InitTask::classes}) {
-      const std::string error = error_of<DataError>([&] { label_of(facts_of(amounts, 90), task); });
-      EXPECT_TRUE(error.starts_with(cat("the label \"y\" holds numbers with ", how, ", such as ",
-                                        quote(amounts.front()), ", which no op reads; write them as plain numbers")))
-          << error;
-    }
-  };
-  refused("1,", "", "groups of digits");
-  refused("$1,", "", "units");
-  refused("$", "", "units");
-  refused("", " USD", "units");
-  refused("", "\xe2\x82\xac", "units");
-  EXPECT_EQ(label_of(facts_of({"$5", "$10"})), "classes $10,$5") << "few of them are names of classes";
-}
-
-TEST(LabelChoiceTest, WideNumbersNeedMoreThanFloat32) {
-  const auto needs = [](const std::vector<std::string>& texts) { return needs_float64(facts_of(texts).numbers); };
-  EXPECT_FALSE(needs({"1", "2.5", "1000"}));
-  EXPECT_TRUE(needs({"1700000000", "1700000100"}));
-  EXPECT_TRUE(needs({"1e35", "2e35"}));
-  EXPECT_TRUE(needs({"1e-35", "2e-35"}));
 }
 
 }  // namespace

@@ -19,15 +19,28 @@ class ConfigTextTest : public ::testing::Test {
     path_ = folder_.write(name, bytes);
     const DataLook look = look_at_data({.files = {path_}, .label = label});
     const InitPlan plan = plan_training({.look = look, .task = task});
-    return config_text({.look = look, .plan = plan, .save = folder_.path("m.safetensors"), .command = "trainer x"});
+    const ConfigText made =
+        config_text({.look = look, .plan = plan, .save = folder_.path("m.safetensors"), .command = "trainer x"});
+    by_number_ = made.by_number;
+    return made.text;
   }
   static std::string table(const std::string& header, int rows, const std::function<std::string(int)>& row) {
     std::string out = header + '\n';
     for (int i = 0; i < rows; ++i) out += row(i) + '\n';
     return out;
   }
+  static std::string wide_table(int columns, const std::string& name) {
+    std::string header;
+    for (int i = 0; i < columns; ++i) header += cat(name, i, ',');
+    return table(header + 'y', 12, [&](int row) {
+      std::string out;
+      for (int i = 0; i < columns; ++i) out += cat((row + i) * 7919 % 997, ".125,");
+      return out + cat(row % 2);
+    });
+  }
   TempFolder folder_;
   std::string path_;
+  bool by_number_ = false;
 };
 
 TEST_F(ConfigTextTest, IsReadBackAndTrains) {
@@ -86,16 +99,42 @@ TEST_F(ConfigTextTest, ColumnsWithoutANameOfTheirOwnAreNumbers) {
   EXPECT_NE(bare.find("columns: [0-1]"), std::string::npos) << bare;
 }
 
+TEST_F(ConfigTextTest, NamesThatYamlCannotHoldAreNumbers) {
+  const std::string text = text_for("a.csv",
+                                    table(cat("K\xf6ln,", std::string(2000, 'x'), ",b,\xfe"), 60,
+                                          [](int i) { return cat(i * 7 % 13, ',', i % 5, ".5,", i % 3, ',', i % 2); }),
+                                    "3");
+  EXPECT_NE(text.find("columns: [0, 1, b]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("columns: 3\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("names:"), std::string::npos);
+  Trainer::from_spec(parse_yaml(text, "c.yaml"));
+}
+
+TEST_F(ConfigTextTest, NamesClassesThatDifferInLittle) {
+  const std::string text =
+      text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, i % 2 == 0 ? ",Yes" : ",yes"); }));
+  EXPECT_NE(
+      text.find("\n# Of its classes \"Yes\" and \"yes\" differ in letter case or blanks alone, and stay apart.\n"),
+      std::string::npos)
+      << text;
+}
+
+TEST_F(ConfigTextTest, ColumnsAreNumbersWhereTheirNamesWouldTakeTooMuch) {
+  const std::string text = text_for("a.csv", wide_table(6000, std::string(200, 'g')));
+  EXPECT_TRUE(by_number_);
+  EXPECT_NE(text.find("columns: [0-5999]\n"), std::string::npos);
+  EXPECT_NE(text.find("# by number, names are too long: other files need the same columns at the same places"),
+            std::string::npos);
+  EXPECT_EQ(text.find("names:"), std::string::npos);
+  Trainer::from_spec(parse_yaml(text, "c.yaml"));
+  EXPECT_NE(text_for("b.csv", wide_table(100, std::string(200, 'g'))).find("ggg"), std::string::npos);
+  EXPECT_FALSE(by_number_);
+}
+
 TEST_F(ConfigTextTest, WhatAModelFileCouldNotKeepIsRefused) {
-  std::string header;
-  for (int i = 0; i < 16000; ++i) header += cat('g', i, ',');
-  const std::string text = table(header + 'y', 12, [](int row) {
-    std::string out;
-    for (int i = 0; i < 16000; ++i) out += cat((row + i) * 7919 % 997, ".125,");
-    return out + cat(row % 2);
-  });
+  const std::string text = wide_table(50000, "g");
   const std::string error = error_of<DataError>([&] { text_for("a.csv", text); });
-  EXPECT_TRUE(error.starts_with("the configuration for 16001 columns would take ")) << error;
+  EXPECT_TRUE(error.starts_with("the configuration for 50001 columns would take ")) << error;
   EXPECT_TRUE(error.ends_with("bytes, at most 1048576 are allowed; leave columns out with --ignore")) << error;
 }
 
@@ -103,7 +142,7 @@ TEST_F(ConfigTextTest, SaysWhenConstantsComeFromAPart) {
   path_ = folder_.write("a.csv", table("x,y", 5000, [](int i) { return cat(i * 7 % 13, ".5,", i % 2); }));
   const DataLook look = look_at_data({.files = {path_}, .label = "y", .most_bytes = 5000});
   const InitPlan plan = plan_training({.look = look});
-  const std::string text = config_text({.look = look, .plan = plan, .save = "m", .command = "c"});
+  const std::string text = config_text({.look = look, .plan = plan, .save = "m", .command = "c"}).text;
   EXPECT_NE(text.find("a part of the data"), std::string::npos);
   EXPECT_NE(text.find("of the rows that init looked at"), std::string::npos);
 }

@@ -93,7 +93,16 @@ TEST_F(DataLookTest, RefusesWhatItCannotRead) {
   EXPECT_NE(error("-").find("standard input"), std::string::npos);
   EXPECT_NE(error("pipe").find("can be read once"), std::string::npos);
   EXPECT_NE(error("b\xff.csv").find("is not UTF-8"), std::string::npos);
+  EXPECT_EQ(error("http://a/b.csv"),
+            "DATA: no file matches \"http://a/b.csv\"; only local files are read: download it first");
   EXPECT_NE(error("b.csv").find("no file matches \"b.csv\""), std::string::npos);
+  files_.files["one.csv"] = "y\n1\n2\n";
+  EXPECT_EQ(error_of<DataError>([&] { look({"one.csv"}); }),
+            "one.csv:1:1: the files have one column, the label, and nothing to learn from; is there another delimiter? "
+            "--delimiter names it");
+  files_.files["blanks.csv"] = "x y\n1 2\n3 4\n";
+  EXPECT_NE(error_of<DataError>([&] { look({"blanks.csv"}, "0"); }).find("fields seem to end at blanks"),
+            std::string::npos);
   files_.files["wide.csv"] = std::string(70000, ',') + "\n" + std::string(70000, ',') + "\n";
   EXPECT_NE(error_of<DataError>([&] { look({"wide.csv"}, "0"); }).find("70001 fields"), std::string::npos);
 }

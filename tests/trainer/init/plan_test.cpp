@@ -69,7 +69,8 @@ TEST_F(PlanTest, IgnoresAndKeepsWhatTheUserNames) {
   EXPECT_EQ(error_of<ConfigError>([&] { plan(text, {"y"}); }), "--ignore \"y\": this is the label");
   EXPECT_EQ(error_of<ConfigError>([&] { plan(text, {"a"}, {"a"}); }), "--keep \"a\": --ignore names it, too");
   EXPECT_EQ(error_of<DataError>([&] { plan(text, {"a"}); }),
-            "a.csv: no column besides the label is left to learn from; \"n\": it counts the rows; \"a\": --ignore");
+            "a.csv: no column besides the label is left to learn from; \"n\": it counts the rows; \"a\": --ignore; "
+            "--keep COLUMN takes one in that holds numbers or few texts");
 }
 
 TEST_F(PlanTest, SizesFollowTheNumberOfRows) {
@@ -86,6 +87,17 @@ TEST_F(PlanTest, SizesFollowTheNumberOfRows) {
   EXPECT_LT(few.epochs, 101);
   EXPECT_GE(many.epochs, 3);
   EXPECT_EQ(some.max_bad_rows, 0);
+  EXPECT_EQ(some.learning_rate, 0.003);
+  std::string wide;
+  for (int i = 0; i < 100; ++i) wide += cat('c', i, ',');
+  EXPECT_EQ(plan(table(wide + 'y', 90,
+                       [](int row) {
+                         std::string out;
+                         for (int i = 0; i < 100; ++i) out += number(row + i) + ',';
+                         return out + cat(row % 2);
+                       }))
+                .learning_rate,
+            0.0003);
 }
 
 TEST_F(PlanTest, SaysWhichColumnsNewDataNeedAtTheSamePlace) {
@@ -95,6 +107,9 @@ TEST_F(PlanTest, SaysWhichColumnsNewDataNeedAtTheSamePlace) {
   ASSERT_EQ(made.notes.size(), 3u);
   EXPECT_EQ(made.notes[2].column, 2u);
   EXPECT_EQ(made.notes[2].text, "selected by its number, so new data need it there, too");
+  const InitPlan latin = plan(table("K\xf6ln,b,y", 100, [](int i) { return cat(number(i), ',', i % 7, ',', i % 2); }));
+  ASSERT_EQ(latin.notes.size(), 1u) << "a name that no configuration can hold";
+  EXPECT_EQ(latin.notes[0].column, 0u);
 }
 
 TEST_F(PlanTest, BadRowsHaveALimitForAllEpochs) {

@@ -63,6 +63,24 @@ TEST(Sniff, PassesAMarkBlankLinesAndLinesAboveTheTable) {
   EXPECT_EQ(text_of(form_of("exported on Monday\n\na;b;c\n1;2;3\n4;5;6\n7;8;9\n")), "3 by ; named a,b,c behind 2");
 }
 
+TEST(Sniff, PassesTitlesThatHaveTheDelimitersOfTheTable) {
+  const std::string text = "Table 1,,\nas of,2024,\n,,\nregion,value,y\nA,1,2\nB,3,4\n\"Notes\",,\n";
+  EXPECT_EQ(text_of(form_of(text, "y")), "3 by , named region,value,y behind 3");
+  EXPECT_EQ(text_of(form_of(text, "2")), "3 by ,") << "nothing tells which line is the header";
+  EXPECT_EQ(text_of(form_of("1,5,3\nx,y,z\n4,5,6\n", "y")), "3 by ,") << "a row stands above it";
+}
+
+TEST(Sniff, SaysHowOtherQuotesAreMended) {
+  EXPECT_EQ(
+      error_of<DataError>([] { form_of("\"a\",\"y\"\n\"say \\\"hi\\\" 1\",\"p\"\n\"3\",\"q\"\n"); }),
+      "d.csv:1:1: quotes within quotes stand behind backslashes; double them instead: sed 's/\\\\\"/\"\"/g' FILE > "
+      "NEW");
+  EXPECT_EQ(
+      error_of<DataError>([] { form_of("\"a\", \"b\", \"y\"\n\"1\", \"2\", \"hi\"\n\"3\", \"4\", \"lo\"\n"); }),
+      "d.csv:1:1: blanks stand before quotes, which are no quotes then; take them away: sed 's/,  *\"/,\"/g' FILE > "
+      "NEW");
+}
+
 TEST(Sniff, TakesALineThatNamesTheDelimiter) {
   EXPECT_EQ(text_of(form_of("sep=;\r\na;b;c\r\n1;2;3\r\n")), "3 by ; named a,b,c behind 1");
   EXPECT_EQ(text_of(form_of("sep=|\n1|2,5\n3|4,5\n")), "2 by | behind 1");
@@ -83,29 +101,34 @@ TEST(Sniff, RefusesWhatIsNoTable) {
   EXPECT_EQ(error(""), "d.csv:1:1: the file has no rows; init learns from rows: give it a file that has some");
   EXPECT_EQ(error("a,b,c\n"),
             "d.csv:1:1: the file has a header and no rows; init learns from rows: give it a file that has some");
-  EXPECT_NE(error(std::string("\x1f\x8b\x08", 3)).find("compressed by gzip"), std::string::npos);
+  EXPECT_EQ(error("\x1f\x8b\x08"),
+            "d.csv:1:1: this is no CSV text; the file is compressed by gzip: decompress it first: zcat FILE > data.csv")
+      << "standard input would not be taken";
   EXPECT_NE(error(std::string("a,b\n\0\0,c\n", 9)).find("NUL bytes"), std::string::npos);
   EXPECT_EQ(
-      error("a,b,y\n\"1\",1,2,0\n\"2\",2,3,1\n\"3\",3,4,1\n"),
+      error("a,b,y\n\"1\",1,2,0\n\"1\",2,3,1\n\"1\",3,4,1\n"),
       "d.csv:1:1: this record has 3 fields, most of those below it have 4; where the first column has names of rows "
       "and none itself, give it one: sed '1s/^/row,/' FILE > NEW");
-}
-
-TEST(Sniff, KnowsNumbersThatAreWrittenOtherwise) {
-  for (const char* text : {"1,5", "-0,25", "+10,0", "1,234"}) EXPECT_TRUE(has_decimal_comma(text)) << text;
-  for (const char* text : {"1.5", ",5", "5,", "1,2,3", "a,b", ""}) EXPECT_FALSE(has_decimal_comma(text)) << text;
-  for (const char* text : {"1,234", "12,345.67", "1.234.567", "1.234,5", "1'234'567"}) {
-    EXPECT_TRUE(has_grouped_digits(text)) << text;
-  }
-  for (const char* text : {"1.234", "1234", "1,23", "1,2345", "12", ""}) EXPECT_FALSE(has_grouped_digits(text)) << text;
 }
 
 TEST(Sniff, SaysHowAHeaderThatIsOneNameShortIsMended) {
   const auto error = [](std::string_view text) {
     return error_of<DataError>([&] { sniff_csv({.head = text, .whole = true, .path = "a.csv"}); });
   };
-  EXPECT_NE(error("x\ty\nr1\t1\t2\nr2\t3\t4\nr3\t5\t6\n").find("sed '1s/^/row\\t/'"), std::string::npos);
-  EXPECT_NE(error("x,y\n1,2,\n3,4,\n5,6,\n").find("sed 's/,$//' FILE"), std::string::npos);
+  EXPECT_NE(error("x\ty\nr1\t1\t2\nr2\t3\t4\nr2\t5\t6\n").find("sed '1s/^/row\\t/'"), std::string::npos);
+  EXPECT_NE(error("x,y\n1,2,\n3,4,\n5,6,\n").find("sed 's/,\\r*$//' FILE"), std::string::npos);
+  EXPECT_NE(
+      error("x,y,\n1,2\n3,4\n5,6\n").find("the header ends with a delimiter, take it away: sed '1s/.\\r*$//' FILE"),
+      std::string::npos);
+}
+
+TEST(Sniff, TakesAHeaderWithoutANameForTheNamesOfRows) {
+  const CsvForm form = form_of("\"x\"\t\"y\"\n\"r1\"\t1\t2\n\"r2\"\t3\t4\n\"r3\"\t5\t6\n");
+  EXPECT_TRUE(form.row_names);
+  EXPECT_FALSE(form.header);
+  EXPECT_EQ(form.skip_lines, 1);
+  EXPECT_EQ(form.names, (std::vector<std::string>{"", "x", "y"}));
+  EXPECT_FALSE(form_of(",x,y\nr1,1,2\nr2,3,4\n").row_names) << "the header has an empty name there";
 }
 
 TEST(Sniff, SaysHowFieldsBetweenBlanksAreRead) {
@@ -117,6 +140,9 @@ TEST(Sniff, SaysHowFieldsBetweenBlanksAreRead) {
             "fields seem to end at runs of blanks, make each one: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; then "
             "--delimiter ' '");
   EXPECT_EQ(hint("note\none two\nthree\n"), "");
+  EXPECT_EQ(error_of<DataError>([] { form_of("\"x\" \"y\"\n\"1\" 2 3\n\"2\" 4 5\n"); }),
+            "d.csv:1:1: the first record cannot be cut into fields; fields seem to end at blanks: --delimiter ' '")
+      << "as R writes a table";
   EXPECT_EQ(hint("x,y z\n1,2 3\n"), "");
 }
 
