@@ -5,6 +5,8 @@
 
 #include <iostream>
 
+#include "center.h"
+#include "gate.h"
 #include "layers.h"
 
 constexpr auto kConfig = R"(
@@ -14,7 +16,10 @@ input:
   - synthetic: {task: sum, features: 64, rows: 20000}
   - batch: {batch_size: 200}
 model:
-  - dense: {units: 32}
+  - center
+  - dense: {name: value, units: 32}
+  - dense: {name: share, from: center, units: 32}
+  - gate: {from: [value, share]}
   - prelu: {slope: 0.1}
   - dense: {units: 8}
   - softsign
@@ -27,8 +32,11 @@ int main() {
   try {
     SoftsignLayer softsign({});
     PreluLayer prelu({});
-    for (millrace::Layer* layer : {static_cast<millrace::Layer*>(&softsign), static_cast<millrace::Layer*>(&prelu)}) {
-      const millrace::GradientCheck check = millrace::check_gradients(*layer);
+    CenterLayer center({});
+    GateLayer gate({});
+    for (const millrace::GradientCheck& check :
+         {millrace::check_gradients(softsign), millrace::check_gradients(prelu), millrace::check_gradients(center),
+          millrace::check_gradients(gate, {.inputs = {millrace::Shape{7}, millrace::Shape{7}}})}) {
       const bool right = check.error < 1e-7;
       std::cout << "gradients: " << (right ? "right" : "WRONG: " + check.worst) << '\n';
       if (!right) return 1;
@@ -37,6 +45,8 @@ int main() {
     millrace::Catalog catalog = millrace::Catalog::builtin();
     catalog.add_layer<SoftsignLayer>("softsign");
     catalog.add_layer<PreluLayer>("prelu");
+    catalog.add_layer<CenterLayer>("center");
+    catalog.add_layer<GateLayer>("gate");
     millrace::Trainer trainer = millrace::Trainer::from_string(kConfig, "config", {}, catalog);
     const millrace::TrainResult result = trainer.run();
     std::cout << "trained " << result.steps << " steps, loss " << result.loss << '\n';

@@ -1,4 +1,4 @@
-// Checks the gradients of what both plug-ins bring, as their tests would.
+// Checks the gradients of the layer and the loss, as a test of theirs would.
 #include <millrace/millrace.h>
 #include <millrace/testing.h>
 
