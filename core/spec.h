@@ -66,6 +66,11 @@ class MILLRACE_EXPORT Spec {
   static Spec of(const char* text, std::source_location where = std::source_location::current()) {
     return of(std::string_view(text), where);
   }
+  // null: no value.
+  template <std::same_as<std::nullptr_t> T>
+  static Spec of(T, std::source_location where = std::source_location::current()) {
+    return null({where.file_name(), static_cast<int64_t>(where.line()), 0});
+  }
   template <std::same_as<char> T>
   static Spec of(T text, std::source_location where = std::source_location::current()) {
     return of(std::string_view(&text, 1), where);
@@ -138,8 +143,9 @@ class MILLRACE_EXPORT Spec {
   std::string path_;
 };
 
-// What stands in a list or a map that is made in code: a Spec, a text, a number, or the members of a map between
-// braces. Its place is that of the innermost list() or map() that is called around it: compilers agree on no other.
+// What stands in a list or a map that is made in code: a Spec, a text, a number, nullptr for null, or the members of a
+// map between braces. Its place is that of the innermost list() or map() that is called around it: compilers agree on
+// no other.
 struct Spec::Item {
   Item(Spec spec) : value(std::move(spec)) {}
   Item(std::initializer_list<Member> members) : value(map(members, {})) {}

@@ -176,6 +176,15 @@ TEST(Spec, ListsAndMapsAreMadeInOneExpression) {
   EXPECT_EQ(model.items()[4].find("a")->place().line, line + 5);
 }
 
+TEST(Spec, NullptrMadeInCodeIsNull) {
+  Spec config = Spec::map({{"save", nullptr}, {"list", Spec::list({nullptr, 1})}});
+  EXPECT_TRUE(config.find("save")->is_null());
+  EXPECT_EQ(config.find("save")->place().line, __LINE__ - 2);
+  EXPECT_TRUE(config.find("list")->items()[0].is_null());
+  config.set("seed", 1).set("seed", nullptr);
+  EXPECT_TRUE(config.find("seed")->is_null());
+}
+
 TEST(Spec, KeyPlaceIsThePlaceWhereUnknown) {
   Spec spec = plain("1");
   EXPECT_EQ(spec.key_place(), kPlace);
