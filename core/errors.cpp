@@ -1,5 +1,7 @@
 #include "millrace/core/errors.h"
 
+#include <new>
+
 namespace millrace {
 
 std::string Place::text() const {
@@ -63,6 +65,35 @@ void Error::compose() {
   if (!text_.empty()) text_ += ": ";
   text_ += message_;
   if (!hint_.empty()) text_ += "; " + hint_;
+}
+
+namespace {
+
+[[noreturn]] void rethrow_as_error(const std::exception_ptr& exception, std::string_view who) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw InternalError(std::string(who) + ": out of memory");
+  } catch (const std::exception& other) {
+    throw InternalError(std::string(who) + ": " + other.what());
+  } catch (...) {
+    throw InternalError(std::string(who) + ": an exception of unknown type");
+  }
+}
+
+}  // namespace
+
+std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept {
+  try {
+    rethrow_as_error(exception, who);
+  } catch (const Error&) {
+    return std::current_exception();
+  } catch (...) {
+    // Not even the message could be made. This one is short enough to need no memory.
+    return std::make_exception_ptr(InternalError("out of memory"));
+  }
 }
 
 }  // namespace millrace

@@ -107,4 +107,7 @@ MILLRACE_DECLARE_ERROR(DeviceError, Error);
 // A promise of this library was broken: a bug here, or memory that ran out.
 MILLRACE_DECLARE_ERROR(InternalError, Error);
 
+// The exception as an Error: as it is, or an InternalError that begins with `who`. For what the code of others throws.
+MILLRACE_EXPORT std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept;
+
 }  // namespace millrace

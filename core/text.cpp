@@ -156,6 +156,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   return found;
 }
 
+bool is_name(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-'; };
+  return !text.empty() && letter(text.front()) && std::all_of(text.begin(), text.end(), inner);
+}
+
 std::string count_of(int64_t count, std::string_view noun) { return cat(count, ' ', noun, count == 1 ? "" : "s"); }
 
 std::string errno_text(int code) {

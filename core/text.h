@@ -49,6 +49,9 @@ MILLRACE_EXPORT std::string join(const std::vector<std::string>& items, std::str
 // smallest edit distance, the longest that begins it, the shortest that holds it; empty when none is near enough.
 MILLRACE_EXPORT std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// Whether it is a name that configurations may give: letters, digits, _ and -, the first one a letter or _.
+MILLRACE_EXPORT bool is_name(std::string_view text);
+
 // "1 row", "2 rows".
 MILLRACE_EXPORT std::string count_of(int64_t count, std::string_view noun);
 

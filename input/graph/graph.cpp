@@ -248,9 +248,11 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   std::vector<RowStream*> streams;
   for (size_t input : node.inputs) streams.push_back(&make_stream(graph, input));
   node.row_buffer->set_streams(std::move(streams));
-  if (links.empty()) return *node.row_buffer;
+  graph.buffer_streams.push_back(std::make_unique<BufferStream>(*node.row_buffer, node.name));
+  BufferStream& buffer = *graph.buffer_streams.back();
+  if (links.empty()) return buffer;
   graph.transform_streams.push_back(std::make_unique<TransformStream>(
-      *node.row_buffer, node.output.rows, std::move(links),
+      buffer, node.output.rows, std::move(links),
       RowFacts{[&graph](const RowId& id) { return graph.place(id); }, !node.endless.empty()}));
   return *graph.transform_streams.back();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/input/graph/buffer_stream.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/input/graph/source_stream.h"
 #include "millrace/input/graph/transform_stream.h"
@@ -39,6 +40,7 @@ struct GraphImpl {
 
   // The streams refer to the ops; a stream reads those before it.
   std::vector<std::unique_ptr<SourceStream>> source_streams;
+  std::vector<std::unique_ptr<BufferStream>> buffer_streams;
   std::vector<std::unique_ptr<TransformStream>> transform_streams;
   size_t batch_node = 0;             // the batch buffer; the transforms behind it are batch_links
   RowStream* batch_input = nullptr;  // what it reads

@@ -13,12 +13,6 @@ namespace millrace {
 
 namespace {
 
-bool is_name(std::string_view text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto inner = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-'; };
-  return !text.empty() && letter(text.front()) && std::all_of(text.begin(), text.end(), inner);
-}
-
 // Keys that belong to the graph and not to the kind of op.
 struct GraphKeys {
   std::optional<std::string> name;

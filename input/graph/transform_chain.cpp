@@ -81,24 +81,6 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
   range.end(end);
 }
 
-namespace {
-
-[[noreturn]] void rethrow_as_error(const std::exception_ptr& exception, std::string_view op) {
-  try {
-    std::rethrow_exception(exception);
-  } catch (const Error&) {
-    throw;
-  } catch (const std::bad_alloc&) {
-    throw InternalError(cat(op, ": out of memory"));
-  } catch (const std::exception& other) {
-    throw InternalError(cat(op, ": ", other.what()));
-  } catch (...) {
-    throw InternalError(cat(op, ": an exception of unknown type"));
-  }
-}
-
-}  // namespace
-
 Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows) {
   for (const ChainLink& link : links) {
     const Ahead more = link.transform->ahead();
@@ -107,17 +89,6 @@ Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows)
     if (ahead.threads > 0) ahead.threads = std::max(ahead.threads, more.threads);
   }
   return ahead;
-}
-
-std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view op) noexcept {
-  try {
-    rethrow_as_error(exception, op);
-  } catch (const Error&) {
-    return std::current_exception();
-  } catch (...) {
-    // Not even the message could be made. This one is short enough to need no memory.
-    return std::make_exception_ptr(InternalError("out of memory"));
-  }
 }
 
 void raise_copy(const std::exception_ptr& error, const Place& place) {

@@ -58,8 +58,6 @@ class TransformChain {
 // What the links add to what the op behind them allows; a row of theirs counts as `rows` rows.
 Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows = 1);
 
-// The exception as an Error: one that is none becomes an InternalError that names `op`.
-std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view op) noexcept;
 // Throws a copy of the Error with its own type, so that every caller may add to its own; with `place`, when it has
 // none.
 [[noreturn]] void raise_copy(const std::exception_ptr& error, const Place& place = {});

@@ -7,6 +7,7 @@
 #include "millrace/core/text.h"
 #include "millrace/layers/model/connect.h"
 #include "millrace/layers/model/initialize.h"
+#include "millrace/layers/model/planner.h"
 
 namespace millrace {
 
@@ -119,11 +120,12 @@ void Model::add_layer(LayerNode& layer, std::vector<int> inputs) {
                                            : fields_[static_cast<size_t>(-1 - source)].spec);
   }
   try {
-    check_input_dtypes(node, dtype_);
-    Declarations declarations(node.name, dtype_, parameters_, states_);
-    node.output = node.layer->build(node.input_specs, declarations);
+    in_layer(node.name, [&] {
+      check_input_dtypes(node, dtype_);
+      Declarations declarations(node.name, dtype_, parameters_, states_);
+      node.output = node.layer->build(node.input_specs, declarations);
+    });
   } catch (Error& error) {
-    error.add_context(cat("layer ", node.name));
     if (!layer.spec.path().empty()) error.add_context(layer.spec.path());
     error.set_place(layer.spec.place());
     error.set_hint(cat("it reads ", inputs_text(node, nodes_, fields_)));

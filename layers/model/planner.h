@@ -57,7 +57,7 @@ struct PlannedModel {
   GradientTarget gradient_target = GradientTarget::block_write;
 };
 
-// Runs `call`, whose errors get the layer's name.
+// Runs `call`, whose errors get the layer's name; another exception becomes an InternalError with it.
 template <class F>
 void in_layer(const std::string& name, F call) {
   try {
@@ -65,6 +65,8 @@ void in_layer(const std::string& name, F call) {
   } catch (Error& error) {
     error.add_context(cat("layer ", name));
     throw;
+  } catch (...) {
+    std::rethrow_exception(as_error(std::current_exception(), cat("layer ", name)));
   }
 }
 

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
+
+#include "millrace/core/text.h"
 
 namespace millrace {
 namespace {
@@ -86,6 +90,22 @@ TEST(Error, RaiseKeepsTheDynamicType) {
   EXPECT_TRUE(raises_its_own_type<MissingError>());
   EXPECT_TRUE(raises_its_own_type<DeviceError>());
   EXPECT_TRUE(raises_its_own_type<InternalError>());
+}
+
+template <class Thrown>
+std::string as_error_text(const Thrown& thrown) {
+  try {
+    std::rethrow_exception(as_error(std::make_exception_ptr(thrown), "who"));
+  } catch (const Error& error) {
+    return cat(to_string(error.kind()), ": ", error.what());
+  }
+}
+
+TEST(AsError, IsTheErrorOrSaysWhoseItIs) {
+  EXPECT_EQ(as_error_text(DataError("bad", {"a.csv", 2, 0})), "data: a.csv:2: bad");
+  EXPECT_EQ(as_error_text(std::runtime_error("no luck")), "internal: who: no luck");
+  EXPECT_EQ(as_error_text(std::bad_alloc()), "internal: who: out of memory");
+  EXPECT_EQ(as_error_text(5), "internal: who: an exception of unknown type");
 }
 
 TEST(Error, SpecialErrorsAreAlsoGeneralOnes) {

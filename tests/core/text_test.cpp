@@ -99,6 +99,11 @@ TEST(Nearest, IsSilentWhenNothingIsNear) {
 
 TEST(Nearest, TakesTheFirstOfEquallyNear) { EXPECT_EQ(nearest("abcx", {"abcd", "abce"}), "abcd"); }
 
+TEST(IsName, TakesWhatConfigurationsMayGive) {
+  for (const char* name : {"a", "_", "conv-2", "A_b9"}) EXPECT_TRUE(is_name(name)) << name;
+  for (const char* name : {"", "-a", "9", "a b", "a.b", "\xc3\xa4"}) EXPECT_FALSE(is_name(name)) << name;
+}
+
 TEST(CountOf, AgreesWithTheNumber) {
   EXPECT_EQ(count_of(0, "row"), "0 rows");
   EXPECT_EQ(count_of(1, "row"), "1 row");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "millrace/core/random.h"
 #include "tests/layers/follow_layer.h"
@@ -353,6 +354,22 @@ TEST_F(PlannerTest, ChecksFields) {
   } catch (const ShapeError& error) {
     EXPECT_STREQ(error.what(), "the model reads 1 field, got 0");
   }
+}
+
+std::string text_in_layer(void (*call)()) {
+  try {
+    in_layer("gate", call);
+  } catch (const Error& error) {
+    return cat(to_string(error.kind()), ": ", error.what());
+  }
+  return "nothing";
+}
+
+TEST(InLayer, NamesTheLayerWhateverIsThrown) {
+  EXPECT_EQ(text_in_layer([] {}), "nothing");
+  EXPECT_EQ(text_in_layer([] { throw DeviceError("gone"); }), "device: layer gate: gone");
+  EXPECT_EQ(text_in_layer([] { throw std::runtime_error("no luck"); }), "internal: layer gate: no luck");
+  EXPECT_EQ(text_in_layer([] { throw 5; }), "internal: layer gate: an exception of unknown type");
 }
 
 }  // namespace
