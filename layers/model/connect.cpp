@@ -129,13 +129,10 @@ class Connector {
   }
 
   static void check_count(const LayerNode& layer, int count) {
-    const int least = layer.layer->min_inputs(), most = layer.layer->max_inputs();
-    if (count >= least && (most < 0 || count <= most)) return;
-    const std::string expected = most == least ? count_of(least, "input")
-                                 : most < 0    ? cat("at least ", count_of(least, "input"))
-                                               : cat(least, " to ", count_of(most, "input"));
-    throw layer_error(layer, cat("expected ", expected, ", got ", count),
-                      count < least ? "name them: `from: [a, b]`" : "name fewer in `from`");
+    const std::string wrong = wrong_input_count(*layer.layer, count);
+    if (wrong.empty()) return;
+    throw layer_error(layer, wrong,
+                      count < layer.layer->min_inputs() ? "name them: `from: [a, b]`" : "name fewer in `from`");
   }
 
   // What layer `index` may read.
@@ -153,6 +150,15 @@ class Connector {
 };
 
 }  // namespace
+
+std::string wrong_input_count(const Layer& layer, int count) {
+  const int least = layer.min_inputs(), most = layer.max_inputs();
+  if (count >= least && (most < 0 || count <= most)) return {};
+  const std::string expected = most == least ? count_of(least, "input")
+                               : most < 0    ? cat("at least ", count_of(least, "input"))
+                                             : cat(least, " to ", count_of(most, "input"));
+  return cat("expected ", expected, ", got ", count);
+}
 
 Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch, DType dtype) {
   if (layers.empty()) throw ConfigError("the model has no layers", {}, "list at least one under model");

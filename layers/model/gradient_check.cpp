@@ -8,10 +8,12 @@
 #include <span>
 #include <string_view>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/images/images.h"
+#include "millrace/layers/model/connect.h"
 #include "millrace/layers/model/initialize.h"
 
 namespace millrace {
@@ -290,9 +292,19 @@ class CheckedLoss {
   double value_[2] = {0, 0};
 };
 
+void require_values(const Shape& row, int64_t batch, int64_t least) {
+  if (batch >= least && row.elements() > 0) return;
+  throw ShapeError(cat("check_gradients: expected values, and at least ", count_of(least, "row"), ", got ",
+                       count_of(batch, "row"), " of ", row.text()));
+}
+
 }  // namespace
 
 GradientCheck check_gradients(Layer& layer, const GradientCase& with) {
+  if (const std::string wrong = wrong_input_count(layer, static_cast<int>(with.inputs.size())); !wrong.empty()) {
+    throw ShapeError(cat("check_gradients: ", wrong), {}, "give one row of each: {.inputs = {Shape{7}, Shape{7}}}");
+  }
+  for (const Shape& row : with.inputs) require_values(row, with.batch, 1);
   CheckedLayer checked(layer, with);
   checked.forward();
   checked.backward();
@@ -304,6 +316,7 @@ GradientCheck check_gradients(Layer& layer, const GradientCase& with) {
 }
 
 GradientCheck check_gradients(const Loss& loss, const LossCase& with) {
+  require_values(with.row, with.batch, 2);
   CheckedLoss checked(loss, with);
   GradientCheck out;
   out.worst = checked.wrong_weights();

@@ -32,7 +32,8 @@ struct GradientCheck {
 
 // Inputs and parameters are drawn from +-[0.1, 1.5): not from near 0, where many functions have a bend. Inputs that the
 // layer reads as whole numbers are 0 and 1. A gradient that was not written, or is not finite, is an infinite error.
-// REQUIRES: build() of the layer was not called yet. Throws what the layer throws.
+// REQUIRES: build() of the layer was not called yet. Throws what the layer throws, and ShapeError where it takes
+// another number of inputs, or there are no values.
 MILLRACE_EXPORT GradientCheck check_gradients(Layer& layer, const GradientCase& with = {});
 
 struct LossCase {
@@ -44,7 +45,7 @@ struct LossCase {
 
 // Predictions are drawn as a layer's inputs; labels, too, within the loss's range where it has one, as whole numbers
 // where it reads such. A weight of the rows that is not their sum, and a row of weight 0 that counts, are infinite
-// errors, too. REQUIRES: at least two rows. Throws what the loss throws.
+// errors, too. Throws what the loss throws, and ShapeError for fewer than two rows.
 MILLRACE_EXPORT GradientCheck check_gradients(const Loss& loss, const LossCase& with = {});
 
 }  // namespace millrace

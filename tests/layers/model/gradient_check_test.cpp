@@ -69,6 +69,25 @@ TEST(GradientCheck, SaysWhereAGradientIsWrong) {
   EXPECT_EQ(check_gradients(silent).error, std::numeric_limits<double>::infinity());
 }
 
+TEST(GradientCheck, RefusesWhatCannotBeChecked) {
+  const auto error_of = [](const std::string& kind, const GradientCase& with) -> std::string {
+    try {
+      check_gradients(*make(kind), with);
+    } catch (const ShapeError& error) {
+      return error.message();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error_of("add", {}), "check_gradients: expected at least 2 inputs, got 1");
+  EXPECT_EQ(error_of("tanh", {.inputs = {}}), "check_gradients: expected 1 input, got 0");
+  EXPECT_EQ(error_of("tanh", {.inputs = {Shape{2}, Shape{2}}}), "check_gradients: expected 1 input, got 2");
+  EXPECT_EQ(error_of("tanh", {.batch = 0}), "check_gradients: expected values, and at least 1 row, got 0 rows of (7)");
+  EXPECT_EQ(error_of("tanh", {.inputs = {Shape{0}}}),
+            "check_gradients: expected values, and at least 1 row, got 5 rows of (0)");
+  const auto mse = LayerCatalog::builtin().losses.make({"mse", Spec::map()}, {});
+  EXPECT_THROW(check_gradients(*mse, {.batch = 1}), ShapeError);
+}
+
 TEST(GradientCheck, FindsThatLossesAreRight) {
   const LossRegistry losses = LayerCatalog::builtin().losses;
   for (const auto& kind : losses.kinds()) {
