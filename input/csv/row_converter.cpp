@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -76,8 +77,9 @@ RowConverter::RowConverter(std::vector<SelectedField> fields, ValueRules rules)
       by_column_.push_back({columns[element], static_cast<uint32_t>(field), static_cast<uint32_t>(element)});
     }
   }
-  std::stable_sort(by_column_.begin(), by_column_.end(),
-                   [](const Target& a, const Target& b) { return a.column < b.column; });
+  std::sort(by_column_.begin(), by_column_.end(), [](const Target& a, const Target& b) {
+    return std::tie(a.column, a.field, a.element) < std::tie(b.column, b.field, b.element);
+  });
 }
 
 RowSpec RowConverter::spec() const {
