@@ -308,6 +308,11 @@ class PassMaker {
 
 }  // namespace
 
+std::function<void(const BadRow&)> PassInput::on_bad_row() const {
+  if (side == Side::held_out) return {};
+  return [](const BadRow& bad) { throw DataError(bad.reason, bad.place, "a pass needs every row: repair the data"); };
+}
+
 PassInput pass_input(const PassArgs& args) { return PassMaker(args).run(); }
 
 InputGraph build_pass(const PassInput& pass, const InputListArgs& args) {

@@ -13,6 +13,7 @@
 // Ops keep names, places and paths, so errors speak of the list as it was written.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,9 @@ struct PassArgs {
 struct PassInput {
   Spec list;
   Side side = Side::all;
+  // For the pipeline: throws the DataError of a row that an op calls bad, whatever `on_bad_row` is where it is built
+  // in. None for rows that were held out, of which the training's own rules hold.
+  std::function<void(const BadRow&)> on_bad_row() const;
   // What the list has and a pass does not: names of ops, and "filename_queue.shard".
   std::vector<std::string> left_out;
   // With `wanted`: names of the fields that are wanted or that a transform which stays reads.

@@ -64,7 +64,7 @@ struct Predictor::Impl {
   Impl(const PredictorArgs& args, const Catalog& catalog) : Impl(args, catalog, ModelFile::read(args.model)) {}
   Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file);
 
-  InputGraph build_graph(const PredictorArgs& args, const Catalog& catalog) const;
+  InputGraph build_graph(const PassInput& pass, const PredictorArgs& args, const Catalog& catalog) const;
   void check_bytes(const InputGraph& graph, uint64_t most) const;
   void make_evaluator(bool judge);
   const RowBlock* next();
@@ -90,7 +90,8 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
       executor(config.threads),
       context(device, executor, config.precision),
       label(label_history(config, catalog.ops)) {
-  InputGraph graph = build_graph(args, catalog);
+  const PassInput pass = pass_of(config, args, catalog);
+  InputGraph graph = build_graph(pass, args, catalog);
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
   check_fields(file, args, graph);
   model.emplace(read_saved_model(file, config, graph.output().rows, context));
@@ -98,13 +99,14 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
   PipelineOptions options;
   options.executor = &executor;
   options.reader = device;
+  options.on_bad_row = pass.on_bad_row();
   pipeline.emplace(std::move(graph), std::move(options));
   make_evaluator(args.judge);
   batch = pipeline->make_slot();
 }
 
-InputGraph Predictor::Impl::build_graph(const PredictorArgs& args, const Catalog& catalog) const {
-  const PassInput pass = pass_of(config, args, catalog);
+InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorArgs& args,
+                                        const Catalog& catalog) const {
   try {
     return build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
   } catch (ConfigError& error) {

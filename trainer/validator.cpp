@@ -118,6 +118,7 @@ bool Validator::Impl::evaluate() {
   PipelineOptions pipeline_options;
   pipeline_options.executor = &context.executor();
   pipeline_options.on_print = on_print;
+  pipeline_options.on_bad_row = pass.on_bad_row();
   pipeline_options.reader = context.device();
   pipeline_options.trace = context.executor().trace();
   Pipeline pipeline(build_again(), std::move(pipeline_options));

@@ -260,6 +260,42 @@ TEST_F(PredictorTest, WritesNothing) {
   EXPECT_FALSE(std::filesystem::exists(target));
 }
 
+// Calls the first row of each chunk bad.
+class Picky final : public Transform {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "likes no first row";
+  explicit Picky(const Options&) {}
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  Port bind(const BindArgs& args) override { return args.inputs[0]; }
+  void apply(Chunk& chunk) const override {
+    Note note;
+    note.kind = Note::Kind::bad_row;
+    note.id = chunk.rows.id(0);
+    note.text = "it is the first one";
+    chunk.notes.push_back(note);
+  }
+};
+
+TEST_F(PredictorTest, ABadRowOfAnOpOfOnesOwnIsAnErrorToo) {
+  Catalog catalog = Catalog::builtin();
+  catalog.add_op<Picky>("picky");
+  Spec config = parse_yaml(ModelFile::read(model_).metadata().at("config"), "saved");
+  Spec ops = Spec::list();
+  for (const Spec& op : config.find("input")->items()) {
+    ops.append(op);
+    if (op.is_map() && op.find("decode_csv") != nullptr) ops.append(Spec::of("picky"));
+  }
+  config.set("input", ops);
+  PredictorArgs pass = args(train_);
+  pass.model = with_config(to_yaml(config));
+  Predictor predictor(pass, catalog);
+  EXPECT_EQ(error_of<DataError>([&] { predictor.next(); }),
+            cat(train_, ":1: it is the first one; a pass needs every row: repair the data"));
+}
+
 TEST_F(PredictorTest, AModelOfOtherKindsNeedsTheirCatalog) {
   Catalog without;
   EXPECT_THROW(Predictor(args(train_), without), ConfigError);
