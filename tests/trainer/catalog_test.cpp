@@ -67,6 +67,10 @@ TEST(Catalog, IsAValueThatAProgramAddsTo) {
   EXPECT_TRUE(mine.ops.entries().contains("my_batch"));
   EXPECT_FALSE(Catalog::builtin().layers.layers.entries().contains("my_relu"));
   EXPECT_THROW(mine.add_layer<FakeRelu>("my_relu"), ConfigError);
+  for (const char* name : {"", "my relu", "relu:", "2nd"}) {
+    EXPECT_THROW(mine.add_layer<FakeRelu>(name), ConfigError) << name;
+    EXPECT_THROW(mine.add_op(name, mine.ops.entries().at("batch")), ConfigError) << name;
+  }
 }
 
 // `options` and those inside them that do not say how they may be written.
