@@ -12,6 +12,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/spec.h"
+#include "millrace/core/trace.h"
 #include "millrace/core/version.h"
 #include "millrace/input/graph/callback_rows.h"
 #include "millrace/input/graph/memory_rows.h"
@@ -19,6 +20,7 @@
 #include "millrace/trainer/network.h"
 #include "millrace/trainer/plugin.h"
 #include "millrace/trainer/predictor.h"
+#include "millrace/trainer/trace_file.h"
 #include "millrace/trainer/trainer.h"
 #include "millrace/trainer/yaml.h"
 #include "millrace/version.h"

@@ -94,7 +94,9 @@ MILLRACE_EXPORT std::vector<OptionForm> name_forms(std::vector<std::string> name
 // may be left out, and is then found out by option_forms().
 template <class T>
 struct OptionType {
-  static_assert(std::is_enum_v<T>, "give OptionType<T> a specialisation");
+  static_assert(std::is_enum_v<T>,
+                "an option is bool, int64_t, double, std::string, an enum with EnumNames, std::optional or "
+                "std::vector of one, or a type with a specialisation of OptionType");
   static T read(const Spec& spec) { return EnumNames<T>::kNames[read_name(spec, names())].second; }
   static Spec write(const T& value) {
     for (const auto& [name, candidate] : EnumNames<T>::kNames) {

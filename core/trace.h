@@ -23,11 +23,12 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/export.h"
 #include "millrace/core/function_ref.h"
 
 namespace millrace {
 
-class Trace {
+class MILLRACE_EXPORT Trace {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kMaxEvents = 500'000;
@@ -72,7 +73,7 @@ class Trace {
 
 // A stretch of time of the calling thread, until end() or the end of the block. Ranges of a thread nest. While one is
 // open, NVIDIA's profilers show it, too. Without a trace nothing happens.
-class TraceRange {
+class MILLRACE_EXPORT TraceRange {
  public:
   static constexpr size_t kMaxArgs = 3;
 

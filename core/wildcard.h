@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "millrace/core/export.h"
+
 namespace millrace {
 
 // Whether a pattern matches `name` in which `*` stands for any bytes, also for none. `element` says what else there is:
@@ -31,6 +33,6 @@ bool matches_with_stars(std::string_view pattern, std::string_view name, const E
 }
 
 // `*` stands for any bytes, also for none, and `?` for one; everything else for itself.
-bool wildcard_matches(std::string_view pattern, std::string_view name);
+MILLRACE_EXPORT bool wildcard_matches(std::string_view pattern, std::string_view name);
 
 }  // namespace millrace

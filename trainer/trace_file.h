@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "millrace/core/export.h"
 #include "millrace/core/trace.h"
 
 namespace millrace {
 
 // Writes what was traced until now; the file appears whole or not at all. Throws IoError.
-void write_trace(const Trace& trace, const std::string& path);
+MILLRACE_EXPORT void write_trace(const Trace& trace, const std::string& path);
 
 }  // namespace millrace

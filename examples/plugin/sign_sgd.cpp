@@ -10,7 +10,7 @@ template <class T>
 struct SignStep {
   T* parameter;
   T* velocity;
-  ScaledGradient<T> gradient;
+  DecayedGradient<T> gradient;
   T momentum;
   const float* learning_rate;  // in the device's memory
   MILLRACE_HD void operator()(int64_t i) const {
@@ -23,11 +23,12 @@ struct SignStep {
 
 class SignSgd final : public Optimizer {
  public:
-  struct Options {
-    double learning_rate = 0, momentum = 0;
+  // Its rate, the schedule of that, and weight decay are declared by UpdateOptions.
+  struct Options : UpdateOptions {
+    double momentum = 0;
     void declare(OptionReader& o) {
-      o.required("learning_rate", learning_rate, {.min = 0}, "how far each step moves each parameter");
-      o.optional("momentum", momentum, {.min = 0, .max = 1, .below_max = true}, "share of the last velocity to keep");
+      UpdateOptions::declare(o);
+      declare_kept_share(o, "momentum", momentum, "share of the last velocity to keep");
     }
   };
   static constexpr std::string_view kDoc =
@@ -36,14 +37,16 @@ class SignSgd final : public Optimizer {
   explicit SignSgd(const Options& options) : options_(options) {}
 
   int state_slots() const override { return 1; }
-  // Before each update: what may change from one to the next, as a schedule would.
-  void scalars(uint64_t, std::span<float> out) const override { out[0] = static_cast<float>(options_.learning_rate); }
+  // Before each update: what changes from one to the next.
+  void scalars(uint64_t step, std::span<float> out) const override { out[0] = static_cast<float>(options_.rate(step)); }
+  bool decays(std::string_view parameter) const override { return options_.decays(parameter); }
 
   void update(Context& context, const UpdateArgs& args) const override {
     dispatch_float(args.parameters.dtype(), [&]<class T>() {
-      for_each_index(context, args.parameters.elements(),
-                     SignStep<T>{args.parameters.as<T>(), args.slots[0].as<T>(), ScaledGradient<T>(args),
-                                 static_cast<T>(options_.momentum), args.scalars});
+      for_each_index(
+          context, args.parameters.elements(),
+          SignStep<T>{args.parameters.as<T>(), args.slots[0].as<T>(), DecayedGradient<T>(args, options_.weight_decay),
+                      static_cast<T>(options_.momentum), args.scalars});
     });
   }
 

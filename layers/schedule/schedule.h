@@ -14,13 +14,14 @@
 #include <memory>
 #include <string>
 
+#include "millrace/core/export.h"
 #include "millrace/core/options.h"
 #include "millrace/core/registry.h"
 
 namespace millrace {
 
 // One shape of a schedule.
-class ScheduleShape {
+class MILLRACE_EXPORT ScheduleShape {
  public:
   virtual ~ScheduleShape() = default;
   // `step` counts the updates before this one, from 0. Not negative, and the same bits on every processor. REQUIRES:
@@ -30,9 +31,9 @@ class ScheduleShape {
 
 using ScheduleRegistry = Registry<ScheduleShape>;
 // The shapes that a configuration may name.
-ScheduleRegistry schedules();
+MILLRACE_EXPORT ScheduleRegistry schedules();
 
-class Schedule {
+class MILLRACE_EXPORT Schedule {
  public:
   // The constant one.
   Schedule();
@@ -49,7 +50,7 @@ class Schedule {
 };
 
 template <>
-struct OptionType<Schedule> {
+struct MILLRACE_EXPORT OptionType<Schedule> {
   static Schedule read(const Spec& spec) { return Schedule(spec); }
   static Spec write(const Schedule& value) { return value.spec(); }
   static std::string type();
