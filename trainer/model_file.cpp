@@ -96,7 +96,8 @@ class Reader {
       throw error(cat("its header claims ", length, " bytes, the file has ", size_),
                   path_.ends_with(".yaml") || path_.ends_with(".yml")
                       ? "a configuration makes one: trainer --config FILE --save model.safetensors"
-                      : kLayoutHint);
+                  : length <= kMaxHeader ? kCutHint
+                                         : kLayoutHint);
     }
     std::string text(length, '\0');
     read(kLengthBytes, text.data(), length);
@@ -145,8 +146,7 @@ class Reader {
     }
     const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
     if (begin > end || end > value_bytes()) {
-      throw error(cat("tensor ", quote(name), ": its values reach beyond the end of the file"),
-                  "the file may have been cut off: copy or save it again");
+      throw error(cat("tensor ", quote(name), ": its values reach beyond the end of the file"), kCutHint);
     }
     if (end - begin != bytes) throw bad(cat("its shape needs ", bytes, " bytes, it has ", end - begin));
     try {
@@ -156,6 +156,7 @@ class Reader {
     }
   }
 
+  static constexpr const char* kCutHint = "the file may have been cut off: copy or save it again";
   static constexpr const char* kLayoutHint = "model files are written by `save`, in the safetensors layout";
   DataError error(std::string_view what, const char* hint = kLayoutHint) const {
     return DataError(cat("not a model file: ", what), {path_, 0, 0}, hint);

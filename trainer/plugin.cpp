@@ -69,9 +69,10 @@ void load_plugin(const std::string& path, Catalog& catalog) {
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = ::dlerror();
-    throw ConfigError(cat("the plug-in cannot be loaded: ", reason != nullptr ? reason : "for an unknown reason"),
-                      place,
-                      "a program that links the static library exports its names to plug-ins with ENABLE_EXPORTS");
+    throw ConfigError(
+        cat("the plug-in cannot be loaded: ", reason != nullptr ? reason : "for an unknown reason"), place,
+        "a plug-in links no library of Millrace's; a program that links the static one exports its names with "
+        "ENABLE_EXPORTS");
   }
   void* const address = ::dlsym(library, "millrace_plugin_add");
   if (address == nullptr) throw ConfigError("the plug-in has no MILLRACE_PLUGIN", place);

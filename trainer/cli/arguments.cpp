@@ -170,7 +170,7 @@ void Parser::add_training(CLI::App& app) {
   text(app, "--trace", out_.trace, "FILE", "write what each thread did when to FILE, for ui.perfetto.dev")
       .group(kOutput);
   app.add_flag("--json", out_.json, "print events as lines of JSON on standard output")->group(kOutput);
-  app.add_flag("-q,--quiet", out_.quiet, "no progress and no log lines")->group(kOutput);
+  app.add_flag("-q,--quiet", out_.quiet, "no progress, warnings and log lines")->group(kOutput);
 }
 
 void Parser::add_input() {
