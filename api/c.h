@@ -56,7 +56,7 @@ MILLRACE_C_EXPORT const char* millrace_error_text(const millrace_error* error);
 MILLRACE_C_EXPORT const char* millrace_error_message(const millrace_error* error);
 /* How to mend it, or "". */
 MILLRACE_C_EXPORT const char* millrace_error_hint(const millrace_error* error);
-/* The file at fault, or "". */
+/* The file at fault, what stands for it (the name of a text, "--set KEY=VALUE" of a setting), or "". */
 MILLRACE_C_EXPORT const char* millrace_error_file(const millrace_error* error);
 /* Counted from 1; 0 where it is not known. */
 MILLRACE_C_EXPORT int64_t millrace_error_line(const millrace_error* error);
@@ -137,12 +137,21 @@ typedef struct millrace_step {
   double seconds;    /* since the start */
 } millrace_step;
 
+/* What is told behind every validation. */
+typedef struct millrace_validation {
+  int64_t step; /* the last one before it */
+  uint64_t rows;
+  double loss; /* over all rows */
+  int best;    /* 1: better than every validation before */
+} millrace_validation;
+
 /* Called on the thread of millrace_trainer_run(). A member that is NULL is not called. */
 typedef struct millrace_callbacks {
   size_t size; /* sizeof(millrace_callbacks) */
   void* user;  /* given back to each of them */
   void (*on_step)(void* user, const millrace_step* step);
   void (*on_log)(void* user, const char* text); /* warnings, bad rows, lines of the op `print` */
+  void (*on_validation)(void* user, const millrace_validation* validation);
 } millrace_callbacks;
 
 typedef struct millrace_result {
@@ -163,9 +172,12 @@ MILLRACE_C_EXPORT millrace_status millrace_trainer_run(millrace_trainer* trainer
                                                        millrace_result* result, millrace_error** error);
 /* Ends the run after the step that runs now. Any thread, also a callback; not a signal handler. */
 MILLRACE_C_EXPORT void millrace_trainer_stop(millrace_trainer* trainer);
+/* Steps that were finished, also those of a run that failed. */
+MILLRACE_C_EXPORT int64_t millrace_trainer_steps(const millrace_trainer* trainer);
 /* The metric `name` as the run told it last. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_metric(const millrace_trainer* trainer, const char* name,
                                                           double* value, millrace_error** error);
+/* With the optimizer's state where the configuration has save: {file: .., optimizer: true}. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_save(millrace_trainer* trainer, const char* path,
                                                         millrace_error** error);
 /* A copy of the model as it is now. */

@@ -65,6 +65,12 @@ TrainCallbacks callbacks_of(const millrace_callbacks* given) {
   if (const auto on_log = callbacks.on_log) {
     out.on_log = [on_log, user](std::string_view text) { on_log(user, std::string(text).c_str()); };
   }
+  if (const auto on_validation = callbacks.on_validation) {
+    out.on_validation = [on_validation, user](const ValidationReport& report) {
+      const millrace_validation validation = {report.step, report.rows, report.loss, report.best ? 1 : 0};
+      on_validation(user, &validation);
+    };
+  }
   return out;
 }
 
@@ -120,7 +126,7 @@ millrace_status millrace_catalog_add_rows(millrace_catalog* catalog, const char*
       require_each(values, field_count);
       copy_in(values, 0, rows, block);
     }
-    catalog->catalog.ops.add(kind, memory_op(std::make_shared<const RowBlock>(std::move(block))));
+    catalog->catalog.add_op(kind, memory_op(std::make_shared<const RowBlock>(std::move(block))));
   });
 }
 
@@ -134,10 +140,10 @@ millrace_status millrace_catalog_add_callback(millrace_catalog* catalog, const c
     if (room < 1) throw ArgumentError(cat("room is ", room));
     RowSpec rows = rows_of(fields, field_count);
     Filler filler(rows, kind, fill, user);
-    catalog->catalog.ops.add(kind, callback_op({.rows = std::move(rows),
-                                                .fill = [filler = std::make_shared<Filler>(std::move(filler))](
-                                                            RowBlock& block, uint32_t pass) { (*filler)(block, pass); },
-                                                .rows_at_once = room}));
+    catalog->catalog.add_op(kind, callback_op({.rows = std::move(rows),
+                                               .fill = [filler = std::make_shared<Filler>(std::move(filler))](
+                                                           RowBlock& block, uint32_t pass) { (*filler)(block, pass); },
+                                               .rows_at_once = room}));
   });
 }
 
@@ -183,6 +189,10 @@ millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_c
 
 void millrace_trainer_stop(millrace_trainer* trainer) {
   if (trainer != nullptr) trainer->trainer.stop();
+}
+
+int64_t millrace_trainer_steps(const millrace_trainer* trainer) {
+  return trainer != nullptr ? trainer->trainer.steps() : 0;
 }
 
 millrace_status millrace_trainer_metric(const millrace_trainer* trainer, const char* name, double* value,

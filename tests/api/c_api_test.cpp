@@ -2,8 +2,10 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "millrace/c.h"
@@ -240,6 +242,34 @@ TEST_F(CApiTest, RowsOfACallbackTrainAsThoseInMemory) {
   EXPECT_STREQ(called.weights, in_memory.weights);
 }
 
+TEST_F(CApiTest, TellsOfValidations) {
+  add_rows();
+  const char* settings[] = {"validation={every: 100, input: [{mine: {epochs: 1}}, {batch: {batch_size: 50}}]}"};
+  EXPECT_DONE(millrace_trainer_from_string(kConfig, "c.yaml", settings, 1, catalog_, &trainer_, &error));
+  std::vector<millrace_validation> told;
+  millrace_callbacks callbacks = {};
+  callbacks.size = sizeof callbacks;
+  callbacks.user = &told;
+  callbacks.on_validation = [](void* user, const millrace_validation* validation) {
+    static_cast<std::vector<millrace_validation>*>(user)->push_back(*validation);
+  };
+  EXPECT_EQ(millrace_trainer_steps(trainer_), 0);
+  EXPECT_DONE(millrace_trainer_run(trainer_, &callbacks, nullptr, &error));
+  EXPECT_EQ(millrace_trainer_steps(trainer_), 800);
+  ASSERT_EQ(told.size(), 8u);
+  EXPECT_EQ(told[0].step, 100);
+  EXPECT_EQ(told[0].rows, 400u);
+  EXPECT_EQ(told[0].best, 1);
+  EXPECT_LT(told[7].loss, told[0].loss);
+
+  // Who was built when there was no such member.
+  millrace_trainer_free(std::exchange(trainer_, nullptr));
+  EXPECT_DONE(millrace_trainer_from_string(kConfig, "c.yaml", settings, 1, catalog_, &trainer_, &error));
+  callbacks.size = offsetof(millrace_callbacks, on_validation);
+  EXPECT_DONE(millrace_trainer_run(trainer_, &callbacks, nullptr, &error));
+  EXPECT_EQ(told.size(), 8u);
+}
+
 TEST_F(CApiTest, ACallbackMayFail) {
   Source source{.points = points_, .labels = labels_, .fails_at = 3};
   EXPECT_DONE(millrace_catalog_add_callback(catalog_, "mine", kFields, 2, 100, Source::fill, &source, &error));
@@ -247,6 +277,7 @@ TEST_F(CApiTest, ACallbackMayFail) {
   millrace_error* error = nullptr;
   EXPECT_EQ(millrace_trainer_run(trainer_, nullptr, nullptr, &error), MILLRACE_ERROR_DATA);
   EXPECT_NE(text_of(error).find("the callback of mine failed: it returned -5"), std::string::npos);
+  EXPECT_EQ(millrace_trainer_steps(nullptr), 0);
 }
 
 TEST_F(CApiTest, StopsFromAnotherThread) {
