@@ -141,6 +141,8 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   } catch (DataError& error) {
     if (step.error_row() >= 0) error.set_place(delivery.place(batch.id(step.error_row())));
     throw;
+  } catch (...) {  // of a loss, a metric or an optimizer that is not ours, or no memory
+    std::rethrow_exception(as_error(std::current_exception(), "the step"));
   }
   take_outcome(outcome, &batch);
   if (!warned_of_plain_steps && !step.not_recorded().empty()) {

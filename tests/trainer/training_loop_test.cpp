@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "millrace/core/errors.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/trainer.h"
@@ -105,6 +107,39 @@ TEST(TrainingLoop, LetsAnExceptionOfACallbackPass) {
   EXPECT_THROW(trainer.run(callbacks), std::string);
   EXPECT_EQ(trainer.steps(), 4);
   EXPECT_THROW(trainer.run(), InternalError);
+}
+
+// A loss that cannot be computed.
+class Unlucky final : public Loss {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "fails";
+  explicit Unlucky(const Options&) {}
+  void check(const TensorSpec&, const TensorSpec&) const override {}
+  LabelSpec label(const TensorSpec&) const override { return {}; }
+  std::unique_ptr<LossPlan> plan(Context&, const LossPlanArgs&) const override {
+    struct Plan final : LossPlan {
+      void run(Context&, const LossArgs&) override { throw std::runtime_error("no luck"); }
+    };
+    return std::make_unique<Plan>();
+  }
+};
+
+TEST(TrainingLoop, WhatIsNoErrorInAStepBecomesOne) {
+  Catalog catalog = Catalog::builtin();
+  catalog.add_loss<Unlucky>("unlucky");
+  Spec config = parse_yaml(kConfig, "t.yaml");
+  config.set("loss", "unlucky");
+  Trainer trainer = Trainer::from_spec(config, catalog);
+  try {
+    trainer.run();
+    ADD_FAILURE() << "it trained";
+  } catch (const InternalError& error) {
+    EXPECT_STREQ(error.what(), "the step: no luck");
+  }
+  EXPECT_EQ(trainer.steps(), 0);
 }
 
 }  // namespace
