@@ -78,7 +78,8 @@ class MILLRACE_EXPORT Trainer {
   // another one; callbacks may call it too. Idempotent.
   void stop() noexcept;
 
-  // Writes the model with its resolved configuration to a temporary file, syncs and renames it.
+  // Writes the model with its resolved configuration to a temporary file, syncs and renames it. With the optimizer's
+  // state where the configuration has save: {file: .., optimizer: true}.
   void save(const std::string& path);
   // A copy of the model as it is now, to predict with.
   Network network(const NetworkOptions& options = {});

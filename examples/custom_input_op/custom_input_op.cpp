@@ -1,5 +1,6 @@
-// Input ops of this program: writes points as binary records and as lines of text, then trains on either.
+// Input ops of this program: writes points as binary records and as lines of text, then checks and trains on either.
 #include <millrace/millrace.h>
+#include <millrace/testing.h>
 
 #include <cstdint>
 #include <fstream>
@@ -52,6 +53,12 @@ void write_points(const std::string& name, uint32_t seed) {
   }
 }
 
+void check(const std::string& config, const millrace::Catalog& catalog) {
+  const millrace::Spec whole = millrace::parse_yaml(config, "config");
+  const millrace::RestoreCheck check = millrace::check_restore(*whole.find("input"), catalog.ops);
+  std::cout << "saved and restored: " << (check.difference.empty() ? "the same rows" : check.difference) << '\n';
+}
+
 void train(const std::string& config, const millrace::Catalog& catalog) {
   millrace::Trainer trainer = millrace::Trainer::from_string(config, "config", {}, catalog);
   const millrace::TrainResult result = trainer.run();
@@ -71,8 +78,10 @@ int main() {
     millrace::Catalog catalog = millrace::Catalog::builtin();
     catalog.add_op<RecordReader>("record_reader");
     catalog.add_op<DecodeLibsvm>("decode_libsvm");
-    train(std::string(kModel) + kRecords, catalog);
-    train(std::string(kModel) + kLines, catalog);
+    for (const char* input : {kRecords, kLines}) {
+      check(input, catalog);
+      train(std::string(kModel) + input, catalog);
+    }
   } catch (const millrace::Error& error) {
     std::cerr << error.what() << '\n';
     return 1;
