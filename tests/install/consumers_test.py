@@ -107,18 +107,20 @@ def cuda(scratch, prefix, source):
         build = scratch / way
         log = run('cmake', '-S', HERE / 'cuda', '-B', build, '-DCMAKE_BUILD_TYPE=Release', f'-DEXAMPLES={source}/examples',
                   f'-DCMAKE_PREFIX_PATH={prefix}', '-DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF', *options)
-        assert log.count(said) == 4, log
+        assert log.count(said) == 6, log
         run('cmake', '--build', build, '--parallel', os.cpu_count())
-        for file in ('swish.so', 'quantile.so', 'with_millrace', 'with_static'):
+        for file in ('swish.so', 'quantile.so', 'within.so', 'sign_sgd.so', 'with_millrace', 'with_static'):
             # A static library brings kernels of its own.
-            kernels = re.search(r'_kernel<.*(Swish|Quantile|Prelu)', run('nm', '-C', build / file, quiet=True))
+            kernels = re.search(r'_kernel<.*(Swish|Quantile|Within|SignStep|Prelu)', run('nm', '-C', build / file, quiet=True))
             assert bool(kernels) == (way == 'cuda'), f'{file}: {kernels}'
         exported = run('nm', '-D', '--defined-only', build / 'swish.so', quiet=True)
         assert not re.search(r' cu(da)?[A-Z]', exported), exported
         for program in ('with_millrace', 'with_static'):
             assert 'gradients: right\n' in run(build / program, cwd=build)
+        plugins = [word for name in ('swish', 'quantile', 'within', 'sign_sgd')
+                   for word in ('--plugin', build / f'{name}.so')]
         trained = run(prefix / 'bin/trainer', '--config', source / 'examples/plugin/plugin.yaml', '--json', '--quiet',
-                      '--plugin', build / 'swish.so', '--plugin', build / 'quantile.so')
+                      *plugins, '--set', 'metrics=[within]', '--set', 'optimizer={sign_sgd: {learning_rate: 0.001}}')
         weights[way] = re.search(r'"weights":"([0-9a-f]{64})"', trained)[1]
     assert weights['cuda'] == weights['c++'], weights
 
