@@ -33,8 +33,9 @@ std::string held_text(const DeliveryStatistics& delivery) {
     if (op.mean_held && op.capacity > 0) {
       // What waits is counted by whole chunks, and may be more than the rows that were asked for.
       const bool more = *op.mean_held > static_cast<double>(op.capacity);
-      out += more ? fmt::format("; {} held {:.0f} rows on average, as chunks are that large", op.name, *op.mean_held)
-                  : fmt::format("; {} held {:.0f} of {} rows on average", op.name, *op.mean_held, op.capacity);
+      out += fmt::format("; {:.0f}{} rows waited at {} on average{}", *op.mean_held,
+                         more ? "" : fmt::format(" of {}", op.capacity), op.name,
+                         more ? ", as chunks are that large" : "");
     }
   }
   if (delivery.mean_queued) {

@@ -33,12 +33,11 @@ Diagnosis example_diagnosis() {
 }
 
 TEST(DiagnosisText, SaysWhereTheInputsTimeWentAndWhatToChange) {
-  EXPECT_EQ(
-      diagnosis_text(example_diagnosis(), example_delivery()),
-      "input: 38% of the processors' time: decode_csv 67%, csv_reader 22%, shuffle_batch 11% of it; shuffle_batch "
-      "held 512 of 1024 rows on average\n"
-      "advice: set input.shuffle_batch.threads=4 (now 1): at most 1 task may decode at once, on 4 threads; about "
-      "1.8 times as fast\n");
+  EXPECT_EQ(diagnosis_text(example_diagnosis(), example_delivery()),
+            "input: 38% of the processors' time: decode_csv 67%, csv_reader 22%, shuffle_batch 11% of it; "
+            "512 of 1024 rows waited at shuffle_batch on average\n"
+            "advice: set input.shuffle_batch.threads=4 (now 1): at most 1 task may decode at once, on 4 threads; about "
+            "1.8 times as fast\n");
 }
 
 TEST(DiagnosisText, WithoutAdviceIsOneLine) {
@@ -56,7 +55,8 @@ TEST(DiagnosisText, WithoutAdviceIsOneLine) {
 TEST(DiagnosisText, SaysNoCapacityWhereChunksAreLarger) {
   DeliveryStatistics delivery = example_delivery();
   delivery.input.ops[3].capacity = 4;
-  EXPECT_NE(diagnosis_text({}, delivery).find("shuffle_batch held 512 rows on average, as chunks are that large"), std::string::npos);
+  EXPECT_NE(diagnosis_text({}, delivery).find("512 rows waited at shuffle_batch on average, as chunks are that large"),
+            std::string::npos);
 }
 
 TEST(DiagnosisText, OfNothingIsNothing) { EXPECT_EQ(diagnosis_text({}, {}), ""); }
