@@ -84,10 +84,11 @@ NumberSums ColumnFacts::all_numbers() const {
 void ColumnFacts::add(std::string_view text, TextBudget& budget) {
   ++rows;
   const std::string_view bare = trimmed(text);
-  if (is_missing_mark(bare)) {
+  // One that cannot be kept would not be missing to the training.
+  if (is_missing_mark(bare) && add_mark(text)) {
     ++missing;
     counts = false;
-    return add_mark(text);
+    return;
   }
   double value = 0;
   if (parse_number(text, value) == NumberStatus::ok) {
@@ -140,9 +141,11 @@ void ColumnFacts::add_text(std::string_view text, std::string_view written) {
   if (find_invalid_utf8(text) != std::string_view::npos || text.find('\0') != text.npos) ++not_utf8;
 }
 
-void ColumnFacts::add_mark(std::string_view text) {
-  if (text.empty() || text.size() > 16 || marks.size() >= kMostMarks) return;
-  if (std::find(marks.begin(), marks.end(), text) == marks.end()) marks.emplace_back(text);
+bool ColumnFacts::add_mark(std::string_view text) {
+  if (text.empty() || std::find(marks.begin(), marks.end(), text) != marks.end()) return true;
+  if (text.size() > kLongestExample || marks.size() >= kMostMarks) return false;
+  marks.emplace_back(text);
+  return true;
 }
 
 void ColumnFacts::count_value(std::string_view text, TextBudget& budget) {

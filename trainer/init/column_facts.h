@@ -79,7 +79,8 @@ class ColumnFacts {
  private:
   void add_number(std::string_view text, double value);
   void add_text(std::string_view text, std::string_view written);
-  void add_mark(std::string_view text);
+  // Whether it is kept.
+  bool add_mark(std::string_view text);
   void count_value(std::string_view text, TextBudget& budget);
 
   ColumnLimits limits_;

@@ -16,15 +16,6 @@ namespace {
 constexpr size_t kMostCategoryTexts = 128;
 constexpr uint64_t kRowsOfAnIdentifier = 10;  // that count from row to row, at least
 
-bool sounds_like_identifier(std::string_view name) {
-  const std::string low = lower_case(name);
-  for (const std::string_view word : {"id", "index", "uuid", "guid", "key", "rownames", "row", "rowid", "unnamed: 0"}) {
-    if (low == word) return true;
-  }
-  return low.ends_with("_id") || low.ends_with(" id") || low.ends_with("-id") || name.ends_with("Id") ||
-         (name.size() > 2 && name.ends_with("ID"));
-}
-
 ColumnChoice left_out(std::string reason) {
   ColumnChoice out;
   out.reason = std::move(reason);

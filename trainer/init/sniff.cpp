@@ -186,14 +186,18 @@ bool is_header(const Cut& cut, const SniffArgs& args) {
 void pass_titles(Cut& cut, const SniffArgs& args) {
   if (all_digits(args.label) || !args.header.value_or(true)) return;
   const size_t end = std::min(cut.records.size(), cut.preamble + kMostPreamble);
+  std::optional<size_t> header;
   for (size_t i = cut.preamble; i < end; ++i) {
     const Fields& record = cut.records[i];
+    const auto empty = static_cast<size_t>(std::count(record.begin(), record.end(), ""));
     if (record.size() == cut.columns && has_name(record, args.label)) {
-      cut.preamble = i;
-      return;
+      if (!header || empty == 0) header = i;
+      // One that leaves most fields empty may be a title that is called as the label.
+      if (cut.columns < 3 || 2 * empty <= cut.columns) break;
     }
-    if (std::find(record.begin(), record.end(), "") == record.end()) return;
+    if (empty == 0) break;
   }
+  if (header) cut.preamble = *header;
 }
 
 // Quotes that are bytes like others because they stand behind blanks or backslashes: what they hold is no number then,
@@ -235,22 +239,37 @@ std::string short_header_hint(const Cut& cut, int64_t line) {
              "/' FILE > NEW");
 }
 
-// Whether the record above the first of the table names all columns but the first, whose texts differ from row to row.
-bool names_all_but_rows(const Cut& cut) {
+// A part of a field that was cut in two, as it seems.
+bool seems_cut(const std::string& field) {
+  return field.starts_with(' ') || (!field.empty() && (field.front() == '\'') != (field.back() == '\''));
+}
+
+// Whether the record above the first of the table names all columns but the first, which has names of rows: texts that
+// differ from row to row, or numbers that count them or stand in quotes. A header that lacks a name for another reason,
+// or is none, is told by the label, by a first name that is one of an identifier, or by fields that seem to be cut in
+// two.
+bool names_all_but_rows(const Cut& cut, const SniffArgs& args) {
   if (cut.preamble == 0) return false;
   const Fields& names = cut.records[cut.preamble - 1];
-  if (names.size() < 2 || names.size() + 1 != cut.columns) return false;
+  if (names.size() < 2 || names.size() + 1 != cut.columns || !has_name(names, args.label)) return false;
+  if (has_name(cut.records[cut.preamble], args.label) || sounds_like_identifier(trimmed(names.front()))) return false;
   if (std::any_of(names.begin(), names.end(),
                   [](const std::string& name) { return name.empty() || is_number(name); })) {
     return false;
   }
+  const std::string_view below = args.head.substr(std::min(args.head.find('\n'), args.head.size()));
+  const bool quoted = cut.preamble == 1 && args.head.starts_with('"') && below.starts_with("\n\"");
   std::set<std::string_view> rows;
-  size_t empty_ends = 0;
+  size_t empty_ends = 0, texts = 0, counted = 0;
   for (size_t i = cut.preamble; i < cut.records.size(); ++i) {
-    if (cut.records[i].size() != cut.columns || !rows.insert(cut.records[i].front()).second) return false;
-    empty_ends += cut.records[i].back().empty() ? 1 : 0;
+    const Fields& record = cut.records[i];
+    if (record.size() != cut.columns || !rows.insert(record.front()).second) return false;
+    if (std::any_of(record.begin(), record.end(), seems_cut)) return false;
+    empty_ends += record.back().empty() ? 1 : 0;
+    texts += is_number(record.front()) ? 0 : 1;
+    counted += record.front() == cat(rows.size()) ? 1 : 0;
   }
-  return empty_ends < rows.size();
+  return empty_ends < rows.size() && (quoted || texts == rows.size() || counted == rows.size());
 }
 
 // A header whose names are fewer or more than the fields below it cannot be told from lines to pass.
@@ -324,7 +343,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
                     hint.empty() ? "look at its quotes; --delimiter names the delimiter" : hint);
   }
   CsvForm out;
-  out.row_names = args.header.value_or(true) && names_all_but_rows(cut);
+  out.row_names = args.header.value_or(true) && names_all_but_rows(cut, args);
   if (!out.row_names) check_preamble(cut, args);
   if (!out.row_names) pass_titles(cut, args);
   check_quotes(cut, args);

@@ -140,4 +140,13 @@ std::string alike_texts(const std::vector<std::string>& texts) {
   return cat(out, shown > kMostShown ? " and others" : "", " differ in letter case or blanks alone, and stay apart");
 }
 
+bool sounds_like_identifier(std::string_view name) {
+  const std::string low = lower_case(name);
+  for (const std::string_view word : {"id", "index", "uuid", "guid", "key", "rownames", "row", "rowid", "unnamed: 0"}) {
+    if (low == word) return true;
+  }
+  return low.ends_with("_id") || low.ends_with(" id") || low.ends_with("-id") || name.ends_with("Id") ||
+         (name.size() > 2 && name.ends_with("ID"));
+}
+
 }  // namespace millrace

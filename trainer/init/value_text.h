@@ -25,4 +25,7 @@ bool looks_like_date(std::string_view text);
 // empty where none do.
 std::string alike_texts(const std::vector<std::string>& texts);
 
+// Whether a column of this name holds identifiers: "id", "customer_id", "row".
+bool sounds_like_identifier(std::string_view name);
+
 }  // namespace millrace

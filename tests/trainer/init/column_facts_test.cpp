@@ -73,6 +73,19 @@ TEST(ColumnFactsTest, SeesWhatTextsLookLike) {
   EXPECT_EQ(facts.leading_zeros, 1u);
 }
 
+// What is said to be missing is missing to the training, too: it reads the marks that were kept.
+TEST(ColumnFactsTest, AMarkIsKeptOrNoMark) {
+  const std::string wide(20, ' ');
+  const ColumnFacts facts = facts_of({"1", wide, "2"});
+  EXPECT_EQ(facts.missing, 1u);
+  EXPECT_EQ(facts.marks, (std::vector<std::string>{wide}));
+  ColumnFacts many;
+  TextBudget budget;
+  for (size_t i = 1; i <= 40; ++i) many.add(std::string(i, ' '), budget);
+  EXPECT_EQ(many.missing, many.marks.size());
+  EXPECT_EQ(many.missing + many.texts, 40u);
+}
+
 TEST(ColumnFactsTest, SeesNumbersThatCountTheRows) {
   EXPECT_TRUE(facts_of({"5", "6", "7"}).counts);
   EXPECT_FALSE(facts_of({"5", "6", "8"}).counts);

@@ -123,12 +123,41 @@ TEST(Sniff, SaysHowAHeaderThatIsOneNameShortIsMended) {
 }
 
 TEST(Sniff, TakesAHeaderWithoutANameForTheNamesOfRows) {
-  const CsvForm form = form_of("\"x\"\t\"y\"\n\"r1\"\t1\t2\n\"r2\"\t3\t4\n\"r3\"\t5\t6\n");
-  EXPECT_TRUE(form.row_names);
-  EXPECT_FALSE(form.header);
-  EXPECT_EQ(form.skip_lines, 1);
-  EXPECT_EQ(form.names, (std::vector<std::string>{"", "x", "y"}));
+  for (const char* text :
+       {"\"x\"\t\"y\"\n\"r1\"\t1\t2\n\"r2\"\t3\t4\n\"r3\"\t5\t6\n", "x\ty\n1\t1\t2\n2\t3\t4\n3\t5\t6\n"}) {
+    const CsvForm form = sniff_csv({.head = text, .whole = true, .path = "a.csv", .label = "y"});
+    EXPECT_TRUE(form.row_names);
+    EXPECT_FALSE(form.header);
+    EXPECT_EQ(form.skip_lines, 1);
+    EXPECT_EQ(form.names, (std::vector<std::string>{"", "x", "y"}));
+  }
   EXPECT_FALSE(form_of(",x,y\nr1,1,2\nr2,3,4\n").row_names) << "the header has an empty name there";
+}
+
+// One name too few for another reason than that rows have names.
+TEST(Sniff, RefusesAHeaderThatIsShortForAnotherReason) {
+  const auto error = [](std::string_view text, const char* label) {
+    return error_of<DataError>([&] { sniff_csv({.head = text, .whole = true, .path = "a.csv", .label = label}); });
+  };
+  // A title with a comma above the header; a comma that is not quoted; other quotes; a comma that is lost.
+  for (const char* text :
+       {"Sales, Europe\nid,amount,kind\n10,0.8,b\n12,0.9,a\n15,0.7,b\n",
+        "name,age,kind\nDoe0, John,20,b\nDoe1, Jane,30,a\nDoe2, Jim,40,b\n", "x,y,kind\n1,'0,0','a'\n2,'0,1','b'\n",
+        "id,age income,kind\n1,20,3,a\n2,30,4,b\n3,40,5,a\n", "x,y,kind\n17,1,2,a\n12,3,4,b\n19,5,6,a\n"}) {
+    EXPECT_NE(error(text, "kind").find("most of those below it have"), std::string::npos) << text;
+  }
+  EXPECT_NE(error("Sales, Europe\nid,amount,kind\na,0.8,b\nb,0.9,a\nc,0.7,b\n", "2").find("most of those"),
+            std::string::npos);
+}
+
+TEST(Sniff, ATitleThatIsCalledAsTheLabelIsNoHeader) {
+  const CsvForm form = sniff_csv(
+      {.head = "Price,,\n,,\nid,area,Price\n1,2,3\n2,3,4\n", .whole = true, .path = "a.csv", .label = "Price"});
+  EXPECT_EQ(form.names, (std::vector<std::string>{"id", "area", "Price"}));
+  // A header that lacks names is none of a sheet's titles.
+  const CsvForm lacking =
+      sniff_csv({.head = ",x,spam\nr1,1,spam\nr2,2,ham\n", .whole = true, .path = "a.csv", .label = "spam"});
+  EXPECT_EQ(lacking.names, (std::vector<std::string>{"", "x", "spam"}));
 }
 
 TEST(Sniff, SaysHowFieldsBetweenBlanksAreRead) {
