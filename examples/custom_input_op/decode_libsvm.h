@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,19 +36,20 @@ struct LibsvmOptions {
 // Reads a line, and remembers the first thing that is wrong with it.
 class LibsvmLine {
  public:
-  explicit LibsvmLine(std::string_view line) : line_(line) {}
+  explicit LibsvmLine(std::string_view line) : line_(line) { at_end(); }
 
   // Stores label and values; false where something is wrong.
   bool read(float* label, float* values, int64_t features) {
     std::fill_n(values, features, 0.0f);
-    if (!number(*label)) return expected("a number as label");
+    begin_ = at_;
+    if (!number(*label) || !at_blank() || !std::isfinite(*label)) return expected("a number as label");
     for (int64_t last = 0; !at_end();) {
       begin_ = at_;
       int64_t index = 0;
       if (!number(index) || !colon()) return expected("index:value");
       if (index < 1 || index > features) return expected(millrace::cat("an index from 1 to ", features));
       if (index <= last) return expected(millrace::cat("an index above ", last));
-      if (!number(values[index - 1])) return expected("index:value");
+      if (!number(values[index - 1]) || !at_blank()) return expected("index:value");
       last = index;
     }
     return true;
@@ -62,15 +64,24 @@ class LibsvmLine {
     at_ = std::min(line_.find_first_not_of(" \t", at_), line_.size());
     return at_ == line_.size();
   }
+  bool at_blank() const { return at_ == line_.size() || line_[at_] == ' ' || line_[at_] == '\t'; }
   bool colon() { return line_.substr(at_).starts_with(':') && ++at_ > 0; }
 
+  // A number with a sign or none; one that is nearer to 0 than any float is 0.
+  bool number(int64_t& value) { return parse(value) == std::errc(); }
+  bool number(float& value) {
+    double wide = 0;
+    if (parse(wide) != std::errc()) return false;
+    value = static_cast<float>(wide);
+    return std::isfinite(value) == std::isfinite(wide);
+  }
   template <class T>
-  bool number(T& value) {
-    if (line_.substr(at_).starts_with('+')) ++at_;
+  std::errc parse(T& value) {
+    if (line_.substr(at_).starts_with('+') && !line_.substr(at_).starts_with("+-")) ++at_;
     const char* const begin = line_.data() + at_;
     const auto [end, error] = std::from_chars(begin, line_.data() + line_.size(), value);
     at_ += static_cast<size_t>(end - begin);
-    return error == std::errc();
+    return error;
   }
 
   bool expected(std::string_view what) {
@@ -106,7 +117,7 @@ class DecodeLibsvm final : public millrace::Transform {
   // where this one says that its last one ends.
   void apply(millrace::Chunk& chunk) const override {
     millrace::ChunkText& text = *chunk.text;
-    chunk.rows.configure(spec_, 64);
+    chunk.rows.configure(spec_, 1);  // and grows with the rows: a row may be large
     size_t at = 0;
     for (bool more = true; more && text.offset() + at < text.limit();) {
       const std::string_view line = line_at(text, at);
@@ -143,9 +154,9 @@ class DecodeLibsvm final : public millrace::Transform {
     std::string_view content = line;
     if (content.ends_with('\n')) content.remove_suffix(1);
     if (content.ends_with('\r')) content.remove_suffix(1);
-    if (content.empty()) return true;
     if (line.size() > kLongestLine)
       return fail(chunk, millrace::cat("the line is longer than ", kLongestLine, " bytes"));
+    if (content.find_first_not_of(" \t") == std::string_view::npos) return true;
     millrace::RowBlock& rows = chunk.rows;
     const int64_t row = rows.size();
     if (row == rows.capacity()) rows.grow(2 * row);

@@ -107,7 +107,11 @@ TEST_F(DecodeLibsvmTest, SaysWhatIsWrongWhere) {
   EXPECT_EQ(error_of("1 1:2 x:3 2:1\n"), "0.svm:1:7: expected index:value, got \"x:3\"");
   EXPECT_EQ(error_of("1 1:2 3\n"), "0.svm:1:7: expected index:value, got \"3\"");
   EXPECT_EQ(error_of("1 1:2 3:\r\n"), "0.svm:1:7: expected index:value, got \"3:\"");
-  EXPECT_EQ(error_of("1 1:2x\n"), "0.svm:1:6: expected index:value, got \"x\"");
+  EXPECT_EQ(error_of("1 1:2x\n"), "0.svm:1:3: expected index:value, got \"1:2x\"");
+  for (const char* label : {"+-1", "nan", "1+1:2", "1e99"}) {
+    EXPECT_EQ(error_of(cat("  ", label, " 2:1\n")), cat("0.svm:1:3: expected a number as label, got \"", label, "\""));
+  }
+  EXPECT_EQ(error_of("1 1:+-2\n"), "0.svm:1:3: expected index:value, got \"1:+-2\"");
   EXPECT_EQ(error_of("1 4:3\n"), "0.svm:1:3: expected an index from 1 to 3, got \"4:3\"");
   EXPECT_EQ(error_of("1 2:2 2:3\n"), "0.svm:1:7: expected an index above 2, got \"2:3\"");
   EXPECT_EQ(error_of("1 1:1\n" + std::string(20 << 20, ' ')), "0.svm:2:1: the line is longer than 16777216 bytes");
