@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/pipeline.h"
@@ -66,6 +67,7 @@ RestoreCheck check_restore(const Spec& input, const OpRegistry& ops, int64_t mos
     } while (!batches.back().content.empty() && std::ssize(batches) < most);
   }
   out.batches = std::ssize(batches) - (batches.back().content.empty() ? 1 : 0);
+  if (out.batches == 0) throw DataError("check_restore: the input gives no batch, so there is nothing to compare");
   Executor executor(2);
   for (size_t begin = 0; begin < states.size(); ++begin) {
     Pipeline restored(InputGraph::build(input, ops, {}), {.executor = &executor});

@@ -228,7 +228,8 @@ class CheckedLoss {
         weight_(of_batch({Shape{1}, DType::f32})) {
     loss.check(row_, label_row_);
     draw(prediction_, "prediction");
-    draw_label(loss.label(row_).range.value_or(ValueRange{.min = -1, .max = 1}));
+    draw_label(
+        loss.label(row_).range.value_or(ValueRange{.min = label_row_.dtype == DType::u8 ? 0.0 : -1.0, .max = 1}));
     for (int64_t i = 0; i < batch_; ++i) at<float>(weight_, i) = 0.5F * static_cast<float>(i);
     plan_ = loss.plan(context_, {.prediction = prediction_.view(), .label = label_.view(), .weighted = weighted_});
     scratch_ = Memory(Device::cpu(), plan_->scratch_bytes());
@@ -273,7 +274,7 @@ class CheckedLoss {
 
   // Of a wide range its first five numbers.
   void draw_label(const ValueRange& range) {
-    const double least = std::max(range.min, -4.0), most = std::min(range.max, least + 4);
+    const double least = std::max(range.min, std::min(-4.0, range.max - 4)), most = std::min(range.max, least + 4);
     const bool whole = label_row_.dtype != DType::f32 && label_row_.dtype != DType::f64;
     for (int64_t i = 0; i < label_.spec().shape.elements(); ++i) {
       const double part = to_unit(philox64(23, fnv1a64("label"), static_cast<uint64_t>(i)));
@@ -306,6 +307,9 @@ GradientCheck check_gradients(Layer& layer, const GradientCase& with) {
   }
   for (const Shape& row : with.inputs) require_values(row, with.batch, 1);
   CheckedLayer checked(layer, with);
+  if (checked.differentiable().empty()) {
+    throw ShapeError("check_gradients: the layer reads whole numbers and has no parameters, so there are no gradients");
+  }
   checked.forward();
   checked.backward();
   GradientCheck out;

@@ -33,7 +33,7 @@ struct GradientCheck {
 // Inputs and parameters are drawn from +-[0.1, 1.5): not from near 0, where many functions have a bend. Inputs that the
 // layer reads as whole numbers are 0 and 1. A gradient that was not written, or is not finite, is an infinite error.
 // REQUIRES: build() of the layer was not called yet. Throws what the layer throws, and ShapeError where it takes
-// another number of inputs, or there are no values.
+// another number of inputs, or there are no values or no gradients.
 MILLRACE_EXPORT GradientCheck check_gradients(Layer& layer, const GradientCase& with = {});
 
 struct LossCase {

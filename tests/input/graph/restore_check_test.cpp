@@ -60,6 +60,11 @@ TEST(RestoreCheck, FindsThatAnOpIsRight) {
   EXPECT_EQ(check(Spec::of("third"), 4).batches, 4);
 }
 
+TEST(RestoreCheck, RefusesAnInputThatGivesNothing) {
+  const Spec nothing = Spec::list({Spec::map({{"integers", {{"rows", 0}}}}), "group"});
+  EXPECT_THROW(check_restore(nothing, fake::registry()), DataError);
+}
+
 TEST(RestoreCheck, FindsWhatAnOpForgets) {
   EXPECT_EQ(check(Spec::map({{"third", {{"forgets_place", true}}}})).difference,
             "saved behind batch 1: batch 2 has other rows");
