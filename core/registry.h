@@ -17,12 +17,12 @@
 
 namespace millrace {
 
-// `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
-// constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. Where its required
-// options alone make a poor example, it also has `kExample`, the options that one would write between braces.
 // Of the registries that a catalog has.
 inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
 
+// `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
+// constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. Where its required
+// options alone make a poor example, it also has `kExample`, the options that one would write between braces.
 template <class Base>
 class Registry {
  public:

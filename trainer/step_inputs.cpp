@@ -30,9 +30,10 @@ size_t find_field(const RowSpec& rows, std::string_view name, std::string_view r
     std::vector<std::string> names;
     for (const FieldSpec& field : rows.fields) names.push_back(field.name);
     const std::string near = nearest(name, names);
-    throw ConfigError(cat(reader, " reads the field ", quote(name), ", but the input gives ", rows.text()), {},
-                      near.empty() ? cat("call a field of the input ", name, " (decode_csv: {fields: {", name, ": ..}}), or set from")
-                                   : cat("did you mean ", near, "?"));
+    throw ConfigError(
+        cat(reader, " reads the field ", quote(name), ", but the input gives ", rows.text()), {},
+        near.empty() ? cat("call a field of the input ", name, " (decode_csv: {fields: {", name, ": ..}}), or set from")
+                     : cat("did you mean ", near, "?"));
   }
   const FieldSpec& field = rows.fields[static_cast<size_t>(index)];
   if (field.varies())

@@ -1,5 +1,5 @@
-// BufferStream: the rows of a row buffer, for whoever reads it. It names the op in what the op throws, and refuses more
-// rows than were asked for: whoever reads has no room for them.
+// BufferStream: the rows of a row buffer, for whoever reads it. pull() names the op in what the op throws, and refuses
+// more rows than were asked for: whoever reads has no room for them.
 //
 // A RowStream; serial. The buffer outlives it, and is saved and restored by whoever owns it.
 #pragma once

@@ -17,9 +17,9 @@ struct Connections {
 // Fills in absent names of `layers`. Throws ConfigError for names that are used twice or unknown, layers that read
 // later ones or that nothing reads, wrong numbers of inputs, and a field that two layers want in different dtypes.
 // `dtype` is the model's.
+Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch, DType dtype);
+
 // "expected 2 inputs, got 1"; empty where the layer takes so many.
 std::string wrong_input_count(const Layer& layer, int count);
-
-Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch, DType dtype);
 
 }  // namespace millrace

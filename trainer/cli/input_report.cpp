@@ -20,8 +20,8 @@ std::string input_text(const InputResult& result) {
     out += fmt::format(" ({} rows/s", format_rate(static_cast<double>(input.rows) / result.seconds));
     // A source without files tells of no bytes.
     if (input.bytes > 0) {
-      out += fmt::format(", {}/s",
-                         format_bytes(static_cast<uint64_t>(static_cast<double>(input.bytes) / result.seconds)));
+      out +=
+          fmt::format(", {}/s", format_bytes(static_cast<uint64_t>(static_cast<double>(input.bytes) / result.seconds)));
     }
     out += ')';
   }
