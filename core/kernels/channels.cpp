@@ -12,13 +12,13 @@ namespace millrace {
 namespace {
 
 // Values that one task handles.
-constexpr int64_t kBlockValues = 16384;
+constexpr int64_t kValuesATask = 16384;
 
 TensorSpec lines_of(const ChannelSpec& spec) { return {Shape{spec.batch * spec.pixels, spec.channels}, spec.dtype}; }
 
 template <class T>
 void add_to_lines(Context& context, const ChannelSpec& spec, const T* values, T* images) {
-  const int64_t lines = spec.batch * spec.pixels, at_once = std::max<int64_t>(1, kBlockValues / spec.channels);
+  const int64_t lines = spec.batch * spec.pixels, at_once = std::max<int64_t>(1, kValuesATask / spec.channels);
   context.executor().parallel_for(ceil_div(lines, at_once), [=](int64_t block) {
     const int64_t end = std::min(lines, (block + 1) * at_once);
     for (int64_t line = block * at_once; line < end; ++line) {

@@ -4,8 +4,6 @@
 namespace millrace {
 namespace {
 
-double score(const ClassCounts& c) { return quotient(2 * c.right, c.predicted + c.labelled); }
-
 class F1 final : public ClassCountsMetric {
  public:
   struct Options {
@@ -16,6 +14,9 @@ class F1 final : public ClassCountsMetric {
       "occur";
 
   explicit F1(const Options&) : ClassCountsMetric("f1", score) {}
+
+ private:
+  static double score(const ClassCounts& c) { return quotient(2 * c.right, c.predicted + c.labelled); }
 };
 
 }  // namespace

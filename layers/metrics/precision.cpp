@@ -4,8 +4,6 @@
 namespace millrace {
 namespace {
 
-double score(const ClassCounts& c) { return quotient(c.right, c.predicted); }
-
 class PrecisionMetric final : public ClassCountsMetric {
  public:
   struct Options {
@@ -16,6 +14,9 @@ class PrecisionMetric final : public ClassCountsMetric {
       "the classes that occur";
 
   explicit PrecisionMetric(const Options&) : ClassCountsMetric("precision", score) {}
+
+ private:
+  static double score(const ClassCounts& c) { return quotient(c.right, c.predicted); }
 };
 
 }  // namespace

@@ -4,8 +4,6 @@
 namespace millrace {
 namespace {
 
-double score(const ClassCounts& c) { return quotient(c.right, c.labelled); }
-
 class Recall final : public ClassCountsMetric {
  public:
   struct Options {
@@ -16,6 +14,9 @@ class Recall final : public ClassCountsMetric {
       "that occur";
 
   explicit Recall(const Options&) : ClassCountsMetric("recall", score) {}
+
+ private:
+  static double score(const ClassCounts& c) { return quotient(c.right, c.labelled); }
 };
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace millrace::cli {
 
 namespace {
 
-constexpr double kMilliseconds = 1e3;
 constexpr int kWidth = 860, kNames = 190, kBars = 520, kRow = 34, kBar = 20;
 constexpr size_t kMostPoints = 400;
 constexpr size_t kNameColumns = 26;
@@ -63,8 +62,6 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string milliseconds(double seconds) { return format_rate(seconds * kMilliseconds); }
-
 std::string table(const Comparison& comparison) {
   std::string out =
       "<div class=\"wide\"><table>\n<thead><tr><th>delivery</th><th>ms a step</th><th>min</th><th>max</th>"
@@ -74,9 +71,10 @@ std::string table(const Comparison& comparison) {
     out += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.0f}</td><td>{}</td><td>{}</td><td><code>{}</code></td>"
         "</tr>\n",
-        escaped(delivery.name), milliseconds(delivery.step_seconds.median), milliseconds(delivery.step_seconds.min),
-        milliseconds(delivery.step_seconds.max), delivery.rows_per_second, over ? fmt::format("{:.2f}x", *over) : "",
-        delivery.bound_seconds ? milliseconds(*delivery.bound_seconds) : "", delivery.weights.substr(0, 8));
+        escaped(delivery.name), format_milliseconds(delivery.step_seconds.median),
+        format_milliseconds(delivery.step_seconds.min), format_milliseconds(delivery.step_seconds.max),
+        delivery.rows_per_second, over ? fmt::format("{:.2f}x", *over) : "",
+        delivery.bound_seconds ? format_milliseconds(*delivery.bound_seconds) : "", delivery.weights.substr(0, 8));
   }
   return out + "</tbody>\n</table></div>\n";
 }
@@ -102,7 +100,7 @@ std::string bars(const Comparison& comparison) {
       out += fmt::format(
           "<rect class=\"{0}\" x=\"{1:.1f}\" y=\"{2}\" width=\"{3:.1f}\" height=\"{4}\"><title>{0} {5} "
           "ms</title></rect>\n",
-          what, x, y, width, kBar, milliseconds(seconds));
+          what, x, y, width, kBar, format_milliseconds(seconds));
       x += width;
     };
     part("make", delivery.make_seconds);
@@ -116,7 +114,7 @@ std::string bars(const Comparison& comparison) {
     }
     out += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{}\">{} ms</text>\n",
                        std::max(x, kNames + delivery.bound_seconds.value_or(0) / longest * kBars) + 8, y + 16,
-                       milliseconds(delivery.step_seconds.median));
+                       format_milliseconds(delivery.step_seconds.median));
     y += kRow;
   }
   int x = kNames;

@@ -14,11 +14,8 @@ namespace millrace::cli {
 
 namespace {
 
-constexpr double kMilliseconds = 1e3;
 // Of fewer the noise says little.
 constexpr int64_t kTellingRounds = 3;
-
-std::string milliseconds(double seconds) { return format_rate(seconds * kMilliseconds); }
 
 std::string optional_number(const std::optional<double>& value, const char* form) {
   return value ? fmt::format(fmt::runtime(form), *value) : std::string("-");
@@ -47,7 +44,8 @@ std::string deliveries_table(const Comparison& comparison) {
   for (const ComparedDelivery& delivery : comparison.deliveries) {
     const Spread& step = delivery.step_seconds;
     out += fmt::format("{:<{}}  {:>9}  {:<18}  {:>7.0f}  {:>9}  {:>12}  {}\n", shown_name(delivery), width,
-                       milliseconds(step.median), cat('(', milliseconds(step.min), " .. ", milliseconds(step.max), ')'),
+                       format_milliseconds(step.median),
+                       cat('(', format_milliseconds(step.min), " .. ", format_milliseconds(step.max), ')'),
                        delivery.rows_per_second, optional_number(comparison.over_feed(delivery), "{:.2f}x"),
                        optional_number(of_bound(delivery), "{:.2f}x"), delivery.weights.substr(0, 8));
   }
@@ -92,17 +90,17 @@ std::string feed_verdict(const Comparison& comparison) {
   const double ratio = native->rows_per_second / feed->rows_per_second;
   if (!differs(comparison, ratio)) {
     return fmt::format("native and feed differ by less than the noise: making a batch takes {} ms of a step",
-                       milliseconds(feed->make_seconds));
+                       format_milliseconds(feed->make_seconds));
   }
   if (ratio < 1) return fmt::format("feed is {:.2f} times as fast as native", 1 / ratio);
   std::string out = fmt::format("native is {:.2f} times as fast as feed, ", ratio);
   if (comparison.threads == 1)
-    return out + fmt::format("which copies every batch for {} ms", milliseconds(feed->copy_seconds));
+    return out + fmt::format("which copies every batch for {} ms", format_milliseconds(feed->copy_seconds));
   return out +
          fmt::format(
              "whose thread makes a batch for {} ms and copies it for {} ms in every step, while the other threads "
              "have nothing to do",
-             milliseconds(feed->make_seconds), milliseconds(feed->copy_seconds));
+             format_milliseconds(feed->make_seconds), format_milliseconds(feed->copy_seconds));
 }
 
 // The deliveries that nothing tells apart from native.
@@ -127,8 +125,8 @@ std::string bound_verdict(const Comparison& comparison) {
       "a step alone takes {} ms, a batch {} ms of one thread: with {} native could take {} ms at best, and takes "
       "{:.2f} "
       "times that",
-      milliseconds(alone->step_seconds.median), milliseconds(comparison.input_seconds),
-      count_of(comparison.threads, "thread"), milliseconds(*native->bound_seconds), *of_bound(*native));
+      format_milliseconds(alone->step_seconds.median), format_milliseconds(comparison.input_seconds),
+      count_of(comparison.threads, "thread"), format_milliseconds(*native->bound_seconds), *of_bound(*native));
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ std::string format_rate(double per_second) {
   return std::abs(per_second) < 99.95 ? fmt::format("{:.3g}", per_second) : fmt::format("{:.0f}", per_second);
 }
 
+std::string format_milliseconds(double seconds) { return format_rate(seconds * kMilliseconds); }
+
 std::string format_share(double share) {
   if (share > 0 && share < 0.005) return "<1%";
   return fmt::format("{:.0f}%", share * 100);

@@ -15,6 +15,9 @@ namespace millrace::cli {
 std::string format_value(double value);
 // Rates: whole numbers from 100 on, three significant digits below ("12345", "3.25").
 std::string format_rate(double per_second);
+inline constexpr double kMilliseconds = 1e3;
+// The milliseconds of a time, as format_rate() has them.
+std::string format_milliseconds(double seconds);
 // "3%": a share of 0 to 1 without decimals; "<1%" for what is more than nothing and would be 0%.
 std::string format_share(double share);
 // "0.042 s", "3.1 s", "42 s", "2 min 05 s", "3 h 07 min".

@@ -133,14 +133,14 @@ std::string placed_example(const KindReference& kind) {
 
 namespace {
 
-void flatten(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out);
+void flatten_into(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out);
 
 void flatten_form(const OptionForm& form, const std::string& path, std::vector<PlacedOption>& out) {
-  flatten(form.options, path + '.', out);
+  flatten_into(form.options, path + '.', out);
   for (const OptionForm& item : form.items) flatten_form(item, form.is == Is::map ? path + ".NAME" : path, out);
 }
 
-void flatten(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out) {
+void flatten_into(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out) {
   for (const OptionInfo& option : options) {
     // A list of such values may stand in place of one.
     const std::string path = above + option.name;
@@ -161,7 +161,7 @@ const OptionForm* bounded_form(const OptionInfo& option) {
 
 std::vector<PlacedOption> flatten(std::span<const OptionInfo> options) {
   std::vector<PlacedOption> out;
-  flatten(options, {}, out);
+  flatten_into(options, {}, out);
   return out;
 }
 

@@ -8,8 +8,9 @@ namespace millrace::cli {
 
 namespace {
 
-const char* name_of(OptionForm::Is is) {
-  using Is = OptionForm::Is;
+using Is = OptionForm::Is;
+
+const char* name_of(Is is) {
   switch (is) {
     case Is::any: return "any";
     case Is::flag: return "flag";

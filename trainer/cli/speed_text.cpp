@@ -12,14 +12,12 @@ namespace millrace::cli {
 
 namespace {
 
-constexpr double kMilliseconds = 1e3;
 // Where the same training differs from itself by so much, little else can be said.
 constexpr double kNoisy = 0.2;
 
-std::string milliseconds(double seconds) { return format_rate(seconds * kMilliseconds); }
-
 std::string spread(const Spread& of) {
-  return fmt::format("{} ms  ({} .. {})", milliseconds(of.median), milliseconds(of.min), milliseconds(of.max));
+  return fmt::format("{} ms  ({} .. {})", format_milliseconds(of.median), format_milliseconds(of.min),
+                     format_milliseconds(of.max));
 }
 
 std::string bottleneck_text(const SpeedReport& report) {
@@ -65,7 +63,7 @@ std::string tried_text(const SpeedReport& report) {
 std::string speed_text(const SpeedReport& report) {
   std::string out = fmt::format("{} on {}, batches of {}\n", report.device, count_of(report.threads, "thread"),
                                 count_of(report.batch_size, "row"));
-  out += fmt::format("input alone  {} ms a batch  ({} rows/s", milliseconds(report.batch_seconds()),
+  out += fmt::format("input alone  {} ms a batch  ({} rows/s", format_milliseconds(report.batch_seconds()),
                      format_rate(report.input_rows_per_second));
   if (report.input_bytes_per_second > 0) {
     out += fmt::format(", {}/s", format_bytes(static_cast<uint64_t>(report.input_bytes_per_second)));

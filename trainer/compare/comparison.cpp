@@ -63,14 +63,14 @@ std::string name_of(const CompareItem& item, DeliveryKind kind) {
              details.empty() ? "" : cat(" (", join(details, ", "), ')'));
 }
 
+}  // namespace
+
 // One delivery, and what its trainings came to.
 struct Contestant {
   ComparedDelivery result;
   Spec config;
   std::vector<double> steps, processors, makes, waits, copies;  // by round, seconds of a step
 };
-
-}  // namespace
 
 bool Comparison::equal_weights() const {
   const ComparedDelivery* first = nullptr;

@@ -26,6 +26,11 @@ TEST(NumberFormatTest, RatesAreWholeFromAHundredOn) {
   EXPECT_EQ(format_rate(12345678), "12345678");
 }
 
+TEST(NumberFormatTest, MillisecondsAreThoseOfSeconds) {
+  EXPECT_EQ(format_milliseconds(0.0123456), "12.3");
+  EXPECT_EQ(format_milliseconds(1.5), "1500");
+}
+
 TEST(NumberFormatTest, SharesArePercent) {
   EXPECT_EQ(format_share(0), "0%");
   EXPECT_EQ(format_share(0.001), "<1%");
