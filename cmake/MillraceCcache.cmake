@@ -3,7 +3,10 @@
 find_program(MILLRACE_CCACHE ccache)
 mark_as_advanced(MILLRACE_CCACHE)
 if(MILLRACE_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${MILLRACE_CCACHE})
+  # Files that use precompiled headers are cached, too: ccache asks for both settings and, with GCC, the option below.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros ${MILLRACE_CCACHE})
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   foreach(language CXX CUDA)
     if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
       set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher})

@@ -1,4 +1,4 @@
-# The program without its symbols stays below 5 MiB, whatever it was built for. Needs PROGRAM and STRIP.
+# The program for the CPU stays below 5 MiB without its symbols. Needs PROGRAM and STRIP.
 set(limit 5242880)
 set(stripped ${PROGRAM}.stripped)
 execute_process(COMMAND ${STRIP} -s -o ${stripped} ${PROGRAM} RESULT_VARIABLE failure)
