@@ -58,6 +58,18 @@ MILLRACE_EMULATION_API void synchronize_threads();
 // Runs a kernel's body for every thread of a grid.
 MILLRACE_EMULATION_API void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& body);
 
+// Ends the process where the argument of a kernel holds an address in the stack of the thread that launches it: a GPU
+// may not read there, or no longer find there what was meant.
+MILLRACE_EMULATION_API void require_no_stack(const void* argument, size_t bytes);
+
+template <class T>
+void require_no_stack(T argument) {
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(&argument);  // where anything may stand
+#endif
+  require_no_stack(&argument, sizeof argument);
+}
+
 // What cudaLaunchKernel() knows a kernel by.
 using KernelStart = std::function<std::function<void()>(void** arguments)>;
 MILLRACE_EMULATION_API const void* know_kernel(const void* kernel, KernelStart start);
@@ -69,6 +81,7 @@ const void* address_of(void (*kernel)(Parameters...)) {
       // Taken now, as a launch does: the caller's own may be gone when the kernel runs.
       std::tuple<std::remove_const_t<Parameters>...> values(
           *static_cast<std::remove_const_t<Parameters>*>(arguments[I])...);
+      (require_no_stack(std::get<I>(values)), ...);
       return std::function<void()>([kernel, values] { std::apply(kernel, values); });
     }
     (std::index_sequence_for<Parameters...>{});

@@ -1,6 +1,9 @@
 // Streams, events, graphs and launches.
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -60,6 +63,20 @@ std::unordered_map<const void*, KernelStart>& kernels() {
 
 thread_local std::vector<std::weak_ptr<Capture>> thread_captures;
 
+struct Stack {
+  uintptr_t begin = 0, end = 0;
+};
+
+Stack stack_of_thread() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* begin = nullptr;
+  size_t bytes = 0;
+  pthread_attr_getstack(&attributes, &begin, &bytes);
+  pthread_attr_destroy(&attributes);
+  return {reinterpret_cast<uintptr_t>(begin), reinterpret_cast<uintptr_t>(begin) + bytes};
+}
+
 }  // namespace
 
 std::shared_ptr<EmulatedStream> stream_of(cudaStream_t handle) {
@@ -93,6 +110,15 @@ cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
 void refuse_child_graphs(bool refuse) {
   const std::lock_guard lock(device_lock());
   child_graphs_refused = refuse;
+}
+
+void require_no_stack(const void* argument, size_t bytes) {
+  static thread_local const Stack stack = stack_of_thread();
+  for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
+    uintptr_t word = 0;
+    std::memcpy(&word, static_cast<const std::byte*>(argument) + at, sizeof word);
+    if (word >= stack.begin && word < stack.end) violation("a kernel is given an address in the stack of the host");
+  }
 }
 
 const void* know_kernel(const void* kernel, KernelStart start) {
