@@ -40,6 +40,11 @@ MILLRACE_EMULATION_API Counters counters();
 // From now on no graph becomes part of another one, as a driver may have it.
 MILLRACE_EMULATION_API void refuse_child_graphs(bool refuse);
 
+// The next plan that cuBLASLt or cuDNN is asked for fails with this status of the library's; 0: with none.
+MILLRACE_EMULATION_API void fail_next_plan(int status);
+// For the libraries: the status, once.
+MILLRACE_EMULATION_API int take_plan_failure();
+
 // Gives `work` to a stream, or to the graph that it is captured into. What libraries do comes this way, too.
 MILLRACE_EMULATION_API cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
 // What libraries count and check.
