@@ -28,7 +28,7 @@ namespace millrace::emulation {
 struct Counters {
   uint64_t kernels = 0, copies = 0, fills = 0, library_calls = 0;  // given to streams or captured
   uint64_t graph_launches = 0, graphs = 0;
-  uint64_t host_waits = 0;    // calls that wait for a stream or an event
+  uint64_t host_spins = 0;    // waits for a stream or an event that keep a processor busy, however long
   uint64_t allocations = 0;   // of memory of a device, and of pinned memory
   uint64_t device_waits = 0;  // calls that wait for all streams of a device, cudaMalloc and cudaFree among them
 };
@@ -40,7 +40,7 @@ MILLRACE_EMULATION_API Counters counters();
 // From now on no graph becomes part of another one, as a driver may have it.
 MILLRACE_EMULATION_API void refuse_child_graphs(bool refuse);
 
-// The next plan that cuBLASLt or cuDNN is asked for fails with this status of the library's; 0: with none.
+// The next plan that cuBLASLt or cuDNN is asked for fails with this status of the library's.
 MILLRACE_EMULATION_API void fail_next_plan(int status);
 // For the libraries: the status, once.
 MILLRACE_EMULATION_API int take_plan_failure();

@@ -147,7 +147,7 @@ cudaError_t cudaMemcpyAsync(void* destination, const void* source, size_t bytes,
     on->give([to, from, bytes] { std::memmove(const_cast<void*>(to.data), from.data, bytes); });
   }
   if (!to.on_device && !to.pinned) {
-    ++count().host_waits;
+    ++count().host_spins;
     on->finish();
   }
   return cudaSuccess;

@@ -25,6 +25,7 @@ struct EmulatedEvent {
   std::shared_ptr<Capture> capture;
   std::vector<size_t> behind;
   std::chrono::steady_clock::time_point recorded;
+  bool blocking = false;  // who waits for it sleeps
 };
 
 EmulatedEvent& event_of(cudaEvent_t event) {
@@ -154,9 +155,22 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     on->capture()->broken = true;
     return returned(cudaErrorStreamCaptureUnsupported);
   }
-  ++count().host_waits;
+  if (!on->idle()) ++count().host_spins;
   on->finish();
   return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const std::lock_guard lock(device_lock());
+  const auto on = stream_of(stream);
+  if (on->capture()) {
+    on->capture()->broken = true;
+    return returned(cudaErrorStreamCaptureUnsupported);
+  }
+  if (on->idle()) return cudaSuccess;
+  // As for an event.
+  on->step();
+  return returned(cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -174,10 +188,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   const std::lock_guard lock(device_lock());
   activate(current_device());
-  *event = reinterpret_cast<cudaEvent_t>(new EmulatedEvent);
+  auto* const made = new EmulatedEvent;
+  made->blocking = (flags & cudaEventBlockingSync) != 0;
+  *event = reinterpret_cast<cudaEvent_t>(made);
   return cudaSuccess;
 }
 
@@ -220,8 +236,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     point.capture->broken = true;
     return returned(cudaErrorStreamCaptureUnsupported);
   }
-  ++count().host_waits;
   if (point.mark && !point.mark->reached) {
+    if (!point.blocking) ++count().host_spins;
     if (const auto stream = point.mark->stream.lock()) stream->finish(*point.mark);
   }
   return cudaSuccess;
