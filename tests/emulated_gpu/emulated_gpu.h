@@ -28,9 +28,10 @@ namespace millrace::emulation {
 struct Counters {
   uint64_t kernels = 0, copies = 0, fills = 0, library_calls = 0;  // given to streams or captured
   uint64_t graph_launches = 0, graphs = 0;
-  uint64_t host_spins = 0;    // waits for a stream or an event that keep a processor busy, however long
-  uint64_t allocations = 0;   // of memory of a device, and of pinned memory
-  uint64_t device_waits = 0;  // calls that wait for all streams of a device, cudaMalloc and cudaFree among them
+  uint64_t host_spins = 0;       // waits for a stream or an event that keep a processor busy, however long
+  uint64_t pointer_queries = 0;  // questions where memory lies
+  uint64_t allocations = 0;      // of memory of a device, and of pinned memory
+  uint64_t device_waits = 0;     // calls that wait for all streams of a device, cudaMalloc and cudaFree among them
 };
 MILLRACE_EMULATION_API Counters counters();
 

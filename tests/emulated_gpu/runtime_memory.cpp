@@ -122,6 +122,7 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
   const std::lock_guard lock(device_lock());
+  ++count().pointer_queries;
   *attributes = {};
   attributes->device = device_of(data);
   attributes->type = attributes->device >= 0    ? cudaMemoryTypeDevice

@@ -265,6 +265,8 @@ TEST_F(CudaTraining, ASteadyStepIsOneLaunchAndAllocatesNothing) {
     EXPECT_EQ(last.kernels, first.kernels) << setting << ": all of them are in the graphs";
     EXPECT_EQ(last.library_calls, first.library_calls) << setting;
     EXPECT_EQ(last.copies - first.copies, 60U) << setting << ": features, labels and the step's numbers";
+    EXPECT_EQ(last.pointer_queries, first.pointer_queries) << setting << ": what is copied is known to be pinned";
+    EXPECT_EQ(last.host_spins, first.host_spins) << setting;
     EXPECT_EQ(last.allocations, first.allocations) << setting;
     EXPECT_EQ(last.device_waits, first.device_waits) << setting;
   }
