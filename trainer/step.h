@@ -44,6 +44,8 @@ struct StepArgs {
   // of run(), that one included, have returned; with more than one, batches are copied while others are trained on. On
   // the CPU a batch may change when run() has returned. With 8, steps may go together (trainer/flights.h).
   int64_t batches_in_flight = 1;
+  // Every run() is given the same batch, which never changes: each place on the device takes it once.
+  bool one_batch = false;
 };
 
 // What came of a batch.

@@ -109,6 +109,18 @@ TEST_F(CudaTraining, EndsWithTheSameWeightsForEveryDelivery) {
   }
 }
 
+// Each place on the device takes the batch once.
+TEST_F(CudaTraining, OnOneBatchGoesAsOnTheCpu) {
+  for (const char* name : {"weighted", "classifier"}) {
+    const std::vector<std::string> overrides = {"delivery=constant", "train.steps=30"};
+    std::vector<std::string> on_cpu = overrides;
+    on_cpu.emplace_back("device=cpu");
+    const Training gpu = train(name, overrides), cpu = train(name, on_cpu);
+    EXPECT_EQ(gpu.losses.size(), 30U);
+    expect_near(gpu.losses, cpu.losses, 1e-4, name);
+  }
+}
+
 // Nobody looks at a step, so that several are under way; the last batch is smaller.
 TEST_F(CudaTraining, EndsWithTheSameWeightsWithBatchesUnderWay) {
   for (const std::string& name : also_of_images({"weighted", "accumulated"}, {"residual_cnn"})) {
@@ -249,9 +261,13 @@ TEST_F(CudaTraining, MayRoundFactors) {
 
 #if defined(MILLRACE_CUDA_EMULATED)
 TEST_F(CudaTraining, ASteadyStepIsOneLaunchAndAllocatesNothing) {
-  for (const char* setting : {"train.report_over=batch", "train.report_over=window", "delivery=staging"}) {
+  for (const char* setting :
+       {"train.report_over=batch", "train.report_over=window", "delivery=staging", "delivery=constant"}) {
     const std::vector<std::string> overrides = {cat("input.filename_queue.files=", quote(golden("rows.csv"), 4096)),
-                                                setting, "metrics=[mae]", "train.log_every=1000000",
+                                                setting,
+                                                "metrics=[mae]",
+                                                "train.log_every=1000000",
+                                                "train.steps=35",
                                                 cat("device=", context().device().text())};
     Trainer trainer = Trainer::from_file(golden("residual.yaml"), overrides);
     std::vector<emulation::Counters> seen;
@@ -264,7 +280,11 @@ TEST_F(CudaTraining, ASteadyStepIsOneLaunchAndAllocatesNothing) {
     EXPECT_EQ(last.graphs, first.graphs) << setting;
     EXPECT_EQ(last.kernels, first.kernels) << setting << ": all of them are in the graphs";
     EXPECT_EQ(last.library_calls, first.library_calls) << setting;
-    EXPECT_EQ(last.copies - first.copies, 60U) << setting << ": features, labels and the step's numbers";
+    if (std::string(setting) == "delivery=constant") {
+      EXPECT_EQ(last.copies - first.copies, 20U) << "the step's numbers";
+    } else {
+      EXPECT_EQ(last.copies - first.copies, 60U) << setting << ": features, labels and the step's numbers";
+    }
     EXPECT_EQ(last.pointer_queries, first.pointer_queries) << setting << ": what is copied is known to be pinned";
     EXPECT_EQ(last.host_spins, first.host_spins) << setting;
     EXPECT_EQ(last.allocations, first.allocations) << setting;
