@@ -353,6 +353,7 @@ double TrainStep::batch_loss() {
 }
 
 bool TrainStep::recorded() const { return impl_->recorded; }
+uint64_t TrainStep::groups() const { return impl_->flights.groups(); }
 const std::string& TrainStep::not_recorded() const {
   return impl_->not_recorded.empty() ? impl_->flights.failure() : impl_->not_recorded;
 }

@@ -103,6 +103,8 @@ class TrainStep {
 
   // Whether the last batch that was trained on came as recorded graphs, but for an update whose gradient was checked.
   bool recorded() const;
+  // How often several steps went in one launch.
+  uint64_t groups() const;
   // Why some cannot come so, although this device could; empty where nothing failed.
   const std::string& not_recorded() const;
   // The row of the batch that run() threw about, or -1.
