@@ -77,7 +77,9 @@ class LtGemm : public Gemm {
   const CublasLt& lt_;
   cudaDataType_t type_;
   CublasLt::Layout first_, second_, result_;
-  Memory scalars_;  // on the device: alpha as double, then beta in the product's type
+  // On the device: alpha as double, then beta in the product's type. That the library reads no c where this beta is 0
+  // is its own business; CudaGemm.HoldsInEveryForm looks, with NaN in c.
+  Memory scalars_;
   Plan host_, device_;
   std::shared_ptr<const Memory> workspace_;  // null where no algorithm wants one
 };
