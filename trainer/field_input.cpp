@@ -72,11 +72,15 @@ FieldInput::FieldInput(const FieldInputArgs& args) : name_(args.field.name), ran
   if (!args.device.is_cpu()) device_ = Memory(args.device, bytes);
 }
 
-ConstTensorView FieldInput::load(Context& context, ConstTensorView batch) {
+ConstTensorView FieldInput::load(Context& context, ConstTensorView batch, bool pinned) {
   error_row_ = -1;
   if (converted_ || range_) take(batch);
   const void* const host = converted_ ? converted_.data() : batch.data();
-  if (device_) context.copy(device_.data(), host, device_.bytes());
+  if (device_ && (converted_ || pinned)) {
+    context.copy_async(device_.data(), host, device_.bytes());
+  } else if (device_) {
+    context.copy(device_.data(), host, device_.bytes());
+  }
   return ConstTensorView(device_ ? device_.data() : host, shape_.dtype(), shape_.shape(), shape_.row_bytes());
 }
 

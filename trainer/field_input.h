@@ -29,10 +29,11 @@ class FieldInput {
 
   // Shape and stride of what load() gives; no data.
   TensorView shape() const { return shape_; }
-  // The field of a batch, ready for the step's stream. `batch` must stay until the step has read it.
+  // The field of a batch, ready for the step's stream. `batch` must stay until the step has read it; `pinned`: it lies
+  // in pinned memory.
   // Throws DataError for a value outside the range, and for a number that is no whole one when the step reads integers;
   // its row is then error_row().
-  ConstTensorView load(Context& context, ConstTensorView batch);
+  ConstTensorView load(Context& context, ConstTensorView batch, bool pinned = false);
   const std::string& name() const { return name_; }
   int64_t error_row() const { return error_row_; }
   size_t bytes() const { return converted_.bytes() + device_.bytes(); }

@@ -62,6 +62,7 @@ void Flights::launch_before(uint64_t end) {
     if (count == kGroup) {
       failure_ = flight.plan->launch_group(context_, first % size());
       groups_ = failure_.empty();
+      if (groups_) ++launched_groups_;
     } else {
       flight.slot->parts[StepPlan::kAlone].launch(context_);
     }

@@ -72,6 +72,8 @@ class Flights {
   // The same for destructors.
   void drain() noexcept;
 
+  // How often steps went together.
+  uint64_t groups() const { return launched_groups_; }
   // Why no steps go together any more; empty where that is not so.
   const std::string& failure() const { return failure_; }
   size_t bytes() const { return flights_.size() * flights_.front().numbers.bytes(); }
@@ -86,6 +88,7 @@ class Flights {
   std::vector<Flight> flights_;
   bool groups_;
   uint64_t batches_ = 0, launched_ = 0;  // those from launched_ on wait
+  uint64_t launched_groups_ = 0;
   std::string failure_;
 };
 

@@ -126,7 +126,8 @@ void TrainStep::Impl::load(Flight& flight, Slot& slot, const RowBlock& batch) {
   flight.read.synchronize();               // what it was converted in is free
   loads.wait_for(flights.end_of(flight));  // where it was copied to is free by then
   try {
-    slot.inputs.load(loads, batch);
+    if (!args.one_batch || !slot.loaded) slot.inputs.load(loads, batch);
+    slot.loaded = true;
   } catch (const DataError&) {
     error_row = slot.inputs.error_row();
     flights.of(flights.batches() + 1).read.synchronize();  // as run() does at its end
@@ -352,6 +353,7 @@ double TrainStep::batch_loss() {
 }
 
 bool TrainStep::recorded() const { return impl_->recorded; }
+uint64_t TrainStep::groups() const { return impl_->flights.groups(); }
 const std::string& TrainStep::not_recorded() const {
   return impl_->not_recorded.empty() ? impl_->flights.failure() : impl_->not_recorded;
 }

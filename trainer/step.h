@@ -44,6 +44,8 @@ struct StepArgs {
   // of run(), that one included, have returned; with more than one, batches are copied while others are trained on. On
   // the CPU a batch may change when run() has returned. With 8, steps may go together (trainer/flights.h).
   int64_t batches_in_flight = 1;
+  // Every run() is given the same batch, which never changes: each place on the device takes it once.
+  bool one_batch = false;
 };
 
 // What came of a batch.
@@ -101,6 +103,8 @@ class TrainStep {
 
   // Whether the last batch that was trained on came as recorded graphs, but for an update whose gradient was checked.
   bool recorded() const;
+  // How often several steps went in one launch.
+  uint64_t groups() const;
   // Why some cannot come so, although this device could; empty where nothing failed.
   const std::string& not_recorded() const;
   // The row of the batch that run() threw about, or -1.

@@ -116,7 +116,7 @@ void StepInputs::load(Context& context, const RowBlock& batch) {
   error_row_ = -1;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     try {
-      views_[i] = inputs_[i].load(context, batch.view(indices_[i]));
+      views_[i] = inputs_[i].load(context, batch.view(indices_[i]), batch.pinned());
     } catch (const DataError&) {
       error_row_ = inputs_[i].error_row();
       context.synchronize();

@@ -42,6 +42,7 @@ struct StepPlan {
     StepInputs inputs;
     ScoreCopy scores = {};
     std::array<Replay, kParts> parts = {};
+    bool loaded = false;  // its inputs hold a batch
   };
 
   StepPlan(const StepPlanArgs& args, int64_t batch_rows);

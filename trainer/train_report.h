@@ -30,6 +30,7 @@ struct StepReport {
   double rows_per_s = 0;  // since the report before
   double input_wait = 0;  // share of the time since the report before in which the step waited for input
   double seconds = 0;     // since the start
+  uint64_t groups = 0;    // launches of several steps at once (CUDA), since the start
 };
 
 // Of one step, when it is over; the times are those since the start. Costs nothing to speak of.

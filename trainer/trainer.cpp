@@ -105,7 +105,8 @@ void Trainer::Impl::build_model() {
                                                 .metrics = &config.metrics,
                                                 .gradients = config.train.gradients(),
                                                 .window_batches = config.train.window_batches(),
-                                                .batches_in_flight = delivery->kept()});
+                                                .batches_in_flight = delivery->kept(),
+                                                .one_batch = delivery->repeats()});
   } catch (ConfigError& error) {
     error.set_place(config.loss.spec.place());
     throw;

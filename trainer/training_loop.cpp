@@ -232,6 +232,7 @@ void TrainingLoop::Impl::fill_report(const RowBlock& batch, Clock::time_point no
   report.rows_per_s = static_cast<double>(rows_done - rows_before_window) / window;
   report.input_wait = std::chrono::duration<double>(waited - waited_before_window).count() / window;
   report.seconds = seconds_between(started, now);
+  report.groups = step.groups();
 }
 
 bool TrainingLoop::Impl::validation_is_due() const { return validator && steps_done % config.validation->every == 0; }

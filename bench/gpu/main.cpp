@@ -9,7 +9,8 @@
 //
 // SETTING is PATH=VALUE as of trainer --set. All but the first and the last train LOSSES steps and print their losses
 // in one line of JSON; then, for every line of standard input, a number of repeats, they time so many times STEPS steps
-// and print {"microseconds": [..]}, of a step each. They end with their input; see bench/gpu/peer.py.
+// and print {"microseconds": [..]}, of a step each; `trainer` also says how often several steps went in one launch
+// meanwhile, "groups". They end with their input; see bench/gpu/peer.py.
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -149,15 +150,20 @@ void train(int steps, int losses, Words words, bool alone) {
   Trainer trainer = Trainer::from_spec(spec);
   Clock::time_point begin;
   int wanted = 0;
+  uint64_t groups = 0;
   std::vector<double> values;
   TrainCallbacks callbacks;
   if (alone) callbacks.on_batch = [](const BatchReport&) {};
-  callbacks.on_step = [&](const StepReport&) {
+  callbacks.on_step = [&](const StepReport& report) {
     const double taken = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
     if (wanted > 0) values.push_back(taken / steps);
     if (static_cast<int>(values.size()) == wanted) {
-      if (wanted > 0) std::cout << R"({"microseconds": )" << list(values) << '}' << std::endl;
+      if (wanted > 0) {
+        std::cout << R"({"microseconds": )" << list(values) << R"(, "groups": )" << report.groups - groups << '}'
+                  << std::endl;
+      }
       values.clear();
+      groups = report.groups;
       wanted = 0;
       std::string line;
       while (wanted == 0 && std::getline(std::cin, line)) wanted = std::atoi(line.c_str());

@@ -78,10 +78,11 @@ int64_t CudnnDescriptor::descriptors(cudnnBackendAttributeName_t name, std::span
   return values(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, std::ssize(pointers), out.empty() ? nullptr : pointers.data());
 }
 
-bool CudnnDescriptor::try_finalize() {
+bool CudnnDescriptor::try_finalize(bool may_be_wrong) {
   const cudnnStatus_t status = library_->finalize(get());
   // The thousands are the sort of an error: a wrong description, or one that is not supported.
-  if (status / 1000 == 2 || status / 1000 == 3) return false;
+  const auto is_of = [&](cudnnStatus_t sort) { return status / 1000 == sort / 1000; };
+  if (is_of(CUDNN_STATUS_NOT_SUPPORTED) || (may_be_wrong && is_of(CUDNN_STATUS_BAD_PARAM))) return false;
   library_->check(status, {"cudnnBackendFinalize(..)", __FILE__, __LINE__});
   return true;
 }

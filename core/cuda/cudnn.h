@@ -120,8 +120,9 @@ class CudnnDescriptor {
   int64_t descriptors(cudnnBackendAttributeName_t name, std::span<const CudnnDescriptor> out) const;
 
   void finalize();
-  // False where the library says that it cannot do what is described; any other failure is thrown.
-  [[nodiscard]] bool try_finalize();
+  // False where the library says that it does not support what is described, or with `may_be_wrong` that nobody can;
+  // any other failure is thrown.
+  [[nodiscard]] bool try_finalize(bool may_be_wrong = false);
 
   cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
 

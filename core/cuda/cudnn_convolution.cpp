@@ -149,7 +149,8 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
   search.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph_);
   search.set(CUDNN_ATTR_ENGINEHEUR_MODE, {mode});
   if (target.device != nullptr) search.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *target.device);
-  if (!search.try_finalize()) return false;
+  // The shapes may be too large for any engine.
+  if (!search.try_finalize(true)) return false;
 
   const int64_t most = search.descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, {});
   std::vector<CudnnDescriptor> found;

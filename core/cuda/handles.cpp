@@ -2,6 +2,8 @@
 
 #include <cuda.h>
 
+#include <chrono>
+
 #include "millrace/core/cuda/check.h"
 
 namespace millrace::cuda {
@@ -23,6 +25,19 @@ StateOfContext find_state_of_context() noexcept {
   if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
   return status == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<StateOfContext>(function)
                                                                        : nullptr;
+}
+
+// A host thread that sleeps is woken up by an interrupt, which takes about this long; small steps are shorter.
+constexpr std::chrono::microseconds kAwake{50};
+
+// Whether `finished` says so within that time.
+template <class F>
+bool is_soon(const F& finished) {
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  do {
+    if (finished()) return true;
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
 }
 
 }  // namespace
@@ -49,7 +64,7 @@ DeviceGuard::~DeviceGuard() {
   if (changed_ && has_context(before_)) static_cast<void>(cudaSetDevice(before_));
 }
 
-Stream::Stream(int device) : device_(device) {
+Stream::Stream(int device) : device_(device), end_(device) {
   const DeviceGuard guard(device);
   MILLRACE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
 }
@@ -62,12 +77,14 @@ Stream::~Stream() {
 
 void Stream::synchronize() const {
   const DeviceGuard guard(device_);
-  MILLRACE_CUDA_CHECK(cudaStreamSynchronize(stream_));
+  if (is_soon([&] { return MILLRACE_CUDA_SUCCEEDED(cudaStreamQuery(stream_), cudaErrorNotReady); })) return;
+  end_.record(*this);
+  end_.synchronize();
 }
 
 Event::Event(int device) : device_(device) {
   const DeviceGuard guard(device);
-  MILLRACE_CUDA_CHECK(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+  MILLRACE_CUDA_CHECK(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming | cudaEventBlockingSync));
 }
 
 Event::~Event() {
@@ -87,6 +104,7 @@ bool Event::finished() const {
 }
 
 void Event::synchronize() const {
+  if (is_soon([&] { return finished(); })) return;
   const DeviceGuard guard(device_);
   MILLRACE_CUDA_CHECK(cudaEventSynchronize(event_));
 }

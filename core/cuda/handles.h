@@ -34,23 +34,7 @@ class MILLRACE_EXPORT DeviceGuard {
   bool changed_ = false;
 };
 
-// A stream that does not wait for the legacy default stream.
-class MILLRACE_EXPORT Stream {
- public:
-  explicit Stream(int device);
-  ~Stream();
-  Stream(Stream&& other) noexcept : device_(other.device_), stream_(std::exchange(other.stream_, nullptr)) {}
-  Stream& operator=(Stream&&) = delete;
-
-  cudaStream_t get() const { return stream_; }
-  int device() const { return device_; }
-  // Waits for everything given to the stream; throws what any of it failed with.
-  void synchronize() const;
-
- private:
-  int device_;
-  cudaStream_t stream_ = nullptr;
-};
+class Stream;
 
 // A point in a stream that the host or another stream can wait for. Takes no times.
 class MILLRACE_EXPORT Event {
@@ -64,7 +48,8 @@ class MILLRACE_EXPORT Event {
   void record(const Stream& stream);
   // True when the marked work has ended, or nothing was marked yet.
   bool finished() const;
-  // The host waits.
+  // The host waits: awake at first, for about as long as it takes to wake up, then asleep, so that others have its
+  // processor.
   void synchronize() const;
   // Work given to `stream` from now on waits, the host does not.
   void wait_on(const Stream& stream) const;
@@ -72,6 +57,26 @@ class MILLRACE_EXPORT Event {
  private:
   int device_;
   cudaEvent_t event_ = nullptr;
+};
+
+// A stream that does not wait for the legacy default stream.
+class MILLRACE_EXPORT Stream {
+ public:
+  explicit Stream(int device);
+  ~Stream();
+  Stream(Stream&& other) noexcept
+      : device_(other.device_), end_(std::move(other.end_)), stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&&) = delete;
+
+  cudaStream_t get() const { return stream_; }
+  int device() const { return device_; }
+  // Waits for everything given to the stream, as for an event; throws what any of it failed with.
+  void synchronize() const;
+
+ private:
+  int device_;
+  mutable Event end_;  // of what it was given, where somebody waits for that
+  cudaStream_t stream_ = nullptr;
 };
 
 }  // namespace millrace::cuda

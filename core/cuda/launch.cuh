@@ -51,9 +51,9 @@ void launch_kernel(State& state, int64_t blocks, int threads, void (*kernel)(P..
 }
 
 // REQUIRES: 0 < count <= 2^40.
-template <class F>
+template <int64_t kMostBlocks = kLaunchBlocks, class F>
 void launch_for_each(State& state, int64_t count, const F& body) {
-  const int64_t blocks = std::min((count + kLaunchThreads - 1) / kLaunchThreads, kLaunchBlocks);
+  const int64_t blocks = std::min((count + kLaunchThreads - 1) / kLaunchThreads, kMostBlocks);
   launch_kernel(state, blocks, kLaunchThreads, for_each_kernel<F>, count, body);
 }
 

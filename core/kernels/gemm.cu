@@ -77,7 +77,9 @@ class LtGemm : public Gemm {
   const CublasLt& lt_;
   cudaDataType_t type_;
   CublasLt::Layout first_, second_, result_;
-  Memory scalars_;  // on the device: alpha as double, then beta in the product's type
+  // On the device: alpha as double, then beta in the product's type. That the library reads no c where this beta is 0
+  // is its own business; CudaGemm.HoldsInEveryForm looks, with NaN in c.
+  Memory scalars_;
   Plan host_, device_;
   std::shared_ptr<const Memory> workspace_;  // null where no algorithm wants one
 };
@@ -146,9 +148,8 @@ std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasC
   const cublasStatus_t status =
       lt_.heuristic(lt_.handle(), plan.product.get(), first_.get(), second_.get(), result_.get(), result_.get(),
                     preference().get(), kCandidates, results.data(), &found);
-  // There is another way then.
-  const bool may_fail = plan.adds_bias || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || (may_fail && status != CUBLAS_STATUS_SUCCESS)) return std::nullopt;
+  // What library and GPU never can. Other failures may pass, as for want of memory, and another way has other bits.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) return std::nullopt;
   lt_.check(status, {"cublasLtMatmulAlgoGetHeuristic(..)", __FILE__, __LINE__});
   for (const cublasLtMatmulHeuristicResult_t& result : std::span(results).first(static_cast<size_t>(found))) {
     if (result.state != CUBLAS_STATUS_SUCCESS || !keeps_one_order(result.algo)) continue;

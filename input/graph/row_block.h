@@ -151,6 +151,8 @@ class MILLRACE_EXPORT RowBlock {
   const SharedRowSpec& shared_spec() const { return spec_ ? spec_ : no_fields(); }
   int64_t size() const { return size_; }
   int64_t capacity() const { return capacity_; }
+  // Whether its memory is pinned, so that a device may copy from it while the host goes on.
+  bool pinned() const { return !reader_.is_cpu(); }
   void clear() { size_ = 0; }
   // REQUIRES: size <= capacity(). New rows have undefined contents.
   void resize(int64_t size) { size_ = size; }

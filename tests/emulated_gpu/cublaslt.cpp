@@ -214,6 +214,7 @@ MILLRACE_SHOWN cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, c
                                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                                              cublasLtMatmulPreference_t preference, int wanted,
                                                              cublasLtMatmulHeuristicResult_t results[], int* found) {
+  if (const int status = millrace::emulation::take_plan_failure()) return static_cast<cublasStatus_t>(status);
   const uint32_t schemes[] = {CUBLASLT_REDUCTION_SCHEME_INPLACE, CUBLASLT_REDUCTION_SCHEME_NONE};
   *found = std::min(wanted, 2);
   for (int i = 0; i < *found; ++i) {

@@ -286,7 +286,11 @@ MILLRACE_SHOWN cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t h
   return CUDNN_STATUS_SUCCESS;
 }
 MILLRACE_SHOWN cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t handle) {
-  descriptor_of(handle).final = true;
+  Descriptor& descriptor = descriptor_of(handle);
+  if (descriptor.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    if (const int status = millrace::emulation::take_plan_failure()) return static_cast<cudnnStatus_t>(status);
+  }
+  descriptor.final = true;
   return CUDNN_STATUS_SUCCESS;
 }
 MILLRACE_SHOWN cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,

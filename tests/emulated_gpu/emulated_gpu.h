@@ -28,9 +28,10 @@ namespace millrace::emulation {
 struct Counters {
   uint64_t kernels = 0, copies = 0, fills = 0, library_calls = 0;  // given to streams or captured
   uint64_t graph_launches = 0, graphs = 0;
-  uint64_t host_waits = 0;    // calls that wait for a stream or an event
-  uint64_t allocations = 0;   // of memory of a device, and of pinned memory
-  uint64_t device_waits = 0;  // calls that wait for all streams of a device, cudaMalloc and cudaFree among them
+  uint64_t host_spins = 0;       // waits for a stream or an event that keep a processor busy, however long
+  uint64_t pointer_queries = 0;  // questions where memory lies
+  uint64_t allocations = 0;      // of memory of a device, and of pinned memory
+  uint64_t device_waits = 0;     // calls that wait for all streams of a device, cudaMalloc and cudaFree among them
 };
 MILLRACE_EMULATION_API Counters counters();
 
@@ -39,6 +40,11 @@ MILLRACE_EMULATION_API Counters counters();
 
 // From now on no graph becomes part of another one, as a driver may have it.
 MILLRACE_EMULATION_API void refuse_child_graphs(bool refuse);
+
+// The next plan that cuBLASLt or cuDNN is asked for fails with this status of the library's.
+MILLRACE_EMULATION_API void fail_next_plan(int status);
+// For the libraries: the status, once.
+MILLRACE_EMULATION_API int take_plan_failure();
 
 // Gives `work` to a stream, or to the graph that it is captured into. What libraries do comes this way, too.
 MILLRACE_EMULATION_API cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
@@ -58,6 +64,18 @@ MILLRACE_EMULATION_API void synchronize_threads();
 // Runs a kernel's body for every thread of a grid.
 MILLRACE_EMULATION_API void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& body);
 
+// Ends the process where the argument of a kernel holds an address in the stack of the thread that launches it: a GPU
+// may not read there, or no longer find there what was meant.
+MILLRACE_EMULATION_API void require_no_stack(const void* argument, size_t bytes);
+
+template <class T>
+void require_no_stack(T argument) {
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(&argument);  // where anything may stand
+#endif
+  require_no_stack(&argument, sizeof argument);
+}
+
 // What cudaLaunchKernel() knows a kernel by.
 using KernelStart = std::function<std::function<void()>(void** arguments)>;
 MILLRACE_EMULATION_API const void* know_kernel(const void* kernel, KernelStart start);
@@ -69,6 +87,7 @@ const void* address_of(void (*kernel)(Parameters...)) {
       // Taken now, as a launch does: the caller's own may be gone when the kernel runs.
       std::tuple<std::remove_const_t<Parameters>...> values(
           *static_cast<std::remove_const_t<Parameters>*>(arguments[I])...);
+      (require_no_stack(std::get<I>(values)), ...);
       return std::function<void()>([kernel, values] { std::apply(kernel, values); });
     }
     (std::index_sequence_for<Parameters...>{});

@@ -232,6 +232,16 @@ TEST_F(EmulatedGpu, ThreadsOfABlockMeet) {
   for (int i = 4; i < 8; ++i) EXPECT_EQ(pinned_[i], 15);
 }
 
+// Kernels run on the host here, where they could read it.
+TEST_F(EmulatedGpu, KernelsAreGivenNoStackOfTheHost) {
+  const int values[4] = {};
+  const int* from = values;
+  int* to = data_;
+  void* arguments[] = {&from, &to};
+  EXPECT_DEATH(cudaLaunchKernel(MILLRACE_KERNEL_ADDRESS(sum_of_block), dim3(1), dim3(4), arguments, 0, stream_),
+               "a kernel is given an address in the stack of the host");
+}
+
 TEST_F(EmulatedGpu, AllThreadsOfABlockComeToABarrier) {
   const auto launch = [&] {
     cudaLaunchKernel(MILLRACE_KERNEL_ADDRESS(some_come_to_the_barrier), dim3(1), dim3(4), nullptr, 0, stream_);

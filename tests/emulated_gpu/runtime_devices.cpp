@@ -17,6 +17,7 @@ namespace {
 thread_local int thread_device = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 std::array<bool, kMostDevices> active_devices{};
+int plan_failure = 0;
 
 struct NamedError {
   cudaError_t error;
@@ -76,6 +77,16 @@ Counters counters() {
 void count_library_call() {
   const std::lock_guard lock(device_lock());
   ++count().library_calls;
+}
+
+void fail_next_plan(int status) {
+  const std::lock_guard lock(device_lock());
+  plan_failure = status;
+}
+
+int take_plan_failure() {
+  const std::lock_guard lock(device_lock());
+  return std::exchange(plan_failure, 0);
 }
 
 cudaError_t returned(cudaError_t error) {

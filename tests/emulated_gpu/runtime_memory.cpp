@@ -122,6 +122,7 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
   const std::lock_guard lock(device_lock());
+  ++count().pointer_queries;
   *attributes = {};
   attributes->device = device_of(data);
   attributes->type = attributes->device >= 0    ? cudaMemoryTypeDevice
@@ -147,7 +148,7 @@ cudaError_t cudaMemcpyAsync(void* destination, const void* source, size_t bytes,
     on->give([to, from, bytes] { std::memmove(const_cast<void*>(to.data), from.data, bytes); });
   }
   if (!to.on_device && !to.pinned) {
-    ++count().host_waits;
+    ++count().host_spins;
     on->finish();
   }
   return cudaSuccess;

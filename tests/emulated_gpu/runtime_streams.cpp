@@ -1,6 +1,9 @@
 // Streams, events, graphs and launches.
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -22,6 +25,7 @@ struct EmulatedEvent {
   std::shared_ptr<Capture> capture;
   std::vector<size_t> behind;
   std::chrono::steady_clock::time_point recorded;
+  bool blocking = false;  // who waits for it sleeps
 };
 
 EmulatedEvent& event_of(cudaEvent_t event) {
@@ -60,6 +64,20 @@ std::unordered_map<const void*, KernelStart>& kernels() {
 
 thread_local std::vector<std::weak_ptr<Capture>> thread_captures;
 
+struct Stack {
+  uintptr_t begin = 0, end = 0;
+};
+
+Stack stack_of_thread() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+  void* begin = nullptr;
+  size_t bytes = 0;
+  pthread_attr_getstack(&attributes, &begin, &bytes);
+  pthread_attr_destroy(&attributes);
+  return {reinterpret_cast<uintptr_t>(begin), reinterpret_cast<uintptr_t>(begin) + bytes};
+}
+
 }  // namespace
 
 std::shared_ptr<EmulatedStream> stream_of(cudaStream_t handle) {
@@ -95,6 +113,15 @@ void refuse_child_graphs(bool refuse) {
   child_graphs_refused = refuse;
 }
 
+void require_no_stack(const void* argument, size_t bytes) {
+  static thread_local const Stack stack = stack_of_thread();
+  for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
+    uintptr_t word = 0;
+    std::memcpy(&word, static_cast<const std::byte*>(argument) + at, sizeof word);
+    if (word >= stack.begin && word < stack.end) violation("a kernel is given an address in the stack of the host");
+  }
+}
+
 const void* know_kernel(const void* kernel, KernelStart start) {
   const std::lock_guard lock(device_lock());
   kernels().try_emplace(kernel, std::move(start));
@@ -128,9 +155,22 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     on->capture()->broken = true;
     return returned(cudaErrorStreamCaptureUnsupported);
   }
-  ++count().host_waits;
+  if (!on->idle()) ++count().host_spins;
   on->finish();
   return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const std::lock_guard lock(device_lock());
+  const auto on = stream_of(stream);
+  if (on->capture()) {
+    on->capture()->broken = true;
+    return returned(cudaErrorStreamCaptureUnsupported);
+  }
+  if (on->idle()) return cudaSuccess;
+  // As for an event.
+  on->step();
+  return returned(cudaErrorNotReady);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -148,10 +188,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   const std::lock_guard lock(device_lock());
   activate(current_device());
-  *event = reinterpret_cast<cudaEvent_t>(new EmulatedEvent);
+  auto* const made = new EmulatedEvent;
+  made->blocking = (flags & cudaEventBlockingSync) != 0;
+  *event = reinterpret_cast<cudaEvent_t>(made);
   return cudaSuccess;
 }
 
@@ -194,8 +236,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     point.capture->broken = true;
     return returned(cudaErrorStreamCaptureUnsupported);
   }
-  ++count().host_waits;
   if (point.mark && !point.mark->reached) {
+    if (!point.blocking) ++count().host_spins;
     if (const auto stream = point.mark->stream.lock()) stream->finish(*point.mark);
   }
   return cudaSuccess;

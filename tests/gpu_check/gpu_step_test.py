@@ -40,6 +40,8 @@ class GpuStepTest(unittest.TestCase):
             self.assertAlmostEqual(ours, other, delta=1e-4 * other)
         self.assertEqual(resident[0]["device"], DEVICE)
         self.assertEqual(resident[0]["recorded"], DEVICE != "cpu")
+        self.assertEqual(sum(answer["groups"] for answer in trainer[1:]) > 0, DEVICE != "cpu")
+        self.assertEqual([answer["groups"] for answer in alone[1:]], [0, 0])
         for answers in (resident, group, trainer, alone):
             self.assertEqual([len(answer["microseconds"]) for answer in answers[1:]], [2, 1])
             self.assertTrue(all(value > 0 for answer in answers[1:] for value in answer["microseconds"]))

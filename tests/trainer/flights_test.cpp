@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
+#include "tests/support/busy_device.h"
 #include "tests/support/cuda.h"
 #include "tests/trainer/planned_step.h"
 
@@ -73,7 +72,7 @@ class CudaFlights : public test::CudaTest {
     }
     // Makes the last batch's step take a while.
     void keep_busy() {
-      for (int i = 0; i < 50; ++i) context_.fill_zero(between_.data(), between_.bytes());
+      for (int i = 0; i < 5; ++i) test::keep_busy(context_);
       flights_.landed();
     }
 
@@ -114,27 +113,21 @@ TEST_F(CudaFlights, WaitForNothingWhereNothingMayBeLater) {
   for (int i = 0; i < 24; ++i) EXPECT_FALSE(step.give(false));
 }
 
-#if defined(MILLRACE_CUDA_EMULATED)
-// Where the device does what it is given when somebody waits for it, it is always busy.
-bool device_is_slow() { return std::getenv("MILLRACE_EMULATED_ORDER") == nullptr; }
-
 TEST_F(CudaFlights, GoTogetherWhileTheDeviceIsBusy) {
-  if (!device_is_slow()) GTEST_SKIP() << "when the device is busy is drawn";
+  if (!test::can_be_busy(context())) GTEST_SKIP() << "this device does what it is given at once, or whenever it likes";
   Numbered step(context(), 8);
   // Every slot is recorded when the next group begins.
   for (int i = 0; i < 12; ++i) step.give(false);
-  for (int group = 0; group < 4; ++group) {
-    const uint64_t before = emulation::counters().graph_launches;
+  for (uint64_t group = 0; group < 4; ++group) {
     step.keep_busy();
     for (int i = 0; i < 4; ++i) {
-      EXPECT_EQ(emulation::counters().graph_launches, before);
+      EXPECT_EQ(step.flights().groups(), group);
       EXPECT_TRUE(step.give(i < 3)) << "nothing is left to wait for behind the last one";
     }
-    EXPECT_EQ(emulation::counters().graph_launches, before + 1);
+    EXPECT_EQ(step.flights().groups(), group + 1);
     const uint64_t first = step.flights().batches() - 4;
     for (uint64_t batch = first; batch < first + 4; ++batch) EXPECT_EQ(step.answer(batch), batch);
   }
-  const uint64_t graphs = emulation::counters().graphs;
   step.keep_busy();
   step.give(true);
   step.give(true);
@@ -142,7 +135,7 @@ TEST_F(CudaFlights, GoTogetherWhileTheDeviceIsBusy) {
   step.give(true);
   step.give(true);
   EXPECT_EQ(step.answer(), 31);
-  EXPECT_EQ(emulation::counters().graphs, graphs) << "those that go alone are there already";
+  EXPECT_EQ(step.flights().groups(), 4U) << "somebody looked in between";
 }
 
 TEST_F(CudaFlights, NothingWaitsForAnIdleDevice) {
@@ -150,14 +143,33 @@ TEST_F(CudaFlights, NothingWaitsForAnIdleDevice) {
   for (int i = 0; i < 12; ++i) step.give(false);
   for (int i = 0; i < 12; ++i) {
     context().synchronize();
-    const uint64_t before = emulation::counters().graph_launches;
     EXPECT_FALSE(step.give(true));
-    EXPECT_EQ(emulation::counters().graph_launches, before + 1);
   }
+  EXPECT_EQ(step.flights().groups(), 0U);
+}
+
+#if defined(MILLRACE_CUDA_EMULATED)
+TEST_F(CudaFlights, MakeNoGraphTwice) {
+  if (!test::can_be_busy(context())) GTEST_SKIP() << "when the device is busy is drawn";
+  Numbered step(context(), 8);
+  for (int i = 0; i < 12; ++i) step.give(false);
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t graphs = emulation::counters().graphs, launches = emulation::counters().graph_launches;
+    step.keep_busy();
+    for (int give = 0; give < 4; ++give) step.give(true);
+    EXPECT_EQ(emulation::counters().graph_launches, launches + 1);
+    EXPECT_EQ(emulation::counters().graphs, graphs + 1) << "of each half of the slots";
+  }
+  const uint64_t graphs = emulation::counters().graphs;
+  step.keep_busy();
+  step.give(true);
+  step.give(true);
+  EXPECT_EQ(step.answer(), 21);
+  EXPECT_EQ(emulation::counters().graphs, graphs) << "those that go alone are there already";
 }
 
 TEST_F(CudaFlights, GoOneByOneWhereADriverRefuses) {
-  if (!device_is_slow()) GTEST_SKIP() << "when the device is busy is drawn";
+  if (!test::can_be_busy(context())) GTEST_SKIP() << "when the device is busy is drawn";
   Numbered step(context(), 8);
   for (int i = 0; i < 12; ++i) step.give(false);
   emulation::refuse_child_graphs(true);
@@ -166,6 +178,7 @@ TEST_F(CudaFlights, GoOneByOneWhereADriverRefuses) {
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(step.give(true));
   emulation::refuse_child_graphs(false);
   EXPECT_EQ(emulation::counters().graph_launches, before + 4);
+  EXPECT_EQ(step.flights().groups(), 0U);
   EXPECT_NE(step.flights().failure().find("cudaGraphAddChildGraphNode"), std::string::npos) << step.flights().failure();
   EXPECT_EQ(step.answer(), 15);
   step.keep_busy();

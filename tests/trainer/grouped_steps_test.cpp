@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -13,26 +12,14 @@
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/step.h"
 #include "tests/promises/training.h"
+#include "tests/support/busy_device.h"
 #include "tests/support/cuda.h"
 #include "tests/trainer/planned_step.h"
-
-#if defined(MILLRACE_CUDA_EMULATED)
-#include "tests/emulated_gpu/emulated_gpu.h"
-#endif
 
 namespace millrace {
 namespace {
 
 using testing::PlannedStep;
-
-#if defined(MILLRACE_CUDA_EMULATED)
-uint64_t graph_launches() { return emulation::counters().graph_launches; }
-#else
-uint64_t graph_launches() { return 0; }
-#endif
-
-// A device that does nothing before somebody waits for it is always busy.
-bool device_is_slow() { return test::kEmulated && std::getenv("MILLRACE_EMULATED_ORDER") == nullptr; }
 
 class GroupedSteps : public test::CudaTest {
  protected:
@@ -56,7 +43,7 @@ class GroupedSteps : public test::CudaTest {
   struct Trained {
     std::vector<float> weights;
     std::vector<double> losses;
-    uint64_t launches = 0;
+    uint64_t groups = 0;
     bool operator==(const Trained& other) const { return weights == other.weights && losses == other.losses; }
   };
 
@@ -75,7 +62,8 @@ class GroupedSteps : public test::CudaTest {
     return batches;
   }
 
-  // Trains on batches of these sizes; `later` says of each whether it may wait, `looks` whether its loss is asked for.
+  // Trains on batches of these sizes; `later` says of each whether it may wait, for a device that is busy then, `looks`
+  // whether its loss is asked for.
   Trained train(const Rule& rule, const std::vector<int64_t>& sizes, const std::function<bool(size_t)>& later,
                 const std::function<bool(size_t)>& looks) {
     PlannedStep made(context(), 1);
@@ -91,13 +79,13 @@ class GroupedSteps : public test::CudaTest {
                       .gradients = rule.gradients,
                       .window_batches = rule.window,
                       .batches_in_flight = 8});
-      const uint64_t before = graph_launches();
       for (size_t i = 0; i < batches.size(); ++i) {
+        if (later(i)) test::keep_busy(context());
         EXPECT_EQ(step.run(batches[i], later(i)), StepOutcome::trained);
         EXPECT_EQ(step.steps(), i + 1);
         if (looks(i)) out.losses.push_back(step.loss());
       }
-      out.launches = graph_launches() - before;
+      out.groups = step.groups();
       EXPECT_EQ(step.not_recorded(), "");
     }  // what waits is launched
     context().synchronize();
@@ -144,17 +132,12 @@ TEST_F(GroupedSteps, MayBeOfSeveralSizes) {
 }
 
 TEST_F(GroupedSteps, GoInOneLaunch) {
-  if (!device_is_slow()) GTEST_SKIP() << "whether steps wait depends on the device";
+  if (!test::can_be_busy(context())) GTEST_SKIP() << "this device does what it is given at once, or whenever it likes";
   const std::vector<int64_t> sizes(50, 4);
   for (const Rule& rule : rules()) {
-    const uint64_t alone = train(rule, sizes, never, never).launches;
-    const uint64_t together = train(rule, sizes, always, never).launches;
-    EXPECT_GE(alone, 47U) << rule.name << ": but the first of each kind";
-    if (rule.together) {
-      EXPECT_LE(together, 22U) << rule.name << ": 12 before the first group, one a group, and the last two";
-    } else {
-      EXPECT_EQ(together, alone) << rule.name;
-    }
+    EXPECT_EQ(train(rule, sizes, never, never).groups, 0U) << rule.name;
+    EXPECT_EQ(train(rule, sizes, always, never).groups, rule.together ? 9U : 0U)
+        << rule.name << ": all but 12 before the first group, and the last two";
   }
 }
 
@@ -175,7 +158,10 @@ TEST_F(GroupedSteps, TrainEverythingBeforeABatchThatMakesNoSense) {
                       .optimizer = *sgd,
                       .rows = made.rows,
                       .batches_in_flight = 8});
-      for (size_t i = 0; i < bad; ++i) step.run(batches[i], later);
+      for (size_t i = 0; i < bad; ++i) {
+        if (later) test::keep_busy(context());
+        step.run(batches[i], later);
+      }
       EXPECT_THROW(step.run(batches[bad], later), DataError);
       EXPECT_EQ(step.error_row(), 2);
       EXPECT_EQ(step.steps(), bad);
@@ -227,15 +213,18 @@ TEST_F(GroupedTraining, OfSeveralEpochsEndsWithTheSameWeights) {
   for (const char* delivery : {"native", "staging", "constant"}) {
     for (const char* optimizer : {"sgd", "adam"}) {
       const std::vector<std::string> overrides = {"input.filename_queue.epochs=4", "train.steps=47",
-                                                  cat("delivery=", delivery),
+                                                  "train.log_every=47", cat("delivery=", delivery),
                                                   cat("optimizer={", optimizer, ": {learning_rate: 0.05}}")};
-      const uint64_t first = graph_launches();
-      const Ended alone = train(make(overrides), true);
-      const uint64_t second = graph_launches();
-      EXPECT_EQ(train(make(overrides), false), alone) << delivery << ' ' << optimizer;
+      uint64_t groups = 0;
+      TrainCallbacks callbacks;
+      callbacks.on_step = [&](const StepReport& report) { groups = report.groups; };
+      const Ended alone = train(make(overrides), true, callbacks);
+      EXPECT_EQ(groups, 0U) << delivery << ' ' << optimizer;
+      EXPECT_EQ(train(make(overrides), false, callbacks), alone) << delivery << ' ' << optimizer;
       EXPECT_EQ(alone.steps, 47);
-      if (device_is_slow()) {
-        EXPECT_LT(2 * (graph_launches() - second), second - first) << delivery << ' ' << optimizer;
+      // How busy another device is depends on it.
+      if (test::kEmulated && test::can_be_busy(context())) {
+        EXPECT_GE(groups, 8U) << delivery << ' ' << optimizer;
       }
     }
   }

@@ -15,8 +15,9 @@ class ConstantDelivery final : public BatchSource {
         saves_(args.saves),
         kept_(kept_for(args.pipeline.reader, BatchSource::graph().output())) {}
 
-  // It never changes.
+  // Its batch stays for good.
   int64_t kept() const override { return kept_; }
+  bool repeats() const override { return true; }
 
   const RowBlock* next() override {
     if (pipeline().cancelled()) return nullptr;

@@ -41,6 +41,8 @@ class Delivery {
   virtual const RowBlock* next() = 0;
   // More than one where a device reads batches while others are made.
   virtual int64_t kept() const { return 1; }
+  // Whether next() gives one batch again and again, which never changes.
+  virtual bool repeats() const { return false; }
   // Makes next() return nullptr soon, also a call that waits now. Idempotent.
   virtual void stop() noexcept = 0;
 

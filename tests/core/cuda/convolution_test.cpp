@@ -7,6 +7,13 @@
 #include "tests/core/kernels/convolution_check.h"
 #include "tests/support/cuda.h"
 
+#if defined(MILLRACE_CUDA_EMULATED)
+#include <cudnn.h>
+
+#include "millrace/core/errors.h"
+#include "tests/emulated_gpu/emulated_gpu.h"
+#endif
+
 namespace millrace {
 namespace {
 
@@ -111,6 +118,24 @@ TEST_F(CudaConvolution, GivesTheSameBytesEveryTime) {
     }
   }
 }
+
+#if defined(MILLRACE_CUDA_EMULATED)
+// A mistake in what the library is told would else be a slower engine.
+TEST_F(CudaConvolution, TakesTheNextEngineOnlyWhereOneIsNotSupported) {
+  const ConvolutionSpec spec = millrace::testing::convolution_cases().front();
+  const auto make = [&](cudnnStatus_t status) {
+    emulation::fail_next_plan(status);
+    static_cast<void>(make_convolution(context(), spec, false, FusedActivation::none));
+  };
+  for (const cudnnStatus_t status : {CUDNN_STATUS_NOT_SUPPORTED, CUDNN_STATUS_NOT_SUPPORTED_SHAPE}) {
+    EXPECT_NO_THROW(make(status)) << status;
+  }
+  for (const cudnnStatus_t status :
+       {CUDNN_STATUS_BAD_PARAM, CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND, CUDNN_STATUS_ALLOC_FAILED}) {
+    EXPECT_THROW(make(status), DeviceError) << status;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace millrace

@@ -51,7 +51,8 @@ TEST_F(CudnnWithoutGpu, DescriptorsKeepWhatTheyAreGiven) {
 
 TEST_F(CudnnWithoutGpu, FailuresSayWhatFailedWhyAndWhichVersion) {
   CudnnDescriptor tensor(*library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  EXPECT_FALSE(tensor.try_finalize());
+  EXPECT_FALSE(tensor.try_finalize(true));
+  EXPECT_THROW(static_cast<void>(tensor.try_finalize()), DeviceError);
   try {
     tensor.finalize();
     FAIL();

@@ -10,6 +10,12 @@
 #include "tests/core/kernels/gemm_check.h"
 #include "tests/support/cuda.h"
 
+#if defined(MILLRACE_CUDA_EMULATED)
+#include <cublasLt.h>
+
+#include "tests/emulated_gpu/emulated_gpu.h"
+#endif
+
 namespace millrace {
 namespace {
 
@@ -164,6 +170,27 @@ TEST_F(CudaGemm, KeepsInfinitiesAndNaN) {
     EXPECT_TRUE(std::isnan(result[2])) << "a NaN must show, also behind a rectifier";
   }
 }
+
+#if defined(MILLRACE_CUDA_EMULATED)
+// Another way has other bits: it is for products that the library never has this one for.
+TEST_F(CudaGemm, GoesAnotherWayOnlyWhereThereIsNone) {
+  const GemmSpec with_bias = {.m = 4, .n = 4, .k = 4, .bias = true}, plain = {.m = 4, .n = 4, .k = 4};
+  Context rounding(context().device(), context().executor(), Precision::tf32);
+  const auto make = [&](cublasStatus_t status, Context& on, const GemmSpec& spec) {
+    emulation::fail_next_plan(status);
+    static_cast<void>(make_gemm(on, spec));
+  };
+  for (const cublasStatus_t status :
+       {CUBLAS_STATUS_ALLOC_FAILED, CUBLAS_STATUS_INTERNAL_ERROR, CUBLAS_STATUS_INVALID_VALUE}) {
+    EXPECT_THROW(make(status, context(), with_bias), DeviceError) << status;
+    EXPECT_THROW(make(status, rounding, plain), DeviceError) << status;
+  }
+  for (const cublasStatus_t status : {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_ARCH_MISMATCH}) {
+    EXPECT_NO_THROW(make(status, context(), with_bias)) << status;
+    EXPECT_NO_THROW(make(status, rounding, plain)) << status;
+  }
+}
+#endif
 
 TEST_F(CudaGemm, RefusesAddressesThatItWasNotPlannedFor) {
   const Memory memory(context().device(), 4096);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <new>
 #include <thread>
 #include <vector>
@@ -10,6 +11,10 @@
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/errors.h"
 #include "tests/support/cuda.h"
+
+#if defined(MILLRACE_CUDA_EMULATED)
+#include "tests/emulated_gpu/emulated_gpu.h"
+#endif
 
 namespace millrace::cuda {
 namespace {
@@ -83,6 +88,28 @@ TEST_F(CudaHandles, EventsFollowTheirStreams) {
   second.synchronize();
   EXPECT_EQ(std::memcmp(result.data(), values.data(), source.bytes()), 0);
 }
+
+#if defined(MILLRACE_CUDA_EMULATED)
+TEST_F(CudaHandles, WhoWaitsLongSleeps) {
+  const int device = context().device().index;
+  const Stream stream(device);
+  Event event(device);
+  const auto take_long = [&] {
+    const auto done = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
+    emulation::enqueue(stream.get(), [done] {
+      while (std::chrono::steady_clock::now() < done) continue;
+    });
+  };
+  const uint64_t spins = emulation::counters().host_spins;
+  take_long();
+  event.record(stream);
+  event.synchronize();
+  EXPECT_TRUE(event.finished());
+  take_long();
+  stream.synchronize();
+  EXPECT_EQ(emulation::counters().host_spins, spins);
+}
+#endif
 
 TEST_F(CudaHandles, MoveLeavesNothingBehind) {
   const int device = context().device().index;

@@ -84,16 +84,15 @@ TEST_F(CudaImages, PoolAsOnTheCpu) {
     Values x = drawn("x", in.elements());
     x[x.size() / 2] = std::numeric_limits<double>::quiet_NaN();
     const Values finite = drawn("mean", in.elements()), dy = drawn("dy", out.elements());
-    const float alpha = 0.5F;
     compare([&](const Side& side) {
       const Memory from = side.put(x, in), slopes = side.put(dy, out), mean_from = side.put(finite, in);
       const Memory most = side.put(dy, out), mean = side.put(dy, out), dx = side.put(finite, in),
-                   dmean = side.put(finite, in);
+                   dmean = side.put(finite, in), half = side.put({0.5});
       const Memory taken(side.context.device(), static_cast<size_t>(out.elements()) * sizeof(int32_t));
       auto* const numbers = static_cast<int32_t*>(taken.data());
       max_pool(side.context, spec, view(from, in), view(most, out), numbers);
       max_pool_gradient(side.context, spec, numbers, view(slopes, out),
-                        {.view = view(dx, in), .beta = 1, .alpha = &alpha});
+                        {.view = view(dx, in), .beta = 1, .alpha = static_cast<const float*>(half.data())});
       average_pool(side.context, spec, view(mean_from, in), view(mean, out));
       average_pool_gradient(side.context, spec, view(slopes, out), {.view = view(dmean, in)});
       return std::vector<Values>{side.get(most, out), side.get(dx, in), side.get(mean, out), side.get(dmean, in)};

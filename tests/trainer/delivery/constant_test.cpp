@@ -14,6 +14,7 @@ TEST(ConstantDelivery, GivesTheFirstBatchAgainAndAgain) {
   const auto delivery = make_constant(testing::batches_watched([&](Chunk&) { ++made; }), {.executor = executor});
   const RowBlock* first = delivery->next();
   ASSERT_NE(first, nullptr);
+  EXPECT_TRUE(delivery->repeats());
   const RowId id = first->id(3);
   for (int i = 0; i < 50; ++i) ASSERT_EQ(delivery->next(), first);
   EXPECT_EQ(first->id(3), id);
