@@ -39,8 +39,8 @@ failed, skipped {test: why}, pardoned).
 Of `trainings`: runs (device, steps, losses [first, last], weights, ms), difference, synthetic_ms (device: ms).
 Of `rates`: rates (name: unit, value).
 Of `race/..`: race: network, precision, sizes, rounds, contenders, each with key, name, how, clock, losses, difference,
-values, median, lower and upper quartile in microseconds a step, or failed: why it has none; recorded says of ours
-whether its steps were a CUDA graph.
+values, median, lower and upper quartile in microseconds a step, or failed: why it has none; of ours, recorded says
+whether its steps were a CUDA graph, and groups how often several went in one launch.
 Of `kernels/..`: kernels: kernel, grid, block, times (a step), us, registers, compute and memory (% of the best).
 Of `dependencies`: runs (way, threads, weights, ms). Of `trainers`: device_used and host_used, bytes after each of them.
 Of `long`: seconds. Of `bad_address`: message. Of `text`: start_seconds, and suites; failures of a library that has no

@@ -10,10 +10,9 @@
 //   gpu_step trainers COUNT CONFIG [SETTING...]         one trainer after another; memory in use after each
 //   gpu_step bad_address                                a kernel that fails
 //
-// SETTING is PATH=VALUE as of trainer --set. Those with STEPS and LOSSES train LOSSES steps and print their losses in
-// one line of JSON; then, for every line of standard input, a number of repeats, they time so many times STEPS steps
-// and print {"microseconds": [..]}, of a step each. They end with their input; see bench/gpu/peer.py. The others print
-// JSON.
+// SETTING is PATH=VALUE as of trainer --set. All print JSON. Those with LOSSES train LOSSES steps and print their losses
+// in one line of JSON; then, for every line of standard input, a number of repeats, they time so many times STEPS steps
+// and print {"microseconds": [..]}, of a step each. They end with their input; see bench/gpu/peer.py.
 #include <charconv>
 #include <chrono>
 #include <cmath>

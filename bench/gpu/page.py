@@ -123,6 +123,7 @@ def race(data: dict[str, Any]) -> list[str]:
         spread = f"{number(one['lower'])} to {number(one['upper'])}"
         difference = f"{one['difference']:.0e}" if "difference" in one else ""
         recorded = {True: "; recorded", False: "; not recorded"}.get(one.get("recorded"), "")
+        recorded += f"; {one['groups']} groups of steps" if "groups" in one else ""
         rows.append(
             [one["name"], one["how"] + recorded, one["clock"], number(one["median"]), spread, times, difference]
         )

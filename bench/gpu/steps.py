@@ -198,7 +198,10 @@ class Race:
                 return made
             for key in list(self.workers):
                 try:
-                    self.results[key]["values"] += self.workers[key].repeats(self.sizes.repeats, deadline.within(60))
+                    answer = self.workers[key].repeats(self.sizes.repeats, deadline.within(60))
+                    self.results[key]["values"] += answer["microseconds"]
+                    if "groups" in answer:
+                        self.results[key]["groups"] = self.results[key].get("groups", 0) + answer["groups"]
                 except Failed as failure:
                     self.drop(key, failure)
         return self.sizes.rounds

@@ -40,7 +40,7 @@ def contender(key: str, median: float | None, **more: Any) -> dict[str, Any]:
 
 
 def race(precision: str, ours: float, eager: float | None, graph: float | None) -> dict[str, Any]:
-    contenders = [contender("ours", ours, recorded=True, versions={"millrace": "1"})]
+    contenders = [contender("ours", ours, recorded=True, groups=15, versions={"millrace": "1"})]
     contenders += [contender("torch_eager", eager), contender("torch_compile", None), contender("torch_graph", graph)]
     sizes = {"steps": 100, "repeats": 10}
     return {"race": {"network": "mlp", "precision": precision, "sizes": sizes, "rounds": 5, "contenders": contenders}}
@@ -154,7 +154,7 @@ class PageTest(Folder):
             "devices: 1.00e-06.",
             "| native | 0.1 | 0.1 to 0.1 | 10 |",
             "70 % of decoding alone",
-            "somehow; recorded",
+            "somehow; recorded; 15 groups of steps",
             "- name of torch_compile has no time: torch is not installed",
             "GFLOP take 21.5 us",
             "| `sm90_gemm` | (32, 1, 1) | (128, 1, 1) | 1 | 6 |",
