@@ -41,6 +41,7 @@ Of `rates`: rates (name: unit, value).
 Of `race/..`: race: network, precision, sizes, rounds, contenders, each with key, name, how, clock, losses, difference,
 values, median, lower and upper quartile in microseconds a step, or failed: why it has none; of ours, recorded says
 whether its steps were a CUDA graph, and groups how often several went in one launch.
+Of `candidates`: products: name, precision, candidates (us, taken, and what cuBLASLt says of the algorithm).
 Of `kernels/..`: kernels: kernel, grid, block, times (a step), us, registers, compute and memory (% of the best).
 Of `dependencies`: runs (way, threads, weights, ms). Of `trainers`: device_used and host_used, bytes after each of them.
 Of `long`: seconds. Of `bad_address`: message. Of `text`: start_seconds, and suites; failures of a library that has no

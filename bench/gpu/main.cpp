@@ -6,13 +6,14 @@
 //   gpu_step trainer STEPS LOSSES CONFIG [SETTING...]   a Trainer with delivery constant; the wall's clock
 //   gpu_step trainer_alone ..                           the same, where no steps go together in one launch
 //   gpu_step rates [SMALL]                              what the GPU can do at best, and what launches and copies take
+//   gpu_step candidates [SMALL]                         the ways to the products of mlp.yaml, with their times
 //   gpu_step about                                      the GPU, and the versions in use
 //   gpu_step trainers COUNT CONFIG [SETTING...]         one trainer after another; memory in use after each
 //   gpu_step bad_address                                a kernel that fails
 //
-// SETTING is PATH=VALUE as of trainer --set. All print JSON. Those with LOSSES train LOSSES steps and print their losses
-// in one line of JSON; then, for every line of standard input, a number of repeats, they time so many times STEPS steps
-// and print {"microseconds": [..]}, of a step each. They end with their input; see bench/gpu/peer.py.
+// SETTING is PATH=VALUE as of trainer --set. All print JSON. Those with LOSSES train LOSSES steps and print their
+// losses in one line of JSON; then, for every line of standard input, a number of repeats, they time so many times
+// STEPS steps and print {"microseconds": [..]}, of a step each. They end with their input; see bench/gpu/peer.py.
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -25,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/gpu/candidates.h"
 #include "bench/gpu/device_step.h"
 #include "bench/gpu/facts.h"
 #include "bench/gpu/latencies.h"
@@ -210,6 +212,10 @@ int run(Words words) {
   const std::string what = words.empty() ? "" : words.front();
   if (what == "rates") {
     rates(words.size() > 1);
+  } else if (what == "candidates") {
+    Executor executor(1);
+    Context context(parse_device("cuda:0"), executor);
+    std::cout << time_candidates(context, words.size() > 1) << std::endl;
   } else if (what == "about" || what == "bad_address") {
     Executor executor(1);
     Context context(parse_device("cuda:0"), executor);
@@ -225,7 +231,8 @@ int run(Words words) {
     train(std::atoi(words[1].c_str()), std::atoi(words[2].c_str()), words.subspan(3), what == "trainer_alone");
   } else {
     std::fputs(
-        "usage: gpu_step write FOLDER CONFIG.. | trainers COUNT CONFIG.. | rates [SMALL] | about | bad_address\n"
+        "usage: gpu_step write FOLDER CONFIG.. | trainers COUNT CONFIG.. | rates [SMALL] | candidates [SMALL] | about "
+        "| bad_address\n"
         "       gpu_step resident|resident_group|trainer|trainer_alone STEPS LOSSES CONFIG..\n",
         stderr);
     return 2;

@@ -136,10 +136,10 @@ def race(data: dict[str, Any]) -> list[str]:
     return lines + [""] + failed
 
 
-ABOUT_RACES = """In a race all have the same initial weights, the same batch on the device, and plain SGD; the losses of the
-first steps must be those of our step on the CPU within {fp32:.0e}, in TF32 within {tf32:.0e}, before a time is believed. They are
-timed in turn, round after round, and are stopped processes while it is not their turn. Medians and quartiles of all
-repeats.""".format(**TOLERANCES)
+ABOUT_RACES = """In a race all have the same initial weights, the same batch on the device, and plain SGD; the losses
+of the first steps must be those of our step on the CPU within {fp32:.0e}, in TF32 within {tf32:.0e}, before a time is
+believed. They are timed in turn, round after round, and are stopped processes while it is not their turn. Medians and
+quartiles of all repeats.""".format(**TOLERANCES)
 
 
 def rates(data: dict[str, Any]) -> list[str]:
@@ -166,6 +166,16 @@ def kernels(data: dict[str, Any]) -> list[str]:
         for one in data["kernels"]
     ]
     return table(["kernel", "grid", "block", "times a step", "us", "registers", "compute, %", "memory, %"], rows, 3)
+
+
+def candidates(data: dict[str, Any]) -> list[str]:
+    lines = ["In the order of cuBLASLt's own list, without those that add up in place; the first is taken."]
+    for product in data["products"]:
+        found = product["candidates"]
+        keys = [key for key in found[0] if key not in ("us", "taken")]
+        rows = [[number(one["us"]), *(number(one[key]) for key in keys)] for one in found]
+        lines += ["", f"{product['name']}, {product['precision']}:", "", *table(["us", *keys], rows, 0)]
+    return lines
 
 
 def dependencies(data: dict[str, Any]) -> list[str]:
@@ -200,6 +210,7 @@ RENDERERS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "rates": rates,
     "race": race,
     "kernels": kernels,
+    "candidates": candidates,
     "dependencies": dependencies,
     "trainers": trainers,
     "long": lambda data: [f"- {mode}: {seconds:.0f} s" for mode, seconds in data["seconds"].items()],

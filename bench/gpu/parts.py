@@ -13,7 +13,7 @@ from kernels import run_kernels
 from machine import Machine
 from networks import NETWORKS
 from sanitizers import TOOLS, run_sanitizer
-from steps import run_rates, run_steps
+from steps import run_candidates, run_rates, run_steps
 from suite import run_host_tests, run_suites
 from trainings import run_trainings
 
@@ -46,7 +46,7 @@ def of_steps() -> list[Part]:
                 Part(f"race/{network}/{precision}", f"Steps of {network} in {precision}", share, race, REHEARSED)
             )
             seen = partial(run_kernels, **named)
-            parts.append(Part(f"kernels/{network}/{precision}", f"Kernels of {network} in {precision}", 4, seen))
+            parts.append(Part(f"kernels/{network}/{precision}", f"Kernels of {network} in {precision}", 6, seen))
     return parts
 
 
@@ -56,13 +56,17 @@ COMMANDS: dict[str, list[Part]] = {
         Part("trainings", "Trainings", 12, run_trainings, ANYWHERE),
         Part("host", "Tests of the CPU", 40, run_host_tests, ANYWHERE, extra=True),
     ],
-    "steps": [Part("rates", "Rates", 5, run_rates), *of_steps()],
+    "steps": [
+        Part("rates", "Rates", 5, run_rates),
+        *of_steps(),
+        Part("candidates", "Ways to the products", 4, run_candidates),
+    ],
     "hunts": [
-        Part("dependencies", "Missing dependencies", 12, run_dependencies, REHEARSED),
+        Part("dependencies", "Missing dependencies", 16, run_dependencies, REHEARSED),
         Part("trainers", "Trainers one after another", 6, run_trainers, REHEARSED),
-        Part("long", "A million steps", 12, run_long, REHEARSED),
+        Part("long", "A million steps", 16, run_long, REHEARSED),
         Part("bad_address", "A bad address", 1, run_bad_address),
-        Part("text", "The kernels' text", 8, run_text, goes_on=True),
+        Part("text", "The kernels' text", 10, run_text, goes_on=True),
         Part("deliveries", "Deliveries", 14, run_deliveries, REHEARSED),
         *(
             Part(f"sanitizer/{tool}", f"Sanitizer {tool}", 14, partial(run_sanitizer, tool=tool), goes_on=True)

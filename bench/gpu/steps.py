@@ -15,7 +15,7 @@ from typing import Any, Iterator
 
 from budget import Deadline, Section
 from losses import worst_difference
-from machine import Machine, python_with
+from machine import Machine, checked, python_with
 from networks import NETWORKS
 from worker import Failed, Late, Worker
 
@@ -275,6 +275,13 @@ def run_rates(machine: Machine, section: Section, deadline: Deadline) -> Iterato
     section.data["rates"] = json.loads(ran.out) if ran.status == 0 else {}
     if ran.status != 0:
         section.wrong.append(f"the rates could not be measured: {ran.last_words}")
+    yield
+
+
+def run_candidates(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
+    command = ["gpu_step", "candidates", *["small"] * machine.small]
+    out = checked(machine.run(command, machine.source, deadline.within(60)), "gpu_step candidates", deadline)
+    section.data |= json.loads(out)
     yield
 
 

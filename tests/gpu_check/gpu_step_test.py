@@ -80,6 +80,14 @@ class GpuStepTest(unittest.TestCase):
         self.assertTrue(all(rate["value"] > 0 for rate in rates.values()), rates)
 
     @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
+    def test_times_the_ways_to_the_products(self) -> None:
+        products = self.run_step(["candidates", "small"])[0]["products"]
+        self.assertEqual([one["precision"] for one in products], ["tf32", "fp32"] * 2)
+        for product in products:
+            self.assertEqual([one["taken"] for one in product["candidates"]], [True])  # the other one adds up in place
+            self.assertGreater(product["candidates"][0]["us"], 0)
+
+    @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
     def test_knows_the_gpu_and_the_libraries(self) -> None:
         about = self.run_step(["about"])[0]
         self.assertEqual((about["compute_major"], about["compute_minor"]), (9, 0))

@@ -65,6 +65,7 @@ def data() -> dict[str, dict[str, Any]]:
     }
     rates = {f"{name}_rows_per_s": 1e6 for name in ("decode", "input", "step", "together")}
     kernel = {"kernel": "sm90_gemm", "grid": "(32, 1, 1)", "block": "(128, 1, 1)", "times": 1, "us": 6.0}
+    way = {"us": 5.25, "taken": True, "tile": 20}
     memory = {"device_used": [2**20] * 3, "host_used": [2**30] * 3}
     clean = {"core_test CudaGemm": {"state": "clean", "errors": 0, "tests": 60, "excerpt": ""}}
     out: dict[str, dict[str, Any]] = {name: {} for name in report.TITLES}
@@ -74,6 +75,7 @@ def data() -> dict[str, dict[str, Any]]:
         "rates": {"rates": {"fp32": {"unit": "TFLOP/s", "value": 50.0}, "tf32": {"unit": "TFLOP/s", "value": None}}},
         "race/mlp/fp32": race("fp32", 38.0, 320.0, 40.0),
         "race/mlp/tf32": race("tf32", 25.0, 190.0, 32.0),
+        "candidates": {"products": [{"name": "product", "precision": "tf32", "candidates": [way]}]},
         "kernels/mlp/tf32": {"kernels": [kernel]},
         "dependencies": {"runs": [{"way": "one queue", "threads": 16, "weights": "ab" * 32, "ms": 0.2}]},
         "trainers": memory,
@@ -158,6 +160,7 @@ class PageTest(Folder):
             "- name of torch_compile has no time: torch is not installed",
             "GFLOP take 21.5 us",
             "| `sm90_gemm` | (32, 1, 1) | (128, 1, 1) | 1 | 6 |",
+            "product, tf32:\n\n| us | tile |\n| --: | --: |\n| 5.25 | 20 |",
             "| one queue | 16 | abababababababab | 0.2 |",
             "| device used, MiB | 1 | 1 | 1 |",
             "- resident: 33 s",
