@@ -56,10 +56,12 @@ class Report:
         try:
             with open(path) as file:
                 found = json.load(file)
-            gpus = found["machine"]["gpus"]
+            same = self.same_gpu(found["machine"]) and all(found[key] == self.identity[key] for key in SAME)
         except (OSError, ValueError, KeyError, TypeError) as error:
             return [f"{path} cannot be gone on with: {error}"]
-        if gpus != self.identity["machine"]["gpus"] or any(found.get(key) != self.identity[key] for key in SAME):
+        if not same:
+            if os.path.exists(f"{self.path}.json"):
+                os.replace(f"{self.path}.json", f"{self.path}-before.json")
             return [f"{path} is of another build, GPU or rehearsal: it is not gone on with"]
         known = {one.name for one in fields(Section)}
         for section in found["sections"]:
@@ -68,6 +70,13 @@ class Report:
                 self.sections[section["name"]] = Section(**kept)
         self.commands = [*found["commands"], *self.commands]
         return [f"goes on with {path}"]
+
+    def same_gpu(self, before: dict[str, Any]) -> bool:
+        """Or none any more: what was found while there was one is kept."""
+        now = self.identity["machine"]
+        if now["no_gpu"]:
+            return True
+        return not before["no_gpu"] and before["gpus"] == now["gpus"]
 
     def is_done(self, name: str) -> bool:
         return name in self.sections and self.sections[name].state == DONE

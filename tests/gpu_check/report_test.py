@@ -237,8 +237,20 @@ class ReportTest(Folder):
         other = self.report(gpus=["another"])
         self.assertIn("another build, GPU", other.resume("")[0])
         self.assertFalse(other.is_done("suites"))
+        self.assertEqual(sorted(os.listdir(self.out)), ["gpu-report-before.json", "gpu-report.md"])
         (self.out / "gpu-report.json").write_text('{"v": 2, "sections"')
         self.assertIn("cannot be gone on with", self.report().resume("")[0])
+
+    def test_what_skipped_without_a_gpu_is_run_again_with_one(self) -> None:
+        self.report({"suites": Section("suites", "Tests", "tests")}, no_gpu="no driver").write()
+        self.assertFalse(self.resumed().is_done("suites"))
+        self.report({"suites": Section("suites", "Tests", "tests")}).write()
+        self.assertTrue(self.resumed(no_gpu="it fell off the bus", gpus=[]).is_done("suites"))
+
+    def resumed(self, **machine: Any) -> report.Report:
+        after = self.report(**machine)
+        after.resume("")
+        return after
 
     def test_a_part_that_was_cut_short_keeps_its_data_if_it_can_go_on(self) -> None:
         for name, kept in (("suites", {"suites": 1}), ("rates", {})):
