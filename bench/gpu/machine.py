@@ -32,7 +32,7 @@ def output_of(command: list[str], **options: Any) -> str:
     """Standard output of a command, or an empty text when it is not there."""
     try:
         return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **options).stdout
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return ""
 
 
@@ -119,9 +119,17 @@ VARIABLES = re.compile(
 )  # that may change what is computed, or how
 
 
-def smi(what: str) -> list[str]:
-    lines = output_of(["nvidia-smi", f"--query-{what}", "--format=csv,noheader"], timeout=20).splitlines()
-    return [line.strip() for line in lines if line.strip()]
+def smi(*options: str) -> list[str]:
+    """What nvidia-smi says; nothing where it is not there, or hangs with its driver."""
+    try:
+        ran = processes.run(["nvidia-smi", *options], "/", dict(os.environ), 20)
+    except processes.Stopped:
+        return []
+    return [line.strip() for line in ran.out.splitlines() if line.strip()] if ran.status == 0 else []
+
+
+def queried(what: str) -> list[str]:
+    return smi(f"--query-gpu={what}", "--format=csv,noheader")
 
 
 class Machine:
@@ -152,7 +160,7 @@ class Machine:
         )
         if self.emulated:
             self.environment.setdefault("MILLRACE_EMULATED_GPUS", "1")
-        self.gpus = ["emulated"] if self.emulated else smi("gpu=name,driver_version,memory.total")
+        self.gpus = ["emulated"] if self.emulated else queried("name,driver_version,memory.total")
         self.no_gpu = self.probe()
         self.device = "cpu" if self.no_gpu else "cuda:0"
 
@@ -177,7 +185,7 @@ class Machine:
 
     def clocks(self) -> str:
         """Those of now, with what holds them down."""
-        return "" if self.no_gpu or self.emulated else "; ".join(smi(f"gpu={QUERY}"))
+        return "" if self.no_gpu or self.emulated else "; ".join(queried(QUERY))
 
     def about_gpu(self) -> dict[str, Any]:
         """What CUDA and its libraries say of themselves and of the GPU; empty without one."""
@@ -186,7 +194,7 @@ class Machine:
             about = json.loads(ran.out) if ran.status == 0 else {"failed": ran.last_words} if ran.errors else {}
         except ValueError:
             about = {"failed": ran.last_words}
-        modes = re.findall(r"Addressing Mode\s*:\s*(\S+)", output_of(["nvidia-smi", "-q"], timeout=20))
+        modes = re.findall(r"Addressing Mode\s*:\s*(\S+)", "\n".join(smi("-q")))
         return {**about, **({"addressing_mode": modes[0]} if modes else {})}
 
     def described(self) -> dict[str, Any]:

@@ -75,6 +75,14 @@ class MachineTest(unittest.TestCase):
                 self.assertIn(os.path.dirname(os.path.realpath(os.path.join(folder, name))), found)
             self.assertFalse([one for one in found if "nccl" in one])
 
+    def test_a_driver_that_says_nothing_is_no_gpu(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"PATH": folder}):
+            self.assertEqual(machine.queried("name"), [])
+            write_program(Path(folder) / "nvidia-smi", "print('  H100, 580.1 '); print()")
+            self.assertEqual(machine.queried("name"), ["H100, 580.1"])
+            write_program(Path(folder) / "nvidia-smi", "raise SystemExit('NVIDIA-SMI has failed')")
+            self.assertEqual(machine.queried("name"), [])
+
     def test_says_that_a_program_did_not_end(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             write_program(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from fakes import FakeMachine, write_program
@@ -82,6 +83,9 @@ class RaceTest(unittest.TestCase):
                 pass
             return section
 
+    def prepared(self) -> Any:
+        return mock.patch.object(steps, "prepare", return_value=steps.Known([1.0, 0.5]))
+
     def ours(self, section: Section) -> dict:
         return section.data["race"]["contenders"][0]
 
@@ -109,14 +113,14 @@ class RaceTest(unittest.TestCase):
         self.assertIn("changed no bit", section.wrong[0])
 
     def test_names_what_did_not_fit(self) -> None:
-        with mock.patch.object(steps, "prepare", return_value=steps.Known([1.0, 0.5])):
+        with self.prepared():
             section = self.run_steps(seconds=0.5)
         self.assertEqual(section.state, CUT_SHORT)
         self.assertIn("no time was left for Millrace", section.why)
 
     def test_ours_that_hangs_is_wrong_and_not_late(self) -> None:
-        with mock.patch.object(steps, "HANGS_SECONDS", 1):
-            section = self.run_steps(seconds=8, waits="time.sleep(100)")
+        with self.prepared(), mock.patch.object(steps, "HANGS_SECONDS", 0.1):
+            section = self.run_steps(seconds=10, waits="time.sleep(100)")
         self.assertIn("Millrace: did not answer within", section.wrong[0])
 
 
