@@ -1,4 +1,4 @@
-"""The time of a check, shared out over its sections."""
+"""The time of a command, shared out over its parts, and what came of each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ Clock = Callable[[], float]
 
 @dataclass
 class Section:
-    """What came of one part of the check. `data` is JSON; report.py says what each section's holds."""
+    """What came of one part. `data` is JSON; check.py says what each part's holds."""
 
     name: str
     title: str
+    command: str = ""
     state: str = DONE
     why: str = ""  # of a state that is not DONE
     wrong: list[str] = field(default_factory=list)  # results that must not be; each fails the check
     seconds: float = 0
+    clocks: str = ""  # of the GPU, when the part ended
     data: dict[str, Any] = field(default_factory=dict)
 
     def leave_out(self, why: str) -> Section:
@@ -50,8 +52,8 @@ class Deadline:
 
 
 class Budget:
-    """Sections come in the order of `shares`. Each has its share of the time that is left for it and those behind it,
-    so that what one does not use is the others'."""
+    """Parts come in the order of `shares`. Each has its share of the time that is left for it and those after it, so
+    that what one does not use is the others'."""
 
     def __init__(self, seconds: float, shares: dict[str, float], clock: Clock = time.monotonic) -> None:
         self.seconds = seconds
@@ -63,7 +65,7 @@ class Budget:
         return self.clock() - self.started
 
     def skip(self, name: str) -> None:
-        """The section takes no time; its share is the others'."""
+        """The part takes no time; its share is the others'."""
         self.shares.pop(name, None)
 
     def begin(self, name: str) -> Deadline:

@@ -1,160 +1,146 @@
 """Checks the CUDA side on a machine with a GPU, which need not be the one that builds.
 
-  scripts/gpu-check            builds the preset cuda and gathers what another machine needs in build/gpu-check
-  gpu-check --run [FOLDER]     there: tests, trainings, deliveries, step benchmark, sanitizers; writes a report
+  scripts/gpu-check       builds the preset cuda and gathers what another machine needs in build/gpu-check.tar.gz
+  gpu-check tests         there: every suite that touches a GPU, and the same trainings on CPU and GPU
+  gpu-check steps         the training step beside its peers', its kernels, and what the GPU can do at best
+  gpu-check hunts         dependencies that are missing, leaks, deliveries, compute-sanitizer, the kernels' text
 
-FOLDER is where the first form put it (default: the folder of this script). The other machine needs x86-64 Linux, Python
-3.9, an NVIDIA driver, CUDA's cuBLAS and cuDNN 9, from the toolkit or from Python packages; PyTorch and JAX are compared
-with where they are installed. Without a GPU the check says so and does the rest. --rehearse does, on the CPU and with
-small numbers, also what needs one, so that the peers' agreement with ours is looked at.
+The other machine needs x86-64 Linux, Python 3.9, an NVIDIA driver, CUDA's cuBLAS and cuDNN 9, from the toolkit or from
+Python packages; PyTorch and JAX are compared with where they are installed.
 
-The exit status is 1 where a result is wrong, or the tests did not end in time. Targets that are missed, peers that are
-not there, and whatever else did not fit into --minutes are told in the report; --require-gpu makes a missing GPU fail,
-too.
+Each command writes gpu-report.md and gpu-report.json into --report-dir after every part, and goes on with the report
+that is there: a part that is done is kept, another is run again. So one report holds all three. The folder is
+$MILLRACE_REPORT_DIR where that is set, else the current one. A copy stays with the bundle, for a machine whose report
+folder is emptied between commands; --resume names any other report. A report of another build or GPU is not gone on
+with. A command ends within --minutes; its last lines are the whole summary, and the first thing that is wrong.
 
-The report is written twice, gpu-report.md and gpu-report.json. The JSON is one object, to which keys may be added:
+Without a GPU a command says so and does the rest. --rehearse uses small numbers, and the CPU where there is no GPU.
 
-  v            1, the version of this contract
-  date, commit, command, rehearsed
-  machine      gpus (name, driver, memory), no_gpu (why none can be used, else ""), processor, cores, system, glibc,
-               libraries (folders), python
+The exit status is 1 where a result is wrong. Targets that are missed, peers that are not there, and whatever else did
+not fit into the time are told in the report; --require-gpu makes a missing GPU fail, too.
+
+The JSON of a report is one object, to which keys may be added:
+
+  v            2, the version of this contract
+  date, commit, build (a hash of the programs), commands (as typed), rehearsed
+  machine      gpus (name, driver, memory), no_gpu (why none can be used, else ""), about (of gpu_step about: runtime,
+               driver, cublaslt, cudnn, compute capability, whether the GPU reads pageable memory), processor, cores,
+               system, glibc, libraries (folders), python, variables (of the environment, that may change results)
   versions     name: version, of this library and its peers
-  budget       seconds, taken
   result       a sentence
   wrong        results that must not be, as texts
-  complete     whether every section is done
+  complete     whether every part of every command is done
   targets      a list: name, wanted, limit, value or null, verdict ("met", "missed", "not measured"), why
-  sections     a list: name, title, state ("done", "cut short", "left out"), why, wrong, seconds, data
+  sections     a list, one a part: name, title, command, state ("done", "cut short", "left out"), why, wrong, seconds,
+               clocks (of nvidia-smi, when it ended), data
 
-data of `tests`: programs (program, passed, failed, skipped, unfinished parts), skipped (reason: count), failures.
-Of `training`: runs (device, steps, losses [first, last], weights, ms), difference, synthetic_ms (device: ms).
+data of `suites` and `host`: suites (program and suite: program, suite, state ("done", "crashed", "hung"), passed,
+failed, skipped {test: why}, pardoned).
+Of `trainings`: runs (device, steps, losses [first, last], weights, ms), difference, synthetic_ms (device: ms).
+Of `rates`: rates (name: unit, value).
+Of `race/..`: race: network, precision, sizes, rounds, contenders, each with key, name, how, clock, losses, difference,
+values, median, lower and upper quartile in microseconds a step, or failed: why it has none; of ours, recorded says
+whether its steps were a CUDA graph, and groups how often several went in one launch.
+Of `candidates`: products: name, precision, candidates (us, taken, and what cuBLASLt says of the algorithm).
+Of `kernels/..`: kernels: kernel, grid, block, times (a step), us, registers, compute and memory (% of the best).
+Of `dependencies`: runs (way, threads, weights, ms). Of `trainers`: device_used and host_used, bytes after each of them.
+Of `long`: seconds. Of `bad_address`: message. Of `text`: start_seconds, and suites; failures of a library that has no
+text for this GPU are pardoned.
 Of `deliveries`: text and made_up, as trainer compare --json says (docs/json.md), and text_share: *_rows_per_s of
 decode, input, step and together, share, bound_by_step, speed (as trainer speed --json).
-Of `steps`: rates (name: unit, value) and races: network, precision, sizes, rounds, contenders, each with key, name,
-how, clock, losses, difference, values, median, lower and upper quartile in microseconds a step, or failed: why it has
-none; recorded says of ours whether its steps were a CUDA graph.
-Of `sanitizers`: tools (tool: state, errors, tests, parts, finished, excerpt), filter, programs."""
+Of `sanitizer/..`: suites (program and suite: state, errors, tests that passed, excerpt)."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
 import json
-import math
 import os
 import re
+import shutil
+import signal
 import sys
 import tempfile
-import time
-from dataclasses import asdict
-from typing import Any, Callable
+from typing import Any
 
-import report
-import targets
-from budget import DONE, Budget, Deadline, Section
+import processes
+from budget import DONE, Budget
 from bundle import bundle
-from deliveries import run_deliveries
 from machine import Machine, fail, give_back_signals
-from sanitizers import run_sanitizers
-from steps import run_steps
-from suite import run_suite
-from trainings import run_trainings
+from parts import COMMANDS, Part, why_left_out
+from report import Report
 
-Run = Callable[[Section, str, Deadline], Section]
-SHARES = {"tests": 28.0, "training": 6.0, "deliveries": 12.0, "steps": 34.0, "sanitizers": 20.0}
-TITLES = {
-    "tests": "Tests",
-    "training": "Trainings",
-    "deliveries": "Deliveries",
-    "steps": "Steps",
-    "sanitizers": "Sanitizers",
-}
-OF_A_GPU = ("deliveries", "steps", "sanitizers")
-REHEARSED = ("training", "deliveries", "steps")
 MINUTES = 8.7  # what is left of 9 is for the programs that are ended when their time is over
+GRACE = 12  # seconds after --minutes, when all is ended that did not end by itself
+ONCE_SHOWN, LENGTH_SHOWN = 3, 600  # how many of a part's failures are shown at once, and how much of each
 
 
-def runners(machine: Machine, rehearse: bool) -> dict[str, Run]:
-    cpu = {"device": "cpu"} if rehearse else {}
-    return {
-        "tests": lambda section, work, deadline: run_suite(machine, section, work, deadline),
-        "training": lambda section, work, deadline: run_trainings(machine, section, work, deadline),
-        "deliveries": lambda section, work, deadline: run_deliveries(machine, section, work, deadline, **cpu),
-        "steps": lambda section, work, deadline: run_steps(machine, section, work, deadline, **cpu),
-        "sanitizers": lambda section, work, deadline: run_sanitizers(machine, section, work, deadline),
-    }
+def stop(*_: Any) -> None:
+    """A signal's handler: the report is written on the way out."""
+    processes.stop_all()
+    raise processes.Stopped
 
 
-def why_left_out(name: str, no_gpu: str, rehearse: bool, only: list[str]) -> str:
-    if only and name not in only:
-        return "not asked for"
-    if rehearse:
-        return "" if name in REHEARSED else "a rehearsal"
-    return f"no GPU: {no_gpu}" if no_gpu and name in OF_A_GPU else ""
+def run_part(machine: Machine, part: Part, report: Report, budget: Budget) -> None:
+    section = report.begin(part)
+    deadline = budget.begin(part.name)
+    begin = budget.taken()
+    print(f"gpu-check: {part.title} ({deadline.left():.0f} s) ...", flush=True)
+    report.write()
+    try:
+        for _ in part.run(machine, section, deadline):
+            report.write()
+    except processes.Stopped:
+        section.cut("gpu-check was stopped")
+        raise
+    except TimeoutError as error:
+        section.cut(str(error) or "it had no time to end")
+    except Exception as error:  # what one part meets must not hide what the others find
+        section.wrong.append(f"{part.name}: {type(error).__name__}: {error}")
+    finally:
+        section.seconds += budget.taken() - begin
+        section.clocks = machine.clocks()
+        report.end()
+        report.write()
+    for text in section.wrong[:ONCE_SHOWN]:
+        print(f"gpu-check: WRONG: {text.strip()[:LENGTH_SHOWN]}", flush=True)
+    told = section.state if section.state == DONE else f"{section.state}: {section.why}"
+    print(f"gpu-check: {part.title}: {len(section.wrong)} wrong, {told[:LENGTH_SHOWN]}", flush=True)
 
 
-def run_sections(runs: dict[str, Run], left_out: dict[str, str], budget: Budget) -> dict[str, Section]:
-    """All sections, one after another, each in its share of the time."""
-    for name, why in left_out.items():
-        if why:
-            budget.skip(name)
-    sections = {}
-    for name, run in runs.items():
-        section = Section(name, TITLES[name])
-        sections[name] = section
-        if left_out[name]:
-            section.leave_out(left_out[name])
-            continue
-        deadline = budget.begin(name)
-        begin = budget.taken()
-        print(f"gpu-check: {section.title} ({deadline.left():.0f} s) ...", flush=True)
-        with tempfile.TemporaryDirectory(prefix="gpu-check-", ignore_cleanup_errors=True) as work:
-            try:
-                run(section, work, deadline)
-            except Exception as error:  # what one section meets must not hide what the others found
-                section.wrong.append(f"{name} failed: {type(error).__name__}: {error}")
-        section.seconds = budget.taken() - begin
-        told = section.state if section.state == DONE else f"{section.state}: {section.why}"
-        print(f"gpu-check: {section.title}: {len(section.wrong)} wrong, {told}", flush=True)
-    return sections
+def run_command(
+    machine: Machine, parts: list[Part], report: Report, budget: Budget, options: argparse.Namespace
+) -> None:
+    """All parts, one after another, each in its share of the time; those that are done are kept."""
+    why = {part.name: why_left_out(part, machine, options.only, options.all) for part in parts}
+    kept = [part.name for part in parts if not options.only and report.is_done(part.name)]
+    for part in parts:
+        if why[part.name] or part.name in kept:
+            budget.skip(part.name)
+    for part in parts:
+        if part.name in kept:
+            print(f"gpu-check: {part.title}: kept, it was done before", flush=True)
+        elif why[part.name]:
+            report.leave_out(part, why[part.name])
+        else:
+            run_part(machine, part, report, budget)
 
 
-def sentence(wrong: list[str], complete: bool, no_gpu: str) -> str:
-    if wrong:
-        return f"FAILED: {len(wrong)} wrong"
-    held = "everything that was run held" if not complete else "everything held"
-    return held + (", without a GPU" if no_gpu else "")
-
-
-def versions_of(sections: dict[str, Section]) -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for race in sections["steps"].data.get("races", []):
-        for one in race["contenders"]:
-            versions |= one.get("versions", {})
-    return versions
-
-
-def gather(
-    machine: dict[str, Any], commit: str, sections: dict[str, Section], budget: Budget, rehearsed: bool
-) -> dict[str, Any]:
-    """The whole, as the JSON has it."""
-    wrong = [text for section in sections.values() for text in section.wrong]
-    complete = all(section.state == DONE for section in sections.values())
-    return {
-        "v": 1,
-        "date": datetime.date.today().isoformat(),
-        "commit": commit,
-        "command": " ".join(["gpu-check", *sys.argv[1:]]),
-        "rehearsed": rehearsed,
-        "machine": machine,
-        "versions": versions_of(sections),
-        "budget": {"seconds": budget.seconds, "taken": budget.taken()},
-        "result": sentence(wrong, complete, machine["no_gpu"]),
-        "wrong": wrong,
-        "complete": complete,
-        "targets": targets.judge(sections, rehearsed),
-        "sections": [asdict(section) for section in sections.values()],
-    }
+def tell_end(report: Report, machine: Machine) -> None:
+    whole = report.whole()
+    print("gpu-check: summary")
+    for section in whole["sections"]:
+        why = f": {section['why'][:LENGTH_SHOWN]}" if section["why"] else ""
+        print(f"  {section['title']}: {len(section['wrong'])} wrong, {section['state']}{why}")
+    for target in whole["targets"]:
+        value = "" if target["value"] is None else f"{target['value']:.3g}, "
+        why = f": {target['why'][:200]}" if target["why"] else ""
+        print(f"  {target['name']}: {value}wanted {target['wanted']}, {target['verdict']}{why}")
+    for text in whole["wrong"]:
+        print(f"  WRONG: {text.strip().splitlines()[0][:LENGTH_SHOWN]}")
+    print(f"gpu-check: {whole['result']}; see {report.path}.md, for bench/results/{file_name(whole)}.md and .json")
+    if whole["wrong"]:
+        print(f"gpu-check: the first one: {' | '.join(whole['wrong'][0].split(chr(10)))[:LENGTH_SHOWN]}", flush=True)
 
 
 def file_name(whole: dict[str, Any]) -> str:
@@ -164,77 +150,93 @@ def file_name(whole: dict[str, Any]) -> str:
     return "-".join([whole["date"], "gpu", *words[:1]])
 
 
-def finite(value: Any) -> Any:
-    """The same with null for numbers that JSON does not know."""
-    if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def write(whole: dict[str, Any], path: str) -> None:
-    with open(path, "w") as out:
-        out.write(report.markdown(whole))
-    with open(os.path.splitext(path)[0] + ".json", "w") as out:
-        json.dump(finite(whole), out, indent=1, allow_nan=False)
-        out.write("\n")
-
-
 def check(folder: str, options: argparse.Namespace) -> int:
-    started = time.monotonic()
+    budget = Budget(60 * options.minutes, {part.name: part.share for part in COMMANDS[options.command]})
     give_back_signals()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
+        signal.signal(number, stop)
+    signal.setitimer(signal.ITIMER_REAL, 60 * options.minutes + GRACE)
     with open(os.path.join(folder, "manifest.json")) as file:
         manifest = json.load(file)
-    machine = Machine(folder, manifest, options.python)
-    no_gpu = machine.no_gpu
-    print(
-        "gpu-check: "
-        + (f"no GPU can be used here: {no_gpu}" if no_gpu else f"GPU: {'; '.join(machine.gpus) or 'unnamed'}")
-    )
-    budget = Budget(60 * options.minutes, SHARES)
-    budget.started = started
-    left_out = {name: why_left_out(name, no_gpu, options.rehearse, options.only) for name in SHARES}
-    sections = run_sections(runners(machine, options.rehearse), left_out, budget)
-    whole = gather(machine.described(), manifest["commit"], sections, budget, options.rehearse)
-    write(whole, options.report)
-    for name, section in sections.items():
-        if section.state != DONE:
-            print(f"gpu-check: {TITLES[name]}: {section.state}: {section.why}")
-    for target in whole["targets"]:
-        if target["verdict"] == targets.MISSED:
-            print(f"gpu-check: missed: {target['name']}: {target['value']:.3g}, wanted {target['wanted']}")
-    print(f"gpu-check: {whole['result']}; see {options.report}, for bench/results/{file_name(whole)}.md and .json")
-    if no_gpu and options.require_gpu:
-        fail(f"a GPU is required: {no_gpu}")
-    return 1 if whole["wrong"] else 0
+    work = tempfile.mkdtemp(prefix="gpu-check-")
+    try:
+        machine = Machine(folder, manifest, options.python, options.rehearse, work)
+        gpu = f"no GPU can be used here: {machine.no_gpu}" if machine.no_gpu else f"GPU: {'; '.join(machine.gpus)}"
+        print(f"gpu-check: {gpu}", flush=True)
+        identity = {
+            "v": 2,
+            "date": datetime.date.today().isoformat(),
+            "commit": manifest["commit"],
+            "build": manifest["build"],
+            "rehearsed": options.rehearse,
+            "machine": machine.described(),
+        }
+        report = Report(options.report_dir, folder, identity, " ".join(["gpu-check", *sys.argv[1:]]))
+        for line in report.resume(options.resume):
+            print(f"gpu-check: {line}")
+        try:
+            run_command(machine, COMMANDS[options.command], report, budget, options)
+        except processes.Stopped:
+            print("gpu-check: stopped before its end; the same command goes on with it")
+            report.stopped = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        report.write()
+        tell_end(report, machine)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    if machine.no_gpu and options.require_gpu:
+        fail(f"a GPU is required: {machine.no_gpu}")
+    return 1 if report.whole()["wrong"] or report.stopped else 0
 
 
 def main(script: str) -> int:
     here = os.path.dirname(script)
     arguments = argparse.ArgumentParser(
         prog="gpu-check",
-        description=__doc__.partition("\n\nThe report is")[0],
+        description=__doc__.partition("\n\nThe JSON of")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    arguments.add_argument("--run", nargs="?", const=here, metavar="FOLDER", help="check on this machine")
+    names = [part.name for parts in COMMANDS.values() for part in parts]
+    arguments.add_argument("command", nargs="?", choices=["bundle", *COMMANDS], default="bundle")
     arguments.add_argument("--preset", default="cuda", metavar="NAME", help="what is built and bundled (default cuda)")
-    arguments.add_argument("--report", default="gpu-report.md", metavar="FILE.md", help="where --run writes its report")
+    arguments.add_argument(
+        "--build", default="", metavar="FOLDER", help="bundle what is built there, and build nothing"
+    )
+    arguments.add_argument(
+        "--bundle", default="", metavar="FOLDER", help="where the bundle is (default: of this script)"
+    )
+    arguments.add_argument(
+        "--report-dir",
+        default=os.environ.get("MILLRACE_REPORT_DIR") or ".",
+        metavar="FOLDER",
+        help="where the report is written (default $MILLRACE_REPORT_DIR, else the current one)",
+    )
+    arguments.add_argument("--resume", default="", metavar="FILE.json", help="a report to go on with")
     arguments.add_argument(
         "--minutes", type=float, default=MINUTES, metavar="N", help=f"that it may take (default {MINUTES})"
     )
-    arguments.add_argument("--only", action="append", default=[], choices=SHARES, help="a part; may be repeated")
+    arguments.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PART",
+        help=f"a part, done or not; repeatable; {', '.join(names)}",
+    )
+    arguments.add_argument("--all", action="store_true", help="with tests: also those that touch no GPU")
     arguments.add_argument("--python", default="", metavar="FILE", help="an interpreter that has PyTorch or JAX")
-    arguments.add_argument("--rehearse", action="store_true", help="on the CPU, with small numbers")
+    arguments.add_argument("--rehearse", action="store_true", help="small numbers; on the CPU where there is no GPU")
     arguments.add_argument("--require-gpu", action="store_true", help="fail where no GPU can be used")
     options = arguments.parse_args()
-    options.report = os.path.abspath(options.report)
-    if options.run is None:
-        bundle(os.path.dirname(here), options.preset)
+    if options.command == "bundle":
+        bundle(os.path.dirname(here), options.preset, options.build)
         return 0
-    folder = os.path.abspath(options.run)
-    if not os.path.exists(os.path.join(folder, "manifest.json")):
-        folder = os.path.join(os.path.dirname(here), "build/gpu-check")
-    if not os.path.exists(os.path.join(folder, "manifest.json")):
-        fail("there is no bundle to run; make one with scripts/gpu-check")
-    return check(folder, options)
+    unknown = [name for name in options.only if name not in [part.name for part in COMMANDS[options.command]]]
+    if unknown:
+        fail(
+            f"{options.command} has no part {unknown[0]}; it has {', '.join(p.name for p in COMMANDS[options.command])}"
+        )
+    folders = [options.bundle] if options.bundle else [here, os.path.join(os.path.dirname(here), "build/gpu-check")]
+    for folder in map(os.path.abspath, folders):
+        if os.path.exists(os.path.join(folder, "manifest.json")):
+            return check(folder, options)
+    fail("there is no bundle to run; make one with scripts/gpu-check")

@@ -7,10 +7,10 @@ import json
 import os
 import statistics
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Iterator
 
 from budget import Deadline, Section
-from machine import Machine, Ran
+from machine import Broken, Machine, checked
 
 DECODE = """seed: 23
 input:
@@ -33,19 +33,6 @@ class Sizes:
 SMALL = Sizes(rows=200, epochs=1, rounds=1, made_up_steps=15, text_steps=15)
 
 
-class Broken(Exception):
-    """A program that failed, and how."""
-
-
-def checked(ran: Ran, what: str) -> str:
-    """What it printed."""
-    if ran.status == -1:
-        raise TimeoutError(what)
-    if ran.status != 0:
-        raise Broken(f"{what} ended with status {ran.status}: {ran.errors.strip()[-1000:]}")
-    return ran.out
-
-
 def compare(machine: Machine, work: str, config: str, steps: int, rounds: int, device: str, deadline: Deadline) -> Any:
     path = os.path.join(machine.source, "configs", config)
     command = ["trainer", "compare", "--config", path, "--json", "-", "-q"]
@@ -56,7 +43,7 @@ def compare(machine: Machine, work: str, config: str, steps: int, rounds: int, d
         f"compare.warm_up={steps // 10}",
     ):
         command += ["--set", setting]
-    out = checked(machine.run(command, work, deadline.within(240)), f"trainer compare of {config}")
+    out = checked(machine.run(command, work, deadline.within(240)), f"trainer compare of {config}", deadline)
     return {"command": " ".join(["trainer compare", *command[2:]]).replace(path, f"configs/{config}"), **last_json(out)}
 
 
@@ -74,7 +61,7 @@ def decode_rows_per_s(machine: Machine, work: str, epochs: int, deadline: Deadli
     command = ["trainer", "input", "--config", "decode.yaml", "--format", "none", "--json"]
     rates = []
     for _ in range(3):
-        done = last_json(checked(machine.run(command, work, deadline.within(60)), "trainer input"))
+        done = last_json(checked(machine.run(command, work, deadline.within(60)), "trainer input", deadline))
         rates.append(done["rows"] / done["seconds"])
     return statistics.median(rates)
 
@@ -95,10 +82,10 @@ def text_share(decode: float, speed: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def run_deliveries(
-    machine: Machine, section: Section, work: str, deadline: Deadline, device: str = "cuda:0"
-) -> Section:
-    sizes = SMALL if device == "cpu" else Sizes()
+def run_deliveries(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
+    sizes = SMALL if machine.small else Sizes()
+    work, device = os.path.join(machine.work, "deliveries"), machine.device
+    os.makedirs(work, exist_ok=True)
     generate = [
         "trainer",
         "generate",
@@ -111,22 +98,18 @@ def run_deliveries(
         str(sizes.rows),
         "--force",
     ]
-    try:
-        checked(machine.run(generate, work, deadline.within(120)), "trainer generate")
-        for name, config, steps in (
-            ("text", "queue_vs_feed_csv.yaml", sizes.text_steps),
-            ("made_up", "queue_vs_feed.yaml", sizes.made_up_steps),
-        ):
-            section.data[name] = compare(machine, work, config, steps, sizes.rounds, device, deadline)
-            if not section.data[name]["equal_weights"]:
-                section.wrong.append(f"the deliveries of {config} ended with different weights")
-        decode = decode_rows_per_s(machine, work, sizes.epochs, deadline)
-        speed = ["trainer", "speed", "--config", os.path.join(machine.source, "configs/queue_vs_feed_csv.yaml")]
-        speed += ["--json", "-q", "--rounds", str(sizes.rounds), "--set", f"device={device}"]
-        out = checked(machine.run(speed, work, deadline.within(120)), "trainer speed")
-        section.data["text_share"] = text_share(decode, last_json(out))
-    except Broken as broken:
-        section.wrong.append(str(broken))
-    except TimeoutError as error:
-        section.cut(f"{error} did not end in time")
-    return section
+    checked(machine.run(generate, work, deadline.within(120)), "trainer generate", deadline)
+    for name, config, steps in (
+        ("text", "queue_vs_feed_csv.yaml", sizes.text_steps),
+        ("made_up", "queue_vs_feed.yaml", sizes.made_up_steps),
+    ):
+        section.data[name] = compare(machine, work, config, steps, sizes.rounds, device, deadline)
+        if not section.data[name]["equal_weights"]:
+            section.wrong.append(f"the deliveries of {config} ended with different weights")
+        yield
+    decode = decode_rows_per_s(machine, work, sizes.epochs, deadline)
+    speed = ["trainer", "speed", "--config", os.path.join(machine.source, "configs/queue_vs_feed_csv.yaml")]
+    speed += ["--json", "-q", "--rounds", str(sizes.rounds), "--set", f"device={device}"]
+    out = checked(machine.run(speed, work, deadline.within(120)), "trainer speed", deadline)
+    section.data["text_share"] = text_share(decode, last_json(out))
+    yield

@@ -29,8 +29,8 @@ KERNELS = [
 
 
 def measured_rates(report: dict) -> dict[str, float]:
-    """Of a report's section on steps; what is not there is the data sheet's."""
-    rates = next((s["data"].get("rates") or {} for s in report["sections"] if s["name"] == "steps" and s["data"]), {})
+    """Of a report's part on rates; what is not there is the data sheet's."""
+    rates = next((s["data"].get("rates") or {} for s in report["sections"] if s["name"] == "rates"), {})
     scale = {"TFLOP/s": 1e12, "GFLOP/s": 1e9, "TB/s": 1e12, "GB/s": 1e9}
     found = {name: rate["value"] * scale[rate["unit"]] for name, rate in rates.items() if rate.get("unit") in scale}
     return {**DATA_SHEET, **{name: value for name, value in found.items() if value and name in DATA_SHEET}}
@@ -39,11 +39,10 @@ def measured_rates(report: dict) -> dict[str, float]:
 def measured_steps(report: dict) -> dict[str, float]:
     """Microseconds of our step by precision."""
     found = {}
-    for section in report["sections"]:
-        for race in (section["data"] or {}).get("races", []) if section["name"] == "steps" else []:
+    for race in (section["data"].get("race") for section in report["sections"]):
+        if race and race["network"] == "mlp":
             ours = [one["median"] for one in race["contenders"] if one["key"] == "ours" and "median" in one]
-            if race["network"] == "mlp" and ours:
-                found[race["precision"]] = ours[0]
+            found.update({race["precision"]: median for median in ours})
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import platform
 import re
@@ -10,10 +11,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import processes
+from budget import Deadline
+from processes import LATE, Ran
+
 MARK = "needs a GPU: "  # tests/support/cuda.h
+FIRST_KERNEL = "CudaLaunch.ComputesWhatTheCpuComputes"
 WANTED = ("libcublasLt.so.1[23]", "libcudnn.so.9")
 # Of NVIDIA's Python packages: nvidia/cublas/lib, nvidia/cu13/lib, and what may lie deeper.
 DEPTHS = ("lib", "*/lib", "*/*/lib", "*/*/*/lib", "*/lib/*-linux*")
@@ -84,24 +89,61 @@ def processor() -> str:
     return platform.machine()
 
 
-@dataclass
-class Ran:
-    status: int  # -1: it did not end in time
-    out: str
-    errors: str
+def find_tool(name: str, interpreters: list[str]) -> str:
+    """One of NVIDIA's programs: on the path, the toolkit's, or of a Python package; empty where there is none."""
+    places = [shutil.which(name) or ""]
+    for root in ("/usr/local/cuda*", "/opt/cuda", "/opt/nvidia/nsight-compute/*"):
+        for pattern in (name, f"bin/{name}", f"{name}/{name}", f"host/*/sanitizer/{name}"):
+            places += sorted(glob.glob(f"{root}/{pattern}"))
+    for package in package_folders(interpreters, "nvidia"):
+        places += sorted(glob.glob(f"{package}/**/{name}", recursive=True))
+    return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), "")
 
-    @property
-    def last_words(self) -> str:
-        return (self.out + self.errors).strip()[-1500:]
+
+class Broken(Exception):
+    """A program that failed, and how."""
+
+
+def checked(ran: Ran, what: str, deadline: Deadline) -> str:
+    """What it printed. Throws Broken, or TimeoutError where it was given less time than it might need."""
+    if ran.status == LATE and deadline.left() < 1:
+        raise TimeoutError(f"{what} did not end in time")
+    if ran.status != 0:
+        raise Broken(f"{what} ended with status {ran.status}: {ran.errors.strip()[-1000:]}")
+    return ran.out
+
+
+QUERY = "clocks.sm,clocks.mem,clocks.max.sm,pstate,power.draw,temperature.gpu,clocks_throttle_reasons.active"
+VARIABLES = re.compile(
+    r"(CUDA|CUBLAS|CUDNN|NVIDIA|MILLRACE|LD_LIBRARY_PATH)"
+)  # that may change what is computed, or how
+
+
+def smi(*options: str) -> list[str]:
+    """What nvidia-smi says; nothing where it is not there, or hangs with its driver."""
+    try:
+        ran = processes.run(["nvidia-smi", *options], "/", dict(os.environ), 20)
+    except processes.Stopped:
+        return []
+    return [line.strip() for line in ran.out.splitlines() if line.strip()] if ran.status == 0 else []
+
+
+def queried(what: str) -> list[str]:
+    return smi(f"--query-gpu={what}", "--format=csv,noheader")
 
 
 class Machine:
-    def __init__(self, folder: str, manifest: dict[str, Any], python: str = "") -> None:
+    """`work` is a folder for files. `rehearse`: numbers are small, and without a GPU the CPU is used."""
+
+    def __init__(self, folder: str, manifest: dict[str, Any], python: str, rehearse: bool, work: str) -> None:
         self.folder = folder
+        self.work = work
         self.source = os.path.join(folder, "source")
         self.manifest = manifest
+        self.small = rehearse
+        self.emulated = bool(manifest.get("emulated"))
         self.pythons = pythons(python)
-        self.libraries = library_folders(self.pythons)
+        self.libraries = [self.path("emulated_gpu")] if self.emulated else library_folders(self.pythons)
         self.cores = len(os.sched_getaffinity(0))
         self.glibc = platform.libc_ver()[1] or "0"
         if tuple(map(int, self.glibc.split("."))) < tuple(map(int, manifest["glibc"].split("."))):
@@ -116,15 +158,14 @@ class Machine:
             MILLRACE_BINARY_DIR=folder,
             MILLRACE_TRAINER=os.path.join(folder, "trainer"),
         )
-        query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
-        self.gpus = [line.strip() for line in output_of(query).splitlines() if line.strip()]
+        if self.emulated:
+            self.environment.setdefault("MILLRACE_EMULATED_GPUS", "1")
+        self.gpus = ["emulated"] if self.emulated else queried("name,driver_version,memory.total")
         self.no_gpu = self.probe()
+        self.device = "cpu" if self.no_gpu else "cuda:0"
 
     def path(self, program: str) -> str:
         return os.path.join(self.folder, program)
-
-    def has(self, program: str) -> bool:
-        return program in self.manifest["programs"]
 
     def tests(self) -> list[str]:
         return [program for program in self.manifest["programs"] if program.endswith("_test")]
@@ -132,47 +173,40 @@ class Machine:
     def run(self, command: list[str], cwd: str, timeout: float, extra: dict[str, str] | None = None) -> Ran:
         """Runs one of the bundle's programs, or another one that is given by its whole path."""
         command = [os.path.join(self.folder, command[0]), *command[1:]]
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=cwd,
-                env={**self.environment, **(extra or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-            )
-        except OSError as error:
-            return Ran(-2, "", str(error))
-        with process:
-            try:
-                out, errors = process.communicate(timeout=timeout)
-                return Ran(process.returncode, out, errors)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)  # with what it started
-                return Ran(-1, process.communicate()[0], f"did not end within {timeout:.0f} s")
-            except BaseException:
-                os.killpg(process.pid, signal.SIGKILL)
-                raise
+        return processes.run(command, cwd, {**self.environment, **(extra or {})}, timeout)
 
     def probe(self) -> str:
         """Why no GPU can be used; empty when one can."""
-        ran = self.run(["core_test", "--gtest_filter=CudaLaunch.TakesNoIndices"], self.folder, 120)
+        ran = self.run(["core_test", f"--gtest_filter={FIRST_KERNEL}"], self.folder, 120)
         if re.search(r"^\[  PASSED  \] 1 test", ran.out, re.MULTILINE) and MARK not in ran.out:
             return ""
         found = re.search(re.escape(MARK) + "(.*)", ran.out)
         return found[1] if found else "the first kernel failed: " + ran.last_words
 
+    def clocks(self) -> str:
+        """Those of now, with what holds them down."""
+        return "" if self.no_gpu or self.emulated else "; ".join(queried(QUERY))
+
+    def about_gpu(self) -> dict[str, Any]:
+        """What CUDA and its libraries say of themselves and of the GPU; empty without one."""
+        ran = self.run(["gpu_step", "about"], self.source, 60) if not self.no_gpu else Ran(1, "", "")
+        try:
+            about = json.loads(ran.out) if ran.status == 0 else {"failed": ran.last_words} if ran.errors else {}
+        except ValueError:
+            about = {"failed": ran.last_words}
+        modes = re.findall(r"Addressing Mode\s*:\s*(\S+)", "\n".join(smi("-q")))
+        return {**about, **({"addressing_mode": modes[0]} if modes else {})}
+
     def described(self) -> dict[str, Any]:
         return {
             "gpus": self.gpus,
             "no_gpu": self.no_gpu,
+            "about": self.about_gpu(),
             "processor": processor(),
             "cores": self.cores,
             "system": platform.platform(),
             "glibc": self.glibc,
             "libraries": self.libraries,
             "python": platform.python_version(),
+            "variables": {name: value for name, value in sorted(os.environ.items()) if VARIABLES.match(name)},
         }

@@ -5,12 +5,16 @@
 //   gpu_step resident_group ..                          the same, a few steps in each launch
 //   gpu_step trainer STEPS LOSSES CONFIG [SETTING...]   a Trainer with delivery constant; the wall's clock
 //   gpu_step trainer_alone ..                           the same, where no steps go together in one launch
-//   gpu_step rates [SMALL]                              what the GPU can do at best
+//   gpu_step rates [SMALL]                              what the GPU can do at best, and what launches and copies take
+//   gpu_step candidates [SMALL]                         the ways to the products of mlp.yaml, with their times
+//   gpu_step about                                      the GPU, and the versions in use
+//   gpu_step trainers COUNT CONFIG [SETTING...]         one trainer after another; memory in use after each
+//   gpu_step bad_address                                a kernel that fails
 //
-// SETTING is PATH=VALUE as of trainer --set. All but the first and the last train LOSSES steps and print their losses
-// in one line of JSON; then, for every line of standard input, a number of repeats, they time so many times STEPS steps
-// and print {"microseconds": [..]}, of a step each; `trainer` also says how often several steps went in one launch
-// meanwhile, "groups". They end with their input; see bench/gpu/peer.py.
+// SETTING is PATH=VALUE as of trainer --set. All print JSON. Those with LOSSES train LOSSES steps and print their
+// losses in one line of JSON; then, for every line of standard input, a number of repeats, they time so many times
+// STEPS steps and print {"microseconds": [..]}, of a step each; `trainer` also says how often several steps went in one
+// launch meanwhile, "groups". They end with their input; see bench/gpu/peer.py.
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -23,7 +27,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/gpu/candidates.h"
 #include "bench/gpu/device_step.h"
+#include "bench/gpu/facts.h"
+#include "bench/gpu/latencies.h"
 #include "bench/gpu/rates.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -178,8 +185,10 @@ void rates(bool small) {
   Executor executor(1);
   Context context(parse_device("cuda:0"), executor);
   const RateSizes sizes = small ? RateSizes{.copied_bytes = size_t{1} << 16, .product = 64, .nodes = 10} : RateSizes{};
+  std::vector<Rate> found = measure_rates(context, sizes);
+  for (Rate& rate : measure_latencies(context, small)) found.push_back(std::move(rate));
   std::string told;
-  for (const Rate& rate : measure_rates(context, sizes)) {
+  for (const Rate& rate : found) {
     told += cat(told.empty() ? "" : ", ", '"', rate.name, R"(": {"unit": ")", rate.unit, R"(", "value": )",
                 rate.failed.empty() ? number(rate.value) : "null", "}");
     if (!rate.failed.empty()) std::cerr << "gpu_step: " << rate.name << ": " << rate.failed << '\n';
@@ -187,10 +196,39 @@ void rates(bool small) {
   std::cout << '{' << told << '}' << std::endl;
 }
 
+void trainers(int count, Words words) {
+  Spec spec = configuration(words);
+  apply_override(spec, "train.steps=20");
+  std::string device_used, host_used;
+  for (int i = 0; i < count; ++i) {
+    Device device;
+    {
+      Trainer trainer = Trainer::from_spec(spec);
+      TrainCallbacks callbacks;
+      callbacks.on_start = [&](const StartReport& report) { device = parse_device(report.device); };
+      trainer.run(callbacks);
+    }
+    device_used += cat(i > 0 ? ", " : "", used_bytes(device));
+    host_used += cat(i > 0 ? ", " : "", resident_bytes());
+  }
+  std::cout << R"({"device_used": [)" << device_used << R"(], "host_used": [)" << host_used << "]}" << std::endl;
+}
+
 int run(Words words) {
   const std::string what = words.empty() ? "" : words.front();
   if (what == "rates") {
     rates(words.size() > 1);
+  } else if (what == "candidates") {
+    Executor executor(1);
+    Context context(parse_device("cuda:0"), executor);
+    std::cout << time_candidates(context, words.size() > 1) << std::endl;
+  } else if (what == "about" || what == "bad_address") {
+    Executor executor(1);
+    Context context(parse_device("cuda:0"), executor);
+    if (what == "bad_address") write_to_bad_address(context);
+    std::cout << about_device(context) << std::endl;
+  } else if (what == "trainers" && words.size() > 2) {
+    trainers(std::atoi(words[1].c_str()), words.subspan(2));
   } else if (what == "write" && words.size() > 2) {
     write(words[1], words.subspan(2));
   } else if ((what == "resident" || what == "resident_group") && words.size() > 3) {
@@ -199,7 +237,8 @@ int run(Words words) {
     train(std::atoi(words[1].c_str()), std::atoi(words[2].c_str()), words.subspan(3), what == "trainer_alone");
   } else {
     std::fputs(
-        "usage: gpu_step write FOLDER CONFIG.. | rates [SMALL]\n"
+        "usage: gpu_step write FOLDER CONFIG.. | trainers COUNT CONFIG.. | rates [SMALL] | candidates [SMALL] | about "
+        "| bad_address\n"
         "       gpu_step resident|resident_group|trainer|trainer_alone STEPS LOSSES CONFIG..\n",
         stderr);
     return 2;

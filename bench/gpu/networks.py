@@ -1,4 +1,5 @@
-"""The networks whose steps are timed, and what of their configurations the peers must know."""
+"""The networks whose steps are timed, and what of their configurations the peers must know. `tiny` is for a GPU that is
+emulated, which has no peers."""
 
 from __future__ import annotations
 
@@ -8,12 +9,14 @@ NETWORKS = {
         "title": "1024 -> 1024 ReLU -> 1, mean squared error, batch of 256",
         "config": "bench/gpu/mlp.yaml",
         "settings": (),
+        "tiny": ("input.synthetic.features=24", "model[0].units=16", "input.batch.batch_size=8"),
         "flop": 2 * 256 * (2 * 1024 * 1024 + 3 * 1024),
     },
     "lenet": {
         "title": "LeNet of bench/peers/lenet.yaml, batch of 64",
         "config": "bench/peers/lenet.yaml",
         "settings": ("input.synthetic.constant=false",),
+        "tiny": ("input.batch.batch_size=2",),
         "flop": 2 * 64 * (2 * 288_000 + 3 * (1_600_000 + 400_000 + 5_000)),
     },
 }

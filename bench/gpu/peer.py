@@ -3,8 +3,8 @@
 A worker is started as `PROGRAM NETWORK MODE PRECISION DEVICE FOLDER STEPS LOSSES`. FOLDER has the initial weights and
 the batch, as gpu_step wrote them. It trains LOSSES steps and prints one line of JSON with their losses: {"versions":
 {..}, "device": .., "losses": [..]}. Then it gets fast, compilation included, and for every line of standard input, a
-number of repeats, it times so many times STEPS steps and prints {"microseconds": [..]}, of a step each. It ends with
-its input."""
+number of repeats, it times so many times STEPS steps and prints {"microseconds": [..]}, of a step each; ours may add
+how many "groups" of steps went in one launch meanwhile. It ends with its input."""
 
 from __future__ import annotations
 

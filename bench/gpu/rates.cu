@@ -33,13 +33,6 @@ class TimedEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-double fastest(Context& context, FunctionRef<void()> work) {
-  microseconds(context, work);
-  double best = microseconds(context, work);
-  for (int i = 1; i < kTries; ++i) best = std::min(best, microseconds(context, work));
-  return best;
-}
-
 struct AddOne {
   float* value;
   MILLRACE_HD void operator()(int64_t) const { *value += 1; }
@@ -131,22 +124,31 @@ double microseconds(Context& context, FunctionRef<void()> work) {
   return 1e3 * static_cast<double>(milliseconds);
 }
 
+double fastest(Context& context, FunctionRef<void()> work) {
+  microseconds(context, work);
+  double best = microseconds(context, work);
+  for (int i = 1; i < kTries; ++i) best = std::min(best, microseconds(context, work));
+  return best;
+}
+
+void measure(std::vector<Rate>& rates, std::string name, std::string unit, FunctionRef<double()> run) {
+  Rate rate{.name = std::move(name), .unit = std::move(unit)};
+  try {
+    rate.value = run();
+  } catch (const Error& error) {
+    rate.failed = error.what();
+  }
+  rates.push_back(std::move(rate));
+}
+
 std::vector<Rate> measure_rates(Context& context, const RateSizes& sizes) {
   std::vector<Rate> rates;
-  const auto measure = [&](std::string name, std::string unit, FunctionRef<double()> run) {
-    Rate rate{.name = std::move(name), .unit = std::move(unit)};
-    try {
-      rate.value = run();
-    } catch (const Error& error) {
-      rate.failed = error.what();
-    }
-    rates.push_back(std::move(rate));
-  };
-  measure("copy", "GB/s", [&] { return copied_gb_per_s(context, sizes.copied_bytes); });
-  measure("fp32", "TFLOP/s", [&] { return product_tflops(context, sizes.product, CUBLAS_COMPUTE_32F); });
-  measure("tf32", "TFLOP/s", [&] { return product_tflops(context, sizes.product, CUBLAS_COMPUTE_32F_FAST_TF32); });
-  measure("node", "us", [&] { return kernel_us(context, sizes.nodes, 1); });
-  measure("launch", "us", [&] { return kernel_us(context, 1, sizes.nodes); });
+  measure(rates, "copy", "GB/s", [&] { return copied_gb_per_s(context, sizes.copied_bytes); });
+  measure(rates, "fp32", "TFLOP/s", [&] { return product_tflops(context, sizes.product, CUBLAS_COMPUTE_32F); });
+  measure(rates, "tf32", "TFLOP/s",
+          [&] { return product_tflops(context, sizes.product, CUBLAS_COMPUTE_32F_FAST_TF32); });
+  measure(rates, "node", "us", [&] { return kernel_us(context, sizes.nodes, 1); });
+  measure(rates, "launch", "us", [&] { return kernel_us(context, 1, sizes.nodes); });
   return rates;
 }
 

@@ -21,6 +21,12 @@ struct Rate {
   std::string failed = {};  // why there is no value
 };
 
+// Adds what `run` gives, or why it gives nothing.
+void measure(std::vector<Rate>& rates, std::string name, std::string unit, FunctionRef<double()> run);
+
+// The best of several tries, in microseconds.
+double fastest(Context& context, FunctionRef<void()> work);
+
 struct RateSizes {
   size_t copied_bytes = size_t{1} << 30;
   int64_t product = 8192;  // rows and columns of a square one

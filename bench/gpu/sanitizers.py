@@ -1,38 +1,27 @@
-"""compute-sanitizer's tools over the kernel tests. Only a tool that ran to the end of all of them, and found nothing,
-is counted as clean."""
+"""compute-sanitizer's tools over the suites that touch a GPU. Only a tool that ran to the end of all of them, and found
+nothing, is counted as clean."""
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-import shutil
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Iterator
 
 from budget import Deadline, Section
-from machine import Machine, Ran, package_folders
-from suite import GPU_TESTS
+from machine import FIRST_KERNEL, Machine, find_tool
+from processes import LATE, Ran
+from suite import device_suites, read_outcome
 
-TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-PROGRAMS = ("core_test", "layers_test")  # the tests of kernels
+TOOLS = ("racecheck", "memcheck", "initcheck", "synccheck")
 FOUND = 86  # --error-exitcode
 # Tests ask the runtime for what it must refuse, on purpose.
 OPTIONS = {"memcheck": ["--report-api-errors", "no"]}
-TINY = "CudaLaunch.TakesNoIndices"
-CLEAN, ERRORS, UNFINISHED, FAILED = "clean", "errors", "not finished", "failed"
-
-
-def find_sanitizer(interpreters: list[str]) -> str:
-    """Empty where there is none."""
-    places = [shutil.which("compute-sanitizer") or ""]
-    for pattern in ("bin/compute-sanitizer", "compute-sanitizer/compute-sanitizer"):
-        places += sorted(glob.glob(f"/usr/local/cuda*/{pattern}") + glob.glob(f"/opt/cuda/{pattern}"))
-    places += sorted(glob.glob("/opt/nvidia/nsight-compute/*/host/*/sanitizer/compute-sanitizer"))
-    for package in package_folders(interpreters, "nvidia"):
-        places += sorted(glob.glob(f"{package}/**/compute-sanitizer", recursive=True))
-    return next((place for place in places if os.path.isfile(place) and os.access(place, os.X_OK)), "")
+TOO_LONG = "CudaLaunch.VisitsEveryIndexOnce"  # 5e11 indices
+NO_CALL = "before first instrumented API call"
+CLEAN, ERRORS, UNFINISHED, FAILED, NO_CUDA = "clean", "errors", "not finished", "failed", "makes no call of CUDA"
 
 
 @dataclass
@@ -62,62 +51,31 @@ def excerpt_of(log: str) -> str:
 def judge(ran: Ran, log: str) -> Verdict:
     """Of one run of one tool."""
     found = errors_in(log)
-    passed = re.search(r"^\[  PASSED  \] (\d+) test", ran.out, re.MULTILINE)
-    tests = int(passed[1]) if passed else 0
-    if ran.status == -1:
-        return Verdict(ERRORS if found else UNFINISHED, found or 0, tests, excerpt_of(log) if found else "")
+    outcome = read_outcome(ran.out)
+    if ran.status == LATE:
+        return Verdict(ERRORS if found else UNFINISHED, found or 0, outcome.passed, excerpt_of(log) if found else "")
+    if not found and ran.status != FOUND and NO_CALL in log + ran.out + ran.errors:
+        return Verdict(NO_CUDA)
     if found or ran.status == FOUND:
-        return Verdict(ERRORS, found or 1, tests, excerpt_of(log))
+        return Verdict(ERRORS, found or 1, outcome.passed, excerpt_of(log))
     if ran.status != 0 or found is None:
         # Where no test failed, the tool itself did.
-        state = FAILED if "[  FAILED  ]" in ran.out else UNFINISHED
-        return Verdict(state, 0, tests, (excerpt_of(log) + "\n" + ran.last_words)[-1500:].strip())
-    return Verdict(CLEAN, 0, tests)
+        state = FAILED if outcome.failed else UNFINISHED
+        return Verdict(state, 0, outcome.passed, (excerpt_of(log) + "\n" + ran.last_words)[-1500:].strip())
+    return Verdict(CLEAN if outcome.tests else UNFINISHED, 0, outcome.passed)
 
 
-def joined(verdicts: list[Verdict]) -> dict[str, Any]:
-    """Of all parts of a tool's run; the worst counts, and a run without tests is none."""
-    states = [verdict.state for verdict in verdicts]
-    state = next((state for state in (ERRORS, FAILED, UNFINISHED) if state in states), CLEAN)
-    tests = sum(verdict.tests for verdict in verdicts)
-    return {
-        "state": UNFINISHED if state == CLEAN and tests == 0 else state,
-        "errors": sum(verdict.errors for verdict in verdicts),
-        "tests": tests,
-        "parts": len(states),
-        "finished": len(states) - states.count(UNFINISHED),
-        "excerpt": next((verdict.excerpt for verdict in verdicts if verdict.excerpt), ""),
-    }
-
-
-@dataclass
-class Job:
-    tool: str
-    program: str
-    filter: str
-    part: int = 0
-    parts: int = 1
-
-
-def run_tool(machine: Machine, sanitizer: str, job: Job, folder: str, deadline: Deadline) -> Verdict:
-    if deadline.left() < 1:
-        return Verdict(UNFINISHED)
-    log = os.path.join(folder, f"{job.tool}-{job.program}-{job.part}.log")
-    command = [sanitizer, "--tool", job.tool, "--error-exitcode", str(FOUND), "--log-file", log]
-    command += [
-        *OPTIONS.get(job.tool, []),
-        machine.path(job.program),
-        f"--gtest_filter={job.filter}",
-        "--gtest_brief=1",
-    ]
-    parts = {"GTEST_TOTAL_SHARDS": str(job.parts), "GTEST_SHARD_INDEX": str(job.part)}
-    ran = machine.run(command, machine.source, deadline.left(), parts)
-    try:
-        with open(log, errors="replace") as file:
-            written = file.read()
-    except OSError:
-        written = ""
-    return judge(ran, written)
+def run_tool(machine: Machine, sanitizer: str, tool: str, program: str, pattern: str, deadline: Deadline) -> Verdict:
+    with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
+        log = os.path.join(folder, "log")
+        command = [sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), "--log-file", log, *OPTIONS.get(tool, [])]
+        command += [machine.path(program), f"--gtest_filter={pattern}"]
+        ran = machine.run(command, machine.source, deadline.within(600))
+        try:
+            with open(log, errors="replace") as file:
+                return judge(ran, file.read())
+        except OSError:
+            return judge(ran, "")
 
 
 def why_not(verdict: Verdict) -> str:
@@ -128,25 +86,36 @@ def why_not(verdict: Verdict) -> str:
     return f"could not attach: {words or 'it said nothing'}"
 
 
-def run_sanitizers(machine: Machine, section: Section, folder: str, deadline: Deadline) -> Section:
-    section.data = {"tools": {}, "filter": GPU_TESTS, "programs": list(PROGRAMS)}
-    sanitizer = find_sanitizer(machine.pythons)
+def run_sanitizer(machine: Machine, section: Section, deadline: Deadline, tool: str) -> Iterator[None]:
+    """One tool. Goes on with the suites that an earlier run left."""
+    sanitizer = find_tool("compute-sanitizer", machine.pythons)
     if not sanitizer:
-        return section.leave_out("there is no compute-sanitizer on this machine; not counted as clean")
-    tiny = Job("memcheck", "core_test", TINY)
-    if why := why_not(run_tool(machine, sanitizer, tiny, folder, Deadline.after(deadline.within(60)))):
-        return section.leave_out(f"compute-sanitizer {why}; not counted as clean")
-    parts = max(1, machine.cores // 4)
-    jobs = [Job(tool, program, GPU_TESTS, i, parts) for i in range(parts) for program in PROGRAMS for tool in TOOLS]
-    with ThreadPoolExecutor(max(1, machine.cores // 2)) as pool:
-        verdicts = list(pool.map(lambda job: run_tool(machine, sanitizer, job, folder, deadline), jobs))
-    for tool in TOOLS:
-        result = joined([verdict for job, verdict in zip(jobs, verdicts) if job.tool == tool])
-        section.data["tools"][tool] = result
-        if result["state"] == ERRORS:
-            section.wrong.append(f"{tool} found {result['errors']} errors")
-        elif result["state"] == FAILED:
-            section.wrong.append(f"tests fail under {tool}: {result['excerpt'][:500]}")
-        elif result["state"] == UNFINISHED:
-            section.cut(f"{tool} finished {result['finished']} of {result['parts']} parts, not counted as clean")
-    return section
+        section.leave_out("there is no compute-sanitizer on this machine; not counted as clean")
+        return
+    first = run_tool(machine, sanitizer, tool, "core_test", FIRST_KERNEL, Deadline.after(deadline.within(60)))
+    if why := why_not(first):
+        section.leave_out(f"compute-sanitizer {why}; not counted as clean")
+        return
+    done = section.data.setdefault("suites", {})
+    left = [job for job in device_suites(machine) if " ".join(job) not in done]
+
+    def run_job(job: tuple[str, str]) -> Verdict:
+        program, suite = job
+        if deadline.left() < 1:
+            return Verdict(UNFINISHED)
+        return run_tool(machine, sanitizer, tool, program, f"{suite}.*-{TOO_LONG}", deadline)
+
+    with ThreadPoolExecutor(max(1, machine.cores // 4)) as pool:
+        for job, verdict in zip(left, pool.map(run_job, left)):
+            name = " ".join(job)
+            if verdict.state == UNFINISHED:
+                section.cut(f"{name}: not finished" + (f": {verdict.excerpt[-300:]}" if verdict.excerpt else ""))
+                continue
+            done[name] = asdict(verdict)
+            if verdict.state == ERRORS:
+                section.wrong.append(f"{tool} found {verdict.errors} errors in {name}\n{verdict.excerpt}")
+            elif verdict.state == FAILED:
+                section.wrong.append(f"{name}: tests fail under {tool}\n{verdict.excerpt}")
+            yield
+    if section.state != "done":
+        section.why = f"not counted as clean: {section.why}"

@@ -11,11 +11,11 @@ import os
 import statistics
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Iterator
 
 from budget import Deadline, Section
 from losses import worst_difference
-from machine import Machine, python_with
+from machine import Machine, checked, python_with
 from networks import NETWORKS
 from worker import Failed, Late, Worker
 
@@ -24,6 +24,7 @@ WALL = "the wall's clock"
 TOLERANCES = {"fp32": 1e-4, "tf32": 1e-2}  # of a loss, relative
 PRECISIONS = ("fp32", "tf32")
 TIMING_SECONDS = 15  # of a race's time, at most; the rest is for imports and compilation
+HANGS_SECONDS = 20
 NOT_AVAILABLE = "this build has no key precision"
 
 
@@ -86,27 +87,34 @@ def quartiles(values: list[float]) -> dict[str, float]:
     return {"median": middle, "lower": lower, "upper": upper}
 
 
+def settings_of(machine: Machine, network: str, precision: str) -> list[str]:
+    """The configuration, and what of it is set anew."""
+    of_network = NETWORKS[network]
+    tiny = of_network["tiny"] if machine.emulated else ()
+    tf32 = ["precision=tf32"] if precision == "tf32" else []
+    return [of_network["config"], *of_network["settings"], *tiny, f"device={machine.device}", *tf32]
+
+
 class Race:
     """One network in one precision."""
 
-    def __init__(self, machine: Machine, network: str, precision: str, device: str, folder: str, sizes: Sizes) -> None:
+    def __init__(self, machine: Machine, network: str, precision: str, folder: str, sizes: Sizes) -> None:
         self.machine = machine
         self.network = network
         self.precision = precision
-        self.device = device
+        self.device = machine.device.partition(":")[0]
         self.folder = folder
         self.sizes = sizes
         self.workers: dict[str, Worker] = {}
         self.results: dict[str, dict[str, Any]] = {}
 
     def settings(self, precision: str) -> list[str]:
-        of_network = NETWORKS[self.network]
-        device = "cpu" if self.device == "cpu" else "cuda:0"
-        tf32 = ["precision=tf32"] if precision == "tf32" else []
-        return [of_network["config"], *of_network["settings"], f"device={device}", *tf32]
+        return settings_of(self.machine, self.network, precision)
 
     def command(self, contender: Contender) -> list[str]:
         sizes = [str(self.sizes.steps), str(self.sizes.losses)]
+        if contender.program != OURS and self.machine.emulated:
+            raise Failed("the GPU is emulated")
         if contender.program == OURS:
             return [self.machine.path("gpu_step"), contender.mode, *sizes, *self.settings(self.precision)]
         python = python_with(self.machine.pythons, contender.package)
@@ -132,7 +140,7 @@ class Race:
         self.results[contender.key] = result
         try:
             if deadline.left() < 1:
-                raise Late("no time was left")
+                raise Late(0)
             worker = Worker(self.command(contender), self.machine.source, self.environment(contender))
             self.workers[contender.key] = worker
             result |= worker.ready(deadline.within(self.sizes.start_seconds))
@@ -144,7 +152,9 @@ class Race:
     def drop(self, key: str, why: Failed) -> None:
         result = self.results[key]
         result["failed"] = NOT_AVAILABLE if "unknown key precision" in str(why) else str(why)
-        result["late"] = isinstance(why, Late)
+        # Ours takes seconds to start, and less to answer: where it had this long, it hangs.
+        hangs = result["program"] == OURS and isinstance(why, Late) and why.seconds >= HANGS_SECONDS
+        result["late"] = isinstance(why, Late) and not hangs
         if key in self.workers:
             self.workers.pop(key).end()
 
@@ -188,7 +198,10 @@ class Race:
                 return made
             for key in list(self.workers):
                 try:
-                    self.results[key]["values"] += self.workers[key].repeats(self.sizes.repeats, deadline.within(60))
+                    answer = self.workers[key].repeats(self.sizes.repeats, deadline.within(60))
+                    self.results[key]["values"] += answer["microseconds"]
+                    if "groups" in answer:
+                        self.results[key]["groups"] = self.results[key].get("groups", 0) + answer["groups"]
                 except Failed as failure:
                     self.drop(key, failure)
         return self.sizes.rounds
@@ -209,14 +222,38 @@ class Race:
 
 @dataclass
 class Known:
-    """Of a network: our losses on the CPU, and on the device in full precision once they are there."""
+    """Of a network: our losses on the CPU, and on the device in full precision."""
 
     reference: list[float | None]
     strict: list[float | None] | None = None
 
 
-def run_race(race: Race, known: Known, slow: bool, deadline: Deadline) -> tuple[dict, list[str]]:
-    """A part of the section's data, and what is wrong."""
+def first_losses(race: Race, settings: list[str], seconds: float) -> list[float | None]:
+    """Of our step. Throws Failed."""
+    command = ["gpu_step", "resident", "1", str(race.sizes.losses), *settings]
+    ran = race.machine.run(command, race.machine.source, seconds)
+    if ran.status != 0:
+        raise Failed(f"{race.network}: our step with {settings[-1]} failed: {ran.last_words}")
+    return json.loads(ran.out.splitlines()[0])["losses"]
+
+
+def prepare(race: Race, deadline: Deadline) -> Known:
+    """Writes weights and batch for the peers. Throws Failed."""
+    machine, strict = race.machine, race.settings("fp32")
+    written = machine.run(
+        ["gpu_step", "write", race.folder, *strict, "device=cpu"], machine.source, deadline.within(60)
+    )
+    if written.status != 0:
+        raise Failed(f"{race.network}: no weights were written: {written.last_words}")
+    known = Known(first_losses(race, [*strict, "device=cpu"], deadline.within(120)))
+    if race.precision == "tf32" and race.device != "cpu":
+        known.strict = first_losses(race, strict, deadline.within(120))
+    return known
+
+
+def run_race(race: Race, slow: bool, deadline: Deadline) -> tuple[dict, list[str]]:
+    """The part's data, and what is wrong. Throws Failed."""
+    known = prepare(race, deadline)
     jobs = 1 if race.device == "cpu" else max(1, race.machine.cores // 2)
     try:
         starting = Deadline(deadline.end - min(TIMING_SECONDS, deadline.left() / 3))
@@ -226,8 +263,6 @@ def run_race(race: Race, known: Known, slow: bool, deadline: Deadline) -> tuple[
             if contender.slow and slow:  # where there is time
                 race.start(contender, starting)
         race.drop_unchanged(known.strict)
-        if race.precision == "fp32":
-            known.strict = race.results["ours"].get("losses")
         wrong = race.compare(known.reference)
         part = race.part(race.time(deadline))
         return part, wrong + race.own_failures()
@@ -235,56 +270,42 @@ def run_race(race: Race, known: Known, slow: bool, deadline: Deadline) -> tuple[
         race.end()
 
 
-def prepare(race: Race, deadline: Deadline) -> Known:
-    """Writes weights and batch for the peers. Throws Failed."""
-    machine, cpu = race.machine, [*race.settings("fp32"), "device=cpu"]
-    written = machine.run(["gpu_step", "write", race.folder, *cpu], machine.source, deadline.within(60))
-    if written.status != 0:
-        raise Failed(f"{race.network}: no weights were written: {written.last_words}")
-    ran = machine.run(["gpu_step", "resident", "1", str(race.sizes.losses), *cpu], machine.source, deadline.within(120))
-    if ran.status != 0:
-        raise Failed(f"{race.network}: our step on the CPU failed: {ran.last_words}")
-    return Known(json.loads(ran.out.splitlines()[0])["losses"])
-
-
-def run_rates(machine: Machine, section: Section, deadline: Deadline) -> None:
-    ran = machine.run(["gpu_step", "rates"], machine.source, deadline.within(60))
+def run_rates(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
+    ran = machine.run(["gpu_step", "rates", *["small"] * machine.small], machine.source, deadline.within(120))
     section.data["rates"] = json.loads(ran.out) if ran.status == 0 else {}
     if ran.status != 0:
         section.wrong.append(f"the rates could not be measured: {ran.last_words}")
+    yield
 
 
-def run_steps(machine: Machine, section: Section, folder: str, deadline: Deadline, device: str = "cuda") -> Section:
-    sizes, least = (SMALL, 1) if device == "cpu" else (Sizes(), 20)
-    if not machine.has("gpu_step"):
-        return section.leave_out("the bundle has no gpu_step")
-    if device != "cpu":
-        run_rates(machine, section, deadline)
-    section.data["races"] = []
-    races = [(network, precision) for network in NETWORKS for precision in PRECISIONS]
-    known: dict[str, Known] = {}
-    for done, (network, precision) in enumerate(races):
-        if deadline.left() < least:
-            section.cut(f"{network} in {precision} did not fit")
-            continue
-        data = os.path.join(folder, network)
-        os.makedirs(data, exist_ok=True)
-        race = Race(machine, network, precision, device, data, sizes)
-        share = Deadline.after(deadline.left() / (len(races) - done))
-        try:
-            if network not in known:
-                known[network] = prepare(race, share)
-        except Failed as failure:
-            section.wrong.append(str(failure))
-            continue
+def run_candidates(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
+    command = ["gpu_step", "candidates", *["small"] * machine.small]
+    out = checked(machine.run(command, machine.source, deadline.within(60)), "gpu_step candidates", deadline)
+    section.data |= json.loads(out)
+    yield
+
+
+def run_steps(machine: Machine, section: Section, deadline: Deadline, network: str, precision: str) -> Iterator[None]:
+    sizes = SMALL if machine.small else Sizes()
+    # Kept for the other precision: torch.compile finds there what it compiled.
+    folder = os.path.join(machine.work, network)
+    os.makedirs(folder, exist_ok=True)
+    race = Race(machine, network, precision, folder, sizes)
+    try:
         # Mode max-autotune takes long to start: for the network that the targets are about, on a GPU.
-        part, wrong = run_race(race, known[network], network == "mlp" and device == "cuda", share)
-        section.data["races"].append(part)
-        section.wrong += wrong
-        if part["rounds"] < sizes.rounds:
-            section.cut(f"{network} in {precision} had {part['rounds']} of {sizes.rounds} rounds")
-        late = [one["name"] for one in part["contenders"] if one.get("late") and not one["slow"]]
-        if late:
-            section.cut(f"{network} in {precision} had no time for {', '.join(late)}")
-        print(f"gpu-check: steps of {network} in {precision}: {len(wrong)} wrong", flush=True)
-    return section
+        slow = network == "mlp" and race.device == "cuda" and not machine.small
+        section.data["race"], wrong = run_race(race, slow, deadline)
+    except Failed as failure:
+        if deadline.left() < 1:
+            section.cut(str(failure))
+        else:
+            section.wrong.append(str(failure))
+        return
+    part = section.data["race"]
+    section.wrong += wrong
+    if part["rounds"] < sizes.rounds:
+        section.cut(f"it had {part['rounds']} of {sizes.rounds} rounds")
+    late = [one["name"] for one in part["contenders"] if one.get("late") and not one["slow"]]
+    if late:
+        section.cut(f"no time was left for {', '.join(late)}")
+    yield

@@ -6,28 +6,38 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import Any
+from typing import Any, Iterator, Sequence
 
 from budget import Deadline, Section
 from losses import worst_difference
-from machine import Machine
+from machine import Broken, Machine, checked
 
-MAKE_DATA = ["trainer", "generate", "sum", "--out", "data/sum", "--files", "20", "--rows", "100"]
-TIMED_STEPS = (20, 220)
+TIMED_STEPS, FEW_STEPS = (20, 220), (2, 4)
 TOLERANCE = 1e-2  # of a step's loss between devices, relative
 
 
-class Broken(Exception):
-    """A program that failed."""
+def make_data(machine: Machine, work: str, deadline: Deadline) -> None:
+    rows = "10" if machine.small else "100"
+    command = ["trainer", "generate", "sum", "--out", "data/sum", "--files", "20", "--rows", rows, "--force"]
+    checked(machine.run(command, work, deadline.within(120)), "trainer generate", deadline)
 
 
-def train(machine: Machine, work: str, name: str, device: str, deadline: Deadline) -> dict[str, Any]:
+def train(
+    machine: Machine,
+    work: str,
+    name: str,
+    device: str,
+    deadline: Deadline,
+    options: Sequence[str] = (),
+    extra: dict[str, str] | None = None,
+) -> dict[str, Any]:
     config = os.path.join(machine.source, "configs/mlp.yaml")
     command = ["trainer", "--config", config, "--json", "--save", f"{name}.safetensors", "--set", f"device={device}"]
-    ran = machine.run([*command, "--set", "train.log_every=1"], work, deadline.within(600))
-    events = [json.loads(line) for line in ran.out.splitlines() if line.startswith("{")] if ran.status == 0 else []
+    command += ["--set", "train.log_every=1", *options]
+    out = checked(machine.run(command, work, deadline.within(120), extra), f"training on {device}", deadline)
+    events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     if not events or events[-1].get("event") != "done":
-        raise Broken(f"training on {device} ended with status {ran.status}: {ran.errors.strip()[-1000:]}")
+        raise Broken(f"training on {device} did not say that it is done: {out[-500:]}")
     with open(os.path.join(work, f"{name}.safetensors"), "rb") as model:
         file_hash = hashlib.sha256(model.read()).hexdigest()
     done = events[-1]
@@ -64,29 +74,25 @@ def step_ms(machine: Machine, work: str, device: str, deadline: Deadline) -> flo
     """What one more step of 256 made-up rows takes, its rows included: of two lengths, so that the start cancels."""
     config = os.path.join(machine.source, "configs/synthetic.yaml")
     seconds = []
-    for steps in TIMED_STEPS:
+    lengths = FEW_STEPS if machine.small else TIMED_STEPS
+    for steps in lengths:
         command = ["trainer", "--config", config, "--json", "--set", f"device={device}"]
         command += ["--set", "train.log_every=1000000", "--set", f"input.synthetic.rows={256 * steps}"]
-        ran = machine.run(command, work, deadline.within(300))
-        if ran.status != 0:
-            raise Broken(f"{' '.join(command)} ended with status {ran.status}: {ran.errors.strip()[-1000:]}")
-        seconds.append(json.loads(ran.out.strip().splitlines()[-1])["seconds"])
-    return 1000 * (seconds[1] - seconds[0]) / (TIMED_STEPS[1] - TIMED_STEPS[0])
+        out = checked(machine.run(command, work, deadline.within(120)), " ".join(command), deadline)
+        seconds.append(json.loads(out.strip().splitlines()[-1])["seconds"])
+    return 1000 * (seconds[1] - seconds[0]) / (lengths[1] - lengths[0])
 
 
-def run_trainings(machine: Machine, section: Section, work: str, deadline: Deadline) -> Section:
-    devices = ["cpu", "cpu"] + ([] if machine.no_gpu else ["cuda:0", "cuda:0"])
-    try:
-        made = machine.run(MAKE_DATA, work, deadline.within(120))
-        if made.status != 0:
-            raise Broken(f"trainer generate failed: {made.last_words}")
-        runs = [train(machine, work, f"run{i}", device, deadline) for i, device in enumerate(devices)]
-        worst, section.wrong = compare(runs)
-        section.data = {
-            "runs": [{**run, "losses": [run["losses"][0], run["losses"][-1]]} for run in runs],
-            "difference": worst,
-            "synthetic_ms": {device: step_ms(machine, work, device, deadline) for device in dict.fromkeys(devices)},
-        }
-    except Broken as broken:
-        section.wrong.append(str(broken))
-    return section
+def run_trainings(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
+    devices = ["cpu", "cpu"] + ([] if machine.no_gpu else [machine.device] * 2)
+    make_data(machine, machine.work, deadline)
+    runs = [train(machine, machine.work, f"run{i}", device, deadline) for i, device in enumerate(devices)]
+    worst, section.wrong = compare(runs)
+    section.data = {
+        "runs": [{**run, "losses": [run["losses"][0], run["losses"][-1]]} for run in runs],
+        "difference": worst,
+        "synthetic_ms": {},
+    }
+    yield
+    for device in dict.fromkeys(devices):
+        section.data["synthetic_ms"][device] = step_ms(machine, machine.work, device, deadline)

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from typing import Any
 
+import processes
 from budget import Deadline
 
 
@@ -19,17 +20,19 @@ class Failed(Exception):
 
 
 class Late(Failed):
-    """A contender that there was no time for."""
+    """A contender that there was no time for, or too little."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"did not answer within {seconds:.0f} s" if seconds > 0 else "no time was left")
+        self.seconds = seconds
 
 
 class Worker:
-    """A process in a session of its own."""
-
     def __init__(self, command: list[str], cwd: str, environment: dict[str, str]) -> None:
         self.errors = tempfile.TemporaryFile("w+")
         self.unread = b""
         try:
-            self.process = subprocess.Popen(
+            self.process = processes.start(
                 command,
                 cwd=cwd,
                 env=environment,
@@ -37,7 +40,6 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=self.errors,
                 bufsize=0,
-                start_new_session=True,
             )
         except OSError as error:
             self.errors.close()
@@ -46,8 +48,11 @@ class Worker:
     def answer(self, seconds: float) -> dict[str, Any]:
         """The next line of JSON; what else it prints is left out."""
         deadline = Deadline.after(seconds)
-        while not (line := self.line(deadline)).startswith(b"{"):
-            pass
+        try:
+            while not (line := self.line(deadline)).startswith(b"{"):
+                pass
+        except TimeoutError:
+            raise Late(seconds) from None
         try:
             return json.loads(line)
         except ValueError:
@@ -57,7 +62,7 @@ class Worker:
         while b"\n" not in self.unread:
             # select() sees only what no buffer of Python's holds.
             if not select.select([self.process.stdout], [], [], deadline.left())[0]:
-                raise Late("did not answer in its time")
+                raise TimeoutError
             more = os.read(self.process.stdout.fileno(), 65536)
             if not more:
                 raise Failed(self.last_words())
@@ -71,8 +76,8 @@ class Worker:
         self.signal(signal.SIGSTOP)
         return answer
 
-    def repeats(self, count: int, seconds: float) -> list[float]:
-        """Microseconds of a step."""
+    def repeats(self, count: int, seconds: float) -> dict[str, Any]:
+        """What it tells of them, as peer.py says."""
         self.signal(signal.SIGCONT)
         try:
             self.process.stdin.write(f"{count}\n".encode())
@@ -80,7 +85,7 @@ class Worker:
             raise Failed(self.last_words()) from None
         answer = self.answer(seconds)
         self.signal(signal.SIGSTOP)
-        return answer["microseconds"]
+        return answer
 
     def last_words(self) -> str:
         try:
@@ -97,8 +102,7 @@ class Worker:
 
     def end(self) -> None:
         """May be called again."""
-        self.signal(signal.SIGKILL)
-        self.process.wait()
+        processes.end(self.process)
         self.process.stdin.close()
         self.process.stdout.close()
         self.errors.close()

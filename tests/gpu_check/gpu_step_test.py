@@ -13,6 +13,7 @@ from array import array
 from fakes import ROOT
 
 from networks import FEATURES, PARAMETERS
+from page import UNITS
 
 PROGRAM = os.environ.get("MILLRACE_GPU_STEP", "")
 DEVICE = os.environ.get("MILLRACE_GPU_STEP_DEVICE", "cpu")
@@ -77,8 +78,29 @@ class GpuStepTest(unittest.TestCase):
     @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
     def test_measures_what_the_gpu_can_do(self) -> None:
         rates = self.run_step(["rates", "small"])[0]
-        self.assertEqual(list(rates), ["copy", "fp32", "tf32", "node", "launch"])
+        self.assertEqual(list(rates), list(UNITS))
         self.assertTrue(all(rate["value"] > 0 for rate in rates.values()), rates)
+
+    @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
+    def test_times_the_ways_to_the_products(self) -> None:
+        products = self.run_step(["candidates", "small"])[0]["products"]
+        self.assertEqual([one["precision"] for one in products], ["tf32", "fp32"] * 2)
+        for product in products:
+            self.assertEqual([one["taken"] for one in product["candidates"]], [True])  # the other one adds up in place
+            self.assertGreater(product["candidates"][0]["us"], 0)
+
+    @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
+    def test_knows_the_gpu_and_the_libraries(self) -> None:
+        about = self.run_step(["about"])[0]
+        self.assertEqual((about["compute_major"], about["compute_minor"]), (9, 0))
+        for name in ("driver", "runtime", "cublaslt", "cudnn"):
+            self.assertGreater(about[name], 1000, name)
+
+    def test_trains_one_after_another_without_keeping_memory(self) -> None:
+        used = self.run_step(["trainers", "3", "bench/gpu/mlp.yaml", *SMALL, f"device={DEVICE}"])[0]
+        self.assertEqual([len(values) for values in used.values()], [3, 3])
+        self.assertEqual(used["device_used"][1], used["device_used"][2])
+        self.assertGreater(min(used["host_used"]), 2**20)
 
 
 if __name__ == "__main__":

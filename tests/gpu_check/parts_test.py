@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
+import time
 import unittest
-from collections import Counter
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
-from fakes import FakeClock, FakeMachine, write_program
+from fakes import FAILS, ROOT, SKIPS, FakeClock, FakeMachine, write_program, write_tests
 
 import deliveries
+import hunts
+import kernels
 import machine
 import sanitizers
 import suite
 import trainings
 from budget import CUT_SHORT, LEFT_OUT, Budget, Deadline, Section
-from machine import Ran
-from suite import Job, Result
+from processes import LATE, Ran
 
 
 class BudgetTest(unittest.TestCase):
@@ -71,14 +75,22 @@ class MachineTest(unittest.TestCase):
                 self.assertIn(os.path.dirname(os.path.realpath(os.path.join(folder, name))), found)
             self.assertFalse([one for one in found if "nccl" in one])
 
+    def test_a_driver_that_says_nothing_is_no_gpu(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"PATH": folder}):
+            self.assertEqual(machine.queried("name"), [])
+            write_program(Path(folder) / "nvidia-smi", "print('  H100, 580.1 '); print()")
+            self.assertEqual(machine.queried("name"), ["H100, 580.1"])
+            write_program(Path(folder) / "nvidia-smi", "raise SystemExit('NVIDIA-SMI has failed')")
+            self.assertEqual(machine.queried("name"), [])
+
     def test_says_that_a_program_did_not_end(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             write_program(
                 Path(folder) / "parent",
                 "import subprocess; print('so far', flush=True); subprocess.run(['sleep', '100'])",
             )
-            ran = machine.Machine.run(FakeMachine(folder), ["parent"], "/", 2)
-        self.assertEqual((ran.status, ran.out), (-1, "so far\n"))
+            ran = FakeMachine(folder).run(["parent"], "/", 2)
+        self.assertEqual((ran.status, ran.out), (LATE, "so far\n"))
         self.assertIn("did not end", ran.errors)
 
     def test_gives_back_signals_that_were_to_be_ignored(self) -> None:
@@ -89,76 +101,127 @@ class MachineTest(unittest.TestCase):
                 write_program(
                     Path(folder) / "asks", "import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)"
                 )
-                self.assertEqual(machine.Machine.run(FakeMachine(folder), ["asks"], "/", 30).out, "False\n")
+                self.assertEqual(FakeMachine(folder).run(["asks"], "/", 30).out, "False\n")
         finally:
             signal.signal(signal.SIGINT, before)
 
 
-CASES = {
-    "testsuites": [
-        {
-            "testsuite": [
-                {"classname": "Text", "name": "Joins", "result": "COMPLETED"},
-                {
-                    "classname": "Text",
-                    "name": "Cuts",
-                    "result": "COMPLETED",
-                    "failures": [{"failure": "expected 1, got 2"}],
-                },
-                {
-                    "classname": "CudaGemm",
-                    "name": "Adds",
-                    "result": "SKIPPED",
-                    "skipped": [{"message": "x.cpp:3\nneeds a GPU: no driver\n"}],
-                },
-            ]
-        }
-    ]
-}
+class ProcessesTest(unittest.TestCase):
+    def test_none_outlives_a_check_that_is_killed(self) -> None:
+        parent = """import sys
+sys.path.insert(0, %r)
+import processes
+print(processes.start(["sleep", "100"]).pid, flush=True)
+processes.run(["sleep", "100"], "/", {"PATH": "/usr/bin:/bin"}, 100)
+"""
+        path = str(ROOT / "bench/gpu")
+        killed = subprocess.Popen([sys.executable, "-B", "-c", parent % path], stdout=subprocess.PIPE, text=True)
+        child = int(killed.stdout.readline())
+        killed.kill()
+        killed.wait()
+        killed.stdout.close()
+        for _ in range(1000):
+            try:
+                with open(f"/proc/{child}/stat") as stat:
+                    if stat.read().rpartition(")")[2].split()[0] == "Z":
+                        return
+            except OSError:
+                return
+            time.sleep(0.01)
+        self.fail("it is still there")
 
 
-class SuiteTest(unittest.TestCase):
-    def read(self, ran: Ran, cases: object) -> Result:
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            file.write(json.dumps(cases) if cases else "")
-            file.flush()
-            return suite.read_result("core_test", ran, file.name)
+OUT = """[==========] Running 4 tests
+[ RUN      ] CudaGemm.Adds
+[       OK ] CudaGemm.Adds (3 ms)
+[ RUN      ] CudaGemm.Cuts
+a.cpp:3: Failure
+expected 1, got 2
+[  FAILED  ] CudaGemm.Cuts, where GetParam() = 4-byte object (0 ms)
+[ RUN      ] CudaGemm.Joins
+x.cpp:3: Skipped
+needs a GPU: no driver
 
-    def test_counts_what_googletest_wrote(self) -> None:
-        result = self.read(Ran(1, "", ""), CASES)
-        self.assertEqual((result.passed, result.failed, result.skipped), (1, 1, Counter({"needs a GPU: no driver": 1})))
-        self.assertEqual(result.failures, ["core_test: Text.Cuts\nexpected 1, got 2"])
+[  SKIPPED ] CudaGemm.Joins (0 ms)
+[ RUN      ] CudaGemm.Dies
+"""
 
-    def test_takes_reasons_from_the_output_where_the_json_has_none(self) -> None:
-        cases = [{"classname": "A", "name": name, "result": "SKIPPED"} for name in "bc"]
-        out = "a.cpp:3: Skipped\nneeds a GPU: no driver\na.cpp:9: Skipped\nno root here\n"
-        result = self.read(Ran(0, out, ""), {"testsuites": [{"testsuite": cases}]})
-        self.assertEqual(result.skipped, Counter({"needs a GPU: no driver": 1, "no root here": 1}))
-        result = self.read(Ran(0, "", ""), {"testsuites": [{"testsuite": cases}]})
-        self.assertEqual(result.skipped, Counter({"no reason given": 2}))
 
-    def test_a_program_that_dies_has_failed(self) -> None:
-        result = self.read(Ran(-11, "", "Segmentation fault"), None)
-        self.assertEqual(result.failures, ["core_test ended with status -11\nSegmentation fault"])
+class OutcomeTest(unittest.TestCase):
+    def test_is_read_from_output_also_of_a_program_that_died(self) -> None:
+        outcome = suite.read_outcome(OUT)
+        self.assertEqual((outcome.passed, outcome.tests, outcome.running), (1, 3, "CudaGemm.Dies"))
+        self.assertEqual(outcome.failed, {"CudaGemm.Cuts": "a.cpp:3: Failure\nexpected 1, got 2"})
+        self.assertEqual(outcome.skipped, {"CudaGemm.Joins": "needs a GPU: no driver"})
+
+
+class SuitesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.machine = FakeMachine(folder.name)
+        self.machine.manifest["programs"] = ["core_test"]
+        self.section = Section("suites", "Tests")
+
+    def run_suites(self, suites: dict, seconds: float = 60, of_one: float = 30) -> Section:
+        write_tests(Path(self.machine.path("core_test")), suites)
+        for _ in suite.run_suites(self.machine, self.section, Deadline.after(seconds), of_one):
+            pass
+        return self.section
+
+    def test_only_those_of_a_gpu_are_run_each_by_itself(self) -> None:
+        found = self.run_suites({"CudaA": {"Is": "", "Was": FAILS}, "Text": {"Is": FAILS}, "All/CudaB": {"Is": FAILS}})
+        self.assertEqual(list(found.data["suites"]), ["core_test CudaA"])
+        self.assertEqual(found.wrong, ["core_test: CudaA.Was\nexpected 1, got 2"])
+
+    def test_a_crash_spoils_one_suite_and_names_the_test(self) -> None:
+        found = self.run_suites({"CudaA": {"Dies": "os.abort()"}, "CudaB": {"Is": ""}})
+        self.assertEqual(found.wrong[0].splitlines()[0], "core_test, CudaA.*, in CudaA.Dies: ended with status -6")
+        self.assertEqual([one["state"] for one in found.data["suites"].values()], ["crashed", "done"])
+
+    def test_a_hang_takes_its_own_time_and_no_more(self) -> None:
+        found = self.run_suites({"CudaA": {"Waits": "time.sleep(100)"}, "CudaB": {"Is": ""}}, of_one=1.5)
+        self.assertIn("core_test, CudaA.*, in CudaA.Waits: did not end within", found.wrong[0])
+        self.assertEqual([one["state"] for one in found.data["suites"].values()], ["hung", "done"])
+
+    def test_an_error_that_sticks_is_told_of_its_suite(self) -> None:
+        sticks = "print('cudaErrorIllegalAddress'); result = 'FAILED'"
+        found = self.run_suites({"CudaA": {"One": sticks, "Two": sticks}, "CudaB": {"Is": ""}})
+        self.assertEqual(len(found.wrong), 2)
+        self.assertEqual(found.data["suites"]["core_test CudaB"]["passed"], 1)
+
+    def test_without_time_the_rest_is_left_for_the_next_command(self) -> None:
+        found = self.run_suites({"CudaA": {"Is": ""}, "CudaB": {"Is": FAILS}}, seconds=0)
+        self.assertEqual((found.state, found.wrong, found.data["suites"]), (CUT_SHORT, [], {}))
+        self.section = Section("suites", "Tests", data={"suites": {"core_test CudaB": "done before"}})
+        found = self.run_suites({"CudaA": {"Is": ""}, "CudaB": {"Is": FAILS}})
+        self.assertEqual((found.wrong, found.data["suites"]["core_test CudaB"]), ([], "done before"))
 
     def test_skipped_for_want_of_a_gpu_is_wrong_where_there_is_one(self) -> None:
-        jobs = [Job("core_test", "core_test-0", [])]
-        results = [self.read(Ran(0, "", ""), {"testsuites": [{"testsuite": [CASES["testsuites"][0]["testsuite"][2]]}]})]
-        self.assertEqual(suite.summed(["core_test"], jobs, results, "no driver")[1], [])
-        self.assertIn("1 tests were skipped", suite.summed(["core_test"], jobs, results, "")[1][0])
+        self.machine.no_gpu = "no driver"
+        self.assertEqual(self.run_suites({"CudaA": {"Is": SKIPS}}).wrong, [])
+        self.machine.no_gpu, self.section = "", Section("suites", "Tests")
+        self.assertIn("although there is one: CudaA.Is", self.run_suites({"CudaA": {"Is": SKIPS}}).wrong[0])
 
-    def test_every_test_is_in_one_job(self) -> None:
-        gpu, others = suite.jobs_of(["a_test", "b_test"], 2)
-        self.assertEqual([job.options for job in gpu], [["--gtest_filter=Cuda*"]] * 2)
-        parts = [(job.program, job.parts["GTEST_SHARD_INDEX"], job.options) for job in others]
-        self.assertEqual(len(set(map(str, parts))), 4)
-        self.assertTrue(all(options == ["--gtest_filter=-Cuda*"] for _, _, options in parts))
+    def test_one_gpu_is_not_two(self) -> None:
+        needs_two = "print('x.h:3: Skipped'); print('needs two GPUs'); result = 'SKIPPED'"
+        found = self.run_suites({"CudaDevices": {"Is": needs_two}})
+        self.assertEqual(found.wrong, [])
+        self.assertEqual(found.data["suites"]["core_test CudaDevices"]["skipped"], {"CudaDevices.Is": "needs two GPUs"})
 
-    def test_without_time_nothing_is_run_and_that_is_told(self) -> None:
-        result = suite.run_job(FakeMachine("/nowhere"), Job("core_test", "core_test-0", []), "/tmp", Deadline.after(0))
-        self.assertTrue(result.cut)
-        data, wrong = suite.summed(["core_test"], [Job("core_test", "core_test-0", [])], [result], "")
-        self.assertEqual((data["programs"][0]["unfinished"], wrong), (1, []))
+    def test_no_suite_or_no_test_is_wrong(self) -> None:
+        self.assertIn("no suite that begins with Cuda", self.run_suites({"Text": {"Is": ""}}).wrong[0])
+        self.section = Section("suites", "Tests")
+        self.assertIn("there was no test to run", self.run_suites({"CudaA": {}}).wrong[0])
+
+    def test_other_tests_see_no_gpu_and_need_none(self) -> None:
+        sees = "print(os.environ['CUDA_VISIBLE_DEVICES']); result = 'FAILED'"
+        write_tests(
+            Path(self.machine.path("core_test")), {"CudaA": {"Is": FAILS}, "Text": {"Sees": sees, "Head": SKIPS}}
+        )
+        list(suite.run_host_tests(self.machine, self.section, Deadline.after(60)))
+        self.assertIn("core_test: Text.Sees\n-1", self.section.wrong)
+        self.assertIn("core_test: Text.Head needs a GPU, so its suite's name must begin with Cuda", self.section.wrong)
 
 
 class TrainingsTest(unittest.TestCase):
@@ -199,62 +262,153 @@ MEMCHECK = """========= COMPUTE-SANITIZER
 """
 CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 RACES = "========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
-PASSED = "[  PASSED  ] 7 tests.\n"
+PASSED = "[ RUN      ] CudaGemm.Adds\n[       OK ] CudaGemm.Adds (1 ms)\n"
 
 
 class SanitizersTest(unittest.TestCase):
     def test_reads_every_tools_summary(self) -> None:
         self.assertEqual(sanitizers.judge(Ran(0, PASSED, ""), CLEAN).state, sanitizers.CLEAN)
-        self.assertEqual(sanitizers.judge(Ran(0, PASSED, ""), RACES).tests, 7)
+        self.assertEqual(sanitizers.judge(Ran(0, PASSED, ""), RACES).tests, 1)
         verdict = sanitizers.judge(Ran(86, PASSED, ""), MEMCHECK)
         self.assertEqual((verdict.state, verdict.errors), (sanitizers.ERRORS, 3))
         self.assertTrue(verdict.excerpt.startswith("Invalid __global__ read"))
 
     def test_only_a_whole_run_is_clean(self) -> None:
-        self.assertEqual(sanitizers.judge(Ran(0, PASSED, ""), "").state, sanitizers.UNFINISHED)
-        self.assertEqual(sanitizers.judge(Ran(-1, "", ""), "").state, sanitizers.UNFINISHED)
-        self.assertEqual(sanitizers.judge(Ran(-1, "", ""), MEMCHECK).state, sanitizers.ERRORS)
-        self.assertEqual(sanitizers.judge(Ran(1, "[  FAILED  ] CudaGemm.Adds", ""), CLEAN).state, sanitizers.FAILED)
-        ended = sanitizers.judge(Ran(0, PASSED, ""), CLEAN)
-        cut = sanitizers.judge(Ran(-1, "", ""), "")
-        self.assertEqual(sanitizers.joined([ended, ended])["state"], sanitizers.CLEAN)
-        self.assertEqual(sanitizers.joined([ended, cut])["state"], sanitizers.UNFINISHED)
-        nothing = sanitizers.judge(Ran(0, "[  PASSED  ] 0 tests.", ""), CLEAN)
-        self.assertEqual(sanitizers.joined([nothing])["state"], sanitizers.UNFINISHED)
+        failed = "[ RUN      ] CudaGemm.Adds\n[  FAILED  ] CudaGemm.Adds (0 ms)\n"
+        for ran, log, state in (
+            (Ran(0, PASSED, ""), "", sanitizers.UNFINISHED),
+            (Ran(LATE, "", ""), "", sanitizers.UNFINISHED),
+            (Ran(LATE, "", ""), MEMCHECK, sanitizers.ERRORS),
+            (Ran(1, failed, ""), CLEAN, sanitizers.FAILED),
+            (Ran(0, "", ""), CLEAN, sanitizers.UNFINISHED),  # of no test
+            (Ran(255, PASSED, ""), f"========= Target {sanitizers.NO_CALL}\n", sanitizers.NO_CUDA),
+        ):
+            self.assertEqual(sanitizers.judge(ran, log).state, state, (ran, log))
 
-    def run_with(self, program: str) -> Section:
+    def run_with(self, program: str, tool: str = "racecheck", data: dict | None = None) -> Section:
         """With a compute-sanitizer that is this program."""
         with tempfile.TemporaryDirectory() as folder:
             write_program(Path(folder) / "compute-sanitizer", program)
-            found = sanitizers.find_sanitizer
-            sanitizers.find_sanitizer = lambda _: f"{folder}/compute-sanitizer"
-            fake = FakeMachine(folder)
-            fake.run = lambda *args: machine.Machine.run(fake, *args)
-            try:
-                section = Section("sanitizers", "Sanitizers")
-                return sanitizers.run_sanitizers(fake, section, folder, Deadline.after(60))
-            finally:
-                sanitizers.find_sanitizer = found
+            suites = {"CudaLaunch": {"ComputesWhatTheCpuComputes": ""}, "CudaGemm": {"Adds": ""}, "Text": {"Is": ""}}
+            write_tests(Path(folder) / "core_test", suites)
+            section = Section(f"sanitizer/{tool}", tool, data=data or {})
+            with mock.patch.object(sanitizers, "find_tool", return_value=f"{folder}/compute-sanitizer"):
+                for _ in sanitizers.run_sanitizer(FakeMachine(folder), section, Deadline.after(60), tool):
+                    pass
+            return section
 
     def test_says_that_it_could_not_attach(self) -> None:
         section = self.run_with("print('========= Error: Device not supported'); raise SystemExit(1)")
-        self.assertEqual(section.state, LEFT_OUT)
-        self.assertIn("could not attach", section.why)
-        self.assertIn("Device not supported", section.why)
-        self.assertIn("not counted as clean", section.why)
-        self.assertEqual(section.wrong, [])
+        self.assertEqual((section.state, section.wrong), (LEFT_OUT, []))
+        for words in ("could not attach", "Device not supported", "not counted as clean"):
+            self.assertIn(words, section.why)
 
-    def test_counts_errors_by_tool(self) -> None:
-        program = """import sys
-tool, log, tiny = sys.argv[2], sys.argv[6], "TakesNoIndices" in sys.argv[-2]
-open(log, "w").write("========= Race reported\\n========= RACECHECK SUMMARY: 2 hazards displayed (2 errors)\\n"
-                     if tool == "racecheck" else "========= ERROR SUMMARY: 0 errors\\n")
-print("[  PASSED  ] 1 test.")
+    # Finds races in the suite CudaGemm, and is otherwise clean.
+    TOOL = """import subprocess, sys
+words = sys.argv[1:]
+program = next(i for i, word in enumerate(words) if word.endswith("_test"))
+found = 2 if "CudaGemm" in words[-1] else 0
+open(words[words.index("--log-file") + 1], "w").write(
+    "========= Race reported\\n" * (found > 0) + "========= RACECHECK SUMMARY: %d hazards displayed\\n" % found)
+assert words[-1].endswith("-CudaLaunch.VisitsEveryIndexOnce") or "ComputesWhat" in words[-1]
+sys.exit(subprocess.run(words[program:]).returncode)
 """
-        section = self.run_with(program)
-        states = {tool: one["state"] for tool, one in section.data["tools"].items()}
-        self.assertEqual(states, {**dict.fromkeys(sanitizers.TOOLS, "clean"), "racecheck": "errors"})
-        self.assertEqual(section.wrong, ["racecheck found 4 errors"])  # of two programs
+
+    def test_every_suite_of_a_gpu_is_looked_at(self) -> None:
+        section = self.run_with(self.TOOL)
+        states = {name: one["state"] for name, one in section.data["suites"].items()}
+        self.assertEqual(states, {"core_test CudaLaunch": "clean", "core_test CudaGemm": "errors"})
+        self.assertIn("racecheck found 2 errors in core_test CudaGemm\nRace reported", section.wrong[0])
+
+    def test_goes_on_with_what_was_left(self) -> None:
+        section = self.run_with(self.TOOL, data={"suites": {"core_test CudaGemm": {"state": "clean"}}})
+        self.assertEqual((section.wrong, len(section.data["suites"])), ([], 2))
+
+
+NCU = """==PROF== Connected to process 1
+"ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum","launch__registers_per_thread"
+"","","","","ns","register/thread"
+"0","fill(float*)","(256, 1, 1)","(1, 1, 1)","900","16"
+"1","sm90_gemm","(128, 1, 1)","(32, 1, 1)","5,000","168"
+"2","sm90_gemm","(128, 1, 1)","(32, 1, 1)","7000","168"
+"""
+
+
+class KernelsTest(unittest.TestCase):
+    def test_are_those_of_every_step(self) -> None:
+        found = kernels.of_each_step(kernels.read_profile(NCU), 2)
+        shape = {"kernel": "sm90_gemm", "grid": "(32, 1, 1)", "block": "(128, 1, 1)"}
+        self.assertEqual(found, [{**shape, "times": 1, "us": 6.0, "registers": 168.0}])
+
+    def run_with(self, program: str) -> Section:
+        with tempfile.TemporaryDirectory() as folder:
+            write_program(Path(folder) / "ncu", program)
+            section = Section("kernels/mlp/tf32", "Kernels")
+            with mock.patch.object(kernels, "find_tool", return_value=f"{folder}/ncu"):
+                list(kernels.run_kernels(FakeMachine(folder), section, Deadline.after(60), "mlp", "tf32"))
+            return section
+
+    def test_come_from_ncu(self) -> None:
+        text = NCU + "".join(NCU.splitlines(keepends=True)[-2:] * 4)
+        section = self.run_with(f"import sys; open(sys.argv[sys.argv.index('--log-file') + 1], 'w').write({text!r})")
+        self.assertEqual((section.state, section.data["kernels"][0]["times"]), ("done", 1))
+
+    def test_where_ncu_may_not_look_that_is_told(self) -> None:
+        section = self.run_with("print('==ERROR== ERR_NVGPUCTRPERM')")
+        self.assertEqual((section.state, section.wrong), (LEFT_OUT, []))
+        self.assertIn("ERR_NVGPUCTRPERM", section.why)
+
+
+class HuntsTest(unittest.TestCase):
+    def run_part(self, run: Any, gpu_step: str, **machine: Any) -> Section:
+        with tempfile.TemporaryDirectory() as folder:
+            write_program(Path(folder) / "gpu_step", "import json, os, sys, time\n" + gpu_step)
+            section = Section("hunt", "Hunt")
+            list(run(FakeMachine(folder, **machine), section, Deadline.after(60)))
+            return section
+
+    def test_weights_that_differ_are_named(self) -> None:
+        runs = [{"way": "as usual", "threads": 1, "weights": "a"}] * 3
+        self.assertEqual(hunts.odd_ones(runs), [])
+        runs.append({"way": "one queue", "threads": 16, "weights": "b"})
+        self.assertEqual(hunts.odd_ones(runs), ["trainings ended with other weights than most: one queue, 16 threads"])
+
+    def test_memory_that_grows_is_a_leak(self) -> None:
+        tells = "print(json.dumps({'device_used': [i * %d for i in range(12)], 'host_used': [5] * 12}))"
+        self.assertEqual(self.run_part(hunts.run_trainers, tells % 2**20).wrong, [])
+        self.assertIn("device_used grew by 50 MiB", self.run_part(hunts.run_trainers, tells % (10 * 2**20)).wrong[0])
+
+    def test_a_bad_address_is_told_and_ends_the_program(self) -> None:
+        says = "sys.exit(print('gpu_step: cudaErrorIllegalAddress', file=sys.stderr) or 70)"
+        section = self.run_part(hunts.run_bad_address, says)
+        self.assertEqual((section.wrong, section.data["message"]), ([], "gpu_step: cudaErrorIllegalAddress"))
+        self.assertIn("status 0", self.run_part(hunts.run_bad_address, "").wrong[0])
+
+    def test_a_step_that_never_ends_is_wrong(self) -> None:
+        program = """print('{"losses": [1]}', flush=True)
+for line in sys.stdin:
+    if sys.argv[1] == "resident_group":
+        sys.exit("stuck")
+    print('{"microseconds": [1]}', flush=True)
+"""
+        section = self.run_part(hunts.run_long, program, small=True)
+        self.assertEqual(list(section.data["seconds"]), ["resident", "trainer"])
+        self.assertEqual(section.wrong, ["20 steps of resident_group: stuck"])
+
+    def test_failures_of_nvidias_libraries_say_nothing_of_our_text(self) -> None:
+        lacks = "print('cuBLASLt: no kernel image'); result = 'FAILED'"
+        compiles = "assert os.environ.get('CUDA_FORCE_PTX_JIT') == '1' or 'CUDA_MODULE_LOADING' in os.environ"
+        suites = {"CudaGemm": {"Adds": lacks}, "CudaReduce": {"Sums": FAILS}}
+        with tempfile.TemporaryDirectory() as folder:
+            write_tests(Path(folder) / "core_test", suites)
+            section = Section("text", "Text")
+            list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
+            self.assertIn("there was no test to run", section.wrong[0])
+            write_tests(Path(folder) / "core_test", {"CudaLaunch": {"ComputesWhatTheCpuComputes": compiles}, **suites})
+            section = Section("text", "Text")
+            list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
+        self.assertEqual(section.data["suites"]["core_test CudaGemm"]["pardoned"], ["core_test: CudaGemm.Adds"])
+        self.assertEqual(section.wrong, ["core_test: CudaReduce.Sums\nexpected 1, got 2"])
 
 
 if __name__ == "__main__":

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import shutil
 import tempfile
 import unittest
-from typing import Any
+from pathlib import Path
+from typing import Any, Iterator
+from unittest import mock
 
-from fakes import DESCRIBED, ROOT, FakeClock
+from fakes import DESCRIBED, ROOT, FakeClock, FakeMachine
 
 import check
+import page
 import report
 import targets
 from budget import Budget, Section
+from parts import COMMANDS, Part, why_left_out
 
 
 def contender(key: str, median: float | None, **more: Any) -> dict[str, Any]:
@@ -34,10 +40,10 @@ def contender(key: str, median: float | None, **more: Any) -> dict[str, Any]:
 
 
 def race(precision: str, ours: float, eager: float | None, graph: float | None) -> dict[str, Any]:
-    contenders = [contender("ours", ours, recorded=True, versions={"millrace": "1"})]
+    contenders = [contender("ours", ours, recorded=True, groups=15, versions={"millrace": "1"})]
     contenders += [contender("torch_eager", eager), contender("torch_compile", None), contender("torch_graph", graph)]
     sizes = {"steps": 100, "repeats": 10}
-    return {"network": "mlp", "precision": precision, "sizes": sizes, "rounds": 5, "contenders": contenders}
+    return {"race": {"network": "mlp", "precision": precision, "sizes": sizes, "rounds": 5, "contenders": contenders}}
 
 
 def delivery(name: str, ms: float) -> dict[str, Any]:
@@ -45,15 +51,11 @@ def delivery(name: str, ms: float) -> dict[str, Any]:
     return {"name": name, "ms_per_step": times, "bound_ms": None, "weights": "0123456789abcdef"}
 
 
-def sections() -> dict[str, Section]:
-    out = {name: Section(name, title) for name, title in check.TITLES.items()}
-    out["tests"].data = {
-        "programs": [{"program": "core_test", "passed": 400, "failed": 0, "skipped": 2, "unfinished": 0}],
-        "skipped": {"needs two GPUs": 2},
-        "failures": [],
-    }
+def data() -> dict[str, dict[str, Any]]:
+    """Of every part."""
+    suites = {"core_test CudaGemm": {"program": "core_test", "suite": "CudaGemm.*", "state": "done", "passed": 400}}
+    suites["core_test CudaGemm"] |= {"failed": [], "skipped": {"CudaGemm.A": "needs two GPUs"}, "pardoned": ["B"]}
     run = {"device": "cuda:0", "steps": 174, "losses": [0.7, 0.3], "weights": "ab" * 32, "ms": 0.2}
-    out["training"].data = {"runs": [run, run], "difference": 1e-6, "synthetic_ms": {"cuda:0": 0.4}}
     compared = {
         "command": "trainer compare ..",
         "machine": {"threads": 16, "device": "cuda:0"},
@@ -62,19 +64,51 @@ def sections() -> dict[str, Section]:
         "speedup_over_feed": {"feed": 1.0, "native": 10.0},
     }
     rates = {f"{name}_rows_per_s": 1e6 for name in ("decode", "input", "step", "together")}
-    out["deliveries"].data = {"text": compared, "text_share": {**rates, "share": 0.7, "bound_by_step": False}}
-    out["steps"].data = {
-        "rates": {"fp32": {"unit": "TFLOP/s", "value": 50.0}, "tf32": {"unit": "TFLOP/s", "value": None}},
-        "races": [race("fp32", 38.0, 320.0, 40.0), race("tf32", 25.0, 190.0, 32.0)],
+    kernel = {"kernel": "sm90_gemm", "grid": "(32, 1, 1)", "block": "(128, 1, 1)", "times": 1, "us": 6.0}
+    way = {"us": 5.25, "taken": True, "tile": 20}
+    memory = {"device_used": [2**20] * 3, "host_used": [2**30] * 3}
+    clean = {"core_test CudaGemm": {"state": "clean", "errors": 0, "tests": 60, "excerpt": ""}}
+    out: dict[str, dict[str, Any]] = {name: {} for name in report.TITLES}
+    return out | {
+        "suites": {"suites": suites},
+        "trainings": {"runs": [run, run], "difference": 1e-6, "synthetic_ms": {"cuda:0": 0.4}},
+        "rates": {"rates": {"fp32": {"unit": "TFLOP/s", "value": 50.0}, "tf32": {"unit": "TFLOP/s", "value": None}}},
+        "race/mlp/fp32": race("fp32", 38.0, 320.0, 40.0),
+        "race/mlp/tf32": race("tf32", 25.0, 190.0, 32.0),
+        "candidates": {"products": [{"name": "product", "precision": "tf32", "candidates": [way]}]},
+        "kernels/mlp/tf32": {"kernels": [kernel]},
+        "dependencies": {"runs": [{"way": "one queue", "threads": 16, "weights": "ab" * 32, "ms": 0.2}]},
+        "trainers": memory,
+        "long": {"seconds": {"resident": 33.0}},
+        "bad_address": {"message": "gpu_step: illegal address"},
+        "text": {"start_seconds": {"text, compiled": 9.0}, "suites": suites},
+        "deliveries": {"text": compared, "text_share": {**rates, "share": 0.7, "bound_by_step": False}},
+        "sanitizer/memcheck": {"suites": clean},
     }
-    tool = {"state": "clean", "errors": 0, "tests": 60, "parts": 8, "finished": 8, "excerpt": ""}
-    out["sanitizers"].data = {"tools": {"memcheck": tool}, "filter": "Cuda*", "programs": ["core_test"]}
-    return out
 
 
-def whole(parts: dict[str, Section], rehearsed: bool = False, **machine: Any) -> dict[str, Any]:
-    budget = Budget(540, check.SHARES, FakeClock())
-    return check.gather({**DESCRIBED, **machine}, "abc123", parts, budget, rehearsed)
+def sections() -> dict[str, Section]:
+    return {name: Section(name, report.TITLES[name], data=one) for name, one in data().items()}
+
+
+def identity(**machine: Any) -> dict[str, Any]:
+    same = {"v": 2, "date": "2026-11-23", "commit": "abc123", "build": "0123", "rehearsed": False}
+    return {**same, "machine": {**DESCRIBED, **machine}}
+
+
+class Folder(unittest.TestCase):
+    """With a folder for reports and one of a bundle."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out, self.bundle = Path(folder.name) / "out", Path(folder.name) / "bundle"
+        self.bundle.mkdir()
+
+    def report(self, sections: dict[str, Section] | None = None, **machine: Any) -> report.Report:
+        made = report.Report(str(self.out), str(self.bundle), identity(**machine), "gpu-check tests")
+        made.sections = sections or {}
+        return made
 
 
 class TargetsTest(unittest.TestCase):
@@ -93,8 +127,9 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual(verdicts["training on text over decoding alone"], ("missed", ""))
 
     def test_judges_nothing_that_was_not_measured(self) -> None:
-        parts = {name: Section(name, title).leave_out("no GPU: no driver") for name, title in check.TITLES.items()}
+        parts = {name: Section(name, title).leave_out("no GPU: no driver") for name, title in report.TITLES.items()}
         self.assertEqual(set(self.verdicts(parts).values()), {("not measured", "no GPU: no driver")})
+        self.assertEqual(set(self.verdicts({}).values()), {("not measured", "was not run")})
         self.assertEqual({verdict for verdict, _ in self.verdicts(sections(), True).values()}, {"not measured"})
 
     def test_a_slow_step_says_nothing_about_text(self) -> None:
@@ -103,86 +138,198 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual(self.verdicts(parts)["training on text over decoding alone"][0], "not measured")
 
 
-class ReportTest(unittest.TestCase):
+class PageTest(Folder):
+    def page(self, parts: dict[str, Section], **machine: Any) -> str:
+        return page.markdown(self.report(parts, **machine).whole())
+
     def test_tells_everything_once_it_held(self) -> None:
-        page = report.markdown(whole(sections()))
+        text = self.page(sections())
         for words in (
             "**everything held**",
             "- GPU: NVIDIA H100",
+            "- cudnn: 91900",
+            "- NVIDIA_TF32_OVERRIDE=0",
             "| a step in tf32 | <= 20 us | 25 | missed |",
-            "| core_test | 400 | 0 | 2 | 0 |",
-            "- skipped 2: needs two GPUs",
+            "| core_test | 400 | 0 | 1 | 1 of 1 |",
+            "- skipped 1: needs two GPUs",
+            "- not judged, as a library of NVIDIA's failed: B",
             "devices: 1.00e-06.",
             "| native | 0.1 | 0.1 to 0.1 | 10 |",
             "70 % of decoding alone",
-            "somehow; recorded",
+            "somehow; recorded; 15 groups of steps",
             "- name of torch_compile has no time: torch is not installed",
             "GFLOP take 21.5 us",
-            "| memcheck | clean | 0 | 60 | 8 of 8 |",
+            "| `sm90_gemm` | (32, 1, 1) | (128, 1, 1) | 1 | 6 |",
+            "product, tf32:\n\n| us | tile |\n| --: | --: |\n| 5.25 | 20 |",
+            "| one queue | 16 | abababababababab | 0.2 |",
+            "| device used, MiB | 1 | 1 | 1 |",
+            "- resident: 33 s",
+            "gpu_step: illegal address",
+            "- start with text, compiled: 9.0 s",
+            "| core_test CudaGemm | clean | 0 | 60 |",
             "millrace 1",
         ):
-            self.assertIn(words, page)
-        self.assertNotIn("\n\n\n", page)
+            self.assertIn(words, text)
+        self.assertNotIn("\n\n\n", text)
 
     def test_names_what_was_left_out_and_why(self) -> None:
         parts = sections()
-        for name in check.OF_A_GPU:
-            parts[name] = Section(name, check.TITLES[name]).leave_out("no GPU: no driver")
-        page = report.markdown(whole(parts, gpus=[], no_gpu="no driver"))
-        self.assertEqual(page.count(" left out: no GPU: no driver |"), 3)
-        self.assertEqual(page.count("\nleft out: no GPU: no driver"), 3)
-        self.assertIn("**everything that was run held, without a GPU**", page)
+        for name in ("rates", "deliveries", "text"):
+            parts[name] = Section(name, report.TITLES[name]).leave_out("no GPU: no driver")
+        text = self.page(parts, gpus=[], no_gpu="no driver")
+        self.assertEqual(text.count(" left out: no GPU: no driver |"), 3)
+        self.assertEqual(text.count("\nleft out: no GPU: no driver"), 3)
+        self.assertIn("**everything that was run held, without a GPU**", text)
 
-    def test_shows_what_is_wrong(self) -> None:
+    def test_shows_what_is_wrong_and_data_that_are_not_whole(self) -> None:
         parts = sections()
-        parts["training"].wrong = ["two trainings on cuda:0 ended with different weights"]
-        parts["training"].data = {}
-        page = report.markdown(whole(parts))
-        self.assertIn("**FAILED: 1 wrong**", page)
-        self.assertEqual(page.count("ended with different weights"), 2)
+        parts["trainings"].wrong = ["two trainings on cuda:0 ended with different weights"]
+        parts["trainings"].data = {"runs": [{"device": "cpu"}]}
+        text = self.page(parts)
+        self.assertIn("**FAILED: 1 wrong**", text)
+        self.assertEqual(text.count("ended with different weights"), 2)
+        self.assertIn('{"runs": [{"device": "cpu"}]}', text)
 
+
+class ReportTest(Folder):
     def test_json_has_what_check_py_promises(self) -> None:
         parts = sections()
-        parts["steps"].data["races"][0]["contenders"][0]["difference"] = float("inf")
-        with tempfile.TemporaryDirectory() as folder:
-            check.write(whole(parts), f"{folder}/gpu-report.md")
-            self.assertEqual(sorted(os.listdir(folder)), ["gpu-report.json", "gpu-report.md"])
-            with open(f"{folder}/gpu-report.json") as file:
-                found = json.load(file, parse_constant=self.fail)
-        keys = "v date commit command rehearsed machine versions budget result wrong complete targets sections"
+        parts["race/mlp/fp32"].data["race"]["contenders"][0]["difference"] = float("inf")
+        self.report(parts).write()
+        self.assertEqual(sorted(os.listdir(self.out)), ["gpu-report.json", "gpu-report.md"])
+        with open(self.out / "gpu-report.json") as file:
+            found = json.load(file, parse_constant=self.fail)
+        keys = "v date commit build rehearsed machine commands versions result wrong complete targets sections"
         self.assertEqual(list(found), keys.split())
-        for key in keys.split():
+        for key in [*keys.split(), *found["machine"]]:
             self.assertRegex(check.__doc__, rf"\b{key}\b")
-        self.assertEqual([section["name"] for section in found["sections"]], list(check.SHARES))
+        self.assertEqual([section["name"] for section in found["sections"]], list(report.TITLES))
+        for name in report.TITLES:
+            self.assertIn(f"`{name.partition('/')[0]}", check.__doc__)
 
     def test_suggests_a_name_for_the_results(self) -> None:
-        self.assertRegex(check.file_name(whole(sections())), r"^\d{4}-\d\d-\d\d-gpu-h100$")
-        self.assertRegex(check.file_name(whole(sections(), gpus=[])), r"-gpu-none$")
+        self.assertEqual(check.file_name(self.report().whole()), "2026-11-23-gpu-h100")
+        self.assertEqual(check.file_name(self.report(gpus=[]).whole()), "2026-11-23-gpu-none")
+
+    def test_the_next_command_goes_on_with_it(self) -> None:
+        parts = {
+            "suites": Section("suites", "Tests", "tests", wrong=["a"]),
+            "rates": Section("rates", "Rates", "steps"),
+        }
+        parts["rates"].cut("it was under way")
+        self.report(parts).write()
+        after = self.report()
+        self.assertEqual(after.resume(""), [f"goes on with {self.out}/gpu-report.json"])
+        self.assertTrue(after.is_done("suites"))
+        self.assertFalse(after.is_done("rates"))
+        self.assertEqual(after.whole()["wrong"], ["a"])
+        self.assertEqual(after.whole()["commands"], ["gpu-check tests"] * 2)
+
+    def test_a_copy_stays_with_the_bundle(self) -> None:
+        self.report({"suites": Section("suites", "Tests", "tests")}).write()
+        shutil.rmtree(self.out)
+        after = self.report()
+        after.resume("")
+        self.assertTrue(after.is_done("suites"))
+
+    def test_goes_on_with_no_other_build_or_gpu(self) -> None:
+        self.report({"suites": Section("suites", "Tests", "tests")}).write()
+        other = self.report(gpus=["another"])
+        self.assertIn("another build, GPU", other.resume("")[0])
+        self.assertFalse(other.is_done("suites"))
+        self.assertEqual(sorted(os.listdir(self.out)), ["gpu-report-before.json", "gpu-report.md"])
+        (self.out / "gpu-report.json").write_text('{"v": 2, "sections"')
+        self.assertIn("cannot be gone on with", self.report().resume("")[0])
+
+    def test_what_skipped_without_a_gpu_is_run_again_with_one(self) -> None:
+        self.report({"suites": Section("suites", "Tests", "tests")}, no_gpu="no driver").write()
+        self.assertFalse(self.resumed().is_done("suites"))
+        self.report({"suites": Section("suites", "Tests", "tests")}).write()
+        self.assertTrue(self.resumed(no_gpu="it fell off the bus", gpus=[]).is_done("suites"))
+
+    def resumed(self, **machine: Any) -> report.Report:
+        after = self.report(**machine)
+        after.resume("")
+        return after
+
+    def test_a_part_that_was_cut_short_keeps_its_data_if_it_can_go_on(self) -> None:
+        for name, kept in (("suites", {"suites": 1}), ("rates", {})):
+            section = Section(name, name, data={"suites": 1}, wrong=["a"])
+            section.cut("late")
+            part = next(part for parts in COMMANDS.values() for part in parts if part.name == name)
+            self.assertEqual(self.report({name: section}).begin(part).data, kept)
+
+    def test_a_part_under_way_is_not_done(self) -> None:
+        made = self.report()
+        made.begin(COMMANDS["tests"][0])
+        self.assertIn("under way", made.whole()["sections"][0]["why"])
+        made.end()
+        self.assertEqual(made.whole()["sections"][0]["state"], "done")
 
 
-class SectionsTest(unittest.TestCase):
-    def run_sections(self, runs: dict[str, Any], left_out: dict[str, str]) -> dict[str, Section]:
-        return check.run_sections(runs, left_out, Budget(60, dict.fromkeys(runs, 1.0), FakeClock()))
+class CommandTest(Folder):
+    def run_parts(self, parts: list[Part], made: report.Report | None = None, **options: Any) -> report.Report:
+        made = made or self.report()
+        names = {part.name: part.share for part in parts}
+        chosen = argparse.Namespace(**{"only": [], "all": False, **options})
+        with mock.patch.object(report, "TITLES", names), mock.patch.object(report, "COMMANDS", {"tests": parts}):
+            check.run_command(FakeMachine(str(self.bundle)), parts, made, Budget(60, names, FakeClock()), chosen)
+        return made
 
     def test_one_that_throws_is_wrong_and_stops_no_other(self) -> None:
         def throws(*_: Any) -> None:
             raise KeyError("noise")
 
-        def sees(section: Section, work: str, deadline: Any) -> None:
-            section.data["left"] = deadline.left()
-            section.data["work"] = os.path.isdir(work)
+        def is_late(*_: Any) -> None:
+            raise TimeoutError("it did not end")
 
-        found = self.run_sections({"deliveries": throws, "steps": sees}, {"deliveries": "", "steps": ""})
-        self.assertEqual(found["deliveries"].wrong, ["deliveries failed: KeyError: 'noise'"])
-        self.assertEqual(found["steps"].data, {"left": 60, "work": True})
+        def sees(_: Any, section: Section, deadline: Any) -> list[None]:
+            section.data["left"] = deadline.left()
+            return []
+
+        found = self.run_parts(
+            [Part("a", "A", 1, throws), Part("b", "B", 1, is_late), Part("c", "C", 1, sees)]
+        ).sections
+        self.assertEqual(found["a"].wrong, ["a: KeyError: 'noise'"])
+        self.assertEqual((found["b"].state, found["b"].why, found["b"].wrong), ("cut short", "it did not end", []))
+        self.assertEqual(found["c"].data, {"left": 60})
+
+    def test_what_is_done_is_kept_unless_it_is_asked_for(self) -> None:
+        ran: list[str] = []
+
+        def counts(_: Any, section: Section, __: Any) -> list[None]:
+            ran.append(section.name)
+            return []
+
+        parts = [Part("a", "A", 1, counts), Part("b", "B", 1, counts)]
+        made = self.report({"a": Section("a", "A")})
+        self.run_parts(parts, made)
+        self.assertEqual(ran, ["b"])
+        self.run_parts(parts, made, only=["a"])
+        self.assertEqual(ran, ["b", "a"])
+        self.assertEqual(made.sections["b"].state, "done")
+
+    def test_it_is_written_while_a_part_goes_on(self) -> None:
+        def looks(_: Any, section: Section, __: Any) -> Iterator[None]:
+            section.data["first"] = 1
+            yield
+            with open(self.out / "gpu-report.json") as file:
+                section.data["seen"] = json.load(file)["sections"][0]
+
+        seen = self.run_parts([Part("a", "A", 1, looks)]).sections["a"].data["seen"]
+        self.assertEqual((seen["data"], seen["state"]), ({"first": 1}, "cut short"))
 
     def test_what_needs_a_gpu_is_left_out_without_one(self) -> None:
-        why = {name: check.why_left_out(name, "no driver", False, []) for name in check.SHARES}
-        self.assertEqual([name for name in why if not why[name]], ["tests", "training"])
-        self.assertEqual(why["steps"], "no GPU: no driver")
-        rehearsed = [name for name in check.SHARES if not check.why_left_out(name, "no driver", True, [])]
-        self.assertEqual(rehearsed, ["training", "deliveries", "steps"])
-        self.assertEqual(check.why_left_out("tests", "", False, ["steps"]), "not asked for")
+        machine = FakeMachine("/nowhere", no_gpu="no driver")
+        parts = [part for command in COMMANDS.values() for part in command if not part.extra]
+        why = {part.name: why_left_out(part, machine, [], False) for part in parts}
+        self.assertEqual([name for name in why if not why[name]], ["suites", "trainings"])
+        self.assertEqual(why["rates"], "no GPU: no driver")
+        machine.small = True
+        rehearsed = [part.name for part in parts if not why_left_out(part, machine, [], False)]
+        self.assertIn("race/lenet/fp32", rehearsed)
+        self.assertNotIn("sanitizer/memcheck", rehearsed)
+        self.assertEqual(why_left_out(parts[0], machine, ["rates"], False), "not asked for")
 
 
 class SourcesTest(unittest.TestCase):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 from fakes import FakeMachine, write_program
 
 import steps
 from budget import CUT_SHORT, Deadline, Section
 from losses import worst_difference
-from machine import Machine
 from worker import Failed, Late, Worker
 
 # Speaks as gpu_step does; {losses} are those of steps on a GPU.
-GPU_STEP = """import sys
+GPU_STEP = """import sys, time
 words = sys.argv[1:]
 if words[0] == "rates":
     print('{{"fp32": {{"unit": "TFLOP/s", "value": 50.0}}}}')
@@ -31,7 +32,8 @@ else:
     told = '{{"versions": {{"millrace": "1"}}, "device": "cuda:0", "recorded": true, "losses": %s}}'
     print(told % losses, flush=True)
     for line in sys.stdin:
-        print('{{"microseconds": ' + str([30.0] * int(line)) + "}}", flush=True)
+        {waits}
+        print('{{"groups": 3, "microseconds": ' + str([30.0] * int(line)) + "}}", flush=True)
 """
 
 
@@ -62,7 +64,7 @@ class WorkerTest(unittest.TestCase):
         text += "print('{\"microseconds\": [2, 3]}' if input() == '2' else '')"
         worker = self.start(text)
         self.assertEqual(worker.ready(30), {"losses": [1]})
-        self.assertEqual(worker.repeats(2, 30), [2, 3])
+        self.assertEqual(worker.repeats(2, 30), {"microseconds": [2, 3]})
 
     def test_says_why_it_cannot_take_part(self) -> None:
         with self.assertRaisesRegex(Failed, "no such device"):
@@ -72,47 +74,54 @@ class WorkerTest(unittest.TestCase):
 
 
 class RaceTest(unittest.TestCase):
-    def run_steps(self, seconds: float = 300, **answers: object) -> Section:
-        answers = {"losses": [1.0, 0.5], "knows_tf32": True, "changes": True, **answers}
+    def run_steps(self, precision: str = "fp32", seconds: float = 300, **answers: object) -> Section:
+        answers = {"losses": [1.0, 0.5], "knows_tf32": True, "changes": True, "waits": "", **answers}
         with tempfile.TemporaryDirectory() as folder:
             write_program(Path(folder) / "gpu_step", GPU_STEP.format(**answers))
-            fake = FakeMachine(folder)
-            fake.pythons = []  # no peers
-            fake.run = lambda *args: Machine.run(fake, *args)
-            return steps.run_steps(fake, Section("steps", "Steps"), folder, Deadline.after(seconds))
+            section = Section("race/mlp/" + precision, "Steps")
+            for _ in steps.run_steps(FakeMachine(folder), section, Deadline.after(seconds), "mlp", precision):
+                pass
+            return section
 
-    def ours(self, section: Section, precision: str) -> dict:
-        race = next(race for race in section.data["races"] if race["precision"] == precision)
-        return race["contenders"][0]
+    def prepared(self) -> Any:
+        return mock.patch.object(steps, "prepare", return_value=steps.Known([1.0, 0.5]))
+
+    def ours(self, section: Section) -> dict:
+        return section.data["race"]["contenders"][0]
 
     def test_times_ours_where_no_peer_is_installed(self) -> None:
-        section = self.run_steps()
+        section = self.run_steps("tf32")
         self.assertEqual(section.wrong, [])
-        self.assertEqual(len(section.data["races"]), 4)
-        ours = self.ours(section, "tf32")
-        self.assertEqual((ours["median"], ours["recorded"]), (30.0, True))
-        others = {one["key"]: one.get("failed") for one in section.data["races"][0]["contenders"]}
+        ours = self.ours(section)
+        self.assertEqual((ours["median"], ours["recorded"], ours["groups"]), (30.0, True, 15))
+        others = {one["key"]: one.get("failed") for one in section.data["race"]["contenders"]}
         self.assertEqual((others["torch_eager"], others["jax"]), ("torch is not installed", "jax is not installed"))
 
     def test_a_wrong_loss_has_no_time_and_fails_the_check(self) -> None:
         section = self.run_steps(losses=[1.0, 0.6])
-        self.assertNotIn("median", self.ours(section, "fp32"))
+        self.assertNotIn("median", self.ours(section))
         self.assertIn("differ from ours on the CPU by 1.7e-01", section.wrong[0])
 
     def test_a_build_without_tf32_says_so(self) -> None:
-        section = self.run_steps(knows_tf32=False)
+        section = self.run_steps("tf32", knows_tf32=False)
         self.assertEqual(section.wrong, [])
-        self.assertEqual(self.ours(section, "tf32")["failed"], steps.NOT_AVAILABLE)
+        self.assertEqual(self.ours(section)["failed"], steps.NOT_AVAILABLE)
 
     def test_tf32_that_changes_nothing_is_none(self) -> None:
-        section = self.run_steps(changes=False)
-        self.assertNotIn("median", self.ours(section, "tf32"))
+        section = self.run_steps("tf32", changes=False)
+        self.assertNotIn("median", self.ours(section))
         self.assertIn("changed no bit", section.wrong[0])
 
     def test_names_what_did_not_fit(self) -> None:
-        section = self.run_steps(seconds=5)
+        with self.prepared():
+            section = self.run_steps(seconds=0.5)
         self.assertEqual(section.state, CUT_SHORT)
-        self.assertIn("mlp in fp32 did not fit; mlp in tf32 did not fit", section.why)
+        self.assertIn("no time was left for Millrace", section.why)
+
+    def test_ours_that_hangs_is_wrong_and_not_late(self) -> None:
+        with self.prepared(), mock.patch.object(steps, "HANGS_SECONDS", 0.1):
+            section = self.run_steps(seconds=10, waits="time.sleep(100)")
+        self.assertIn("Millrace: did not answer within", section.wrong[0])
 
 
 if __name__ == "__main__":

@@ -1,28 +1,23 @@
-"""scripts/gpu-check --run from its start to its report, on a bundle whose programs are small scripts."""
+"""The three commands of scripts/gpu-check from their start to their report, on a bundle whose programs are small
+scripts, some of which fail in every way that there is."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from typing import Any, Callable
 
-from fakes import ROOT, write_program
+from fakes import FAILS, ROOT, SKIPS, write_program, write_tests
 
-CORE_TEST = """import json, os, sys
-gpu = os.environ["FAKE_GPU"] == "yes"
-options = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
-mine = options["--gtest_filter"].startswith("Cuda")
-result = "COMPLETED" if gpu or not mine else "SKIPPED"
-case = {"classname": "CudaLaunch" if mine else "Text", "name": "A", "result": result}
-if "--gtest_output" in options:
-    with open(options["--gtest_output"][5:], "w") as out:
-        json.dump({"testsuites": [{"testsuite": [case]}]}, out)
-print("[  PASSED  ] 1 test." if gpu or not mine else "cuda.h:35: Skipped\\nneeds a GPU: no driver was found")
-"""
+from parts import COMMANDS
 
 TRAINER = """import json, os, sys
 words = sys.argv[1:]
@@ -46,15 +41,30 @@ else:
 """
 
 GPU_STEP = """import sys
-if sys.argv[1] == "rates":
+what = sys.argv[1]
+if what == "rates":
     print('{"fp32": {"unit": "TFLOP/s", "value": 50.0}}')
-elif sys.argv[1] == "write":
+elif what == "candidates":
+    print('{"products": []}')
+elif what == "about":
+    print('{"cudnn": 91900}')
+elif what == "trainers":
+    print('{"device_used": [1, 1], "host_used": [1, 1]}')
+elif what == "bad_address":
+    sys.exit(print("gpu_step: an illegal memory access was encountered", file=sys.stderr) or 70)
+elif what == "write":
     print("{}")
 else:
     loss = 0.5001 if "precision=tf32" in sys.argv else 0.5
     print('{"versions": {"millrace": "9"}, "device": "cuda:0", "recorded": true, "losses": [%s]}' % loss, flush=True)
     for line in sys.stdin:
         print('{"microseconds": [12.5]}', flush=True)
+"""
+
+NCU = """import sys
+launch = '"1","gemm","(1, 1, 1)","(1, 1, 1)","900"'
+print('"ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum"', *[launch] * 8, sep=chr(10),
+      file=open(sys.argv[sys.argv.index("--log-file") + 1], "w"))
 """
 
 SANITIZER = """import subprocess, sys
@@ -65,78 +75,184 @@ sys.exit(subprocess.run(words[program:]).returncode)
 """
 
 
+FIRST = {"ComputesWhatTheCpuComputes": ""}
+GOOD = {"CudaLaunch": FIRST, "CudaGemm": {"Adds": ""}, "Text": {"Is": ""}}
+
+
 class WholeTest(unittest.TestCase):
     def setUp(self) -> None:
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.bundle = Path(self.folder.name)
-        programs = {"core_test": CORE_TEST, "layers_test": CORE_TEST, "trainer": TRAINER, "gpu_step": GPU_STEP}
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.bundle, self.out = Path(folder.name) / "bundle", Path(folder.name) / "out"
+        self.bundle.mkdir()
+        programs = {"trainer": TRAINER, "gpu_step": GPU_STEP, "compute-sanitizer": SANITIZER, "ncu": NCU}
         for name, text in programs.items():
             write_program(self.bundle / name, text)
-        write_program(self.bundle / "compute-sanitizer", SANITIZER)
+        write_tests(self.bundle / "core_test", GOOD)
         (self.bundle / "source").symlink_to(ROOT)
-        manifest = {"programs": list(programs), "glibc": "2.17", "commit": "abc123"}
+        manifest = {"programs": ["core_test", *programs], "glibc": "2.17", "commit": "abc123", "build": "0123"}
         (self.bundle / "manifest.json").write_text(json.dumps(manifest))
-
-    def run_check(self, gpu: bool, weights: str = "equal", options: tuple[str, ...] = ()) -> tuple[int, str, dict]:
-        """Exit status, report as Markdown and as JSON."""
         # No interpreter has packages, so that no peer takes part.
         (self.bundle / "sitecustomize.py").write_text(
             "import sys\nsys.path[:] = [path for path in sys.path if '-packages' not in path]\n"
         )
+
+    def start(self, words: tuple[str, ...], weights: str = "equal") -> subprocess.Popen[str]:
         environment = os.environ | {
-            "FAKE_GPU": "yes" if gpu else "no",
             "FAKE_WEIGHTS": weights,
+            "MILLRACE_REPORT_DIR": str(self.out),
             "PYTHONPATH": str(self.bundle),
             "PATH": f"{self.bundle}:{os.environ['PATH']}",
         }
-        report = self.bundle / "out.md"
         script = [sys.executable, "-I", "-S", "-B", str(ROOT / "scripts/gpu-check")]
-        words = [*script, "--run", str(self.bundle), "--report", str(report), *options]
-        done = subprocess.run(words, cwd=self.bundle, env=environment, capture_output=True, text=True, timeout=300)
-        self.assertTrue(report.exists(), done.stdout + done.stderr)
-        return done.returncode, report.read_text(), json.loads((self.bundle / "out.json").read_text())
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen([*script, *words, "--bundle", str(self.bundle)], cwd="/", env=environment, **pipes)
+
+    def run_check(self, *words: str, weights: str = "equal") -> tuple[int, str]:
+        """Exit status, and what is on the screen."""
+        process = self.start(words, weights)
+        told = process.communicate(timeout=300)[0]
+        return process.returncode, told
+
+    def found(self) -> dict[str, Any]:
+        return json.loads((self.out / "gpu-report.json").read_text())
+
+    def sections(self) -> dict[str, dict[str, Any]]:
+        return {section["name"]: section for section in self.found()["sections"]}
+
+    def wait_for(self, holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + 60
+        while not holds():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def without_gpu(self) -> None:
+        write_tests(self.bundle / "core_test", {"CudaLaunch": {"ComputesWhatTheCpuComputes": SKIPS}})
+
+    def test_three_commands_make_one_report(self) -> None:
+        for command in COMMANDS:
+            status, told = self.run_check(command, "--minutes", "2")
+            self.assertEqual((status, self.found()["wrong"]), (0, []), told)
+        found, sections = self.found(), self.sections()
+        left = {name: section["why"] for name, section in sections.items() if section["state"] != "done"}
+        # The fakes say that they are on a GPU, so nothing of theirs is compared.
+        self.assertEqual(left, {"host": "not asked for"}, told)
+        self.assertEqual((found["result"], found["complete"]), ("everything held", True))
+        self.assertEqual(len(found["commands"]), 3)
+        self.assertEqual(found["machine"]["about"], {"cudnn": 91900})
+        self.assertEqual(sections["sanitizer/racecheck"]["data"]["suites"]["core_test CudaGemm"]["state"], "clean")
+        self.assertEqual(sections["kernels/mlp/tf32"]["data"]["kernels"][0]["us"], 0.9)
+        page = (self.out / "gpu-report.md").read_text()
+        self.assertIn("| training on text over decoding alone | >= 0.8 | 0.853 | met |", page)
+        self.assertIn("| core_test CudaGemm | clean | 0 | 1 |", page)
 
     def test_without_a_gpu_does_the_rest(self) -> None:
-        status, page, found = self.run_check(gpu=False)
-        self.assertEqual(status, 0, page)
-        states = {section["name"]: section["state"] for section in found["sections"]}
-        self.assertEqual([name for name in states if states[name] == "left out"], ["deliveries", "steps", "sanitizers"])
-        self.assertIn("**everything that was run held, without a GPU**", page)
-        self.assertIn("- skipped 2: needs a GPU: no driver was found", page)
-        self.assertEqual(self.run_check(gpu=False, options=("--require-gpu", "--only", "training"))[0], 1)
-
-    def test_with_a_gpu_does_everything(self) -> None:
-        only = tuple(word for name in ("tests", "training", "deliveries", "sanitizers") for word in ("--only", name))
-        status, page, found = self.run_check(gpu=True, options=only)
-        self.assertEqual((status, found["wrong"]), (0, []), page)
-        self.assertEqual(
-            set(found["sections"][4]["data"]["tools"]), {"memcheck", "racecheck", "initcheck", "synccheck"}
-        )
-        self.assertIn("| racecheck | clean | 0 |", page)
-        self.assertIn("| training on text over decoding alone | >= 0.8 | 0.853 | met |", page)
-
-    def test_tells_apart_what_is_missed_and_what_is_wrong(self) -> None:
-        status, page, found = self.run_check(gpu=True, weights="different", options=("--only", "deliveries"))
-        self.assertEqual(status, 1)
-        self.assertIn("the deliveries of queue_vs_feed.yaml ended with different weights", found["wrong"])
+        self.without_gpu()
+        status, told = self.run_check("tests")
+        self.assertEqual(status, 0, told)
+        self.assertIn("no GPU can be used here: no driver was found", told)
+        self.assertIn("- skipped 1: needs a GPU: no driver was found", (self.out / "gpu-report.md").read_text())
+        self.assertEqual(self.run_check("steps", "--require-gpu")[0], 1)
+        self.assertEqual({self.sections()[part.name]["state"] for part in COMMANDS["steps"]}, {"left out"})
 
     def test_rehearses_on_the_cpu(self) -> None:
-        status, page, found = self.run_check(gpu=False, options=("--rehearse",))
-        self.assertEqual((status, found["wrong"]), (0, []), page)
-        self.assertEqual([race["rounds"] for race in found["sections"][3]["data"]["races"]], [2] * 4)
-        self.assertIn("a rehearsal", page)
+        self.without_gpu()
+        for command in ("steps", "hunts"):
+            status, told = self.run_check(command, "--rehearse")
+            self.assertEqual((status, self.found()["wrong"]), (0, []), told)
+        self.assertEqual(self.sections()["race/lenet/tf32"]["data"]["race"]["rounds"], 2)
+        self.assertIn("a rehearsal", (self.out / "gpu-report.md").read_text())
+
+    def test_every_failure_is_told_and_stops_no_other(self) -> None:
+        sticks = "print('cudaErrorIllegalAddress: an illegal memory access'); result = 'FAILED'"
+        lacks = "print('cuBLASLt is needed for device: cuda:0, but libcublasLt.so.13 was not found'); result = 'FAILED'"
+        suites = {
+            "CudaLaunch": FIRST,
+            "CudaCrash": {"Dies": "os.kill(os.getpid(), 11)"},
+            "CudaNumber": {"Adds": FAILS},
+            "CudaSticky": {"One": sticks, "Two": sticks},
+            "CudaLibrary": {"Opens": lacks},
+            "CudaAfter": {"Is": ""},
+            "CudaHang": {"Waits": "time.sleep(100)"},
+        }
+        write_tests(self.bundle / "core_test", suites)
+        status, told = self.run_check("tests", "--only", "suites", "--minutes", "0.1")
+        self.assertEqual(status, 1)
+        first = "core_test, CudaCrash.*, in CudaCrash.Dies: ended with status -11"
+        self.assertIn(f"WRONG: {first}", told)
+        self.assertTrue(told.splitlines()[-1].startswith(f"gpu-check: the first one: {first}"), told)
+        self.assertEqual([text.splitlines()[0] for text in self.found()["wrong"]], [
+            first,
+            "core_test: CudaNumber.Adds",
+            "core_test: CudaSticky.One",
+            "core_test: CudaSticky.Two",
+            "core_test: CudaLibrary.Opens",
+        ])  # fmt: skip
+        for text in self.found()["wrong"]:
+            self.assertIn(f"  WRONG: {text.splitlines()[0]}", told)
+        section = self.sections()["suites"]
+        self.assertEqual(section["data"]["suites"]["core_test CudaAfter"]["passed"], 1)
+        self.assertEqual(section["state"], "cut short")
+        self.assertRegex(section["why"], r"core_test CudaHang had \d+ s, and did not end")
+
+    def test_a_program_that_does_not_start_says_why(self) -> None:
+        lacks = "import sys; sys.exit('error while loading shared libraries: libtbb.so.12: cannot open')"
+        write_program(self.bundle / "core_test", lacks)
+        status, told = self.run_check("tests", "--only", "suites")
+        self.assertEqual(status, 1)
+        self.assertIn("the first kernel failed: error while loading shared libraries: libtbb.so.12", told)
+        self.assertIn("libtbb.so.12", self.found()["wrong"][0])
+
+    def test_tells_apart_what_is_missed_and_what_is_wrong(self) -> None:
+        status, told = self.run_check("hunts", "--only", "deliveries", weights="different")
+        self.assertEqual(status, 1)
+        self.assertIn("the deliveries of queue_vs_feed.yaml ended with different weights", self.found()["wrong"])
+
+    def sleepers(self) -> dict[str, dict[str, str]]:
+        """The second suite tells its process and waits."""
+        tells = f"open({str(self.bundle / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(100)"
+        return {"CudaLaunch": FIRST, "CudaSlow": {"Waits": tells}, "CudaZ": {"Is": ""}}
+
+    def is_alive(self) -> bool:
+        """Whether the second suite's process is."""
+        try:
+            with open(f"/proc/{(self.bundle / 'pid').read_text()}/stat") as stat:
+                return stat.read().rpartition(")")[2].split()[0] != "Z"
+        except OSError:
+            return False
+
+    def test_what_a_killed_command_found_is_kept_and_nothing_of_it_runs_on(self) -> None:
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            shutil.rmtree(self.out, ignore_errors=True)
+            (self.bundle / "gpu-report.json").unlink(missing_ok=True)
+            (self.bundle / "pid").unlink(missing_ok=True)
+            write_tests(self.bundle / "core_test", self.sleepers())
+            process = self.start(("tests", "--minutes", "2"))
+            self.wait_for(lambda: (self.bundle / "pid").exists() and (self.bundle / "pid").read_text() != "")
+            process.send_signal(number)
+            told = process.communicate(timeout=60)[0]
+            self.assertNotEqual(process.returncode, 0)
+            self.assertEqual("gpu-check: summary" in told, number == signal.SIGTERM)
+            self.wait_for(lambda: not self.is_alive())
+            section = self.sections()["suites"]
+            self.assertEqual(
+                (section["state"], list(section["data"]["suites"])), ("cut short", ["core_test CudaLaunch"])
+            )
+
+        # The next one goes on: the first suite, which would fail now, is not run again.
+        suites = {"CudaLaunch": {**FIRST, "Is": FAILS}, "CudaSlow": {"Waits": ""}, "CudaZ": {"Is": ""}}
+        write_tests(self.bundle / "core_test", suites)
+        status, told = self.run_check("tests")
+        self.assertEqual((status, len(self.sections()["suites"]["data"]["suites"])), (0, 3), told)
+        self.assertIn("Tests: kept, it was done before", self.run_check("tests")[1])
 
     def test_ends_in_its_time_and_names_what_did_not_fit(self) -> None:
-        write_program(self.bundle / "layers_test", "import time; time.sleep(100)")
-        status, page, found = self.run_check(
-            gpu=True, options=("--minutes", "0.1", "--only", "tests", "--only", "steps")
-        )
-        self.assertEqual(status, 1)
-        self.assertLess(found["budget"]["taken"], 20)
-        self.assertEqual([found["sections"][i]["state"] for i in (0, 3)], ["cut short", "cut short"])
-        self.assertIn("lenet in tf32 did not fit", found["sections"][3]["why"])
-        self.assertIn("layers_test", page)
+        write_program(self.bundle / "trainer", "import time; time.sleep(100)")
+        begin = time.monotonic()
+        status, told = self.run_check("tests", "--minutes", "0.05")
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual(self.sections()["trainings"]["state"], "cut short", told)
+        self.assertIn("trainer generate did not end in time", self.sections()["trainings"]["why"])
 
 
 if __name__ == "__main__":

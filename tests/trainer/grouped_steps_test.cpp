@@ -21,7 +21,7 @@ namespace {
 
 using testing::PlannedStep;
 
-class GroupedSteps : public test::CudaTest {
+class CudaGroupedSteps : public test::CudaTest {
  protected:
   struct Rule {
     std::string name;
@@ -98,7 +98,7 @@ class GroupedSteps : public test::CudaTest {
 bool always(size_t) { return true; }
 bool never(size_t) { return false; }
 
-TEST_F(GroupedSteps, TrainAnyNumberOfBatches) {
+TEST_F(CudaGroupedSteps, TrainAnyNumberOfBatches) {
   for (const Rule& rule : rules()) {
     for (const size_t count : {7, 13, 14, 19, 24}) {
       const std::vector<int64_t> sizes(count, 4);
@@ -108,7 +108,7 @@ TEST_F(GroupedSteps, TrainAnyNumberOfBatches) {
 }
 
 // Who asks may have said so before, or not.
-TEST_F(GroupedSteps, GiveTheirLossesToWhoeverAsks) {
+TEST_F(CudaGroupedSteps, GiveTheirLossesToWhoeverAsks) {
   const std::vector<int64_t> sizes(26, 4);
   for (const Rule& rule : rules()) {
     for (const size_t every : {1U, 3U, 5U}) {
@@ -121,7 +121,7 @@ TEST_F(GroupedSteps, GiveTheirLossesToWhoeverAsks) {
   }
 }
 
-TEST_F(GroupedSteps, MayBeOfSeveralSizes) {
+TEST_F(CudaGroupedSteps, MayBeOfSeveralSizes) {
   for (const Rule& rule : rules()) {
     for (const size_t every : {5U, 6U, 13U}) {
       std::vector<int64_t> sizes(32, 4);
@@ -131,7 +131,7 @@ TEST_F(GroupedSteps, MayBeOfSeveralSizes) {
   }
 }
 
-TEST_F(GroupedSteps, GoInOneLaunch) {
+TEST_F(CudaGroupedSteps, GoInOneLaunch) {
   if (!test::can_be_busy(context())) GTEST_SKIP() << "this device does what it is given at once, or whenever it likes";
   const std::vector<int64_t> sizes(50, 4);
   for (const Rule& rule : rules()) {
@@ -141,7 +141,7 @@ TEST_F(GroupedSteps, GoInOneLaunch) {
   }
 }
 
-TEST_F(GroupedSteps, TrainEverythingBeforeABatchThatMakesNoSense) {
+TEST_F(CudaGroupedSteps, TrainEverythingBeforeABatchThatMakesNoSense) {
   for (const size_t bad : {9U, 14U, 16U, 17U, 19U}) {
     const auto weights = [&](bool later) {
       PlannedStep made(context(), 1);
@@ -173,7 +173,7 @@ TEST_F(GroupedSteps, TrainEverythingBeforeABatchThatMakesNoSense) {
 }
 
 // Whole trainings. Who is told of every batch has them launched one by one.
-class GroupedTraining : public test::CudaTest {
+class CudaGroupedTraining : public test::CudaTest {
  protected:
   void SetUp() override {
     test::CudaTest::SetUp();
@@ -209,7 +209,7 @@ class GroupedTraining : public test::CudaTest {
   TempFolder folder_;
 };
 
-TEST_F(GroupedTraining, OfSeveralEpochsEndsWithTheSameWeights) {
+TEST_F(CudaGroupedTraining, OfSeveralEpochsEndsWithTheSameWeights) {
   for (const char* delivery : {"native", "staging", "constant"}) {
     for (const char* optimizer : {"sgd", "adam"}) {
       const std::vector<std::string> overrides = {"input.filename_queue.epochs=4", "train.steps=47",
@@ -230,14 +230,14 @@ TEST_F(GroupedTraining, OfSeveralEpochsEndsWithTheSameWeights) {
   }
 }
 
-TEST_F(GroupedTraining, EndsWithASmallerBatch) {
+TEST_F(CudaGroupedTraining, EndsWithASmallerBatch) {
   for (const char* epochs : {"1", "2", "3"}) {
     const std::vector<std::string> overrides = {cat("input.filename_queue.epochs=", epochs)};
     EXPECT_EQ(train(make(overrides), false), train(make(overrides), true)) << epochs;
   }
 }
 
-TEST_F(GroupedTraining, LogsAnyStep) {
+TEST_F(CudaGroupedTraining, LogsAnyStep) {
   for (const char* every : {"1", "3", "5", "7"}) {
     std::vector<double> losses[2];
     Ended ended[2];
@@ -251,14 +251,14 @@ TEST_F(GroupedTraining, LogsAnyStep) {
   }
 }
 
-TEST_F(GroupedTraining, ReportsOverWindows) {
+TEST_F(CudaGroupedTraining, ReportsOverWindows) {
   for (const char* every : {"3", "10"}) {
     const std::vector<std::string> overrides = {cat("train.log_every=", every), "train.report_over=window"};
     EXPECT_EQ(train(make(overrides), false), train(make(overrides), true)) << every;
   }
 }
 
-TEST_F(GroupedTraining, IsStoppedInTheMiddleOfAGroup) {
+TEST_F(CudaGroupedTraining, IsStoppedInTheMiddleOfAGroup) {
   for (const int64_t at : {12, 14, 15}) {
     Ended ended[2];
     for (const bool watched : {false, true}) {
@@ -275,7 +275,7 @@ TEST_F(GroupedTraining, IsStoppedInTheMiddleOfAGroup) {
 }
 
 // Also what the model is when data have an error, and what a program keeps of it while a line is told.
-TEST_F(GroupedTraining, LeavesTheModelOfTheLastFinishedStep) {
+TEST_F(CudaGroupedTraining, LeavesTheModelOfTheLastFinishedStep) {
   folder_.write("part-4.csv", "1,2,3,4,5,x,plain,1.0\n");
   const auto saved = [&](const char* delivery, bool watched) {
     Trainer trainer = make({cat("delivery=", delivery), "input.filename_queue.shuffle=false"});
@@ -295,7 +295,7 @@ TEST_F(GroupedTraining, LeavesTheModelOfTheLastFinishedStep) {
   for (const char* delivery : {"native", "staging"}) EXPECT_EQ(saved(delivery, false), saved(delivery, true));
 }
 
-TEST_F(GroupedTraining, IsTheSameBesideAnother) {
+TEST_F(CudaGroupedTraining, IsTheSameBesideAnother) {
   const std::vector<std::string> overrides = {"input.filename_queue.epochs=3"};
   const Ended expected = train(make(overrides), true);
   std::vector<Ended> together(2);
@@ -306,7 +306,7 @@ TEST_F(GroupedTraining, IsTheSameBesideAnother) {
   EXPECT_EQ(together[1], expected);
 }
 
-TEST_F(GroupedTraining, CountsItsBatches) {
+TEST_F(CudaGroupedTraining, CountsItsBatches) {
   const uint64_t few = make({"delivery=feed"}).memory_bound(), many = make({"delivery=native"}).memory_bound();
   // Rows of 16 as 6 features and a label, each padded to 64 bytes: on the host, and in two plans.
   constexpr uint64_t kBatch = 16 * 2 * 64;

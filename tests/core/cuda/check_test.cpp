@@ -4,6 +4,7 @@
 
 #include "millrace/core/device.h"
 #include "millrace/core/errors.h"
+#include "tests/support/cuda.h"
 
 namespace millrace::cuda {
 namespace {
@@ -59,7 +60,7 @@ TEST(CudaCheck, LetsAnExpectedFailurePass) {
 
 TEST(CudaCheck, ClearsTheThreadsLastError) {
   const CudaStatus found = cuda_status();
-  if (found.usable.empty()) GTEST_SKIP() << "needs a GPU: " << found.reason;
+  if (found.usable.empty()) GTEST_SKIP() << test::kNoGpu << found.reason;
   const cudaError_t status = cudaSetDevice(9999);
   ASSERT_NE(status, cudaSuccess);
   EXPECT_THROW(check(status, {"", "", 0}), DeviceError);

@@ -10,10 +10,10 @@
 namespace millrace::cuda {
 namespace {
 
-class CublasLtTest : public test::CudaTest {};
+class CudaCublasLt : public test::CudaTest {};
 
 // Also where there is no GPU: every function is looked up before the first call.
-TEST(CublasLt, OpensOrSaysWhatIsMissing) {
+TEST(CudaCublasLtLibrary, OpensOrSaysWhatIsMissing) {
   try {
     const CublasLt library;
     EXPECT_NE(library.handle(), nullptr);
@@ -25,7 +25,7 @@ TEST(CublasLt, OpensOrSaysWhatIsMissing) {
   }
 }
 
-TEST_F(CublasLtTest, IsOpenedOnceForAContext) {
+TEST_F(CudaCublasLt, IsOpenedOnceForAContext) {
   const CublasLt& library = context().cuda().cublaslt();
   EXPECT_EQ(&context().cuda().cublaslt(), &library);
   EXPECT_NE(library.handle(), nullptr);
@@ -33,7 +33,7 @@ TEST_F(CublasLtTest, IsOpenedOnceForAContext) {
   EXPECT_THAT(library.library().path(), ::testing::HasSubstr("cublasLt"));
 }
 
-TEST_F(CublasLtTest, FailuresSayWhatFailedAndWhichVersion) {
+TEST_F(CudaCublasLt, FailuresSayWhatFailedAndWhichVersion) {
   const CublasLt& library = context().cuda().cublaslt();
   try {
     MILLRACE_CUBLASLT_CHECK(library, CUBLAS_STATUS_INVALID_VALUE);
@@ -45,7 +45,7 @@ TEST_F(CublasLtTest, FailuresSayWhatFailedAndWhichVersion) {
   }
 }
 
-TEST_F(CublasLtTest, WorkspacesAreSharedUntilALargerOneIsNeeded) {
+TEST_F(CudaCublasLt, WorkspacesAreSharedUntilALargerOneIsNeeded) {
   State& state = context().cuda();
   const auto small = state.workspace(1000);
   EXPECT_EQ(state.workspace(10), small);

@@ -38,7 +38,7 @@ std::string properties(const Gpu& gpu) {
              R"(","totalGlobalMem":17179869184})");
 }
 
-class CudnnPlans : public ::testing::TestWithParam<Gpu> {
+class CudaCudnnPlans : public ::testing::TestWithParam<Gpu> {
  protected:
   void SetUp() override {
     if (test::kEmulated) GTEST_SKIP() << "asks cuDNN itself";
@@ -58,7 +58,7 @@ class CudnnPlans : public ::testing::TestWithParam<Gpu> {
   std::optional<CudnnDescriptor> device_;
 };
 
-TEST_P(CudnnPlans, AreFoundForEveryPass) {
+TEST_P(CudaCudnnPlans, AreFoundForEveryPass) {
   for (ConvolutionSpec spec : millrace::testing::convolution_cases()) {
     for (const DType dtype : {DType::f32, DType::f64}) {
       spec.dtype = dtype;
@@ -71,7 +71,7 @@ TEST_P(CudnnPlans, AreFoundForEveryPass) {
 }
 
 // The first of the library's list for these are tensor cores, and sums in whatever order.
-TEST_P(CudnnPlans, PassOverEnginesThatWillNotDo) {
+TEST_P(CudaCudnnPlans, PassOverEnginesThatWillNotDo) {
   ConvolutionSpec spec = millrace::testing::square_images(256, 64, 56, 64, 3);
   spec.height.before = spec.height.after = spec.width.before = spec.width.after = 1;
   int passed_over = 0;
@@ -81,7 +81,7 @@ TEST_P(CudnnPlans, PassOverEnginesThatWillNotDo) {
   EXPECT_GT(passed_over, 0);
 }
 
-TEST_P(CudnnPlans, TakeTensorCoresWhereRoundingIsAllowed) {
+TEST_P(CudaCudnnPlans, TakeTensorCoresWhereRoundingIsAllowed) {
   ConvolutionSpec spec = millrace::testing::square_images(256, 64, 56, 64, 3);
   spec.height.before = spec.height.after = spec.width.before = spec.width.after = 1;
   int strict = 0, rounding = 0;
@@ -97,7 +97,7 @@ TEST_P(CudnnPlans, TakeTensorCoresWhereRoundingIsAllowed) {
   }
 }
 
-TEST_P(CudnnPlans, AreRefusedWithTheShapes) {
+TEST_P(CudaCudnnPlans, AreRefusedWithTheShapes) {
   ConvolutionSpec spec = millrace::testing::convolution_cases().front();
   spec.height.stride = spec.width.stride = int64_t{1} << 40;
   try {
@@ -109,7 +109,7 @@ TEST_P(CudnnPlans, AreRefusedWithTheShapes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpus, CudnnPlans,
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaCudnnPlans,
                          ::testing::Values(Gpu{"T4", 750, 40, 65536, 1024}, Gpu{"A100", 800, 108, 166912, 2048},
                                            Gpu{"RTX4090", 890, 128, 101376, 1536}, Gpu{"H100", 900, 132, 232448, 2048},
                                            Gpu{"B200", 1000, 148, 232448, 2048}),

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Also where there is no GPU: every function is looked up before the first call.
-TEST(Cudnn, OpensOrSaysWhatIsMissing) {
+TEST(CudaCudnnLibrary, OpensOrSaysWhatIsMissing) {
   try {
     const Cudnn library;
     EXPECT_GE(library.get_version(), 90'000u);
@@ -24,7 +24,7 @@ TEST(Cudnn, OpensOrSaysWhatIsMissing) {
   }
 }
 
-class CudnnWithoutGpu : public ::testing::Test {
+class CudaCudnnDescriptors : public ::testing::Test {
  protected:
   void SetUp() override {
     if (test::kEmulated) GTEST_SKIP() << "asks cuDNN itself";
@@ -37,7 +37,7 @@ class CudnnWithoutGpu : public ::testing::Test {
   std::optional<Cudnn> library_;
 };
 
-TEST_F(CudnnWithoutGpu, DescriptorsKeepWhatTheyAreGiven) {
+TEST_F(CudaCudnnDescriptors, DescriptorsKeepWhatTheyAreGiven) {
   CudnnDescriptor tensor(*library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, {int64_t{7}});
   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, {CUDNN_DATA_FLOAT});
@@ -49,7 +49,7 @@ TEST_F(CudnnWithoutGpu, DescriptorsKeepWhatTheyAreGiven) {
   EXPECT_EQ(tensor.list<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS), (std::vector<int64_t>{2, 3, 4}));
 }
 
-TEST_F(CudnnWithoutGpu, FailuresSayWhatFailedWhyAndWhichVersion) {
+TEST_F(CudaCudnnDescriptors, FailuresSayWhatFailedWhyAndWhichVersion) {
   CudnnDescriptor tensor(*library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   EXPECT_FALSE(tensor.try_finalize(true));
   EXPECT_THROW(static_cast<void>(tensor.try_finalize()), DeviceError);
@@ -63,9 +63,9 @@ TEST_F(CudnnWithoutGpu, FailuresSayWhatFailedWhyAndWhichVersion) {
   }
 }
 
-class CudnnTest : public test::CudaTest {};
+class CudaCudnn : public test::CudaTest {};
 
-TEST_F(CudnnTest, IsOpenedOnceForAContext) {
+TEST_F(CudaCudnn, IsOpenedOnceForAContext) {
   State& state = context().cuda();
   const Cudnn& library = state.cudnn();
   EXPECT_EQ(&state.cudnn(), &library);

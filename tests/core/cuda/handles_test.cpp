@@ -48,7 +48,7 @@ TEST_F(CudaHandles, GuardRestoresADeviceInUse) {
 // Not a CudaHandles, which would use the first device.
 TEST(CudaDevices, AUseOfOneOpensNoContextOnAnother) {
   const std::vector<int> usable = cuda_status().usable;
-  if (usable.size() < 2) GTEST_SKIP() << test::kNoGpu << "and a second one beside it";
+  if (usable.size() < 2) GTEST_SKIP() << "needs two GPUs";
   std::vector<bool> before, after;
   for (const int device : usable) before.push_back(has_context(device));
   before.back() = true;

@@ -24,7 +24,7 @@ constexpr char kVariable[] = "MILLRACE_CUDA_LIBRARIES";
 
 // Every test has a name of its own for its library, and no file is removed before the end: the loader knows what it has
 // opened by name and by file number, and never forgets.
-class SharedLibraryTest : public ::testing::Test {
+class CudaSharedLibrary : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     root() = fs::path(::testing::TempDir()) / ("millrace_libraries_" + std::to_string(getpid()));
@@ -65,7 +65,7 @@ class SharedLibraryTest : public ::testing::Test {
   std::optional<std::string> before_;
 };
 
-TEST_F(SharedLibraryTest, NamesWhatIsMissingForWhatAndHowToGetIt) {
+TEST_F(CudaSharedLibrary, NamesWhatIsMissingForWhatAndHowToGetIt) {
   try {
     const SharedLibrary library(need_);
     FAIL();
@@ -75,7 +75,7 @@ TEST_F(SharedLibraryTest, NamesWhatIsMissingForWhatAndHowToGetIt) {
   }
 }
 
-TEST_F(SharedLibraryTest, LooksInTheNamedFolders) {
+TEST_F(CudaSharedLibrary, LooksInTheNamedFolders) {
   const fs::path file = place_library(folder_, need_.sonames[1]);
   setenv(kVariable, (":/nowhere:" + folder_.string() + ":").c_str(), 1);
   const SharedLibrary library(need_);
@@ -83,7 +83,7 @@ TEST_F(SharedLibraryTest, LooksInTheNamedFolders) {
   EXPECT_DOUBLE_EQ(library.function<double(double)>("cos")(0.5), std::cos(0.5));
 }
 
-TEST_F(SharedLibraryTest, KnowsTheFoldersOfPythonPackages) {
+TEST_F(CudaSharedLibrary, KnowsTheFoldersOfPythonPackages) {
   for (const char* package : {"nvidia/cublas/lib", "nvidia/cu13/lib"}) {
     need_.sonames = {std::string("lib") + package[10] + "_of_a_package.so"};
     const fs::path file = place_library(folder_ / package, need_.sonames[0]);
@@ -92,7 +92,7 @@ TEST_F(SharedLibraryTest, KnowsTheFoldersOfPythonPackages) {
   }
 }
 
-TEST_F(SharedLibraryTest, SaysWhyAFileCannotBeOpened) {
+TEST_F(CudaSharedLibrary, SaysWhyAFileCannotBeOpened) {
   const fs::path file = folder_ / need_.sonames[0];
   std::ofstream(file) << "not a library";
   setenv(kVariable, folder_.c_str(), 1);
@@ -104,7 +104,7 @@ TEST_F(SharedLibraryTest, SaysWhyAFileCannotBeOpened) {
   }
 }
 
-TEST_F(SharedLibraryTest, NamesAFunctionThatIsNotThere) {
+TEST_F(CudaSharedLibrary, NamesAFunctionThatIsNotThere) {
   place_library(folder_, need_.sonames[0]);
   setenv(kVariable, folder_.c_str(), 1);
   const SharedLibrary library(need_);
@@ -117,7 +117,7 @@ TEST_F(SharedLibraryTest, NamesAFunctionThatIsNotThere) {
   }
 }
 
-TEST_F(SharedLibraryTest, FindsWhatTheSystemKnows) {
+TEST_F(CudaSharedLibrary, FindsWhatTheSystemKnows) {
   need_.sonames = {"libm.so.6"};
   EXPECT_THAT(SharedLibrary(need_).path(), HasSubstr("libm.so.6"));
 }

@@ -36,7 +36,7 @@ class ActivationTest : public ::testing::TestWithParam<Activation> {
   Context context_{Device::cpu(), executor_};
 };
 
-class CudaActivationTest : public test::CudaTest, public ::testing::WithParamInterface<Activation> {};
+class CudaActivation : public test::CudaTest, public ::testing::WithParamInterface<Activation> {};
 
 TEST_P(ActivationTest, IsWhatItIsCalledAlsoInPlace) {
   Tensor z = tensor(z_);
@@ -88,7 +88,7 @@ TEST_P(ActivationTest, HasTheSumsOfItsGradientsColumns) {
 }
 
 // As on the CPU, in one pass; more rows than a block of threads adds up, too.
-TEST_P(CudaActivationTest, HasTheSumsOfItsGradientsColumns) {
+TEST_P(CudaActivation, HasTheSumsOfItsGradientsColumns) {
   Executor executor(2);
   Context cpu(Device::cpu(), executor);
   for (const int64_t batch : {3, 256, 1500}) {
@@ -110,7 +110,7 @@ TEST_P(CudaActivationTest, HasTheSumsOfItsGradientsColumns) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CudaActivationTest,
+INSTANTIATE_TEST_SUITE_P(Cuda, CudaActivation,
                          ::testing::Values(Activation::relu, Activation::tanh, Activation::gelu, Activation::sigmoid),
                          [](const auto& of) { return OptionType<Activation>::write(of.param).as_string(); });
 INSTANTIATE_TEST_SUITE_P(All, ActivationTest,

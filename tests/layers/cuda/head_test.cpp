@@ -26,11 +26,11 @@ struct Outcome {
   std::vector<double> y, gradient, value;
 };
 
-class HeadTest : public test::CudaTest {
+class CudaHead : public test::CudaTest {
  protected:
   // The memory of one head and the loss behind it.
   struct Rows {
-    Rows(HeadTest& test, const HeadCase& from)
+    Rows(CudaHead& test, const HeadCase& from)
         : form(from),
           loss(make_loss(from.kind)),
           stride(from.packed ? from.in : static_cast<int64_t>(aligned_bytes(size_t(from.in) * 4) / 4)),
@@ -123,7 +123,7 @@ class HeadTest : public test::CudaTest {
   }
 };
 
-TEST_F(HeadTest, IsAProductWithAVector) {
+TEST_F(CudaHead, IsAProductWithAVector) {
   for (const int64_t in : {1, 4, 31, 64, 70, 1100}) {
     for (const bool rectifies : {true, false}) {
       for (const bool packed : {true, false}) {
@@ -148,7 +148,7 @@ TEST_F(HeadTest, IsAProductWithAVector) {
   }
 }
 
-TEST_F(HeadTest, ALossMayComputeIt) {
+TEST_F(CudaHead, ALossMayComputeIt) {
   for (const char* kind : {"sigmoid_cross_entropy", "mse", "mae", "huber", "hinge"}) {
     for (const bool weighted : {false, true}) check({.kind = kind, .batch = 37, .in = 20, .weighted = weighted});
   }
@@ -162,7 +162,7 @@ TEST_F(HeadTest, ALossMayComputeIt) {
 }
 
 // A diverging model shows.
-TEST_F(HeadTest, ANanStaysOne) {
+TEST_F(CudaHead, ANanStaysOne) {
   Rows rows(*this, {.batch = 8, .in = 8});
   const float nan = std::nanf("");
   context().copy(static_cast<float*>(rows.x.data()) + 3 * rows.stride, &nan, sizeof nan);
@@ -177,7 +177,7 @@ TEST_F(HeadTest, ANanStaysOne) {
   EXPECT_TRUE(std::isnan(found.value[0]));
 }
 
-TEST_F(HeadTest, IsNotTakenWhereAnotherWayIsFaster) {
+TEST_F(CudaHead, IsNotTakenWhereAnotherWayIsFaster) {
   EXPECT_FALSE(Rows(*this, {.batch = 1025, .weighted = true}).plan->take_head({}));
   EXPECT_FALSE(Rows(*this, {.batch = 8193}).plan->take_head({}));
   DeviceTensor wide(context(), {Shape{4, 2}, DType::f32}), label(context(), {Shape{4, 1}, DType::i32});

@@ -19,7 +19,7 @@ struct Form {
   bool packed = false;  // x, in rows that begin anywhere
 };
 
-class OneOutputTest : public test::CudaTest {
+class CudaOneOutput : public test::CudaTest {
  protected:
   // Into the weight and the bias themselves, a quarter less of each gradient, or apart.
   void check(const Form& form, DType dtype) {
@@ -88,25 +88,25 @@ class OneOutputTest : public test::CudaTest {
   }
 };
 
-TEST_F(OneOutputTest, HoldsInPlace) {
+TEST_F(CudaOneOutput, HoldsInPlace) {
   for (const int64_t batch : {1, 23, 256, 1500}) {
     for (const int64_t in : {1, 31, 32, 70}) check({.batch = batch, .in = in}, DType::f32);
   }
 }
 
-TEST_F(OneOutputTest, HoldsApart) {
+TEST_F(CudaOneOutput, HoldsApart) {
   for (const int64_t batch : {5, 700}) check({.batch = batch, .in = 40, .apart = true}, DType::f32);
 }
 
-TEST_F(OneOutputTest, LeavesOutWhatNobodyNeeds) {
+TEST_F(CudaOneOutput, LeavesOutWhatNobodyNeeds) {
   check({.batch = 40, .in = 32, .dx = false}, DType::f32);
   check({.batch = 40, .in = 32, .bias = false}, DType::f32);
   check({.batch = 40, .in = 32, .dx = false, .bias = false}, DType::f32);
 }
 
-TEST_F(OneOutputTest, AddsToTheGradientOfItsInput) { check({.batch = 40, .in = 33, .adds = true}, DType::f32); }
+TEST_F(CudaOneOutput, AddsToTheGradientOfItsInput) { check({.batch = 40, .in = 33, .adds = true}, DType::f32); }
 
-TEST_F(OneOutputTest, PassesTheRectifierBeforeIt) {
+TEST_F(CudaOneOutput, PassesTheRectifierBeforeIt) {
   for (const int64_t batch : {1, 23, 256, 700}) {
     for (const int64_t in : {1, 3, 4, 16, 17, 70}) check({.batch = batch, .in = in, .rectified = true}, DType::f32);
   }
@@ -114,7 +114,7 @@ TEST_F(OneOutputTest, PassesTheRectifierBeforeIt) {
   check({.batch = 700, .in = 33, .apart = true, .rectified = true}, DType::f32);
 }
 
-TEST_F(OneOutputTest, ReadsRowsThatBeginAnywhere) {
+TEST_F(CudaOneOutput, ReadsRowsThatBeginAnywhere) {
   for (const int64_t in : {1, 7, 34}) check({.batch = 23, .in = in, .rectified = true, .packed = true}, DType::f32);
 }
 
