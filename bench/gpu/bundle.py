@@ -26,7 +26,7 @@ def bundle(root: str, preset: str, built: str) -> None:
     """Of the folder `built`, or of the preset, which is built first."""
     build = os.path.abspath(built) if built else os.path.join(root, "build", preset)
     if not built:
-        subprocess.run([os.path.join(root, "scripts/build"), preset], cwd=root, check=True)
+        subprocess.run([os.path.join(root, "scripts/build"), preset, "all", "tests"], cwd=root, check=True)
     programs = [os.path.join(build, name) for name in (*device_tests(build), *OTHER_PROGRAMS)]
     missing = [path for path in programs if not os.access(path, os.X_OK)]
     if missing or len(programs) == len(OTHER_PROGRAMS):
