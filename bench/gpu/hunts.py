@@ -49,7 +49,7 @@ def run_dependencies(machine: Machine, section: Section, deadline: Deadline) -> 
     runs: list[dict[str, Any]] = []
     section.data["runs"] = runs
     make_data(machine, machine.work, deadline)
-    for turn in range(rounds):
+    for _ in range(rounds):
         for way, extra in WAYS.items():
             busy = neighbour(machine) if way == "a busy neighbour" else None
             try:

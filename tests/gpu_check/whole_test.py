@@ -131,7 +131,7 @@ class WholeTest(unittest.TestCase):
 
     def test_three_commands_make_one_report(self) -> None:
         for command in COMMANDS:
-            status, told = self.run_check(command, "--minutes", "2")
+            status, told = self.run_check(command)
             self.assertEqual((status, self.found()["wrong"]), (0, []), told)
         found, sections = self.found(), self.sections()
         left = {name: section["why"] for name, section in sections.items() if section["state"] != "done"}
@@ -176,7 +176,7 @@ class WholeTest(unittest.TestCase):
             "CudaHang": {"Waits": "time.sleep(100)"},
         }
         write_tests(self.bundle / "core_test", suites)
-        status, told = self.run_check("tests", "--only", "suites", "--minutes", "0.1")
+        status, told = self.run_check("tests", "--only", "suites", "--minutes", "0.25")
         self.assertEqual(status, 1)
         first = "core_test, CudaCrash.*, in CudaCrash.Dies: ended with status -11"
         self.assertIn(f"WRONG: {first}", told)
