@@ -15,6 +15,8 @@ namespace millrace {
 namespace {
 
 // Names to show of a folder where nothing matched.
+// Linux opens no longer path.
+constexpr size_t kMaxPatternBytes = 4096;
 constexpr size_t kShownNames = 5;
 constexpr std::string_view kSpecial = "*?[\\";
 
@@ -87,6 +89,10 @@ std::vector<std::string> paths_of(const std::string& pattern, FileSystem& files)
   return files.match(folder.empty() ? pattern : as_pattern(folder) + pattern.substr(folder.size()));
 }
 
+  if (pattern.size() > kMaxPatternBytes) {
+    throw ConfigError(
+        cat("expected a path or pattern of at most ", kMaxPatternBytes, " bytes, got one of ", pattern.size()), place);
+  }
 void add_matches(const std::string& pattern, const Place& place, FileSystem& files, std::vector<MatchedFile>& out) {
   std::vector<std::string> paths = paths_of(pattern, files);
   if (paths.empty()) {

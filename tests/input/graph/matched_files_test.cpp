@@ -105,6 +105,17 @@ TEST_F(MatchFilesTest, SaysWhatThereIsWhereNothingMatches) {
   EXPECT_THAT(error({"d/a", "e/x"}), HasSubstr("no file matches \"e/x\""));
 }
 
+TEST_F(MatchFilesTest, RefusesAPatternThatIsLongerThanAnyPath) {
+  std::string deep;
+  for (int i = 0; i < 50000; ++i) deep += "x/";
+  for (const char* name : {"a.csv", "*.csv"}) {
+    EXPECT_EQ(error({"d/a", deep + name}),
+              "c.yaml:2:9: expected a path or pattern of at most 4096 bytes, got one of 100005");
+    EXPECT_TRUE(throws_exactly<ConfigError>([&] { match({deep + name}); }));
+  }
+  EXPECT_THAT(error({std::string(4096, '*')}), HasSubstr("d: expected a file, got a folder"));
+}
+
 TEST_F(MatchFilesTest, RefusesWhatIsNoReadableFile) {
   files_.folders.insert("d/sub");
   EXPECT_EQ(error({"d/sub"}), "d/sub: expected a file, got a folder; to read what is in it, write d/sub/*");
