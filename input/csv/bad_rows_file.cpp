@@ -12,7 +12,7 @@ namespace millrace {
 void BadRowsFile::add(const BadRow& row) {
   if (!out_.is_open()) open(std::ios::trunc);
   const bool has_value = !row.field.empty();
-  out_ << "{\"file\":" << json_string(row.place.file) << ",\"line\":" << cat(row.place.line)
+  out_ << "{\"v\":1,\"file\":" << json_string(row.place.file) << ",\"line\":" << cat(row.place.line)
        << ",\"column\":" << cat(row.place.column) << ",\"field\":" << (has_value ? json_string(row.field) : "null")
        << ",\"text\":" << (has_value ? json_string(row.text) : "null") << ",\"reason\":" << json_string(row.reason)
        << "}\n"

@@ -1,6 +1,6 @@
 // BadRowsFile: a JSON line for every row that was left out because of its faults.
 //
-//   {"file":"d/a.csv","line":4,"column":3,"field":"features","text":"abc","reason":"column 2 (features): expected .."}
+//   {"v":1,"file":"d/a.csv","line":4,"column":3,"field":"features","text":"abc","reason":"column 2 (features): .."}
 //
 // Used by one thread at a time. The file is replaced when the first row is written, unless it is resumed, and every
 // line is flushed.

@@ -20,6 +20,11 @@ void FileText::reserve(uint64_t bytes) {
   if (buffer_.size() < room) buffer_.resize(room);
 }
 
+void FileText::take_turn() {
+  close();
+  turn_.emplace();
+}
+
 void FileText::start(std::shared_ptr<const File> file, const Unit& unit) {
   file_ = std::move(file);
   entry_ = unit.file;
@@ -44,6 +49,11 @@ void FileText::fail(const Unit& unit) {
 void FileText::extend() {
   const uint64_t from = std::max(limit_, offset_);  // what was skipped is not held
   read(end_ + std::max(end_ > from ? end_ - from : 0, kSlack), end_ + 1);
+}
+
+void FileText::close() noexcept {
+  file_ = nullptr;
+  turn_.reset();
 }
 
 void FileText::skip(size_t bytes) {

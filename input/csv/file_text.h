@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "millrace/input/csv/record_scanner.h"
 #include "millrace/input/graph/chunk.h"
+#include "millrace/input/graph/descriptors.h"
 #include "millrace/input/graph/file_system.h"
 
 namespace millrace {
@@ -18,6 +20,8 @@ class FileText final : public ChunkText {
  public:
   // Takes the memory that ranges of up to `bytes` bytes need, so that start() allocates nothing for them.
   void reserve(uint64_t bytes);
+  // Waits until few enough others have a file open; this one may until close().
+  void take_turn();
   // Reads [begin, end) of the unit's file, with the byte before when the unit is not exact, and a little more, so that
   // the last record is likely to be whole. (A part of a stream begins and ends at a line, so it needs neither.) Then
   // goes to the first record of the range. Throws IoError.
@@ -26,6 +30,7 @@ class FileText final : public ChunkText {
   void fail(const Unit& unit);
   // Doubles what is held beyond the limit.
   void extend() override;
+  void close() noexcept override;
   // Drops the first `bytes` bytes. REQUIRES: bytes <= bytes().size().
   void skip(size_t bytes);
 
@@ -36,6 +41,7 @@ class FileText final : public ChunkText {
   void read(uint64_t to, uint64_t at_least);
   void skip_to_record();
 
+  std::optional<ReadingTurn> turn_;  // declared before file_, so that the file is closed before it ends
   std::shared_ptr<const File> file_;
   std::shared_ptr<const FileEntry> entry_;
   std::vector<char> buffer_;

@@ -16,13 +16,13 @@ OpenFiles::Opened OpenFiles::get(const FileEntry& entry) {
   std::shared_ptr<const File> closed;  // behind the lock: closing may block, too
   const std::lock_guard lock(mutex_);
   if (auto found = find_locked(entry.index)) return {found};
-  Open now = {entry.index, ++uses_, file};
-  if (open_.size() < limit_) {
-    open_.push_back(std::move(now));
-  } else {
-    Open& oldest = *std::ranges::min_element(open_, {}, &Open::used);
-    closed = std::exchange(oldest, std::move(now)).file;
+  const bool stays = file->may_stay_open();
+  if (!open_.empty() && (!stays || open_.size() >= limit_)) {
+    const auto oldest = std::ranges::min_element(open_, {}, &Open::used);
+    closed = std::move(oldest->file);
+    open_.erase(oldest);
   }
+  if (stays) open_.push_back({entry.index, ++uses_, file});
   return {file, true};
 }
 

@@ -1,4 +1,5 @@
-// OpenFiles: the files of a stream that are open now; the least recently used is closed when there are too many.
+// OpenFiles: the files of a stream that are open now; the least recently used is closed when there are too many, or
+// when descriptors are few.
 //
 // Thread-safe. A file stays open as long as somebody holds it.
 #pragma once

@@ -61,6 +61,7 @@ void RangeReader::apply(Chunk& chunk) const {
   const Unit& unit = chunk.unit;
   OpenFiles::Opened opened;
   try {
+    if (!unit.file->stream) text.take_turn();
     opened = open_files_.get(*unit.file);
   } catch (const IoError&) {
     text.fail(unit);

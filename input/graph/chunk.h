@@ -56,6 +56,8 @@ class MILLRACE_EXPORT ChunkText {
   bool at_end() const { return at_end_; }
   // Reads on: bytes() grow (and may move). REQUIRES: !at_end(). Throws IoError.
   virtual void extend() = 0;
+  // Nothing more is read until the next range: what is held of the file is let go.
+  virtual void close() noexcept {}
 
  protected:
   const char* data_ = nullptr;

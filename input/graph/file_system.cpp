@@ -15,6 +15,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/clock.h"
+#include "millrace/input/graph/descriptors.h"
 #include "millrace/input/graph/glob.h"
 #include "millrace/input/graph/read_ahead.h"
 
@@ -82,6 +83,8 @@ class LocalFile : public File {
     return static_cast<uint64_t>(status.st_size);
   }
   uint64_t size_at_open() const override { return size_at_open_; }
+  // The system gives the lowest number that is free, so files that stay open leave the upper half to all others.
+  bool may_stay_open() const override { return static_cast<uint64_t>(descriptor_) < most_descriptors() / 2; }
 
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
     if (bytes < ReadAhead::kLeastRead || size_at_open_ < ReadAhead::kTrial) return read_all(offset, to, bytes);

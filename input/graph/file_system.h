@@ -19,6 +19,8 @@ class MILLRACE_EXPORT File {
   virtual uint64_t size() const = 0;
   // As it was when it was opened.
   virtual uint64_t size_at_open() const { return size(); }
+  // Whether enough others can be opened while this one is open and nobody reads it.
+  virtual bool may_stay_open() const { return true; }
   // Up to `bytes` bytes at `offset`; fewer only at the end of the file as it is now. Retries EINTR and short reads.
   // Throws IoError with the path.
   virtual size_t read(uint64_t offset, void* to, size_t bytes) const = 0;

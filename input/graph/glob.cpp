@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -14,8 +15,6 @@
 namespace millrace {
 
 namespace {
-
-constexpr std::string_view kWildcards = "*?[\\";
 
 // Matches the byte `c` against the set at the start of `pattern` ("[a-z]..."); `length` receives the set's length, 0
 // when it has no end and so is no set.
@@ -65,35 +64,26 @@ std::string without_escapes(std::string_view pattern) {
   return out;
 }
 
+bool has_wildcard(std::string_view name) { return name.find_first_of("*?[") != std::string_view::npos; }
+
 bool exists(const std::string& path) {
   struct stat status;
   return lstat(path.c_str(), &status) == 0;
 }
 
-// Adds what matches `rest` below `folder`, the part of the path that is settled, with the `/` behind it.
-void add_matches(const std::string& folder, std::string_view rest, std::vector<std::string>& out) {
-  const size_t separator = std::min(rest.find('/'), rest.size());
-  const size_t next = std::min(rest.find_first_not_of('/', separator), rest.size());
-  const std::string_view name = rest.substr(0, separator);
-  const std::string_view slashes = rest.substr(separator, next - separator);
-  const std::string_view below = rest.substr(next);
-  const auto settle = [&](const std::string& found, bool is_listed = false) {
-    const std::string path = cat(folder, found, slashes);
-    if (!below.empty()) {
-      add_matches(path, below, out);
-    } else if ((is_listed && slashes.empty()) || exists(path)) {
-      out.push_back(path);
-    }
-  };
-  if (name.find_first_of(kWildcards) == std::string_view::npos) {
-    settle(std::string(name));
-  } else if (name.find_first_of("*?[") == std::string_view::npos) {
-    settle(without_escapes(name));
-  } else {
+// Replaces each of `folders` by the paths in it that `name` may mean, with the `slashes` after it.
+void enter(std::vector<std::string>& folders, std::string_view name, std::string_view slashes) {
+  if (!has_wildcard(name)) {
+    for (std::string& folder : folders) folder += cat(without_escapes(name), slashes);
+    return;
+  }
+  std::vector<std::string> found;
+  for (const std::string& folder : folders) {
     for (const std::string& entry : list_folder(folder.empty() ? "." : folder)) {
-      if (glob_matches(name, entry)) settle(entry, true);
+      if (glob_matches(name, entry)) found.push_back(cat(folder, entry, slashes));
     }
   }
+  folders = std::move(found);
 }
 
 }  // namespace
@@ -106,11 +96,19 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
 }
 
 std::vector<std::string> glob_paths(std::string_view pattern) {
-  std::vector<std::string> out;
   const size_t root = std::min(pattern.find_first_not_of('/'), pattern.size());
-  add_matches(std::string(pattern.substr(0, root)), pattern.substr(root), out);
-  std::sort(out.begin(), out.end());
-  return out;
+  std::vector<std::string> paths = {std::string(pattern.substr(0, root))};
+  bool listed = false;  // what is listed is there
+  for (std::string_view rest = pattern.substr(root); !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    const size_t next = std::min(rest.find_first_not_of('/', name.size()), rest.size());
+    enter(paths, name, rest.substr(name.size(), next - name.size()));
+    rest.remove_prefix(next);
+    listed = has_wildcard(name) && next == name.size();
+  }
+  if (!listed) std::erase_if(paths, [](const std::string& path) { return !exists(path); });
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 std::vector<std::string> list_folder(const std::string& folder) {

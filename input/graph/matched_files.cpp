@@ -9,6 +9,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/graph/clock.h"
+#include "millrace/input/graph/descriptors.h"
 
 namespace millrace {
 
@@ -16,6 +17,8 @@ namespace {
 
 // Names to show of a folder where nothing matched.
 constexpr size_t kShownNames = 5;
+// Linux opens no longer path.
+constexpr size_t kMaxPatternBytes = 4096;
 constexpr std::string_view kSpecial = "*?[\\";
 
 // The folders of a pattern, its last name left out, where they are called as they are written, wildcards and all; else
@@ -88,6 +91,10 @@ std::vector<std::string> paths_of(const std::string& pattern, FileSystem& files)
 }
 
 void add_matches(const std::string& pattern, const Place& place, FileSystem& files, std::vector<MatchedFile>& out) {
+  if (pattern.size() > kMaxPatternBytes) {
+    throw ConfigError(
+        cat("expected a path or pattern of at most ", kMaxPatternBytes, " bytes, got one of ", pattern.size()), place);
+  }
   std::vector<std::string> paths = paths_of(pattern, files);
   if (paths.empty()) {
     std::string hint = foreign_hint(pattern);
@@ -117,6 +124,7 @@ void look_at(std::vector<MatchedFile>& matched, FileSystem& files, std::chrono::
   std::vector<std::exception_ptr> failures(matched.size());
   const auto look = [&](size_t i) {
     try {
+      const ReadingTurn turn;  // it may open the file
       look_at(matched[i], files);
     } catch (...) {
       failures[i] = std::current_exception();

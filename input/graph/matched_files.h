@@ -20,9 +20,10 @@ struct MatchedFile {
 
 // In the order of the patterns, what matches one sorted; a file that is called as one is written is all that it
 // matches, and folders that are called as they are written in one are meant themselves. A file that two of them match
-// comes twice. Throws MissingError for a pattern that nothing matches, at its `place`, and for the first path that is
-// no file or stream; IoError for the first that cannot be read. Who looks for longer than `patience` has files far
-// away, each of which takes its time, and looks at many at once from then on.
+// comes twice. Throws ConfigError for a pattern that is longer than any path, MissingError for a pattern that nothing
+// matches, at its `place`, and for the first path that is no file or stream; IoError for the first that cannot be read.
+// Who looks for longer than `patience` has files far away, each of which takes its time, and looks at many at once from
+// then on.
 std::vector<MatchedFile> match_files(std::span<const std::string> patterns, const Place& place, FileSystem& files,
                                      std::chrono::nanoseconds patience = std::chrono::milliseconds(5));
 

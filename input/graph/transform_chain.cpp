@@ -39,6 +39,7 @@ std::exception_ptr TransformChain::apply(Chunk& chunk, TaskMemory& memory) const
     failure = as_error(std::current_exception(), links_[index].name);
   }
   chunk.set_work(nullptr);
+  if (chunk.text) chunk.text->close();
   chunk.spare.swap(memory.spare);
   std::swap(chunk.text, memory.text);
   return failure;

@@ -88,6 +88,7 @@ class JsonPage : public ::testing::Test {
     while (std::getline(lines, line)) {
       const nlohmann::json object = nlohmann::json::parse(line);
       ++objects;
+      EXPECT_EQ(object.value("v", 0), 1) << line;
       const std::string section =
           object.contains("event") && other.empty() ? object["event"].get<std::string>() : other;
       for (const auto& [key, value] : object.items()) {

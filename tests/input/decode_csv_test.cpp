@@ -293,7 +293,8 @@ TEST(DecodeCsv, ReportsBadRowsToAFile) {
   decode->report(bad_row({"t.csv", 2, 1}, "why", "x", "a"));
   std::string line;
   std::getline(std::ifstream(path), line);
-  EXPECT_EQ(line, "{\"file\":\"t.csv\",\"line\":2,\"column\":1,\"field\":\"x\",\"text\":\"a\",\"reason\":\"why\"}");
+  EXPECT_EQ(line,
+            "{\"v\":1,\"file\":\"t.csv\",\"line\":2,\"column\":1,\"field\":\"x\",\"text\":\"a\",\"reason\":\"why\"}");
   std::remove(path.c_str());
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,6 +30,7 @@ class MemoryFiles : public FileSystem {
   // What comes, in pieces; behind the piece "error" reading fails, behind "wait" it waits until it is interrupted.
   std::map<std::string, std::vector<std::string>> streams;
   std::atomic<int> opened = 0, open_now = 0;
+  int may_stay_open = INT_MAX;  // so many, of those that are open at once
 
   std::unique_ptr<File> open(const std::string& path) override {
     if (unreadable.contains(path)) throw IoError("cannot open the file: Permission denied", {path});
@@ -101,10 +103,9 @@ class MemoryFiles : public FileSystem {
   class MemoryFile : public File {
    public:
     MemoryFile(MemoryFiles& owner, std::string path, const std::string& bytes)
-        : owner_(owner), path_(std::move(path)), bytes_(bytes) {
-      ++owner_.open_now;
-    }
+        : owner_(owner), path_(std::move(path)), bytes_(bytes), stays_(++owner_.open_now <= owner_.may_stay_open) {}
     ~MemoryFile() override { --owner_.open_now; }
+    bool may_stay_open() const override { return stays_; }
     uint64_t size() const override {
       const auto now = owner_.files_at_open.find(path_);
       return now != owner_.files_at_open.end() ? now->second.size() : bytes_.size();
@@ -119,6 +120,7 @@ class MemoryFiles : public FileSystem {
     MemoryFiles& owner_;
     std::string path_;
     const std::string& bytes_;
+    const bool stays_;
   };
 
   std::set<std::string> all_paths() const {

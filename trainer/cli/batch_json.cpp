@@ -23,7 +23,7 @@ size_t append_values(JsonText& json, const Values& values, size_t next, const Sh
 
 void write_batch(JsonText& json, int64_t index, const RowBlock& batch, std::span<const std::string> places) {
   json.clear();
-  json.open('{').key("batch").value(index).key("size").value(batch.size()).key("fields").open('{');
+  json.open('{').key("v").value(1).key("batch").value(index).key("size").value(batch.size()).key("fields").open('{');
   for (size_t field = 0; field < batch.spec().fields.size(); ++field) {
     const FieldSpec& spec = batch.spec().fields[field];
     json.key(spec.name).open('[');

@@ -1,4 +1,4 @@
-// A batch as one line of JSON: {"batch":0,"size":2,"fields":{"label":[[1],[0]]},"rows":["a.csv:1","a.csv:7"]}.
+// A batch as one line of JSON: {"v":1,"batch":0,"size":2,"fields":{"label":[[1],[0]]},"rows":["a.csv:1","a.csv:7"]}.
 #pragma once
 
 #include <cstdint>

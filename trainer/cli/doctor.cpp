@@ -143,7 +143,7 @@ std::vector<Finding> judge_machine(const Machine& machine) {
   const bool few = !unlimited && machine.open_files < kFewFiles;
   out.push_back(finding("open files", unlimited ? "no limit" : cat("at most ", machine.open_files),
                         few ? Health::warning : Health::ok,
-                        few ? "with many readers or files this may be too few: ulimit -n 1024" : ""));
+                        few ? "trainings run, but fewer threads read files at once: ulimit -n 1024" : ""));
   out.push_back(finding("temporary",
                         cat(machine.temporary, machine.temporary_writable ? " can be written" : " cannot be written"),
                         machine.temporary_writable ? Health::ok : Health::warning,

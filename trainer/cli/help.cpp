@@ -75,7 +75,7 @@ constexpr HelpText kTexts[] = {
      "  trainer input --config FILE [OPTIONS]\n  trainer input --config FILE --explain STEP",
      "The configuration needs no model. Formats:\n"
      "  jsonl  one line a batch:\n"
-     "         {\"batch\":0,\"size\":2,\"fields\":{\"label\":[[1],[0]]},\"rows\":[\"a.csv:1\",\"a.csv:7\"]}\n"
+     "         {\"v\":1,\"batch\":0,\"size\":2,\"fields\":{\"label\":[[1],[0]]},\"rows\":[\"a.csv:1\",\"a.csv:7\"]}\n"
      "  csv    one line a row, each value in the column where decode_csv of this configuration looks for\n"
      "         it, with a header line where csv_reader wants one: the same configuration, reading this\n"
      "         file in order, gives equal batches; what no text can say is an error. Columns that no field\n"

@@ -28,18 +28,16 @@ TEST(BadRowsFile, WritesALineForEveryRow) {
     BadRowsFile file(path);
     EXPECT_EQ(read_all(path), "what an earlier run left\n") << "until there is a bad row";
     file.add(bad_row({"d/a.csv", 4, 3}, "column 2 (x): expected float32, got \"a\\nb\"", "x", "a\nb"));
-    EXPECT_EQ(
-        read_all(path),
-        "{\"file\":\"d/a.csv\",\"line\":4,\"column\":3,\"field\":\"x\",\"text\":\"a\\nb\",\"reason\":\"column 2 (x): "
-        "expected float32, got \\\"a\\\\nb\\\"\"}\n")
+    EXPECT_EQ(read_all(path),
+              "{\"v\":1,\"file\":\"d/a.csv\",\"line\":4,\"column\":3,\"field\":\"x\",\"text\":\"a\\nb\","
+              "\"reason\":\"column 2 (x): expected float32, got \\\"a\\\\nb\\\"\"}\n")
         << "every line is flushed";
     file.add(bad_row({"d/a.csv", 1234, 1}, "expected 3 fields, got 2"));
   }
   const std::string all = read_all(path);
-  EXPECT_EQ(
-      all.substr(all.find('\n') + 1),
-      "{\"file\":\"d/a.csv\",\"line\":1234,\"column\":1,\"field\":null,\"text\":null,\"reason\":\"expected 3 fields, "
-      "got 2\"}\n");
+  EXPECT_EQ(all.substr(all.find('\n') + 1),
+            "{\"v\":1,\"file\":\"d/a.csv\",\"line\":1234,\"column\":1,\"field\":null,\"text\":null,"
+            "\"reason\":\"expected 3 fields, got 2\"}\n");
   std::remove(path.c_str());
 }
 

@@ -1,6 +1,7 @@
 #include "millrace/input/csv/file_text.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <string>
 
@@ -51,6 +52,31 @@ TEST_F(FileTextTest, StartsAtTheFirstRecordOfTheRange) {
   EXPECT_EQ(range(4, 9), "7 [3\n]");
   EXPECT_EQ(range(8, 9), "9 []");
   EXPECT_EQ(range(4, 7, true), "4 [22\n]") << "an exact range begins where it says";
+}
+
+TEST_F(FileTextTest, ACloseLetsTheFileGoAndKeepsTheBytes) {
+  use("11\n222\n3\n");
+  range(0, 3, true);
+  EXPECT_EQ(files_.open_now, 1);
+  text_.close();
+  EXPECT_EQ(files_.open_now, 0);
+  EXPECT_EQ(text_.bytes().substr(0, 3), "11\n");
+  EXPECT_EQ(range(4, 9), "7 [3\n]") << "another range can be read";
+}
+
+// It would hang.
+TEST_F(FileTextTest, AClosedTextLetsOthersHaveTheirTurn) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = 4;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  text_.take_turn();
+  text_.take_turn();
+  text_.close();
+  FileText().take_turn();
+  text_.take_turn();
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST_F(FileTextTest, ReadsOnPastTheRange) {

@@ -43,6 +43,25 @@ TEST(OpenFiles, ClosesTheLeastRecentlyUsedOne) {
   EXPECT_EQ(files.open_now, 0);
 }
 
+TEST(OpenFiles, KeepsNoFileThatMayNotStayAndLetsAnOldOneGo) {
+  MemoryFiles files;
+  files.files = {{"a", ""}, {"b", ""}, {"c", ""}};
+  files.may_stay_open = 2;
+  OpenFiles open(files, 8);
+  open.get(entry("a", 0, 0));
+  open.get(entry("b", 1, 0));
+  open.get(entry("c", 2, 0));
+  EXPECT_EQ(files.open_now, 1) << "b alone";
+  EXPECT_FALSE(open.get(entry("b", 1, 0)).just_now);
+  EXPECT_TRUE(open.get(entry("c", 2, 0)).just_now);
+  EXPECT_FALSE(open.get(entry("c", 2, 0)).just_now) << "there was room for it";
+  files.may_stay_open = 0;
+  open.get(entry("a", 0, 0));
+  open.get(entry("a", 0, 0));
+  open.get(entry("a", 0, 0));
+  EXPECT_EQ(files.open_now, 0);
+}
+
 TEST(OpenFiles, RefusesAFileThatHasShrunk) {
   MemoryFiles files;
   files.files["a"] = "12345";

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -46,6 +48,32 @@ class FileSystemTest : public testing::Test {
   FileSystem& files_ = FileSystem::local();
   std::string root_;
 };
+
+TEST_F(FileSystemTest, FilesThatStayOpenLeaveHalfOfTheDescriptors) {
+  const std::string path = write("a", "");
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = 64;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<std::unique_ptr<File>> kept, others;
+  try {
+    for (;;) {
+      std::unique_ptr<File> file = files_.open(path);
+      (file->may_stay_open() ? kept : others).push_back(std::move(file));
+    }
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.what(), path + ": cannot open the file: Too many open files");
+  }
+  EXPECT_EQ(others.size(), 32u);
+  EXPECT_GT(kept.size(), 0u);
+  EXPECT_LT(kept.size(), 32u);
+  others.clear();
+  EXPECT_FALSE(files_.open(path)->may_stay_open());
+  kept.pop_back();
+  EXPECT_TRUE(files_.open(path)->may_stay_open());
+  setrlimit(RLIMIT_NOFILE, &before);
+}
 
 TEST_F(FileSystemTest, ReadsAtOffsets) {
   const auto file = files_.open(write("a", "0123456789"));

@@ -105,6 +105,17 @@ TEST_F(GlobTest, MatchesInFolders) {
   EXPECT_EQ(match("*/"), (Names{"x/", "y/"})) << "1.csv is no folder";
 }
 
+TEST_F(GlobTest, TakesPatternsOfAnyDepth) {
+  touch("x/a.csv");
+  std::string there_and_back, deep;
+  for (int i = 0; i < 100; ++i) there_and_back += "x/../";
+  for (int i = 0; i < 50000; ++i) deep += "x/";
+  EXPECT_EQ(match(there_and_back + "?/*.csv"), (Names{there_and_back + "x/a.csv"}));
+  EXPECT_EQ(match(deep + "a.csv"), Names{});
+  EXPECT_EQ(match("[y]/" + deep + "*.csv"), Names{});
+  EXPECT_THROW(match(deep + "*.csv"), IoError) << "the name is too long for the system";
+}
+
 TEST_F(GlobTest, FindsPathsWithoutWildcards) {
   touch("a.csv");
   touch("odd[1]*.csv");

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
@@ -105,6 +106,17 @@ TEST_F(MatchFilesTest, SaysWhatThereIsWhereNothingMatches) {
   EXPECT_THAT(error({"d/a", "e/x"}), HasSubstr("no file matches \"e/x\""));
 }
 
+TEST_F(MatchFilesTest, RefusesAPatternThatIsLongerThanAnyPath) {
+  std::string deep;
+  for (int i = 0; i < 50000; ++i) deep += "x/";
+  for (const char* name : {"a.csv", "*.csv"}) {
+    EXPECT_EQ(error({"d/a", deep + name}),
+              "c.yaml:2:9: expected a path or pattern of at most 4096 bytes, got one of 100005");
+    EXPECT_TRUE(throws_exactly<ConfigError>([&] { match({deep + name}); }));
+  }
+  EXPECT_THAT(error({std::string(4096, '*')}), HasSubstr("d: expected a file, got a folder"));
+}
+
 TEST_F(MatchFilesTest, RefusesWhatIsNoReadableFile) {
   files_.folders.insert("d/sub");
   EXPECT_EQ(error({"d/sub"}), "d/sub: expected a file, got a folder; to read what is in it, write d/sub/*");
@@ -151,6 +163,36 @@ TEST(ManyFilesTest, AreLookedAtAtTheSameTimeWhenThatTakesLong) {
     EXPECT_EQ(matched[i].size, 100 + i);
   }
   EXPECT_EQ(files.open_now, 0);
+}
+
+// Knows how many were open at once.
+class CountedFiles : public MemoryFiles {
+ public:
+  std::unique_ptr<File> open(const std::string& path) override {
+    std::unique_ptr<File> file = MemoryFiles::open(path);
+    for (int now = open_now, seen = most_; seen < now && !most_.compare_exchange_weak(seen, now);) {
+    }
+    std::this_thread::yield();
+    return file;
+  }
+  int most() const { return most_; }
+
+ private:
+  std::atomic<int> most_ = 0;
+};
+
+TEST(ManyFilesTest, AreLookedAtByFewerThreadsWhereDescriptorsAreFew) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit few = before;
+  few.rlim_cur = 12;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  CountedFiles files;
+  for (int i = 1000; i < 5000; ++i) files.files[cat("d/", i)] = "x";
+  EXPECT_EQ(match_files(Patterns{"d/*"}, {}, files, std::chrono::nanoseconds(0)).size(), 4000u);
+  EXPECT_GE(files.most(), 1);
+  EXPECT_LE(files.most(), 3);
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 class FilesOfOneThread : public MemoryFiles {

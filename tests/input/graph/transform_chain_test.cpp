@@ -77,6 +77,30 @@ std::exception_ptr apply_body(Chunk& chunk, PortType input, std::function<void(C
   return TransformChain(input, {{.transform = &transform, .name = "odd", .output = output}}).apply(chunk, memory);
 }
 
+struct ClosedText : ChunkText {
+  explicit ClosedText(int& given) : closed(given) {}
+  void extend() override {}
+  void close() noexcept override { ++closed; }
+  int& closed;
+};
+
+TEST_F(TransformChainTest, ClosesItsTextHoweverItEnds) {
+  int closed = 0;
+  memory_.text = std::make_unique<ClosedText>(closed);
+  EXPECT_EQ(apply({{.add = 5}}), nullptr);
+  EXPECT_EQ(closed, 1);
+  EXPECT_NE(memory_.text, nullptr) << "its memory is used again";
+  const Throwing transform([&](Chunk& chunk) {
+    EXPECT_EQ(closed, 1) << "not before the last transform";
+    EXPECT_NE(chunk.text, nullptr);
+    throw IoError("cannot read on");
+  });
+  const Port output = {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()};
+  const TransformChain chain(PortType::names, {{.transform = &transform, .name = "odd", .output = output}});
+  EXPECT_NE(chain.apply(chunk_, memory_), nullptr);
+  EXPECT_EQ(closed, 2);
+}
+
 TEST_F(TransformChainTest, ThrownDataErrorsStandBehindTheRowsAndNeedARow) {
   const auto body = [](Chunk& chunk) {
     chunk.rows.configure(fake::integer_rows(), 4);

@@ -28,7 +28,7 @@ TEST(BatchJsonTest, OneLineHoldsEverything) {
   JsonText json;
   write_batch(json, 5, batch, places);
   EXPECT_EQ(json.text(),
-            R"({"batch":5,"size":2,"fields":{"x":[[0.1,"NaN"],[1.1,-0]],"id":[[-9223372036854775808],[7]],)"
+            R"({"v":1,"batch":5,"size":2,"fields":{"x":[[0.1,"NaN"],[1.1,-0]],"id":[[-9223372036854775808],[7]],)"
             R"("m":[[[0,1],[2,3]],[[10,11],[12,13]]]},"rows":["a.csv:1","b \"c\".csv:17"]})");
   EXPECT_TRUE(nlohmann::json::accept(json.text()));
 }
@@ -59,7 +59,7 @@ TEST(BatchJsonTest, TextsAreStringsAndRaggedFieldsUnevenLists) {
   JsonText json;
   write_batch(json, 0, batch, {});
   EXPECT_EQ(json.text(),
-            "{\"batch\":0,\"size\":2,\"fields\":{\"name\":[[\"a \\\"b\\\"\",\"\xef\xbf\xbd\"],[\"\",\"\\n\"]],"
+            "{\"v\":1,\"batch\":0,\"size\":2,\"fields\":{\"name\":[[\"a \\\"b\\\"\",\"\xef\xbf\xbd\"],[\"\",\"\\n\"]],"
             "\"tags\":[[-1,2],[]]},\"rows\":[]}");
 }
 
@@ -68,7 +68,7 @@ TEST(BatchJsonTest, EmptyBatch) {
   batch.resize(0);
   JsonText json;
   write_batch(json, 0, batch, {});
-  EXPECT_EQ(json.text(), R"({"batch":0,"size":0,"fields":{"x":[],"id":[],"m":[]},"rows":[]})");
+  EXPECT_EQ(json.text(), R"({"v":1,"batch":0,"size":0,"fields":{"x":[],"id":[],"m":[]},"rows":[]})");
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ TEST(DoctorTest, WhatATrainingCanDoWithoutIsAWarningWithAdvice) {
     EXPECT_EQ(find(findings, check).health, Health::warning) << check;
     EXPECT_NE(find(findings, check).advice, "") << check;
   }
+  EXPECT_EQ(find(findings, "open files").advice, "trainings run, but fewer threads read files at once: ulimit -n 1024");
 }
 
 TEST(DoctorTest, TheTrialTrainsOnTheCpuAndSaysWhyItDoesNot) {
