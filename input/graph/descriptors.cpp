@@ -10,9 +10,9 @@ namespace millrace {
 
 namespace {
 
-std::mutex mutex;
-std::condition_variable given_back;
-uint64_t taken = 0;  // guarded by mutex
+std::mutex turns_mutex;
+std::condition_variable turn_given_back;
+uint64_t turns_taken = 0;  // guarded by turns_mutex
 
 }  // namespace
 
@@ -23,17 +23,17 @@ uint64_t most_descriptors() {
 
 ReadingTurn::ReadingTurn() {
   const uint64_t most = std::max<uint64_t>(most_descriptors() / 4, 1);
-  std::unique_lock lock(mutex);
-  given_back.wait(lock, [most] { return taken < most; });
-  ++taken;
+  std::unique_lock lock(turns_mutex);
+  turn_given_back.wait(lock, [most] { return turns_taken < most; });
+  ++turns_taken;
 }
 
 ReadingTurn::~ReadingTurn() {
   {
-    const std::lock_guard lock(mutex);
-    --taken;
+    const std::lock_guard lock(turns_mutex);
+    --turns_taken;
   }
-  given_back.notify_one();
+  turn_given_back.notify_one();
 }
 
 }  // namespace millrace
