@@ -19,7 +19,6 @@
 // written where first() says so. Sums go in one order for each count and number of lanes.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "millrace/core/hd.h"
@@ -78,10 +77,9 @@ struct OneLane {
 };
 
 // The threads of a block share a row: thread r takes the indices r, r + width, ... of a count. `Block` has rank(),
-// width() (a power of 2, at most kMostLanes), sync(), which all threads must reach, and shared(), memory of
-// kLanesShared bytes that all of them see; on a GPU is_last(), for last_row().
+// width() (a power of 2, at most kMostLanes), and join(value, add), which all threads must come to: the values of all
+// of them, joined by add(a, b) in an order that width decides. On a GPU it has is_last(), for last_row().
 inline constexpr int kMostLanes = 512;
-inline constexpr size_t kLanesShared = kMostLanes * sizeof(SumPair);
 
 template <class Block>
 class BlockLanes {
@@ -116,51 +114,34 @@ class BlockLanes {
   MILLRACE_HD auto sum(int64_t count, const F& f) const {
     decltype(f(int64_t{})) total{};
     each(count, [&](int64_t k) { total += f(k); });
-    return join(total, Plus{});
+    return block_.join(total, Plus{});
   }
   template <class F>
   MILLRACE_HD auto sum(int64_t outer, int64_t inner, const F& f) const {
     decltype(f(int64_t{}, int64_t{})) total{};
     each(outer, inner, [&](int64_t i, int64_t k) { total += f(i, k); });
-    return join(total, Plus{});
+    return block_.join(total, Plus{});
   }
   template <class F>
   MILLRACE_HD auto most(int64_t count, const F& f) const {
     auto largest = f(int64_t{});
-    each(count, [&](int64_t k) { Larger{}(largest, f(k)); });
-    return join(largest, Larger{});
+    each(count, [&](int64_t k) { largest = Larger{}(largest, f(k)); });
+    return block_.join(largest, Larger{});
   }
 
  private:
   struct Plus {
     template <class V>
-    MILLRACE_HD void operator()(V& value, const V& more) const {
-      value += more;
+    MILLRACE_HD V operator()(V value, const V& more) const {
+      return value += more;
     }
   };
   struct Larger {
     template <class V>
-    MILLRACE_HD void operator()(V& value, const V& other) const {
-      if (other > value) value = other;
+    MILLRACE_HD V operator()(const V& value, const V& other) const {
+      return other > value ? other : value;
     }
   };
-
-  // Joins the threads' values as a tree, for all of them.
-  template <class V, class Join>
-  MILLRACE_HD V join(const V& own, const Join& add) const {
-    static_assert(sizeof(V) <= sizeof(SumPair));
-    auto* const values = static_cast<V*>(block_.shared());
-    const int rank = block_.rank();
-    values[rank] = own;
-    for (int half = block_.width() / 2; half > 0; half /= 2) {
-      block_.sync();
-      if (rank < half) add(values[rank], values[rank + half]);
-    }
-    block_.sync();
-    const V joined = values[0];
-    block_.sync();  // before another call writes there
-    return joined;
-  }
 
   const Block& block_;
 };

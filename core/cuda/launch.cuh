@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "millrace/core/cuda/check.h"
+#include "millrace/core/cuda/cub.cuh"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
@@ -57,32 +58,33 @@ void launch_for_each(State& state, int64_t count, const F& body) {
   launch_kernel(state, blocks, kLaunchThreads, for_each_kernel<F>, count, body);
 }
 
+// What the lanes of a block share.
+struct BlockMemory {
+  JoinSpace joins;
+  bool is_last;
+};
+
 struct ThreadBlock {
-  void* memory;
+  BlockMemory& memory;
 
   __device__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ int width() const { return static_cast<int>(blockDim.x); }
-  __device__ void sync() const { __syncthreads(); }
-  __device__ void* shared() const { return memory; }
-  // Whether all other blocks of the grid came here before; what the first thread of each had written is seen then.
-  // Each launch takes the ticket once around, from 0 to 0.
+  template <class V, class Add>
+  __device__ V join(const V& own, const Add& add) const {
+    return join_threads(own, add, memory.joins);
+  }
+  // Once a launch. Whether all other blocks of the grid came here before; what the first thread of each had written is
+  // seen then.
   __device__ bool is_last(unsigned* ticket) const {
-    auto* const last = static_cast<bool*>(memory);
-    if (rank() == 0) {
-      __threadfence();
-      *last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
-      __threadfence();
-    }
-    sync();
-    const bool is_last = *last;
-    sync();  // before something else is written there
-    return is_last;
+    if (rank() == 0) memory.is_last = take_ticket(ticket);
+    __syncthreads();
+    return memory.is_last;
   }
 };
 
 template <class F>
 __global__ void __launch_bounds__(kMostLanes) rows_kernel(int64_t rows, const F body) {
-  __shared__ SumPair memory[kMostLanes];
+  __shared__ BlockMemory memory;
   const ThreadBlock block{memory};
   const BlockLanes<ThreadBlock> lanes(block);
   MILLRACE_ROLLED
@@ -94,6 +96,21 @@ template <class F>
 void launch_rows(State& state, int64_t rows, int lanes, const F& body) {
   launch_kernel(state, std::min(rows, kLaunchBlocks), lanes, rows_kernel<F>, rows, body);
 }
+
+// Both, for work that tests run on the host.
+struct Launcher {
+  State& state;
+
+  template <class F>
+  void operator()(int64_t count, const F& body) const {
+    launch_for_each(state, count, body);
+  }
+  // As many lanes as a row of `columns` values is worth.
+  template <class F>
+  void rows(int64_t count, int64_t columns, const F& body) const {
+    launch_rows(state, count, lanes_for(columns), body);
+  }
+};
 
 // A block adds up neighbouring columns, its tile, each by several threads, its lanes, over some of the rows: a chunk.
 inline constexpr int kColumnTile = 32;       // unless a caller wants fewer
@@ -145,15 +162,13 @@ __global__ void __launch_bounds__(kColumnThreads)
       }
     }
     shares[lane][at] = total;
-    for (int half = lanes / 2; half > 0; half /= 2) {
-      __syncthreads();
-      if (lane < half) shares[lane][at] += shares[lane + half][at];
-    }
+    __syncthreads();
     if (lane == 0 && column < columns) {
+      for (int i = 1; i < lanes; ++i) total += shares[i][at];
       if (partial != nullptr) {
-        partial[block / tiles * columns + column] = shares[0][at];
+        partial[block / tiles * columns + column] = total;
       } else {
-        body.store(column, shares[0][at]);
+        body.store(column, total);
       }
     }
     __syncthreads();  // before the next block's shares

@@ -8,31 +8,23 @@
 
 namespace millrace::cuda {
 
-namespace {
-
-auto launches_on(Context& context) {
-  return [&state = context.cuda()](int64_t count, const auto& body) { launch_for_each(state, count, body); };
-}
-
-}  // namespace
-
 size_t batch_norm_scratch(const BatchNormSpec& spec) { return norm_scratch(spec); }
 
 void batch_moments(Context& context, const BatchNormSpec& spec, ConstNormRows x, void* mean, void* variance,
                    void* scratch) {
   dispatch_float(spec.dtype, [&]<class T>() {
-    run_batch_moments(spec, x, static_cast<T*>(mean), static_cast<T*>(variance), scratch, launches_on(context));
+    run_batch_moments(spec, x, static_cast<T*>(mean), static_cast<T*>(variance), scratch, Launcher{context.cuda()});
   });
 }
 
 void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, const NormParams& params, NormRows y) {
-  dispatch_float(spec.dtype, [&]<class T>() { run_batch_norm<T>(spec, x, params, y, launches_on(context)); });
+  dispatch_float(spec.dtype, [&]<class T>() { run_batch_norm<T>(spec, x, params, y, Launcher{context.cuda()}); });
 }
 
 void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,
                          const NormParams& params, const BatchNormGradients& gradients, void* scratch) {
   dispatch_float(spec.dtype, [&]<class T>() {
-    run_batch_norm_gradient<T>(spec, x, dy, params, gradients, scratch, launches_on(context));
+    run_batch_norm_gradient<T>(spec, x, dy, params, gradients, scratch, Launcher{context.cuda()});
   });
 }
 

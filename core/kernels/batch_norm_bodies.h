@@ -148,7 +148,7 @@ int64_t image_stride(const BatchNormSpec& spec, const Rows& rows) {
 template <class T, class Launch>
 void run_batch_moments(const BatchNormSpec& spec, const ConstNormRows& x, T* mean, T* variance, void* scratch,
                        const Launch& launch) {
-  LaneSums<T> sums{.places = places_of(spec),
+  PartSums<T> sums{.places = places_of(spec),
                    .what = SumOf::values,
                    .x = static_cast<const T*>(x.data),
                    .x_stride = image_stride(spec, x)};
@@ -178,7 +178,7 @@ void run_batch_norm_gradient(const BatchNormSpec& spec, const ConstNormRows& x, 
                              const Launch& launch) {
   const ChannelPlaces places = places_of(spec);
   const NormPointers<T> pointers(params, spec.epsilon);
-  const LaneSums<T> sums{.places = places,
+  const PartSums<T> sums{.places = places,
                          .what = SumOf::slopes,
                          .x = static_cast<const T*>(x.data),
                          .x_stride = image_stride(spec, x),

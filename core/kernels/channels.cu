@@ -46,10 +46,9 @@ void add_to_channels(Context& context, const ChannelSpec& spec, const void* valu
 
 void channel_sum(Context& context, const ChannelSpec& spec, const void* images, const Destination& sums,
                  void* scratch) {
-  State& state = context.cuda();
-  const auto launch = [&](int64_t count, const auto& body) { launch_for_each(state, count, body); };
+  const Launcher launch{context.cuda()};
   dispatch_float(spec.dtype, [&]<class T>() {
-    const ChannelTotals totals = sum_channels(LaneSums<T>{.places = places_of(spec),
+    const ChannelTotals totals = sum_channels(PartSums<T>{.places = places_of(spec),
                                                           .what = SumOf::values,
                                                           .x = static_cast<const T*>(images),
                                                           .x_stride = spec.channels * spec.pixels},

@@ -1,10 +1,10 @@
 // Sums over all pixels of each channel of a batch, in double and in one order: what CUDA's kernels run.
 //
-// Values are (batch, channels, pixels); a vector is an image of one pixel. Each channel's values, one image after the
-// other, are cut into at most kSumBlocks blocks, and each block is shared out to kSumLanes lanes that take every so
-// manieth value, so that neighbouring threads read neighbouring values. Lanes are joined first, then blocks.
+// Values are (batch, channels, pixels); a vector is an image of one pixel. The images are cut into at most kSumBlocks
+// blocks. A part is one channel of one block: its lanes add it up, then the parts of a channel are added in order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,21 +16,16 @@ namespace millrace::cuda {
 
 inline namespace MILLRACE_UNIT {
 
-inline constexpr int64_t kSumLanes = 64;
 inline constexpr int64_t kSumBlocks = 64;
-// Values of a block, at least.
-inline constexpr int64_t kSumBlock = 64 * kSumLanes;
+// Values of a channel in a block, at least, if there are so many.
+inline constexpr int64_t kSumBlock = 4096;
 
 struct ChannelPlaces {
   int64_t batch = 0, channels = 0, pixels = 0;
 
-  int64_t count() const { return batch * pixels; }  // of a channel's values
-  // Values of a block.
-  int64_t block() const {
-    const int64_t most = ceil_div(ceil_div(count(), kSumBlocks), kSumLanes) * kSumLanes;
-    return most > kSumBlock ? most : kSumBlock;
-  }
-  int64_t blocks() const { return ceil_div(count(), block()); }
+  // Images of a block.
+  int64_t images() const { return std::max(ceil_div(batch, kSumBlocks), ceil_div(kSumBlock, pixels)); }
+  int64_t blocks() const { return ceil_div(batch, images()); }
 };
 
 enum class SumOf : uint8_t {
@@ -39,65 +34,36 @@ enum class SumOf : uint8_t {
   slopes,   // dy, and dy (x - mean)
 };
 
-// Thread i is lane i % kSumLanes of part i / kSumLanes; part j is channel j % channels of block j / channels.
+// Row i of the lanes is channel i % channels of block i / channels.
 template <class T>
-struct LaneSums {
+struct PartSums {
   ChannelPlaces places;
-  int64_t block = 0;  // places.block()
   SumOf what = SumOf::values;
   const T* x = nullptr;
   int64_t x_stride = 0;
   const T* dy = nullptr;
   int64_t dy_stride = 0;
   const T* mean = nullptr;
-  SumPair* lanes = nullptr;
+  int64_t images = 0;  // places.images()
+  SumPair* parts = nullptr;
 
-  MILLRACE_HD void operator()(int64_t thread) const {
-    const int64_t part = thread / kSumLanes, channel = part % places.channels;
-    const int64_t begin = part / places.channels * block, all = places.batch * places.pixels;
-    const int64_t end = all < begin + block ? all : begin + block;
-    int64_t image = (begin + thread % kSumLanes) / places.pixels;
-    int64_t pixel = (begin + thread % kSumLanes) % places.pixels;
-    const int64_t images_on = kSumLanes / places.pixels, pixels_on = kSumLanes % places.pixels;
-    SumPair sums;
-    MILLRACE_ROLLED
-    for (int64_t i = begin + thread % kSumLanes; i < end; i += kSumLanes) {
-      add(image, channel, pixel, sums);
-      image += images_on;
-      pixel += pixels_on;
-      if (pixel < places.pixels) continue;
-      pixel -= places.pixels;
-      ++image;
-    }
-    lanes[thread] = sums;
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t part, const Lanes& lanes) const {
+    const int64_t channel = part % places.channels, first = part / places.channels * images,
+                  left = places.batch - first;
+    const SumPair sums = lanes.sum(left < images ? left : images, places.pixels,
+                                   [&](int64_t image, int64_t pixel) { return term(first + image, channel, pixel); });
+    if (lanes.first()) parts[part] = sums;
   }
 
-  MILLRACE_HD void add(int64_t image, int64_t channel, int64_t pixel, SumPair& sums) const {
+  MILLRACE_HD SumPair term(int64_t image, int64_t channel, int64_t pixel) const {
     const int64_t at = channel * places.pixels + pixel;
     const T from = x[image * x_stride + at];
-    if (what == SumOf::values) {
-      sums.first += static_cast<double>(from);
-      return;
-    }
+    if (what == SumOf::values) return {static_cast<double>(from), 0};
     const auto distance = static_cast<double>(from - mean[channel]);
-    if (what == SumOf::squares) {
-      sums.first += distance * distance;
-      return;
-    }
+    if (what == SumOf::squares) return {distance * distance, 0};
     const auto slope = static_cast<double>(dy[image * dy_stride + at]);
-    sums.first += slope;
-    sums.second += slope * distance;
-  }
-};
-
-// Thread i joins the lanes of part i.
-struct JoinLanes {
-  const SumPair* lanes;
-  SumPair* parts;
-  MILLRACE_HD void operator()(int64_t part) const {
-    SumPair sums;
-    for (int64_t lane = 0; lane < kSumLanes; ++lane) sums += lanes[part * kSumLanes + lane];
-    parts[part] = sums;
+    return {slope, slope * distance};
   }
 };
 
@@ -113,20 +79,18 @@ struct ChannelTotals {
 };
 
 inline size_t channel_sums_scratch(const ChannelPlaces& places) {
-  return static_cast<size_t>(places.blocks() * places.channels * (kSumLanes + 1)) * sizeof(SumPair);
+  return static_cast<size_t>(places.blocks() * places.channels) * sizeof(SumPair);
 }
 
-// Runs the first two; what reads the totals comes next. `launch(count, body)` runs body(i) for i below count, and all
-// of it before the next launch.
+// Adds up the parts; what reads the totals comes next. `launch(count, body)` runs body(i) for i below count, and
+// `launch.rows(count, columns, body)` runs body(i, lanes) with lanes for so many columns: all of it before the next.
 template <class T, class Launch>
-ChannelTotals sum_channels(LaneSums<T> body, void* scratch, const Launch& launch) {
-  const int64_t parts = body.places.blocks() * body.places.channels;
-  body.block = body.places.block();
-  body.lanes = static_cast<SumPair*>(scratch);
-  SumPair* const joined = body.lanes + parts * kSumLanes;
-  launch(parts * kSumLanes, body);
-  launch(parts, JoinLanes{body.lanes, joined});
-  return {joined, body.places.blocks(), body.places.channels};
+ChannelTotals sum_channels(PartSums<T> body, void* scratch, const Launch& launch) {
+  const ChannelPlaces& places = body.places;
+  body.images = places.images();
+  body.parts = static_cast<SumPair*>(scratch);
+  launch.rows(places.blocks() * places.channels, body.images * places.pixels, body);
+  return {body.parts, places.blocks(), places.channels};
 }
 
 }  // namespace MILLRACE_UNIT

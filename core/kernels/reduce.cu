@@ -1,5 +1,4 @@
-// The sums of reduce.h on CUDA: one launch each, or two where there is much to add up. Within a block of threads their
-// shares are joined as a tree whose form depends on nothing.
+// The sums of reduce.h on CUDA: one launch each, or two where there is much to add up.
 #include <algorithm>
 
 #include "millrace/core/cuda/check.h"
@@ -37,77 +36,51 @@ void column_sum_of(State& state, ConstTensorView input, const Destination& desti
                     scratch);
 }
 
-constexpr int kSumThreads = 256;
-
-// The sum of the block's threads' values, on thread 0. Every thread calls it.
-__device__ double join_threads(double value) {
-  __shared__ double shares[kSumThreads];
-  const int thread = static_cast<int>(threadIdx.x);
-  shares[thread] = value;
-  for (int half = kSumThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (thread < half) shares[thread] += shares[thread + half];
-  }
-  return shares[0];
-}
-
 struct Same {
-  __device__ double operator()(double value) const { return value; }
+  MILLRACE_HD double operator()(double value) const { return value; }
 };
 struct Square {
-  __device__ double operator()(double value) const { return value * value; }
+  MILLRACE_HD double operator()(double value) const { return value * value; }
 };
 
+// Adds up `block` values at once, what F makes of them, and stores each sum times `scale`.
+template <class T, class F, class R>
+struct SumBlocks {
+  const T* values;
+  int64_t count, block, columns, stride;
+  double scale;
+  R* sums;
+  template <class Lanes>
+  MILLRACE_HD void operator()(int64_t at, const Lanes& lanes) const {
+    const int64_t first = at * block, left = count - first;
+    const double sum = lanes.sum(left < block ? left : block, [&](int64_t i) { return F{}(value(first + i)); });
+    if (lanes.first()) sums[at] = static_cast<R>(sum * scale);
+  }
+  MILLRACE_HD double value(int64_t i) const {
+    // A division would take longer than all else.
+    return static_cast<double>(values[columns == count ? i : i / columns * stride + i % columns]);
+  }
+};
+
+constexpr int kSumLanes = 256;
 // As many values as one thread block adds up alone.
 constexpr int64_t kSumAtOnce = 8 * kSumValues;
 
-template <class T, class F, class R>
-__global__ void __launch_bounds__(kSumThreads)
-    sum_at_once(const T* values, int64_t count, int64_t columns, int64_t stride, double scale, R* result) {
-  double total = 0;
-  for (int64_t i = threadIdx.x; i < count; i += kSumThreads) {
-    total += F{}(static_cast<double>(values[i / columns * stride + i % columns]));
-  }
-  total = join_threads(total);
-  if (threadIdx.x == 0) *result = static_cast<R>(total * scale);
-}
-
-// One thread block for each kSumValues values.
-template <class T, class F>
-__global__ void __launch_bounds__(kSumThreads)
-    sum_blocks(const T* values, int64_t count, int64_t columns, int64_t stride, double* partial) {
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kSumValues;
-  const int64_t last = count < first + kSumValues ? count : first + kSumValues;
-  double total = 0;
-  for (int64_t i = first + threadIdx.x; i < last; i += kSumThreads) {
-    total += F{}(static_cast<double>(values[i / columns * stride + i % columns]));
-  }
-  total = join_threads(total);
-  if (threadIdx.x == 0) partial[blockIdx.x] = total;
-}
-
-template <class T>
-__global__ void __launch_bounds__(kSumThreads)
-    join_blocks(const double* partial, int64_t blocks, double scale, T* result) {
-  double total = 0;
-  for (int64_t i = threadIdx.x; i < blocks; i += kSumThreads) total += partial[i];
-  total = join_threads(total);
-  if (threadIdx.x == 0) *result = static_cast<T>(total * scale);
-}
-
-// *result of type R = the sum of F of the values, times scale.
+// *result of type R = the sum of F of the values, times scale. The order is the same on every GPU, which that of CUB's
+// own sums is not, and the scratch is for the shape alone.
 template <class T, class F, class R>
 void sum_of(State& state, ConstTensorView values, R* result, double scale, void* scratch) {
-  const int64_t count = values.elements(), blocks = ceil_div(count, kSumValues);
+  const int64_t count = values.elements(), columns = values.contiguous() ? count : values.columns();
   if (count <= kSumAtOnce) {
-    launch_kernel(state, 1, kSumThreads, sum_at_once<T, F, R>, values.as<T>(), count, values.columns(), values.stride(),
-                  scale, result);
+    launch_rows(state, 1, kSumLanes,
+                SumBlocks<T, F, R>{values.as<T>(), count, kSumAtOnce, columns, values.stride(), scale, result});
     return;
   }
-  auto* partial = static_cast<double*>(scratch);
-  launch_kernel(state, blocks, kSumThreads, sum_blocks<T, F>, values.as<T>(), count, values.columns(), values.stride(),
-                partial);
-  launch_kernel(state, 1, kSumThreads, join_blocks<R>, partial, blocks, scale, result);
+  const int64_t blocks = ceil_div(count, kSumValues);
+  auto* const partial = static_cast<double*>(scratch);
+  launch_rows(state, blocks, kSumLanes,
+              SumBlocks<T, F, double>{values.as<T>(), count, kSumValues, columns, values.stride(), 1, partial});
+  launch_rows(state, 1, kSumLanes, SumBlocks<double, Same, R>{partial, blocks, blocks, blocks, 1, scale, result});
 }
 
 }  // namespace

@@ -77,10 +77,10 @@ TEST(BlockLanes, OneIsFirst) {
 
 TEST(BlockLanes, SumsInOneOrder) {
   const auto term = [](int64_t k) { return 1.0 / static_cast<double>(3 * k + 1); };
-  // Four lanes: (0 + 2) + (1 + 3), each of every fourth term.
+  // Four lanes, each of every fourth term.
   double lane[4] = {};
   for (int64_t k = 0; k < 1001; ++k) lane[k % 4] += term(k);
-  const double expected = (lane[0] + lane[2]) + (lane[1] + lane[3]);
+  const double expected = lane[0] + lane[1] + lane[2] + lane[3];
   test::run_block(4, [&](const auto& lanes) { EXPECT_EQ(lanes.sum(1001, term), expected); });
 }
 

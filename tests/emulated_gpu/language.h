@@ -18,19 +18,11 @@
 #define blockDim ::millrace::emulation::place.threads
 #define gridDim ::millrace::emulation::place.blocks
 #define __syncthreads ::millrace::emulation::synchronize_threads
-// One thread runs at a time.
-#define __threadfence()
-
-inline unsigned atomicInc(unsigned* at, unsigned most) {
-  const unsigned old = *at;
-  *at = old >= most ? 0 : old + 1;
-  return old;
-}
-
 // Goes on whenever somebody looks.
 inline long long clock64() {
   static long long now = 0;
   return now += 100'000;
 }
 
+#define MILLRACE_CUB_STAND_IN "tests/emulated_gpu/cub.h"
 #define MILLRACE_KERNEL_ADDRESS(kernel) ::millrace::emulation::address_of(kernel)

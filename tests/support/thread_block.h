@@ -13,23 +13,32 @@ namespace millrace::test {
 struct HostBlock {
   int number, threads;
   std::barrier<>* all;
-  void* memory;
+  std::vector<SumPair>* places;
 
   int rank() const { return number; }
   int width() const { return threads; }
-  void sync() const { all->arrive_and_wait(); }
-  void* shared() const { return memory; }
+  template <class V, class Add>
+  V join(const V& own, const Add& add) const {
+    static_assert(sizeof(V) <= sizeof(SumPair));
+    const auto place = [this](int of) -> V& { return reinterpret_cast<V&>((*places)[static_cast<size_t>(of)]); };
+    place(number) = own;
+    all->arrive_and_wait();
+    V joined = place(0);
+    for (int i = 1; i < threads; ++i) joined = add(joined, place(i));
+    all->arrive_and_wait();
+    return joined;
+  }
 };
 
 // body(lanes) on each of `width` threads.
 template <class Body>
 void run_block(int width, const Body& body) {
-  alignas(SumPair) std::byte memory[kLanesShared];
+  std::vector<SumPair> places(static_cast<size_t>(width));
   std::barrier<> all(width);
   std::vector<std::jthread> threads;
   for (int rank = 0; rank < width; ++rank) {
     threads.emplace_back([&, rank] {
-      const HostBlock block{rank, width, &all, memory};
+      const HostBlock block{rank, width, &all, &places};
       body(BlockLanes<HostBlock>(block));
     });
   }

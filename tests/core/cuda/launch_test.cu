@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "millrace/core/cuda/launch.cuh"
@@ -102,17 +103,6 @@ TEST_F(CudaLaunch, TakesRowsAndColumns) {
   }
 }
 
-// As lanes add up: each what is its own, then in halves.
-double sum_by_lanes(const double* values, int64_t count) {
-  const int lanes = lanes_for(count);
-  std::vector<double> sums(static_cast<size_t>(lanes));
-  for (int64_t k = 0; k < count; ++k) sums[static_cast<size_t>(k % lanes)] += values[k];
-  for (size_t half = sums.size() / 2; half > 0; half /= 2) {
-    for (size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
-  }
-  return sums[0];
-}
-
 TEST_F(CudaLaunch, ThreadsShareARow) {
   for (const int64_t columns : {1, 10, 300, 5000}) {
     const int64_t rows = 3;
@@ -120,17 +110,23 @@ TEST_F(CudaLaunch, ThreadsShareARow) {
     std::vector<double> y(x.size());
     const Memory device_x = upload(x), device_y(context().device(), x.size() * sizeof(double)),
                  device_sums(context().device(), rows * sizeof(SumPair));
-    launch_rows(context(), rows, columns,
-                RowSums{static_cast<const double*>(device_x.data()), static_cast<double*>(device_y.data()),
-                        static_cast<SumPair*>(device_sums.data()), columns});
-    const auto sums = download<SumPair>(device_sums.data(), rows);
+    const auto run = [&] {
+      launch_rows(context(), rows, columns,
+                  RowSums{static_cast<const double*>(device_x.data()), static_cast<double*>(device_y.data()),
+                          static_cast<SumPair*>(device_sums.data()), columns});
+      return download<SumPair>(device_sums.data(), rows);
+    };
+    const auto sums = run(), again = run();
     for (int64_t row = 0; row < rows; ++row) {
       const double* const in = x.data() + row * columns;
       const double most = *std::max_element(in, in + columns);
       double* const out = y.data() + row * columns;
       for (int64_t k = 0; k < columns; ++k) out[k] = in[k] / most;
-      EXPECT_EQ(sums[static_cast<size_t>(row)].first, sum_by_lanes(in, columns)) << columns;
-      EXPECT_EQ(sums[static_cast<size_t>(row)].second, sum_by_lanes(out, columns)) << columns;
+      const auto at = static_cast<size_t>(row);
+      EXPECT_NEAR(sums[at].first, std::accumulate(in, in + columns, 0.0), 1e-12 * static_cast<double>(columns));
+      EXPECT_NEAR(sums[at].second, std::accumulate(out, out + columns, 0.0), 1e-12 * static_cast<double>(columns));
+      EXPECT_EQ(sums[at].first, again[at].first) << "in the same order each time";
+      EXPECT_EQ(sums[at].second, again[at].second);
     }
     EXPECT_EQ(download<double>(device_y.data(), x.size()), y) << columns;
   }

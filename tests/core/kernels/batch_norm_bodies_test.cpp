@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "tests/core/kernels/convolution_check.h"
+#include "tests/support/host_launcher.h"
 
 namespace millrace::testing {
 namespace {
 
-const auto kOnHost = [](int64_t count, const auto& body) {
-  for (int64_t i = 0; i < count; ++i) body(i);
-};
+constexpr test::HostLauncher kOnHost;
 
 template <class T>
 class Norms {
@@ -126,7 +125,7 @@ TEST(BatchNormBodies, AreLikeTheCpus) {
   Norms<double>(2, 1, 1).check(1e-13);
   Norms<double>(17, 6, 1).check(1e-13);
   Norms<float>(17, 6, 1, 10).check(2e-6);
-  // More than one block, the last one short; and lanes without a value.
+  // More than one block, the last one short.
   Norms<double>(9, 3, 1000).check(1e-12);
   Norms<double>(cuda::kSumBlock + 1, 2, 1).check(1e-12);
 }

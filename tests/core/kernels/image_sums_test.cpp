@@ -4,18 +4,18 @@
 
 #include <vector>
 
+#include "tests/support/host_launcher.h"
+
 namespace millrace::cuda {
 namespace {
 
-const auto kOnHost = [](int64_t count, const auto& body) {
-  for (int64_t i = 0; i < count; ++i) body(i);
-};
+constexpr test::HostLauncher kOnHost;
 
 TEST(ImageSums, GoOverAllImagesOfAChannel) {
   // Two images of two channels and three pixels, two values between them.
   const std::vector<double> x = {1, 2, 3, 10, 20, 30, -1, -1, 4, 5, 6, 40, 50, 60},
                             dy = {1, 0, 2, 1, 1, 1, -1, -1, 0, 1, 0, 0, 0, 2}, mean = {3, 30};
-  LaneSums<double> sums{.places = {2, 2, 3}, .x = x.data(), .x_stride = 8, .dy = dy.data(), .dy_stride = 8};
+  PartSums<double> sums{.places = {2, 2, 3}, .x = x.data(), .x_stride = 8, .dy = dy.data(), .dy_stride = 8};
   sums.mean = mean.data();
   std::vector<std::byte> scratch(channel_sums_scratch(sums.places));
   const auto run = [&](SumOf what) {
@@ -31,16 +31,19 @@ TEST(ImageSums, GoOverAllImagesOfAChannel) {
   EXPECT_EQ(run(SumOf::slopes).of(1).second, -20 - 10 + 0 + 2 * 30);
 }
 
-// Every value once, wherever blocks and lanes end.
+// Every value once, wherever blocks end.
 TEST(ImageSums, CountEveryValueOnce) {
-  for (const int64_t count : {int64_t{1}, kSumLanes - 1, kSumLanes, kSumBlock - 1, kSumBlock, 2 * kSumBlock + 77,
-                              kSumBlocks * kSumBlock + 77}) {
+  const std::pair<int64_t, int64_t> shapes[] = {
+      {1, 1},  {kSumBlock - 1, 1}, {kSumBlock, 1}, {2 * kSumBlock + 77, 1},
+      {5, 77}, {130, 64},          {3, 5000},      {kSumBlocks * 3 + 1, 4100}};
+  for (const auto& [batch, pixels] : shapes) {
+    const int64_t count = batch * pixels;
     const std::vector<float> ones(static_cast<size_t>(3 * count), 1);
-    const LaneSums<float> sums{.places = {1, 3, count}, .x = ones.data(), .x_stride = 3 * count};
+    const PartSums<float> sums{.places = {batch, 3, pixels}, .x = ones.data(), .x_stride = 3 * pixels};
     std::vector<std::byte> scratch(channel_sums_scratch(sums.places));
     const ChannelTotals totals = sum_channels(sums, scratch.data(), kOnHost);
     for (int64_t channel = 0; channel < 3; ++channel) {
-      EXPECT_EQ(totals.of(channel).first, static_cast<double>(count)) << count;
+      EXPECT_EQ(totals.of(channel).first, static_cast<double>(count)) << batch << " x " << pixels;
     }
   }
 }
