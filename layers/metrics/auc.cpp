@@ -2,10 +2,10 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <tuple>
 #include <vector>
 
 #include "millrace/core/dispatch.h"
+#include "millrace/core/kernels/sort.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
@@ -13,12 +13,28 @@
 namespace millrace {
 namespace {
 
-// What the partial holds of each row. A NaN is never right: as the score of a positive row it stands below all numbers
-// (place -1), of another row above them (place 1).
-struct Scored {
-  double score;  // 0 instead of NaN
-  float weight;
-  int16_t positive, place;
+// What the partial holds of each row: a key, which sorts rows by their scores. From its highest bit on: 32 bits of the
+// score as float32, so that they ascend with it; whether the label is yes; and the weight without its sign. A NaN is
+// never right: as the score of a positive row it stands below all numbers, of another row above them.
+constexpr int kScoreAt = 32, kPositiveAt = 31;
+constexpr uint32_t kNanOfPositive = 0, kNanOfNegative = 0xffffffff, kWeightBits = 0x7fffffff;
+
+struct Row {
+  MILLRACE_HD static uint64_t key(float score, bool positive, float weight) {
+    const auto bits = std::bit_cast<uint32_t>(score + 0.0F);  // one zero
+    const uint32_t number = bits >> 31 != 0 ? ~bits : bits | 0x80000000U;
+    const uint32_t order = score == score ? number : positive ? kNanOfPositive : kNanOfNegative;
+    const uint32_t counts = weight > 0 ? std::bit_cast<uint32_t>(weight) : 0;
+    return uint64_t{order} << kScoreAt | uint64_t{positive} << kPositiveAt | counts;
+  }
+  explicit Row(uint64_t key)
+      : score(static_cast<uint32_t>(key >> kScoreAt)),
+        positive((key >> kPositiveAt & 1) != 0),
+        weight(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(key) & kWeightBits))) {}
+
+  uint32_t score;  // its order
+  bool positive;
+  double weight;  // 0: the row does not count
 };
 
 template <class T, class Label>
@@ -27,45 +43,55 @@ struct Score {
   const Label* label;
   int64_t logit_stride, label_stride;
   RowWeight weight;
-  Scored* out;
+  uint64_t* keys;
   MILLRACE_HD void operator()(int64_t row) const {
-    const auto score = static_cast<double>(logit[row * logit_stride]);
-    const bool positive = says_yes(label[row * label_stride]), number = score == score;
-    const int place = number ? 0 : (positive ? -1 : 1);
-    out[row] = {number ? score : 0.0, static_cast<float>(weight(row)), static_cast<int16_t>(positive ? 1 : 0),
-                static_cast<int16_t>(place)};
+    keys[row] = Row::key(static_cast<float>(logit[row * logit_stride]), says_yes(label[row * label_stride]),
+                         static_cast<float>(weight(row)));
   }
 };
 
+// A GPU sorts batches of so many rows, which the accumulator need not.
+constexpr int64_t kSortedRows = 8192;
+
 class AucPlan final : public MetricPlan {
  public:
-  explicit AucPlan(const MetricPlanArgs& args) : batch_(args.prediction.rows()), weighted_(args.weighted) {
+  AucPlan(Device device, const MetricPlanArgs& args)
+      : batch_(args.prediction.rows()),
+        weighted_(args.weighted),
+        sorts_(!device.is_cpu() && batch_ >= kSortedRows),
+        scratch_(sorts_ ? sort_scratch(device, batch_) : 0) {
     require_label_dtype("auc", args.label.spec());
   }
 
-  size_t partial_bytes() const override { return static_cast<size_t>(batch_) * sizeof(Scored); }
+  size_t partial_bytes() const override { return static_cast<size_t>(batch_) * sizeof(uint64_t); }
+  // The keys as they come, and what sorting takes.
+  size_t scratch_bytes() const override { return sorts_ ? aligned_bytes(partial_bytes()) + scratch_ : 0; }
 
   void run(Context& context, const MetricArgs& args) override {
     const ConstTensorView &x = args.prediction, &label = args.label;
     const RowWeight weight{weighted_ ? args.weight.as<float>() : nullptr, args.weight.stride()};
+    auto* const keys = static_cast<uint64_t*>(sorts_ ? args.scratch : args.partial);
     dispatch_float(x.dtype(), [&]<class T>() {
       dispatch_label(label.dtype(), [&]<class Label>() {
         for_each_index(context, batch_,
-                       Score<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), weight,
-                                       static_cast<Scored*>(args.partial)});
+                       Score<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), weight, keys});
       });
     });
+    if (!sorts_) return;
+    sort_keys(context, keys, static_cast<uint64_t*>(args.partial), batch_,
+              static_cast<std::byte*>(args.scratch) + aligned_bytes(partial_bytes()));
   }
 
  private:
   int64_t batch_;
-  bool weighted_;
+  bool weighted_, sorts_;
+  size_t scratch_;
 };
 
 // Rows up to this many are kept; of more, only what falls into which bin of scores.
 constexpr size_t kExactRows = size_t{1} << 20;
-// A bin holds the scores that agree in their leading bits as float32, in the order of the scores; the first and the
-// last one are for NaN.
+// A bin holds the scores that agree in their leading bits, in the order of the scores; the first and the last one are
+// for NaN.
 constexpr int kBinBits = 18;
 constexpr size_t kBins = (size_t{1} << kBinBits) + 2;
 
@@ -92,11 +118,9 @@ class PairCount {
   double won_ = 0, negatives_ = 0, positives_ = 0;
 };
 
-size_t bin_of(const Scored& row) {
-  if (row.place != 0) return row.place < 0 ? 0 : kBins - 1;
-  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(row.score) + 0.0F);  // one zero
-  const uint32_t ascending = bits >> 31 != 0 ? ~bits : bits | 0x80000000U;
-  return 1 + (ascending >> (32 - kBinBits));
+size_t bin_of(const Row& row) {
+  if (row.score == kNanOfPositive) return 0;
+  return row.score == kNanOfNegative ? kBins - 1 : 1 + (row.score >> (32 - kBinBits));
 }
 
 // Rows are sorted by all that they hold, and bins are filled in the order of the rows: how they were shared out to
@@ -105,18 +129,18 @@ class AucAccumulator final : public MetricAccumulator {
  public:
   size_t bytes(int64_t rows) const override {
     const auto count = static_cast<size_t>(rows);
-    return std::min(count, kExactRows) * sizeof(Scored) + (count > kExactRows ? kBins * sizeof(Tied) : 0);
+    return std::min(count, kExactRows) * sizeof(uint64_t) + (count > kExactRows ? kBins * sizeof(Tied) : 0);
   }
   void reserve(int64_t rows) override {
-    rows_.reserve(std::min(static_cast<size_t>(rows), kExactRows));
+    keys_.reserve(std::min(static_cast<size_t>(rows), kExactRows));
     if (static_cast<size_t>(rows) > kExactRows) bins_.reserve(kBins);
   }
 
   void add(std::span<const std::byte> partial, int64_t) override {
-    for (size_t at = 0; at < partial.size(); at += sizeof(Scored)) {
-      Scored row{};
-      std::memcpy(&row, partial.data() + at, sizeof row);
-      if (row.weight > 0) add(row);
+    for (size_t at = 0; at < partial.size(); at += sizeof(uint64_t)) {
+      uint64_t key = 0;
+      std::memcpy(&key, partial.data() + at, sizeof key);
+      if (Row(key).weight > 0) add(key);
     }
   }
 
@@ -125,47 +149,61 @@ class AucAccumulator final : public MetricAccumulator {
     for (const Tied& bin : bins_) pairs.add(bin);
     if (!bins_.empty()) return pairs.area();
     sort();
-    for (auto row = rows_.begin(); row != rows_.end();) {
-      const Scored first = *row;
+    for (auto key = keys_.begin(); key != keys_.end();) {
+      const uint32_t score = Row(*key).score;
       Tied tied;
-      for (; row != rows_.end() && row->place == first.place && row->score == first.score; ++row) count(*row, tied);
+      for (; key != keys_.end() && Row(*key).score == score; ++key) count(Row(*key), tied);
       pairs.add(tied);
     }
     return pairs.area();
   }
 
   void reset() override {
-    rows_.clear();
+    keys_.clear();
     bins_.clear();
   }
 
  private:
-  static void count(const Scored& row, Tied& tied) {
-    (row.positive != 0 ? tied.positive : tied.negative) += static_cast<double>(row.weight);
-  }
+  static void count(const Row& row, Tied& tied) { (row.positive ? tied.positive : tied.negative) += row.weight; }
 
-  void add(const Scored& row) {
-    if (bins_.empty() && rows_.size() == kExactRows) {
+  void add(uint64_t key) {
+    if (bins_.empty() && keys_.size() == kExactRows) {
       sort();
       bins_.resize(kBins);
-      for (const Scored& kept : rows_) count(kept, bins_[bin_of(kept)]);
-      rows_.clear();
+      for (const uint64_t kept : keys_) count(Row(kept), bins_[bin_of(Row(kept))]);
+      keys_.clear();
     }
     if (bins_.empty()) {
-      rows_.push_back(row);
+      keys_.push_back(key);
     } else {
-      count(row, bins_[bin_of(row)]);
+      count(Row(key), bins_[bin_of(Row(key))]);
     }
   }
 
+  // Of few runs that are in order already, such as the batches that a GPU has sorted, each is joined to those before.
   void sort() const {
-    std::sort(rows_.begin(), rows_.end(), [](const Scored& a, const Scored& b) {
-      return std::tie(a.place, a.score, a.positive, a.weight) < std::tie(b.place, b.score, b.positive, b.weight);
-    });
+    constexpr size_t kRuns = kExactRows / kSortedRows;
+    std::vector<ptrdiff_t> ends;
+    const auto begin = keys_.begin();
+    for (auto at = begin; at != keys_.end() && ends.size() <= kRuns; ends.push_back(at - begin)) {
+      at = std::is_sorted_until(at, keys_.end());
+    }
+    if (ends.size() > kRuns) return std::sort(begin, keys_.end());
+    for (; ends.size() > 1; ends = every_second(ends)) {
+      for (size_t i = 0; i + 1 < ends.size(); i += 2) {
+        std::inplace_merge(begin + (i > 0 ? ends[i - 1] : 0), begin + ends[i], begin + ends[i + 1]);
+      }
+    }
+  }
+  static std::vector<ptrdiff_t> every_second(const std::vector<ptrdiff_t>& ends) {
+    std::vector<ptrdiff_t> out;
+    for (size_t i = 1; i < ends.size(); i += 2) out.push_back(ends[i]);
+    if (ends.size() % 2 == 1) out.push_back(ends.back());
+    return out;
   }
 
-  mutable std::vector<Scored> rows_;  // value() sorts them in place
-  std::vector<Tied> bins_;            // empty up to kExactRows
+  mutable std::vector<uint64_t> keys_;  // value() sorts them in place
+  std::vector<Tied> bins_;              // empty up to kExactRows
 };
 
 class Auc final : public Metric {
@@ -175,8 +213,7 @@ class Auc final : public Metric {
   };
   static constexpr std::string_view kDoc =
       "area under the ROC curve of one logit, ties count half; NaN unless both labels occur; exact up to a million "
-      "rows "
-      "(1048576, of 16 bytes each), beyond them scores that agree in 18 bits of their float32 are ties";
+      "rows (1048576, of 8 bytes each), beyond them scores that agree in 18 bits of their float32 are ties";
 
   explicit Auc(const Options&) {}
 
@@ -188,8 +225,8 @@ class Auc final : public Metric {
     throw ShapeError(cat("auc does not fit the prediction ", prediction.text(), " and the label ", label.text()), {},
                      "it takes one logit and one label a row");
   }
-  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const override {
-    return std::make_unique<AucPlan>(args);
+  std::unique_ptr<MetricPlan> plan(Context& context, const MetricPlanArgs& args) const override {
+    return std::make_unique<AucPlan>(context.device(), args);
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<AucAccumulator>(); }
 };
