@@ -49,10 +49,10 @@ class Candidates {
         second_(product.forward ? lt_.make_layout(CUDA_R_32F, product.k, product.m, product.k)
                                 : lt_.make_layout(CUDA_R_32F, product.m, product.k, product.m)),
         result_(lt_.make_layout(CUDA_R_32F, product.n, product.m, product.n)),
-        a_(context.device(), floats(product.m * product.k)),
-        b_(context.device(), floats(product.k * product.n)),
-        c_(context.device(), floats(product.m * product.n)),
-        bias_(context.device(), floats(product.n)),
+        a_(drawn_floats(context, product.m * product.k)),
+        b_(drawn_floats(context, product.k * product.n)),
+        c_(drawn_floats(context, product.m * product.n)),
+        bias_(drawn_floats(context, product.n)),
         scalars_(context.device(), 2 * sizeof(float)),
         workspace_(context.cuda().workspace(kWorkspaceBytes)) {
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
@@ -87,8 +87,6 @@ class Candidates {
   }
 
  private:
-  static size_t floats(int64_t count) { return static_cast<size_t>(count) * sizeof(float); }
-
   std::vector<cublasLtMatmulHeuristicResult_t> found() const {
     const auto preference = lt_.make_preference();
     const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {

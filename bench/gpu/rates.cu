@@ -11,6 +11,7 @@
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/parallel.h"
+#include "millrace/core/random.h"
 #include "millrace/core/replay.h"
 #include "millrace/core/text.h"
 
@@ -33,6 +34,13 @@ class TimedEvent {
   cudaEvent_t event_ = nullptr;
 };
 
+struct DrawFloats {
+  float* values;
+  MILLRACE_HD void operator()(int64_t i) const {
+    values[i] = static_cast<float>(2 * to_unit(philox64(0, 0, static_cast<uint64_t>(i))) - 1);
+  }
+};
+
 struct AddOne {
   float* value;
   MILLRACE_HD void operator()(int64_t) const { *value += 1; }
@@ -49,8 +57,8 @@ double copied_gb_per_s(Context& context, size_t bytes) {
 double product_tflops(Context& context, int64_t size, cublasComputeType_t compute) {
   cuda::State& state = context.cuda();
   const cuda::CublasLt& lt = state.cublaslt();
-  const size_t bytes = static_cast<size_t>(size * size) * sizeof(float);
-  const Memory a(context.device(), bytes), b(context.device(), bytes), c(context.device(), bytes);
+  const Memory a = drawn_floats(context, size * size), b = drawn_floats(context, size * size);
+  const Memory c(context.device(), a.bytes());
   const auto workspace = state.workspace(kWorkspaceBytes);
   const auto product = lt.make_product(compute, CUDA_R_32F);
   const int32_t host = CUBLASLT_POINTER_MODE_HOST;
@@ -129,6 +137,12 @@ double fastest(Context& context, FunctionRef<void()> work) {
   double best = microseconds(context, work);
   for (int i = 1; i < kTries; ++i) best = std::min(best, microseconds(context, work));
   return best;
+}
+
+Memory drawn_floats(Context& context, int64_t count) {
+  Memory out(context.device(), static_cast<size_t>(count) * sizeof(float));
+  for_each_index(context, count, DrawFloats{static_cast<float*>(out.data())});
+  return out;
 }
 
 void measure(std::vector<Rate>& rates, std::string name, std::string unit, FunctionRef<double()> run) {

@@ -8,6 +8,7 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/function_ref.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace::bench {
 
@@ -26,6 +27,9 @@ void measure(std::vector<Rate>& rates, std::string name, std::string unit, Funct
 
 // The best of several tries, in microseconds.
 double fastest(Context& context, FunctionRef<void()> work);
+
+// Numbers from -1 to 1 in the device's memory: products of zeros take less power, so a GPU is faster at them.
+Memory drawn_floats(Context& context, int64_t count);
 
 struct RateSizes {
   size_t copied_bytes = size_t{1} << 30;
