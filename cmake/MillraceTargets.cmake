@@ -95,8 +95,8 @@ function(millrace_has_kernels out file)
 endfunction()
 
 # millrace_cuda_units(OUT NAME SOURCE...)
-# Files that include some of these sources each, compiled as CUDA. nvcc reads every header once for the host and once for
-# each architecture, which takes longer than the kernels of most kinds do.
+# Files that include some of these sources each, compiled as CUDA. nvcc reads every header, and CUB's, once for the host
+# and once for each architecture, which takes longer than the kernels of most kinds do.
 function(millrace_cuda_units out name)
   set(size 10)
   set(units "")
@@ -120,7 +120,7 @@ endfunction()
 
 # millrace_folder(NAME [PRIVATE_LIBRARIES lib...] [INCLUDES dir...] [EXCLUDE subfolder...] [SMALL file...] [HOT file...])
 # Sources are found by name. Those of SMALL, which may be patterns, less those of HOT, are a target of their own: see
-# millrace_small(). With CUDA, *.cu are compiled too, and the files of layers/ that have kernels are compiled as CUDA.
+# millrace_small(). With CUDA, *.cu are compiled too, and so are, as CUDA, the files of layers/ that have kernels.
 function(millrace_folder name)
   cmake_parse_arguments(arg "" "" "PRIVATE_LIBRARIES;INCLUDES;EXCLUDE;SMALL;HOT" ${ARGN})
   list(TRANSFORM arg_HOT PREPEND "${PROJECT_SOURCE_DIR}/")
@@ -156,10 +156,8 @@ function(millrace_folder name)
         endif()
       endforeach()
       list(REMOVE_ITEM sources ${device_sources})
-      millrace_cuda_units(units ${name} ${device_sources})
-      list(APPEND cuda_sources ${units})
     endif()
-    millrace_as_cuda(${cuda_sources})
+    millrace_cuda_units(cuda_sources ${name} ${cuda_sources} ${device_sources})
   endif()
 
   set(small "")

@@ -19,7 +19,7 @@ using Pass = CudnnConvolution::Pass;
 
 // y = activation(y + bias), the bias one a channel or null.
 template <class T>
-struct Finish {
+struct FinishImages {
   T* y;
   const T* bias;
   int64_t channels, pixels;
@@ -86,8 +86,8 @@ class CudaConvolution final : public Convolution {
     const Shape y = spec_.output().shape;
     dispatch_float(spec_.dtype, [&]<class T>() {
       launch_for_each(state, y.elements(),
-                      Finish<T>{static_cast<T*>(args.y), bias_ ? static_cast<const T*>(args.bias) : nullptr, y[1],
-                                y[2] * y[3], activation_});
+                      FinishImages<T>{static_cast<T*>(args.y), bias_ ? static_cast<const T*>(args.bias) : nullptr, y[1],
+                                      y[2] * y[3], activation_});
     });
   }
 

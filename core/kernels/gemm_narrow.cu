@@ -12,7 +12,7 @@ namespace {
 
 // What becomes of a sum: an element of c.
 template <class T>
-struct Finish {
+struct StoreSum {
   T* c;
   const T* bias;  // null: none
   const float* alpha;
@@ -33,7 +33,7 @@ struct VectorBody {
   const T* matrix;
   const T* vector;
   int64_t matrix_stride, vector_stride, depth, result_stride, bias_step;
-  Finish<T> finish;
+  StoreSum<T> finish;
 
   MILLRACE_HD void store(int64_t i, T sum) const { finish.store(i * result_stride, i * bias_step, sum); }
   // Element i is the product with row i.
@@ -53,7 +53,7 @@ struct OuterBody {
   const T* a;
   const T* b;
   int64_t a_stride, b_stride, columns, stride;
-  Finish<T> finish;
+  StoreSum<T> finish;
   MILLRACE_HD void operator()(int64_t i) const {
     const int64_t row = i / columns, column = i % columns;
     finish.store(row * stride + column, column, a[row * a_stride] * b[column * b_stride]);
@@ -67,8 +67,8 @@ class NarrowGemm final : public Gemm {
   void run(Context& context, const GemmArgs& args) override {
     State& state = context.cuda();
     using T = float;
-    const Finish<T> finish{static_cast<T*>(args.c), static_cast<const T*>(spec_.bias ? args.bias : nullptr), args.alpha,
-                           static_cast<T>(spec_.beta), spec_.activation};
+    const StoreSum<T> finish{static_cast<T*>(args.c), static_cast<const T*>(spec_.bias ? args.bias : nullptr),
+                             args.alpha, static_cast<T>(spec_.beta), spec_.activation};
     const T *a = static_cast<const T*>(args.a), *b = static_cast<const T*>(args.b);
     if (spec_.k == 1) {
       launch_for_each(state, spec_.m * spec_.n,
