@@ -152,8 +152,8 @@ TEST_F(ScoresTest, CountsWhatMetricsKeepOfTheRows) {
     scores.plan(view_of(values), view_of(values));
     return scores.bytes();
   };
-  EXPECT_EQ(bytes(10) - bytes(1), 900U * 16);
-  EXPECT_GT(bytes(0), size_t{16} << 20) << "any number of rows may come";
+  EXPECT_EQ(bytes(10) - bytes(1), 900U * 8);
+  EXPECT_GT(bytes(0), size_t{8} << 20) << "any number of rows may come";
   EXPECT_EQ(bytes(INT64_MAX), bytes(0));
 }
 
