@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-DONE, CUT_SHORT, LEFT_OUT = "done", "cut short", "left out"
+DONE, CUT_SHORT, LEFT_OUT, FAILED = "done", "cut short", "left out", "failed"
 Clock = Callable[[], float]
 
 
@@ -21,7 +21,7 @@ class Section:
     why: str = ""  # of a state that is not DONE
     wrong: list[str] = field(default_factory=list)  # results that must not be; each fails the check
     seconds: float = 0
-    clocks: str = ""  # of the GPU, when the part ended
+    clocks: str = ""  # of the GPU, under the part's work or when it ended
     data: dict[str, Any] = field(default_factory=dict)
 
     def leave_out(self, why: str) -> Section:
@@ -29,9 +29,18 @@ class Section:
         return self
 
     def cut(self, what: str) -> None:
-        """Part of it did not fit; may be called again."""
-        self.state = CUT_SHORT
+        """Part of it did not fit, and is done by the next run; may be called again."""
+        self.state = FAILED if self.state == FAILED else CUT_SHORT
         self.why = f"{self.why}; {what}" if self.why else what
+
+    def fail(self, what: str) -> None:
+        """Part of it could not be done, which says nothing about the results. It fails the check, until the next run
+        does it; may be called again."""
+        self.cut(what)
+        self.state = FAILED
+
+    def told_wrong(self) -> list[str]:
+        return [*self.wrong, *([f"{self.name}: {self.why}"] if self.state == FAILED else [])]
 
 
 class Deadline:

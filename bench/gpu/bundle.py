@@ -22,7 +22,7 @@ OF_THE_SYSTEM = re.compile(
 OTHER_PROGRAMS = ("trainer", "gpu_step")
 
 
-def bundle(root: str, preset: str, built: str) -> None:
+def bundle(root: str, preset: str, built: str, target: str = "") -> None:
     """Of the folder `built`, or of the preset, which is built first."""
     build = os.path.abspath(built) if built else os.path.join(root, "build", preset)
     if not built:
@@ -32,7 +32,7 @@ def bundle(root: str, preset: str, built: str) -> None:
     if missing or len(programs) == len(OTHER_PROGRAMS):
         fail(f"{build} was built without CUDA or without tests: there is no {(missing or ['test of a GPU'])[0]}")
     emulation = os.path.join(build, "emulated_gpu")
-    target = os.path.join(root, "build/gpu-check")
+    target = os.path.abspath(target or os.path.join(root, "build/gpu-check"))
     shutil.rmtree(target, ignore_errors=True)
     os.makedirs(os.path.join(target, "lib"))
     for program in programs:
@@ -52,7 +52,8 @@ def bundle(root: str, preset: str, built: str) -> None:
     }
     with open(os.path.join(target, "manifest.json"), "w") as out:
         json.dump(manifest, out, indent=2)
-    check_size(target)
+    # One that is emulated goes nowhere.
+    print(f"gpu-check: {target}") if manifest["emulated"] else pack(target)
 
 
 def device_tests(build: str) -> list[str]:
@@ -106,7 +107,7 @@ def newest_glibc(files: list[str]) -> tuple[int, int]:
     return max(versions)
 
 
-def check_size(target: str) -> None:
+def pack(target: str) -> None:
     plain = sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(target) for name in names)
     archive = target + ".tar.gz"
     with tarfile.open(archive, "w:gz", compresslevel=6) as out:

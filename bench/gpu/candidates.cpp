@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "bench/gpu/engines.h"
 #include "bench/gpu/rates.h"
 #include "millrace/core/cuda/check.h"
 #include "millrace/core/cuda/cublaslt.h"
@@ -11,6 +12,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/replay.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 
 namespace millrace::bench {
 
@@ -77,13 +79,14 @@ class Candidates {
       const bool keeps_order =
           (attribute(candidate, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME) & CUBLASLT_REDUCTION_SCHEME_INPLACE) == 0;
       if (candidate.state != CUBLAS_STATUS_SUCCESS || !keeps_order) continue;
-      out += cat(out.empty() ? "" : ", ", "{\"us\": ", time(candidate), ", \"taken\": ", taken ? "false" : "true",
-                 ", \"waves\": ", candidate.wavesCount, ", \"workspace\": ", candidate.workspaceSize);
+      out += cat(out.empty() ? "" : ", ", '{', timed_or_why_not([&] { return time(candidate); }),
+                 ", \"taken\": ", taken ? "false" : "true", ", \"waves\": ", candidate.wavesCount,
+                 ", \"workspace\": ", candidate.workspaceSize);
       for (const auto& [name, which] : kAttributes) out += cat(", \"", name, "\": ", attribute(candidate, which));
       out += '}';
       taken = true;
     }
-    return cat('[', out, ']');
+    return out;
   }
 
  private:
@@ -150,6 +153,22 @@ class Candidates {
 
 }  // namespace
 
+std::string timed_or_why_not(FunctionRef<double()> time) {
+  try {
+    return cat("\"us\": ", time());
+  } catch (const Error& error) {
+    return cat("\"us\": null, \"failed\": ", json_string(error.message()));
+  }
+}
+
+std::string list_or_why_not(std::string_view name, FunctionRef<std::string()> list) {
+  try {
+    return cat('"', name, "\": [", list(), ']');
+  } catch (const Error& error) {
+    return cat('"', name, "\": [], \"failed\": ", json_string(error.message()));
+  }
+}
+
 std::string time_candidates(Context& context, bool small) {
   const int64_t batch = small ? 8 : 256, wide = small ? 16 : 1024;
   const Product products[] = {{"product and bias", batch, wide, wide, true},
@@ -159,10 +178,11 @@ std::string time_candidates(Context& context, bool small) {
     for (const bool tf32 : {true, false}) {
       const auto compute = tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
       out += cat(out.empty() ? "" : ", ", "{\"name\": \"", product.name, "\", \"precision\": \"",
-                 tf32 ? "tf32" : "fp32", "\", \"candidates\": ", Candidates(context, product, compute).json(), '}');
+                 tf32 ? "tf32" : "fp32", "\", ");
+      out += list_or_why_not("candidates", [&] { return Candidates(context, product, compute).json(); }) + '}';
     }
   }
-  return cat("{\"products\": [", out, "]}");
+  return cat("{\"products\": [", out, "], \"convolutions\": ", time_engines(context, small), '}');
 }
 
 }  // namespace millrace::bench

@@ -1,12 +1,19 @@
 // The ways that cuBLASLt has to the products of bench/gpu/mlp.yaml, in the order of its own list, each with its time:
-// what taking the first costs.
+// what taking the first costs; and cuDNN's to the convolutions of LeNet (engines.h).
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "millrace/core/context.h"
+#include "millrace/core/function_ref.h"
 
 namespace millrace::bench {
+
+// "us": of what `time` gives, or null, and then "failed": why.
+std::string timed_or_why_not(FunctionRef<double()> time);
+// `name`: a list of what `list` gives, or an empty one, and then "failed": why.
+std::string list_or_why_not(std::string_view name, FunctionRef<std::string()> list);
 
 // A JSON object; check.py says what is in it. `small`: for a GPU that is emulated. REQUIRES: a CUDA device.
 std::string time_candidates(Context& context, bool small);

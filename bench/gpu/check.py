@@ -8,21 +8,24 @@
 The other machine needs x86-64 Linux, Python 3.9, an NVIDIA driver, CUDA's cuBLAS and cuDNN 9, from the toolkit or from
 Python packages; PyTorch and JAX are compared with where they are installed.
 
-Each command writes gpu-report.md and gpu-report.json into --report-dir after every part, and goes on with the report
-that is there: a part that is done is kept, another is run again. So one report holds all three. The folder is
-$MILLRACE_REPORT_DIR where that is set, else the current one. A copy stays with the bundle, for a machine whose report
-folder is emptied between commands; --resume names any other report. A report of another build or GPU is not gone on
-with. A command ends within --minutes; its last lines are the whole summary, and the first thing that is wrong.
+Each command writes gpu-report.md and gpu-report.json into the folder of --report after every part, and goes on with
+the report that is there: a part that is done is kept, another is run again. So one report holds all three. The variable
+MILLRACE_REPORT_DIR can name the folder instead of --report; without both it is the current one. A copy stays with the
+bundle, for a machine whose report folder is emptied between commands; --resume names any other report. A report of
+another build or GPU is not gone on with. A command ends within --minutes; its last lines are the whole summary, and the
+first thing that is wrong.
 
-Without a GPU a command says so and does the rest. --rehearse uses small numbers, and the CPU where there is no GPU.
+--rehearse uses small numbers, and the CPU where there is no GPU.
 
-The exit status is 1 where a result is wrong. Targets that are missed, peers that are not there, and whatever else did
-not fit into the time are told in the report; --require-gpu makes a missing GPU fail, too.
+The exit status is 1 where a result is wrong, where something could not be done that does not lack time alone, and where
+there is no GPU, unless it is a rehearsal. Targets that are missed, peers that are not there, and whatever did not fit
+into the time are told in the report.
 
 The JSON of a report is one object, to which keys may be added:
 
   v            2, the version of this contract
   date, commit, build (a hash of the programs), commands (as typed), rehearsed
+  machines     a list, one a command, each as machine, which is that of the newest
   machine      gpus (name, driver, memory), no_gpu (why none can be used, else ""), about (of gpu_step about: runtime,
                driver, cublaslt, cudnn, compute capability, whether the GPU reads pageable memory), processor, cores,
                system, glibc, libraries (folders), python, variables (of the environment, that may change results)
@@ -31,21 +34,25 @@ The JSON of a report is one object, to which keys may be added:
   wrong        results that must not be, as texts
   complete     whether every part of every command is done
   targets      a list: name, wanted, limit, value or null, verdict ("met", "missed", "not measured"), why
-  sections     a list, one a part: name, title, command, state ("done", "cut short", "left out"), why, wrong, seconds,
-               clocks (of nvidia-smi, when it ended), data
+  sections     a list, one a part: name, title, command, state ("done", "cut short", "left out", "failed"), why, wrong,
+               seconds, clocks (of nvidia-smi: while our step ran, of another part when it ended), data
 
 data of `suites` and `host`: suites (program and suite: program, suite, state ("done", "crashed", "hung"), passed,
 failed, skipped {test: why}, pardoned).
 Of `trainings`: runs (device, steps, losses [first, last], weights, ms), difference, synthetic_ms (device: ms).
-Of `rates`: rates (name: unit, value).
+Of `rates`: rates (name: unit, value or null, failed: why it is null).
 Of `race/..`: race: network, precision, sizes, rounds, contenders, each with key, name, how, clock, losses, difference,
-values, median, lower and upper quartile in microseconds a step, or failed: why it has none; of ours, recorded says
-whether its steps were a CUDA graph, and groups how often several went in one launch.
-Of `candidates`: products: name, precision, candidates (us, taken, and what cuBLASLt says of the algorithm).
+values, rounds, median, lower and upper quartile in microseconds a step, or failed: why it has none, and late: whether
+it lacked time alone; tries; of ours, recorded says whether its steps were a CUDA graph, and groups how often several
+went in one launch.
+Of `candidates`: products: name, precision, candidates (us or null, failed: why it is null, taken, and what cuBLASLt
+says of the algorithm); convolutions: name, engines (place in cuDNN's list, engine, workspace, us or null, failed, fp32 and
+tf32 where it is the one that is taken). Each may have failed: why it has none.
 Of `kernels/..`: kernels: kernel, grid, block, times (a step), us, registers, compute and memory (% of the best).
-Of `dependencies`: runs (way, threads, weights, ms). Of `trainers`: device_used and host_used, bytes after each of them.
-Of `long`: seconds. Of `bad_address`: message. Of `text`: start_seconds, and suites; failures of a library that has no
-text for this GPU are pardoned.
+Of `dependencies`: runs (training, way, threads, weights, ms, or failed), no_neighbour (why there was none).
+Of `trainers`: device_used and host_used, bytes after each of them. Of `long`: modes: steps, seconds, failed.
+Of `bad_address`: message. Of `text`: start_seconds, and suites; failures of a library that has no text for this GPU are
+pardoned, each with the line that says so.
 Of `deliveries`: text and made_up, as trainer compare --json says (docs/json.md), and text_share: *_rows_per_s of
 decode, input, step and together, share, bound_by_step, speed (as trainer speed --json).
 Of `sanitizer/..`: suites (program and suite: state, errors, tests that passed, excerpt)."""
@@ -64,7 +71,7 @@ import tempfile
 from typing import Any
 
 import processes
-from budget import DONE, Budget
+from budget import DONE, FAILED, Budget
 from bundle import bundle
 from machine import Machine, fail, give_back_signals
 from parts import COMMANDS, Part, why_left_out
@@ -72,7 +79,7 @@ from report import Report
 
 MINUTES = 8.7  # what is left of 9 is for the programs that are ended when their time is over
 GRACE = 12  # seconds after --minutes, when all is ended that did not end by itself
-ONCE_SHOWN, LENGTH_SHOWN = 3, 600  # how many of a part's failures are shown at once, and how much of each
+ONCE_SHOWN, LENGTH_SHOWN = 3, 600  # how many failures of a suite are shown at once, and how much of each
 
 
 def stop(*_: Any) -> None:
@@ -81,14 +88,22 @@ def stop(*_: Any) -> None:
     raise processes.Stopped
 
 
+def tell_wrong(texts: list[str]) -> None:
+    for text in texts[:ONCE_SHOWN]:
+        print(f"gpu-check: WRONG: {text.strip()[:LENGTH_SHOWN]}", flush=True)
+
+
 def run_part(machine: Machine, part: Part, report: Report, budget: Budget) -> None:
     section = report.begin(part)
     deadline = budget.begin(part.name)
     begin = budget.taken()
     print(f"gpu-check: {part.title} ({deadline.left():.0f} s) ...", flush=True)
     report.write()
+    told = len(section.wrong)
     try:
         for _ in part.run(machine, section, deadline):
+            tell_wrong(section.wrong[told:])
+            told = len(section.wrong)
             report.write()
     except processes.Stopped:
         section.cut("gpu-check was stopped")
@@ -96,16 +111,15 @@ def run_part(machine: Machine, part: Part, report: Report, budget: Budget) -> No
     except TimeoutError as error:
         section.cut(str(error) or "it had no time to end")
     except Exception as error:  # what one part meets must not hide what the others find
-        section.wrong.append(f"{part.name}: {type(error).__name__}: {error}")
+        section.fail(f"{type(error).__name__}: {error}")
     finally:
         section.seconds += budget.taken() - begin
-        section.clocks = machine.clocks()
+        section.clocks = section.clocks or machine.clocks()
         report.end()
         report.write()
-    for text in section.wrong[:ONCE_SHOWN]:
-        print(f"gpu-check: WRONG: {text.strip()[:LENGTH_SHOWN]}", flush=True)
-    told = section.state if section.state == DONE else f"{section.state}: {section.why}"
-    print(f"gpu-check: {part.title}: {len(section.wrong)} wrong, {told[:LENGTH_SHOWN]}", flush=True)
+    tell_wrong(section.told_wrong()[told:])
+    state = section.state if section.state == DONE else f"{section.state}: {section.why}"
+    print(f"gpu-check: {part.title}: {len(section.told_wrong())} wrong, {state[:LENGTH_SHOWN]}", flush=True)
 
 
 def run_command(
@@ -131,7 +145,8 @@ def tell_end(report: Report, machine: Machine) -> None:
     print("gpu-check: summary")
     for section in whole["sections"]:
         why = f": {section['why'][:LENGTH_SHOWN]}" if section["why"] else ""
-        print(f"  {section['title']}: {len(section['wrong'])} wrong, {section['state']}{why}")
+        wrong = len(section["wrong"]) + (section["state"] == FAILED)
+        print(f"  {section['title']}: {wrong} wrong, {section['state']}{why}")
     for target in whole["targets"]:
         value = "" if target["value"] is None else f"{target['value']:.3g}, "
         why = f": {target['why'][:200]}" if target["why"] else ""
@@ -171,9 +186,9 @@ def check(folder: str, options: argparse.Namespace) -> int:
             "rehearsed": options.rehearse,
             "machine": machine.described(),
         }
-        report = Report(options.report_dir, folder, identity, " ".join(["gpu-check", *sys.argv[1:]]))
-        for line in report.resume(options.resume):
-            print(f"gpu-check: {line}")
+        report = Report(options.report, folder, identity, " ".join(["gpu-check", *sys.argv[1:]]))
+        for line in [f"writes {report.path}.md", *report.resume(options.resume)]:
+            print(f"gpu-check: {line}", flush=True)
         try:
             run_command(machine, COMMANDS[options.command], report, budget, options)
         except processes.Stopped:
@@ -184,8 +199,6 @@ def check(folder: str, options: argparse.Namespace) -> int:
         tell_end(report, machine)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    if machine.no_gpu and options.require_gpu:
-        fail(f"a GPU is required: {machine.no_gpu}")
     return 1 if report.whole()["wrong"] or report.stopped else 0
 
 
@@ -203,13 +216,13 @@ def main(script: str) -> int:
         "--build", default="", metavar="FOLDER", help="bundle what is built there, and build nothing"
     )
     arguments.add_argument(
-        "--bundle", default="", metavar="FOLDER", help="where the bundle is (default: of this script)"
+        "--bundle", default="", metavar="FOLDER", help="where the bundle is or is made (default: of this script)"
     )
     arguments.add_argument(
-        "--report-dir",
+        "--report",
         default=os.environ.get("MILLRACE_REPORT_DIR") or ".",
         metavar="FOLDER",
-        help="where the report is written (default $MILLRACE_REPORT_DIR, else the current one)",
+        help="where the report is written (default: of MILLRACE_REPORT_DIR, else the current one)",
     )
     arguments.add_argument("--resume", default="", metavar="FILE.json", help="a report to go on with")
     arguments.add_argument(
@@ -225,10 +238,9 @@ def main(script: str) -> int:
     arguments.add_argument("--all", action="store_true", help="with tests: also those that touch no GPU")
     arguments.add_argument("--python", default="", metavar="FILE", help="an interpreter that has PyTorch or JAX")
     arguments.add_argument("--rehearse", action="store_true", help="small numbers; on the CPU where there is no GPU")
-    arguments.add_argument("--require-gpu", action="store_true", help="fail where no GPU can be used")
     options = arguments.parse_args()
     if options.command == "bundle":
-        bundle(os.path.dirname(here), options.preset, options.build)
+        bundle(os.path.dirname(here), options.preset, options.build, options.bundle)
         return 0
     unknown = [name for name in options.only if name not in [part.name for part in COMMANDS[options.command]]]
     if unknown:

@@ -13,6 +13,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 
 namespace millrace::bench {
 
@@ -58,7 +59,7 @@ std::string about_device(Context& context) {
       cuda::State& state = context.cuda();
       tell(name, convolutions ? state.cudnn().get_version() : state.cublaslt().get_version());
     } catch (const Error& error) {
-      tell(name, quote(error.message()));
+      tell(name, json_string(error.message()));
     }
   }
   return out + "}";

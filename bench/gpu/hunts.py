@@ -3,86 +3,133 @@ is not given back, a step that never ends, an error that hides, and the text of 
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import os
+import re
 import shutil
 import time
 from collections import Counter
 from typing import Any, Iterator
 
 from budget import Deadline, Section
-from machine import FIRST_KERNEL, Machine
+from machine import FIRST_KERNEL, Broken, Machine, checked
 from processes import LATE
 from steps import settings_of
-from suite import run_one, run_suites
+from suite import run_in_time, run_suites
 from trainings import make_data, train
 from worker import Failed, Late, Worker
 
+# What is trained: a configuration and its settings. Between them they have our kernels, cuBLASLt's and cuDNN's.
+LENET = "bench/peers/lenet.yaml"
+OF_LENET = ("train.steps=200", "delivery=auto", "input.synthetic.constant=false")
+TRAININGS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "the perceptron in fp32": ("configs/mlp.yaml", ()),
+    "the perceptron in tf32": ("configs/mlp.yaml", ("precision=tf32",)),
+    "LeNet in fp32": (LENET, OF_LENET),
+    "LeNet in tf32": (LENET, (*OF_LENET, "precision=tf32")),
+}
+TINY = {LENET: ("train.steps=10", "input.batch.batch_size=2")}
+# Where nobody looks at a step, steps go together and batches lie in flight.
+UNWATCHED = "train.log_every=1000000"
 # Ways to run that may change the order of work on the GPU, and no weight.
+NEIGHBOUR = "a busy neighbour"
 WAYS: dict[str, dict[str, str]] = {
     "as usual": {},
     "each launch waited for": {"CUDA_LAUNCH_BLOCKING": "1"},
     "one queue": {"CUDA_DEVICE_MAX_CONNECTIONS": "1"},
     "32 queues": {"CUDA_DEVICE_MAX_CONNECTIONS": "32"},
-    "a busy neighbour": {},
+    NEIGHBOUR: {},
 }
+THREADS = (16, 1)
+LONG_MODES = ("resident", "resident_group", "trainer")
 LEAK = 32 * 2**20
-OF_A_LIBRARY = ("cuBLASLt", "cuDNN")
+PATIENCE = 20  # times as long as the steps before them, and as many seconds, before steps hang
+# What a library of NVIDIA's says that has no kernel for this GPU. Any other failure of it is wrong.
+LIBRARY_LACKS_KERNEL = re.compile(
+    r"(cuBLASLt|cuDNN): .* failed: .*(no kernel image|NO_BINARY_FOR_GPU|_STATUS_ARCH_MISMATCH|_STATUS_NOT_SUPPORTED)"
+    r"|(cuBLASLt|cuDNN) has no way to"
+)
 
 
-def neighbour(machine: Machine) -> Worker:
-    """Keeps the GPU busy until it is ended."""
+def neighbour(machine: Machine, seconds: float) -> Worker:
+    """Keeps the GPU busy until it is ended. Throws Failed."""
     command = [machine.path("gpu_step"), "resident", "100", "1", *settings_of(machine, "mlp", "fp32")]
     worker = Worker(command, machine.source, machine.environment)
     try:
-        worker.answer(60)
-        worker.process.stdin.write(b"1000000000\n")
-    except (Failed, OSError):
+        worker.answer(seconds)
+        worker.ask(1_000_000_000)
+    except Failed:
         worker.end()
         raise
     return worker
 
 
 def run_dependencies(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
-    """The same training again and again: all end with the same weights."""
-    rounds, threads = (1, (1, 2)) if machine.small else (3, (1, 16))
-    runs: list[dict[str, Any]] = []
-    section.data["runs"] = runs
+    """The same trainings again and again, of which nobody looks at a step: all of one end with the same weights. Goes
+    on with those that an earlier run made."""
+    runs: list[dict[str, Any]] = section.data.setdefault("runs", [])
+    made = {tuple(run[key] for key in ("training", "way", "threads")) for run in runs}
     make_data(machine, machine.work, deadline)
-    for _ in range(rounds):
-        for way, extra in WAYS.items():
-            busy = neighbour(machine) if way == "a busy neighbour" else None
-            try:
-                for count in threads:
-                    if deadline.left() < 1:
-                        section.cut(f"{len(runs)} of {rounds * len(WAYS) * len(threads)} trainings were made")
-                        return
-                    options = ["--set", f"threads={count}"]
-                    run = train(machine, machine.work, "hunt", machine.device, deadline, options, extra)
-                    runs.append({"way": way, "threads": count, "weights": run["weights"], "ms": run["ms"]})
-            finally:
-                if busy:
-                    busy.end()
-        yield
-    section.wrong += odd_ones(runs)
+    jobs = [
+        (name, way, count)
+        for count in (THREADS[:1] if machine.small else THREADS)
+        for way in WAYS
+        for name in TRAININGS
+    ]
+    left = [job for job in jobs if job not in made]
+    for way, of_way in itertools.groupby(left, key=lambda job: job[1]):
+        busy = None
+        try:
+            if way == NEIGHBOUR:
+                busy = neighbour(machine, deadline.within(30))
+            for name, _, count in of_way:
+                if deadline.left() < 1:
+                    section.cut(f"{len(runs)} of {len(jobs)} trainings were made")
+                    return
+                runs.append(hunted(machine, deadline, name, way, count))
+                section.wrong[:] = odd_ones(runs)
+                yield
+        except Failed as failure:  # of the neighbour, which is none of ours
+            section.data["no_neighbour"] = str(failure)
+        finally:
+            if busy:
+                busy.end()
+
+
+def hunted(machine: Machine, deadline: Deadline, name: str, way: str, threads: int) -> dict[str, Any]:
+    """Throws TimeoutError."""
+    config, settings = TRAININGS[name]
+    settings = (*settings, f"threads={threads}", UNWATCHED, *(TINY.get(config, ()) if machine.small else ()))
+    told = {"training": name, "way": way, "threads": threads}
+    try:
+        run = train(machine, machine.work, "hunt", machine.device, deadline, settings, WAYS[way], config)
+    except Broken as error:
+        return {**told, "weights": "", "ms": None, "failed": str(error)}
+    return {**told, "weights": run["weights"], "ms": run["ms"]}
 
 
 def odd_ones(runs: list[dict[str, Any]]) -> list[str]:
-    """Ways to other weights than most."""
-    usual = Counter(run["weights"] for run in runs).most_common(1)[0][0] if runs else ""
-    odd = {f"{run['way']}, {run['threads']} threads" for run in runs if run["weights"] != usual}
-    return [f"trainings ended with other weights than most: {'; '.join(sorted(odd))}"] if odd else []
+    """Ways to other weights than most, and those that failed."""
+    wrong = []
+    for name in TRAININGS:
+        mine = [run for run in runs if run["training"] == name]
+        said = [(f"{run['way']}, {run['threads']} threads", run) for run in mine]
+        usual = Counter(run["weights"] for run in mine if run["weights"]).most_common(1)
+        odd = [way for way, run in said if run["weights"] and run["weights"] != usual[0][0]]
+        if odd:
+            wrong.append(f"trainings of {name} ended with other weights than most: {'; '.join(sorted(odd))}")
+        wrong += [f"a training of {name}, {way}: {run['failed']}" for way, run in said if "failed" in run]
+    return wrong
 
 
 def run_trainers(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
     """One trainer after another in one process: memory of the device and of the host stays as it was."""
-    count = 12 if machine.small else 200
+    count = 12 if machine.small else 100
     command = ["gpu_step", "trainers", str(count), *settings_of(machine, "mlp", "fp32")]
-    ran = machine.run(command, machine.source, deadline.within(180))
-    if ran.status != 0:
-        section.wrong.append(f"{count} trainers, one after another, ended with status {ran.status}: {ran.last_words}")
-        return
-    section.data |= json.loads(ran.out)
+    ran = machine.run(command, machine.source, deadline.within(600))
+    section.data |= json.loads(checked(ran, f"{count} trainers, one after another", deadline))
     # The first ones load libraries and fill caches.
     for what, least in (("device_used", LEAK), ("host_used", 2 * LEAK)):
         used = section.data[what]
@@ -93,26 +140,49 @@ def run_trainers(machine: Machine, section: Section, deadline: Deadline) -> Iter
 
 
 def run_long(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
-    """A million steps of each kind: none hangs."""
-    steps, repeats = (10, 2) if machine.small else (10_000, 100)
-    section.data["seconds"] = {}
-    for mode in ("resident", "resident_group", "trainer"):
-        begin, limit = time.monotonic(), deadline.within(120)
+    """A million steps of each kind: none hangs. Goes on where an earlier run had no more time."""
+    steps, wanted = (10, 20) if machine.small else (10_000, 1_000_000)
+    modes = section.data.setdefault("modes", {})
+    for number, mode in enumerate(LONG_MODES):
+        told = modes.setdefault(mode, {"steps": 0, "seconds": 0.0})
+        if told["steps"] >= wanted or told.get("failed"):
+            continue
+        share = Deadline.after(deadline.left() / (len(LONG_MODES) - number))
         try:
-            command = [machine.path("gpu_step"), mode, str(steps), "1", *settings_of(machine, "mlp", "tf32")]
-            worker = Worker(command, machine.source, machine.environment)
-            try:
-                worker.ready(deadline.within(60))
-                worker.repeats(repeats, limit)
-            finally:
-                worker.end()
-            section.data["seconds"][mode] = time.monotonic() - begin
+            many_steps(machine, mode, steps, wanted, told, share)
         except Failed as failure:
-            if isinstance(failure, Late) and limit < 60:
-                section.cut(f"{mode}: {failure}")
-            else:
-                section.wrong.append(f"{steps * repeats} steps of {mode}: {failure}")
+            told["failed"] = str(failure)
+            section.wrong.append(f"{mode}, after {told['steps']} steps: {failure}")
+        if told["steps"] < wanted and "failed" not in told:
+            section.cut(f"{mode}: there was time for {told['steps']} of {wanted} steps")
         yield
+
+
+def many_steps(machine: Machine, mode: str, steps: int, wanted: int, told: dict[str, Any], share: Deadline) -> None:
+    """Until `wanted` are made or the time is over. Throws Failed, also where steps take ever so much longer than those
+    before them."""
+    command = [machine.path("gpu_step"), mode, str(steps), "1", *settings_of(machine, "mlp", "tf32")]
+    worker = Worker(command, machine.source, machine.environment)
+    try:
+        worker.ready(share.within(600))
+        longest = math.inf
+        while told["steps"] < wanted and share.left() > 0:
+            begin, patience = time.monotonic(), PATIENCE * (1 + longest)
+            limit = share.within(patience)
+            try:
+                worker.repeats(1, limit)
+            except Late:
+                if limit < patience:
+                    return
+                raise
+            longest = time.monotonic() - begin
+            told["steps"] += steps
+            told["seconds"] += longest
+    except Late as late:
+        if share.left() > 0:
+            raise Failed(f"the next {steps} steps hang: it {late}") from None
+    finally:
+        worker.end()
 
 
 def run_bad_address(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
@@ -135,14 +205,18 @@ def run_text(machine: Machine, section: Section, deadline: Deadline) -> Iterator
     shutil.rmtree(cache, ignore_errors=True)
     text = {"CUDA_FORCE_PTX_JIT": "1", "CUDA_CACHE_PATH": cache, "CUDA_CACHE_MAXSIZE": str(2**30)}
     starts = (("its code", {}), ("text, compiled", text), ("text, from the cache", text))
-    section.data["start_seconds"] = {}
-    for name, extra in starts:
-        begin = time.monotonic()
-        extra = {**extra, "CUDA_MODULE_LOADING": "EAGER"}
-        _, wrong = run_one(machine, "core_test", FIRST_KERNEL, deadline.within(120), extra)
-        section.data["start_seconds"][name] = time.monotonic() - begin
-        section.wrong += [f"the first kernel, {name}: {one}" for one in wrong]
-    yield
-    if not section.wrong:
-        # NVIDIA's libraries bring text for the newest GPUs alone, so they may have no kernel to run here.
-        yield from run_suites(machine, section, deadline, 60, text, pardoned=OF_A_LIBRARY)
+    if "start_seconds" not in section.data:
+        seconds = {}
+        for name, extra in starts:
+            begin = time.monotonic()
+            what = (f"the first kernel, {name},", "core_test", FIRST_KERNEL)
+            result, wrong = run_in_time(machine, section, deadline, what, 240, extra)
+            section.wrong += [f"the first kernel, {name}: {one}" for one in wrong]
+            if result is None:
+                break
+            seconds[name] = time.monotonic() - begin
+        else:
+            section.data["start_seconds"] = seconds
+        yield
+    # NVIDIA's libraries bring text for the newest GPUs alone, so they may have no kernel to run here.
+    yield from run_suites(machine, section, deadline, text, LIBRARY_LACKS_KERNEL)

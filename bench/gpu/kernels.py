@@ -10,15 +10,24 @@ from typing import Any, Iterator
 
 from budget import Deadline, Section
 from machine import Machine, find_tool
+from processes import LATE, Ran
 from steps import settings_of
 
-STEPS = 8  # that are looked at, of which the first few are not yet a graph
+STEPS = 4  # that are looked at, of which the first few are not yet a graph
 METRICS = {
     "us": "gpu__time_duration.sum",
     "registers": "launch__registers_per_thread",
     "compute": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "memory": "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
 }
+
+
+def number_in(text: str | None) -> float | None:
+    """Of what ncu prints: nothing for "n/a"."""
+    try:
+        return float((text or "").replace(",", ""))
+    except ValueError:
+        return None
 
 
 def read_profile(text: str) -> list[dict[str, Any]]:
@@ -28,7 +37,7 @@ def read_profile(text: str) -> list[dict[str, Any]]:
     for row in csv.DictReader(lines):
         if not row.get("Kernel Name"):
             continue
-        values = {key: float(row[name].replace(",", "")) for key, name in METRICS.items() if row.get(name)}
+        values = {key: value for key, name in METRICS.items() if (value := number_in(row.get(name))) is not None}
         if "us" in values:
             values["us"] /= 1000  # of nanoseconds
         shape = {"grid": row.get("Grid Size", ""), "block": row.get("Block Size", "")}
@@ -54,19 +63,35 @@ def run_kernels(machine: Machine, section: Section, deadline: Deadline, network:
     if not ncu:
         section.leave_out("there is no ncu on this machine")
         return
+    # A kernel runs once for its time, and again and again for the rest, which may not fit.
+    for keys in (("us", "registers"), tuple(METRICS)):
+        ran, text = profile(machine, ncu, [METRICS[key] for key in keys], network, precision, deadline.within(600))
+        found = of_each_step(read_profile(text), STEPS)
+        if found:
+            section.data["kernels"] = found
+        if ran.status == LATE:
+            section.cut(f"ncu, asked for {', '.join(keys)}, {ran.errors.splitlines()[-1]}")
+            return
+        if not found:
+            told = [line for line in text.splitlines() if line.startswith("==")] + [ran.last_words]
+            why = f"ncu, asked for {', '.join(keys)}, saw no kernel: {' '.join(told)[-500:]}"
+            section.cut(why) if "kernels" in section.data else section.leave_out(why)
+            return
+        yield
+
+
+def profile(
+    machine: Machine, ncu: str, metrics: list[str], network: str, precision: str, seconds: float
+) -> tuple[Ran, str]:
+    """How ncu ended, and what it wrote."""
     with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
         log = os.path.join(folder, "log")
         command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--log-file", log, "--clock-control", "none"]
-        command += ["--cache-control", "none", "--graph-profiling", "node", "--metrics", ",".join(METRICS.values())]
+        command += ["--cache-control", "none", "--graph-profiling", "node", "--metrics", ",".join(metrics)]
         command += [machine.path("gpu_step"), "resident", "1", str(STEPS), *settings_of(machine, network, precision)]
-        ran = machine.run(command, machine.source, deadline.within(120))
+        ran = machine.run(command, machine.source, seconds)
         try:
             with open(log, errors="replace") as file:
-                text = file.read()
+                return ran, file.read()
         except OSError:
-            text = ""
-    section.data["kernels"] = of_each_step(read_profile(text), STEPS)
-    if not section.data["kernels"]:
-        told = [line for line in text.splitlines() if line.startswith("==")] + [ran.last_words]
-        section.leave_out(f"ncu saw no kernel: {' '.join(told)[-500:]}")
-    yield
+            return ran, ""

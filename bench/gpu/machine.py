@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import json
 import os
 import platform
@@ -113,23 +114,40 @@ def checked(ran: Ran, what: str, deadline: Deadline) -> str:
     return ran.out
 
 
-QUERY = "clocks.sm,clocks.mem,clocks.max.sm,pstate,power.draw,temperature.gpu,clocks_throttle_reasons.active"
+QUERY = (
+    "clocks.sm",
+    "clocks.mem",
+    "clocks.max.sm",
+    "pstate",
+    "power.draw",
+    "temperature.gpu",
+    "clocks_event_reasons.active",
+)
+OLD_NAMES = {"clocks_event_reasons.active": "clocks_throttle_reasons.active"}  # of drivers before 535
 VARIABLES = re.compile(
     r"(CUDA|CUBLAS|CUDNN|NVIDIA|MILLRACE|LD_LIBRARY_PATH)"
 )  # that may change what is computed, or how
 
 
-def smi(*options: str) -> list[str]:
-    """What nvidia-smi says; nothing where it is not there, or hangs with its driver."""
+def smi(*options: str) -> Ran:
     try:
-        ran = processes.run(["nvidia-smi", *options], "/", dict(os.environ), 20)
+        return processes.run(["nvidia-smi", *options], "/", dict(os.environ), 20)
     except processes.Stopped:
+        return Ran(LATE, "", "")
+
+
+def queried(*fields: str) -> list[str]:
+    """What nvidia-smi says, a line a GPU; nothing where it is not there, or hangs with its driver. A field that it does
+    not know is empty."""
+    ran = smi(f"--query-gpu={','.join(fields)}", "--format=csv,noheader")
+    if ran.status == 0:
+        return [line.strip() for line in ran.out.splitlines() if line.strip()]
+    if ran.status < 0:  # not there, late, or killed
         return []
-    return [line.strip() for line in ran.out.splitlines() if line.strip()] if ran.status == 0 else []
-
-
-def queried(what: str) -> list[str]:
-    return smi(f"--query-gpu={what}", "--format=csv,noheader")
+    if len(fields) == 1:
+        return queried(OLD_NAMES[fields[0]]) if fields[0] in OLD_NAMES else []
+    rows = itertools.zip_longest(*(queried(field) for field in fields), fillvalue="")
+    return [", ".join(row) for row in rows]
 
 
 class Machine:
@@ -160,9 +178,10 @@ class Machine:
         )
         if self.emulated:
             self.environment.setdefault("MILLRACE_EMULATED_GPUS", "1")
-        self.gpus = ["emulated"] if self.emulated else queried("name,driver_version,memory.total")
+        self.gpus = ["emulated"] if self.emulated else queried("name", "driver_version", "memory.total")
         self.no_gpu = self.probe()
         self.device = "cpu" if self.no_gpu else "cuda:0"
+        self.about = self.about_gpu()
 
     def path(self, program: str) -> str:
         return os.path.join(self.folder, program)
@@ -185,7 +204,7 @@ class Machine:
 
     def clocks(self) -> str:
         """Those of now, with what holds them down."""
-        return "" if self.no_gpu or self.emulated else "; ".join(queried(QUERY))
+        return "" if self.no_gpu or self.emulated else "; ".join(queried(*QUERY))
 
     def about_gpu(self) -> dict[str, Any]:
         """What CUDA and its libraries say of themselves and of the GPU; empty without one."""
@@ -194,14 +213,14 @@ class Machine:
             about = json.loads(ran.out) if ran.status == 0 else {"failed": ran.last_words} if ran.errors else {}
         except ValueError:
             about = {"failed": ran.last_words}
-        modes = re.findall(r"Addressing Mode\s*:\s*(\S+)", "\n".join(smi("-q")))
+        modes = re.findall(r"Addressing Mode\s*:\s*(\S+)", smi("-q").out)
         return {**about, **({"addressing_mode": modes[0]} if modes else {})}
 
     def described(self) -> dict[str, Any]:
         return {
             "gpus": self.gpus,
             "no_gpu": self.no_gpu,
-            "about": self.about_gpu(),
+            "about": self.about,
             "processor": processor(),
             "cores": self.cores,
             "system": platform.platform(),

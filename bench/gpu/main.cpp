@@ -6,7 +6,9 @@
 //   gpu_step trainer STEPS LOSSES CONFIG [SETTING...]   a Trainer with delivery constant; the wall's clock
 //   gpu_step trainer_alone ..                           the same, where no steps go together in one launch
 //   gpu_step rates [SMALL]                              what the GPU can do at best, and what launches and copies take
-//   gpu_step candidates [SMALL]                         the ways to the products of mlp.yaml, with their times
+//   gpu_step candidates [SMALL]                         the ways to the products of mlp.yaml and to LeNet's
+//                                                       convolutions, with their times
+//   gpu_step on_host CONFIG [SETTING...]                what a step of a training costs the host
 //   gpu_step about                                      the GPU, and the versions in use
 //   gpu_step trainers COUNT CONFIG [SETTING...]         one trainer after another; memory in use after each
 //   gpu_step bad_address                                a kernel that fails
@@ -30,10 +32,12 @@
 #include "bench/gpu/candidates.h"
 #include "bench/gpu/device_step.h"
 #include "bench/gpu/facts.h"
+#include "bench/gpu/host_step.h"
 #include "bench/gpu/latencies.h"
 #include "bench/gpu/rates.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/core/version.h"
 #include "millrace/trainer/overrides.h"
 #include "millrace/trainer/trainer.h"
@@ -190,8 +194,8 @@ void rates(bool small) {
   std::string told;
   for (const Rate& rate : found) {
     told += cat(told.empty() ? "" : ", ", '"', rate.name, R"(": {"unit": ")", rate.unit, R"(", "value": )",
-                rate.failed.empty() ? number(rate.value) : "null", "}");
-    if (!rate.failed.empty()) std::cerr << "gpu_step: " << rate.name << ": " << rate.failed << '\n';
+                rate.failed.empty() ? number(rate.value) : "null",
+                rate.failed.empty() ? "" : cat(R"(, "failed": )", json_string(rate.failed)), "}");
   }
   std::cout << '{' << told << '}' << std::endl;
 }
@@ -229,6 +233,8 @@ int run(Words words) {
     std::cout << about_device(context) << std::endl;
   } else if (what == "trainers" && words.size() > 2) {
     trainers(std::atoi(words[1].c_str()), words.subspan(2));
+  } else if (what == "on_host" && words.size() > 1) {
+    std::cout << R"({"us": )" << number(host_us_a_step(configuration(words.subspan(1)))) << '}' << std::endl;
   } else if (what == "write" && words.size() > 2) {
     write(words[1], words.subspan(2));
   } else if ((what == "resident" || what == "resident_group") && words.size() > 3) {
@@ -237,8 +243,8 @@ int run(Words words) {
     train(std::atoi(words[1].c_str()), std::atoi(words[2].c_str()), words.subspan(3), what == "trainer_alone");
   } else {
     std::fputs(
-        "usage: gpu_step write FOLDER CONFIG.. | trainers COUNT CONFIG.. | rates [SMALL] | candidates [SMALL] | about "
-        "| bad_address\n"
+        "usage: gpu_step write FOLDER CONFIG.. | trainers COUNT CONFIG.. | on_host CONFIG.. | rates [SMALL] | "
+        "candidates [SMALL] | about | bad_address\n"
         "       gpu_step resident|resident_group|trainer|trainer_alone STEPS LOSSES CONFIG..\n",
         stderr);
     return 2;

@@ -144,7 +144,8 @@ quartiles of all repeats.""".format(**TOLERANCES)
 
 def rates(data: dict[str, Any]) -> list[str]:
     rows = [
-        [UNITS.get(name, name), number(rate["value"]) or "failed", rate["unit"]] for name, rate in data["rates"].items()
+        [UNITS.get(name, name), number(rate["value"]) or f"failed: {rate.get('failed', '')[:200]}", rate["unit"]]
+        for name, rate in data["rates"].items()
     ]
     lines = ["What the GPU can do at best, the fastest of five tries:", "", *table(["", "", ""], rows)]
     floors = []
@@ -172,15 +173,29 @@ def candidates(data: dict[str, Any]) -> list[str]:
     lines = ["In the order of cuBLASLt's own list, without those that add up in place; the first is taken."]
     for product in data["products"]:
         found = product["candidates"]
-        keys = [key for key in found[0] if key not in ("us", "taken")]
-        rows = [[number(one["us"]), *(number(one[key]) for key in keys)] for one in found]
+        keys = list(dict.fromkeys(key for one in found for key in one if key not in ("us", "taken", "failed")))
+        rows = [[number(one["us"]) or one["failed"], *(number(one[key]) for key in keys)] for one in found]
         lines += ["", f"{product['name']}, {product['precision']}:", "", *table(["us", *keys], rows, 0)]
+        lines += [product["failed"]] if "failed" in product else []
+    lines += ["", "Of cuDNN's own lists; taken is the first whose sums are exact and in order, in TF32 as rounded."]
+    for one in data.get("convolutions", []):
+        rows = []
+        for engine in one["engines"]:
+            taken = " and ".join(name for name in PRECISIONS if engine.get(name))
+            us = number(engine["us"]) or engine["failed"]
+            rows.append([us, str(engine["engine"]), str(engine["place"]), str(engine["workspace"]), taken])
+        lines += ["", f"{one['name']}:", "", *table(["us", "engine", "place", "workspace", "taken in"], rows, 0)]
+        lines += [one["failed"]] if "failed" in one else []
     return lines
 
 
 def dependencies(data: dict[str, Any]) -> list[str]:
-    rows = [[run["way"], str(run["threads"]), run["weights"][:16], number(run["ms"])] for run in data["runs"]]
-    return table(["training", "threads", "weights", "ms a step"], rows, 3)
+    rows = [
+        [run["training"], run["way"], str(run["threads"]), run["weights"][:16] or "failed", number(run["ms"])]
+        for run in data["runs"]
+    ]
+    lines = table(["training", "way", "threads", "weights", "ms a step"], rows, 4)
+    return lines + (["", f"There was no busy neighbour: {data['no_neighbour']}"] if "no_neighbour" in data else [])
 
 
 def trainers(data: dict[str, Any]) -> list[str]:
@@ -197,9 +212,9 @@ def sanitizer(data: dict[str, Any]) -> list[str]:
 
 
 def text(data: dict[str, Any]) -> list[str]:
-    return [*(f"- start with {name}: {seconds:.1f} s" for name, seconds in data["start_seconds"].items()), ""] + (
-        suites(data) if "suites" in data else []
-    )
+    starts = data.get("start_seconds", {})
+    lines = [*(f"- start with {name}: {seconds:.1f} s" for name, seconds in starts.items()), ""]
+    return lines + (suites(data) if "suites" in data else [])
 
 
 # By the first word of a part's name.
@@ -213,7 +228,9 @@ RENDERERS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "candidates": candidates,
     "dependencies": dependencies,
     "trainers": trainers,
-    "long": lambda data: [f"- {mode}: {seconds:.0f} s" for mode, seconds in data["seconds"].items()],
+    "long": lambda data: [
+        f"- {mode}: {one['steps']} steps in {one['seconds']:.0f} s" for mode, one in data["modes"].items()
+    ],
     "bad_address": lambda data: quoted(data["message"]),
     "text": text,
     "deliveries": deliveries,
@@ -260,7 +277,7 @@ def markdown(whole: Whole) -> str:
         state = section["state"] + (f": {section['why']}" if section["why"] else "")
         seconds = f"{section['seconds']:.0f}"
         rows.append([section["title"], state, str(len(section["wrong"])), seconds, section["clocks"]])
-    lines += table(["part", "", "wrong", "seconds", f"at its end: {QUERY}".replace(",", ", ")], rows, 2)
+    lines += table(["part", "", "wrong", "seconds", ", ".join(QUERY)], rows, 2)
     lines += ["", "## Targets", "", "Times are those wanted of an H200. A miss fails nothing.", ""]
     lines += table(["", "wanted", "found", ""], target_rows(whole["targets"]), 1)
     lines += ["", *ABOUT_RACES.splitlines()]

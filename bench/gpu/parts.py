@@ -41,12 +41,10 @@ def of_steps() -> list[Part]:
         for precision in ("tf32", "fp32"):
             named = {"network": network, "precision": precision}
             share = 30 if network == "mlp" else 16
-            race = partial(run_steps, **named)
-            parts.append(
-                Part(f"race/{network}/{precision}", f"Steps of {network} in {precision}", share, race, REHEARSED)
-            )
-            seen = partial(run_kernels, **named)
-            parts.append(Part(f"kernels/{network}/{precision}", f"Kernels of {network} in {precision}", 6, seen))
+            what = f"{network} in {precision}"
+            race, seen = partial(run_steps, **named), partial(run_kernels, **named)
+            parts.append(Part(f"race/{network}/{precision}", f"Steps of {what}", share, race, REHEARSED, goes_on=True))
+            parts.append(Part(f"kernels/{network}/{precision}", f"Kernels of {what}", 8, seen))
     return parts
 
 
@@ -54,22 +52,23 @@ COMMANDS: dict[str, list[Part]] = {
     "tests": [
         Part("suites", "Tests", 60, run_suites, ANYWHERE, goes_on=True),
         Part("trainings", "Trainings", 12, run_trainings, ANYWHERE),
-        Part("host", "Tests of the CPU", 40, run_host_tests, ANYWHERE, extra=True),
+        Part("host", "Tests of the CPU", 40, run_host_tests, ANYWHERE, extra=True, goes_on=True),
     ],
     "steps": [
-        Part("rates", "Rates", 5, run_rates),
+        Part("rates", "Rates", 6, run_rates),
         *of_steps(),
-        Part("candidates", "Ways to the products", 4, run_candidates),
+        Part("candidates", "Ways to products and convolutions", 8, run_candidates),
     ],
     "hunts": [
-        Part("dependencies", "Missing dependencies", 16, run_dependencies, REHEARSED),
-        Part("trainers", "Trainers one after another", 6, run_trainers, REHEARSED),
-        Part("long", "A million steps", 16, run_long, REHEARSED),
+        # 40 trainings of two seconds; a million steps of 30 us three times.
+        Part("dependencies", "Missing dependencies", 24, run_dependencies, REHEARSED, goes_on=True),
+        Part("trainers", "Trainers one after another", 5, run_trainers, REHEARSED),
+        Part("long", "A million steps", 28, run_long, REHEARSED, goes_on=True),
         Part("bad_address", "A bad address", 1, run_bad_address),
-        Part("text", "The kernels' text", 10, run_text, goes_on=True),
+        Part("text", "The kernels' text", 12, run_text, goes_on=True),
         Part("deliveries", "Deliveries", 14, run_deliveries, REHEARSED),
         *(
-            Part(f"sanitizer/{tool}", f"Sanitizer {tool}", 14, partial(run_sanitizer, tool=tool), goes_on=True)
+            Part(f"sanitizer/{tool}", f"Sanitizer {tool}", 12, partial(run_sanitizer, tool=tool), goes_on=True)
             for tool in TOOLS
         ),
     ],

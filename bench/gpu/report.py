@@ -10,7 +10,7 @@ from typing import Any
 
 import page
 import targets
-from budget import CUT_SHORT, DONE, Section
+from budget import CUT_SHORT, DONE, FAILED, Section
 from parts import COMMANDS, Part
 
 NAME = "gpu-report"
@@ -44,6 +44,7 @@ class Report:
         self.copy = os.path.join(bundle, NAME)
         self.identity = identity
         self.commands = [command]
+        self.machines = [identity["machine"]]  # one a command
         self.sections: dict[str, Section] = {}
         self.under_way = ""
         self.stopped = False
@@ -69,6 +70,7 @@ class Report:
                 kept = {key: value for key, value in section.items() if key in known}
                 self.sections[section["name"]] = Section(**kept)
         self.commands = [*found["commands"], *self.commands]
+        self.machines = [*found.get("machines", []), *self.machines]
         return [f"goes on with {path}"]
 
     def same_gpu(self, before: dict[str, Any]) -> bool:
@@ -82,10 +84,10 @@ class Report:
         return name in self.sections and self.sections[name].state == DONE
 
     def begin(self, part: Part) -> Section:
-        """The part's section: empty, unless it goes on with one that was cut short."""
+        """The part's section: empty, unless it goes on with one that did not come to its end."""
         before = self.sections.get(part.name)
         section = Section(part.name, part.title, next(name for name, parts in COMMANDS.items() if part in parts))
-        if part.goes_on and before is not None and before.state == CUT_SHORT:
+        if part.goes_on and before is not None and before.state != DONE:
             section.data, section.seconds, section.wrong = before.data, before.seconds, before.wrong
         self.sections[part.name] = section
         self.under_way = part.name
@@ -97,14 +99,16 @@ class Report:
     def leave_out(self, part: Part, why: str) -> None:
         """What an earlier command found is not lost."""
         before = self.sections.get(part.name)
-        if before is None or before.state not in (DONE, CUT_SHORT):
+        if before is None or before.state not in (DONE, CUT_SHORT, FAILED):
             self.begin(part).leave_out(why)
             self.end()
 
     def whole(self) -> dict[str, Any]:
         """As the JSON has it."""
         told = {name: self.sections[name] for name in TITLES if name in self.sections}
-        wrong = [text for section in told.values() for text in section.wrong]
+        no_gpu = self.identity["machine"]["no_gpu"]
+        wrong = [f"no GPU can be used here: {no_gpu}"] if no_gpu and not self.identity["rehearsed"] else []
+        wrong += [text for section in told.values() for text in section.told_wrong()]
         needed = [part.name for parts in COMMANDS.values() for part in parts if not part.extra]
         complete = all(self.is_done(name) for name in needed)
         sections = [asdict(section) for section in told.values()]
@@ -115,8 +119,9 @@ class Report:
             {
                 **self.identity,
                 "commands": self.commands,
+                "machines": self.machines,
                 "versions": versions_of(told),
-                "result": sentence(wrong, complete, self.identity["machine"]["no_gpu"]),
+                "result": sentence(wrong, complete, no_gpu),
                 "wrong": wrong,
                 "complete": complete,
                 "targets": targets.judge(told, self.identity["rehearsed"]),

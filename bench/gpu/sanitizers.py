@@ -6,22 +6,24 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Iterator
 
-from budget import Deadline, Section
+from budget import CUT_SHORT, Deadline, Section
 from machine import FIRST_KERNEL, Machine, find_tool
 from processes import LATE, Ran
-from suite import device_suites, read_outcome
+from suite import Suite, device_suites, each_as_it_ends, in_turn, put_last, read_outcome
 
 TOOLS = ("racecheck", "memcheck", "initcheck", "synccheck")
 FOUND = 86  # --error-exitcode
 # Tests ask the runtime for what it must refuse, on purpose.
 OPTIONS = {"memcheck": ["--report-api-errors", "no"]}
-TOO_LONG = "CudaLaunch.VisitsEveryIndexOnce"  # 5e11 indices
+TOO_LONG = "CudaLaunch.VisitsEveryIndexOnce"  # 4e9 indices
+SLOWED = 5  # times as long as without a tool, before it hangs
 NO_CALL = "before first instrumented API call"
-CLEAN, ERRORS, UNFINISHED, FAILED, NO_CUDA = "clean", "errors", "not finished", "failed", "makes no call of CUDA"
+CLEAN, ERRORS, FAILED = "clean", "errors", "failed"
+ENDLESS, UNFINISHED = "did not end", "not finished"
+NO_CUDA, SKIPPED, EMPTY = "makes no call of CUDA", "all tests were skipped", "there was no test to run"
 
 
 @dataclass
@@ -53,7 +55,9 @@ def judge(ran: Ran, log: str) -> Verdict:
     found = errors_in(log)
     outcome = read_outcome(ran.out)
     if ran.status == LATE:
-        return Verdict(ERRORS if found else UNFINISHED, found or 0, outcome.passed, excerpt_of(log) if found else "")
+        where = f"in {outcome.running}: " if outcome.running else ""
+        said = excerpt_of(log) if found else where + ran.errors.strip()[-300:]
+        return Verdict(ERRORS if found else ENDLESS, found or 0, outcome.passed, said)
     if not found and ran.status != FOUND and NO_CALL in log + ran.out + ran.errors:
         return Verdict(NO_CUDA)
     if found or ran.status == FOUND:
@@ -62,15 +66,19 @@ def judge(ran: Ran, log: str) -> Verdict:
         # Where no test failed, the tool itself did.
         state = FAILED if outcome.failed else UNFINISHED
         return Verdict(state, 0, outcome.passed, (excerpt_of(log) + "\n" + ran.last_words)[-1500:].strip())
-    return Verdict(CLEAN if outcome.tests else UNFINISHED, 0, outcome.passed)
+    if outcome.passed:
+        return Verdict(CLEAN, 0, outcome.passed)
+    return Verdict(SKIPPED if outcome.skipped else EMPTY, 0, 0, ran.last_words[-300:])
 
 
-def run_tool(machine: Machine, sanitizer: str, tool: str, program: str, pattern: str, deadline: Deadline) -> Verdict:
+def run_tool(
+    machine: Machine, sanitizer: str, tool: str, program: str, pattern: str, seconds: float
+) -> Verdict:
     with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
         log = os.path.join(folder, "log")
         command = [sanitizer, "--tool", tool, "--error-exitcode", str(FOUND), "--log-file", log, *OPTIONS.get(tool, [])]
         command += [machine.path(program), f"--gtest_filter={pattern}"]
-        ran = machine.run(command, machine.source, deadline.within(600))
+        ran = machine.run(command, machine.source, seconds)
         try:
             with open(log, errors="replace") as file:
                 return judge(ran, file.read())
@@ -92,30 +100,38 @@ def run_sanitizer(machine: Machine, section: Section, deadline: Deadline, tool: 
     if not sanitizer:
         section.leave_out("there is no compute-sanitizer on this machine; not counted as clean")
         return
-    first = run_tool(machine, sanitizer, tool, "core_test", FIRST_KERNEL, Deadline.after(deadline.within(60)))
+    first = run_tool(machine, sanitizer, tool, "core_test", FIRST_KERNEL, deadline.within(60))
     if why := why_not(first):
         section.leave_out(f"compute-sanitizer {why}; not counted as clean")
         return
     done = section.data.setdefault("suites", {})
-    left = [job for job in device_suites(machine) if " ".join(job) not in done]
 
-    def run_job(job: tuple[str, str]) -> Verdict:
-        program, suite = job
+    def run_job(suite: Suite) -> tuple[Suite, Verdict, bool]:
+        """And whether it had all the time that it may take."""
         if deadline.left() < 1:
-            return Verdict(UNFINISHED)
-        return run_tool(machine, sanitizer, tool, program, f"{suite}.*-{TOO_LONG}", deadline)
+            return suite, Verdict(UNFINISHED), False
+        seconds = SLOWED * suite.seconds(machine)
+        pattern = f"{suite.name}.*-{TOO_LONG}"
+        limit = deadline.within(seconds)
+        return suite, run_tool(machine, sanitizer, tool, suite.program, pattern, limit), limit >= seconds
 
-    with ThreadPoolExecutor(max(1, machine.cores // 4)) as pool:
-        for job, verdict in zip(left, pool.map(run_job, left)):
-            name = " ".join(job)
-            if verdict.state == UNFINISHED:
-                section.cut(f"{name}: not finished" + (f": {verdict.excerpt[-300:]}" if verdict.excerpt else ""))
-                continue
-            done[name] = asdict(verdict)
+    left = in_turn(section, device_suites(machine, section))
+    for suite, verdict, in_full in each_as_it_ends(max(1, machine.cores // 4), run_job, left):
+        told = f"{suite.key}: {verdict.state}" + (f": {verdict.excerpt[-300:]}" if verdict.excerpt else "")
+        if verdict.state == EMPTY:
+            section.fail(told)
+        elif verdict.state == UNFINISHED or (verdict.state == ENDLESS and not in_full):
+            if verdict.excerpt:  # it was begun
+                put_last(section, suite.key)
+            section.cut(told)
+        else:
+            done[suite.key] = asdict(verdict)
             if verdict.state == ERRORS:
-                section.wrong.append(f"{tool} found {verdict.errors} errors in {name}\n{verdict.excerpt}")
+                section.wrong.append(f"{tool} found {verdict.errors} errors in {suite.key}\n{verdict.excerpt}")
             elif verdict.state == FAILED:
-                section.wrong.append(f"{name}: tests fail under {tool}\n{verdict.excerpt}")
-            yield
-    if section.state != "done":
+                section.wrong.append(f"{suite.key}: tests fail under {tool}\n{verdict.excerpt}")
+            elif verdict.state == ENDLESS:
+                section.wrong.append(f"{suite.key} hangs under {tool}\n{verdict.excerpt}")
+        yield
+    if section.state == CUT_SHORT:
         section.why = f"not counted as clean: {section.why}"

@@ -7,6 +7,7 @@ who has no turn is a stopped process (SIGSTOP)."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import statistics
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from budget import Deadline, Section
 from losses import worst_difference
 from machine import Machine, checked, python_with
 from networks import NETWORKS
+from processes import LATE
 from worker import Failed, Late, Worker
 
 OURS = "ours"
@@ -24,7 +26,10 @@ WALL = "the wall's clock"
 TOLERANCES = {"fp32": 1e-4, "tf32": 1e-2}  # of a loss, relative
 PRECISIONS = ("fp32", "tf32")
 TIMING_SECONDS = 15  # of a race's time, at most; the rest is for imports and compilation
-HANGS_SECONDS = 20
+HANGS_SECONDS = 60  # until ours is ready
+TURN_SECONDS = 20  # a turn, of a second or less
+TRIES = 2  # of a contender that is late
+BUSY_SECONDS = 2  # for the clocks of a GPU that works
 NOT_AVAILABLE = "this build has no key precision"
 
 
@@ -107,6 +112,17 @@ class Race:
         self.sizes = sizes
         self.workers: dict[str, Worker] = {}
         self.results: dict[str, dict[str, Any]] = {}
+        self.tries: dict[str, int] = {}  # of earlier runs
+
+    def go_on(self, before: list[dict[str, Any]]) -> None:
+        """Keeps the contenders that an earlier run has done with."""
+        self.tries = {one["key"]: one["tries"] for one in before}
+        self.results = {one["key"]: one for one in before if not self.lacks(one)}
+
+    def lacks(self, one: dict[str, Any]) -> bool:
+        """Whether the contender may be tried again."""
+        late = one.get("late", False) if "failed" in one else one["rounds"] < self.sizes.rounds
+        return late and one["tries"] < TRIES
 
     def settings(self, precision: str) -> list[str]:
         return settings_of(self.machine, self.network, precision)
@@ -136,7 +152,8 @@ class Race:
         return {**os.environ, **extra}
 
     def start(self, contender: Contender, deadline: Deadline) -> None:
-        result: dict[str, Any] = {**asdict(contender), "values": []}
+        tries = self.tries.get(contender.key, 0) + 1
+        result: dict[str, Any] = {**asdict(contender), "values": [], "rounds": 0, "tries": tries}
         self.results[contender.key] = result
         try:
             if deadline.left() < 1:
@@ -147,13 +164,13 @@ class Race:
             if self.device == "cpu":
                 result["clock"] = WALL
         except Failed as failure:
-            self.drop(contender.key, failure)
+            self.drop(contender.key, failure, HANGS_SECONDS)
 
-    def drop(self, key: str, why: Failed) -> None:
+    def drop(self, key: str, why: Failed, patience: float = math.inf) -> None:
         result = self.results[key]
         result["failed"] = NOT_AVAILABLE if "unknown key precision" in str(why) else str(why)
-        # Ours takes seconds to start, and less to answer: where it had this long, it hangs.
-        hangs = result["program"] == OURS and isinstance(why, Late) and why.seconds >= HANGS_SECONDS
+        # Ours takes seconds to start, and less to answer: where it had as long as `patience`, it hangs.
+        hangs = result["program"] == OURS and isinstance(why, Late) and why.seconds >= patience
         result["late"] = isinstance(why, Late) and not hangs
         if key in self.workers:
             self.workers.pop(key).end()
@@ -178,35 +195,54 @@ class Race:
 
     def drop_unchanged(self, strict: list[float | None] | None) -> None:
         """Whose TF32 is full precision under another name."""
-        if self.precision != "tf32" or self.device == "cpu":
+        has_units = self.machine.about.get("compute_major", 0) >= 8
+        if self.precision != "tf32" or self.device == "cpu" or not has_units:
             return
         for key in list(self.workers):
             if self.results[key]["program"] == OURS and self.results[key]["losses"] == strict:
                 self.drop(key, Failed("precision: tf32 changed no bit of any loss, so it did nothing"))
 
-    def own_failures(self) -> list[str]:
+    def own_failures(self, contenders: list[Contender]) -> list[str]:
+        mine = [self.results[one.key] for one in contenders if one.program == OURS]
         return [
             f"{self.network}, {self.precision}: {one['name']}: {one['failed']}"
-            for one in self.results.values()
-            if one["program"] == OURS and one.get("failed", NOT_AVAILABLE) != NOT_AVAILABLE and not one["late"]
+            for one in mine
+            if one.get("failed", NOT_AVAILABLE) != NOT_AVAILABLE and not one["late"]
         ]
 
-    def time(self, deadline: Deadline) -> int:
-        """Rounds that were made."""
-        for made in range(self.sizes.rounds):
-            if deadline.left() < 1:
-                return made
-            for key in list(self.workers):
+    def time(self, deadline: Deadline) -> None:
+        for _ in range(self.sizes.rounds):
+            for key in list(self.workers) if deadline.left() >= 1 else []:
+                result = self.results[key]
                 try:
-                    answer = self.workers[key].repeats(self.sizes.repeats, deadline.within(60))
-                    self.results[key]["values"] += answer["microseconds"]
+                    answer = self.workers[key].repeats(self.sizes.repeats, deadline.within(TURN_SECONDS))
+                    result["values"] += answer["microseconds"]
+                    result["rounds"] += 1
                     if "groups" in answer:
-                        self.results[key]["groups"] = self.results[key].get("groups", 0) + answer["groups"]
+                        result["groups"] = result.get("groups", 0) + answer["groups"]
                 except Failed as failure:
-                    self.drop(key, failure)
-        return self.sizes.rounds
+                    self.drop(key, failure, TURN_SECONDS)
+        for key in list(self.workers):
+            if self.results[key]["rounds"] == 0:
+                self.drop(key, Late(0))
 
-    def part(self, rounds: int) -> dict[str, Any]:
+    def busy_clocks(self, deadline: Deadline) -> str:
+        """Those of the GPU while our step runs, after all times: asking for them takes time on the GPU."""
+        worker, values = self.workers.get("ours"), self.results["ours"]["values"]
+        if worker is None or self.machine.emulated or self.device == "cpu" or deadline.left() < 2 * BUSY_SECONDS:
+            return ""
+        try:
+            worker.ask(1 + int(1e6 * BUSY_SECONDS / statistics.median(values) / self.sizes.steps))
+            clocks = self.machine.clocks()
+            worker.answer(deadline.within(5 * BUSY_SECONDS))
+            return clocks
+        except Late:
+            return clocks
+        except Failed as failure:
+            self.drop("ours", failure)
+            return ""
+
+    def part(self) -> dict[str, Any]:
         for result in self.results.values():
             if result["values"] and "failed" not in result:
                 result |= quartiles(result["values"])
@@ -214,7 +250,7 @@ class Race:
         return {
             "network": self.network,
             "precision": self.precision,
-            "rounds": rounds,
+            "rounds": max(one["rounds"] for one in ordered),
             "sizes": asdict(self.sizes),
             "contenders": ordered,
         }
@@ -251,37 +287,55 @@ def prepare(race: Race, deadline: Deadline) -> Known:
     return known
 
 
-def run_race(race: Race, slow: bool, deadline: Deadline) -> tuple[dict, list[str]]:
-    """The part's data, and what is wrong. Throws Failed."""
+def run_race(race: Race, slow: bool, section: Section, deadline: Deadline) -> None:
+    """Of all contenders that have no result yet. Throws Failed."""
     known = prepare(race, deadline)
+    lacking = [one for one in CONTENDERS if one.key not in race.results and (slow or not one.slow)]
     jobs = 1 if race.device == "cpu" else max(1, race.machine.cores // 2)
     try:
         starting = Deadline(deadline.end - min(TIMING_SECONDS, deadline.left() / 3))
         with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(lambda one: race.start(one, starting), [one for one in CONTENDERS if not one.slow]))
-        for contender in CONTENDERS:
-            if contender.slow and slow:  # where there is time
+            list(pool.map(lambda one: race.start(one, starting), [one for one in lacking if not one.slow]))
+        for contender in lacking:
+            if contender.slow:  # where there is time
                 race.start(contender, starting)
         race.drop_unchanged(known.strict)
-        wrong = race.compare(known.reference)
-        part = race.part(race.time(deadline))
-        return part, wrong + race.own_failures()
+        section.wrong += race.compare(known.reference)
+        race.time(deadline)
+        section.clocks = race.busy_clocks(deadline)
+        section.wrong += race.own_failures(lacking)
+        section.data["race"] = race.part()
     finally:
         race.end()
 
 
 def run_rates(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
-    ran = machine.run(["gpu_step", "rates", *["small"] * machine.small], machine.source, deadline.within(120))
-    section.data["rates"] = json.loads(ran.out) if ran.status == 0 else {}
-    if ran.status != 0:
-        section.wrong.append(f"the rates could not be measured: {ran.last_words}")
+    command = ["gpu_step", "rates", *["small"] * (machine.small or machine.emulated)]
+    out = checked(machine.run(command, machine.source, deadline.within(600)), "gpu_step rates", deadline)
+    rates = section.data["rates"] = json.loads(out)
+    yield
+    for network in NETWORKS:
+        command = ["gpu_step", "on_host", *settings_of(machine, network, "fp32")]
+        ran = machine.run(command, machine.source, deadline.within(600))
+        if ran.status == LATE:
+            section.cut(f"what a step of {network} costs the host: gpu_step {ran.errors.splitlines()[-1]}")
+            continue
+        told = {"value": json.loads(ran.out)["us"]} if ran.status == 0 else {"value": None, "failed": ran.last_words}
+        rates[f"a step of a training of {network}, on the host"] = {"unit": "us", **told}
+    failed = {name: one["failed"] for name, one in rates.items() if "failed" in one}
+    section.wrong += [f"{name} could not be measured: {why}" for name, why in failed.items()]
     yield
 
 
 def run_candidates(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:
-    command = ["gpu_step", "candidates", *["small"] * machine.small]
-    out = checked(machine.run(command, machine.source, deadline.within(60)), "gpu_step candidates", deadline)
+    command = ["gpu_step", "candidates", *["small"] * (machine.small or machine.emulated)]
+    out = checked(machine.run(command, machine.source, deadline.within(600)), "gpu_step candidates", deadline)
     section.data |= json.loads(out)
+    for one in section.data["products"] + section.data.get("convolutions", []):
+        ways = one.get("candidates", one.get("engines"))
+        if not any(way["us"] is not None for way in ways):
+            reasons = [one.get("failed", ""), *(way.get("failed", "") for way in ways)]
+            section.wrong.append(f"no way to {one['name']}: {next(filter(None, reasons), 'the library knows none')}")
     yield
 
 
@@ -291,21 +345,19 @@ def run_steps(machine: Machine, section: Section, deadline: Deadline, network: s
     folder = os.path.join(machine.work, network)
     os.makedirs(folder, exist_ok=True)
     race = Race(machine, network, precision, folder, sizes)
+    race.go_on(section.data.get("race", {}).get("contenders", []))
     try:
         # Mode max-autotune takes long to start: for the network that the targets are about, on a GPU.
         slow = network == "mlp" and race.device == "cuda" and not machine.small
-        section.data["race"], wrong = run_race(race, slow, deadline)
+        run_race(race, slow, section, deadline)
     except Failed as failure:
         if deadline.left() < 1:
             section.cut(str(failure))
         else:
             section.wrong.append(str(failure))
         return
-    part = section.data["race"]
-    section.wrong += wrong
-    if part["rounds"] < sizes.rounds:
-        section.cut(f"it had {part['rounds']} of {sizes.rounds} rounds")
-    late = [one["name"] for one in part["contenders"] if one.get("late") and not one["slow"]]
+    late = [one for one in section.data["race"]["contenders"] if race.lacks(one) and not one["slow"]]
     if late:
-        section.cut(f"no time was left for {', '.join(late)}")
+        told = ", ".join(f"{one['name']} ({one['rounds']} of {sizes.rounds} rounds)" for one in late)
+        section.cut(f"no time was left for {told}")
     yield

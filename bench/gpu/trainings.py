@@ -28,12 +28,13 @@ def train(
     name: str,
     device: str,
     deadline: Deadline,
-    options: Sequence[str] = (),
+    settings: Sequence[str] = ("train.log_every=1",),
     extra: dict[str, str] | None = None,
+    config: str = "configs/mlp.yaml",
 ) -> dict[str, Any]:
-    config = os.path.join(machine.source, "configs/mlp.yaml")
-    command = ["trainer", "--config", config, "--json", "--save", f"{name}.safetensors", "--set", f"device={device}"]
-    command += ["--set", "train.log_every=1", *options]
+    path = os.path.join(machine.source, config)
+    command = ["trainer", "--config", path, "--json", "--save", f"{name}.safetensors", "--set", f"device={device}"]
+    command += [word for setting in settings for word in ("--set", setting)]
     out = checked(machine.run(command, work, deadline.within(120), extra), f"training on {device}", deadline)
     events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     if not events or events[-1].get("event") != "done":

@@ -78,14 +78,18 @@ class Worker:
 
     def repeats(self, count: int, seconds: float) -> dict[str, Any]:
         """What it tells of them, as peer.py says."""
+        self.ask(count)
+        answer = self.answer(seconds)
+        self.signal(signal.SIGSTOP)
+        return answer
+
+    def ask(self, count: int) -> None:
+        """Lets it go on, with so many repeats."""
         self.signal(signal.SIGCONT)
         try:
             self.process.stdin.write(f"{count}\n".encode())
         except BrokenPipeError:
             raise Failed(self.last_words()) from None
-        answer = self.answer(seconds)
-        self.signal(signal.SIGSTOP)
-        return answer
 
     def last_words(self) -> str:
         try:

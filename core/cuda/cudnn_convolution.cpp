@@ -101,10 +101,11 @@ bool is_exact(cudnnBackendNumericalNote_t note, Precision precision) {
 // another library, which may be found or not.
 bool is_ready(cudnnBackendBehaviorNote_t note) { return note == CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API; }
 
-bool will_do(const CudnnDescriptor& engine, Precision precision) {
+bool will_do(const CudnnDescriptor& engine, const CudnnTarget& target) {
   const auto numbers = engine.list<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
   const auto behaviour = engine.list<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE);
-  return std::all_of(numbers.begin(), numbers.end(), [&](auto note) { return is_exact(note, precision); }) &&
+  const auto is_right = [&](auto note) { return target.any_numbers || is_exact(note, target.precision); };
+  return std::all_of(numbers.begin(), numbers.end(), is_right) &&
          std::all_of(behaviour.begin(), behaviour.end(), is_ready);
 }
 
@@ -118,7 +119,8 @@ CudnnConvolution::CudnnConvolution(const Cudnn& library, const CudnnTarget& targ
       y_(describe_tensor(library, kY, spec.output())),
       convolution_(describe_convolution(library, spec)),
       operation_(library, names_of(pass).type),
-      graph_(library, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
+      graph_(library, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR),
+      to_skip_(target.skip) {
   const Names names = names_of(pass);
   operation_.set(names.convolution, convolution_);
   operation_.set(names.x, x_);
@@ -156,11 +158,11 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
   std::vector<CudnnDescriptor> found;
   for (int64_t i = 0; i < most; ++i) found.emplace_back(library_, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   const int64_t count = most > 0 ? search.descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, found) : 0;
-  for (int64_t i = 0; i < std::min(count, most); ++i) {
+  for (int64_t i = 0; i < std::min(count, most); ++i, ++place_) {
     CudnnDescriptor& configuration = found[static_cast<size_t>(i)];
     const CudnnDescriptor engine(library_, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
     static_cast<void>(configuration.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, {&engine, 1}));
-    if (!will_do(engine, target.precision)) {
+    if (!will_do(engine, target)) {
       ++passed_over_;
       continue;
     }
@@ -172,6 +174,8 @@ bool CudnnConvolution::take_plan(const CudnnTarget& target, cudnnBackendHeurMode
     if (!plan.try_finalize()) continue;
     const auto workspace = plan.value<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
     if (workspace > static_cast<int64_t>(kWorkspaceBytes)) continue;
+    if (to_skip_-- > 0) continue;
+    engine_ = engine.value<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
     workspace_ = static_cast<size_t>(workspace);
     configuration_.emplace(std::move(configuration));
     plan_.emplace(std::move(plan));

@@ -20,6 +20,10 @@ struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   const CudnnDescriptor* device = nullptr;
   Precision precision = Precision::float32;
+  // To see what the choice costs (bench/gpu): so many engines that would do are left out; with `any_numbers` engines
+  // that round, or sum in another order each time, would do, too.
+  int skip = 0;
+  bool any_numbers = false;
 };
 
 class CudnnConvolution {
@@ -34,6 +38,9 @@ class CudnnConvolution {
 
   // How many engines stood before the one that was taken and would not do.
   int passed_over() const { return passed_over_; }
+  // The engine that was taken, by the library's number, and how many stood before it in the list.
+  int64_t engine() const { return engine_; }
+  int64_t place() const { return place_; }
 
   // The pass writes one of the three and reads the others. Only enqueues, on the handle's stream.
   struct Data {
@@ -53,6 +60,8 @@ class CudnnConvolution {
   std::optional<CudnnDescriptor> configuration_, plan_;
   size_t workspace_ = 0;
   int passed_over_ = 0;
+  int to_skip_ = 0;
+  int64_t engine_ = 0, place_ = 0;
 };
 
 }  // namespace millrace::cuda

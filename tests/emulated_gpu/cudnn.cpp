@@ -197,6 +197,7 @@ int64_t read(const Descriptor& from, cudnnBackendAttributeName_t name, int64_t r
       engine.engine = from.engine;
       return 1;
     }
+    case CUDNN_ATTR_ENGINE_GLOBAL_INDEX: return give<int64_t>({&from.engine, 1}, room, out);
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE: {
       std::vector<cudnnBackendNumericalNote_t> notes;
       if (from.engine == 0) notes = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};

@@ -7,7 +7,9 @@
 //
 // The environment: MILLRACE_EMULATED_GPUS is how many there are (0, so that a test program is on the CPU unless it is
 // asked); MILLRACE_EMULATED_ORDER when the work of a stream is done: late (the default), early (at once), or a number,
-// the seed of draws.
+// the seed of draws. MILLRACE_EMULATED_FAULT=KIND@N plants a fault, for tests of what has to find it: from the N-th
+// kernel of the process on, kernels do nothing (wrong), end the process (crash), never end (hang), or fail with an
+// error that every later call returns, too (sticky).
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -2,7 +2,10 @@
 #include "tests/emulated_gpu/emulated_gpu.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -248,6 +251,52 @@ TEST_F(EmulatedGpu, AllThreadsOfABlockComeToABarrier) {
     cudaStreamSynchronize(stream_);
   };
   EXPECT_DEATH(launch(), "not all threads of a block come to");
+}
+
+// In a process of its own, whose environment is read by its first kernel.
+class EmulatedFault : public EmulatedGpu {
+ protected:
+  void launch(const char* fault) {
+    setenv("MILLRACE_EMULATED_FAULT", fault, 1);
+    for (int i = 0; i < 4; ++i) pinned_[i] = 1;
+    copy(data_, pinned_, stream_);
+    for (int i = 0; i < 2; ++i) {
+      const int* from = data_;
+      int* to = data_ + 4 * i;
+      void* arguments[] = {&from, &to};
+      cudaLaunchKernel(MILLRACE_KERNEL_ADDRESS(sum_of_block), dim3(1), dim3(4), arguments, 0, stream_);
+    }
+    stopped_ = cudaStreamSynchronize(stream_);
+    last_ = cudaMemcpyAsync(pinned_ + 4, data_, 4 * sizeof(int), cudaMemcpyDefault, stream_);
+  }
+  cudaError_t stopped_ = cudaSuccess, last_ = cudaSuccess;
+};
+
+TEST_F(EmulatedFault, WrongKernelsDoNothing) {
+  const auto sums = [this](const char* fault) {
+    launch(fault);
+    cudaStreamSynchronize(stream_);
+    std::_Exit(last_ == cudaSuccess ? pinned_[4] : 100);
+  };
+  EXPECT_EXIT(sums("wrong@1"), ::testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(sums("wrong@2"), ::testing::ExitedWithCode(4), "");
+}
+
+TEST_F(EmulatedFault, AStickyErrorIsReturnedFromThenOn) {
+  const auto errors = [this] {
+    launch("sticky@2");
+    std::_Exit(stopped_ == cudaErrorIllegalAddress && last_ == stopped_ ? 0 : 1);
+  };
+  EXPECT_EXIT(errors(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(EmulatedFault, ACrashEndsTheProcessAndAHangDoesNot) {
+  EXPECT_DEATH(launch("crash@2"), "a planted crash");
+  const auto hangs = [this] {
+    alarm(1);
+    launch("hang@1");
+  };
+  EXPECT_EXIT(hangs(), ::testing::KilledBySignal(SIGALRM), "");
 }
 
 }  // namespace

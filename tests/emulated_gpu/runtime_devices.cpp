@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tests/emulated_gpu/fault.h"
 #include "tests/emulated_gpu/memory.h"
 #include "tests/emulated_gpu/runtime.h"
 
@@ -34,6 +35,7 @@ constexpr NamedError kErrors[] = {
     MILLRACE_ERROR(cudaErrorInvalidConfiguration, "invalid configuration argument"),
     MILLRACE_ERROR(cudaErrorNotReady, "device not ready"),
     MILLRACE_ERROR(cudaErrorNoDevice, "no CUDA-capable device is detected"),
+    MILLRACE_ERROR(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
     MILLRACE_ERROR(cudaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
     MILLRACE_ERROR(cudaErrorNotSupported, "operation not supported"),
     MILLRACE_ERROR(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
@@ -153,7 +155,7 @@ cudaError_t cudaDeviceSynchronize() {
   for (const auto& stream : busy_streams()) {
     if (stream->device() == current_device()) stream->finish();
   }
-  return cudaSuccess;
+  return sticky_error();
 }
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/emulated_gpu/fault.h"
 #include "tests/emulated_gpu/memory.h"
 #include "tests/emulated_gpu/runtime.h"
 
@@ -151,7 +152,7 @@ cudaError_t cudaMemcpyAsync(void* destination, const void* source, size_t bytes,
     ++count().host_spins;
     on->finish();
   }
-  return cudaSuccess;
+  return sticky_error();
 }
 
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "tests/emulated_gpu/fault.h"
 #include "tests/emulated_gpu/runtime.h"
 
 namespace millrace::emulation {
@@ -157,7 +158,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   }
   if (!on->idle()) ++count().host_spins;
   on->finish();
-  return cudaSuccess;
+  return sticky_error();
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
@@ -167,7 +168,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
     on->capture()->broken = true;
     return returned(cudaErrorStreamCaptureUnsupported);
   }
-  if (on->idle()) return cudaSuccess;
+  if (on->idle()) return sticky_error();
   // As for an event.
   on->step();
   return returned(cudaErrorNotReady);
@@ -223,7 +224,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     point.capture->broken = true;
     return returned(cudaErrorStreamCaptureUnsupported);
   }
-  if (!point.mark || point.mark->reached) return cudaSuccess;
+  if (!point.mark || point.mark->reached) return sticky_error();
   // Time passes while somebody asks again and again.
   if (const auto stream = point.mark->stream.lock()) stream->step();
   return returned(cudaErrorNotReady);
@@ -240,7 +241,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     if (!point.blocking) ++count().host_spins;
     if (const auto stream = point.mark->stream.lock()) stream->finish(*point.mark);
   }
-  return cudaSuccess;
+  return sticky_error();
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
@@ -334,7 +335,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
   const auto on = stream_of(stream);
   if (on->capture()) violation("a graph is launched while its stream is captured");
   on->give([graph = reinterpret_cast<const EmulatedExec*>(exec)->graph] { graph->run(); });
-  return cudaSuccess;
+  return sticky_error();
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -355,8 +356,10 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void
   if (known == kernels().end()) return returned(cudaErrorInvalidDeviceFunction);
   if (blocks.x == 0 || threads.x == 0 || threads.x > 1024) return returned(cudaErrorInvalidConfiguration);
   ++count().kernels;
-  stream_of(stream)->give([blocks, threads, body = known->second(arguments)] { run_grid(blocks, threads, body); });
-  return cudaSuccess;
+  stream_of(stream)->give([blocks, threads, body = known->second(arguments)] {
+    if (meets_no_fault()) run_grid(blocks, threads, body);
+  });
+  return sticky_error();
 }
 
 }  // extern "C"

@@ -51,6 +51,7 @@ class FakeMachine:
         self.small = small
         self.emulated = False
         self.environment: dict[str, str] = {}
+        self.about = {"compute_major": 9}
         self.manifest = {"programs": ["core_test", "trainer", "gpu_step"]}
 
 

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import unittest
 from array import array
+from unittest import mock
 
 from fakes import ROOT
 
@@ -88,6 +89,37 @@ class GpuStepTest(unittest.TestCase):
         for product in products:
             self.assertEqual([one["taken"] for one in product["candidates"]], [True])  # the other one adds up in place
             self.assertGreater(product["candidates"][0]["us"], 0)
+
+    @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
+    def test_times_the_engines_of_the_convolutions(self) -> None:
+        convolutions = self.run_step(["candidates", "small"])[0]["convolutions"]
+        self.assertEqual(len(convolutions), 5)  # the first has no gradient of its input
+        for one in convolutions:
+            # Of the emulation's, one rounds and one is exact.
+            taken = [(engine["engine"], engine.get("fp32"), engine.get("tf32")) for engine in one["engines"]]
+            self.assertEqual(taken, [(2, None, True), (3, True, None)])
+
+    @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
+    def test_a_way_that_fails_is_listed_and_ends_nothing(self) -> None:
+        with mock.patch.dict(os.environ, {"MILLRACE_EMULATED_FAULT": "sticky@6"}):
+            told = self.run_step(["candidates", "small"])[0]
+        first, *others = told["products"]
+        self.assertGreater(first["candidates"][0]["us"], 0)
+        for one in [*others, *told["convolutions"]]:
+            reason = one if "failed" in one else one.get("candidates", one.get("engines"))[0]
+            self.assertIn("an illegal memory access", reason["failed"])
+
+    @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
+    def test_a_rate_that_fails_says_why(self) -> None:
+        with mock.patch.dict(os.environ, {"MILLRACE_EMULATED_FAULT": "sticky@1"}):
+            rates = self.run_step(["rates", "small"])[0]
+        self.assertIsNone(rates["fp32"]["value"])
+        self.assertIn("an illegal memory access", rates["fp32"]["failed"])
+
+    @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
+    def test_tells_what_a_step_of_a_training_costs_the_host(self) -> None:
+        told = self.run_step(["on_host", "bench/gpu/mlp.yaml", *SMALL, f"device={DEVICE}"])[0]
+        self.assertGreater(told["us"], 0)
 
     @unittest.skipIf(DEVICE == "cpu", "needs a GPU")
     def test_knows_the_gpu_and_the_libraries(self) -> None:

@@ -10,16 +10,31 @@ from fakes import ROOT
 
 from machine import MARK
 
-TEST = re.compile(r"^TEST(?:_F|_P)?\((\w+), *\w+\)", re.MULTILINE)
-FIXTURE = re.compile(r"^class (\w+) : public (?:test::)?CudaTest\b", re.MULTILINE)
-INSTANCE = re.compile(r"^INSTANTIATE_TEST_SUITE_P\((\w+), *(\w+)", re.MULTILINE)
+TEST = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+), *\w+\)", re.MULTILINE)
+# A class or struct that has bases, or another name of one.
+CLASS = re.compile(r"^ *(?:class|struct) (\w+)(?: +final)? *:([^{;]+)\{", re.MULTILINE)
+ALIAS = re.compile(r"^ *using (\w+) *= *([^;]+);", re.MULTILINE)
+INSTANCE = re.compile(r"^INSTANTIATE_(?:TYPED_)?TEST_SUITE_P\((\w+), *(\w+)", re.MULTILINE)
 
 
-def misnamed(text: str, of_cuda: bool = False) -> set[str]:
-    """Suites of a source that touch a GPU under a name that does not say so. `of_cuda`: all of them do."""
+def fixtures(texts: list[str]) -> set[str]:
+    """Names of all classes that are a CudaTest, by however many steps."""
+    named = [pair for text in texts for rule in (CLASS, ALIAS) for pair in rule.findall(text)]
+    bases = {name: set(re.findall(r"\w+", of)) for name, of in named}
+    found = {"CudaTest"}
+    while more := {name for name, of in bases.items() if of & found} - found:
+        found |= more
+    return found
+
+
+def misnamed(text: str, of_cuda: bool = False, known: frozenset[str] = frozenset()) -> set[str]:
+    """Suites of a source that touch a GPU under a name that does not say so. `of_cuda`: all of them do; `known`: the
+    fixtures of other sources that do."""
     bodies = TEST.split(text)  # what comes before, suite, body, suite, body, ..
-    touching = {suite for suite, body in zip(bodies[1::2], bodies[2::2]) if of_cuda or "kNoGpu" in body}
-    touching |= set(FIXTURE.findall(text))
+    mine = fixtures([text, *(f"using {name} = CudaTest;" for name in known)])
+    touching = {
+        suite for suite, body in zip(bodies[1::2], bodies[2::2]) if of_cuda or "kNoGpu" in body or suite in mine
+    }
     # GoogleTest puts this name before the suite's.
     touching |= {prefix for prefix, suite in INSTANCE.findall(text) if suite.startswith("Cuda")}
     return {name for name in touching if not name.startswith("Cuda")}
@@ -31,9 +46,10 @@ def sources() -> list[Path]:
 
 class NamesTest(unittest.TestCase):
     def test_every_suite_that_touches_a_gpu_begins_with_cuda(self) -> None:
+        shared = frozenset(fixtures([path.read_text() for path in sources() if path.suffix == ".h"]))
         for path in sources():
             of_cuda = path.parent.name == "cuda" and path.name != "stub_test.cpp"
-            self.assertEqual(misnamed(path.read_text(), of_cuda), set(), path)
+            self.assertEqual(misnamed(path.read_text(), of_cuda, shared), set(), path)
 
     def test_all_say_in_one_way_that_there_is_no_gpu(self) -> None:
         self.assertIn(f'kNoGpu[] = "{MARK}"', (ROOT / "tests/support/cuda.h").read_text())
@@ -41,7 +57,19 @@ class NamesTest(unittest.TestCase):
         self.assertEqual(spelt, ["cuda.h"])
 
     def test_a_forgotten_name_is_found(self) -> None:
-        self.assertEqual(misnamed("class Head : public test::CudaTest {\n"), {"Head"})
+        adds = "TEST_F(Head, Adds) {}\n"
+        for fixture in (
+            "class Head : public test::CudaTest {\n",
+            "class Head final : public test::CudaTest {\n",
+            "struct Head : test::CudaTest {\n",
+            "class Head : public Other,\n             public test::CudaTest {\n",
+            "class Head : public Between<int> {\n};\ntemplate <class T>\nclass Between : public CudaTest {\n",
+            "using Head = test::CudaTest;\n",
+        ):
+            self.assertEqual(misnamed(fixture + adds), {"Head"}, fixture)
+        self.assertEqual(misnamed("class Head : public Fixture {\n" + adds, known=frozenset(["Fixture"])), {"Head"})
+        self.assertEqual(misnamed("class Base : public test::CudaTest {\n"), set())  # a suite of no test
+        self.assertEqual(misnamed("class Base : public Other {\n" + adds), set())
         text = "TEST(Head, Adds) {\n  GTEST_SKIP() << test::kNoGpu;\n}\nTEST(Tail, Adds) {}\n"
         self.assertEqual(misnamed(text), {"Head"})
         self.assertEqual(misnamed(text, of_cuda=True), {"Head", "Tail"})

@@ -77,11 +77,25 @@ class MachineTest(unittest.TestCase):
 
     def test_a_driver_that_says_nothing_is_no_gpu(self) -> None:
         with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"PATH": folder}):
-            self.assertEqual(machine.queried("name"), [])
+            self.assertEqual(machine.queried("name", "pstate"), [])
             write_program(Path(folder) / "nvidia-smi", "print('  H100, 580.1 '); print()")
             self.assertEqual(machine.queried("name"), ["H100, 580.1"])
             write_program(Path(folder) / "nvidia-smi", "raise SystemExit('NVIDIA-SMI has failed')")
             self.assertEqual(machine.queried("name"), [])
+
+    def test_a_field_that_the_driver_does_not_know_costs_no_other(self) -> None:
+        says = """import sys
+fields = sys.argv[1].partition("=")[2].split(",")
+if any("event" in field or field == "pstate" for field in fields):
+    sys.exit("Field is not a valid field to query.")
+print(*fields, sep=", ")
+"""
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"PATH": folder}):
+            write_program(Path(folder) / "nvidia-smi", says)
+            self.assertEqual(
+                machine.queried("name", "pstate", "clocks_event_reasons.active"),
+                ["name, , clocks_throttle_reasons.active"],
+            )
 
     def test_says_that_a_program_did_not_end(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -165,8 +179,9 @@ class SuitesTest(unittest.TestCase):
 
     def run_suites(self, suites: dict, seconds: float = 60, of_one: float = 30) -> Section:
         write_tests(Path(self.machine.path("core_test")), suites)
-        for _ in suite.run_suites(self.machine, self.section, Deadline.after(seconds), of_one):
-            pass
+        with mock.patch.object(suite, "SECONDS", of_one), mock.patch.object(suite, "SECONDS_A_TEST", 0):
+            for _ in suite.run_suites(self.machine, self.section, Deadline.after(seconds)):
+                pass
         return self.section
 
     def test_only_those_of_a_gpu_are_run_each_by_itself(self) -> None:
@@ -178,6 +193,31 @@ class SuitesTest(unittest.TestCase):
         found = self.run_suites({"CudaA": {"Dies": "os.abort()"}, "CudaB": {"Is": ""}})
         self.assertEqual(found.wrong[0].splitlines()[0], "core_test, CudaA.*, in CudaA.Dies: ended with status -6")
         self.assertEqual([one["state"] for one in found.data["suites"].values()], ["crashed", "done"])
+
+    def test_a_suite_of_many_tests_may_take_longer(self) -> None:
+        suites = {"CudaA": {f"T{i}": "" for i in range(250)}, "Text": {"Is": ""}}
+        write_tests(Path(self.machine.path("core_test")), suites)
+        found = suite.device_suites(self.machine, self.section)
+        self.assertEqual(found, [suite.Suite("core_test", "CudaA", 250)])
+        self.assertGreater(found[0].seconds(self.machine), 600)
+
+    def test_a_program_that_lists_nothing_hides_no_other_and_is_asked_again(self) -> None:
+        self.machine.manifest["programs"] = ["input_test", "core_test"]
+        write_program(Path(self.machine.path("input_test")), "import sys; sys.exit('libtbb.so.12: cannot open')")
+        found = self.run_suites({"CudaA": {"Is": ""}})
+        self.assertEqual(found.data["suites"]["core_test CudaA"]["passed"], 1)
+        self.assertEqual((found.state, found.wrong), ("failed", []))
+        self.assertIn("input_test ended with status 1: libtbb.so.12: cannot open", found.told_wrong()[0])
+
+    def test_what_was_cut_comes_last_and_its_failures_are_kept(self) -> None:
+        suites = {"CudaA": {"Was": FAILS, "Waits": "time.sleep(100)"}, "CudaB": {"Is": ""}}
+        found = self.run_suites(suites, seconds=4)
+        self.assertEqual((found.state, found.wrong), (CUT_SHORT, ["core_test: CudaA.Was\nexpected 1, got 2"]))
+        self.assertEqual(found.data["suites"], {})
+        self.section = Section("suites", "Tests", data=found.data, wrong=found.wrong)
+        self.run_suites({"CudaA": {"Was": FAILS, "Waits": ""}, "CudaB": {"Is": ""}})
+        self.assertEqual(list(self.section.data["suites"]), ["core_test CudaB", "core_test CudaA"])
+        self.assertEqual(len(self.section.wrong), 1)
 
     def test_a_hang_takes_its_own_time_and_no_more(self) -> None:
         found = self.run_suites({"CudaA": {"Waits": "time.sleep(100)"}, "CudaB": {"Is": ""}}, of_one=1.5)
@@ -210,9 +250,10 @@ class SuitesTest(unittest.TestCase):
         self.assertEqual(found.data["suites"]["core_test CudaDevices"]["skipped"], {"CudaDevices.Is": "needs two GPUs"})
 
     def test_no_suite_or_no_test_is_wrong(self) -> None:
-        self.assertIn("no suite that begins with Cuda", self.run_suites({"Text": {"Is": ""}}).wrong[0])
+        self.assertIn("no suite that begins with Cuda", self.run_suites({"Text": {"Is": ""}}).told_wrong()[0])
         self.section = Section("suites", "Tests")
-        self.assertIn("there was no test to run", self.run_suites({"CudaA": {}}).wrong[0])
+        self.assertIn("there was no test to run", self.run_suites({"CudaA": {}}).told_wrong()[0])
+        self.assertEqual(self.section.data["suites"], {})
 
     def test_other_tests_see_no_gpu_and_need_none(self) -> None:
         sees = "print(os.environ['CUDA_VISIBLE_DEVICES']); result = 'FAILED'"
@@ -222,6 +263,12 @@ class SuitesTest(unittest.TestCase):
         list(suite.run_host_tests(self.machine, self.section, Deadline.after(60)))
         self.assertIn("core_test: Text.Sees\n-1", self.section.wrong)
         self.assertIn("core_test: Text.Head needs a GPU, so its suite's name must begin with Cuda", self.section.wrong)
+
+
+    def test_other_tests_that_lacked_time_do_not_hang(self) -> None:
+        write_tests(Path(self.machine.path("core_test")), {"Text": {"Waits": "time.sleep(100)"}})
+        list(suite.run_host_tests(self.machine, self.section, Deadline.after(3)))
+        self.assertEqual((self.section.state, self.section.wrong, self.section.data["suites"]), (CUT_SHORT, [], {}))
 
 
 class TrainingsTest(unittest.TestCase):
@@ -262,6 +309,7 @@ MEMCHECK = """========= COMPUTE-SANITIZER
 """
 CLEAN = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 RACES = "========= COMPUTE-SANITIZER\n========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
+SKIPPED = "[ RUN      ] CudaGemm.Adds\n[  SKIPPED ] CudaGemm.Adds (0 ms)\n"
 PASSED = "[ RUN      ] CudaGemm.Adds\n[       OK ] CudaGemm.Adds (1 ms)\n"
 
 
@@ -277,23 +325,26 @@ class SanitizersTest(unittest.TestCase):
         failed = "[ RUN      ] CudaGemm.Adds\n[  FAILED  ] CudaGemm.Adds (0 ms)\n"
         for ran, log, state in (
             (Ran(0, PASSED, ""), "", sanitizers.UNFINISHED),
-            (Ran(LATE, "", ""), "", sanitizers.UNFINISHED),
+            (Ran(LATE, "", "did not end"), "", sanitizers.ENDLESS),
             (Ran(LATE, "", ""), MEMCHECK, sanitizers.ERRORS),
             (Ran(1, failed, ""), CLEAN, sanitizers.FAILED),
-            (Ran(0, "", ""), CLEAN, sanitizers.UNFINISHED),  # of no test
+            (Ran(0, "", ""), CLEAN, sanitizers.EMPTY),
+            (Ran(0, SKIPPED, ""), CLEAN, sanitizers.SKIPPED),
             (Ran(255, PASSED, ""), f"========= Target {sanitizers.NO_CALL}\n", sanitizers.NO_CUDA),
         ):
             self.assertEqual(sanitizers.judge(ran, log).state, state, (ran, log))
 
-    def run_with(self, program: str, tool: str = "racecheck", data: dict | None = None) -> Section:
-        """With a compute-sanitizer that is this program."""
+    def run_with(
+        self, program: str, tool: str = "racecheck", data: dict | None = None, seconds: float = 60, adds: str = ""
+    ) -> Section:
+        """With a compute-sanitizer that is this program. `adds`: what the test CudaGemm.Adds does."""
         with tempfile.TemporaryDirectory() as folder:
             write_program(Path(folder) / "compute-sanitizer", program)
-            suites = {"CudaLaunch": {"ComputesWhatTheCpuComputes": ""}, "CudaGemm": {"Adds": ""}, "Text": {"Is": ""}}
+            suites = {"CudaLaunch": {"ComputesWhatTheCpuComputes": ""}, "CudaGemm": {"Adds": adds}, "Text": {"Is": ""}}
             write_tests(Path(folder) / "core_test", suites)
             section = Section(f"sanitizer/{tool}", tool, data=data or {})
             with mock.patch.object(sanitizers, "find_tool", return_value=f"{folder}/compute-sanitizer"):
-                for _ in sanitizers.run_sanitizer(FakeMachine(folder), section, Deadline.after(60), tool):
+                for _ in sanitizers.run_sanitizer(FakeMachine(folder), section, Deadline.after(seconds), tool):
                     pass
             return section
 
@@ -320,6 +371,20 @@ sys.exit(subprocess.run(words[program:]).returncode)
         self.assertEqual(states, {"core_test CudaLaunch": "clean", "core_test CudaGemm": "errors"})
         self.assertIn("racecheck found 2 errors in core_test CudaGemm\nRace reported", section.wrong[0])
 
+    def test_one_that_lacks_time_comes_last_and_a_hang_is_wrong(self) -> None:
+        tool = self.TOOL.replace("2 if", "0 if")
+        section = self.run_with(tool, data={"suites": {}}, seconds=4, adds="time.sleep(100)")
+        self.assertEqual((section.state, section.wrong, section.data["late"]), (CUT_SHORT, [], ["core_test CudaGemm"]))
+        self.assertIn("core_test CudaGemm: did not end: in CudaGemm.Adds: did not end within", section.why)
+        self.assertEqual(list(section.data["suites"]), ["core_test CudaLaunch"])
+        with mock.patch.object(suite, "SECONDS", 0.3), mock.patch.object(suite, "SECONDS_A_TEST", 0):
+            section = self.run_with(tool, data=section.data, adds="time.sleep(100)")
+        self.assertIn("core_test CudaGemm hangs under racecheck\nin CudaGemm.Adds", section.wrong[0])
+
+    def test_of_skipped_tests_nothing_is_clean(self) -> None:
+        section = self.run_with(self.TOOL.replace("2 if", "0 if"), adds=SKIPS)
+        self.assertEqual(section.data["suites"]["core_test CudaGemm"]["state"], sanitizers.SKIPPED)
+
     def test_goes_on_with_what_was_left(self) -> None:
         section = self.run_with(self.TOOL, data={"suites": {"core_test CudaGemm": {"state": "clean"}}})
         self.assertEqual((section.wrong, len(section.data["suites"])), ([], 2))
@@ -331,27 +396,38 @@ NCU = """==PROF== Connected to process 1
 "0","fill(float*)","(256, 1, 1)","(1, 1, 1)","900","16"
 "1","sm90_gemm","(128, 1, 1)","(32, 1, 1)","5,000","168"
 "2","sm90_gemm","(128, 1, 1)","(32, 1, 1)","7000","168"
+"3","sm90_gemm","(128, 1, 1)","(32, 1, 1)","n/a","168"
 """
 
 
 class KernelsTest(unittest.TestCase):
     def test_are_those_of_every_step(self) -> None:
-        found = kernels.of_each_step(kernels.read_profile(NCU), 2)
+        found = kernels.of_each_step(kernels.read_profile(NCU)[:3], 2)
         shape = {"kernel": "sm90_gemm", "grid": "(32, 1, 1)", "block": "(128, 1, 1)"}
         self.assertEqual(found, [{**shape, "times": 1, "us": 6.0, "registers": 168.0}])
 
-    def run_with(self, program: str) -> Section:
+    def test_may_have_no_number(self) -> None:
+        self.assertEqual([one.get("us") for one in kernels.read_profile(NCU)], [0.9, 5.0, 7.0, None])
+
+    def run_with(self, program: str, seconds: float = 60) -> Section:
         with tempfile.TemporaryDirectory() as folder:
             write_program(Path(folder) / "ncu", program)
             section = Section("kernels/mlp/tf32", "Kernels")
             with mock.patch.object(kernels, "find_tool", return_value=f"{folder}/ncu"):
-                list(kernels.run_kernels(FakeMachine(folder), section, Deadline.after(60), "mlp", "tf32"))
+                list(kernels.run_kernels(FakeMachine(folder), section, Deadline.after(seconds), "mlp", "tf32"))
             return section
+
+    def test_their_times_are_kept_where_the_rest_takes_too_long(self) -> None:
+        text = NCU + "".join(NCU.splitlines(keepends=True)[-2:] * 4)
+        program = f"import sys, time; open(sys.argv[sys.argv.index('--log-file') + 1], 'w').write({text!r})\n"
+        section = self.run_with(program + "if 'sm__' in ''.join(sys.argv): time.sleep(100)", seconds=4)
+        self.assertEqual((section.state, section.data["kernels"][0]["times"]), (CUT_SHORT, 2))
+        self.assertIn("did not end within", section.why)
 
     def test_come_from_ncu(self) -> None:
         text = NCU + "".join(NCU.splitlines(keepends=True)[-2:] * 4)
         section = self.run_with(f"import sys; open(sys.argv[sys.argv.index('--log-file') + 1], 'w').write({text!r})")
-        self.assertEqual((section.state, section.data["kernels"][0]["times"]), ("done", 1))
+        self.assertEqual((section.state, section.data["kernels"][0]["times"]), ("done", 2))
 
     def test_where_ncu_may_not_look_that_is_told(self) -> None:
         section = self.run_with("print('==ERROR== ERR_NVGPUCTRPERM')")
@@ -360,22 +436,73 @@ class KernelsTest(unittest.TestCase):
 
 
 class HuntsTest(unittest.TestCase):
-    def run_part(self, run: Any, gpu_step: str, **machine: Any) -> Section:
+    def run_part(
+        self, run: Any, gpu_step: str, trainer: str = "", seconds: float = 60, data: Any = None, **machine: Any
+    ) -> Section:
         with tempfile.TemporaryDirectory() as folder:
-            write_program(Path(folder) / "gpu_step", "import json, os, sys, time\n" + gpu_step)
-            section = Section("hunt", "Hunt")
-            list(run(FakeMachine(folder, **machine), section, Deadline.after(60)))
+            for name, text in (("gpu_step", gpu_step), ("trainer", trainer)):
+                write_program(Path(folder) / name, "import json, os, sys, time\n" + text)
+            section = Section("hunt", "Hunt", data=data or {})
+            try:
+                list(run(FakeMachine(folder, **machine), section, Deadline.after(seconds)))
+            except TimeoutError as error:
+                section.cut(str(error))
             return section
 
+    TRAINER = """words, config = sys.argv[1:], os.path.basename(sys.argv[2]) if len(sys.argv) > 2 else ""
+if words[0] != "generate":
+    assert "train.log_every=1000000" in words, words
+    tf32, one_queue = "precision=tf32" in words, os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS") == "1"
+    {does}
+    open(words[words.index("--save") + 1], "w").close()
+    print(json.dumps({{"event": "done", "steps": 9, "seconds": 1, "weights": config + str(tf32)}}))
+"""
+    NEIGHBOUR = "print('{}', flush=True); sys.stdin.read()"
+
+    def dependencies(self, does: str = "pass", neighbour: str = NEIGHBOUR, **more: Any) -> Section:
+        ways = {way: hunts.WAYS[way] for way in ("as usual", "32 queues", "one queue", hunts.NEIGHBOUR)}
+        trainer = self.TRAINER.format(does=does)
+        with mock.patch.object(hunts, "WAYS", ways):
+            return self.run_part(hunts.run_dependencies, neighbour, trainer, small=True, **more)
+
+    def test_no_step_of_a_hunted_training_is_looked_at_and_all_libraries_take_part(self) -> None:
+        section = self.dependencies()
+        self.assertEqual((section.state, section.wrong), ("done", []))
+        self.assertEqual({run["weights"] for run in section.data["runs"]},
+                         {"mlp.yamlFalse", "mlp.yamlTrue", "lenet.yamlFalse", "lenet.yamlTrue"})  # fmt: skip
+        self.assertEqual(len(section.data["runs"]), 16)
+
     def test_weights_that_differ_are_named(self) -> None:
-        runs = [{"way": "as usual", "threads": 1, "weights": "a"}] * 3
-        self.assertEqual(hunts.odd_ones(runs), [])
-        runs.append({"way": "one queue", "threads": 16, "weights": "b"})
-        self.assertEqual(hunts.odd_ones(runs), ["trainings ended with other weights than most: one queue, 16 threads"])
+        section = self.dependencies("config += 'odd' * (one_queue and tf32 and 'lenet' in config)")
+        self.assertEqual(
+            section.wrong, ["trainings of LeNet in tf32 ended with other weights than most: one queue, 16 threads"]
+        )
+
+    def test_a_training_that_fails_is_wrong_and_hides_no_other(self) -> None:
+        section = self.dependencies("if one_queue and not tf32: sys.exit('illegal address')")
+        self.assertEqual(len(section.wrong), 2)
+        self.assertIn("a training of the perceptron in fp32, one queue, 16 threads: training on", section.wrong[0])
+        self.assertEqual(len(section.data["runs"]), 16)
+
+    def test_a_neighbour_that_fails_is_no_wrong_result(self) -> None:
+        section = self.dependencies(neighbour="sys.exit('no memory')")
+        self.assertEqual((section.state, section.wrong), ("done", []))
+        self.assertEqual((section.data["no_neighbour"], len(section.data["runs"])), ("no memory", 12))
+
+    def test_what_was_seen_when_time_ends_is_told_and_goes_on(self) -> None:
+        odd = "config += 'odd' * one_queue; "
+        section = self.dependencies(odd + "time.sleep(100 * (one_queue and 'lenet' in config))", seconds=8)
+        self.assertEqual((section.state, len(section.data["runs"])), (CUT_SHORT, 10))
+        self.assertEqual(len(section.wrong), 2)
+        self.assertIn("in fp32 ended with other weights than most: one queue, 16 threads", section.wrong[0])
+        section = self.dependencies(data=section.data)
+        self.assertEqual((section.state, len(section.data["runs"]), len(section.wrong)), ("done", 16, 2))
 
     def test_memory_that_grows_is_a_leak(self) -> None:
         tells = "print(json.dumps({'device_used': [i * %d for i in range(12)], 'host_used': [5] * 12}))"
         self.assertEqual(self.run_part(hunts.run_trainers, tells % 2**20).wrong, [])
+        late = self.run_part(hunts.run_trainers, "time.sleep(100)", seconds=1)
+        self.assertEqual((late.state, late.wrong), (CUT_SHORT, []))
         self.assertIn("device_used grew by 50 MiB", self.run_part(hunts.run_trainers, tells % (10 * 2**20)).wrong[0])
 
     def test_a_bad_address_is_told_and_ends_the_program(self) -> None:
@@ -392,23 +519,58 @@ for line in sys.stdin:
     print('{"microseconds": [1]}', flush=True)
 """
         section = self.run_part(hunts.run_long, program, small=True)
-        self.assertEqual(list(section.data["seconds"]), ["resident", "trainer"])
-        self.assertEqual(section.wrong, ["20 steps of resident_group: stuck"])
+        self.assertEqual([one["steps"] for one in section.data["modes"].values()], [20, 0, 20])
+        self.assertEqual(section.wrong, ["resident_group, after 0 steps: stuck"])
+
+    # Makes the first steps at once, and then waits.
+    SLOW = """print('{"losses": [1]}', flush=True)
+for i, line in enumerate(sys.stdin):
+    time.sleep(100 * (i == 1 and sys.argv[1] == "trainer"))
+    print('{"microseconds": [1]}', flush=True)
+"""
+
+    def test_steps_that_lack_time_are_not_wrong_and_made_by_the_next_run(self) -> None:
+        section = self.run_part(hunts.run_long, self.SLOW, small=True, seconds=4)
+        self.assertEqual((section.state, section.wrong), (CUT_SHORT, []))
+        self.assertEqual(section.why, "trainer: there was time for 10 of 20 steps")
+        section = self.run_part(hunts.run_long, self.SLOW, small=True, data=section.data)
+        self.assertEqual([one["steps"] for one in section.data["modes"].values()], [20, 20, 20])
+        self.assertEqual(section.state, "done")
+
+    def test_steps_that_take_ever_so_much_longer_hang(self) -> None:
+        with mock.patch.object(hunts, "PATIENCE", 0.5):
+            section = self.run_part(hunts.run_long, self.SLOW, small=True)
+        self.assertIn("trainer, after 10 steps: the next 10 steps hang: it did not answer within", section.wrong[0])
 
     def test_failures_of_nvidias_libraries_say_nothing_of_our_text(self) -> None:
-        lacks = "print('cuBLASLt: no kernel image'); result = 'FAILED'"
-        compiles = "assert os.environ.get('CUDA_FORCE_PTX_JIT') == '1' or 'CUDA_MODULE_LOADING' in os.environ"
-        suites = {"CudaGemm": {"Adds": lacks}, "CudaReduce": {"Sums": FAILS}}
+        fails = "print('cuBLASLt: matmul(..) at gemm.cu:9 failed: CUBLAS_STATUS_%s'); result = 'FAILED'"
+        suites = {
+            "CudaGemm": {"Adds": fails % "ARCH_MISMATCH"},
+            "CudaOther": {"Adds": fails % "EXECUTION_FAILED"},
+            "CudaReduce": {"Sums": FAILS},
+        }
         with tempfile.TemporaryDirectory() as folder:
             write_tests(Path(folder) / "core_test", suites)
             section = Section("text", "Text")
             list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
             self.assertIn("there was no test to run", section.wrong[0])
-            write_tests(Path(folder) / "core_test", {"CudaLaunch": {"ComputesWhatTheCpuComputes": compiles}, **suites})
+            write_tests(Path(folder) / "core_test", {"CudaLaunch": {"ComputesWhatTheCpuComputes": ""}, **suites})
             section = Section("text", "Text")
             list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
-        self.assertEqual(section.data["suites"]["core_test CudaGemm"]["pardoned"], ["core_test: CudaGemm.Adds"])
-        self.assertEqual(section.wrong, ["core_test: CudaReduce.Sums\nexpected 1, got 2"])
+        self.assertEqual(
+            section.data["suites"]["core_test CudaGemm"]["pardoned"],
+            ["core_test: CudaGemm.Adds: cuBLASLt: matmul(..) at gemm.cu:9 failed: CUBLAS_STATUS_ARCH_MISMATCH"],
+        )
+        wrong = [text.splitlines()[0] for text in section.wrong]
+        self.assertEqual(wrong, ["core_test: CudaOther.Adds", "core_test: CudaReduce.Sums"])
+
+    def test_a_first_kernel_that_fails_keeps_no_suite_from_the_next_run(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            write_tests(Path(folder) / "core_test", {"CudaLaunch": {"ComputesWhatTheCpuComputes": FAILS, "Is": ""}})
+            section = Section("text", "Text")
+            list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
+        self.assertIn("the first kernel, its code: core_test: CudaLaunch", section.wrong[0])
+        self.assertEqual(section.data["suites"]["core_test CudaLaunch"]["passed"], 1)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -65,21 +67,31 @@ def data() -> dict[str, dict[str, Any]]:
     }
     rates = {f"{name}_rows_per_s": 1e6 for name in ("decode", "input", "step", "together")}
     kernel = {"kernel": "sm90_gemm", "grid": "(32, 1, 1)", "block": "(128, 1, 1)", "times": 1, "us": 6.0}
-    way = {"us": 5.25, "taken": True, "tile": 20}
+    failed = {"unit": "TFLOP/s", "value": None, "failed": "no way to it"}
+    ways = [{"us": 5.25, "taken": True, "tile": 20}]
+    ways += [{"us": None, "failed": "NOT_SUPPORTED", "taken": False, "tile": 21}]
+    engine = {"place": 2, "engine": 34, "workspace": 0, "us": 7.5, "fp32": True, "tf32": True}
+    convolution = {"name": "1 to 20 channels, forward", "engines": [engine]}
     memory = {"device_used": [2**20] * 3, "host_used": [2**30] * 3}
     clean = {"core_test CudaGemm": {"state": "clean", "errors": 0, "tests": 60, "excerpt": ""}}
     out: dict[str, dict[str, Any]] = {name: {} for name in report.TITLES}
     return out | {
         "suites": {"suites": suites},
         "trainings": {"runs": [run, run], "difference": 1e-6, "synthetic_ms": {"cuda:0": 0.4}},
-        "rates": {"rates": {"fp32": {"unit": "TFLOP/s", "value": 50.0}, "tf32": {"unit": "TFLOP/s", "value": None}}},
+        "rates": {"rates": {"fp32": {"unit": "TFLOP/s", "value": 50.0}, "tf32": failed}},
         "race/mlp/fp32": race("fp32", 38.0, 320.0, 40.0),
         "race/mlp/tf32": race("tf32", 25.0, 190.0, 32.0),
-        "candidates": {"products": [{"name": "product", "precision": "tf32", "candidates": [way]}]},
+        "candidates": {
+            "products": [{"name": "product", "precision": "tf32", "candidates": ways}],
+            "convolutions": [convolution],
+        },
         "kernels/mlp/tf32": {"kernels": [kernel]},
-        "dependencies": {"runs": [{"way": "one queue", "threads": 16, "weights": "ab" * 32, "ms": 0.2}]},
+        "dependencies": {
+            "runs": [{"training": "LeNet", "way": "one queue", "threads": 16, "weights": "ab" * 32, "ms": 0.2}],
+            "no_neighbour": "it is late",
+        },
         "trainers": memory,
-        "long": {"seconds": {"resident": 33.0}},
+        "long": {"modes": {"resident": {"steps": 1000000, "seconds": 33.0}}},
         "bad_address": {"message": "gpu_step: illegal address"},
         "text": {"start_seconds": {"text, compiled": 9.0}, "suites": suites},
         "deliveries": {"text": compared, "text_share": {**rates, "share": 0.7, "bound_by_step": False}},
@@ -91,8 +103,8 @@ def sections() -> dict[str, Section]:
     return {name: Section(name, report.TITLES[name], data=one) for name, one in data().items()}
 
 
-def identity(**machine: Any) -> dict[str, Any]:
-    same = {"v": 2, "date": "2026-11-23", "commit": "abc123", "build": "0123", "rehearsed": False}
+def identity(rehearsed: bool = False, **machine: Any) -> dict[str, Any]:
+    same = {"v": 2, "date": "2026-11-23", "commit": "abc123", "build": "0123", "rehearsed": rehearsed}
     return {**same, "machine": {**DESCRIBED, **machine}}
 
 
@@ -160,10 +172,13 @@ class PageTest(Folder):
             "- name of torch_compile has no time: torch is not installed",
             "GFLOP take 21.5 us",
             "| `sm90_gemm` | (32, 1, 1) | (128, 1, 1) | 1 | 6 |",
-            "product, tf32:\n\n| us | tile |\n| --: | --: |\n| 5.25 | 20 |",
-            "| one queue | 16 | abababababababab | 0.2 |",
+            "product, tf32:\n\n| us | tile |\n| --: | --: |\n| 5.25 | 20 |\n| NOT_SUPPORTED | 21 |",
+            "| 7.5 | 34 | 2 | 0 | fp32 and tf32 |",
+            "| the same in TF32 | failed: no way to it | TFLOP/s |",
+            "There was no busy neighbour: it is late",
+            "| LeNet | one queue | 16 | abababababababab | 0.2 |",
             "| device used, MiB | 1 | 1 | 1 |",
-            "- resident: 33 s",
+            "- resident: 1000000 steps in 33 s",
             "gpu_step: illegal address",
             "- start with text, compiled: 9.0 s",
             "| core_test CudaGemm | clean | 0 | 60 |",
@@ -179,7 +194,9 @@ class PageTest(Folder):
         text = self.page(parts, gpus=[], no_gpu="no driver")
         self.assertEqual(text.count(" left out: no GPU: no driver |"), 3)
         self.assertEqual(text.count("\nleft out: no GPU: no driver"), 3)
-        self.assertIn("**everything that was run held, without a GPU**", text)
+        self.assertIn("- no GPU can be used here: no driver", text)
+        rehearsal = page.markdown(self.report(parts, rehearsed=True, gpus=[], no_gpu="no driver").whole())
+        self.assertIn("**everything that was run held, without a GPU**", rehearsal)
 
     def test_shows_what_is_wrong_and_data_that_are_not_whole(self) -> None:
         parts = sections()
@@ -199,7 +216,7 @@ class ReportTest(Folder):
         self.assertEqual(sorted(os.listdir(self.out)), ["gpu-report.json", "gpu-report.md"])
         with open(self.out / "gpu-report.json") as file:
             found = json.load(file, parse_constant=self.fail)
-        keys = "v date commit build rehearsed machine commands versions result wrong complete targets sections"
+        keys = "v date commit build rehearsed machine commands machines versions result wrong complete targets sections"
         self.assertEqual(list(found), keys.split())
         for key in [*keys.split(), *found["machine"]]:
             self.assertRegex(check.__doc__, rf"\b{key}\b")
@@ -218,12 +235,13 @@ class ReportTest(Folder):
         }
         parts["rates"].cut("it was under way")
         self.report(parts).write()
-        after = self.report()
+        after = self.report(python="3.12")
         self.assertEqual(after.resume(""), [f"goes on with {self.out}/gpu-report.json"])
         self.assertTrue(after.is_done("suites"))
         self.assertFalse(after.is_done("rates"))
         self.assertEqual(after.whole()["wrong"], ["a"])
         self.assertEqual(after.whole()["commands"], ["gpu-check tests"] * 2)
+        self.assertEqual([one["python"] for one in after.whole()["machines"]], ["3.11.2", "3.12"])
 
     def test_a_copy_stays_with_the_bundle(self) -> None:
         self.report({"suites": Section("suites", "Tests", "tests")}).write()
@@ -290,9 +308,35 @@ class CommandTest(Folder):
         found = self.run_parts(
             [Part("a", "A", 1, throws), Part("b", "B", 1, is_late), Part("c", "C", 1, sees)]
         ).sections
-        self.assertEqual(found["a"].wrong, ["a: KeyError: 'noise'"])
+        self.assertEqual((found["a"].state, found["a"].told_wrong()), ("failed", ["a: KeyError: 'noise'"]))
         self.assertEqual((found["b"].state, found["b"].why, found["b"].wrong), ("cut short", "it did not end", []))
         self.assertEqual(found["c"].data, {"left": 60})
+
+    def test_one_that_threw_is_run_again_and_then_it_is_not_wrong(self) -> None:
+        part = Part("a", "A", 1, lambda _, section, __: section.data["of the first run"], goes_on=True)
+        made = self.run_parts([part])
+        self.assertEqual(made.sections["a"].told_wrong(), ["a: KeyError: 'of the first run'"])
+        self.assertFalse(made.is_done("a"))
+        made.sections["a"].data["of the first run"] = []
+        made = self.run_parts([part], made)
+        self.assertEqual((made.sections["a"].told_wrong(), made.is_done("a")), ([], True))
+
+    def test_what_is_wrong_is_told_at_once(self) -> None:
+        told: list[str] = []
+
+        def finds(_: Any, section: Section, __: Any) -> Iterator[None]:
+            section.wrong += ["one " + "x" * 1000, "two", "three", "four"]
+            yield
+            told.append(out.getvalue())
+            section.wrong.append("five")
+            yield
+
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            self.run_parts([Part("a", "A", 1, finds)])
+        self.assertEqual(told[0].count("WRONG"), 3)
+        self.assertLess(max(map(len, told[0].splitlines())), 640)
+        self.assertEqual(out.getvalue().count("WRONG: five"), 1)
+        self.assertEqual(out.getvalue().count("WRONG"), 4)
 
     def test_what_is_done_is_kept_unless_it_is_asked_for(self) -> None:
         ran: list[str] = []

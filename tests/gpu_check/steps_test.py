@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import unittest
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,10 +20,17 @@ from worker import Failed, Late, Worker
 GPU_STEP = """import sys, time
 words = sys.argv[1:]
 if words[0] == "rates":
-    print('{{"fp32": {{"unit": "TFLOP/s", "value": 50.0}}}}')
+    {waits}
+    tf32 = '{{"unit": "TFLOP/s", "value": null, "failed": "no way"}}'
+    print('{{"fp32": {{"unit": "TFLOP/s", "value": 50.0}}, "tf32": ' + tf32 + "}}")
+elif words[0] == "on_host":
+    print('{{"us": 9.5}}')
+elif words[0] == "candidates":
+    print('{{"products": [{{"name": "a product", "candidates": [{{"us": null, "failed": "NOT_SUPPORTED"}}]}}]}}')
 elif words[0] == "write":
     print('{{"written": []}}')
 else:
+    {starts}
     tf32 = "precision=tf32" in words
     if tf32 and not {knows_tf32}:
         sys.exit("gpu_step: --set precision=tf32: unknown key precision; the keys here are seed")
@@ -74,13 +82,26 @@ class WorkerTest(unittest.TestCase):
 
 
 class RaceTest(unittest.TestCase):
-    def run_steps(self, precision: str = "fp32", seconds: float = 300, **answers: object) -> Section:
-        answers = {"losses": [1.0, 0.5], "knows_tf32": True, "changes": True, "waits": "", **answers}
+    def run_steps(
+        self, precision: str = "fp32", seconds: float = 300, data: Any = None, compute_major: int = 9, **answers: object
+    ) -> Section:
+        run = partial(steps.run_steps, network="mlp", precision=precision)
+        return self.run_part(run, seconds, data, compute_major, **answers)
+
+    def run_part(
+        self, run: Any, seconds: float = 300, data: Any = None, compute_major: int = 9, **answers: object
+    ) -> Section:
+        usual = {"losses": [1.0, 0.5], "knows_tf32": True, "changes": True, "waits": "pass", "starts": "pass"}
+        answers = {**usual, **answers}
         with tempfile.TemporaryDirectory() as folder:
             write_program(Path(folder) / "gpu_step", GPU_STEP.format(**answers))
-            section = Section("race/mlp/" + precision, "Steps")
-            for _ in steps.run_steps(FakeMachine(folder), section, Deadline.after(seconds), "mlp", precision):
-                pass
+            section = Section("part", "Part", data=data or {})
+            machine = FakeMachine(folder)
+            machine.about["compute_major"] = compute_major
+            try:
+                list(run(machine, section, Deadline.after(seconds)))
+            except TimeoutError as error:
+                section.cut(str(error))
             return section
 
     def prepared(self) -> Any:
@@ -112,14 +133,50 @@ class RaceTest(unittest.TestCase):
         self.assertNotIn("median", self.ours(section))
         self.assertIn("changed no bit", section.wrong[0])
 
+    def test_a_gpu_without_units_for_tf32_may_change_nothing(self) -> None:
+        section = self.run_steps("tf32", changes=False, compute_major=7)
+        self.assertEqual((section.wrong, self.ours(section)["median"]), ([], 30.0))
+
     def test_names_what_did_not_fit(self) -> None:
         with self.prepared():
             section = self.run_steps(seconds=0.5)
         self.assertEqual(section.state, CUT_SHORT)
         self.assertIn("no time was left for Millrace", section.why)
 
+    def test_only_those_that_were_late_are_raced_again_and_not_for_ever(self) -> None:
+        late = "time.sleep(100 * (words[0] == 'trainer'))"
+        with self.prepared(), mock.patch.object(steps, "TIMING_SECONDS", 2):
+            section = self.run_steps(seconds=4, starts=late)
+        self.assertEqual((section.state, section.wrong), (CUT_SHORT, []))
+        self.assertIn("no time was left for Millrace, trainer (0 of 5 rounds)", section.why)
+        self.ours(section)["values"] = [12.5]  # is not measured again
+        again = self.run_steps(data=section.data)
+        self.assertEqual((again.state, self.ours(again)["median"]), ("done", 12.5))
+        by_key = {one["key"]: one for one in again.data["race"]["contenders"]}
+        self.assertEqual((by_key["ours_trainer"]["median"], by_key["ours_trainer"]["tries"]), (30.0, 2))
+        by_key["ours_trainer"] |= {"failed": "no time", "late": True}
+        self.assertEqual(self.run_steps(data=again.data).state, "done")
+
+    def test_clocks_are_those_of_a_gpu_that_works(self) -> None:
+        asked = []
+        with mock.patch.object(FakeMachine, "clocks", lambda _: asked.append(1) or "1980 MHz"):
+            section = self.run_steps()
+        self.assertEqual((section.clocks, len(asked)), ("1980 MHz", 1))
+        self.assertEqual(len(self.ours(section)["values"]), 50)
+
+    def test_a_rate_that_failed_is_wrong_with_its_reason(self) -> None:
+        section = self.run_part(steps.run_rates)
+        self.assertEqual(section.wrong, ["tf32 could not be measured: no way"])
+        self.assertEqual(section.data["rates"]["a step of a training of mlp, on the host"]["value"], 9.5)
+        section = self.run_part(steps.run_rates, 1, waits="time.sleep(100)")
+        self.assertEqual((section.state, section.wrong), (CUT_SHORT, []))
+
+    def test_a_product_that_no_way_leads_to_is_wrong(self) -> None:
+        section = self.run_part(steps.run_candidates)
+        self.assertEqual(section.wrong, ["no way to a product: NOT_SUPPORTED"])
+
     def test_ours_that_hangs_is_wrong_and_not_late(self) -> None:
-        with self.prepared(), mock.patch.object(steps, "HANGS_SECONDS", 0.1):
+        with self.prepared(), mock.patch.object(steps, "TURN_SECONDS", 0.5):
             section = self.run_steps(seconds=10, waits="time.sleep(100)")
         self.assertIn("Millrace: did not answer within", section.wrong[0])
 

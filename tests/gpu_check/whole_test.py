@@ -52,6 +52,8 @@ elif what == "trainers":
     print('{"device_used": [1, 1], "host_used": [1, 1]}')
 elif what == "bad_address":
     sys.exit(print("gpu_step: an illegal memory access was encountered", file=sys.stderr) or 70)
+elif what == "on_host":
+    print('{"us": 9.5}')
 elif what == "write":
     print("{}")
 else:
@@ -146,14 +148,22 @@ class WholeTest(unittest.TestCase):
         self.assertIn("| training on text over decoding alone | >= 0.8 | 0.853 | met |", page)
         self.assertIn("| core_test CudaGemm | clean | 0 | 1 |", page)
 
-    def test_without_a_gpu_does_the_rest(self) -> None:
+    def test_without_a_gpu_does_the_rest_and_fails(self) -> None:
         self.without_gpu()
-        status, told = self.run_check("tests")
-        self.assertEqual(status, 0, told)
-        self.assertIn("no GPU can be used here: no driver was found", told)
+        for command in ("tests", "steps"):
+            status, told = self.run_check(command)
+            self.assertEqual(status, 1, told)
+            last = "gpu-check: the first one: no GPU can be used here: no driver was found"
+            self.assertEqual(told.splitlines()[-1], last)
         self.assertIn("- skipped 1: needs a GPU: no driver was found", (self.out / "gpu-report.md").read_text())
-        self.assertEqual(self.run_check("steps", "--require-gpu")[0], 1)
         self.assertEqual({self.sections()[part.name]["state"] for part in COMMANDS["steps"]}, {"left out"})
+
+    def test_the_report_goes_where_the_option_says(self) -> None:
+        folder = self.bundle / "elsewhere"
+        status, told = self.run_check("tests", "--only", "trainings", "--report", str(folder))
+        self.assertEqual((status, self.out.exists()), (0, False), told)
+        self.assertIn(f"gpu-check: writes {folder}/gpu-report.md\n", told)
+        self.assertTrue((folder / "gpu-report.json").exists())
 
     def test_rehearses_on_the_cpu(self) -> None:
         self.without_gpu()
@@ -193,7 +203,7 @@ class WholeTest(unittest.TestCase):
         section = self.sections()["suites"]
         self.assertEqual(section["data"]["suites"]["core_test CudaAfter"]["passed"], 1)
         self.assertEqual(section["state"], "cut short")
-        self.assertRegex(section["why"], r"core_test CudaHang had \d+ s, and did not end")
+        self.assertRegex(section["why"], r"core_test CudaHang: .* in CudaHang.Waits: did not end within \d+ s")
 
     def test_a_program_that_does_not_start_says_why(self) -> None:
         lacks = "import sys; sys.exit('error while loading shared libraries: libtbb.so.12: cannot open')"
@@ -201,7 +211,11 @@ class WholeTest(unittest.TestCase):
         status, told = self.run_check("tests", "--only", "suites")
         self.assertEqual(status, 1)
         self.assertIn("the first kernel failed: error while loading shared libraries: libtbb.so.12", told)
-        self.assertIn("libtbb.so.12", self.found()["wrong"][0])
+        first, second = self.found()["wrong"]
+        self.assertIn("no GPU can be used here: the first kernel failed: error while loading", first)
+        self.assertIn("suites: core_test ended with status 1: error while loading shared libraries", second)
+        self.assertIn(f"gpu-check: the first one: {first}", told.splitlines()[-1])
+        self.assertEqual(self.sections()["suites"]["state"], "failed")
 
     def test_tells_apart_what_is_missed_and_what_is_wrong(self) -> None:
         status, told = self.run_check("hunts", "--only", "deliveries", weights="different")

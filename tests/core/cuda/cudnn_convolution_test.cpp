@@ -97,6 +97,19 @@ TEST_P(CudaCudnnPlans, TakeTensorCoresWhereRoundingIsAllowed) {
   }
 }
 
+TEST_P(CudaCudnnPlans, CanBeMadeOfEveryEngineThatWillDo) {
+  const ConvolutionSpec spec = millrace::testing::square_images(256, 64, 56, 64, 3);
+  const CudnnConvolution first(*library_, {.device = &*device_}, spec, Pass::forward);
+  const CudnnConvolution any(*library_, {.device = &*device_, .any_numbers = true}, spec, Pass::forward);
+  EXPECT_LE(any.place(), first.place());
+  try {
+    const CudnnConvolution next(*library_, {.device = &*device_, .skip = 1}, spec, Pass::forward);
+    EXPECT_GT(next.place(), first.place());
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), ::testing::StartsWith("cuDNN has no way"));
+  }
+}
+
 TEST_P(CudaCudnnPlans, AreRefusedWithTheShapes) {
   ConvolutionSpec spec = millrace::testing::convolution_cases().front();
   spec.height.stride = spec.width.stride = int64_t{1} << 40;
