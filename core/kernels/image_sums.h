@@ -1,7 +1,8 @@
 // Sums over all pixels of each channel of a batch, in double and in one order: what CUDA's kernels run.
 //
-// Values are (batch, channels, pixels); a vector is an image of one pixel. The images are cut into at most kSumBlocks
-// blocks. A part is one channel of one block: its lanes add it up, then the parts of a channel are added in order.
+// Values are (batch, channels, pixels); a vector is an image of one pixel. They are cut into about kSumBlocks blocks,
+// each of some images or, if there are few and large ones, of a run of one image's pixels. A part is one channel of one
+// block: its lanes add it up, then the parts of a channel are added in order.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +24,13 @@ inline constexpr int64_t kSumBlock = 4096;
 struct ChannelPlaces {
   int64_t batch = 0, channels = 0, pixels = 0;
 
-  // Images of a block.
-  int64_t images() const { return std::max(ceil_div(batch, kSumBlocks), ceil_div(kSumBlock, pixels)); }
-  int64_t blocks() const { return ceil_div(batch, images()); }
+  // Of a block, and pixels of each; all of them, if the block has several images.
+  int64_t images() const { return std::min(batch, std::max(ceil_div(batch, kSumBlocks), ceil_div(kSumBlock, pixels))); }
+  int64_t run() const {
+    const int64_t runs = std::min(ceil_div(pixels, kSumBlock), std::max<int64_t>(kSumBlocks / batch, 1));
+    return images() > 1 ? pixels : ceil_div(pixels, runs);
+  }
+  int64_t blocks() const { return ceil_div(batch, images()) * ceil_div(pixels, run()); }
 };
 
 enum class SumOf : uint8_t {
@@ -44,15 +49,16 @@ struct PartSums {
   const T* dy = nullptr;
   int64_t dy_stride = 0;
   const T* mean = nullptr;
-  int64_t images = 0;  // places.images()
+  int64_t images = 0, run = 0;  // those of places
   SumPair* parts = nullptr;
 
   template <class Lanes>
   MILLRACE_HD void operator()(int64_t part, const Lanes& lanes) const {
-    const int64_t channel = part % places.channels, first = part / places.channels * images,
-                  left = places.batch - first;
-    const SumPair sums = lanes.sum(left < images ? left : images, places.pixels,
-                                   [&](int64_t image, int64_t pixel) { return term(first + image, channel, pixel); });
+    const int64_t channel = part % places.channels, block = part / places.channels;
+    const int64_t runs = (places.pixels + run - 1) / run, image = block / runs * images, pixel = block % runs * run;
+    const int64_t images_left = places.batch - image, pixels_left = places.pixels - pixel;
+    const SumPair sums = lanes.sum(images_left < images ? images_left : images, pixels_left < run ? pixels_left : run,
+                                   [&](int64_t i, int64_t k) { return term(image + i, channel, pixel + k); });
     if (lanes.first()) parts[part] = sums;
   }
 
@@ -88,8 +94,9 @@ template <class T, class Launch>
 ChannelTotals sum_channels(PartSums<T> body, void* scratch, const Launch& launch) {
   const ChannelPlaces& places = body.places;
   body.images = places.images();
+  body.run = places.run();
   body.parts = static_cast<SumPair*>(scratch);
-  launch.rows(places.blocks() * places.channels, body.images * places.pixels, body);
+  launch.rows(places.blocks() * places.channels, body.images * body.run, body);
   return {body.parts, places.blocks(), places.channels};
 }
 

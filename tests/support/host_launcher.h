@@ -1,9 +1,9 @@
-// Runs on the host, one index after the other, what core/cuda/launch.cuh launches on a GPU.
+// Runs on the host what core/cuda/launch.cuh launches on a GPU.
 #pragma once
 
 #include <cstdint>
 
-#include "millrace/core/lanes.h"
+#include "tests/support/thread_block.h"
 
 namespace millrace::test {
 
@@ -14,7 +14,7 @@ struct HostLauncher {
   }
   template <class F>
   void rows(int64_t count, int64_t, const F& body) const {
-    for (int64_t i = 0; i < count; ++i) body(i, OneLane());
+    run_rows(4, count, body);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "tests/support/host_launcher.h"
@@ -34,8 +35,9 @@ TEST(ImageSums, GoOverAllImagesOfAChannel) {
 // Every value once, wherever blocks end.
 TEST(ImageSums, CountEveryValueOnce) {
   const std::pair<int64_t, int64_t> shapes[] = {
-      {1, 1},  {kSumBlock - 1, 1}, {kSumBlock, 1}, {2 * kSumBlock + 77, 1},
-      {5, 77}, {130, 64},          {3, 5000},      {kSumBlocks * 3 + 1, 4100}};
+      {1, 1},       {kSumBlock - 1, 1}, {kSumBlock, 1},    {2 * kSumBlock + 77, 1},
+      {5, 77},      {130, 64},          {3, 5000},         {kSumBlocks * 3 + 1, 4100},
+      {1, 1000001}, {3, 100003},        {1, kSumBlock + 1}};
   for (const auto& [batch, pixels] : shapes) {
     const int64_t count = batch * pixels;
     const std::vector<float> ones(static_cast<size_t>(3 * count), 1);
