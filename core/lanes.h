@@ -89,7 +89,7 @@ class BlockLanes {
   MILLRACE_HD bool first() const { return block_.rank() == 0; }
 
   // Whether the rows of all other blocks came here before; what first() had written in each is seen then. `ticket` is 0
-  // before and behind each launch. REQUIRES: a GPU, and no more rows than a grid has blocks.
+  // before a launch and after it. REQUIRES: a GPU, no more rows than a grid has blocks, and one call a row.
   MILLRACE_HD bool last_row(unsigned* ticket) const { return block_.is_last(ticket); }
 
   template <class F>

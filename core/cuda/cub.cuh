@@ -1,5 +1,5 @@
-// What kernels take from CUB and libcu++: how the threads of a block join their values, how the last block of a grid
-// knows that it is the last, and how keys are sorted. No other file includes these libraries.
+// How the threads of a block join their values, by CUB, and how a block knows that it is the last of its grid, by
+// libcu++. No other file includes these libraries.
 //
 // nvcc compiles the real ones. MILLRACE_CUB_STAND_IN names a header with the same functions for a compiler of C++.
 #pragma once
@@ -7,14 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "millrace/core/cuda/check.h"
 #include "millrace/core/lanes.h"
 
 #if defined(MILLRACE_CUB_STAND_IN)
 #include MILLRACE_CUB_STAND_IN
 #else
 
-#include <cub/device/device_radix_sort.cuh>
 #include <cub/warp/warp_reduce.cuh>
 #include <cuda/atomic>
 
@@ -49,21 +47,13 @@ __device__ V join_threads(const V& own, const Add& add, JoinSpace& space) {
   return joined;
 }
 
-// For one thread of each block: whether all other blocks of the grid came here before. What their threads had written
-// is seen then. The ticket is 0 before a launch and after it.
+// For one thread of each block, once a launch: whether all other blocks of the grid came here before. The thread then
+// sees everything that their threads had written when they came. The ticket is 0 before a launch and after it.
 __device__ inline bool take_ticket(unsigned* at) {
   const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> ticket(*at);
   if (ticket.fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != gridDim.x) return false;
   ticket.store(0, ::cuda::memory_order_relaxed);
   return true;
-}
-
-// Gives a stream the work of sorting keys in ascending order. `bytes` is the size of `scratch`; if `scratch` is null,
-// `bytes` receives the size that is needed, and there is no work.
-template <class Key>
-void sort_keys(cudaStream_t stream, const Key* from, Key* to, int64_t count, void* scratch, size_t& bytes) {
-  constexpr int kBits = 8 * static_cast<int>(sizeof(Key));
-  MILLRACE_CUDA_CHECK(cub::DeviceRadixSort::SortKeys(scratch, bytes, from, to, count, 0, kBits, stream));
 }
 
 }  // namespace millrace::cuda

@@ -30,10 +30,6 @@ void column_sum(Context& context, ConstTensorView input, const Destination& dest
 void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch);
 void square_sum(Context& context, ConstTensorView values, double* result, void* scratch);
 
-// As in core/kernels/sort.h.
-size_t sort_scratch(Device device, int64_t count);
-void sort_keys(Context& context, const uint64_t* from, uint64_t* to, int64_t count, void* scratch);
-
 // REQUIRES: `spec` has been checked.
 std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
                                               FusedActivation activation);

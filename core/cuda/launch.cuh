@@ -58,7 +58,7 @@ void launch_for_each(State& state, int64_t count, const F& body) {
   launch_kernel(state, blocks, kLaunchThreads, for_each_kernel<F>, count, body);
 }
 
-// What the lanes of a block share.
+// Shared by the lanes of a block.
 struct BlockMemory {
   JoinSpace joins;
   bool is_last;
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kMostLanes) rows_kernel(int64_t rows, const F 
   for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) body(row, lanes);
 }
 
-// REQUIRES: rows > 0.
+// REQUIRES: rows > 0; lanes is a multiple of 32, at most kMostLanes.
 template <class F>
 void launch_rows(State& state, int64_t rows, int lanes, const F& body) {
   launch_kernel(state, std::min(rows, kLaunchBlocks), lanes, rows_kernel<F>, rows, body);
@@ -162,13 +162,15 @@ __global__ void __launch_bounds__(kColumnThreads)
       }
     }
     shares[lane][at] = total;
-    __syncthreads();
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      __syncthreads();
+      if (lane < half) shares[lane][at] += shares[lane + half][at];
+    }
     if (lane == 0 && column < columns) {
-      for (int i = 1; i < lanes; ++i) total += shares[i][at];
       if (partial != nullptr) {
-        partial[block / tiles * columns + column] = total;
+        partial[block / tiles * columns + column] = shares[0][at];
       } else {
-        body.store(column, total);
+        body.store(column, shares[0][at]);
       }
     }
     __syncthreads();  // before the next block's shares

@@ -51,8 +51,6 @@ std::unique_ptr<Gemm> make_gemm(Context&, const GemmSpec&) { refuse(); }
 void column_sum(Context&, ConstTensorView, const Destination&, void*) { refuse(); }
 void sum(Context&, ConstTensorView, void*, double, void*) { refuse(); }
 void square_sum(Context&, ConstTensorView, double*, void*) { refuse(); }
-size_t sort_scratch(Device, int64_t) { refuse(); }
-void sort_keys(Context&, const uint64_t*, uint64_t*, int64_t, void*) { refuse(); }
 std::unique_ptr<Convolution> make_convolution(Context&, const ConvolutionSpec&, bool, FusedActivation) { refuse(); }
 std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context&, const ConvolutionSpec&, float) {
   refuse();

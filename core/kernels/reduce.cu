@@ -1,7 +1,4 @@
 // The sums of reduce.h on CUDA: one launch each, or two where there is much to add up.
-#include <algorithm>
-
-#include "millrace/core/cuda/check.h"
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/launch.cuh"
 #include "millrace/core/hd.h"
@@ -63,11 +60,11 @@ struct SumBlocks {
 };
 
 constexpr int kSumLanes = 256;
-// As many values as one thread block adds up alone.
+// One thread block adds up so many values in one launch.
 constexpr int64_t kSumAtOnce = 8 * kSumValues;
 
-// *result of type R = the sum of F of the values, times scale. The order is the same on every GPU, which that of CUB's
-// own sums is not, and the scratch is for the shape alone.
+// *result of type R = the sum of F of the values, times scale. Unlike CUB's own sums, this one has the same order on
+// every GPU, and the shape decides the scratch.
 template <class T, class F, class R>
 void sum_of(State& state, ConstTensorView values, R* result, double scale, void* scratch) {
   const int64_t count = values.elements(), columns = values.contiguous() ? count : values.columns();

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "millrace/core/dispatch.h"
-#include "millrace/core/kernels/sort.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
@@ -13,9 +12,9 @@
 namespace millrace {
 namespace {
 
-// What the partial holds of each row: a key, which sorts rows by their scores. From its highest bit on: 32 bits of the
+// The partial holds a key of each row, which sorts rows by their scores. From its highest bit on it has 32 bits of the
 // score as float32, so that they ascend with it; whether the label is yes; and the weight without its sign. A NaN is
-// never right: as the score of a positive row it stands below all numbers, of another row above them.
+// never right: as the score of a positive row it stands below all numbers, as another row's it stands above them.
 constexpr int kScoreAt = 32, kPositiveAt = 31;
 constexpr uint32_t kNanOfPositive = 0, kNanOfNegative = 0xffffffff, kWeightBits = 0x7fffffff;
 
@@ -50,42 +49,29 @@ struct Score {
   }
 };
 
-// A GPU sorts batches of so many rows, which the accumulator need not.
-constexpr int64_t kSortedRows = 8192;
-
 class AucPlan final : public MetricPlan {
  public:
-  AucPlan(Device device, const MetricPlanArgs& args)
-      : batch_(args.prediction.rows()),
-        weighted_(args.weighted),
-        sorts_(!device.is_cpu() && batch_ >= kSortedRows),
-        scratch_(sorts_ ? sort_scratch(device, batch_) : 0) {
+  explicit AucPlan(const MetricPlanArgs& args) : batch_(args.prediction.rows()), weighted_(args.weighted) {
     require_label_dtype("auc", args.label.spec());
   }
 
   size_t partial_bytes() const override { return static_cast<size_t>(batch_) * sizeof(uint64_t); }
-  // The keys as they come, and what sorting takes.
-  size_t scratch_bytes() const override { return sorts_ ? aligned_bytes(partial_bytes()) + scratch_ : 0; }
 
   void run(Context& context, const MetricArgs& args) override {
     const ConstTensorView &x = args.prediction, &label = args.label;
     const RowWeight weight{weighted_ ? args.weight.as<float>() : nullptr, args.weight.stride()};
-    auto* const keys = static_cast<uint64_t*>(sorts_ ? args.scratch : args.partial);
     dispatch_float(x.dtype(), [&]<class T>() {
       dispatch_label(label.dtype(), [&]<class Label>() {
         for_each_index(context, batch_,
-                       Score<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), weight, keys});
+                       Score<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), weight,
+                                       static_cast<uint64_t*>(args.partial)});
       });
     });
-    if (!sorts_) return;
-    sort_keys(context, keys, static_cast<uint64_t*>(args.partial), batch_,
-              static_cast<std::byte*>(args.scratch) + aligned_bytes(partial_bytes()));
   }
 
  private:
   int64_t batch_;
-  bool weighted_, sorts_;
-  size_t scratch_;
+  bool weighted_;
 };
 
 // Rows up to this many are kept; of more, only what falls into which bin of scores.
@@ -180,27 +166,7 @@ class AucAccumulator final : public MetricAccumulator {
     }
   }
 
-  // Of few runs that are in order already, such as the batches that a GPU has sorted, each is joined to those before.
-  void sort() const {
-    constexpr size_t kRuns = kExactRows / kSortedRows;
-    std::vector<ptrdiff_t> ends;
-    const auto begin = keys_.begin();
-    for (auto at = begin; at != keys_.end() && ends.size() <= kRuns; ends.push_back(at - begin)) {
-      at = std::is_sorted_until(at, keys_.end());
-    }
-    if (ends.size() > kRuns) return std::sort(begin, keys_.end());
-    for (; ends.size() > 1; ends = every_second(ends)) {
-      for (size_t i = 0; i + 1 < ends.size(); i += 2) {
-        std::inplace_merge(begin + (i > 0 ? ends[i - 1] : 0), begin + ends[i], begin + ends[i + 1]);
-      }
-    }
-  }
-  static std::vector<ptrdiff_t> every_second(const std::vector<ptrdiff_t>& ends) {
-    std::vector<ptrdiff_t> out;
-    for (size_t i = 1; i < ends.size(); i += 2) out.push_back(ends[i]);
-    if (ends.size() % 2 == 1) out.push_back(ends.back());
-    return out;
-  }
+  void sort() const { std::sort(keys_.begin(), keys_.end()); }
 
   mutable std::vector<uint64_t> keys_;  // value() sorts them in place
   std::vector<Tied> bins_;              // empty up to kExactRows
@@ -212,8 +178,9 @@ class Auc final : public Metric {
     void declare(OptionReader&) {}
   };
   static constexpr std::string_view kDoc =
-      "area under the ROC curve of one logit, ties count half; NaN unless both labels occur; exact up to a million "
-      "rows (1048576, of 8 bytes each), beyond them scores that agree in 18 bits of their float32 are ties";
+      "area under the ROC curve of one logit, compared as float32, ties count half; NaN unless both labels occur; "
+      "exact "
+      "up to a million rows (1048576, of 8 bytes each), beyond them scores that agree in 18 bits are ties";
 
   explicit Auc(const Options&) {}
 
@@ -225,8 +192,8 @@ class Auc final : public Metric {
     throw ShapeError(cat("auc does not fit the prediction ", prediction.text(), " and the label ", label.text()), {},
                      "it takes one logit and one label a row");
   }
-  std::unique_ptr<MetricPlan> plan(Context& context, const MetricPlanArgs& args) const override {
-    return std::make_unique<AucPlan>(context.device(), args);
+  std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const override {
+    return std::make_unique<AucPlan>(args);
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<AucAccumulator>(); }
 };

@@ -1,8 +1,6 @@
-// What stands in for CUB and libcu++ where the GPU is emulated: core/cuda/cub.cuh says what these functions do. Sums go
-// from the first thread of a block to the last.
+// The emulated GPU's stand-ins for CUB and libcu++: core/cuda/cub.cuh says what these functions do. Sums go from the
+// first thread of a block to the last.
 #pragma once
-
-#include <algorithm>
 
 namespace millrace::cuda {
 
@@ -13,6 +11,7 @@ struct JoinSpace {
 template <class V, class Add>
 V join_threads(const V& own, const Add& add, JoinSpace& space) {
   static_assert(sizeof(V) <= sizeof(SumPair));
+  if (blockDim.x % 32 != 0) emulation::violation("join_threads() in a block that is not made of whole warps");
   auto* const values = reinterpret_cast<V*>(space.values);
   values[threadIdx.x] = own;
   __syncthreads();
@@ -27,18 +26,6 @@ inline bool take_ticket(unsigned* at) {
   if (++*at != gridDim.x) return false;
   *at = 0;
   return true;
-}
-
-template <class Key>
-void sort_keys(cudaStream_t stream, const Key* from, Key* to, int64_t count, void* scratch, size_t& bytes) {
-  if (scratch == nullptr) {
-    bytes = 1;
-    return;
-  }
-  MILLRACE_CUDA_CHECK(emulation::enqueue(stream, [=] {
-    std::copy_n(from, count, to);
-    std::sort(to, to + count);
-  }));
 }
 
 }  // namespace millrace::cuda

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <span>
 
@@ -130,25 +129,6 @@ TEST(Auc, BoundsItsMemoryHoweverManyRowsCome) {
   accumulator->reset();
   add(*accumulator, 0, 1000);
   EXPECT_NEAR(accumulator->value(), area_of({rows.begin(), rows.begin() + 1000}), 1e-12) << "exact again";
-}
-
-// As a GPU leaves large ones.
-TEST(Auc, BatchesMayBeSorted) {
-  for (const int64_t batches : {1, 2, 3, 8, 200}) {
-    const auto sorted = make_metric("auc")->accumulator(), drawn = make_metric("auc")->accumulator();
-    for (int64_t i = 0; i < batches; ++i) {
-      const int64_t rows = 100 + i;
-      const std::string name = cat("batch ", i);
-      std::vector<std::byte> partial =
-          partial_of(auc(), {draws_with_ties(name, rows, -3, 3), drawn_classes(name, rows, 2), drawn_weights(rows)});
-      drawn->add(partial, rows);
-      std::vector<uint64_t> keys(static_cast<size_t>(rows));
-      std::memcpy(keys.data(), partial.data(), partial.size());
-      std::sort(keys.begin(), keys.end());
-      sorted->add(std::as_bytes(std::span(keys)), rows);
-    }
-    EXPECT_EQ(sorted->value(), drawn->value()) << batches;
-  }
 }
 
 TEST(Auc, RejectsWhatItCannotJudge) {
