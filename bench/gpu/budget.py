@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
 DONE, CUT_SHORT, LEFT_OUT, FAILED = "done", "cut short", "left out", "failed"
 Clock = Callable[[], float]
+# Guards the states of sections. One for all: a section is data that is copied and written.
+_states = threading.RLock()
 
 
 @dataclass
@@ -29,15 +32,17 @@ class Section:
         return self
 
     def cut(self, what: str) -> None:
-        """Part of it did not fit, and is done by the next run; may be called again."""
-        self.state = FAILED if self.state == FAILED else CUT_SHORT
-        self.why = f"{self.why}; {what}" if self.why else what
+        """Part of it did not fit, and is done by the next run; may be called again, by any thread."""
+        with _states:
+            self.state = FAILED if self.state == FAILED else CUT_SHORT
+            self.why = f"{self.why}; {what}" if self.why else what
 
     def fail(self, what: str) -> None:
         """Part of it could not be done, which says nothing about the results. It fails the check, until the next run
-        does it; may be called again."""
-        self.cut(what)
-        self.state = FAILED
+        does it; may be called again, by any thread."""
+        with _states:
+            self.cut(what)
+            self.state = FAILED
 
     def told_wrong(self) -> list[str]:
         return [*self.wrong, *([f"{self.name}: {self.why}"] if self.state == FAILED else [])]

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import tempfile
 
 from machine import fail, output_of
 from suite import OF_A_GPU
@@ -25,15 +26,50 @@ OTHER_PROGRAMS = ("trainer", "gpu_step")
 def bundle(root: str, preset: str, built: str, target: str = "") -> None:
     """Of the folder `built`, or of the preset, which is built first."""
     build = os.path.abspath(built) if built else os.path.join(root, "build", preset)
+    target = os.path.realpath(target or os.path.join(root, "build/gpu-check"))
+    refuse_to_replace(target)  # before a build that takes long
     if not built:
         subprocess.run([os.path.join(root, "scripts/build"), preset, "all", "tests"], cwd=root, check=True)
     programs = [os.path.join(build, name) for name in (*device_tests(build), *OTHER_PROGRAMS)]
     missing = [path for path in programs if not os.access(path, os.X_OK)]
     if missing or len(programs) == len(OTHER_PROGRAMS):
         fail(f"{build} was built without CUDA or without tests: there is no {(missing or ['test of a GPU'])[0]}")
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    # A bundle is there as a whole or not at all, so a folder without a manifest is somebody else's.
+    with tempfile.TemporaryDirectory(prefix="gpu-check-", dir=os.path.dirname(target)) as folder:
+        made = os.path.join(folder, "gpu-check")
+        emulated = fill(made, root, build, programs)
+        put_in_place(made, target)
+    # One that is emulated goes nowhere.
+    print(f"gpu-check: {target}") if emulated else pack(target)
+
+
+def is_bundle(folder: str) -> bool:
+    try:
+        with open(os.path.join(folder, "manifest.json")) as file:
+            manifest = json.load(file)
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and {"programs", "glibc", "build"} <= manifest.keys()
+
+
+def refuse_to_replace(target: str) -> None:
+    """Ends the program if `target` is there and is neither an empty folder nor a bundle."""
+    if not os.path.lexists(target) or (os.path.isdir(target) and (not os.listdir(target) or is_bundle(target))):
+        return
+    fail(f"{target} is not a bundle, and a new bundle would replace it; name another folder with --bundle")
+
+
+def put_in_place(made: str, target: str) -> None:
+    refuse_to_replace(target)
+    if os.path.isdir(target):
+        shutil.rmtree(target)
+    os.rename(made, target)
+
+
+def fill(target: str, root: str, build: str, programs: list[str]) -> bool:
+    """Makes the folder `target`; whether its GPU is emulated."""
     emulation = os.path.join(build, "emulated_gpu")
-    target = os.path.abspath(target or os.path.join(root, "build/gpu-check"))
-    shutil.rmtree(target, ignore_errors=True)
     os.makedirs(os.path.join(target, "lib"))
     for program in programs:
         subprocess.run(["strip", "-o", os.path.join(target, os.path.basename(program)), program], check=True)
@@ -52,8 +88,7 @@ def bundle(root: str, preset: str, built: str, target: str = "") -> None:
     }
     with open(os.path.join(target, "manifest.json"), "w") as out:
         json.dump(manifest, out, indent=2)
-    # One that is emulated goes nowhere.
-    print(f"gpu-check: {target}") if manifest["emulated"] else pack(target)
+    return os.path.isdir(emulation)
 
 
 def device_tests(build: str) -> list[str]:

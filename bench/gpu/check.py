@@ -37,25 +37,32 @@ The JSON of a report is one object, to which keys may be added:
   sections     a list, one a part: name, title, command, state ("done", "cut short", "left out", "failed"), why, wrong,
                seconds, clocks (of nvidia-smi: while our step ran, of another part when it ended), data
 
-data of `suites` and `host`: suites (program and suite: program, suite, state ("done", "crashed", "hung"), passed,
-failed, skipped {test: why}, pardoned).
-Of `trainings`: runs (device, steps, losses [first, last], weights, ms), difference, synthetic_ms (device: ms).
-Of `rates`: rates (name: unit, value or null, failed: why it is null).
-Of `race/..`: race: network, precision, sizes, rounds, contenders, each with key, name, how, clock, losses, difference,
-values, rounds, median, lower and upper quartile in microseconds a step, or failed: why it has none, and late: whether
-it lacked time alone; tries; of ours, recorded says whether its steps were a CUDA graph, and groups how often several
-went in one launch.
-Of `candidates`: products: name, precision, candidates (us or null, failed: why it is null, taken, and what cuBLASLt
-says of the algorithm); convolutions: name, engines (place in cuDNN's list, engine, workspace, us or null, failed, fp32 and
-tf32 where it is the one that is taken). Each may have failed: why it has none.
-Of `kernels/..`: kernels: kernel, grid, block, times (a step), us, registers, compute and memory (% of the best).
-Of `dependencies`: runs (training, way, threads, weights, ms, or failed), no_neighbour (why there was none).
-Of `trainers`: device_used and host_used, bytes after each of them. Of `long`: modes: steps, seconds, failed.
-Of `bad_address`: message. Of `text`: start_seconds, and suites; failures of a library that has no text for this GPU are
-pardoned, each with the line that says so.
-Of `deliveries`: text and made_up, as trainer compare --json says (docs/json.md), and text_share: *_rows_per_s of
-decode, input, step and together, share, bound_by_step, speed (as trainer speed --json).
-Of `sanitizer/..`: suites (program and suite: state, errors, tests that passed, excerpt)."""
+The data of a section, by the first word of its name:
+
+  `suites`, `host`  suites (program and suite: program, suite, state ("done", "crashed", "hung"), passed, failed,
+                    skipped {test: why}, pardoned)
+  `trainings`       runs (device, steps, losses [first, last], weights, ms), difference, synthetic_ms (device: ms)
+  `rates`           rates (name: unit, value or null, failed: why it is null)
+  `race`            race: network, precision, sizes, rounds, clocks (while our step ran), contenders, each with key,
+                    name, how, clock, losses, difference, values, rounds, median, lower and upper quartile in
+                    microseconds a step, or failed: why it has none, and late: whether it lacked time alone; tries (how
+                    many commands began it; two contenders with another number were timed by different commands); ours
+                    also has recorded (whether its steps were a CUDA graph) and groups (how often several went in one
+                    launch)
+  `candidates`      products: name, precision, candidates (us or null, failed: why it is null, taken, and what cuBLASLt
+                    says of the algorithm); convolutions: name, engines (place in cuDNN's list, engine, workspace, us
+                    or null, failed, fp32 and tf32 if it is the one that is taken); either may have failed: why it has
+                    none
+  `kernels`         kernels: kernel, grid, block, times (a step), us, registers, compute and memory (% of the best)
+  `dependencies`    runs (training, way, threads, weights, ms, or failed), no_neighbour (why there was none)
+  `trainers`        device_used and host_used, bytes after each of them
+  `long`            modes: steps, seconds, failed
+  `bad_address`     message
+  `text`            start_seconds, and suites; failures of a library that has no text for this GPU are pardoned, each
+                    with the line that says so
+  `deliveries`      text and made_up, as trainer compare --json says (docs/json.md), and text_share: *_rows_per_s of
+                    decode, input, step and together, share, bound_by_step, speed (as trainer speed --json)
+  `sanitizer`       suites (program and suite: state, errors, tests that passed, excerpt)"""
 
 from __future__ import annotations
 

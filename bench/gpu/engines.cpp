@@ -57,7 +57,7 @@ class Engines {
   }
 
  private:
-  // Nothing where there is no such engine.
+  // Returns nothing if there is no such engine.
   std::optional<CudnnConvolution> make(cuda::CudnnTarget target) {
     try {
       target.handle = context_.cuda().cudnn_handle();

@@ -1,5 +1,5 @@
-// What a step of a training costs the host: microseconds to give the device a batch and the step on it, while the
-// device waits for nothing. What the device takes for it is not in it.
+// A step's cost to the host: the microseconds in which the host gives the device a batch and the step on it, while the
+// device waits for nothing. The device's own time for the step does not count.
 #pragma once
 
 #include "millrace/core/spec.h"

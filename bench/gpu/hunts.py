@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 import re
 import shutil
 import time
 from collections import Counter
-from typing import Any, Iterator
+from functools import partial
+from typing import Any, Callable, Iterator
 
 from budget import Deadline, Section
 from machine import FIRST_KERNEL, Broken, Machine, checked
@@ -21,7 +21,7 @@ from suite import run_in_time, run_suites
 from trainings import make_data, train
 from worker import Failed, Late, Worker
 
-# What is trained: a configuration and its settings. Between them they have our kernels, cuBLASLt's and cuDNN's.
+# Each training is a configuration and its settings. Together they use our kernels, cuBLASLt's and cuDNN's.
 LENET = "bench/peers/lenet.yaml"
 OF_LENET = ("train.steps=200", "delivery=auto", "input.synthetic.constant=false")
 TRAININGS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -31,7 +31,7 @@ TRAININGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "LeNet in tf32": (LENET, (*OF_LENET, "precision=tf32")),
 }
 TINY = {LENET: ("train.steps=10", "input.batch.batch_size=2")}
-# Where nobody looks at a step, steps go together and batches lie in flight.
+# If nobody looks at a step, steps go together and batches lie in flight.
 UNWATCHED = "train.log_every=1000000"
 # Ways to run that may change the order of work on the GPU, and no weight.
 NEIGHBOUR = "a busy neighbour"
@@ -45,8 +45,9 @@ WAYS: dict[str, dict[str, str]] = {
 THREADS = (16, 1)
 LONG_MODES = ("resident", "resident_group", "trainer")
 LEAK = 32 * 2**20
+READY_SECONDS = 60  # until a program that makes steps is ready, before it hangs
 PATIENCE = 20  # times as long as the steps before them, and as many seconds, before steps hang
-# What a library of NVIDIA's says that has no kernel for this GPU. Any other failure of it is wrong.
+# A library of NVIDIA's says this if it has no kernel for this GPU. Any other failure of the library is wrong.
 LIBRARY_LACKS_KERNEL = re.compile(
     r"(cuBLASLt|cuDNN): .* failed: .*(no kernel image|NO_BINARY_FOR_GPU|_STATUS_ARCH_MISMATCH|_STATUS_NOT_SUPPORTED)"
     r"|(cuBLASLt|cuDNN) has no way to"
@@ -84,6 +85,7 @@ def run_dependencies(machine: Machine, section: Section, deadline: Deadline) -> 
         try:
             if way == NEIGHBOUR:
                 busy = neighbour(machine, deadline.within(30))
+                section.data.pop("no_neighbour", None)
             for name, _, count in of_way:
                 if deadline.left() < 1:
                     section.cut(f"{len(runs)} of {len(jobs)} trainings were made")
@@ -91,8 +93,10 @@ def run_dependencies(machine: Machine, section: Section, deadline: Deadline) -> 
                 runs.append(hunted(machine, deadline, name, way, count))
                 section.wrong[:] = odd_ones(runs)
                 yield
-        except Failed as failure:  # of the neighbour, which is none of ours
+        except Failed as failure:  # of the neighbour, without which its trainings are left for the next run
             section.data["no_neighbour"] = str(failure)
+            told = f"there was no busy neighbour: {failure}"
+            section.cut(told) if isinstance(failure, Late) else section.fail(told)
         finally:
             if busy:
                 busy.end()
@@ -159,30 +163,36 @@ def run_long(machine: Machine, section: Section, deadline: Deadline) -> Iterator
 
 
 def many_steps(machine: Machine, mode: str, steps: int, wanted: int, told: dict[str, Any], share: Deadline) -> None:
-    """Until `wanted` are made or the time is over. Throws Failed, also where steps take ever so much longer than those
-    before them."""
+    """Until `wanted` are made or the time is over. Throws Failed, also if the program is not ready in time, or if steps
+    take ever so much longer than those before them."""
     command = [machine.path("gpu_step"), mode, str(steps), "1", *settings_of(machine, "mlp", "tf32")]
     worker = Worker(command, machine.source, machine.environment)
     try:
-        worker.ready(share.within(600))
-        longest = math.inf
+        if not is_in_time(worker.ready, share, READY_SECONDS, "it hangs before its first step"):
+            return
+        took = 0.0
         while told["steps"] < wanted and share.left() > 0:
-            begin, patience = time.monotonic(), PATIENCE * (1 + longest)
-            limit = share.within(patience)
-            try:
-                worker.repeats(1, limit)
-            except Late:
-                if limit < patience:
-                    return
-                raise
-            longest = time.monotonic() - begin
+            begin = time.monotonic()
+            repeat, hang = partial(worker.repeats, 1), f"the next {steps} steps hang"
+            if not is_in_time(repeat, share, PATIENCE * (1 + took), hang):
+                return
+            took = time.monotonic() - begin
             told["steps"] += steps
-            told["seconds"] += longest
-    except Late as late:
-        if share.left() > 0:
-            raise Failed(f"the next {steps} steps hang: it {late}") from None
+            told["seconds"] += took
     finally:
         worker.end()
+
+
+def is_in_time(act: Callable[[float], object], share: Deadline, patience: float, hang: str) -> bool:
+    """Whether `act` ended before the share of time did. Throws Failed if it had all of its patience."""
+    limit = share.within(patience)
+    try:
+        act(limit)
+    except Late as late:
+        if limit >= patience:
+            raise Failed(f"{hang}: it {late}") from None
+        return False
+    return True
 
 
 def run_bad_address(machine: Machine, section: Section, deadline: Deadline) -> Iterator[None]:

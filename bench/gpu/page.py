@@ -133,6 +133,10 @@ def race(data: dict[str, Any]) -> list[str]:
         lines += table(head, rows, 3)
         sizes = told["sizes"]
         lines += ["", f"{told['rounds']} rounds of {sizes['repeats']} times {sizes['steps']} steps."]
+    timed = {one["name"]: one.get("tries", 1) for one in contenders if "median" in one}
+    later = [name for name, tries in timed.items() if tries > min(timed.values())]
+    if later:
+        lines += ["", f"A later command than the others' timed {', '.join(later)}: the GPU's clocks may have differed."]
     return lines + [""] + failed
 
 

@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from typing import Iterator
 
-from budget import CUT_SHORT, Deadline, Section
+from budget import DONE, Deadline, Section
 from machine import FIRST_KERNEL, Machine, find_tool
 from processes import LATE, Ran
 from suite import Suite, device_suites, each_as_it_ends, in_turn, put_last, read_outcome
@@ -22,7 +22,7 @@ TOO_LONG = "CudaLaunch.VisitsEveryIndexOnce"  # 4e9 indices
 SLOWED = 5  # times as long as without a tool, before it hangs
 NO_CALL = "before first instrumented API call"
 CLEAN, ERRORS, FAILED = "clean", "errors", "failed"
-ENDLESS, UNFINISHED = "did not end", "not finished"
+ENDLESS, UNFINISHED, NOT_BEGUN = "did not end", "not finished", "no time was left"
 NO_CUDA, SKIPPED, EMPTY = "makes no call of CUDA", "all tests were skipped", "there was no test to run"
 
 
@@ -63,7 +63,7 @@ def judge(ran: Ran, log: str) -> Verdict:
     if found or ran.status == FOUND:
         return Verdict(ERRORS, found or 1, outcome.passed, excerpt_of(log))
     if ran.status != 0 or found is None:
-        # Where no test failed, the tool itself did.
+        # If no test failed, the program crashed under the tool, or the tool itself failed.
         state = FAILED if outcome.failed else UNFINISHED
         return Verdict(state, 0, outcome.passed, (excerpt_of(log) + "\n" + ran.last_words)[-1500:].strip())
     if outcome.passed:
@@ -109,7 +109,7 @@ def run_sanitizer(machine: Machine, section: Section, deadline: Deadline, tool: 
     def run_job(suite: Suite) -> tuple[Suite, Verdict, bool]:
         """And whether it had all the time that it may take."""
         if deadline.left() < 1:
-            return suite, Verdict(UNFINISHED), False
+            return suite, Verdict(NOT_BEGUN), False
         seconds = SLOWED * suite.seconds(machine)
         pattern = f"{suite.name}.*-{TOO_LONG}"
         limit = deadline.within(seconds)
@@ -120,9 +120,13 @@ def run_sanitizer(machine: Machine, section: Section, deadline: Deadline, tool: 
         told = f"{suite.key}: {verdict.state}" + (f": {verdict.excerpt[-300:]}" if verdict.excerpt else "")
         if verdict.state == EMPTY:
             section.fail(told)
-        elif verdict.state == UNFINISHED or (verdict.state == ENDLESS and not in_full):
-            if verdict.excerpt:  # it was begun
-                put_last(section, suite.key)
+        elif verdict.state == UNFINISHED:
+            put_last(section, suite.key)
+            section.fail(told)
+        elif verdict.state == NOT_BEGUN:
+            section.cut(told)
+        elif verdict.state == ENDLESS and not in_full:
+            put_last(section, suite.key)
             section.cut(told)
         else:
             done[suite.key] = asdict(verdict)
@@ -133,5 +137,5 @@ def run_sanitizer(machine: Machine, section: Section, deadline: Deadline, tool: 
             elif verdict.state == ENDLESS:
                 section.wrong.append(f"{suite.key} hangs under {tool}\n{verdict.excerpt}")
         yield
-    if section.state == CUT_SHORT:
+    if section.state != DONE:
         section.why = f"not counted as clean: {section.why}"

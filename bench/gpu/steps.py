@@ -113,16 +113,20 @@ class Race:
         self.workers: dict[str, Worker] = {}
         self.results: dict[str, dict[str, Any]] = {}
         self.tries: dict[str, int] = {}  # of earlier runs
+        self.clocks = ""  # while our step ran, in whichever run timed it
 
-    def go_on(self, before: list[dict[str, Any]]) -> None:
-        """Keeps the contenders that an earlier run has done with."""
-        self.tries = {one["key"]: one["tries"] for one in before}
-        self.results = {one["key"]: one for one in before if not self.lacks(one)}
+    def go_on(self, before: dict[str, Any]) -> None:
+        """Keeps the contenders that an earlier run has done with; `before` is its part()."""
+        self.clocks = before.get("clocks", "")
+        contenders = before.get("contenders", [])
+        self.tries = {one["key"]: one["tries"] for one in contenders}
+        self.results = {one["key"]: one for one in contenders if not self.lacks(one)}
 
     def lacks(self, one: dict[str, Any]) -> bool:
-        """Whether the contender may be tried again."""
-        late = one.get("late", False) if "failed" in one else one["rounds"] < self.sizes.rounds
-        return late and one["tries"] < TRIES
+        """Whether the contender is tried again. Ours is until it has a time: a race without it is not done."""
+        if "failed" in one:
+            return one.get("late", False) and (one["program"] == OURS or one["tries"] < TRIES)
+        return one["rounds"] < self.sizes.rounds and one["tries"] < TRIES
 
     def settings(self, precision: str) -> list[str]:
         return settings_of(self.machine, self.network, precision)
@@ -252,6 +256,7 @@ class Race:
             "precision": self.precision,
             "rounds": max(one["rounds"] for one in ordered),
             "sizes": asdict(self.sizes),
+            "clocks": self.clocks,
             "contenders": ordered,
         }
 
@@ -302,7 +307,7 @@ def run_race(race: Race, slow: bool, section: Section, deadline: Deadline) -> No
         race.drop_unchanged(known.strict)
         section.wrong += race.compare(known.reference)
         race.time(deadline)
-        section.clocks = race.busy_clocks(deadline)
+        race.clocks = section.clocks = race.busy_clocks(deadline) or race.clocks
         section.wrong += race.own_failures(lacking)
         section.data["race"] = race.part()
     finally:
@@ -345,7 +350,8 @@ def run_steps(machine: Machine, section: Section, deadline: Deadline, network: s
     folder = os.path.join(machine.work, network)
     os.makedirs(folder, exist_ok=True)
     race = Race(machine, network, precision, folder, sizes)
-    race.go_on(section.data.get("race", {}).get("contenders", []))
+    race.go_on(section.data.get("race", {}))
+    section.clocks = race.clocks
     try:
         # Mode max-autotune takes long to start: for the network that the targets are about, on a GPU.
         slow = network == "mlp" and race.device == "cuda" and not machine.small
@@ -360,4 +366,7 @@ def run_steps(machine: Machine, section: Section, deadline: Deadline, network: s
     if late:
         told = ", ".join(f"{one['name']} ({one['rounds']} of {sizes.rounds} rounds)" for one in late)
         section.cut(f"no time was left for {told}")
+    for one in late:
+        if one["tries"] >= TRIES:
+            section.cut(f"{one['name']} is not measured: it was late in each of {one['tries']} commands")
     yield

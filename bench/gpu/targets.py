@@ -62,6 +62,8 @@ def step_targets(sections: Sections, precision: str) -> list[Target]:
             target.why = their_why if ours is not None or why == their_why else f"ours: {why}"
         else:
             target.judge(theirs / ours, theirs / ours >= times)
+            if contenders["ours"].get("tries") != contenders[key].get("tries"):
+                target.why = "the two were timed by different commands"
         targets.append(target)
     return targets
 

@@ -109,6 +109,14 @@ bool will_do(const CudnnDescriptor& engine, const CudnnTarget& target) {
          std::all_of(behaviour.begin(), behaviour.end(), is_ready);
 }
 
+// For a message: which engines would do.
+std::string asked_of(const CudnnTarget& target) {
+  const char* const width = target.precision == Precision::tf32 ? "full width or TF32" : "full width";
+  const std::string numbers = target.any_numbers ? " that is compiled beforehand"
+                                                 : cat(" that computes in ", width, " and always in one order");
+  return target.skip > 0 ? cat(numbers, ", after ", target.skip, " that would do") : numbers;
+}
+
 }  // namespace
 
 CudnnConvolution::CudnnConvolution(const Cudnn& library, const CudnnTarget& target, const ConvolutionSpec& spec,
@@ -142,7 +150,7 @@ CudnnConvolution::CudnnConvolution(const Cudnn& library, const CudnnTarget& targ
   if (take_plan(target, CUDNN_HEUR_MODE_A) || take_plan(target, CUDNN_HEUR_MODE_FALLBACK)) return;
   throw DeviceError(
       cat("cuDNN has no way to ", name_of(pass), " of ", spec.input().text(), " with ", spec.weight().text(),
-          " that computes in full width and always in one order"),
+          asked_of(target)),
       {}, cat(library.library().path(), " is version ", library.get_version(), "; use another, or device: cpu"));
 }
 

@@ -9,7 +9,9 @@
 // asked); MILLRACE_EMULATED_ORDER when the work of a stream is done: late (the default), early (at once), or a number,
 // the seed of draws. MILLRACE_EMULATED_FAULT=KIND@N plants a fault, for tests of what has to find it: from the N-th
 // kernel of the process on, kernels do nothing (wrong), end the process (crash), never end (hang), or fail with an
-// error that every later call returns, too (sticky).
+// error (sticky). That error is returned by all later launches of kernels and graphs, copies, and waits for a stream,
+// an event or the device; cudaStreamQuery() and cudaEventQuery() return it when all work is done. Anything else in the
+// variable ends the process at the first kernel.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -2,15 +2,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "tests/emulated_gpu/runtime.h"
 
 namespace millrace::emulation {
 
 namespace {
+
+constexpr std::array<std::string_view, 4> kKinds = {"wrong", "crash", "hang", "sticky"};
 
 struct Fault {
   std::string kind;
@@ -22,8 +27,14 @@ struct Fault {
     kind = text;
     const size_t at = kind.find('@');
     if (at == std::string::npos) violation("MILLRACE_EMULATED_FAULT is not KIND@N");
-    kernels_before = std::atoll(kind.c_str() + at + 1) - 1;
+    char* end = nullptr;
+    const int64_t first = std::strtoll(kind.c_str() + at + 1, &end, 10);
+    if (first < 1 || *end != '\0') violation("MILLRACE_EMULATED_FAULT is KIND@N: N is a number from 1 on");
+    kernels_before = first - 1;
     kind.resize(at);
+    if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
+      violation("MILLRACE_EMULATED_FAULT is KIND@N: KIND is wrong, crash, hang or sticky");
+    }
   }
 };
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -16,13 +17,12 @@ from unittest import mock
 from fakes import FAILS, ROOT, SKIPS, FakeClock, FakeMachine, write_program, write_tests
 
 import deliveries
-import hunts
 import kernels
 import machine
 import sanitizers
 import suite
 import trainings
-from budget import CUT_SHORT, LEFT_OUT, Budget, Deadline, Section
+from budget import CUT_SHORT, FAILED, LEFT_OUT, Budget, Deadline, Section
 from processes import LATE, Ran
 
 
@@ -53,6 +53,26 @@ class BudgetTest(unittest.TestCase):
         section.cut("one")
         section.cut("two")
         self.assertEqual((section.state, section.why), (CUT_SHORT, "one; two"))
+
+    def test_a_section_is_told_by_many_threads(self) -> None:
+        section = Section("host", "Tests")
+        names = [f"{number}." for number in range(2000)]
+
+        def tell(first: int) -> None:
+            for name in names[first::8]:
+                (section.fail if name == "1000." else section.cut)(name)
+
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            threads = [threading.Thread(target=tell, args=[first]) for first in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(before)
+        self.assertEqual((section.state, sorted(section.why.split("; "))), (FAILED, sorted(names)))
 
 
 class MachineTest(unittest.TestCase):
@@ -381,6 +401,20 @@ sys.exit(subprocess.run(words[program:]).returncode)
             section = self.run_with(tool, data=section.data, adds="time.sleep(100)")
         self.assertIn("core_test CudaGemm hangs under racecheck\nin CudaGemm.Adds", section.wrong[0])
 
+    def test_a_suite_that_crashes_under_a_tool_fails_the_check_and_is_run_again(self) -> None:
+        tool = self.TOOL.replace("2 if", "0 if")
+        section = self.run_with(tool, adds="os.abort()")
+        self.assertEqual((section.state, section.wrong, section.data["late"]), (FAILED, [], ["core_test CudaGemm"]))
+        self.assertIn("not counted as clean: core_test CudaGemm: not finished", section.why)
+        self.assertEqual(list(section.data["suites"]), ["core_test CudaLaunch"])
+        self.assertEqual(self.run_with(tool, data=section.data).state, "done")
+
+    def test_a_suite_that_was_not_begun_is_cut(self) -> None:
+        with mock.patch.object(sanitizers, "why_not", return_value=""):
+            section = self.run_with(self.TOOL, seconds=0)
+        self.assertEqual((section.state, section.wrong, section.data), (CUT_SHORT, [], {"suites": {}}))
+        self.assertIn("core_test CudaGemm: no time was left", section.why)
+
     def test_of_skipped_tests_nothing_is_clean(self) -> None:
         section = self.run_with(self.TOOL.replace("2 if", "0 if"), adds=SKIPS)
         self.assertEqual(section.data["suites"]["core_test CudaGemm"]["state"], sanitizers.SKIPPED)
@@ -433,144 +467,6 @@ class KernelsTest(unittest.TestCase):
         section = self.run_with("print('==ERROR== ERR_NVGPUCTRPERM')")
         self.assertEqual((section.state, section.wrong), (LEFT_OUT, []))
         self.assertIn("ERR_NVGPUCTRPERM", section.why)
-
-
-class HuntsTest(unittest.TestCase):
-    def run_part(
-        self, run: Any, gpu_step: str, trainer: str = "", seconds: float = 60, data: Any = None, **machine: Any
-    ) -> Section:
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("gpu_step", gpu_step), ("trainer", trainer)):
-                write_program(Path(folder) / name, "import json, os, sys, time\n" + text)
-            section = Section("hunt", "Hunt", data=data or {})
-            try:
-                list(run(FakeMachine(folder, **machine), section, Deadline.after(seconds)))
-            except TimeoutError as error:
-                section.cut(str(error))
-            return section
-
-    TRAINER = """words, config = sys.argv[1:], os.path.basename(sys.argv[2]) if len(sys.argv) > 2 else ""
-if words[0] != "generate":
-    assert "train.log_every=1000000" in words, words
-    tf32, one_queue = "precision=tf32" in words, os.environ.get("CUDA_DEVICE_MAX_CONNECTIONS") == "1"
-    {does}
-    open(words[words.index("--save") + 1], "w").close()
-    print(json.dumps({{"event": "done", "steps": 9, "seconds": 1, "weights": config + str(tf32)}}))
-"""
-    NEIGHBOUR = "print('{}', flush=True); sys.stdin.read()"
-
-    def dependencies(self, does: str = "pass", neighbour: str = NEIGHBOUR, **more: Any) -> Section:
-        ways = {way: hunts.WAYS[way] for way in ("as usual", "32 queues", "one queue", hunts.NEIGHBOUR)}
-        trainer = self.TRAINER.format(does=does)
-        with mock.patch.object(hunts, "WAYS", ways):
-            return self.run_part(hunts.run_dependencies, neighbour, trainer, small=True, **more)
-
-    def test_no_step_of_a_hunted_training_is_looked_at_and_all_libraries_take_part(self) -> None:
-        section = self.dependencies()
-        self.assertEqual((section.state, section.wrong), ("done", []))
-        self.assertEqual({run["weights"] for run in section.data["runs"]},
-                         {"mlp.yamlFalse", "mlp.yamlTrue", "lenet.yamlFalse", "lenet.yamlTrue"})  # fmt: skip
-        self.assertEqual(len(section.data["runs"]), 16)
-
-    def test_weights_that_differ_are_named(self) -> None:
-        section = self.dependencies("config += 'odd' * (one_queue and tf32 and 'lenet' in config)")
-        self.assertEqual(
-            section.wrong, ["trainings of LeNet in tf32 ended with other weights than most: one queue, 16 threads"]
-        )
-
-    def test_a_training_that_fails_is_wrong_and_hides_no_other(self) -> None:
-        section = self.dependencies("if one_queue and not tf32: sys.exit('illegal address')")
-        self.assertEqual(len(section.wrong), 2)
-        self.assertIn("a training of the perceptron in fp32, one queue, 16 threads: training on", section.wrong[0])
-        self.assertEqual(len(section.data["runs"]), 16)
-
-    def test_a_neighbour_that_fails_is_no_wrong_result(self) -> None:
-        section = self.dependencies(neighbour="sys.exit('no memory')")
-        self.assertEqual((section.state, section.wrong), ("done", []))
-        self.assertEqual((section.data["no_neighbour"], len(section.data["runs"])), ("no memory", 12))
-
-    def test_what_was_seen_when_time_ends_is_told_and_goes_on(self) -> None:
-        odd = "config += 'odd' * one_queue; "
-        section = self.dependencies(odd + "time.sleep(100 * (one_queue and 'lenet' in config))", seconds=8)
-        self.assertEqual((section.state, len(section.data["runs"])), (CUT_SHORT, 10))
-        self.assertEqual(len(section.wrong), 2)
-        self.assertIn("in fp32 ended with other weights than most: one queue, 16 threads", section.wrong[0])
-        section = self.dependencies(data=section.data)
-        self.assertEqual((section.state, len(section.data["runs"]), len(section.wrong)), ("done", 16, 2))
-
-    def test_memory_that_grows_is_a_leak(self) -> None:
-        tells = "print(json.dumps({'device_used': [i * %d for i in range(12)], 'host_used': [5] * 12}))"
-        self.assertEqual(self.run_part(hunts.run_trainers, tells % 2**20).wrong, [])
-        late = self.run_part(hunts.run_trainers, "time.sleep(100)", seconds=1)
-        self.assertEqual((late.state, late.wrong), (CUT_SHORT, []))
-        self.assertIn("device_used grew by 50 MiB", self.run_part(hunts.run_trainers, tells % (10 * 2**20)).wrong[0])
-
-    def test_a_bad_address_is_told_and_ends_the_program(self) -> None:
-        says = "sys.exit(print('gpu_step: cudaErrorIllegalAddress', file=sys.stderr) or 70)"
-        section = self.run_part(hunts.run_bad_address, says)
-        self.assertEqual((section.wrong, section.data["message"]), ([], "gpu_step: cudaErrorIllegalAddress"))
-        self.assertIn("status 0", self.run_part(hunts.run_bad_address, "").wrong[0])
-
-    def test_a_step_that_never_ends_is_wrong(self) -> None:
-        program = """print('{"losses": [1]}', flush=True)
-for line in sys.stdin:
-    if sys.argv[1] == "resident_group":
-        sys.exit("stuck")
-    print('{"microseconds": [1]}', flush=True)
-"""
-        section = self.run_part(hunts.run_long, program, small=True)
-        self.assertEqual([one["steps"] for one in section.data["modes"].values()], [20, 0, 20])
-        self.assertEqual(section.wrong, ["resident_group, after 0 steps: stuck"])
-
-    # Makes the first steps at once, and then waits.
-    SLOW = """print('{"losses": [1]}', flush=True)
-for i, line in enumerate(sys.stdin):
-    time.sleep(100 * (i == 1 and sys.argv[1] == "trainer"))
-    print('{"microseconds": [1]}', flush=True)
-"""
-
-    def test_steps_that_lack_time_are_not_wrong_and_made_by_the_next_run(self) -> None:
-        section = self.run_part(hunts.run_long, self.SLOW, small=True, seconds=4)
-        self.assertEqual((section.state, section.wrong), (CUT_SHORT, []))
-        self.assertEqual(section.why, "trainer: there was time for 10 of 20 steps")
-        section = self.run_part(hunts.run_long, self.SLOW, small=True, data=section.data)
-        self.assertEqual([one["steps"] for one in section.data["modes"].values()], [20, 20, 20])
-        self.assertEqual(section.state, "done")
-
-    def test_steps_that_take_ever_so_much_longer_hang(self) -> None:
-        with mock.patch.object(hunts, "PATIENCE", 0.5):
-            section = self.run_part(hunts.run_long, self.SLOW, small=True)
-        self.assertIn("trainer, after 10 steps: the next 10 steps hang: it did not answer within", section.wrong[0])
-
-    def test_failures_of_nvidias_libraries_say_nothing_of_our_text(self) -> None:
-        fails = "print('cuBLASLt: matmul(..) at gemm.cu:9 failed: CUBLAS_STATUS_%s'); result = 'FAILED'"
-        suites = {
-            "CudaGemm": {"Adds": fails % "ARCH_MISMATCH"},
-            "CudaOther": {"Adds": fails % "EXECUTION_FAILED"},
-            "CudaReduce": {"Sums": FAILS},
-        }
-        with tempfile.TemporaryDirectory() as folder:
-            write_tests(Path(folder) / "core_test", suites)
-            section = Section("text", "Text")
-            list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
-            self.assertIn("there was no test to run", section.wrong[0])
-            write_tests(Path(folder) / "core_test", {"CudaLaunch": {"ComputesWhatTheCpuComputes": ""}, **suites})
-            section = Section("text", "Text")
-            list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
-        self.assertEqual(
-            section.data["suites"]["core_test CudaGemm"]["pardoned"],
-            ["core_test: CudaGemm.Adds: cuBLASLt: matmul(..) at gemm.cu:9 failed: CUBLAS_STATUS_ARCH_MISMATCH"],
-        )
-        wrong = [text.splitlines()[0] for text in section.wrong]
-        self.assertEqual(wrong, ["core_test: CudaOther.Adds", "core_test: CudaReduce.Sums"])
-
-    def test_a_first_kernel_that_fails_keeps_no_suite_from_the_next_run(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            write_tests(Path(folder) / "core_test", {"CudaLaunch": {"ComputesWhatTheCpuComputes": FAILS, "Is": ""}})
-            section = Section("text", "Text")
-            list(hunts.run_text(FakeMachine(folder), section, Deadline.after(60)))
-        self.assertIn("the first kernel, its code: core_test: CudaLaunch", section.wrong[0])
-        self.assertEqual(section.data["suites"]["core_test CudaLaunch"]["passed"], 1)
 
 
 if __name__ == "__main__":

@@ -144,6 +144,22 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual(set(self.verdicts({}).values()), {("not measured", "was not run")})
         self.assertEqual({verdict for verdict, _ in self.verdicts(sections(), True).values()}, {"not measured"})
 
+    def test_a_ratio_of_times_of_two_commands_says_so(self) -> None:
+        parts = sections()
+        for number, one in enumerate(parts["race/mlp/fp32"].data["race"]["contenders"]):
+            one["tries"] = 1 + number % 2
+        verdicts = self.verdicts(parts)
+        told = "the two were timed by different commands"
+        self.assertEqual(verdicts["over PyTorch, eager, fp32"], ("met", told))
+        self.assertEqual(verdicts["over PyTorch, eager, tf32"], ("missed", ""))
+        text = page.markdown({**identity(), "sections": [], **{"result": "", "wrong": [], "versions": {}, "commands": [],
+                              "targets": targets.judge(parts, False)}})  # fmt: skip
+        self.assertIn(f"| met: {told} |", text)
+        lines = page.race(parts["race/mlp/fp32"].data)
+        late = "A later command than the others' timed name of torch_eager, name of torch_graph: the GPU's clocks may"
+        self.assertIn(late, "\n".join(lines))
+        self.assertNotIn("A later command", "\n".join(page.race(parts["race/mlp/tf32"].data)))
+
     def test_a_slow_step_says_nothing_about_text(self) -> None:
         parts = sections()
         parts["deliveries"].data["text_share"]["bound_by_step"] = True

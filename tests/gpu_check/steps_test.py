@@ -154,8 +154,18 @@ class RaceTest(unittest.TestCase):
         self.assertEqual((again.state, self.ours(again)["median"]), ("done", 12.5))
         by_key = {one["key"]: one for one in again.data["race"]["contenders"]}
         self.assertEqual((by_key["ours_trainer"]["median"], by_key["ours_trainer"]["tries"]), (30.0, 2))
-        by_key["ours_trainer"] |= {"failed": "no time", "late": True}
+        by_key["torch_eager"] |= {"failed": "no time", "late": True, "tries": 2}
         self.assertEqual(self.run_steps(data=again.data).state, "done")
+
+    def test_a_race_without_ours_is_not_done_however_often_ours_was_late(self) -> None:
+        data = self.run_steps().data
+        self.ours(Section("", "", data=data)).update(failed="no time", late=True, tries=1, rounds=0)
+        with self.prepared(), mock.patch.object(steps, "TIMING_SECONDS", 2):
+            section = self.run_steps(seconds=4, starts="time.sleep(100)", data=data)
+        self.assertEqual((section.state, section.wrong), (CUT_SHORT, []))
+        self.assertIn("; Millrace is not measured: it was late in each of 2 commands", section.why)
+        section = self.run_steps(data=section.data)
+        self.assertEqual((section.state, self.ours(section)["median"], self.ours(section)["tries"]), ("done", 30.0, 3))
 
     def test_clocks_are_those_of_a_gpu_that_works(self) -> None:
         asked = []
@@ -163,6 +173,11 @@ class RaceTest(unittest.TestCase):
             section = self.run_steps()
         self.assertEqual((section.clocks, len(asked)), ("1980 MHz", 1))
         self.assertEqual(len(self.ours(section)["values"]), 50)
+        section.data["race"]["contenders"][1].update(failed="no time", late=True)  # ours was timed
+        with mock.patch.object(FakeMachine, "clocks", lambda _: "of a GPU that is idle"):
+            again = self.run_steps(data=section.data)
+        self.assertEqual((again.clocks, again.data["race"]["clocks"]), ("1980 MHz", "1980 MHz"))
+        self.assertEqual(again.data["race"]["contenders"][1]["tries"], 2)
 
     def test_a_rate_that_failed_is_wrong_with_its_reason(self) -> None:
         section = self.run_part(steps.run_rates)

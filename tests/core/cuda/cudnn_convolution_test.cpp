@@ -118,8 +118,26 @@ TEST_P(CudaCudnnPlans, AreRefusedWithTheShapes) {
     FAIL();
   } catch (const DeviceError& error) {
     EXPECT_THAT(error.what(), ::testing::StartsWith("cuDNN has no way to a convolution of "));
-    EXPECT_THAT(error.what(), ::testing::HasSubstr(spec.input().text() + " with " + spec.weight().text()));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr(spec.input().text() + " with " + spec.weight().text() +
+                                                   " that computes in full width and always in one order"));
   }
+}
+
+TEST_P(CudaCudnnPlans, AreRefusedWithWhatWasAsked) {
+  const ConvolutionSpec spec = millrace::testing::convolution_cases().front();
+  const auto refused = [&](CudnnTarget target) {
+    target.device = &*device_;
+    target.skip = 1000;
+    try {
+      const CudnnConvolution plan(*library_, target, spec, Pass::forward);
+      return std::string("found");
+    } catch (const DeviceError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(refused({.any_numbers = true}), ::testing::HasSubstr(" that is compiled beforehand, after 1000 that "));
+  EXPECT_THAT(refused({.precision = Precision::tf32}),
+              ::testing::HasSubstr(" in full width or TF32 and always in one order, after 1000 that would do"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaCudnnPlans,
