@@ -49,7 +49,7 @@ struct PartSums {
   const T* dy = nullptr;
   int64_t dy_stride = 0;
   const T* mean = nullptr;
-  int64_t images = 0, run = 0;  // those of places
+  int64_t images = 0, run = 0;  // places.images(), places.run()
   SumPair* parts = nullptr;
 
   template <class Lanes>

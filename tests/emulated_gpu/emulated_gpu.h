@@ -93,8 +93,7 @@ const void* address_of(void (*kernel)(Parameters...)) {
           *static_cast<std::remove_const_t<Parameters>*>(arguments[I])...);
       (require_no_stack(std::get<I>(values)), ...);
       return std::function<void()>([kernel, values] { std::apply(kernel, values); });
-    }
-    (std::index_sequence_for<Parameters...>{});
+    }(std::index_sequence_for<Parameters...>{});
   });
 }
 
