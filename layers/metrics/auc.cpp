@@ -179,8 +179,7 @@ class Auc final : public Metric {
   };
   static constexpr std::string_view kDoc =
       "area under the ROC curve of one logit, compared as float32, ties count half; NaN unless both labels occur; "
-      "exact "
-      "up to a million rows (1048576, of 8 bytes each), beyond them scores that agree in 18 bits are ties";
+      "exact up to a million rows (1048576, of 8 bytes each), beyond them scores that agree in 18 bits are ties";
 
   explicit Auc(const Options&) {}
 
