@@ -27,8 +27,8 @@ class MemoryFiles : public FileSystem {
   std::set<std::string> folders, links, unreadable, others;
   std::set<std::string> broken;                      // open, but reading fails
   std::map<std::string, std::string> files_at_open;  // what a file holds when it is opened, where not files[path]
-  // What comes, in pieces; behind the piece "error" reading fails, behind "wait" it waits until it is interrupted.
-  std::map<std::string, std::vector<std::string>> streams;
+  std::map<std::string, std::vector<std::string>> streams;  // what comes, in pieces
+  std::set<std::string> failing, waiting;                   // streams that at their end fail, or wait for an interrupt
   std::atomic<int> opened = 0, open_now = 0;
   int may_stay_open = INT_MAX;  // so many, of those that are open at once
 
@@ -45,7 +45,7 @@ class MemoryFiles : public FileSystem {
   std::unique_ptr<ByteStream> open_stream(const std::string& path) override {
     const auto found = streams.find(path);
     if (found == streams.end()) throw IoError("cannot open the file: No such file or directory", {path});
-    return std::make_unique<MemoryStream>(path, found->second);
+    return std::make_unique<MemoryStream>(*this, path, found->second);
   }
   Type type(const std::string& path) override {
     if (streams.contains(path)) return Type::stream;
@@ -71,15 +71,15 @@ class MemoryFiles : public FileSystem {
  private:
   class MemoryStream : public ByteStream {
    public:
-    MemoryStream(std::string path, const std::vector<std::string>& pieces) : path_(std::move(path)), pieces_(pieces) {}
+    MemoryStream(const MemoryFiles& owner, std::string path, const std::vector<std::string>& pieces)
+        : owner_(owner), path_(std::move(path)), pieces_(pieces) {}
     size_t read(void* to, size_t bytes) override {
-      if (next_ == pieces_.size()) return 0;
-      const std::string& piece = pieces_[next_];
-      if (piece == "error") throw IoError("cannot read the file: Input/output error", {path_});
-      if (piece == "wait") {
-        interrupted_.wait(false);
+      if (next_ == pieces_.size()) {
+        if (owner_.failing.contains(path_)) throw IoError("cannot read the file: Input/output error", {path_});
+        if (owner_.waiting.contains(path_)) interrupted_.wait(false);
         return 0;
       }
+      const std::string& piece = pieces_[next_];
       const size_t count = piece.copy(static_cast<char*>(to), bytes, at_);
       at_ += count;
       if (at_ == piece.size()) {
@@ -94,6 +94,7 @@ class MemoryFiles : public FileSystem {
     }
 
    private:
+    const MemoryFiles& owner_;
     const std::string path_;
     const std::vector<std::string>& pieces_;
     size_t next_ = 0, at_ = 0;

@@ -32,7 +32,7 @@ inline std::string rich_text(int first, int records) {
   return out;
 }
 
-// Five files; or all of it as standard input, in pieces, behind which `end` may stand (MemoryFiles::streams).
+// Five files; or all of it as standard input, in pieces.
 inline void add_rich_files(MemoryFiles& files) {
   for (const auto& [path, first, records] : {std::tuple("a0.csv", 0, 20),
                                              {"a1.csv", 100, 7},
@@ -42,11 +42,10 @@ inline void add_rich_files(MemoryFiles& files) {
     files.files[path] = rich_text(first, records);
   }
 }
-inline void add_rich_stream(MemoryFiles& files, const std::string& end = {}) {
+inline void add_rich_stream(MemoryFiles& files) {
   const std::string text = rich_text(0, 30);
   std::vector<std::string>& pieces = files.streams["-"];
   for (size_t at = 0; at < text.size(); at += 13) pieces.push_back(text.substr(at, 13));
-  if (!end.empty()) pieces.push_back(end);
 }
 
 inline std::string rich_reading(const std::string& name, const std::string& queue, const std::string& reader) {

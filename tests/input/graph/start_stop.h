@@ -53,7 +53,8 @@ class StartStop {
   explicit StartStop(uint64_t seed) : seed_(seed) {
     add_rich_files(files_);
     add_rich_stream(stream_);
-    add_rich_stream(waiting_, "wait");
+    add_rich_stream(waiting_);
+    waiting_.waiting = {"-"};
     expected_ = all_batches(rich_graph_, files_);
     expected_of_stream_ = all_batches(stream_graph_, stream_);
   }

@@ -91,8 +91,9 @@ TEST_F(StreamFileTest, ReadsWhatFollowsAPart) {
 }
 
 TEST_F(StreamFileTest, InterruptEndsWhatWaits) {
+  files_.waiting = {"-"};
   for (int round = 0; round < 100; ++round) {
-    const auto file = open({"a\n", "b", "wait"});
+    const auto file = open({"a\n", "b"});
     EXPECT_EQ(file->take()->bytes, "a\n");
     EXPECT_FALSE(file->at_end());
     std::thread taker([&] { EXPECT_EQ(file->take(), nullptr); });
@@ -108,7 +109,8 @@ TEST_F(StreamFileTest, InterruptEndsWhatWaits) {
 }
 
 TEST_F(StreamFileTest, AnErrorComesBehindTheData) {
-  const auto file = open({"a\n", "b\n", "error"}, 2);
+  files_.failing = {"-"};
+  const auto file = open({"a\n", "b\n"}, 2);
   EXPECT_EQ(file->take()->bytes, "a\n");
   EXPECT_EQ(file->take()->bytes, "b\n");
   for (int i = 0; i < 2; ++i) {
@@ -215,7 +217,8 @@ TEST_F(StreamGraphTest, StreamsAndFilesFollowOneAnother) {
 // The name of the next file is asked for where a stream ends, which nobody waits for while others are locked out.
 TEST_F(StreamGraphTest, AStreamThatDeliversNothingHoldsNothingBack) {
   files_.streams["p"] = {"1,a\n2,b\n3,c\n"};
-  files_.streams["q"] = {"wait"};
+  files_.streams["q"] = {};
+  files_.waiting = {"q"};
   for (const int threads : {1, 2, 8}) {
     Executor executor(threads);
     for (int round = 0; round < 50; ++round) {
@@ -227,14 +230,16 @@ TEST_F(StreamGraphTest, AStreamThatDeliversNothingHoldsNothingBack) {
 }
 
 TEST_F(StreamGraphTest, AnErrorOfReadingIsToldBehindTheRows) {
-  files_.streams["-"] = {"1,a\n2,b\n3,c\n4,d\n", "error"};
+  files_.streams["-"] = {"1,a\n2,b\n3,c\n4,d\n"};
+  files_.failing = {"-"};
   const Lines lines = graph("files: '-'", "quote: none").run();
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[3], "error -: cannot read the file: Input/output error");
 }
 
 TEST_F(StreamGraphTest, CancelEndsAWait) {
-  files_.streams["-"] = {"1,a\n", "wait"};
+  files_.streams["-"] = {"1,a\n"};
+  files_.waiting = {"-"};
   for (const int threads : {0, 1, 2, 8}) {
     std::unique_ptr<Executor> executor = threads == 0 ? nullptr : std::make_unique<Executor>(threads);
     for (int round = 0; round < 20; ++round) {
