@@ -42,6 +42,11 @@ function(millrace_options target)
   elseif(MILLRACE_SANITIZE STREQUAL "thread")
     set(sanitize -fsanitize=thread -fno-omit-frame-pointer)
   endif()
+  if(sanitize)
+    # As GCC names the sanitizer; Clang before 21 does not.
+    string(TOUPPER ${MILLRACE_SANITIZE} name)
+    target_compile_definitions(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,Clang>:__SANITIZE_${name}__>)
+  endif()
   if(MILLRACE_FUZZ)
     # What libFuzzer steers by; it itself is linked to the fuzz targets alone.
     list(APPEND sanitize -fsanitize=fuzzer-no-link)

@@ -1,7 +1,6 @@
 #include "millrace/core/executor.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <atomic>
 #include <barrier>
@@ -17,6 +16,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/support/openmp.h"
 
 namespace millrace {
 namespace {

@@ -17,7 +17,7 @@ namespace {
 using millrace::emulation::require_on_device;
 using millrace::emulation::violation;
 
-constexpr int64_t kEngines = 4, kRoundingEngine = 2, kGoodEngine = 3;
+constexpr int64_t kEngines = 4, kRoundingEngine = 2;
 constexpr int64_t kWorkspace = 8192;
 constexpr int64_t kX = 1, kWeight = 2, kY = 3;  // as the product names its tensors
 

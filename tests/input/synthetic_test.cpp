@@ -118,7 +118,7 @@ TEST(Synthetic, EveryRowIsTheSameFromWhereverItIsMade) {
     EXPECT_EQ(rows[i].id.next_line, i + 2);
     EXPECT_EQ(run.op().place(rows[i].id).text(), cat("synthetic:", i + 1));
   }
-  for (const size_t i : {0, 1, 1023, 1024, 2999}) {
+  for (const size_t i : {0u, 1u, 1023u, 1024u, 2999u}) {
     EXPECT_THAT(run.rows_of(run.op().unit_of(rows[i].id)), ElementsAre(rows[i]));
     SyntheticRun other(options(7, 3000));
     other.op().seek({.pass = 0, .file_ordinal = 0, .offset = i, .line = i + 1});

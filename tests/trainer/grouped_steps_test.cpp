@@ -100,7 +100,7 @@ bool never(size_t) { return false; }
 
 TEST_F(CudaGroupedSteps, TrainAnyNumberOfBatches) {
   for (const Rule& rule : rules()) {
-    for (const size_t count : {7, 13, 14, 19, 24}) {
+    for (const size_t count : {7u, 13u, 14u, 19u, 24u}) {
       const std::vector<int64_t> sizes(count, 4);
       EXPECT_EQ(train(rule, sizes, always, never), train(rule, sizes, never, never)) << rule.name << ' ' << count;
     }

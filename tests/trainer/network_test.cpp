@@ -235,7 +235,8 @@ TEST_F(NetworkTest, AFillThatMakesItsBlockAnewIsRefused) {
       3,
       [&](RowBlock& block, int64_t begin, int64_t count) {
         block.resize(count);
-        for (int64_t row = 0; row < count; ++row) std::copy_n(&values_[3 * (begin + row)], 3, block.row<float>(0, row));
+        for (int64_t row = 0; row < count; ++row)
+          std::copy_n(values_.begin() + 3 * (begin + row), 3, block.row<float>(0, row));
       },
       outputs);
   EXPECT_EQ(outputs, network.predict(std::span(values_).first(9)));

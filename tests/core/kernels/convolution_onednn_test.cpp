@@ -59,7 +59,8 @@ TEST(OnednnConvolution, SaysHowMuchItHolds) {
                           make_convolution_input_gradient(context, spec, 1)->bytes(),
                           make_convolution_weight_gradient(context, spec, true)->bytes()};
     EXPECT_GE(now[0], std::max(forward, spec.weight().bytes())) << batch;
-    EXPECT_GE(now[1], std::max(input, spec.weight().bytes() + spec.input().shape.row().elements() * sizeof(float)));
+    EXPECT_GE(now[1], std::max(input, spec.weight().bytes() +
+                                          static_cast<size_t>(spec.input().shape.row().elements()) * sizeof(float)));
     EXPECT_GE(now[2], std::max(weight, 2 * spec.weight().bytes())) << batch;
     forward = now[0], input = now[1], weight = now[2];
   }

@@ -1,12 +1,12 @@
 #include "millrace/core/kernels/gemm.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <vector>
 
 #include "millrace/core/errors.h"
 #include "tests/core/kernels/gemm_check.h"
+#include "tests/support/openmp.h"
 
 namespace millrace {
 namespace {

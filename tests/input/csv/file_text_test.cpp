@@ -136,7 +136,7 @@ TEST_F(FileTextTest, StopsAtTheSizeThatTheFileHadWhenItWasMatched) {
 TEST_F(FileTextTest, RefusesAFileThatShrinksWhileItIsRead) {
   use("1\n2\n");
   entry_->size = 9;
-  for (const uint64_t begin : {0, 6}) {
+  for (const uint64_t begin : {0u, 6u}) {
     EXPECT_EQ(
         error_of([&] { range(begin, 9, true); }),
         "t: the file is shorter than when the run began: expected 9 bytes, got 4; do not write to input files while "

@@ -282,7 +282,7 @@ TEST(ChunkScheduler, RestartsWhereTheSourceWasMoved) {
     Harness harness({.rows = 100, .unit_rows = 4});
     harness.scheduler.set_executor(executor.get());
     harness.scheduler.set_ahead(1000, 0);
-    for (uint64_t start : {40, 0, 99, 100}) {
+    for (uint64_t start : {40u, 0u, 99u, 100u}) {
       harness.scheduler.restart();
       harness.source.seek({.pass = 0, .file_ordinal = 0, .offset = start, .line = 1});
       const std::vector<int64_t> all = counted(100);

@@ -397,7 +397,7 @@ TEST(ChunkStreamText, AWrongGuessIsNoError) {
   std::string file = "header\n";
   for (int i = 0; i < 50; ++i) file += cat(i, ",\"\nx\n\",\n");
   Executor executor(3);
-  for (uint64_t unit_bytes : {3, 7, 20}) {
+  for (uint64_t unit_bytes : {3u, 7u, 20u}) {
     Textual textual({file}, unit_bytes, &executor, "", "never");
     textual.read();
     EXPECT_EQ(textual.error, "");

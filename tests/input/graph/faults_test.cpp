@@ -181,7 +181,7 @@ TEST_F(Faults, AFileThatGrowsChangesNothing) {
 TEST_F(Faults, EveryFailingReadOfAStreamIsAnErrorThatNamesIt) {
   add_rich_stream(memory_);
   set(rich_stream_graph());
-  for (const size_t most : {5, 1000}) {
+  for (const size_t most : {5u, 1000u}) {
     files_.set_most_bytes(most);
     for (Executor* executor : executors_of_all_sizes()) {
       int64_t number = 0;
@@ -200,7 +200,7 @@ TEST_F(Faults, AStreamMayComeInPiecesOfAnySize) {
   add_rich_stream(memory_);
   set(rich_stream_graph());
   for (Executor* executor : executors_of_all_sizes()) {
-    for (const size_t most : {1, 2, 7, 12}) {
+    for (const size_t most : {1u, 2u, 7u, 12u}) {
       files_.set_most_bytes(most);
       EXPECT_EQ(run(executor, Fault::none, 0, true).error, "");
     }

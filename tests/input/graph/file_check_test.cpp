@@ -22,7 +22,7 @@ TEST(FileDigest, HashesTheFirstAndTheLastBlock) {
   MemoryFiles files;
   std::string& text = files.files["a"];
   for (int i = 0; i < 10000; ++i) text += static_cast<char>(i % 251);
-  for (const uint64_t size : {0, 1, 4095, 4096, 4097, 8192, 10000}) {
+  for (const uint64_t size : {0u, 1u, 4095u, 4096u, 4097u, 8192u, 10000u}) {
     const std::string_view all = std::string_view(text).substr(0, size);
     const FileDigest digest = digest_of(entry_of(size), files);
     EXPECT_EQ(digest.first, fnv1a64(all.substr(0, 4096))) << size;

@@ -554,7 +554,9 @@ TEST_F(ReaderStreamTest, GivesWhatAPlainMergeGives) {
     ASSERT_EQ(whole.read(), expected) << seed;
     const std::string counts = whole.counts();
     const auto batches = static_cast<int64_t>(whole.pipeline().summary().batches);
-    const auto chunk = [&](int64_t k) { return cat(", chunk_bytes: ", std::vector{1, 2, 7, 30, 1000}[k % 5]); };
+    const auto chunk = [&](int64_t k) {
+      return cat(", chunk_bytes: ", std::vector{1, 2, 7, 30, 1000}[static_cast<size_t>(k) % 5]);
+    };
     for (size_t i = 0; i < executors.size(); ++i) {
       for (int64_t k = 0; k < 5; ++k) {
         Story other(files_, setup, executors[i].get(), chunk(k));

@@ -57,7 +57,7 @@ TEST_F(StreamFileTest, PartsEndBehindALineEnd) {
 TEST_F(StreamFileTest, PartsAreNoLargerThanWantedButForLongerLines) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += cat(i, "\n");
-  for (const size_t size : {1, 4, 5, 64}) {
+  for (const size_t size : {1u, 4u, 5u, 64u}) {
     const auto file = open({text.substr(0, 1000), text.substr(1000)}, size);
     const Lines all = parts(*file);
     EXPECT_EQ(joined(all), text);
@@ -179,7 +179,7 @@ class StreamGraphTest : public ::testing::Test {
     files_.files["-"] = text;
     const Lines expected = graph("files: '?', epochs: 1", reader).run();
     files_.files.erase("-");
-    for (const size_t size : {1, 2, 7, 1000}) {
+    for (const size_t size : {1u, 2u, 7u, 1000u}) {
       std::vector<std::string>& pieces = files_.streams["-"];
       pieces.clear();
       for (size_t at = 0; at < text.size(); at += size) pieces.push_back(text.substr(at, size));

@@ -53,7 +53,7 @@ TEST(LabelChoiceTest, DatesAreNeitherAmountsNorClasses) {
   std::vector<std::string> days;
   for (int i = 0; i < 50; ++i) days.push_back(cat("2024-0", 1 + i % 5, "-", 10 + i / 5));
   for (const InitTask task : {InitTask::automatic, InitTask::regression, InitTask::classes}) {
-    for (const size_t rows : {50, 5000}) {
+    for (const size_t rows : {50u, 5000u}) {
       EXPECT_EQ(error_of<DataError>([&] { label_of(facts_of(days, rows), task); }),
                 "the label \"y\" holds dates or times, such as \"2024-01-10\", which are neither amounts nor classes; "
                 "write what is to be predicted as a number, such as the days since the first of them");

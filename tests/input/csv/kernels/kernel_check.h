@@ -56,7 +56,7 @@ void check_run(const CsvKernels& kernels, GuardedText& guarded, const std::strin
     all_good = all_good && parse_number(field, value) == NumberStatus::ok;
     if (all_good) expected.push_back(expected_number(field, value));
   }
-  for (const uint32_t place : {0, 1, 2}) {
+  for (const uint32_t place : {0u, 1u, 2u}) {
     const char* begin = place == 0 ? guarded.at_the_start(text) : guarded.at_the_end(text);
     // No position is a signed number of 32 bits.
     const uint32_t far = place == 2 ? 3u << 30 : 0;
