@@ -239,11 +239,12 @@ TEST(ChunkScheduler, AFailureWakesTheWaitingConsumer) {
 
 TEST(ChunkScheduler, CancelWakesTheWaitingConsumer) {
   for (int round = 0; round < 20; ++round) {
+    // Before the harness, whose tasks use them until it is gone.
+    std::atomic<bool> begun{false}, back{false};
+    const std::thread::id consumer = std::this_thread::get_id();
     Executor executor(3);
     Harness harness({.rows = 100, .unit_rows = 1});
     harness.scheduler.set_executor(&executor);
-    std::atomic<bool> begun{false}, back{false};
-    const std::thread::id consumer = std::this_thread::get_id();
     harness.source.on_task([&](const Unit&) {
       begun = true;
       while (std::this_thread::get_id() != consumer && !back) std::this_thread::yield();
