@@ -11,9 +11,10 @@ Python packages; PyTorch and JAX are compared with where they are installed.
 Each command writes gpu-report.md and gpu-report.json into the folder of --report after every part, and goes on with
 the report that is there: a part that is done is kept, another is run again. So one report holds all three. The variable
 MILLRACE_REPORT_DIR can name the folder instead of --report; without both it is the current one. A copy stays with the
-bundle, for a machine whose report folder is emptied between commands; --resume names any other report. A report of
-another build or GPU is not gone on with. A command ends within --minutes; its last lines are the whole summary, and the
-first thing that is wrong.
+bundle, for a machine whose report folder is emptied between commands. --resume names the report of another machine, for
+the first command on a new one: later it changes nothing, as the report that is there goes on with it. A report of
+another build or GPU is not gone on with; it is renamed if the new one would replace it. A command ends within
+--minutes; its last lines are the whole summary, and the first thing that is wrong.
 
 --rehearse uses small numbers, and the CPU where there is no GPU.
 
@@ -26,9 +27,10 @@ The JSON of a report is one object, to which keys may be added:
   v            2, the version of this contract
   date, commit, build (a hash of the programs), commands (as typed), rehearsed
   machines     a list, one a command, each as machine, which is that of the newest
-  machine      gpus (name, driver, memory), no_gpu (why none can be used, else ""), about (of gpu_step about: runtime,
-               driver, cublaslt, cudnn, compute capability, whether the GPU reads pageable memory), processor, cores,
-               system, glibc, libraries (folders), python, variables (of the environment, that may change results)
+  machine      began (when the command did), gpus (name, driver, memory), no_gpu (why none can be used, else ""), about
+               (of gpu_step about: runtime, driver, cublaslt, cudnn, compute capability, whether the GPU reads pageable
+               memory), processor, cores, system, glibc, libraries (folders), python, variables (of the environment,
+               that may change results)
   versions     name: version, of this library and its peers
   result       a sentence
   wrong        results that must not be, as texts
@@ -185,13 +187,14 @@ def check(folder: str, options: argparse.Namespace) -> int:
         machine = Machine(folder, manifest, options.python, options.rehearse, work)
         gpu = f"no GPU can be used here: {machine.no_gpu}" if machine.no_gpu else f"GPU: {'; '.join(machine.gpus)}"
         print(f"gpu-check: {gpu}", flush=True)
+        began = datetime.datetime.now()
         identity = {
             "v": 2,
-            "date": datetime.date.today().isoformat(),
+            "date": began.date().isoformat(),
             "commit": manifest["commit"],
             "build": manifest["build"],
             "rehearsed": options.rehearse,
-            "machine": machine.described(),
+            "machine": {"began": began.isoformat(timespec="seconds"), **machine.described()},
         }
         report = Report(options.report, folder, identity, " ".join(["gpu-check", *sys.argv[1:]]))
         for line in [f"writes {report.path}.md", *report.resume(options.resume)]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import page
 import targets
 from budget import CUT_SHORT, DONE, FAILED, Section
+from machine import fail
 from parts import COMMANDS, Part
 
 NAME = "gpu-report"
@@ -36,12 +38,41 @@ def write_file(path: str, text: str) -> None:
     os.replace(path + ".new", path)
 
 
+def set_aside(path: str) -> str:
+    """Renames a report and its page, if it has one, so that neither is overwritten; the report's new name."""
+    old = path[: -len(".json")]
+    names = (f"{old}-before-{i}" for i in itertools.count(1))
+    new = next(name for name in names if not os.path.exists(f"{name}.json"))
+    for ending in (".md", ".json"):
+        if os.path.exists(old + ending):
+            os.replace(old + ending, new + ending)
+    return f"{new}.json"
+
+
+@dataclass
+class Earlier:
+    """A report that an earlier command wrote."""
+
+    path: str
+    unfit: str = ""  # why it is not gone on with
+    commands: list[str] = field(default_factory=list)
+    machines: list[dict[str, Any]] = field(default_factory=list)
+    sections: dict[str, Section] = field(default_factory=dict)
+
+    def continues(self, other: Earlier) -> bool:
+        """Whether all commands that wrote the other report are among those that wrote this one."""
+        return not (self.unfit or other.unfit) and self.machines[: len(other.machines)] == other.machines
+
+
 class Report:
     """`folder` is where it is written, `bundle` where its copy is; `identity` is what no part finds out."""
 
     def __init__(self, folder: str, bundle: str, identity: dict[str, Any], command: str) -> None:
         self.path = os.path.join(os.path.abspath(folder), NAME)
-        self.copy = os.path.join(bundle, NAME)
+        copy = os.path.join(bundle, NAME)
+        self.files = [f"{self.path}.json"]
+        if copy != self.path and os.access(bundle, os.W_OK):
+            self.files.append(f"{copy}.json")
         self.identity = identity
         self.commands = [command]
         self.machines = [identity["machine"]]  # one a command
@@ -50,28 +81,42 @@ class Report:
         self.stopped = False
 
     def resume(self, given: str) -> list[str]:
-        """Takes over what an earlier command left; what there is to say of it."""
-        path = given or next((one for one in (f"{self.path}.json", f"{self.copy}.json") if os.path.exists(one)), "")
-        if not path:
-            return []
+        """Takes over what earlier commands left; what there is to say of it. Of the report in the folder, its copy and
+        `given` it takes the one that most commands wrote, but none that does not continue `given`. A report that would
+        be overwritten and lost is renamed. If `given` does not fit, the program ends and no file is changed."""
+        there = [self.read(path) for path in self.files if os.path.exists(path)]
+        fit = [one for one in there if not one.unfit]
+        if given:
+            first = self.read(given)
+            if first.unfit:
+                fail(f"--resume {given}: it {first.unfit}")
+            fit = [*(one for one in fit if one.continues(first)), first]
+        taken = max(fit, key=lambda one: len(one.machines), default=Earlier(""))
+        self.commands = [*taken.commands, *self.commands]
+        self.machines = [*taken.machines, *self.machines]
+        self.sections = taken.sections
+        told = [f"goes on with {taken.path}"] if fit else []
+        for one in there:
+            if not taken.continues(one):
+                why = one.unfit or f"is no part of {taken.path}"
+                told.append(f"does not go on with {one.path}, which {why}; it is now {set_aside(one.path)}")
+        return told
+
+    def read(self, path: str) -> Earlier:
+        known = {one.name for one in fields(Section)}
         try:
             with open(path) as file:
                 found = json.load(file)
-            same = self.same_gpu(found["machine"]) and all(found[key] == self.identity[key] for key in SAME)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            return [f"{path} cannot be gone on with: {error}"]
-        if not same:
-            if os.path.exists(f"{self.path}.json"):
-                os.replace(f"{self.path}.json", f"{self.path}-before.json")
-            return [f"{path} is of another build, GPU or rehearsal: it is not gone on with"]
-        known = {one.name for one in fields(Section)}
-        for section in found["sections"]:
-            if section["name"] in TITLES:
-                kept = {key: value for key, value in section.items() if key in known}
-                self.sections[section["name"]] = Section(**kept)
-        self.commands = [*found["commands"], *self.commands]
-        self.machines = [*found.get("machines", []), *self.machines]
-        return [f"goes on with {path}"]
+            if not self.same_gpu(found["machine"]) or any(found[key] != self.identity[key] for key in SAME):
+                return Earlier(path, "is of another build, GPU or rehearsal")
+            sections = [
+                Section(**{key: value for key, value in section.items() if key in known})
+                for section in found["sections"]
+                if section["name"] in TITLES
+            ]
+            return Earlier(path, "", found["commands"], found["machines"], {one.name: one for one in sections})
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return Earlier(path, f"cannot be read: {error!r}")
 
     def same_gpu(self, before: dict[str, Any]) -> bool:
         """Or none any more: what was found while there was one is kept."""
@@ -133,10 +178,9 @@ class Report:
         whole = self.whole()
         text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
-        write_file(f"{self.path}.json", text)
+        for path in self.files:
+            write_file(path, text)
         write_file(f"{self.path}.md", page.markdown(whole))
-        if self.copy != self.path and os.access(os.path.dirname(self.copy), os.W_OK):
-            write_file(f"{self.copy}.json", text)
 
 
 def sentence(wrong: list[str], complete: bool, no_gpu: str) -> str:

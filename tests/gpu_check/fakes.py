@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "bench/gpu"))
 from machine import Machine  # noqa: E402
 
 DESCRIBED = {
+    "began": "2026-11-23T10:00:00",
     "gpus": ["NVIDIA H100 80GB HBM3, 575.57.08, 81559 MiB"],
     "no_gpu": "",
     "about": {"cudnn": 91900},

@@ -269,11 +269,11 @@ class ReportTest(Folder):
     def test_goes_on_with_no_other_build_or_gpu(self) -> None:
         self.report({"suites": Section("suites", "Tests", "tests")}).write()
         other = self.report(gpus=["another"])
-        self.assertIn("another build, GPU", other.resume("")[0])
+        told = other.resume("")
+        self.assertIn("gpu-report.json, which is of another build, GPU or rehearsal; it is now ", told[0])
         self.assertFalse(other.is_done("suites"))
-        self.assertEqual(sorted(os.listdir(self.out)), ["gpu-report-before.json", "gpu-report.md"])
-        (self.out / "gpu-report.json").write_text('{"v": 2, "sections"')
-        self.assertIn("cannot be gone on with", self.report().resume("")[0])
+        self.assertEqual(sorted(os.listdir(self.out)), ["gpu-report-before-1.json", "gpu-report-before-1.md"])
+        self.assertEqual(os.listdir(self.bundle), ["gpu-report-before-1.json"])
 
     def test_what_skipped_without_a_gpu_is_run_again_with_one(self) -> None:
         self.report({"suites": Section("suites", "Tests", "tests")}, no_gpu="no driver").write()
@@ -281,10 +281,79 @@ class ReportTest(Folder):
         self.report({"suites": Section("suites", "Tests", "tests")}).write()
         self.assertTrue(self.resumed(no_gpu="it fell off the bus", gpus=[]).is_done("suites"))
 
-    def resumed(self, **machine: Any) -> report.Report:
+    def resumed(self, given: Any = "", **machine: Any) -> report.Report:
         after = self.report(**machine)
-        after.resume("")
+        self.told = after.resume(str(given))
         return after
+
+    def write(self, part: str, began: str, given: Any = "") -> Path:
+        """As a command that did one part: its report, and another copy of it."""
+        made = self.resumed(given, began=began)
+        made.sections[part] = Section(part, part)
+        made.write()
+        return Path(shutil.copy(self.out / "gpu-report.json", self.out.parent / f"{began}.json"))
+
+    def files(self) -> dict[str, str]:
+        paths = [*self.out.glob("*"), *self.bundle.glob("*")]
+        return {str(path.relative_to(self.out.parent)): path.read_text() for path in paths}
+
+    def test_an_older_report_that_is_given_takes_nothing_back(self) -> None:
+        first = self.write("suites", "first")
+        self.write("rates", "second", first)
+        after = self.resumed(first, began="third")
+        self.assertEqual(list(after.sections), ["suites", "rates"])
+        shutil.rmtree(self.out)
+        after = self.resumed(first, began="third")
+        self.assertEqual((list(after.sections), len(after.commands)), (["suites", "rates"], 3))
+        self.assertEqual(self.told, [f"goes on with {self.bundle}/gpu-report.json"])
+
+    def test_a_newer_copy_comes_before_the_report(self) -> None:
+        first = self.write("suites", "first")
+        self.write("rates", "second")
+        shutil.copy(first, self.out / "gpu-report.json")
+        self.assertEqual(list(self.resumed().sections), ["suites", "rates"])
+        self.assertEqual(len(self.files()), 3)
+
+    def test_a_given_report_that_does_not_fit_ends_the_command_and_changes_nothing(self) -> None:
+        self.write("suites", "first")
+        (self.out.parent / "cut.json").write_text('{"v": 2, "sections"')
+        (self.out.parent / "list.json").write_text("[]")
+        other = self.out.parent / "other.json"
+        other.write_text((self.out / "gpu-report.json").read_text().replace("H100", "L4"))
+        before = self.files()
+        for name, why in (
+            ("cut.json", "cannot be read: JSONDecodeError"),
+            ("list.json", "cannot be read: TypeError"),
+            ("mistyped.json", "cannot be read: FileNotFoundError"),
+            ("other.json", "is of another build, GPU or rehearsal"),
+        ):
+            with self.assertRaisesRegex(SystemExit, f"gpu-check: --resume .*/{name}: it {why}"):
+                self.resumed(self.out.parent / name)
+        self.assertEqual(self.files(), before)
+
+    def test_a_report_that_the_given_one_does_not_know_is_kept(self) -> None:
+        given = self.write("suites", "first")
+        shutil.rmtree(self.out)
+        (self.bundle / "gpu-report.json").unlink()
+        self.write("rates", "second")
+        before = self.files()
+        after = self.resumed(given, began="third")
+        self.assertEqual(list(after.sections), ["suites"])
+        self.assertIn(f"gpu-report.json, which is no part of {given}; it is now", self.told[1])
+        after.write()
+        for name, text in before.items():
+            self.assertEqual(self.files()[name.replace("report.", "report-before-1.")], text)
+
+    def test_a_report_that_does_not_fit_hides_no_copy_and_is_kept(self) -> None:
+        self.write("suites", "first")
+        for text in ('{"v": 2, "sections"', "{}"):
+            (self.out / "gpu-report.json").write_text(text)
+            after = self.resumed(began="second")
+            self.assertTrue(after.is_done("suites"))
+            self.assertEqual(self.told[0], f"goes on with {self.bundle}/gpu-report.json")
+            after.write()
+        self.assertEqual((self.out / "gpu-report-before-1.json").read_text(), '{"v": 2, "sections"')
+        self.assertEqual((self.out / "gpu-report-before-2.json").read_text(), "{}")
 
     def test_a_part_that_was_cut_short_keeps_its_data_if_it_can_go_on(self) -> None:
         for name, kept in (("suites", {"suites": 1}), ("rates", {})):
