@@ -24,13 +24,13 @@ into the time are told in the report.
 
 The JSON of a report is one object, to which keys may be added:
 
-  v            2, the version of this contract
+  v            3, the version of this contract
   date, commit, build (a hash of the programs), commands (as typed), rehearsed
   machines     a list, one a command, each as machine, which is that of the newest
-  machine      began (when the command did), gpus (name, driver, memory), no_gpu (why none can be used, else ""), about
-               (of gpu_step about: runtime, driver, cublaslt, cudnn, compute capability, whether the GPU reads pageable
-               memory), processor, cores, system, glibc, libraries (folders), python, variables (of the environment,
-               that may change results)
+  machine      began (when the command did), gpus (name, memory), driver_version (as nvidia-smi says), no_gpu (why none
+               can be used, else ""), about (of gpu_step about: runtime, driver, cublaslt, cudnn, compute capability,
+               whether the GPU reads pageable memory), processor, cores, system, glibc, libraries (folders), python,
+               variables (of the environment, that may change results)
   versions     name: version, of this library and its peers
   result       a sentence
   wrong        results that must not be, as texts
@@ -135,7 +135,8 @@ def run_command(
     machine: Machine, parts: list[Part], report: Report, budget: Budget, options: argparse.Namespace
 ) -> None:
     """All parts, one after another, each in its share of the time; those that are done are kept."""
-    why = {part.name: why_left_out(part, machine, options.only, options.all) for part in parts}
+    lost = f"no GPU any more: {machine.no_gpu}" if machine.no_gpu and report.had_gpu() else ""
+    why = {part.name: lost or why_left_out(part, machine, options.only, options.all) for part in parts}
     kept = [part.name for part in parts if not options.only and report.is_done(part.name)]
     for part in parts:
         if why[part.name] or part.name in kept:
@@ -189,7 +190,7 @@ def check(folder: str, options: argparse.Namespace) -> int:
         print(f"gpu-check: {gpu}", flush=True)
         began = datetime.datetime.now()
         identity = {
-            "v": 2,
+            "v": 3,
             "date": began.date().isoformat(),
             "commit": manifest["commit"],
             "build": manifest["build"],

@@ -178,7 +178,8 @@ class Machine:
         )
         if self.emulated:
             self.environment.setdefault("MILLRACE_EMULATED_GPUS", "1")
-        self.gpus = ["emulated"] if self.emulated else queried("name", "driver_version", "memory.total")
+        self.gpus = ["emulated"] if self.emulated else queried("name", "memory.total")
+        self.driver = "" if self.emulated else "".join(queried("driver_version")[:1])
         self.no_gpu = self.probe()
         self.device = "cpu" if self.no_gpu else "cuda:0"
         self.about = self.about_gpu()
@@ -219,6 +220,7 @@ class Machine:
     def described(self) -> dict[str, Any]:
         return {
             "gpus": self.gpus,
+            "driver_version": self.driver,
             "no_gpu": self.no_gpu,
             "about": self.about,
             "processor": processor(),

@@ -270,7 +270,9 @@ def head(whole: Whole) -> list[str]:
     lines += [f"- versions: {', '.join(versions)}"] if versions else []
     lines += [f"- {name}: {value}" for name, value in machine["about"].items()]
     lines += [f"- {name}={value}" for name, value in machine["variables"].items()]
-    return lines + [f"- {whole['date']}: " + ", ".join(f"`{command}`" for command in whole["commands"])]
+    for command, one in zip(whole["commands"], whole["machines"]):
+        lines.append(f"- {one['began']}, driver {one['driver_version'] or 'unknown'}: `{command}`")
+    return lines
 
 
 def markdown(whole: Whole) -> str:

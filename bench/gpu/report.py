@@ -107,7 +107,7 @@ class Report:
         try:
             with open(path) as file:
                 found = json.load(file)
-            if not self.same_gpu(found["machine"]) or any(found[key] != self.identity[key] for key in SAME):
+            if not self.same_gpu(found["machines"]) or any(found[key] != self.identity[key] for key in SAME):
                 return Earlier(path, "is of another build, GPU or rehearsal")
             sections = [
                 Section(**{key: value for key, value in section.items() if key in known})
@@ -118,12 +118,16 @@ class Report:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             return Earlier(path, f"cannot be read: {error!r}")
 
-    def same_gpu(self, before: dict[str, Any]) -> bool:
-        """Or none any more: what was found while there was one is kept."""
+    def same_gpu(self, machines: list[dict[str, Any]]) -> bool:
+        """Whether this machine's GPU is the one of the last machine that had one. Without a GPU all are the same: what
+        was found while there was one is kept."""
         now = self.identity["machine"]
-        if now["no_gpu"]:
-            return True
-        return not before["no_gpu"] and before["gpus"] == now["gpus"]
+        had = [one["gpus"] for one in machines if not one["no_gpu"]]
+        return bool(now["no_gpu"]) or had[-1:] == [now["gpus"]]
+
+    def had_gpu(self) -> bool:
+        """Whether a command had a GPU. Results without one do not belong into the same report."""
+        return any(not machine["no_gpu"] for machine in self.machines)
 
     def is_done(self, name: str) -> bool:
         return name in self.sections and self.sections[name].state == DONE

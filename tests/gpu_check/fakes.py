@@ -13,7 +13,8 @@ from machine import Machine  # noqa: E402
 
 DESCRIBED = {
     "began": "2026-11-23T10:00:00",
-    "gpus": ["NVIDIA H100 80GB HBM3, 575.57.08, 81559 MiB"],
+    "gpus": ["NVIDIA H100 80GB HBM3, 81559 MiB"],
+    "driver_version": "575.57.08",
     "no_gpu": "",
     "about": {"cudnn": 91900},
     "processor": "a processor",

@@ -21,7 +21,7 @@ import page
 import report
 import targets
 from budget import Budget, Section
-from parts import COMMANDS, Part, why_left_out
+from parts import ANYWHERE, COMMANDS, Part, why_left_out
 
 
 def contender(key: str, median: float | None, **more: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def sections() -> dict[str, Section]:
 
 
 def identity(rehearsed: bool = False, **machine: Any) -> dict[str, Any]:
-    same = {"v": 2, "date": "2026-11-23", "commit": "abc123", "build": "0123", "rehearsed": rehearsed}
+    same = {"v": 3, "date": "2026-11-23", "commit": "abc123", "build": "0123", "rehearsed": rehearsed}
     return {**same, "machine": {**DESCRIBED, **machine}}
 
 
@@ -153,7 +153,7 @@ class TargetsTest(unittest.TestCase):
         self.assertEqual(verdicts["over PyTorch, eager, fp32"], ("met", told))
         self.assertEqual(verdicts["over PyTorch, eager, tf32"], ("missed", ""))
         text = page.markdown({**identity(), "sections": [], **{"result": "", "wrong": [], "versions": {}, "commands": [],
-                              "targets": targets.judge(parts, False)}})  # fmt: skip
+                              "machines": [], "targets": targets.judge(parts, False)}})  # fmt: skip
         self.assertIn(f"| met: {told} |", text)
         lines = page.race(parts["race/mlp/fp32"].data)
         late = "A later command than the others' timed name of torch_eager, name of torch_graph: the GPU's clocks may"
@@ -177,6 +177,7 @@ class PageTest(Folder):
             "- GPU: NVIDIA H100",
             "- cudnn: 91900",
             "- NVIDIA_TF32_OVERRIDE=0",
+            "- 2026-11-23T10:00:00, driver 575.57.08: `gpu-check tests`",
             "| a step in tf32 | <= 20 us | 25 | missed |",
             "| core_test | 400 | 0 | 1 | 1 of 1 |",
             "- skipped 1: needs two GPUs",
@@ -259,6 +260,12 @@ class ReportTest(Folder):
         self.assertEqual(after.whole()["commands"], ["gpu-check tests"] * 2)
         self.assertEqual([one["python"] for one in after.whole()["machines"]], ["3.11.2", "3.12"])
 
+    def test_a_machine_with_another_driver_goes_on_with_it(self) -> None:
+        self.report({"suites": Section("suites", "Tests", "tests")}).write()
+        after = self.resumed(driver_version="580.12")
+        self.assertTrue(after.is_done("suites"))
+        self.assertIn(", driver 580.12: `", page.markdown(after.whole()))
+
     def test_a_copy_stays_with_the_bundle(self) -> None:
         self.report({"suites": Section("suites", "Tests", "tests")}).write()
         shutil.rmtree(self.out)
@@ -279,7 +286,11 @@ class ReportTest(Folder):
         self.report({"suites": Section("suites", "Tests", "tests")}, no_gpu="no driver").write()
         self.assertFalse(self.resumed().is_done("suites"))
         self.report({"suites": Section("suites", "Tests", "tests")}).write()
-        self.assertTrue(self.resumed(no_gpu="it fell off the bus", gpus=[]).is_done("suites"))
+        without = self.resumed(no_gpu="it fell off the bus", gpus=[])
+        self.assertTrue(without.is_done("suites"))
+        without.write()
+        self.assertTrue(self.resumed().is_done("suites"))
+        self.assertFalse(self.resumed(gpus=["another"]).is_done("suites"))
 
     def resumed(self, given: Any = "", **machine: Any) -> report.Report:
         after = self.report(**machine)
@@ -316,7 +327,7 @@ class ReportTest(Folder):
 
     def test_a_given_report_that_does_not_fit_ends_the_command_and_changes_nothing(self) -> None:
         self.write("suites", "first")
-        (self.out.parent / "cut.json").write_text('{"v": 2, "sections"')
+        (self.out.parent / "cut.json").write_text('{"v": 3, "sections"')
         (self.out.parent / "list.json").write_text("[]")
         other = self.out.parent / "other.json"
         other.write_text((self.out / "gpu-report.json").read_text().replace("H100", "L4"))
@@ -346,13 +357,13 @@ class ReportTest(Folder):
 
     def test_a_report_that_does_not_fit_hides_no_copy_and_is_kept(self) -> None:
         self.write("suites", "first")
-        for text in ('{"v": 2, "sections"', "{}"):
+        for text in ('{"v": 3, "sections"', "{}"):
             (self.out / "gpu-report.json").write_text(text)
             after = self.resumed(began="second")
             self.assertTrue(after.is_done("suites"))
             self.assertEqual(self.told[0], f"goes on with {self.bundle}/gpu-report.json")
             after.write()
-        self.assertEqual((self.out / "gpu-report-before-1.json").read_text(), '{"v": 2, "sections"')
+        self.assertEqual((self.out / "gpu-report-before-1.json").read_text(), '{"v": 3, "sections"')
         self.assertEqual((self.out / "gpu-report-before-2.json").read_text(), "{}")
 
     def test_a_part_that_was_cut_short_keeps_its_data_if_it_can_go_on(self) -> None:
@@ -371,12 +382,15 @@ class ReportTest(Folder):
 
 
 class CommandTest(Folder):
-    def run_parts(self, parts: list[Part], made: report.Report | None = None, **options: Any) -> report.Report:
+    def run_parts(
+        self, parts: list[Part], made: report.Report | None = None, no_gpu: str = "", **options: Any
+    ) -> report.Report:
         made = made or self.report()
         names = {part.name: part.share for part in parts}
         chosen = argparse.Namespace(**{"only": [], "all": False, **options})
         with mock.patch.object(report, "TITLES", names), mock.patch.object(report, "COMMANDS", {"tests": parts}):
-            check.run_command(FakeMachine(str(self.bundle)), parts, made, Budget(60, names, FakeClock()), chosen)
+            machine = FakeMachine(str(self.bundle), no_gpu)
+            check.run_command(machine, parts, made, Budget(60, names, FakeClock()), chosen)
         return made
 
     def test_one_that_throws_is_wrong_and_stops_no_other(self) -> None:
@@ -437,6 +451,16 @@ class CommandTest(Folder):
         self.run_parts(parts, made, only=["a"])
         self.assertEqual(ran, ["b", "a"])
         self.assertEqual(made.sections["b"].state, "done")
+
+    def test_without_a_gpu_nothing_is_added_to_results_of_one(self) -> None:
+        parts = [Part("a", "A", 1, lambda *_: [], ANYWHERE), Part("b", "B", 1, lambda *_: [], ANYWHERE)]
+        made = self.report({"a": Section("a", "A")})
+        made.machines.append({**DESCRIBED, "no_gpu": "no driver"})
+        self.run_parts(parts, made, "no driver")
+        self.assertEqual((made.sections["a"].state, made.sections["b"].state), ("done", "left out"))
+        self.assertEqual(made.sections["b"].why, "no GPU any more: no driver")
+        made.machines = made.machines[1:]
+        self.assertEqual(self.run_parts(parts, made, "no driver").sections["b"].state, "done")
 
     def test_it_is_written_while_a_part_goes_on(self) -> None:
         def looks(_: Any, section: Section, __: Any) -> Iterator[None]:
