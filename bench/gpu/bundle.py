@@ -12,7 +12,8 @@ import subprocess
 import tarfile
 import tempfile
 
-from machine import fail, output_of
+import processes
+from machine import fail
 from suite import OF_A_GPU
 
 LIMIT = 56 * 2**20  # of the archive, which may have to travel together with the sources, in 64 MiB
@@ -42,6 +43,14 @@ def bundle(root: str, preset: str, built: str, target: str = "") -> None:
         put_in_place(made, target)
     # One that is emulated goes nowhere.
     print(f"gpu-check: {target}") if emulated else pack(target)
+
+
+def output_of(command: list[str], folder: str = "/") -> str:
+    """Standard output of a command. Ends this program if the command fails."""
+    ran = processes.run(command, folder, dict(os.environ), 60)
+    if ran.status != 0:
+        fail(f"no bundle is made, as `{' '.join(command)}` failed: {ran.last_words or f'status {ran.status}'}")
+    return ran.out
 
 
 def is_bundle(folder: str) -> bool:
@@ -82,7 +91,7 @@ def fill(target: str, root: str, build: str, programs: list[str]) -> bool:
     manifest = {
         "programs": [os.path.basename(program) for program in programs],
         "glibc": ".".join(map(str, newest_glibc(glob.glob(f"{target}/lib/*") + programs))),
-        "commit": output_of(["git", "describe", "--always", "--dirty"], cwd=root).strip(),
+        "commit": output_of(["git", "describe", "--always", "--dirty"], root).strip(),
         "build": hash_of(programs),
         "emulated": os.path.isdir(emulation),
     }
@@ -126,8 +135,11 @@ def libraries_of(programs: list[str]) -> dict[str, str]:
 
 def copy_sources(root: str, target: str) -> None:
     """The files of the repository: tests read configurations, data and sources, and the check itself is among them."""
-    names = output_of(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root).split("\0")
-    for name in filter(None, names):
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = [name for name in output_of(command, root).split("\0") if name]
+    if not names:
+        fail(f"no bundle is made, as git knows no file of {root}")
+    for name in names:
         source, copy = os.path.join(root, name), os.path.join(target, name)
         if os.path.lexists(source):  # a link that leads nowhere is there, too: a test reads it
             os.makedirs(os.path.dirname(copy), exist_ok=True)

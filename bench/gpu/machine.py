@@ -10,7 +10,6 @@ import platform
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from typing import Any, NoReturn
 
@@ -21,20 +20,13 @@ from processes import LATE, Ran
 MARK = "needs a GPU: "  # tests/support/cuda.h
 FIRST_KERNEL = "CudaLaunch.ComputesWhatTheCpuComputes"
 WANTED = ("libcublasLt.so.1[23]", "libcudnn.so.9")
+ASKED_SECONDS = 20  # for nvidia-smi or an interpreter to answer, before it hangs
 # Of NVIDIA's Python packages: nvidia/cublas/lib, nvidia/cu13/lib, and what may lie deeper.
 DEPTHS = ("lib", "*/lib", "*/*/lib", "*/*/*/lib", "*/lib/*-linux*")
 
 
 def fail(message: str) -> NoReturn:
     sys.exit(f"gpu-check: {message}")
-
-
-def output_of(command: list[str], **options: Any) -> str:
-    """Standard output of a command, or an empty text when it is not there."""
-    try:
-        return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **options).stdout
-    except OSError:
-        return ""
 
 
 def give_back_signals() -> None:
@@ -55,7 +47,8 @@ def package_folders(interpreters: list[str], package: str) -> list[str]:
     find = f"import importlib.util as u; s = u.find_spec({package!r}); " + (
         "print('\\n'.join(s.submodule_search_locations or []) if s else '')"
     )
-    return [line for python in interpreters for line in output_of([python, "-c", find]).splitlines() if line]
+    asked = [processes.run([python, "-c", find], ".", dict(os.environ), ASKED_SECONDS) for python in interpreters]
+    return [line for ran in asked for line in ran.out.splitlines() if line]
 
 
 def python_with(interpreters: list[str], package: str) -> str:
@@ -131,7 +124,7 @@ VARIABLES = re.compile(
 
 def smi(*options: str) -> Ran:
     try:
-        return processes.run(["nvidia-smi", *options], "/", dict(os.environ), 20)
+        return processes.run(["nvidia-smi", *options], "/", dict(os.environ), ASKED_SECONDS)
     except processes.Stopped:
         return Ran(LATE, "", "")
 

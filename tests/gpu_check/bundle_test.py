@@ -1,13 +1,15 @@
-"""Bundles of scripts/gpu-check: what a new one may replace."""
+"""Bundles of scripts/gpu-check: what a new one may replace, and what it must hold."""
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
-import fakes  # noqa: F401
+from fakes import write_program
 
 import bundle
 
@@ -56,6 +58,34 @@ class ReplaceTest(unittest.TestCase):
             with self.assertRaisesRegex(SystemExit, "target is not a bundle"):
                 bundle.bundle("/nowhere", "cuda", "", str(self.target))
         self.assertTrue((self.target / "thesis.tex").exists())
+
+
+class SourcesTest(unittest.TestCase):
+    def copied(self, git: str) -> list[str]:
+        """The sources of a folder with two files, where git is this program or, if it is empty, is not there."""
+        with tempfile.TemporaryDirectory() as folder:
+            root, target = Path(folder) / "root", Path(folder) / "target"
+            (root / "bench").mkdir(parents=True)
+            (root / "README.md").touch()
+            (root / "bench/check.py").touch()
+            if git:
+                write_program(Path(folder) / "git", git)
+            with mock.patch.dict(os.environ, {"PATH": folder}):
+                bundle.copy_sources(str(root), str(target))
+            return sorted(str(path.relative_to(target)) for path in target.rglob("*") if path.is_file())
+
+    def test_the_files_that_git_knows_are_copied(self) -> None:
+        self.assertEqual(self.copied("print('README.md', 'bench/check.py', 'gone', '', sep=chr(0), end='')"),
+                         ["README.md", "bench/check.py"])  # fmt: skip
+
+    def test_no_bundle_is_made_without_git(self) -> None:
+        for git, why in (
+            ("", "`git ls-files .*` failed: .*No such file"),
+            ("raise SystemExit('fatal: dubious ownership')", "`git ls-files .*` failed: fatal: dubious ownership"),
+            ("pass", "git knows no file of .*root"),
+        ):
+            with self.assertRaisesRegex(SystemExit, f"no bundle is made, as {why}"):
+                self.copied(git)
 
 
 if __name__ == "__main__":

@@ -95,6 +95,14 @@ class MachineTest(unittest.TestCase):
                 self.assertIn(os.path.dirname(os.path.realpath(os.path.join(folder, name))), found)
             self.assertFalse([one for one in found if "nccl" in one])
 
+    def test_an_interpreter_that_hangs_has_no_packages(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(machine, "ASKED_SECONDS", 0.5):
+            python = Path(folder) / "python"
+            write_program(python, "import time; time.sleep(100)")
+            begin = time.monotonic()
+            self.assertEqual(machine.python_with([str(python), "/nowhere/python"], "torch"), "")
+            self.assertLess(time.monotonic() - begin, 30)
+
     def test_a_driver_that_says_nothing_is_no_gpu(self) -> None:
         with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"PATH": folder}):
             self.assertEqual(machine.queried("name", "pstate"), [])
