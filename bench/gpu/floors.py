@@ -32,8 +32,8 @@ def measured_rates(report: dict) -> dict[str, float]:
     """Of a report's part on rates; what is not there is the data sheet's."""
     rates = next((s["data"].get("rates") or {} for s in report["sections"] if s["name"] == "rates"), {})
     scale = {"TFLOP/s": 1e12, "GFLOP/s": 1e9, "TB/s": 1e12, "GB/s": 1e9}
-    found = {name: rate["value"] * scale[rate["unit"]] for name, rate in rates.items() if rate.get("unit") in scale}
-    return {**DATA_SHEET, **{name: value for name, value in found.items() if value and name in DATA_SHEET}}
+    measured = {name: rate for name, rate in rates.items() if name in DATA_SHEET and rate["value"]}
+    return {**DATA_SHEET, **{name: rate["value"] * scale[rate["unit"]] for name, rate in measured.items()}}
 
 
 def measured_steps(report: dict) -> dict[str, float]:

@@ -11,6 +11,7 @@ from unittest import mock
 
 from fakes import FakeMachine, write_program
 
+import floors
 import steps
 from budget import CUT_SHORT, Deadline, Section
 from losses import worst_difference
@@ -55,6 +56,17 @@ class DifferenceTest(unittest.TestCase):
     def test_quartiles(self) -> None:
         self.assertEqual(steps.quartiles([5.0]), {"median": 5.0, "lower": 5.0, "upper": 5.0})
         self.assertEqual(steps.quartiles([1.0, 2.0, 3.0, 4.0, 5.0]), {"lower": 2.0, "median": 3.0, "upper": 4.0})
+
+
+class FloorsTest(unittest.TestCase):
+    def test_a_rate_that_was_not_measured_is_the_data_sheets(self) -> None:
+        rates = {
+            "fp32": {"unit": "TFLOP/s", "value": 50.0},
+            "tf32": {"unit": "TFLOP/s", "value": None, "failed": "no way"},
+            "node": {"unit": "us", "value": 1.5},
+        }
+        report = {"sections": [{"name": "rates", "data": {"rates": rates}}]}
+        self.assertEqual(floors.measured_rates(report), {**floors.DATA_SHEET, "fp32": 50e12})
 
 
 class WorkerTest(unittest.TestCase):
