@@ -90,7 +90,10 @@ def run_dependencies(machine: Machine, section: Section, deadline: Deadline) -> 
                 if deadline.left() < 1:
                     section.cut(f"{len(runs)} of {len(jobs)} trainings were made")
                     return
-                runs.append(hunted(machine, deadline, name, way, count))
+                run = hunted(machine, deadline, name, way, count)
+                if busy:
+                    busy.check()  # a training next to one that ended is not counted
+                runs.append(run)
                 section.wrong[:] = odd_ones(runs)
                 yield
         except Failed as failure:  # of the neighbour, without which its trainings are left for the next run

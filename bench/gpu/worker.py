@@ -91,6 +91,11 @@ class Worker:
         except BrokenPipeError:
             raise Failed(self.last_words()) from None
 
+    def check(self) -> None:
+        """Throws Failed if it has ended."""
+        if self.process.poll() is not None:
+            raise Failed(self.last_words())
+
     def last_words(self) -> str:
         try:
             self.process.wait(10)

@@ -72,6 +72,20 @@ if words[0] != "generate":
         self.assertEqual((section.state, len(section.data["runs"])), ("done", 16))
         self.assertNotIn("no_neighbour", section.data)
 
+    def test_a_training_next_to_a_neighbour_that_ended_is_not_counted(self) -> None:
+        file = "os.path.dirname(sys.argv[0]) + '/neighbour'"
+        tells = f"print(os.getpid(), file=open({file}, 'w')); "
+        ends_it = f"""if tf32 and os.path.exists({file}):
+        pid = int(open({file}).read())
+        os.kill(pid, 9)
+        while " Z " not in open(f"/proc/{{pid}}/stat").read():
+            pass"""
+        section = self.dependencies(ends_it, tells + self.NEIGHBOUR)
+        self.assertEqual((section.state, section.wrong, len(section.data["runs"])), (FAILED, [], 13))
+        self.assertEqual(section.data["no_neighbour"], "ended with -9")
+        section = self.dependencies(data=section.data)
+        self.assertEqual((section.state, len(section.data["runs"])), ("done", 16))
+
     def test_a_neighbour_that_is_late_is_left_for_the_next_run(self) -> None:
         with mock.patch.object(hunts, "neighbour", side_effect=hunts.Late(30)):
             section = self.dependencies()
