@@ -32,9 +32,14 @@ UNITS = {
 }
 
 
+def cell(text: str) -> str:
+    """On one line, and in one column."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
 def table(head: list[str], rows: list[list[str]], right_from: int = 1) -> list[str]:
     rule = ["---" if i < right_from else "--:" for i in range(len(head))]
-    return ["| " + " | ".join(cells) + " |" for cells in [head, rule, *rows]]
+    return ["| " + " | ".join(map(cell, cells)) + " |" for cells in [head, rule, *rows]]
 
 
 def number(value: float | None) -> str:

@@ -215,6 +215,11 @@ class PageTest(Folder):
         rehearsal = page.markdown(self.report(parts, rehearsed=True, gpus=[], no_gpu="no driver").whole())
         self.assertIn("**everything that was run held, without a GPU**", rehearsal)
 
+    def test_what_a_program_said_tears_no_table(self) -> None:
+        parts = sections()
+        parts["suites"].fail("it said:\n  a | b\n")
+        self.assertIn("\n| Tests | failed: it said: a \\| b | 0 | 0 |  |\n", self.page(parts))
+
     def test_shows_what_is_wrong_and_data_that_are_not_whole(self) -> None:
         parts = sections()
         parts["trainings"].wrong = ["two trainings on cuda:0 ended with different weights"]
