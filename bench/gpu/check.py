@@ -208,6 +208,8 @@ def check(folder: str, options: argparse.Namespace) -> int:
         signal.setitimer(signal.ITIMER_REAL, 0)
         report.write()
         tell_end(report, machine)
+    except processes.Stopped:  # before the first part, or after the last one
+        fail("stopped")
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return 1 if report.whole()["wrong"] or report.stopped else 0

@@ -222,27 +222,41 @@ class WholeTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("the deliveries of queue_vs_feed.yaml ended with different weights", self.found()["wrong"])
 
-    def sleepers(self) -> dict[str, dict[str, str]]:
-        """The second suite tells its process and waits."""
-        tells = f"open({str(self.bundle / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(100)"
-        return {"CudaLaunch": FIRST, "CudaSlow": {"Waits": tells}, "CudaZ": {"Is": ""}}
+    def sleeps(self) -> str:
+        """A line that tells its process and waits."""
+        return f"open({str(self.bundle / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(100)"
+
+    def has_begun(self) -> bool:
+        """Whether the process that runs this line has told itself."""
+        return (self.bundle / "pid").exists() and (self.bundle / "pid").read_text() != ""
 
     def is_alive(self) -> bool:
-        """Whether the second suite's process is."""
+        """Whether that process is."""
         try:
             with open(f"/proc/{(self.bundle / 'pid').read_text()}/stat") as stat:
                 return stat.read().rpartition(")")[2].split()[0] != "Z"
         except OSError:
             return False
 
+    def test_one_that_is_stopped_before_its_first_part_says_so(self) -> None:
+        write_program(self.bundle / "core_test", f"import os, time; {self.sleeps()}")
+        process = self.start(("tests",))
+        self.wait_for(self.has_begun)
+        process.terminate()
+        told = process.communicate(timeout=60)[0]
+        self.assertEqual((process.returncode, told), (1, "gpu-check: stopped\n"))
+        self.wait_for(lambda: not self.is_alive())
+        self.assertFalse(self.out.exists())
+
     def test_what_a_killed_command_found_is_kept_and_nothing_of_it_runs_on(self) -> None:
         for number in (signal.SIGKILL, signal.SIGTERM):
             shutil.rmtree(self.out, ignore_errors=True)
             (self.bundle / "gpu-report.json").unlink(missing_ok=True)
             (self.bundle / "pid").unlink(missing_ok=True)
-            write_tests(self.bundle / "core_test", self.sleepers())
+            slow = {"CudaLaunch": FIRST, "CudaSlow": {"Waits": self.sleeps()}, "CudaZ": {"Is": ""}}
+            write_tests(self.bundle / "core_test", slow)
             process = self.start(("tests", "--minutes", "2"))
-            self.wait_for(lambda: (self.bundle / "pid").exists() and (self.bundle / "pid").read_text() != "")
+            self.wait_for(self.has_begun)
             process.send_signal(number)
             told = process.communicate(timeout=60)[0]
             self.assertNotEqual(process.returncode, 0)
