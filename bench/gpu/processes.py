@@ -12,8 +12,10 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
+from budget import Deadline
+
 LATE = -1
-PATIENCE = 10  # seconds for a killed process to go; with a driver that hangs it never does
+PATIENCE = 10  # seconds for killed processes to go; with a driver that hangs it never does
 WATCHDOG = """import os, signal, sys
 groups = set()
 for line in sys.stdin:
@@ -76,29 +78,35 @@ def start(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
     return process
 
 
-def end(process: subprocess.Popen[bytes]) -> bool:
-    """Ends it with all that it started; whether it is gone. May be called again."""
+def end(*processes: subprocess.Popen[bytes]) -> bool:
+    """Ends them with all that they started; whether all are gone. May be called again."""
+    for process in processes:
+        kill(process.pid)
+    patience = Deadline.after(PATIENCE)
+    gone = True
+    for process in processes:
+        try:
+            process.wait(patience.left())
+        except subprocess.TimeoutExpired:
+            gone = False
+            continue
+        with _alive.lock:
+            _alive.tell("-", process.pid)
+    return gone
+
+
+def kill(group: int) -> None:
     try:
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(group, signal.SIGKILL)
     except OSError:
         pass
-    try:
-        process.wait(PATIENCE)
-    except subprocess.TimeoutExpired:
-        return False
-    with _alive.lock:
-        _alive.tell("-", process.pid)
-    return True
 
 
 def stop_all() -> None:
     """Ends all processes, and lets none be started. For a signal's handler, so it takes no lock."""
     _alive.stopping = True
     for group in list(_alive.groups):
-        try:
-            os.killpg(group, signal.SIGKILL)
-        except OSError:
-            pass
+        kill(group)
 
 
 def run(command: list[str], cwd: str, environment: dict[str, str], timeout: float) -> Ran:

@@ -19,7 +19,7 @@ from losses import worst_difference
 from machine import Machine, checked, python_with
 from networks import NETWORKS
 from processes import LATE
-from worker import Failed, Late, Worker
+from worker import Failed, Late, Worker, end_all
 
 OURS = "ours"
 WALL = "the wall's clock"
@@ -180,8 +180,7 @@ class Race:
             self.workers.pop(key).end()
 
     def end(self) -> None:
-        for worker in self.workers.values():
-            worker.end()
+        end_all(self.workers.values())
         self.workers.clear()
 
     def compare(self, reference: list[float | None]) -> list[str]:

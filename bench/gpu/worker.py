@@ -9,7 +9,7 @@ import select
 import signal
 import subprocess
 import tempfile
-from typing import Any
+from typing import Any, Iterable
 
 import processes
 from budget import Deadline
@@ -111,7 +111,13 @@ class Worker:
 
     def end(self) -> None:
         """May be called again."""
-        processes.end(self.process)
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.errors.close()
+        end_all([self])
+
+
+def end_all(workers: Iterable[Worker]) -> None:
+    """May be called again."""
+    workers = list(workers)
+    processes.end(*(worker.process for worker in workers))
+    for worker in workers:
+        for file in (worker.process.stdin, worker.process.stdout, worker.errors):
+            file.close()

@@ -19,6 +19,7 @@ from fakes import FAILS, ROOT, SKIPS, FakeClock, FakeMachine, write_program, wri
 import deliveries
 import kernels
 import machine
+import processes
 import sanitizers
 import suite
 import trainings
@@ -171,6 +172,22 @@ processes.run(["sleep", "100"], "/", {"PATH": "/usr/bin:/bin"}, 100)
                 return
             time.sleep(0.01)
         self.fail("it is still there")
+
+    def test_many_that_do_not_go_take_the_time_of_one(self) -> None:
+        class Hangs:
+            def __init__(self) -> None:
+                self.pid = 2**22 + 1  # of nobody
+
+            def wait(self, seconds: float) -> None:
+                time.sleep(seconds)
+                raise subprocess.TimeoutExpired("hangs", seconds)
+
+        ends = subprocess.Popen(["sleep", "100"], start_new_session=True)
+        begin = time.monotonic()
+        with mock.patch.object(processes, "PATIENCE", 1):
+            self.assertFalse(processes.end(Hangs(), Hangs(), Hangs(), ends))
+        self.assertLess(time.monotonic() - begin, 2.5)
+        self.assertEqual(ends.returncode, -signal.SIGKILL)
 
 
 OUT = """[==========] Running 4 tests
