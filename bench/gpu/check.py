@@ -186,8 +186,8 @@ def check(folder: str, options: argparse.Namespace) -> int:
     work = tempfile.mkdtemp(prefix="gpu-check-")
     try:
         machine = Machine(folder, manifest, options.python, options.rehearse, work)
-        gpu = f"no GPU can be used here: {machine.no_gpu}" if machine.no_gpu else f"GPU: {'; '.join(machine.gpus)}"
-        print(f"gpu-check: {gpu}", flush=True)
+        for line in machine.told():
+            print(f"gpu-check: {line}", flush=True)
         began = datetime.datetime.now()
         identity = {
             "v": 3,
@@ -222,7 +222,7 @@ def main(script: str) -> int:
         description=__doc__.partition("\n\nThe JSON of")[0],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = [part.name for parts in COMMANDS.values() for part in parts]
+    names = "; ".join(f"of {name}: {', '.join(part.name for part in parts)}" for name, parts in COMMANDS.items())
     arguments.add_argument("command", nargs="?", choices=["bundle", *COMMANDS], default="bundle")
     arguments.add_argument("--preset", default="cuda", metavar="NAME", help="what is built and bundled (default cuda)")
     arguments.add_argument(
@@ -246,12 +246,14 @@ def main(script: str) -> int:
         action="append",
         default=[],
         metavar="PART",
-        help=f"a part, done or not; repeatable; {', '.join(names)}",
+        help=f"a part, done or not; repeatable; {names}",
     )
     arguments.add_argument("--all", action="store_true", help="with tests: also those that touch no GPU")
     arguments.add_argument("--python", default="", metavar="FILE", help="an interpreter that has PyTorch or JAX")
     arguments.add_argument("--rehearse", action="store_true", help="small numbers; on the CPU where there is no GPU")
     options = arguments.parse_args()
+    if not options.report:
+        arguments.error("argument --report: the folder's name is empty")
     if options.command == "bundle":
         bundle(os.path.dirname(here), options.preset, options.build, options.bundle)
         return 0

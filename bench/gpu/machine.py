@@ -19,7 +19,7 @@ from processes import LATE, Ran
 
 MARK = "needs a GPU: "  # tests/support/cuda.h
 FIRST_KERNEL = "CudaLaunch.ComputesWhatTheCpuComputes"
-WANTED = ("libcublasLt.so.1[23]", "libcudnn.so.9")
+WANTED = {"cuBLASLt": "libcublasLt.so.1[23]", "cuDNN": "libcudnn.so.9"}
 ASKED_SECONDS = 20  # for nvidia-smi or an interpreter to answer, before it hangs
 # Of NVIDIA's Python packages: nvidia/cublas/lib, nvidia/cu13/lib, and what may lie deeper.
 DEPTHS = ("lib", "*/lib", "*/*/lib", "*/*/*/lib", "*/lib/*-linux*")
@@ -68,11 +68,12 @@ def library_folders(interpreters: list[str]) -> list[str]:
             roots += sorted(glob.glob(f"{package}/{depth}"))
     # PyTorch's own folder, where a build has them beside itself.
     roots += [f"{package}/lib" for package in package_folders(interpreters, "torch")]
-    return [root for root in dict.fromkeys(map(os.path.realpath, roots)) if holds_wanted(root)]
+    return [root for root in dict.fromkeys(map(os.path.realpath, roots)) if len(missing([root])) < len(WANTED)]
 
 
-def holds_wanted(folder: str) -> bool:
-    return any(glob.glob(f"{folder}/{name}") for name in WANTED)
+def missing(folders: list[str]) -> list[str]:
+    """Names of the libraries that none of the folders has."""
+    return [name for name, file in WANTED.items() if not any(glob.glob(f"{folder}/{file}") for folder in folders)]
 
 
 def processor() -> str:
@@ -195,6 +196,15 @@ class Machine:
             return ""
         found = re.search(re.escape(MARK) + "(.*)", ran.out)
         return found[1] if found else "the first kernel failed: " + ran.last_words
+
+    def told(self) -> list[str]:
+        """Lines that say what was found: the GPU, and the libraries."""
+        gpu = f"GPU: {'; '.join(self.gpus)}, driver {self.driver or 'unknown'}"
+        return [
+            f"no GPU can be used here: {self.no_gpu}" if self.no_gpu else gpu,
+            f"cuBLASLt, cuDNN: {', '.join(self.libraries) or 'not found'}",
+            *(f"no {name} found; MILLRACE_CUDA_LIBRARIES can name its folder" for name in missing(self.libraries)),
+        ]
 
     def clocks(self) -> str:
         """Those of now, with what holds them down."""

@@ -11,6 +11,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -95,6 +96,17 @@ class MachineTest(unittest.TestCase):
             for name in wanted:
                 self.assertIn(os.path.dirname(os.path.realpath(os.path.join(folder, name))), found)
             self.assertFalse([one for one in found if "nccl" in one])
+
+    def test_says_which_libraries_it_found_and_which_not(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "libcublasLt.so.12").touch()
+            found = SimpleNamespace(no_gpu="", gpus=["H100, 81559 MiB"], driver="575.57.08", libraries=[folder])
+            told = machine.Machine.told(found)
+        self.assertEqual(told[:2], ["GPU: H100, 81559 MiB, driver 575.57.08", f"cuBLASLt, cuDNN: {folder}"])
+        self.assertEqual(told[2:], ["no cuDNN found; MILLRACE_CUDA_LIBRARIES can name its folder"])
+        told = machine.Machine.told(SimpleNamespace(no_gpu="no driver", gpus=[], driver="", libraries=[]))
+        self.assertEqual(told[:2], ["no GPU can be used here: no driver", "cuBLASLt, cuDNN: not found"])
+        self.assertEqual([line.partition(";")[0] for line in told[2:]], ["no cuBLASLt found", "no cuDNN found"])
 
     def test_an_interpreter_that_hangs_has_no_packages(self) -> None:
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(machine, "ASKED_SECONDS", 0.5):

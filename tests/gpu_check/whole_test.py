@@ -164,6 +164,14 @@ class WholeTest(unittest.TestCase):
         self.assertEqual((status, self.out.exists()), (0, False), told)
         self.assertIn(f"gpu-check: writes {folder}/gpu-report.md\n", told)
         self.assertTrue((folder / "gpu-report.json").exists())
+        status, told = self.run_check("tests", "--report", "")
+        self.assertEqual((status, told.splitlines()[-1]),
+                         (2, "gpu-check: error: argument --report: the folder's name is empty"))  # fmt: skip
+
+    def test_help_names_the_parts_of_each_command(self) -> None:
+        told = " ".join(self.run_check("--help")[1].split())
+        for command, parts in COMMANDS.items():
+            self.assertIn(f"of {command}: {', '.join(part.name for part in parts)}", told)
 
     def test_rehearses_on_the_cpu(self) -> None:
         self.without_gpu()
