@@ -5,11 +5,12 @@
   gpu-check steps         the training step beside its peers', its kernels, and what the GPU can do at best
   gpu-check hunts         dependencies that are missing, leaks, deliveries, compute-sanitizer, the kernels' text
 
-The other machine needs x86-64 Linux, Python 3.9, an NVIDIA driver, CUDA's cuBLAS and cuDNN 9, from the toolkit or from
-Python packages; PyTorch and JAX are compared with where they are installed.
+The other machine needs x86-64 Linux, Python 3.9, an NVIDIA driver, cuBLAS 12 or 13 and cuDNN 9, from the toolkit, from
+Python packages or from folders that MILLRACE_CUDA_LIBRARIES names; PyTorch and JAX are compared with where they are
+installed.
 
-Each command writes gpu-report.md and gpu-report.json into the folder of --report after every part, and goes on with
-the report that is there: a part that is done is kept, another is run again. So one report holds all three. The variable
+Each command writes gpu-report.md and gpu-report.json into the folder of --report after every part, and goes on with the
+report that is there: a part that is done is kept, another is run again. So one report holds all three. The variable
 MILLRACE_REPORT_DIR can name the folder instead of --report; without both it is the current one. A copy stays with the
 bundle, for a machine whose report folder is emptied between commands. --resume names the report of another machine, for
 the first command on a new one: later it changes nothing, as the report that is there goes on with it. A report of
@@ -18,9 +19,9 @@ another build or GPU is not gone on with; it is renamed if the new one would rep
 
 --rehearse uses small numbers, and the CPU where there is no GPU.
 
-The exit status is 1 where a result is wrong, where something could not be done that does not lack time alone, and where
-there is no GPU, unless it is a rehearsal. Targets that are missed, peers that are not there, and whatever did not fit
-into the time are told in the report.
+The exit status is the whole report's: 1 where a result is wrong, where something could not be done that does not lack
+time alone, where the command was stopped, and where there is no GPU, unless it is a rehearsal. Targets that are missed,
+peers that are not there, and whatever did not fit into the time are told in the report.
 
 The JSON of a report is one object, to which keys may be added:
 
