@@ -44,6 +44,9 @@ if(MILLRACE_CUDA STREQUAL "AUTO" AND NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINE
 endif()
 
 if(MILLRACE_CUDA STREQUAL "EMULATED")
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "MILLRACE_CUDA=EMULATED needs Clang: it looks into the arguments of kernels")
+  endif()
   find_package(CUDAToolkit 12.5)
 else()
   include(MillraceCudaLanguage)

@@ -134,7 +134,7 @@ double event_on_host_us(Context& context, int times) {
 std::vector<Rate> measure_latencies(Context& context, bool small) {
   std::vector<Rate> out;
   const int times = small ? 10 : 100;
-  for (const size_t mebibytes : {1, 2, 64}) {
+  for (const size_t mebibytes : {1u, 2u, 64u}) {
     const size_t bytes = small ? mebibytes << 10 : mebibytes << 20;
     measure(out, cat("to_device_", mebibytes), "GB/s", [&] { return copied_gb_per_s(context, bytes, true); });
     measure(out, cat("to_host_", mebibytes), "GB/s", [&] { return copied_gb_per_s(context, bytes, false); });

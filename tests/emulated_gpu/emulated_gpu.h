@@ -68,16 +68,29 @@ MILLRACE_EMULATION_API void synchronize_threads();
 // Runs a kernel's body for every thread of a grid.
 MILLRACE_EMULATION_API void run_grid(dim3 blocks, dim3 threads, const std::function<void()>& body);
 
-// Ends the process where the argument of a kernel holds an address in the stack of the thread that launches it: a GPU
-// may not read there, or no longer find there what was meant.
-MILLRACE_EMULATION_API void require_no_stack(const void* argument, size_t bytes);
+// Ends the process where the address is in the stack of the thread that launches a kernel: a GPU may not read there, or
+// no longer find there what was meant.
+MILLRACE_EMULATION_API void require_not_in_stack(const void* address);
 
+// The same for every address that a kernel's argument holds.
 template <class T>
-void require_no_stack(T argument) {
-#if __has_builtin(__builtin_clear_padding)
-  __builtin_clear_padding(&argument);  // where anything may stand
-#endif
-  require_no_stack(&argument, sizeof argument);
+void require_no_stack(const T& argument) {
+  if constexpr (std::is_pointer_v<T>) {
+    require_not_in_stack(reinterpret_cast<const void*>(argument));
+  } else if constexpr (std::is_array_v<T>) {
+    for (const auto& element : argument) require_no_stack(element);
+  } else if constexpr (std::is_class_v<T>) {
+    const auto* const begin = reinterpret_cast<const std::byte*>(&argument);
+    const auto look = [begin]<class M>(const M& member) {
+      if constexpr (std::is_pointer_v<M>) {
+        const auto* const at = reinterpret_cast<const std::byte*>(member);
+        if (at >= begin && at < begin + sizeof(T)) return require_no_stack(*member);
+      }
+      require_no_stack(member);
+    };
+    // Clang's: calls with the value of each member, or with its place in the argument where nothing could print it.
+    __builtin_dump_struct(&argument, [&](const char*, const auto&... members) { (look(members), ...); });
+  }
 }
 
 // What cudaLaunchKernel() knows a kernel by.

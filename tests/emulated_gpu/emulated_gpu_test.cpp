@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -243,6 +244,36 @@ TEST_F(EmulatedGpu, KernelsAreGivenNoStackOfTheHost) {
   void* arguments[] = {&from, &to};
   EXPECT_DEATH(cudaLaunchKernel(MILLRACE_KERNEL_ADDRESS(sum_of_block), dim3(1), dim3(4), arguments, 0, stream_),
                "a kernel is given an address in the stack of the host");
+}
+
+struct Addresses {
+  const int* first;
+  bool flag;
+  std::array<const int*, 2> more;
+};
+struct Holder : Addresses {
+  explicit Holder(const Addresses& addresses) : Addresses(addresses), own(addresses) {}
+  Addresses own;
+};
+__global__ void takes_addresses(Holder) {}
+
+TEST_F(EmulatedGpu, KernelsAreGivenNoStackOfTheHostWithinARecord) {
+  const int value = 0;
+  Holder holder({});
+  const auto launch = [&] {
+    void* arguments[] = {&holder};
+    return cudaLaunchKernel(MILLRACE_KERNEL_ADDRESS(takes_addresses), dim3(1), dim3(1), arguments, 0, stream_);
+  };
+  for (const int** member : {&holder.first, &holder.more[1], &holder.own.first, &holder.own.more[0]}) {
+    *member = &value;
+    EXPECT_DEATH(launch(), "an address in the stack of the host");
+    *member = nullptr;
+  }
+  // What lies behind the flag is no member.
+  const int* const address = &value;
+  std::memcpy(&holder.flag, &address, sizeof address);
+  holder.flag = false;
+  EXPECT_EQ(launch(), cudaSuccess);
 }
 
 TEST_F(EmulatedGpu, AllThreadsOfABlockComeToABarrier) {

@@ -114,13 +114,10 @@ void refuse_child_graphs(bool refuse) {
   child_graphs_refused = refuse;
 }
 
-void require_no_stack(const void* argument, size_t bytes) {
+void require_not_in_stack(const void* address) {
   static thread_local const Stack stack = stack_of_thread();
-  for (size_t at = 0; at + sizeof(uintptr_t) <= bytes; at += sizeof(uintptr_t)) {
-    uintptr_t word = 0;
-    std::memcpy(&word, static_cast<const std::byte*>(argument) + at, sizeof word);
-    if (word >= stack.begin && word < stack.end) violation("a kernel is given an address in the stack of the host");
-  }
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  if (at >= stack.begin && at < stack.end) violation("a kernel is given an address in the stack of the host");
 }
 
 const void* know_kernel(const void* kernel, KernelStart start) {
