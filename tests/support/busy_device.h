@@ -1,4 +1,5 @@
-// Work that keeps a GPU busy while a test looks at what the host does meanwhile; programs with it list busy_device.cu.
+// Work that keeps a GPU busy while a test looks at what the host does meanwhile; programs with it list busy_device.cu,
+// or idle_device.cpp without CUDA.
 #pragma once
 
 #include "millrace/core/context.h"
