@@ -2,4 +2,4 @@
 #pragma once
 
 #include "millrace/extend.h"
-#include "millrace/trainer/plugin.h"
+#include "millrace/trainer/config/plugin.h"

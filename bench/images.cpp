@@ -17,9 +17,9 @@
 #include "millrace/core/kernels/pooling.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/config.h"
-#include "millrace/trainer/step.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/config/config.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/step/step.h"
 
 namespace {
 

@@ -18,8 +18,8 @@
 #include "bench/budgets/training.h"
 #include "millrace/core/kernels/tile_grid.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/files/read_ahead.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/input/graph/read_ahead.h"
 
 namespace {
 

@@ -52,7 +52,7 @@ LayerCatalog LayerCatalog::builtin() {
 }  // namespace millrace
 ]])
 
-  file(GLOB ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/input/*.cpp)
+  file(GLOB ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/input/ops/*.cpp)
   set(declarations "")
   set(calls "")
   millrace_table(op OpRegistry registry ${ops} ${more_ops})

@@ -4,7 +4,7 @@
 # "millrace/core/tensor.h" is core/tensor.h: links in the build tree give the prefix.
 set(MILLRACE_INCLUDE_DIR ${PROJECT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${MILLRACE_INCLUDE_DIR}/millrace)
-foreach(folder api core layers input trainer)
+foreach(folder api cli core layers input trainer)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${MILLRACE_INCLUDE_DIR}/millrace/${folder} SYMBOLIC)
 endforeach()
 foreach(header c.h extend.h millrace.h plugin.h testing.h)
@@ -61,10 +61,13 @@ function(millrace_options target)
                                              CUDA_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
-# millrace_small(TARGET)
-# A release has no unrolled loops where a program runs through once or waits for a reader: that halves the code.
+# millrace_small(TARGET [FAST source...])
+# A release has no unrolled loops where a program runs through once or waits for a reader: that halves the code. FAST:
+# what is called for each row.
 function(millrace_small target)
+  cmake_parse_arguments(arg "" "" "FAST" ${ARGN})
   target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Os>")
+  set_source_files_properties(${arg_FAST} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 endfunction()
 
 # millrace_as_cuda(SOURCE...)
@@ -127,18 +130,12 @@ function(millrace_cuda_units out name)
   set(${out} ${units} PARENT_SCOPE)
 endfunction()
 
-# millrace_folder(NAME [PRIVATE_LIBRARIES lib...] [INCLUDES dir...] [EXCLUDE subfolder...] [SMALL file...] [HOT file...])
-# Sources are found by name. Those of SMALL, which may be patterns, less those of HOT, are a target of their own: see
-# millrace_small(). With CUDA, *.cu are compiled too, and so are, as CUDA, the files of layers/ that have kernels.
+# millrace_folder(NAME [PRIVATE_LIBRARIES lib...] [INCLUDES dir...])
+# Sources are found by name. With CUDA, *.cu are compiled too, and so are, as CUDA, the files of layers/ that have kernels.
 function(millrace_folder name)
-  cmake_parse_arguments(arg "" "" "PRIVATE_LIBRARIES;INCLUDES;EXCLUDE;SMALL;HOT" ${ARGN})
-  list(TRANSFORM arg_HOT PREPEND "${PROJECT_SOURCE_DIR}/")
+  cmake_parse_arguments(arg "" "" "PRIVATE_LIBRARIES;INCLUDES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cu)
-  list(FILTER sources EXCLUDE REGEX "/${name}/main\\.cpp$")
-  foreach(folder ${arg_EXCLUDE})
-    list(FILTER sources EXCLUDE REGEX "/${name}/${folder}/")
-  endforeach()
   millrace_require_tests(${sources})
 
   # cuda/ is for builds with a toolkit; without one its stub.cpp alone stands in for it.
@@ -169,38 +166,18 @@ function(millrace_folder name)
     millrace_cuda_units(cuda_sources ${name} ${cuda_sources} ${device_sources})
   endif()
 
-  set(small "")
-  foreach(source ${arg_SMALL})
-    file(GLOB found ${PROJECT_SOURCE_DIR}/${source})
-    if(NOT found)
-      message(FATAL_ERROR "millrace_folder: there is no ${source}")
-    endif()
-    list(APPEND small ${found})
-  endforeach()
-  list(REMOVE_ITEM small "" ${arg_HOT})
-  set(hot ${sources})
-  list(REMOVE_ITEM hot "" ${small})
-  list(REMOVE_ITEM sources "" ${hot})
-
   # The archive holds each table by itself, so that a program may bring another one.
   set_source_files_properties(${MILLRACE_TABLE_${name}} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  set(targets millrace_${name})
-  add_library(millrace_${name} OBJECT ${hot} ${cuda_sources} ${MILLRACE_TABLE_${name}})
-  if(small)
-    list(APPEND targets millrace_${name}_small)
-    add_library(millrace_${name}_small OBJECT ${sources})
-    millrace_small(millrace_${name}_small)
+  set(target millrace_${name})
+  add_library(${target} OBJECT ${sources} ${cuda_sources} ${MILLRACE_TABLE_${name}})
+  target_include_directories(${target} PUBLIC ${MILLRACE_INCLUDE_DIR} PRIVATE ${arg_INCLUDES})
+  target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LIBRARIES} Threads::Threads)
+  # Nobody above layers sees CUDA's headers, so other folders' objects are those of a build without it.
+  if(MILLRACE_WITH_CUDA AND name MATCHES "^(core|layers)$")
+    target_link_libraries(${target} PRIVATE millrace_cudart)
   endif()
-  foreach(target ${targets})
-    target_include_directories(${target} PUBLIC ${MILLRACE_INCLUDE_DIR} PRIVATE ${arg_INCLUDES})
-    target_link_libraries(${target} PRIVATE ${arg_PRIVATE_LIBRARIES} Threads::Threads)
-    # Nobody above layers sees CUDA's headers, so other folders' objects are those of a build without it.
-    if(MILLRACE_WITH_CUDA AND name MATCHES "^(core|layers)$")
-      target_link_libraries(${target} PRIVATE millrace_cudart)
-    endif()
-    millrace_options(${target})
-    set_property(GLOBAL APPEND PROPERTY MILLRACE_OBJECTS $<TARGET_OBJECTS:${target}>)
-  endforeach()
+  millrace_options(${target})
+  set_property(GLOBAL APPEND PROPERTY MILLRACE_OBJECTS $<TARGET_OBJECTS:${target}>)
   set_property(GLOBAL APPEND PROPERTY MILLRACE_LINK_LIBRARIES ${arg_PRIVATE_LIBRARIES})
 endfunction()
 

@@ -96,4 +96,22 @@ std::exception_ptr as_error(const std::exception_ptr& exception, std::string_vie
   }
 }
 
+void raise_copy(const std::exception_ptr& error, const Place& place) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& original) {
+    try {
+      original.raise();
+    } catch (Error& copy) {
+      try {
+        copy.set_place(place);
+      } catch (const std::bad_alloc&) {  // then without
+      }
+      throw;
+    } catch (const std::bad_alloc&) {  // then the original
+    }
+  }
+  std::rethrow_exception(error);
+}
+
 }  // namespace millrace

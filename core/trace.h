@@ -3,7 +3,7 @@
 //   Trace trace;
 //   Trainer trainer = Trainer::from_file("mlp.yaml", {}, Catalog::builtin(), &trace);
 //   trainer.run();
-//   write_trace(trace, "trace.json");  // trainer/trace_file.h
+//   write_trace(trace, "trace.json");  // trainer/files/trace_file.h
 //
 // Whoever does something worth seeing is handed a Trace*, null where nobody traces, and puts a TraceRange around it. A
 // Trace outlives all of them. Every member may be called from any thread at any time.

@@ -2,16 +2,18 @@
 #pragma once
 
 #include "millrace/core/export.h"
-#include "millrace/input/op.h"
+#include "millrace/input/buffer.h"
+#include "millrace/input/source.h"
+#include "millrace/input/transform.h"
 
 namespace millrace {
 
-// Everything in input/, from the table that CMake generates.
+// Everything in input/ops/, from the table that CMake generates.
 MILLRACE_EXPORT OpRegistry builtin_ops();
 
 }  // namespace millrace
 
-// The last line of input/<kind>.cpp: names the class that implements the op.
+// The last line of input/ops/<kind>.cpp: names the class that implements the op.
 #define MILLRACE_REGISTER_OP(kind, Class)                                       \
   namespace millrace {                                                          \
   void register_op_##kind(OpRegistry& registry);                                \

@@ -9,7 +9,7 @@
 
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/delivery/delivery_statistics.h"
-#include "millrace/trainer/named_metric.h"
+#include "millrace/trainer/step/named_metric.h"
 
 namespace millrace {
 

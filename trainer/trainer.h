@@ -22,9 +22,9 @@
 #include "millrace/core/spec.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/layers/model/model.h"
-#include "millrace/trainer/catalog.h"
-#include "millrace/trainer/config.h"
-#include "millrace/trainer/network.h"
+#include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/config.h"
+#include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/train_report.h"
 
 namespace millrace {

@@ -11,8 +11,8 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
-#include "millrace/trainer/nonfinite.h"
-#include "millrace/trainer/saved_model.h"
+#include "millrace/trainer/files/saved_model.h"
+#include "millrace/trainer/step/nonfinite.h"
 
 namespace millrace {
 

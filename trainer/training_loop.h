@@ -11,9 +11,9 @@
 
 #include "millrace/core/context.h"
 #include "millrace/layers/model/model.h"
-#include "millrace/trainer/config.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/delivery/delivery.h"
-#include "millrace/trainer/step.h"
+#include "millrace/trainer/step/step.h"
 #include "millrace/trainer/train_report.h"
 #include "millrace/trainer/validator.h"
 

@@ -7,8 +7,8 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/model_copy.h"
-#include "millrace/trainer/pass_input.h"
+#include "millrace/trainer/config/pass_input.h"
+#include "millrace/trainer/step/model_copy.h"
 
 namespace millrace {
 

@@ -20,8 +20,8 @@
 #include "millrace/core/context.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/layers/model/model.h"
-#include "millrace/trainer/config.h"
-#include "millrace/trainer/evaluator.h"
+#include "millrace/trainer/config/config.h"
+#include "millrace/trainer/predict/evaluator.h"
 #include "millrace/trainer/train_report.h"
 
 namespace millrace {

@@ -8,7 +8,7 @@
 
 #include "millrace/c.h"
 #include "millrace/core/tensor.h"
-#include "millrace/input/graph/row_block.h"
+#include "millrace/input/rows/row_block.h"
 
 namespace millrace::c {
 

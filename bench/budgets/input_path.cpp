@@ -3,7 +3,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/files/yaml.h"
 
 namespace millrace::bench {
 

@@ -6,7 +6,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/core/spec.h"
-#include "millrace/input/graph/file_system.h"
+#include "millrace/input/files/file_system.h"
 
 namespace millrace::bench {
 

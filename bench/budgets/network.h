@@ -10,7 +10,7 @@
 #include "bench/budgets/texts.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/trainer/step.h"
+#include "millrace/trainer/step/step.h"
 
 namespace millrace::bench {
 

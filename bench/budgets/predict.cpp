@@ -10,7 +10,7 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/network.h"
+#include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::bench {

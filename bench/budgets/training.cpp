@@ -3,8 +3,8 @@
 #include "bench/budgets/compare.h"
 #include "bench/budgets/input_path.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 
 namespace millrace::bench {
 

@@ -9,12 +9,12 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/event.h"
 #include "millrace/core/executor.h"
-#include "millrace/trainer/build_input.h"
-#include "millrace/trainer/catalog.h"
-#include "millrace/trainer/scores.h"
-#include "millrace/trainer/step_inputs.h"
-#include "millrace/trainer/step_numbers.h"
-#include "millrace/trainer/step_plan.h"
+#include "millrace/trainer/config/build_input.h"
+#include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/step/scores.h"
+#include "millrace/trainer/step/step_inputs.h"
+#include "millrace/trainer/step/step_numbers.h"
+#include "millrace/trainer/step/step_plan.h"
 
 namespace millrace::bench {
 

@@ -12,9 +12,9 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/spec.h"
-#include "millrace/input/graph/row_block.h"
+#include "millrace/input/rows/row_block.h"
 #include "millrace/layers/model/model.h"
-#include "millrace/trainer/config.h"
+#include "millrace/trainer/config/config.h"
 
 namespace millrace::bench {
 

@@ -7,11 +7,11 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
-#include "millrace/trainer/build_input.h"
-#include "millrace/trainer/catalog.h"
-#include "millrace/trainer/config.h"
-#include "millrace/trainer/step.h"
-#include "millrace/trainer/step_plan.h"
+#include "millrace/trainer/config/build_input.h"
+#include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/config.h"
+#include "millrace/trainer/step/step.h"
+#include "millrace/trainer/step/step_plan.h"
 
 namespace millrace::bench {
 

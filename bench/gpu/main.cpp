@@ -39,9 +39,9 @@
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/core/version.h"
-#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 
 namespace millrace::bench {
 

@@ -18,8 +18,8 @@
 #include "millrace/core/version.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 
 namespace millrace::bench {
 

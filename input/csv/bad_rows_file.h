@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "millrace/input/graph/chunk.h"
+#include "millrace/input/rows/chunk.h"
 
 namespace millrace {
 

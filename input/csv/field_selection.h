@@ -18,7 +18,7 @@
 #include "millrace/core/options.h"
 #include "millrace/core/row_sizes.h"
 #include "millrace/input/csv/csv_dialect.h"
-#include "millrace/input/graph/row_block.h"
+#include "millrace/input/rows/row_block.h"
 
 namespace millrace {
 

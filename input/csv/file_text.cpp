@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "millrace/input/graph/file_check.h"
+#include "millrace/input/files/file_check.h"
 
 namespace millrace {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "millrace/input/csv/record_scanner.h"
-#include "millrace/input/graph/chunk.h"
-#include "millrace/input/graph/descriptors.h"
-#include "millrace/input/graph/file_system.h"
+#include "millrace/input/files/descriptors.h"
+#include "millrace/input/files/file_system.h"
+#include "millrace/input/rows/chunk.h"
 
 namespace millrace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/input/graph/file_check.h"
+#include "millrace/input/files/file_check.h"
 
 namespace millrace {
 

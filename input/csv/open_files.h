@@ -10,8 +10,8 @@
 #include <mutex>
 #include <vector>
 
-#include "millrace/input/graph/chunk.h"
-#include "millrace/input/graph/file_system.h"
+#include "millrace/input/files/file_system.h"
+#include "millrace/input/rows/chunk.h"
 
 namespace millrace {
 

@@ -11,7 +11,7 @@
 #include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/open_files.h"
 #include "millrace/input/csv/preamble.h"
-#include "millrace/input/op.h"
+#include "millrace/input/transform.h"
 
 namespace millrace {
 

@@ -13,7 +13,7 @@
 #include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/record_scanner.h"
 #include "millrace/input/csv/text_index.h"
-#include "millrace/input/graph/chunk.h"
+#include "millrace/input/rows/chunk.h"
 
 namespace millrace {
 

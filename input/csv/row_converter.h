@@ -13,8 +13,8 @@
 
 #include "millrace/input/csv/field_selection.h"
 #include "millrace/input/csv/record_cutter.h"
-#include "millrace/input/graph/row_block.h"
 #include "millrace/input/op.h"
+#include "millrace/input/rows/row_block.h"
 
 namespace millrace {
 

@@ -5,24 +5,13 @@
 
 #include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
-#include "millrace/input/graph/chunk_stream.h"
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/input/graph/reader_stream.h"
+#include "millrace/input/run/chunk_stream.h"
+#include "millrace/input/run/reader_stream.h"
 
 namespace millrace {
-
-std::string_view to_string(PortType type) {
-  switch (type) {
-    case PortType::none: return "nothing";
-    case PortType::names: return "names";
-    case PortType::text: return "text";
-    case PortType::rows: return "rows";
-    case PortType::batches: return "batches";
-  }
-  return "nothing";
-}
 
 namespace {
 

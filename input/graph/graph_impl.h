@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "millrace/input/graph/buffer_stream.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/input/graph/source_stream.h"
-#include "millrace/input/graph/transform_stream.h"
+#include "millrace/input/run/buffer_stream.h"
+#include "millrace/input/run/source_stream.h"
+#include "millrace/input/run/transform_stream.h"
 
 namespace millrace {
 

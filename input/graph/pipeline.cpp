@@ -5,9 +5,9 @@
 #include <exception>
 #include <utility>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
-#include "millrace/input/graph/clock.h"
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/graph/graph_list.h"
 

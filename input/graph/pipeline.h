@@ -17,7 +17,8 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/export.h"
 #include "millrace/core/spec.h"
-#include "millrace/input/op.h"
+#include "millrace/input/buffer.h"
+#include "millrace/input/transform.h"
 
 namespace millrace {
 

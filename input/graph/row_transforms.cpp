@@ -7,8 +7,8 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_impl.h"
-#include "millrace/input/graph/index_source.h"
-#include "millrace/input/graph/transform_chain.h"
+#include "millrace/input/run/transform_chain.h"
+#include "millrace/input/sources/index_source.h"
 
 namespace millrace {
 

@@ -114,5 +114,19 @@ TEST(Error, SpecialErrorsAreAlsoGeneralOnes) {
   EXPECT_TRUE((std::is_base_of_v<std::exception, Error>));
 }
 
+TEST(RaiseCopy, KeepsTheTypeAndLeavesTheOriginalAlone) {
+  const std::exception_ptr original = std::make_exception_ptr(MissingError("gone"));
+  for (int round = 0; round < 2; ++round) {
+    try {
+      raise_copy(original, {"a.csv", 5, 0});
+      FAIL();
+    } catch (MissingError& error) {
+      EXPECT_STREQ(error.what(), "a.csv:5: gone");
+      error.add_context("twice");
+    }
+  }
+  EXPECT_THROW(raise_copy(std::make_exception_ptr(std::bad_alloc())), std::bad_alloc);
+}
+
 }  // namespace
 }  // namespace millrace

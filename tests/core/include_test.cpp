@@ -23,7 +23,16 @@ const std::map<std::string, std::vector<std::string>> kBelow = {{"core", {}},
                                                                 {"layers", {"core"}},
                                                                 {"input", {"core"}},
                                                                 {"trainer", {"core", "layers", "input"}},
-                                                                {"api", {"core", "layers", "input", "trainer"}}};
+                                                                {"api", {"core", "layers", "input", "trainer"}},
+                                                                {"cli", {"core", "layers", "input", "trainer"}}};
+
+// Their rooms: a file may include those of its own room and of those before it. "" is what lies beside the rooms.
+const std::map<std::string, std::vector<std::string>> kRooms = {
+    {"input", {"files", "rows", "", "sources", "csv", "run", "graph", "ops"}},
+    {"trainer", {"files", "step", "delivery", "config", "predict", ""}},
+    {"cli",
+     {"text", "terminal", "generate", "init", "describe", "arguments", "rows", "compare", "speed", "report", "commands",
+      ""}}};
 
 // Files that lie in `folder` and end in `ending`; either may be empty.
 struct Owner {
@@ -48,11 +57,11 @@ const Library kLibraries[] = {
      {"<cuda", "<cublas", "<cudnn", "<curand", "<nccl", "<nvtx", "<cooperative_groups", "<mma.h>"},
      {{"", ".cu"}, {"", ".cuh"}, {"core/cuda/", ""}}},
     {"CUB", {"<cub/", "<thrust/", "<cuda/"}, {{"core/cuda/", "cub.cuh"}}},
-    {"yaml-cpp", {"<yaml-cpp/"}, {{"trainer/", ".cpp"}}},
+    {"yaml-cpp", {"<yaml-cpp/"}, {{"trainer/files/", ".cpp"}}},
     {"fast_float", {"<fast_float/"}, {{"input/", ".cpp"}}},
-    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/", "model_file.cpp"}}},
-    {"fmt", {"<fmt/"}, {{"trainer/", "main.cpp"}, {"trainer/cli/", ""}}},
-    {"CLI11", {"<CLI/"}, {{"trainer/", "main.cpp"}, {"trainer/cli/", ""}}},
+    {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_file.cpp"}}},
+    {"fmt", {"<fmt/"}, {{"cli/", ""}}},
+    {"CLI11", {"<CLI/"}, {{"cli/", ""}}},
 };
 
 bool owns(const Library& library, const std::string& path) {
@@ -64,6 +73,18 @@ bool owns(const Library& library, const std::string& path) {
 bool belongs_to(const Library& library, const std::string& include) {
   return std::any_of(library.includes.begin(), library.includes.end(),
                      [&](std::string_view beginning) { return include.starts_with(beginning); });
+}
+
+// The place of the path's room among those of its folder; 0 in a folder without rooms.
+ptrdiff_t place_of_room(const std::string& path) {
+  const size_t slash = path.find('/'), next = path.find('/', slash + 1);
+  const auto found = kRooms.find(path.substr(0, slash));
+  if (found == kRooms.end()) return 0;
+  const std::vector<std::string>& rooms = found->second;
+  const std::string room = next == std::string::npos ? "" : path.substr(slash + 1, next - slash - 1);
+  const auto place = std::find(rooms.begin(), rooms.end(), room);
+  if (place == rooms.end()) ADD_FAILURE() << path << " lies in a room without a place in kRooms";
+  return place - rooms.begin();
 }
 
 // What is wrong with `include` (as written, with quotes or brackets) in the file `path`; empty when nothing is.
@@ -87,7 +108,12 @@ std::string complaint(const std::string& path, const std::string& include) {
   }
   const std::string from = path.substr(0, path.find('/')), to = include.substr(prefix.size(), slash - prefix.size());
   const std::vector<std::string>& below = kBelow.at(from);
-  if (to == from || std::find(below.begin(), below.end(), to) != below.end()) return {};
+  if (to == from) {
+    const std::string target = include.substr(prefix.size());
+    if (place_of_room(path) >= place_of_room(target)) return {};
+    return cat(path, " includes ", include, ", which lies in a higher room of ", from);
+  }
+  if (std::find(below.begin(), below.end(), to) != below.end()) return {};
   return cat(path, " includes ", include, ", but ", from, " knows nothing of ", to);
 }
 
@@ -153,13 +179,20 @@ TEST(Includes, TheRulesBite) {
   EXPECT_EQ(complaint("core/tensor.h", "\"millrace/layers/layer.h\""),
             "core/tensor.h includes \"millrace/layers/layer.h\", but core knows nothing of layers");
   EXPECT_NE(complaint("layers/dense.cpp", "\"millrace/input/op.h\""), "");
-  EXPECT_NE(complaint("input/batch.cpp", "\"millrace/trainer/trainer.h\""), "");
+  EXPECT_NE(complaint("input/ops/batch.cpp", "\"millrace/trainer/trainer.h\""), "");
   EXPECT_NE(complaint("core/tensor.cpp", "\"core/tensor.h\""), "");
   EXPECT_NE(complaint("core/context.cpp", "<oneapi/tbb/task_arena.h>"), "");
   EXPECT_NE(complaint("core/kernels/gemm.h", "<dnnl.hpp>"), "");
   EXPECT_NE(complaint("layers/relu.cpp", "<cuda_runtime.h>"), "");
   EXPECT_NE(complaint("layers/relu.cpp", "\"millrace/core/cuda/launch.cuh\""), "");
-  EXPECT_NE(complaint("trainer/config.h", "<yaml-cpp/yaml.h>"), "");
+  EXPECT_NE(complaint("trainer/config/config.h", "<yaml-cpp/yaml.h>"), "");
+  EXPECT_NE(complaint("trainer/trainer.h", "\"millrace/cli/run.h\""), "");
+  EXPECT_NE(complaint("trainer/step/step.h", "\"millrace/trainer/trainer.h\""), "");
+  EXPECT_EQ(complaint("trainer/files/yaml.h", "\"millrace/trainer/step/step.h\""),
+            "trainer/files/yaml.h includes \"millrace/trainer/step/step.h\", which lies in a higher room of trainer");
+  EXPECT_NE(complaint("input/rows/chunk.h", "\"millrace/input/op.h\""), "");
+  EXPECT_NE(complaint("input/op.h", "\"millrace/input/graph/pipeline.h\""), "");
+  EXPECT_EQ(complaint("trainer/trainer.cpp", "\"millrace/trainer/step/step.h\""), "");
   EXPECT_EQ(complaint("trainer/trainer.cpp", "\"millrace/input/op.h\""), "");
   EXPECT_EQ(complaint("core/parallel.h", "\"millrace/core/cuda/launch.cuh\""), "");
   EXPECT_EQ(complaint("core/executor.cpp", "<oneapi/tbb/task_arena.h>"), "");

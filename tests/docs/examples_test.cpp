@@ -8,7 +8,7 @@
 #include <regex>
 
 #include "millrace/core/text.h"
-#include "millrace/trainer/catalog.h"
+#include "millrace/trainer/config/catalog.h"
 #include "tests/docs/page.h"
 #include "tests/support/run_command.h"
 #include "tests/support/temp_folder.h"

@@ -8,7 +8,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/files/yaml.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 #include "tests/support/paths.h"
 
 namespace millrace {
@@ -28,14 +28,15 @@ TEST(ExtendingGuide, ShowsTheseFiles) {
 }
 
 TEST(ExtendingGuide, ItsKindsTrainTogether) {
-  Trainer trainer = Trainer::from_spec(parse_yaml("seed: 3\ndevice: cpu\nthreads: 2\ninput:\n"
-                                                  "  - synthetic: {task: sum, features: 8, rows: 300}\n"
-                                                  "  - clamp: {field: features, min: -1, max: 1}\n"
-                                                  "  - every: {rows: 3}\n"
-                                                  "  - batch: {batch_size: 10}\n"
-                                                  "model:\n  - dense: {units: 5}\n  - softsign\n  - dense: {units: 1}\n"
-                                                  "loss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n",
-                                                  "t.yaml"));
+  Trainer trainer =
+      Trainer::from_spec(parse_yaml("seed: 3\ndevice: cpu\nthreads: 2\ninput:\n"
+                                    "  - synthetic: {task: sum, features: 8, rows: 300}\n"
+                                    "  - clamp: {field: features, min: -1, max: 1}\n"
+                                    "  - every: {rows: 3}\n"
+                                    "  - batch: {batch_size: 10}\n"
+                                    "model:\n  - dense: {units: 5}\n  - softsign\n  - dense: {units: 1}\n"
+                                    "loss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n",
+                                    "t.yaml"));
   const TrainResult result = trainer.run();
   EXPECT_EQ(result.rows, 100u);
   EXPECT_EQ(result.steps, 10);

@@ -8,7 +8,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/model_file.h"
+#include "millrace/trainer/files/model_file.h"
 
 namespace millrace {
 namespace {

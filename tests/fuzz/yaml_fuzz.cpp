@@ -7,9 +7,9 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/config.h"
-#include "millrace/trainer/yaml.h"
-#include "millrace/trainer/yaml_writer.h"
+#include "millrace/trainer/config/config.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/files/yaml_writer.h"
 #include "tests/input/op_testing.h"
 
 namespace millrace {

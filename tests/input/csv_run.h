@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/input/graph/transform_chain.h"
+#include "millrace/input/run/transform_chain.h"
 #include "tests/input/op_testing.h"
 
 namespace millrace::testing_support {

@@ -15,8 +15,8 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/graph/file_system.h"
-#include "millrace/input/graph/glob.h"
+#include "millrace/input/files/file_system.h"
+#include "millrace/input/files/glob.h"
 
 namespace millrace::testing_support {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "millrace/input/graph/chunk.h"
+#include "millrace/input/rows/chunk.h"
 
 namespace millrace::testing_support {
 

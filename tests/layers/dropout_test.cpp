@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "millrace/core/random.h"
 #include "tests/layers/gradient_check.h"
 
 namespace millrace::testing {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "millrace/core/math.h"
+#include "millrace/core/random.h"
 #include "tests/layers/gradient_check.h"
 
 namespace millrace {

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "millrace/core/random.h"
 #include "tests/promises/training.h"
 
 namespace millrace::testing {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/input/graph/note_log.h"
+#include "millrace/input/run/note_log.h"
 #include "tests/input/graph/rich_graph.h"
 #include "tests/support/allocation_counter.h"
 

@@ -11,7 +11,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/files/yaml.h"
 #include "tests/support/allocation_counter.h"
 #include "tests/support/temp_folder.h"
 

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/random.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::testing {

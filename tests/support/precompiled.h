@@ -25,5 +25,5 @@
 #include <vector>
 
 #include "millrace/core/text.h"
-#include "millrace/trainer/catalog.h"
+#include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/trainer.h"

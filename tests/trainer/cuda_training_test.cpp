@@ -14,8 +14,8 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 #include "tests/support/cuda.h"
 #include "tests/support/paths.h"
 #include "tests/support/temp_folder.h"

@@ -2,7 +2,7 @@
 // optimizer `sgd`.
 #pragma once
 
-#include "millrace/trainer/catalog.h"
+#include "millrace/trainer/config/catalog.h"
 
 namespace millrace {
 

@@ -8,9 +8,9 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
-#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trace_reader.h"
 

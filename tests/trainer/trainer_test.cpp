@@ -10,9 +10,9 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/model_file.h"
-#include "millrace/trainer/overrides.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/files/yaml.h"
 #include "tests/layers/lookup_layer.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/fake_kinds.h"

@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "millrace/core/errors.h"
-#include "millrace/trainer/overrides.h"
+#include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 
 namespace millrace {
 namespace {

@@ -9,9 +9,9 @@
 #include <functional>
 
 #include "millrace/core/text.h"
-#include "millrace/trainer/predictor.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/predict/predictor.h"
 #include "millrace/trainer/trainer.h"
-#include "millrace/trainer/yaml.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/trace.h"
-#include "millrace/input/graph/clock.h"
-#include "millrace/trainer/step_plan.h"
+#include "millrace/trainer/step/step_plan.h"
 
 namespace millrace {
 

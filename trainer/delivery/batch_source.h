@@ -40,7 +40,7 @@ class BatchSource : public Delivery {
 };
 
 // How many calls of next() a batch stays for that `reader` reads while others are made: where batches are small, as
-// many as steps want that go together (trainer/flights.h).
+// many as steps want that go together (trainer/step/flights.h).
 int64_t kept_for(Device reader, const Port& batches);
 
 // What save() throws of a kind that was made without DeliveryArgs::saves.

@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/trace.h"
-#include "millrace/input/graph/clock.h"
-#include "millrace/input/graph/transform_chain.h"
+#include "millrace/input/run/transform_chain.h"
 #include "millrace/trainer/delivery/batch_source.h"
 #include "millrace/trainer/delivery/kinds.h"
 

@@ -16,7 +16,8 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
-#include "millrace/input/op.h"
+#include "millrace/input/source.h"
+#include "millrace/input/transform.h"
 
 namespace millrace::fake {
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/random.h"
 #include "tests/input/graph/fake_ops.h"
 
 namespace millrace::fake {

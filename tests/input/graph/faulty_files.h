@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "millrace/core/errors.h"
-#include "millrace/input/graph/file_system.h"
+#include "millrace/input/files/file_system.h"
 
 namespace millrace::testing_support {
 

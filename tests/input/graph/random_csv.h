@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "tests/input/graph/reference_rows.h"
 

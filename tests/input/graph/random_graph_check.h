@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "millrace/core/executor.h"
+#include "millrace/core/random.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/files/yaml.h"
 #include "tests/input/graph/random_graph.h"
 
 namespace millrace::testing_support {

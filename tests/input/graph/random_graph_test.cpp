@@ -2,6 +2,7 @@
 // checks more of them. MILLRACE_RANDOM_GRAPH=17 runs the graph of seed 17 alone.
 #include <gtest/gtest.h>
 
+#include "millrace/core/random.h"
 #include "tests/input/graph/random_graph_check.h"
 
 namespace millrace {

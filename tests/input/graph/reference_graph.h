@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "millrace/core/random.h"
 #include "tests/input/graph/reference_rows.h"
 
 namespace millrace::testing_support::reference {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string_view>
+#include "millrace/core/random.h"
 
 namespace millrace::testing_support::reference {
 

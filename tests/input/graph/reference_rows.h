@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "tests/input/graph/reference_random.h"
 

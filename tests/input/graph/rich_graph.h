@@ -9,7 +9,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/files/yaml.h"
 #include "tests/input/op_testing.h"
 
 namespace millrace::testing_support {

@@ -7,8 +7,8 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/graph/memory_rows.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/input/sources/memory_rows.h"
+#include "millrace/trainer/files/yaml.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "millrace/input/catalog.h"
-#include "millrace/trainer/yaml.h"
-#include "millrace/trainer/yaml_writer.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/files/yaml_writer.h"
 
 namespace millrace {
 namespace {

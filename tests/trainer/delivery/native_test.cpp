@@ -2,7 +2,7 @@
 
 #include "millrace/input/catalog.h"
 #include "millrace/trainer/delivery/kinds.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/files/yaml.h"
 
 namespace millrace {
 namespace {

@@ -10,7 +10,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/yaml.h"
+#include "millrace/trainer/files/yaml.h"
 
 namespace millrace::testing {
 

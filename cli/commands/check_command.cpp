@@ -1,0 +1,49 @@
+#include <utility>
+
+#include "millrace/cli/arguments/configuration.h"
+#include "millrace/cli/commands/commands.h"
+#include "millrace/cli/report/check_report.h"
+#include "millrace/cli/terminal/exit_code.h"
+#include "millrace/core/executor.h"
+#include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/first_rows.h"
+#include "millrace/trainer/files/yaml_writer.h"
+#include "millrace/trainer/trainer.h"
+
+namespace millrace::cli {
+
+int run_check(const Arguments& arguments, Session& session) {
+  const Catalog catalog = read_catalog(arguments);
+  Trainer trainer = Trainer::from_spec(read_configuration(arguments), catalog);
+  trainer.input().check_files();
+  if (const InputGraph* validation = trainer.validation_input()) validation->check_files();
+  Executor executor(trainer.config().threads);
+  FirstRows first;
+  if (!trainer.input().reads_once()) {
+    first = check_first_rows(trainer.config(), catalog.ops, trainer.model(), executor);
+  }
+  std::vector<std::string> warnings = trainer.warnings();
+  if (!first.warning.empty()) warnings.push_back(std::move(first.warning));
+  const Port& port = trainer.input().output();
+  const CheckReport report{.rows = port.rows.text(),
+                           .batch_size = port.batch_size,
+                           .model = trainer.model().summary(),
+                           .parameters = trainer.model().parameter_count(),
+                           .memory_bound = trainer.memory_bound(),
+                           .varies = trainer.input().varies(),
+                           .rows_read = first.rows,
+                           .warnings = std::move(warnings)};
+  const Spec* config = arguments.print ? &trainer.config().resolved : nullptr;
+  if (arguments.json) {
+    session.out.write(check_event(report, config));
+  } else if (config != nullptr) {
+    write_to_stderr(check_text(report));
+    session.out.write(to_yaml(*config));
+  } else {
+    session.out.write(check_text(report));
+  }
+  session.out.flush();
+  return kExitDone;
+}
+
+}  // namespace millrace::cli

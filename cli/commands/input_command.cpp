@@ -1,0 +1,228 @@
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "millrace/cli/arguments/check_out.h"
+#include "millrace/cli/arguments/configuration.h"
+#include "millrace/cli/commands/commands.h"
+#include "millrace/cli/report/input_report.h"
+#include "millrace/cli/rows/batch_json.h"
+#include "millrace/cli/rows/csv_text.h"
+#include "millrace/cli/terminal/exit_code.h"
+#include "millrace/cli/terminal/usage_error.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/config/build_input.h"
+#include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/config.h"
+#include "millrace/trainer/config/overrides.h"
+
+namespace millrace::cli {
+
+namespace {
+
+constexpr std::string_view kKeysRead[] = {"seed", "threads", "input"};
+
+// The configuration; what only explains writes no file of its own.
+Config configuration_of(const Arguments& arguments, const Catalog& catalog) {
+  Config config = read_config(read_configuration(arguments), catalog, ConfigUse::input);
+  for (size_t i = 0; arguments.explain && i < config.input.size(); ++i) {
+    if (Spec* options = config.input.item(i)->find("decode_csv")) options->erase("bad_rows_file");
+  }
+  return config;
+}
+
+// What a run of more rows than there is memory for may have too many of.
+const Spec* batching_op(const Spec& ops) {
+  const Spec* found = nullptr;
+  for (const Spec& item : ops.items()) {
+    const Spec& options = item.entries().front().second;
+    if (options.find("batch_size") != nullptr) found = &options;
+  }
+  return found;
+}
+
+// The graph of a configuration, running.
+class InputRun {
+ public:
+  explicit InputRun(const Arguments& arguments) : InputRun(arguments, read_catalog(arguments)) {}
+  InputRun(const Arguments& arguments, const Catalog& catalog)
+      : config_(configuration_of(arguments, catalog)),
+        tells_(!arguments.explain),
+        executor_(config_.threads),
+        graph_(build_input(config_, catalog)),
+        warnings_(warnings_of_unread(arguments.overrides, kKeysRead)) {
+    warnings_.insert(warnings_.end(), graph_.warnings().begin(), graph_.warnings().end());
+  }
+
+  const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
+
+  void start() {
+    PipelineOptions options;
+    options.executor = &executor_;
+    if (tells_) {
+      for (const std::string& warning : warnings_) say("warning: " + warning);
+      options.on_bad_row = [](const BadRow& bad) { say(cat("left out ", bad.place.text(), ": ", bad.reason)); };
+      options.on_print = [](std::string_view text) { say(text); };
+    }
+    pipeline_ = std::make_unique<Pipeline>(std::move(graph_), std::move(options));
+    make_batch();
+  }
+
+  Pipeline& pipeline() { return *pipeline_; }
+  const RowBlock& batch() const { return batch_; }
+  bool next() { return pipeline_->next(batch_) > 0; }
+
+  Place place(int64_t row) const { return pipeline_->place(batch_.id(row)); }
+  // Where each row of the batch came from.
+  const std::vector<std::string>& places() {
+    places_.clear();
+    for (int64_t row = 0; row < batch_.size(); ++row) places_.push_back(place(row).text());
+    return places_;
+  }
+
+ private:
+  void make_batch() {
+    try {
+      batch_ = pipeline_->make_slot();
+    } catch (const DeviceError& error) {
+      if (const Spec* op = batching_op(pipeline_->graph().resolved())) {
+        throw DeviceError(
+            cat(op->path(), ".batch_size: a batch of ", pipeline_->batch_size(), " rows: ", error.message()),
+            op->place(), "lower batch_size");
+      }
+      throw;
+    }
+  }
+
+  static void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
+
+  const Config config_;
+  const bool tells_;  // what happens on the way, on standard error
+  Executor executor_;
+  InputGraph graph_;  // moved into the pipeline by start()
+  std::vector<std::string> warnings_;
+  std::unique_ptr<Pipeline> pipeline_;
+  RowBlock batch_;
+  std::vector<std::string> places_;
+};
+
+// Writes batches in the format that was asked for.
+class BatchWriter {
+ public:
+  BatchWriter(BatchFormat format, InputRun& run, Output& out) : format_(format), run_(run), out_(out) {
+    if (format_ != BatchFormat::csv) return;
+    csv_.emplace(csv_layout(run_.graph().text_columns(), run_.pipeline().rows()));
+    csv_->append_head(text_);
+    out_.write(text_);
+  }
+
+  void write(int64_t index) {
+    if (format_ == BatchFormat::jsonl) {
+      write_batch(json_, index, run_.batch(), run_.places());
+      out_.write(json_.text());
+      out_.write("\n");
+    } else if (format_ == BatchFormat::csv) {
+      text_.clear();
+      csv_->append(text_, run_.batch(), [this](int64_t row) { return run_.place(row); });
+      out_.write(text_);
+    }
+  }
+
+ private:
+  BatchFormat format_;
+  InputRun& run_;
+  Output& out_;
+  std::optional<CsvText> csv_;
+  JsonText json_;
+  std::string text_;
+};
+
+InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) {
+  BatchWriter writer(arguments.format, run, out);
+  // Who writes a pipe into this one may wait for what comes out.
+  const bool flushes = run.graph().reads_once();
+  const auto began = std::chrono::steady_clock::now();
+  InputResult result{.reason = "batches", .input = {}};
+  for (int64_t index = 0; !arguments.batches || index < *arguments.batches; ++index) {
+    if (!run.next()) {
+      result.reason = run.pipeline().cancelled() ? "stopped" : "end of data";
+      break;
+    }
+    writer.write(index);
+    if (flushes) out.flush();
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  result.input = run.pipeline().summary();
+  return result;
+}
+
+// A run that fails or is stopped leaves no file; a pipe has got what came before.
+InputResult write_file(InputRun& run, const Arguments& arguments) {
+  Output file = Output::file(arguments.out);
+  try {
+    InputResult result = run_batches(run, arguments, file);
+    result.reason == "stopped" ? file.flush() : file.close();
+    return result;
+  } catch (const Error&) {
+    file.flush_quietly();
+    throw;
+  }
+}
+
+void explain(InputRun& run, const Arguments& arguments, Output& out) {
+  for (int64_t step = 1; step <= *arguments.explain; ++step) {
+    if (run.next()) continue;
+    if (run.pipeline().cancelled()) return;
+    throw UsageError(
+        cat("there is no step ", *arguments.explain, ": the data ends after ", count_of(step - 1, "step")));
+  }
+  JsonText json;
+  json.open('{').key("v").value(1).key("event").value("explain").key("step").value(*arguments.explain);
+  json.key("rows").open('[');
+  for (const std::string& place : run.places()) {
+    arguments.json ? static_cast<void>(json.value(place)) : out.write(escape_controls(place) + '\n');
+  }
+  json.close(']').close('}');
+  if (arguments.json) out.write(json.text() + '\n');
+}
+
+int finish(Session& session) {
+  session.out.flush();
+  const int signal = session.signals.received();
+  return signal == 0 ? static_cast<int>(kExitDone) : exit_code_of_signal(signal);
+}
+
+}  // namespace
+
+int run_input(const Arguments& arguments, Session& session) {
+  InputRun run(arguments);
+  check_out(arguments, run.graph().files(), arguments.config);
+  run.start();
+  const auto guard = session.signals.while_running([&run] { run.pipeline().cancel(); });
+  if (arguments.explain) {
+    explain(run, arguments, session.out);
+    return finish(session);
+  }
+  InputResult result;
+  if (arguments.out.empty()) {
+    result = run_batches(run, arguments, session.out);
+    session.out.flush();
+  } else {
+    result = write_file(run, arguments);
+  }
+  // Numbers that were asked for are results; beside batches they are only words for people.
+  const bool only_counts = arguments.format == BatchFormat::none || !arguments.out.empty();
+  if (arguments.json) {
+    session.out.write(input_event(result));
+  } else if (only_counts) {
+    session.out.write(input_text(result));
+  } else {
+    write_to_stderr(input_text(result));
+  }
+  return finish(session);
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,13 @@
+// What `trainer compare` found, as one HTML page that needs nothing besides itself: a table, bars, and how full the
+// queues were. A pure function.
+#pragma once
+
+#include <string>
+
+#include "millrace/cli/compare/comparison.h"
+
+namespace millrace::cli {
+
+std::string compare_page(const Comparison& comparison);
+
+}  // namespace millrace::cli

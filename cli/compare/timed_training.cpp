@@ -1,0 +1,95 @@
+#include "millrace/cli/compare/timed_training.h"
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <utility>
+
+namespace millrace {
+
+namespace {
+
+double process_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+}  // namespace
+
+// The trainer that stop() ends, until the end of the block.
+class TimedTraining::Running {
+ public:
+  Running(TimedTraining& timed, Trainer& trainer) : timed_(timed) {
+    const std::lock_guard lock(timed_.mutex_);
+    timed_.running_ = &trainer;
+    if (timed_.stopped_) trainer.stop();
+  }
+  ~Running() {
+    const std::lock_guard lock(timed_.mutex_);
+    timed_.running_ = nullptr;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  TimedTraining& timed_;
+};
+
+Spread Spread::of(std::vector<double> values) {
+  const auto [min, max] = std::minmax_element(values.begin(), values.end());
+  Spread out{.median = 0, .min = *min, .max = *max};
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  out.median = *middle;
+  if (values.size() % 2 == 0) out.median = (out.median + *std::max_element(values.begin(), middle)) / 2;
+  return out;
+}
+
+Spec for_timing(Spec config) {
+  for (const char* key : {"save", "validation", "compare"}) config.erase(key);
+  return config;
+}
+
+TimedRun TimedTraining::run(const Spec& config, const TimedOptions& options) {
+  TimedRun run;
+  Trainer trainer = Trainer::from_spec(config, catalog_);
+  const Running running(*this, trainer);
+  double begin = 0, processors_begin = 0;
+  DeliveryTimes before;
+  TrainCallbacks callbacks;
+  callbacks.on_start = [&](const StartReport& report) { run.start = report; };
+  callbacks.on_batch = [&](const BatchReport& report) {
+    run.steps = report.step;
+    if (report.step <= options.warm_up) {
+      begin = report.seconds;
+      processors_begin = process_seconds();
+      before = report.input;
+      return;
+    }
+    ++run.timed;
+    run.seconds = report.seconds - begin;
+    run.processor_seconds = process_seconds() - processors_begin;
+    run.times = {.make_seconds = report.input.make_seconds - before.make_seconds,
+                 .wait_seconds = report.input.wait_seconds - before.wait_seconds,
+                 .copy_seconds = report.input.copy_seconds - before.copy_seconds};
+    run.queued.push_back(report.queued);
+    if (run.seconds >= options.seconds && run.timed >= options.least_steps) trainer.stop();
+  };
+  run.result = trainer.run(callbacks);
+  run.stopped = stopped();
+  return run;
+}
+
+void TimedTraining::stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  if (running_ != nullptr) running_->stop();
+}
+
+bool TimedTraining::stopped() const {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
+}
+
+}  // namespace millrace

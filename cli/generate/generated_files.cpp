@@ -1,0 +1,93 @@
+#include "millrace/cli/generate/generated_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/float_mode.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+void check(const GeneratedFiles& wanted) {
+  if (wanted.folder.empty()) throw ConfigError("expected a folder for the files, got an empty text");
+  check_generated("files", wanted.files, {.least = 1, .most = kMostGeneratedFiles});
+  check_generated("rows", wanted.rows, {.least = 1, .most = kMostGeneratedRows});
+}
+
+std::vector<std::string> paths_of(const GeneratedFiles& wanted) {
+  const size_t digits = std::max<size_t>(2, std::to_string(wanted.files - 1).size());
+  std::vector<std::string> paths;
+  for (int64_t i = 0; i < wanted.files; ++i) {
+    const std::string number = std::to_string(i);
+    const std::string name = cat("examples-", std::string(digits - number.size(), '0'), number, ".csv");
+    paths.push_back((std::filesystem::path(wanted.folder) / name).string());
+  }
+  return paths;
+}
+
+void refuse_to_overwrite(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code ignored;
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
+      throw IoError("the file is there already", {path, 0, 0}, "give --force to overwrite it, or another folder");
+    }
+  }
+}
+
+}  // namespace
+
+GeneratedText::GeneratedText(AtomicFile& file) : file_(file) { buffer_.reserve(kBufferBytes * 2); }
+
+void GeneratedText::flush() {
+  file_.write(buffer_);
+  bytes_ += buffer_.size();
+  buffer_.clear();
+}
+
+GenerateResult write_generated_files(const GeneratedFiles& wanted, WriteRow write_row) {
+  const FloatMode mode;
+  check(wanted);
+  const std::vector<std::string> paths = paths_of(wanted);
+  if (!wanted.force) refuse_to_overwrite(paths);
+  std::error_code failure;
+  std::filesystem::create_directories(wanted.folder, failure);
+  if (failure) throw IoError(cat("cannot make the folder: ", errno_text(failure.value())), {wanted.folder, 0, 0});
+
+  GenerateResult result;
+  result.rows_of_label.resize(static_cast<size_t>(wanted.labels));
+  for (int64_t i = 0; i < wanted.files; ++i) {
+    const std::string& path = paths[static_cast<size_t>(i)];
+    AtomicFile file(path);
+    GeneratedText text(file);
+    std::vector<int64_t> rows_of_label = result.rows_of_label;
+    for (int64_t row = 0; row < wanted.rows; ++row) {
+      if (wanted.stop.stop_requested()) {
+        result.stopped = true;
+        return result;
+      }
+      ++rows_of_label.at(static_cast<size_t>(write_row(text, i, row)));
+    }
+    text.flush();
+    file.commit();
+    result.paths.push_back(path);
+    result.rows_of_label = std::move(rows_of_label);
+    result.bytes += text.bytes();
+  }
+  return result;
+}
+
+void check_generated(std::string_view name, int64_t value, const GeneratedRange& range) {
+  if (value >= range.least && value <= range.most) return;
+  throw ConfigError(cat(name, ": expected from ", range.least, " to ", range.most, ", got ", value));
+}
+
+void check_generated_seed(int64_t seed) {
+  check_generated("seed", seed, {.least = 0, .most = std::numeric_limits<int64_t>::max()});
+}
+
+}  // namespace millrace

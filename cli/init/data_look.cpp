@@ -1,0 +1,239 @@
+#include "millrace/cli/init/data_look.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <utility>
+
+#include "millrace/cli/init/value_text.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/files/matched_files.h"
+#include "millrace/input/graph/pipeline.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr size_t kHeadBytes = size_t{4} << 20;
+constexpr ColumnLimits kLabelLimits = {.numbers = 1024, .texts = 1024, .bytes = 4096};
+constexpr int64_t kCellsAtOnce = 65536;
+constexpr size_t kMostExamples = 3;
+const Place kFilesPlace = {"DATA"};
+
+void check_paths(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (find_invalid_utf8(file) != std::string::npos) {
+      throw ConfigError(cat("the path ", quote(file, 4096), " is not UTF-8, and no configuration can name it"),
+                        kFilesPlace, "rename it, or make a link to it");
+    }
+    if (file == "-") {
+      throw ConfigError("init reads the data before the training does, so they cannot come from standard input",
+                        kFilesPlace, "write them to a file first");
+    }
+    if (file.find("://") != std::string::npos) {
+      throw MissingError(cat("no file matches ", quote(file, 200)), kFilesPlace,
+                         "only local files are read: download it first");
+    }
+  }
+}
+
+void match(const DataLookArgs& args, FileSystem& files, DataLook& look) {
+  check_paths(args.files);
+  std::set<std::string> seen;
+  for (const std::string& file : args.files) {
+    bool is_new = false;
+    for (const MatchedFile& matched : match_files({&file, 1}, kFilesPlace, files)) {
+      if (matched.is_stream) {
+        throw ConfigError(
+            cat(quote(matched.path, 4096), " can be read once, and init reads it before the training does"),
+            kFilesPlace, "write it to a file first");
+      }
+      if (find_invalid_utf8(matched.path) != std::string::npos) check_paths({matched.path});
+      if (!seen.insert(matched.path).second) continue;
+      is_new = true;
+      look.paths.push_back(matched.path);
+      look.all_bytes += matched.size;
+    }
+    if (is_new) look.patterns.push_back(file);
+  }
+}
+
+// The start of the first file that is not empty.
+CsvForm look_at_form(const DataLookArgs& args, FileSystem& files, const std::vector<std::string>& paths) {
+  std::string head;
+  std::string path = paths.front();
+  bool whole = true;
+  for (const std::string& candidate : paths) {
+    const std::unique_ptr<File> file = files.open(candidate);
+    head.resize(static_cast<size_t>(std::min<uint64_t>(file->size(), kHeadBytes)));
+    head.resize(file->read(0, head.data(), head.size()));
+    if (head.empty()) continue;
+    path = candidate;
+    whole = head.size() == file->size();
+    break;
+  }
+  return sniff_csv({.head = head,
+                    .whole = whole,
+                    .path = path,
+                    .delimiter = args.delimiter,
+                    .header = args.header,
+                    .label = args.label});
+}
+
+Spec texts(const std::vector<std::string>& values) {
+  Spec out = Spec::list();
+  for (const std::string& value : values) out.append(Spec::scalar(value, true, kFilesPlace));
+  return out;
+}
+
+Spec flag(bool value) { return Spec::scalar(value ? "true" : "false", false, kFilesPlace); }
+
+// The ops that give every column of every record as a text.
+Spec ops_of(const DataLook& look, bool spread) {
+  const CsvForm& form = look.form;
+  Spec queue = Spec::map(kFilesPlace).set("files", texts(look.patterns)).set("shuffle", flag(false)).set("epochs", 1);
+  Spec reader = Spec::map(kFilesPlace);
+  reader.set("header", flag(form.header)).set("delimiter", form.delimiter).set("skip_lines", form.skip_lines);
+  if (!form.quotes) reader.set("quote", "none");
+  // Of more than is looked at, something of many files.
+  if (spread) reader.set("readers", std::min<int64_t>(std::ssize(look.paths), 16));
+  Spec cells =
+      Spec::map(kFilesPlace).set("columns", cat("0-", form.columns - 1)).set("type", "string").set("default", "");
+  Spec decode = Spec::map(kFilesPlace).set("fields", Spec::map(kFilesPlace).set("cells", std::move(cells)));
+  decode.set("missing", Spec::list(kFilesPlace)).set("on_bad_row", "skip");
+  const int64_t rows = std::clamp<int64_t>(kCellsAtOnce / static_cast<int64_t>(form.columns), 1, 512);
+  Spec batch = Spec::map(kFilesPlace).set("batch_size", rows).set("allow_smaller_final_batch", flag(true));
+  Spec list = Spec::list(kFilesPlace);
+  list.append(Spec::map(kFilesPlace).set("filename_queue", std::move(queue)));
+  list.append(Spec::map(kFilesPlace).set("csv_reader", std::move(reader)));
+  list.append(Spec::map(kFilesPlace).set("decode_csv", std::move(decode)));
+  list.append(Spec::map(kFilesPlace).set("batch", std::move(batch)));
+  list.set_path("init");
+  return list;
+}
+
+void read_rows(const DataLookArgs& args, FileSystem& files, DataLook& look) {
+  const bool spread = look.all_bytes > args.most_bytes && look.paths.size() > 1;
+  Executor executor(0);
+  PipelineOptions options;
+  options.executor = &executor;
+  options.on_bad_row = [&look](const BadRow& row) {
+    ++look.bad_rows;
+    if (look.bad_examples.size() < kMostExamples) look.bad_examples.push_back(cat(row.place.text(), ": ", row.reason));
+  };
+  Pipeline pipeline(InputGraph::build(ops_of(look, spread), builtin_ops(), {.files = &files}), std::move(options));
+  RowBlock batch = pipeline.make_slot();
+  TextBudget budget;
+  InputSummary summary;
+  while (pipeline.next(batch) > 0) {
+    for (int64_t row = 0; row < batch.size(); ++row) {
+      const Varying& cells = batch.varying(0, row);
+      for (size_t column = 0; column < look.columns.size(); ++column)
+        look.columns[column].add(cells.text(column), budget);
+    }
+    look.rows += static_cast<uint64_t>(batch.size());
+    pipeline.summary(summary);
+    if (summary.bytes < args.most_bytes) continue;
+    look.whole = pipeline.next(batch) == 0;
+    break;
+  }
+  pipeline.summary(summary);
+  look.bytes = summary.bytes;
+}
+
+}  // namespace
+
+std::string DataLook::name_of(size_t column) const {
+  if (!is_named(column)) return cat("column ", column);
+  const std::string& name = form.names[column];
+  return repeated.contains(name) ? cat(name, " (column ", column, ')') : name;
+}
+
+bool DataLook::has_name(size_t column) const {
+  if (!form.header) return false;
+  const std::string& name = form.names[column];
+  return name.size() <= 1024 && find_invalid_utf8(name) == std::string::npos && name.find('\0') == name.npos;
+}
+
+bool DataLook::has_own_name(size_t column) const {
+  return has_name(column) && !form.names[column].empty() && !repeated.contains(form.names[column]);
+}
+
+size_t find_column(const CsvForm& form, const std::string& name, const std::string& what) {
+  std::vector<size_t> found;
+  for (const bool exactly : {true, false}) {
+    for (size_t i = 0; i < form.names.size() && (exactly || found.empty()); ++i) {
+      if (exactly ? form.names[i] == name : trimmed(form.names[i]) == trimmed(name)) found.push_back(i);
+    }
+    if (found.size() == 1) return found.front();
+    if (found.size() > 1) {
+      throw ConfigError(cat(what, ' ', quote(name), ": the header has this name ", found.size(),
+                            " times, in the columns ", found[0], " and ", found[1]),
+                        {}, cat("select it by its number: ", what, ' ', found[0]));
+    }
+  }
+  size_t number = 0;
+  const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
+  const bool is_number = fault == std::errc() && end == name.data() + name.size();
+  if (is_number && number < form.columns) return number;
+  std::string another;
+  if (form.columns == 1) {
+    another = form.blanks_hint.empty() ? "; is there another delimiter? --delimiter names it" : "; " + form.blanks_hint;
+  }
+  const std::string have = form.columns == 1 ? std::string("column 0 alone") : cat("columns 0 to ", form.columns - 1);
+  if (is_number)
+    throw ConfigError(cat(what, ' ', name, ": there is no such column"), {}, cat("the files have ", have, another));
+  if (form.names.empty()) {
+    throw ConfigError(cat(what, ' ', quote(name), ": the files seem to have no header, so columns have numbers"), {},
+                      cat("they have ", have,
+                          another.empty() ? "; if the first line is a header after all, set --header yes" : another));
+  }
+  const std::string near = nearest(name, form.names);
+  std::vector<std::string> shown(form.names.begin(),
+                                 form.names.begin() + std::min<std::ptrdiff_t>(10, std::ssize(form.names)));
+  for (std::string& one : shown) one = quote(one);
+  if (form.names.size() > shown.size()) shown.push_back(cat(form.names.size() - shown.size(), " more"));
+  throw ConfigError(
+      cat(what, ' ', quote(name), ": there is no such column"), {},
+      near.empty() ? cat("the header has ", join(shown), another) : cat("did you mean ", quote(near), '?'));
+}
+
+DataLook look_at_data(const DataLookArgs& args) {
+  FileSystem& files = args.file_system != nullptr ? *args.file_system : FileSystem::local();
+  DataLook look;
+  match(args, files, look);
+  look.form = look_at_form(args, files, look.paths);
+  if (look.form.columns > kMostLookColumns) {
+    throw DataError(
+        cat("the records have ", look.form.columns, " fields, init looks at ", kMostLookColumns, " at most"),
+        {look.paths.front(), 1, 1});
+  }
+  std::set<std::string> names;
+  for (const std::string& name : look.form.names) {
+    if (!names.insert(name).second) look.repeated.insert(name);
+  }
+  look.label = find_column(look.form, args.label, "--label");
+  if (look.form.columns == 1) {
+    throw DataError(
+        "the files have one column, the label, and nothing to learn from", {look.paths.front(), 1, 1},
+        look.form.blanks_hint.empty() ? "is there another delimiter? --delimiter names it" : look.form.blanks_hint);
+  }
+  look.columns.resize(look.form.columns);
+  look.columns[look.label] = ColumnFacts(kLabelLimits);
+  read_rows(args, files, look);
+  if (look.rows == 0)
+    throw DataError("the files have no rows that can be read", {look.paths.front(), 1, 1},
+                    look.bad_examples.empty() ? "" : look.bad_examples.front());
+  if (look.bad_rows * 10 > look.rows) {
+    throw DataError(
+        cat(look.bad_rows, " of ", look.rows + look.bad_rows, " records do not have ",
+            count_of(static_cast<int64_t>(look.form.columns), "field"), "; the first is ", look.bad_examples.front()),
+        {look.paths.front()}, "mend them, or name the delimiter with --delimiter");
+  }
+  return look;
+}
+
+}  // namespace millrace

@@ -1,0 +1,190 @@
+#include "millrace/cli/init/init_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "millrace/cli/init/config_text.h"
+#include "millrace/cli/text/number_format.h"
+#include "millrace/cli/text/text_layout.h"
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
+
+namespace millrace::cli {
+
+namespace {
+
+constexpr size_t kColumn = 12;
+constexpr size_t kMostListed = 12;
+constexpr uint64_t kFewRows = 20;  // of a class
+
+std::string line(std::string_view head, const std::string& text) {
+  return fmt::format("{:<{}}{}\n", head, kColumn, wrapped(text, kColumn, kColumn));
+}
+
+// As many digits as tell one large number from another.
+std::string amount(double value) { return fmt::format("{:.10g}", value); }
+
+// A name as people read it: without quotes where it needs none.
+std::string shown(const std::string& name) { return comment_text(name, 60); }
+
+std::string listed(std::vector<std::string> items) {
+  if (items.size() > kMostListed) {
+    const size_t more = items.size() - kMostListed + 1;
+    items.resize(kMostListed - 1);
+    items.push_back(cat(more, " more"));
+  }
+  return join(items, ", ");
+}
+
+std::string form_text(const CsvForm& form) {
+  const std::string delimiter = form.delimiter == '\t' ? "a tab" : quote(std::string(1, form.delimiter));
+  std::string out =
+      cat(form.header      ? "the first line names the columns"
+          : form.row_names ? "the header names all columns but the first: they are selected by number, so new "
+                             "data need them at the same places"
+                           : "no header: columns count from 0",
+          ", ", delimiter, " between fields");
+  if (!form.quotes) out += ", quotes are bytes like others";
+  if (form.skip_lines > 0) out += cat(", ", count_of(form.skip_lines, "line"), " above passed over");
+  return out;
+}
+
+std::string label_text(const DataLook& look, const LabelChoice& label) {
+  std::string out = shown(look.name_of(look.label));
+  if (label.task == InitTask::regression) {
+    out += cat(": an amount from ", amount(label.numbers.min), " to ", amount(label.numbers.max), ", ",
+               amount(label.numbers.mean), " on average; ", label.why);
+  } else {
+    std::vector<std::string> classes;
+    for (size_t i = 0; i < label.texts.size(); ++i) {
+      classes.push_back(cat(shown(label.texts[i]), " (", label.counts[i], ')'));
+    }
+    out += cat(": ", label.texts.size(), " classes: ", listed(std::move(classes)), "; ", label.why);
+  }
+  if (!label.notice.empty()) out += cat("; ", escape_controls(label.notice));
+  const auto rarest = std::min_element(label.counts.begin(), label.counts.end());
+  if (rarest != label.counts.end() && *rarest < kFewRows) {
+    out += cat("; the rarest class has ", count_of(static_cast<int64_t>(*rarest), "row"),
+               ", which is little to learn from");
+  }
+  if (label.missing > 0) out += cat("; ", label.missing, " without a label, left out");
+  return out;
+}
+
+std::vector<std::string> names_of(const DataLook& look, const std::vector<size_t>& columns) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    // Only so many are shown.
+    out.push_back(i < kMostListed ? shown(look.name_of(columns[i])) : std::string());
+  }
+  return out;
+}
+
+std::string column_lines(const DataLook& look, const InitPlan& plan) {
+  std::string out;
+  std::vector<size_t> numbers;
+  for (const NumberGroup& group : plan.numbers)
+    numbers.insert(numbers.end(), group.columns.begin(), group.columns.end());
+  std::sort(numbers.begin(), numbers.end());
+  if (!numbers.empty()) {
+    out += line("numbers", cat(numbers.size(), ", normalised: ", listed(names_of(look, numbers))));
+  }
+  std::vector<std::string> categories;
+  for (const CategoryGroup& group : plan.categories) {
+    for (const size_t column : group.columns) {
+      categories.push_back(cat(shown(look.name_of(column)), " (", group.texts.size(), ')'));
+    }
+  }
+  if (!categories.empty()) {
+    const size_t count = categories.size();
+    out += line("categories", cat(count, ", with so many texts each: ", listed(std::move(categories))));
+  }
+  for (size_t i = 0; i < std::min(plan.notes.size(), kMostListed); ++i) {
+    out += line(i == 0 ? "assumed" : "",
+                cat(shown(look.name_of(plan.notes[i].column)), ": ", escape_controls(plan.notes[i].text)));
+  }
+  std::vector<std::string> left;
+  for (size_t i = 0; i < plan.left_out.size(); ++i) {
+    const ColumnRemark& one = plan.left_out[i];
+    left.push_back(i < kMostListed ? cat(shown(look.name_of(one.column)), " (", escape_controls(one.text), ')')
+                                   : std::string());
+  }
+  if (!left.empty()) out += line("left out", listed(std::move(left)));
+  return out;
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./+,:@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
+  if (escape_controls(text) == text) {
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return out + '\'';
+  }
+  // What would hide or disturb something on a terminal is written by its bytes.
+  std::string out = "$'";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\'' || c == '\\') {
+      out += fmt::format("\\{}", c);
+    } else {
+      out += byte < 0x20 || byte >= 0x7f ? fmt::format("\\{:03o}", byte) : std::string(1, c);
+    }
+  }
+  return out + '\'';
+}
+
+std::string next_command(const std::string& config) { return cat("trainer --config ", shell_word(config)); }
+std::string then_command(const std::string& model) {
+  return cat("trainer evaluate --model ", shell_word(model), " --held-out");
+}
+
+std::string init_text(const InitTextArgs& args) {
+  const DataLook& look = args.look;
+  const InitPlan& plan = args.plan;
+  const std::string files =
+      look.paths.size() == 1 ? comment_text(look.paths.front(), 100) : count_of(std::ssize(look.paths), "file");
+  std::string rows = cat(files, ": ", count_of(static_cast<int64_t>(look.rows), "row"), " of ",
+                         count_of(std::ssize(look.columns), "column"));
+  if (!look.whole) {
+    rows += cat("; only ", format_bytes(look.bytes), " of ", format_bytes(look.all_bytes),
+                " were looked at, so constants and lists of texts come from a part (--look N looks at N MiB)");
+  }
+  std::string out = line("data", rows);
+  out += line("form", form_text(look.form));
+  out += line("label", label_text(look, plan.label));
+  out += column_lines(look, plan);
+  if (args.by_number) {
+    out += line("by number",
+                "columns are selected by number, their names are too long for a configuration; new data need "
+                "the same columns at the same places");
+  }
+  if (plan.missing_columns > 0) {
+    out += line("missing", cat(count_of(static_cast<int64_t>(plan.missing_columns), "column"),
+                               " with gaps: numbers become the mean, categories have a place of their own for them"));
+  }
+  if (look.bad_rows > 0) {
+    std::string examples;
+    for (const std::string& one : look.bad_examples) examples += cat(examples.empty() ? "" : "; ", comment_text(one));
+    out += line("bad rows",
+                cat(look.bad_rows, " have other numbers of fields and are left out, up to a limit: ", examples));
+  }
+  out += line("held out", plan.held_out > 0
+                              ? cat("about ", format_share(plan.held_out), " of the rows, to judge the model by")
+                              : std::string("nothing: there are too few rows to judge the model by some of them"));
+  std::vector<std::string> layers;
+  for (const int64_t units : plan.hidden) layers.push_back(cat(units));
+  layers.push_back(cat(plan.outputs));
+  out += line("model", cat(count_of(plan.width, "number"), " in, dense layers of ", join(layers, ", "), "; ",
+                           count_of(plan.epochs, "epoch"), " at most, batches of ", plan.batch_size));
+  if (!args.config.empty()) out += line("wrote", comment_text(args.config, 4096));
+  return out;
+}
+
+}  // namespace millrace::cli

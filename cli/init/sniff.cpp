@@ -1,0 +1,365 @@
+#include "millrace/cli/init/sniff.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "millrace/cli/init/value_text.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/csv/hints.h"
+#include "millrace/input/csv/number_parser.h"
+#include "millrace/input/csv/record_scanner.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr size_t kMostRecords = 300, kLeastRecords = 8;
+constexpr size_t kMostFields = 100000;  // of so many records, where these are more than the least
+constexpr size_t kMostPreamble = 20;    // records before the table
+constexpr std::string_view kDelimiters = ",;\t|";
+
+using Fields = std::vector<std::string>;
+
+// The first records of a text, as one delimiter cuts them.
+struct Cut {
+  char delimiter = ',';
+  bool quotes = true;
+  std::vector<Fields> records;
+  std::vector<int64_t> lines;  // where each starts, from 0
+  size_t faults = 0;
+  size_t columns = 0;   // what most records have
+  size_t regular = 0;   // how many do
+  size_t preamble = 0;  // records before the first that does
+
+  size_t behind_preamble() const { return records.size() - preamble; }
+  // What is left of one, for irregular records.
+  double order() const {
+    const size_t all = behind_preamble() + faults;
+    return all == 0 ? 0 : static_cast<double>(regular) / static_cast<double>(all);
+  }
+};
+
+bool is_number(std::string_view text) {
+  double value = 0;
+  return parse_number(text, value) == NumberStatus::ok;
+}
+
+void count_columns(Cut& cut) {
+  std::map<size_t, size_t> counts;
+  for (const Fields& record : cut.records) ++counts[record.size()];
+  for (const auto& [columns, count] : counts) {
+    if (count < cut.regular || (count == cut.regular && columns < cut.columns)) continue;
+    cut.columns = columns;
+    cut.regular = count;
+  }
+  while (cut.preamble < cut.records.size() && cut.records[cut.preamble].size() != cut.columns) ++cut.preamble;
+}
+
+Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bool quotes) {
+  Cut out;
+  out.delimiter = delimiter;
+  out.quotes = quotes;
+  CsvDialect dialect;
+  dialect.delimiter = delimiter;
+  if (!quotes) dialect.quote.reset();
+  const RecordScanner scanner(dialect, true);
+  ScannedRecord record;
+  int64_t line = 0;
+  size_t fields_seen = 0;
+  while (!text.empty() && out.records.size() < (fields_seen < kMostFields ? kMostRecords : kLeastRecords)) {
+    const LineKind kind = line_kind(text, true, dialect);
+    if (kind == LineKind::blank) {
+      text.remove_prefix(text[0] == '\n' ? 1 : 2);
+      ++line;
+      continue;
+    }
+    if (!scanner.scan(text, args.whole, record)) break;  // it is cut off
+    if (record.fault != SyntaxFault::none) {
+      ++out.faults;
+      if (!record.certain_end) break;
+    } else {
+      // One that reaches the end may go on behind it.
+      if (!args.whole && record.length == text.size()) break;
+      Fields& fields = out.records.emplace_back();
+      for (size_t i = 0; i < record.size(); ++i) fields.emplace_back(record.field(i));
+      fields_seen += fields.size();
+      out.lines.push_back(line);
+    }
+    line += static_cast<int64_t>(record.lines);
+    text.remove_prefix(record.length);
+  }
+  count_columns(out);
+  return out;
+}
+
+// How many fields are numbers, and how many of the rest are numbers with a decimal comma.
+struct NumberCount {
+  size_t numbers = 0, decimal_commas = 0;
+};
+NumberCount count_numbers(const Cut& cut) {
+  NumberCount out;
+  for (const Fields& record : cut.records) {
+    for (const std::string& field : record) {
+      out.numbers += is_number(field) ? 1 : 0;
+      out.decimal_commas += has_decimal_comma(trimmed(field)) ? 1 : 0;
+    }
+  }
+  return out;
+}
+
+// Whether `a` cuts the text better than `b`.
+bool is_better(const Cut& a, const Cut& b) {
+  if ((a.columns > 1) != (b.columns > 1)) return a.columns > 1;
+  if (a.columns <= 1) return false;
+  // A comma between digits is rather part of a number where another delimiter cuts as regularly.
+  const bool b_splits_numbers = b.delimiter == ',' && a.order() >= 0.9 && count_numbers(a).decimal_commas > 0;
+  const bool a_splits_numbers = a.delimiter == ',' && b.order() >= 0.9 && count_numbers(b).decimal_commas > 0;
+  if (b_splits_numbers != a_splits_numbers) return b_splits_numbers;
+  if (a.preamble != b.preamble && std::min(a.order(), b.order()) > 0.9) return a.preamble < b.preamble;
+  if (a.order() > b.order() + 0.05 || b.order() > a.order() + 0.05) return a.order() > b.order();
+  return a.columns > b.columns;
+}
+
+Cut best_cut(const SniffArgs& args, std::string_view text) {
+  const std::string delimiters = args.delimiter ? std::string(1, *args.delimiter) : std::string(kDelimiters);
+  std::optional<Cut> best;
+  for (const char delimiter : delimiters) {
+    Cut cut = cut_records(args, text, delimiter, true);
+    if (cut.faults > 0) {
+      Cut bare = cut_records(args, text, delimiter, false);
+      if (bare.columns > 1 && bare.order() > std::max(cut.order(), 0.95)) cut = std::move(bare);
+    }
+    if (!best || is_better(cut, *best)) best = std::move(cut);
+  }
+  return std::move(*best);
+}
+
+// "0", "1", "2", ..: what programs write for columns without names.
+bool counts_columns(const Fields& fields, size_t first) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i] != cat(i + first)) return false;
+  }
+  return fields.size() > 2;
+}
+
+bool has_name(const Fields& record, std::string_view name) {
+  return !name.empty() && std::any_of(record.begin(), record.end(),
+                                      [&](const std::string& field) { return trimmed(field) == trimmed(name); });
+}
+
+bool is_header(const Cut& cut, const SniffArgs& args) {
+  const Fields& first = cut.records[cut.preamble];
+  if (args.header) return *args.header;
+  const bool names_label = has_name(first, args.label);
+  // A number may be that of a column, too.
+  const bool is_number_of_column =
+      all_digits(args.label) && (args.label.size() < 6 && static_cast<size_t>(std::stoi(args.label)) < cut.columns);
+  if (names_label && !is_number_of_column) return true;
+  if (counts_columns(first, 0) || counts_columns(first, 1)) return true;
+  if (std::any_of(first.begin(), first.end(), [](const std::string& field) { return is_number(field); })) return false;
+  if (std::set<std::string>(first.begin(), first.end()).size() < first.size()) return false;
+  // Of texts alone: names, where the columns below hold numbers, or other texts again and again.
+  size_t numbers = 0, repeats = 0, recurs = 0;
+  for (size_t column = 0; column < first.size(); ++column) {
+    std::map<std::string_view, size_t> below;
+    for (size_t row = cut.preamble + 1; row < cut.records.size(); ++row) {
+      if (cut.records[row].size() == cut.columns) ++below[cut.records[row][column]];
+    }
+    for (const auto& [text, count] : below) {
+      numbers += is_number(text) ? count : 0;
+      repeats += count > 1 ? 1 : 0;
+    }
+    recurs += below.contains(first[column]) ? 1 : 0;
+  }
+  if (recurs > 0) return false;
+  return numbers > 0 || repeats > 0 || cut.behind_preamble() == 1;
+}
+
+// Titles of a sheet have the delimiters of the table below them, and leave fields empty; the record below them that
+// names the label is the header.
+void pass_titles(Cut& cut, const SniffArgs& args) {
+  if (all_digits(args.label) || !args.header.value_or(true)) return;
+  const size_t end = std::min(cut.records.size(), cut.preamble + kMostPreamble);
+  std::optional<size_t> header;
+  for (size_t i = cut.preamble; i < end; ++i) {
+    const Fields& record = cut.records[i];
+    const auto empty = static_cast<size_t>(std::count(record.begin(), record.end(), ""));
+    if (record.size() == cut.columns && has_name(record, args.label)) {
+      if (!header || empty == 0) header = i;
+      // One that leaves most fields empty may be a title that is called as the label.
+      if (cut.columns < 3 || 2 * empty <= cut.columns) break;
+    }
+    if (empty == 0) break;
+  }
+  if (header) cut.preamble = *header;
+}
+
+// Quotes that are bytes like others because they stand behind blanks or backslashes: what they hold is no number then,
+// and has another name.
+void check_quotes(const Cut& cut, const SniffArgs& args) {
+  if (cut.quotes) return;
+  size_t late = 0, escaped = 0, fields = 0;
+  for (const Fields& record : cut.records) {
+    for (const std::string& field : record) {
+      const std::string_view bare = trimmed(field);
+      const bool quoted = bare.size() > 1 && bare.front() == '"' && bare.back() == '"';
+      ++fields;
+      late += quoted && field.starts_with(' ') ? 1 : 0;
+      escaped += quoted && bare.substr(0, bare.size() - 1).find("\\\"") != bare.npos ? 1 : 0;
+    }
+  }
+  if (escaped > 0) {
+    throw DataError("quotes within quotes stand behind backslashes", {args.path, 1, 1},
+                    "double them instead: sed 's/\\\\\"/\"\"/g' FILE > NEW");
+  }
+  if (late * 4 < fields || late == 0) return;
+  const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
+  throw DataError("blanks stand before quotes, which are no quotes then", {args.path, 1, 1},
+                  cat("take them away: sed 's/", delimiter, "  *\"/", delimiter, "\"/g' FILE > NEW"));
+}
+
+DataError no_rows(const SniffArgs& args, std::string_view message) {
+  return DataError(message, {args.path, 1, 1}, "init learns from rows: give it a file that has some");
+}
+
+// How to mend a header that has one name less than the records have fields.
+std::string short_header_hint(const Cut& cut, int64_t line) {
+  const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
+  const auto ends_empty = [&](const Fields& record) { return record.size() != cut.columns || record.back().empty(); };
+  if (std::all_of(cut.records.begin(), cut.records.end(), ends_empty)) {
+    return cat("the records end with a delimiter, take it away: sed 's/", delimiter, "\\r*$//' FILE > NEW");
+  }
+  return cat("where the first column has names of rows and none itself, give it one: sed '", line, "s/^/row", delimiter,
+             "/' FILE > NEW");
+}
+
+// A part of a field that was cut in two, as it seems.
+bool seems_cut(const std::string& field) {
+  return field.starts_with(' ') || (!field.empty() && (field.front() == '\'') != (field.back() == '\''));
+}
+
+// Whether the record above the first of the table names all columns but the first, which has names of rows: texts that
+// differ from row to row, or numbers that count them or stand in quotes. A header that lacks a name for another reason,
+// or is none, is told by the label, by a first name that is one of an identifier, or by fields that seem to be cut in
+// two.
+bool names_all_but_rows(const Cut& cut, const SniffArgs& args) {
+  if (cut.preamble == 0) return false;
+  const Fields& names = cut.records[cut.preamble - 1];
+  if (names.size() < 2 || names.size() + 1 != cut.columns || !has_name(names, args.label)) return false;
+  if (has_name(cut.records[cut.preamble], args.label) || sounds_like_identifier(trimmed(names.front()))) return false;
+  if (std::any_of(names.begin(), names.end(),
+                  [](const std::string& name) { return name.empty() || is_number(name); })) {
+    return false;
+  }
+  const std::string_view below = args.head.substr(std::min(args.head.find('\n'), args.head.size()));
+  const bool quoted = cut.preamble == 1 && args.head.starts_with('"') && below.starts_with("\n\"");
+  std::set<std::string_view> rows;
+  size_t empty_ends = 0, texts = 0, counted = 0;
+  for (size_t i = cut.preamble; i < cut.records.size(); ++i) {
+    const Fields& record = cut.records[i];
+    if (record.size() != cut.columns || !rows.insert(record.front()).second) return false;
+    if (std::any_of(record.begin(), record.end(), seems_cut)) return false;
+    empty_ends += record.back().empty() ? 1 : 0;
+    texts += is_number(record.front()) ? 0 : 1;
+    counted += record.front() == cat(rows.size()) ? 1 : 0;
+  }
+  return empty_ends < rows.size() && (quoted || texts == rows.size() || counted == rows.size());
+}
+
+// A header whose names are fewer or more than the fields below it cannot be told from lines to pass.
+void check_preamble(const Cut& cut, const SniffArgs& args) {
+  if (cut.preamble == 0) return;
+  const size_t names = cut.records[cut.preamble - 1].size();
+  const bool close = names > 1 && names + 1 >= cut.columns;
+  const auto line = static_cast<int64_t>(cut.lines[cut.preamble - 1]) + 1;
+  if (!close && cut.preamble <= kMostPreamble) return;
+  throw DataError(cat("this record has ", names, " fields, most of those below it have ", cut.columns),
+                  {args.path, line, 1},
+                  names + 1 == cut.columns ? short_header_hint(cut, line)
+                  : names == cut.columns + 1 && cut.records[cut.preamble - 1].back().empty()
+                      ? cat("the header ends with a delimiter, take it away: sed '", line, "s/.\\r*$//' FILE > NEW")
+                      : "make them as many, or name the delimiter with --delimiter");
+}
+
+// What to do with a text of one column whose fields blanks separate: one each, or runs of them.
+std::string blanks_hint(const SniffArgs& args, std::string_view text) {
+  constexpr size_t kMost = size_t{256} << 10;
+  SniffArgs part = args;
+  part.whole = args.whole && text.size() <= kMost;
+  text = text.substr(0, kMost);
+  const auto is_even = [&](std::string_view one) {
+    const Cut cut = cut_records(part, one, ' ', true);
+    const auto is_full = [](const Fields& record) {
+      return std::find(record.begin(), record.end(), "") == record.end();
+    };
+    return cut.columns > 1 && cut.order() == 1 && std::all_of(cut.records.begin(), cut.records.end(), is_full);
+  };
+  if (is_even(text)) return "fields seem to end at blanks: --delimiter ' '";
+  std::string squeezed;
+  for (const char c : text) {
+    const bool at_start = squeezed.empty() || squeezed.back() == '\n';
+    if (c == ' ' && (at_start || squeezed.back() == ' ')) continue;
+    if (c == '\n' && squeezed.ends_with(' ')) squeezed.pop_back();
+    squeezed += c;
+  }
+  if (!is_even(squeezed)) return {};
+  return "fields seem to end at runs of blanks, make each one: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; then "
+         "--delimiter ' '";
+}
+
+}  // namespace
+
+CsvForm sniff_csv(const SniffArgs& args) {
+  std::string_view text = args.head;
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  const std::string first_line(text.substr(0, std::min(text.find('\n'), text.size())));
+  if (const std::string hint = encoding_hint(first_line, false); !hint.empty()) {
+    throw DataError("this is no CSV text", {args.path, 1, 1}, hint);
+  }
+  if (text.substr(0, 4096).find('\0') != text.npos) {
+    throw DataError("this is no CSV text: there are NUL bytes in it", {args.path, 1, 1});
+  }
+  // What Excel writes to say so.
+  SniffArgs known = args;
+  int64_t passed = 0;
+  if (first_line.starts_with("sep=") && first_line.size() >= 5 &&
+      first_line.find_first_not_of("\r", 5) == std::string::npos) {
+    if (!known.delimiter) known.delimiter = first_line[4];
+    text.remove_prefix(std::min(first_line.size() + 1, text.size()));
+    passed = 1;
+  }
+  Cut cut = best_cut(known, text);
+  for (int64_t& line : cut.lines) line += passed;
+  if (cut.records.empty()) {
+    if (cut.faults == 0) throw no_rows(args, "the file has no rows");
+    const std::string hint = args.delimiter ? std::string() : blanks_hint(known, text);
+    throw DataError("the first record cannot be cut into fields", {args.path, 1, 1},
+                    hint.empty() ? "look at its quotes; --delimiter names the delimiter" : hint);
+  }
+  CsvForm out;
+  out.row_names = args.header.value_or(true) && names_all_but_rows(cut, args);
+  if (!out.row_names) check_preamble(cut, args);
+  if (!out.row_names) pass_titles(cut, args);
+  check_quotes(cut, args);
+  out.delimiter = cut.delimiter;
+  out.quotes = cut.quotes;
+  out.columns = cut.columns;
+  if (cut.preamble > 0 || passed > 0) out.skip_lines = cut.lines[cut.preamble];
+  out.header = !out.row_names && is_header(cut, args);
+  (out.header ? out.names : out.examples) = cut.records[cut.preamble];
+  if (out.row_names) {
+    out.names = cut.records[cut.preamble - 1];
+    out.names.insert(out.names.begin(), std::string());
+  }
+  if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {
+    throw no_rows(args, "the file has a header and no rows");
+  }
+  if (out.columns == 1) out.blanks_hint = blanks_hint(known, text);
+  const NumberCount numbers = count_numbers(cut);
+  out.decimal_commas = cut.delimiter != ',' && numbers.decimal_commas > 0;
+  return out;
+}
+
+}  // namespace millrace

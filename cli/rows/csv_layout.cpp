@@ -1,0 +1,86 @@
+#include "millrace/cli/rows/csv_layout.h"
+
+#include <algorithm>
+
+#include "millrace/core/text.h"
+
+namespace millrace::cli {
+
+namespace {
+
+// A ragged field is one column, however many values it has.
+int64_t columns_of(const FieldSpec& field) { return field.ragged() ? 1 : field.shape.elements(); }
+
+// Adds the columns of a field that was read from none. A name that is taken would hide a column from who selects by it.
+void append_field(std::vector<CsvColumn>& out, const RowSpec& rows, size_t field) {
+  const FieldSpec& spec = rows.fields[field];
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(out.begin(), out.end(), [&](const CsvColumn& column) { return column.name == name; });
+  };
+  for (int64_t i = 0; i < columns_of(spec); ++i) {
+    std::string name = columns_of(spec) == 1 ? spec.name : cat(spec.name, '_', i);
+    while (taken(name)) name += '_';
+    out.push_back({std::move(name), {{.field = field, .element = static_cast<size_t>(i), .split = spec.split}}});
+  }
+}
+
+// Where one column serves several fields, the text of the greater one reads back in most of them: a whole number has no
+// exponent, and more digits say more. A text says it all.
+int precision(const FieldSpec& field) {
+  if (field.text) return field.ragged() ? 5 : 6;
+  switch (field.dtype) {
+    case DType::u8: return 4;
+    case DType::i64: return 3;
+    case DType::i32: return 2;
+    case DType::f64: return 1;
+    case DType::f32: return 0;
+  }
+  return 0;
+}
+
+bool is_same_type(const FieldSpec& a, const FieldSpec& b) { return a.text == b.text && a.dtype == b.dtype; }
+
+// Puts the values of `field` where they were read from; false where that cannot be said.
+bool place_field(std::vector<CsvColumn>& out, const TextColumns& from, const RowSpec& rows, size_t field) {
+  const FieldSpec& spec = rows.fields[field];
+  const int found = from.rows.find(spec.name);
+  if (found < 0) return false;
+  const auto decoded = static_cast<size_t>(found);
+  // A list that was filled up to one length is a list where it was read.
+  const std::optional<char> split = from.rows.fields[decoded].split;
+  const std::vector<uint32_t>& columns = from.columns[decoded];
+  if (!split && std::ssize(columns) != columns_of(spec)) return false;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i] >= out.size()) out.resize(columns[i] + size_t{1});
+    std::vector<CsvValue>& values = out[columns[i]].values;
+    const auto less = [&](const CsvValue& other) { return precision(rows.fields[other.field]) < precision(spec); };
+    CsvValue value = {.field = field, .element = i, .split = split};
+    if (is_same_type(spec, from.rows.fields[decoded])) value.read_by = decoded;
+    values.insert(std::find_if(values.begin(), values.end(), less), value);
+  }
+  return true;
+}
+
+}  // namespace
+
+CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows) {
+  CsvLayout layout;
+  std::vector<size_t> others;
+  const auto* dialect = from == nullptr ? nullptr : dynamic_cast<const CsvDialect*>(from->format.get());
+  for (size_t field = 0; field < rows.fields.size(); ++field) {
+    if (dialect == nullptr || !place_field(layout.columns, *from, rows, field)) others.push_back(field);
+  }
+  if (!layout.columns.empty()) {
+    layout.dialect = *dialect;
+    layout.header = !dialect->header.empty();
+    layout.reader = from->reader;
+    // A line without a byte would be no record.
+    if (!dialect->quote && layout.columns.size() == 1 && dialect->columns > 1) layout.columns.resize(2);
+    const size_t names = std::min(dialect->header.size(), layout.columns.size());
+    for (size_t i = 0; i < names; ++i) layout.columns[i].name = dialect->header[i];
+  }
+  for (const size_t field : others) append_field(layout.columns, rows, field);
+  return layout;
+}
+
+}  // namespace millrace::cli

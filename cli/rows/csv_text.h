@@ -1,0 +1,48 @@
+// CsvText: rows as the text of a CSV file that a CsvLayout describes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "millrace/cli/rows/csv_layout.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/function_ref.h"
+#include "millrace/input/rows/row_block.h"
+
+namespace millrace::cli {
+
+// Appends a field; `first` of its line. It is quoted where it would be read as something else.
+void append_csv_field(std::string& out, std::string_view text, const CsvDialect& dialect, bool first);
+
+class CsvText {
+ public:
+  explicit CsvText(CsvLayout layout);
+
+  // Appends the lines before the first row. Call once, first.
+  void append_head(std::string& out);
+  // Appends a line for each row of `batch`; `place` says where a row came from. Throws DataError, at that place, for a
+  // value that no text is read as.
+  void append(std::string& out, const RowBlock& batch, FunctionRef<Place(int64_t)> place);
+
+ private:
+  // Whether the text of a number in that column is right as it is.
+  bool is_plain(const CsvColumn& column, const RowSpec& rows) const;
+  // Texts that stand for no value where the value is read.
+  const std::vector<std::string>& missing_of(const CsvValue& value) const;
+  // The text of a column in `text_`; false where none is read as the row's values.
+  bool find_text(size_t column, const RowBlock& batch, int64_t row);
+  bool try_text(size_t column, const RowBlock& batch, int64_t row, std::string text, bool exactly);
+  bool can_stand(size_t column, std::string_view text) const;
+  bool reads_as(std::string_view text, const CsvValue& value, const RowBlock& batch, int64_t row, bool exactly);
+  void append_field(std::string& out, size_t column, std::string_view text) const;
+  void mark_bytes(std::string& out, size_t begin);
+  [[noreturn]] void refuse(size_t column, const RowBlock& batch, int64_t row, const Place& place) const;
+
+  const CsvLayout layout_;
+  const bool plain_numbers_;  // every number may be written as it is
+  bool begun_ = false;        // something was written
+  std::string text_;
+  Varying read_;
+};
+
+}  // namespace millrace::cli

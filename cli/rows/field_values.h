@@ -1,0 +1,38 @@
+// Visits the values of one field of one row, with their own type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "millrace/input/rows/row_block.h"
+
+namespace millrace::cli {
+
+// The texts of a field of one row, as a range of values.
+class Texts {
+ public:
+  explicit Texts(const Varying& values) : values_(values) {}
+  size_t size() const { return values_.texts(); }
+  std::string_view operator[](size_t index) const { return values_.text(index); }
+
+ private:
+  const Varying& values_;
+};
+
+// Calls `use` with the field's values in that row: span<const float>, span<const int64_t>, .. or Texts.
+template <class Use>
+void with_values(const RowBlock& batch, size_t field, int64_t row, const Use& use) {
+  const FieldSpec& spec = batch.spec().fields[field];
+  if (spec.text) return use(Texts(batch.varying(field, row)));
+  switch (spec.dtype) {
+    case DType::f32: return use(batch.numbers<float>(field, row));
+    case DType::f64: return use(batch.numbers<double>(field, row));
+    case DType::i32: return use(batch.numbers<int32_t>(field, row));
+    case DType::i64: return use(batch.numbers<int64_t>(field, row));
+    case DType::u8: return use(batch.numbers<uint8_t>(field, row));
+  }
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,284 @@
+#include "millrace/cli/speed/speed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "millrace/cli/speed/op_list.h"
+#include "millrace/core/clock.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/config/build_input.h"
+#include "millrace/trainer/config/overrides.h"
+
+namespace millrace {
+
+namespace {
+
+// Shares of a step that the input adds to it.
+constexpr double kMuchAdded = 0.5, kLittleAdded = 0.1;
+// What is tried is tried with the data at hand; more would take too long.
+constexpr size_t kMostTried = 4;
+constexpr int64_t kLeastSteps = 5;
+constexpr int64_t kDefaultChunk = 256 * 1024;
+
+Spec with(Spec config, const std::string& key, const std::string& value) {
+  apply_override(config, cat(key, '=', value));
+  return config;
+}
+
+// The same input behind a `repeat`, in front of the op that makes batches.
+void repeat_before_batches(Spec& config) {
+  Spec* const input = config.find("input");
+  if (!input->is_list() || input->items().empty()) return;
+  std::vector<Spec> items = input->items();
+  const Spec& last = items.back();
+  // It might read an op that is not the one before it.
+  if (last.is_map() && last.entries().front().second.find("from") != nullptr) return;
+  items.insert(items.end() - 1, Spec::of("repeat"));
+  *input = Spec::list(std::move(items), input->place());
+}
+
+// Without an end: a second of a small data set is many epochs. Sources do that, unless an op behind them waits for the
+// end of the data; then they are repeated.
+Spec endless(Spec config) {
+  std::vector<std::string> settings = {"train.steps=null"}, sources;
+  bool waits = false, repeats = false;
+  for_each_op(config, [&](const std::string& name, const std::string& kind, const Spec& options) {
+    const bool ends = kind == "filename_queue" || kind == "synthetic" || kind == "memory";
+    waits = waits || kind == "cache" || kind == "take";
+    repeats = repeats || kind == "repeat";
+    for (const char* key : {"epochs", "rows"}) {
+      if (options.find(key) == nullptr) continue;
+      if (ends) sources.push_back(cat("input.", name, '.', key, "=null"));
+      if (kind == "repeat") settings.push_back(cat("input.", name, '.', key, "=null"));
+    }
+  });
+  if (!waits && !repeats) settings.insert(settings.end(), sources.begin(), sources.end());
+  apply_overrides(config, settings);
+  if (waits && !repeats) repeat_before_batches(config);
+  return config;
+}
+
+}  // namespace
+
+std::vector<Advice> worth_trying(const Config& config, int threads) {
+  std::vector<Advice> out;
+  const auto add = [&](const std::string& key, auto from, int64_t to, std::string why) {
+    out.push_back({.key = key, .from = cat(from), .to = cat(to), .expected_gain = 1, .why = std::move(why)});
+  };
+  for_each_op(config.resolved, [&](const std::string& name, const std::string& kind, const Spec& options) {
+    const std::string op = cat("input.", name, '.');
+    if (const Spec* chunk = options.find("chunk_bytes"); chunk != nullptr && kind == "csv_reader") {
+      const int64_t bytes = chunk->as_int();
+      if (bytes < kDefaultChunk / 2 || bytes > 8 * kDefaultChunk) {
+        add(op + "chunk_bytes", bytes, kDefaultChunk, "a task reads and decodes so many bytes at a time");
+      }
+    }
+    const auto number = [&](const char* key) -> std::optional<int64_t> {
+      const Spec* const value = options.find(key);
+      return value == nullptr ? std::nullopt : std::optional(value->as_int());
+    };
+    const auto limit = number("threads"), batch_size = number("batch_size");
+    if (limit && *limit < threads && !config.delivery.threads) {
+      add(op + "threads", *limit, threads, "so many tasks may decode at once");
+    }
+    // Rows that stay in a window do not wait for the step.
+    const int64_t kept = number("min_after_dequeue").value_or(0);
+    auto capacity = number("capacity");
+    const std::string now = capacity ? cat(*capacity) : "";
+    if (!capacity && limit && batch_size) capacity = kept + (*limit + 1) * *batch_size;
+    if (capacity) add(op + "capacity", now, kept + 8 * (*capacity - kept), "so much may wait for the step");
+  });
+  if (config.delivery.kind == DeliveryKind::feed) {
+    out.push_back({.key = "delivery",
+                   .from = "feed",
+                   .to = "native",
+                   .expected_gain = 1,
+                   .why = "the training thread makes and copies every batch alone"});
+  }
+  if (config.delivery.has_queue()) {
+    const int64_t capacity = config.delivery.capacity.value_or(DeliveryOptions::kCapacity);
+    add("delivery.capacity", capacity, 4 * capacity, "so many batches may wait for the step");
+    if (config.delivery.threads && *config.delivery.threads < threads) {
+      add("delivery.threads", *config.delivery.threads, threads, "so many tasks may decode at once");
+    }
+  }
+  return out;
+}
+
+Bottleneck bottleneck_of(double step_seconds, double together_seconds) {
+  const double added = 1 - step_seconds / together_seconds;
+  if (added >= kMuchAdded) return Bottleneck::input;
+  return added < kLittleAdded ? Bottleneck::step : Bottleneck::none;
+}
+
+std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise) {
+  const auto best = std::max_element(
+      tried.begin(), tried.end(), [](const Advice& a, const Advice& b) { return a.expected_gain < b.expected_gain; });
+  if (best == tried.end() || best->expected_gain < std::max(kWorthwhileGain, 1 + noise)) return std::nullopt;
+  return *best;
+}
+
+struct SpeedTest::Impl {
+  Impl(const Spec& config, const Catalog& given)
+      : catalog(given), spec(endless(for_timing(config))), training(catalog) {}
+
+  bool measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell);
+  bool measure_both(const SpeedOptions& options, const std::function<void(std::string_view)>& tell);
+  void measure_input(const SpeedOptions& options);
+  bool try_out(Advice& advice, const SpeedOptions& options);
+  std::vector<Advice> candidates() const;
+  std::optional<TimedRun> train(const Spec& config, const SpeedOptions& options);
+  bool is_possible(const Advice& advice) const;
+  void read();
+
+  const Catalog catalog;
+  const Spec spec;  // what is measured
+  TimedTraining training;
+  std::optional<Config> resolved;  // of spec, with every option of every op
+  uint64_t memory_bound = 0;
+  SpeedReport out;
+  std::vector<double> rows_per_second, bytes_per_second;
+};
+
+std::optional<TimedRun> SpeedTest::Impl::train(const Spec& config, const SpeedOptions& options) {
+  TimedRun run =
+      training.run(config, {.warm_up = options.warm_up, .seconds = options.window_seconds, .least_steps = kLeastSteps});
+  if (run.stopped) return std::nullopt;
+  if (run.timed > 0) return run;
+  throw DataError(cat("the training ends after ", count_of(run.steps, "step"), ", of which the first ", options.warm_up,
+                      " are not timed"),
+                  {}, "give it more data, or smaller batches");
+}
+
+bool SpeedTest::Impl::measure_both(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
+  const Spec alone = with(spec, "delivery", "constant");
+  std::vector<double> steps, both, differences;
+  for (int64_t round = 1; round <= options.rounds; ++round) {
+    tell(cat("round ", round, " of ", options.rounds, ": step, input, both"));
+    const auto step = train(alone, options);
+    if (!step) return false;
+    measure_input(options);
+    const auto first = train(spec, options), second = train(spec, options);
+    if (!first || !second) return false;
+    steps.push_back(step->step_seconds());
+    both.push_back((first->step_seconds() + second->step_seconds()) / 2);
+    differences.push_back(std::abs(second->step_seconds() / first->step_seconds() - 1));
+    out.device = second->start.device;
+    out.threads = second->start.threads;
+    out.diagnosis = diagnose(*resolved, facts_of(second->result));
+    out.ops = second->result.delivery.input.ops;
+  }
+  out.step = Spread::of(steps);
+  out.together = Spread::of(both);
+  out.noise = median_of(differences);
+  out.input_rows_per_second = median_of(rows_per_second);
+  out.input_bytes_per_second = median_of(bytes_per_second);
+  return true;
+}
+
+// On all threads, without a step.
+void SpeedTest::Impl::measure_input(const SpeedOptions& options) {
+  Executor executor(resolved->threads);
+  Pipeline pipeline(build_input({.list = *spec.find("input"), .registry = catalog.ops, .seed = resolved->seed}),
+                    {.executor = &executor});
+  RowBlock batch = pipeline.make_slot();
+  for (int64_t i = 0; i < options.warm_up && pipeline.next(batch) > 0; ++i) {
+  }
+  const InputSummary before = pipeline.summary();
+  const Clock::time_point start = Clock::now();
+  double seconds = 0;
+  for (int64_t i = 0; (seconds < options.window_seconds || i < kLeastSteps) && !training.stopped(); ++i) {
+    if (pipeline.next(batch) == 0) break;
+    seconds = 1e-9 * static_cast<double>(nanoseconds_since(start));
+  }
+  const InputSummary after = pipeline.summary();
+  if (after.rows == before.rows) return;
+  rows_per_second.push_back(static_cast<double>(after.rows - before.rows) / seconds);
+  bytes_per_second.push_back(static_cast<double>(after.bytes - before.bytes) / seconds);
+}
+
+// What the diagnosis says first, then what else may help.
+std::vector<Advice> SpeedTest::Impl::candidates() const {
+  std::vector<Advice> all = out.diagnosis.advice;
+  if (out.bottleneck != Bottleneck::step) {
+    for (Advice& advice : worth_trying(*resolved, out.threads)) {
+      const bool known = std::any_of(all.begin(), all.end(), [&](const Advice& one) { return one.key == advice.key; });
+      if (!known) all.push_back(std::move(advice));
+    }
+  }
+  std::erase_if(all, [&](const Advice& advice) { return !is_possible(advice); });
+  if (all.size() > kMostTried) all.resize(kMostTried);
+  return all;
+}
+
+// How many times as fast it is with what is advised, in turn with the configuration as it is; false after stop().
+bool SpeedTest::Impl::try_out(Advice& advice, const SpeedOptions& options) {
+  const Spec changed = with(spec, advice.key, advice.to);
+  std::vector<double> gains;
+  for (int64_t round = 0; round < options.rounds; ++round) {
+    const auto before = train(spec, options), there = train(changed, options), after = train(spec, options);
+    if (!before || !there || !after) return false;
+    gains.push_back((before->step_seconds() + after->step_seconds()) / (2 * there->step_seconds()));
+  }
+  advice.expected_gain = median_of(gains);
+  return true;
+}
+
+// Whether the training can be had with it, in not much more memory than without.
+bool SpeedTest::Impl::is_possible(const Advice& advice) const {
+  constexpr uint64_t kMoreBytes = uint64_t{256} << 20;
+  try {
+    return Trainer::from_spec(with(spec, advice.key, advice.to), catalog).memory_bound() <= memory_bound + kMoreBytes;
+  } catch (const ConfigError&) {
+    return false;
+  }
+}
+
+void SpeedTest::Impl::read() {
+  const Trainer trainer = Trainer::from_spec(spec, catalog);
+  if (trainer.config().delivery.kind == DeliveryKind::constant) {
+    throw spec.find("delivery")
+        ->error("constant reads one batch alone, so there is no input to measure", "leave it out, or set another one");
+  }
+  if (trainer.input().reads_once()) {
+    throw spec.find("input")->error("the speed is measured by reading the data again and again, and these come once",
+                                    "write them to a file first");
+  }
+  resolved.emplace(read_config(trainer.config().resolved, catalog));
+  memory_bound = trainer.memory_bound();
+  out.batch_size = trainer.input().output().batch_size;
+}
+
+bool SpeedTest::Impl::measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
+  read();
+  if (!measure_both(options, tell)) return false;
+  out.bottleneck = bottleneck_of(out.step.median, out.together.median);
+  for (Advice& advice : candidates()) {
+    tell(cat("trying ", advice.key, '=', advice.to));
+    if (!try_out(advice, options)) return false;
+    out.tried.push_back(advice);
+  }
+  out.advice = best_of(out.tried, out.noise);
+  out.op = out.advice ? op_of(*out.advice).value_or(busiest_op(out.ops)) : busiest_op(out.ops);
+  return true;
+}
+
+SpeedTest::SpeedTest(const Spec& config, const Catalog& catalog) : impl_(std::make_unique<Impl>(config, catalog)) {}
+
+SpeedTest::~SpeedTest() = default;
+
+std::optional<SpeedReport> SpeedTest::run(const SpeedOptions& options,
+                                          const std::function<void(std::string_view)>& on_part) {
+  const auto tell = [&](std::string_view part) {
+    if (on_part) on_part(part);
+  };
+  if (!impl_->measure(options, tell)) return std::nullopt;
+  return impl_->out;
+}
+
+void SpeedTest::stop() noexcept { impl_->training.stop(); }
+
+}  // namespace millrace

@@ -1,0 +1,58 @@
+// SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in order; a second one ends the program at once, unless it is
+// SIGHUP, which a terminal that closes sends more than once.
+//
+//   SignalWatcher signals;                                        // before any other thread
+//   { auto guard = signals.while_running([&] { trainer.stop(); }); trainer.run(); }
+//   if (signals.received() != 0) ...
+//
+// A thread of its own takes the signals, so `stop` runs as ordinary code. Signals that were ignored when the program
+// began stay ignored. SIGPIPE and SIGXFSZ are ignored from the constructor on, so that the write fails that would have
+// raised them. One SignalWatcher a process.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "millrace/trainer/files/descriptor.h"
+
+namespace millrace::cli {
+
+class SignalWatcher {
+ public:
+  // Blocks the signals in this thread and in those that it starts later.
+  SignalWatcher();
+  ~SignalWatcher();
+  SignalWatcher(const SignalWatcher&) = delete;
+  SignalWatcher& operator=(const SignalWatcher&) = delete;
+
+  class Guard {
+   public:
+    explicit Guard(SignalWatcher& watcher) : watcher_(watcher) {}
+    ~Guard() { watcher_.set_stop(nullptr); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    SignalWatcher& watcher_;
+  };
+
+  // While the guard lives the first signal calls `stop`, from another thread. Without a guard it ends the program.
+  [[nodiscard]] Guard while_running(std::function<void()> stop);
+  // The first signal that came, or 0.
+  int received() const { return received_.load(); }
+
+ private:
+  void set_stop(std::function<void()> stop);
+  void watch();
+  void take(int number);
+
+  Descriptor signals_, end_;
+  std::atomic<int> received_{0};
+  std::mutex mutex_;
+  std::function<void()> stop_;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace millrace::cli

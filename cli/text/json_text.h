@@ -1,0 +1,55 @@
+// JsonText: one JSON value written piece by piece, on one line.
+//
+//   JsonText json;
+//   json.open('{').key("v").value(1).key("rows").open('[').value("a.csv:1").close(']').close('}');
+//
+// Numbers are in their shortest round-trip form; NaN and infinities are the texts "NaN", "Infinity" and "-Infinity";
+// bytes that are not UTF-8 become U+FFFD. The caller keeps brackets and keys in order.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace::cli {
+
+class JsonText {
+ public:
+  JsonText& open(char bracket);
+  JsonText& close(char bracket);
+  JsonText& key(std::string_view name);
+
+  JsonText& value(std::string_view text);
+  JsonText& value(const char* text) { return value(std::string_view(text)); }
+  JsonText& value(const std::string& text) { return value(std::string_view(text)); }
+  template <std::same_as<bool> T>
+  JsonText& value(T flag) {
+    return raw(flag ? "true" : "false");
+  }
+  JsonText& value(double number);
+  JsonText& value(float number);
+  template <class T>
+    requires(std::integral<T> && !std::same_as<T, bool>)
+  JsonText& value(T number) {
+    return raw(std::to_string(number));
+  }
+  template <class T>
+  JsonText& value(const std::optional<T>& maybe) {
+    return maybe ? value(*maybe) : null();
+  }
+  JsonText& null() { return raw("null"); }
+
+  const std::string& text() const { return text_; }
+  void clear();
+
+ private:
+  // A value that is written already.
+  JsonText& raw(std::string_view text);
+
+  std::string text_;
+  bool first_ = true;  // nothing stands before the next value or key that needs a comma
+};
+
+}  // namespace millrace::cli

@@ -1,0 +1,123 @@
+// Buffers: ops that decide which rows come and in what order (RowBuffer), and that group them into batches
+// (BatchBuffer).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/export.h"
+#include "millrace/input/op.h"
+#include "millrace/input/rows/row_block.h"
+#include "millrace/input/rows/state.h"
+
+namespace millrace {
+
+// Rows left out by name, with the cause: "last partial batch".
+struct Dropped {
+  std::string cause;
+  uint64_t rows = 0;
+};
+
+// Rows in their final order, pulled by one thread: a stream of chunks, or a buffer.
+class MILLRACE_EXPORT RowStream {
+ public:
+  virtual ~RowStream() = default;
+  // The next rows, at least 1 and at most `at_most`; none at the end of the data. Valid until the next call.
+  // Throws the error of the next row when that row cannot be had; calling again throws it again.
+  virtual RowSpan pull(int64_t at_most) = 0;
+  // Begins again as run `run`, another than before; run 0 gives once more what it gave first (`cache` asks for it).
+  virtual void rewind(uint32_t run) = 0;
+  // Whether rows of source `source` (RowId::source) come from here.
+  virtual bool has_source(uint32_t source) const = 0;
+  // Reads the record `id` again into row `row` of `block` (restoring a window). Throws DataError when there is no such
+  // record, or it is not what it was.
+  virtual void fetch(const RowId& id, RowBlock& block, int64_t row) = 0;
+  // How many decoded rows may wait ahead of pull(), and how many tasks may decode at once (0: as many as the executor
+  // has threads). Changes no order. Called once, before the start.
+  virtual void set_ahead(int64_t rows, int threads) = 0;
+  // Source::passes(), the most of what is read.
+  virtual uint32_t passes() const = 0;
+  // Where rows of several inputs come: in about how many rows there is one of the rarest input. 0: there is one input.
+  virtual int64_t spread() const { return 0; }
+  // Whether the rows that come now came before: they are read again, and what is counted, reported or printed of them
+  // was. They are the same rows all the same.
+  virtual void set_silent(bool silent) = 0;
+  virtual void save(State& state) const = 0;
+  virtual void restore(const State& state) = 0;
+  virtual void add_dropped(std::vector<Dropped>&) const {}
+};
+
+// What a buffer may ask of, and tell to, whoever runs it.
+struct BufferHost {
+  std::function<Place(const RowId&)> place;     // where a row came from
+  std::function<void(std::string_view)> print;  // a line for the log; may be empty
+  // Whether the rows are wanted no more; an op that may pull for long without an input's source to end it asks. May be
+  // empty.
+  std::function<bool()> cancelled;
+};
+
+// rows -> rows, serial: decides which rows come and in what order.
+class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
+ public:
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  // Whether rows never end, by whether those of each input do not.
+  virtual bool endless(const std::vector<bool>& inputs) const {
+    return std::find(inputs.begin(), inputs.end(), true) != inputs.end();
+  }
+  // Whether it picks rows by their number in the data, so that a single pass over the same data needs it, too.
+  virtual bool picks_by_number() const { return false; }
+  // Set before the start; they outlive this op.
+  void set_streams(std::vector<RowStream*> streams) { streams_ = std::move(streams); }
+  void set_host(BufferHost host) { host_ = std::move(host); }
+
+  // What most buffers want: everything goes to the input that it concerns, else to all; what may wait is shared out.
+  void rewind(uint32_t run) override;
+  bool has_source(uint32_t source) const override;
+  void fetch(const RowId& id, RowBlock& block, int64_t row) override;
+  void set_ahead(int64_t rows, int threads) override;
+  uint32_t passes() const override;
+  int64_t spread() const override;
+  void set_silent(bool silent) override;
+
+ protected:
+  const BufferHost& host() const { return host_; }
+  bool cancelled() const { return host_.cancelled && host_.cancelled(); }
+  bool silent() const { return silent_; }
+  size_t input_count() const { return streams_.size(); }
+  RowStream& input(size_t index = 0) const { return *streams_[index]; }
+
+ private:
+  std::vector<RowStream*> streams_;
+  BufferHost host_;
+  bool silent_ = false;
+};
+
+// rows -> batches, serial: groups rows and writes them into memory that the consumer provides.
+class MILLRACE_EXPORT BatchBuffer : public Op {
+ public:
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  void set_stream(RowStream* stream) { stream_ = stream; }
+  virtual Ahead ahead() const { return {}; }
+  // Rows from which it draws; 0 where it keeps their order.
+  virtual int64_t window() const { return 0; }
+
+  // Replaces the contents of `batch`, which has room for the port's batch_size, and returns its number of rows; 0 at
+  // the end of the data. Throws the error of a row that the batch cannot do without.
+  virtual int64_t fill(RowBlock& batch) = 0;
+  virtual void save(State& state) const = 0;
+  virtual void restore(const State& state) = 0;
+  virtual void add_dropped(std::vector<Dropped>&) const {}
+
+ protected:
+  RowStream& input() const { return *stream_; }
+
+ private:
+  RowStream* stream_ = nullptr;
+};
+
+}  // namespace millrace

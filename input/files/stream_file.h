@@ -1,0 +1,90 @@
+// StreamFile: data that come once, in order (standard input, a pipe), as a File of which only the newest part is there.
+//
+// A thread of its own waits for the data, up to a limit ahead of who takes them. They are handed on in parts that end
+// behind a line end, so that a part is likely to hold whole records; what follows a part can be read as long as nobody
+// has taken and dropped it. Thread-safe; the thread begins with the first call that asks for data.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "millrace/core/export.h"
+#include "millrace/input/files/file_system.h"
+
+namespace millrace {
+
+// Bytes of a stream, from `begin` on. Constant once it is taken.
+struct StreamPart {
+  uint64_t begin = 0;
+  std::string bytes;
+
+  uint64_t end() const { return begin + bytes.size(); }
+};
+
+class MILLRACE_EXPORT StreamFile final : public File {
+ public:
+  // What size() says: nobody knows, and no offset reaches it.
+  static constexpr uint64_t kUnknownSize = uint64_t{1} << 60;
+
+  explicit StreamFile(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes)) {}
+  // Interrupts.
+  ~StreamFile() override;
+
+  // The most bytes of a part, but for longer lines. Before the first call that asks for data.
+  void set_part_bytes(size_t bytes) { part_bytes_ = bytes; }
+  // Upper bound of the bytes that are held besides the parts that were taken.
+  static uint64_t memory_bound(size_t part_bytes);
+  // Called, by another thread, when ready() may have become true. When it returns, the one before is not running.
+  void set_wake(std::function<void()> wake);
+
+  // Whether take() can answer at once.
+  bool ready();
+  // Whether there is nothing more to take. False while nobody knows.
+  bool at_end() const;
+  // The next part; none at the end and after interrupt(). Waits for it. Throws IoError when reading failed.
+  std::shared_ptr<const StreamPart> take();
+  // What is there at `offset`, at least one byte, for which it waits; 0 at the end and after interrupt().
+  size_t read(uint64_t offset, void* to, size_t bytes) const override;
+  uint64_t size() const override { return kUnknownSize; }
+  // Whoever waits goes on, and there is no more to come.
+  void interrupt() noexcept;
+
+ private:
+  // These require mutex_.
+  void start() const;
+  void add(const char* data, size_t size);
+  void cut_lines();
+  void hand_on_rest();
+  void hand_on(std::string_view bytes);
+  size_t copy_held(uint64_t offset, char* to, size_t bytes) const;
+  bool may_read_on() const;
+
+  void fetch() noexcept;
+
+  const std::unique_ptr<ByteStream> bytes_;
+  size_t part_bytes_ = 262144;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable more_, room_;
+  std::deque<std::shared_ptr<StreamPart>> waiting_;    // not taken; the last may grow
+  std::deque<std::weak_ptr<const StreamPart>> taken_;  // for who reads behind a part
+  StreamPart rest_;                                    // behind the last line end
+  size_t waiting_bytes_ = 0;
+  mutable int readers_ = 0;  // that wait for bytes behind a part
+  bool ended_ = false, interrupted_ = false;
+  std::exception_ptr failure_;
+  mutable bool started_ = false;
+  mutable std::thread thread_;
+
+  std::mutex wake_mutex_;
+  std::function<void()> wake_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,306 @@
+// filename_queue: the files of a run, matched once, in an order of its own in every epoch.
+//
+// The order of pass p over n files: start from the matched order; for i = n - 1 down to 1 swap the files at i and
+// scale_to(philox64(seed, fnv1a64(name), p * 2^32 + i), i + 1). It depends on nothing else, so a run may begin
+// anywhere.
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/random.h"
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/files/file_check.h"
+#include "millrace/input/files/matched_files.h"
+
+namespace millrace {
+
+namespace {
+
+struct ShardOptions {
+  int64_t index = 0;
+  int64_t count = 1;
+
+  void declare(OptionReader& o) {
+    o.required("index", index, {.min = 0}, "which share of the files to take, from 0");
+    o.required("count", count, {.min = 1}, "how many shares there are");
+    if (o.reading() && index >= count) {
+      throw o.node("index").error(cat("expected less than count = ", count, ", got ", index), "shards count from 0");
+    }
+  }
+};
+
+struct FilenameQueueOptions {
+  std::vector<std::string> files;
+  bool shuffle = true;
+  std::optional<int64_t> epochs;
+  std::optional<ShardOptions> shard;
+  Place files_place;
+
+  void declare(OptionReader& o) {
+    o.required("files", files, "a path, a pattern (*, ?, [..]), or a list of them");
+    o.may_be("files", {{.is = OptionForm::Is::text},
+                       {.is = OptionForm::Is::list, .items = option_forms<std::string>(), .not_empty = true}});
+    o.optional("shuffle", shuffle, "a fresh order of the files in every epoch");
+    o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how often to read the files; absent: endlessly");
+    o.optional("shard", shard, "take every count-th file of each epoch's order, from index on");
+    if (!o.reading()) return;
+    files_place = o.node("files").place();
+    if (files.empty()) throw o.node("files").error("expected at least one file or pattern, got an empty list");
+  }
+};
+
+// Rethrows what went wrong with an input file before the run as a MissingError.
+template <class Body>
+auto as_missing(const Body& body) {
+  try {
+    return body();
+  } catch (const MissingError&) {
+    throw;
+  } catch (const IoError& error) {
+    throw MissingError(error.message(), error.place(), error.hint());
+  }
+}
+
+class FilenameQueue final : public NameSource {
+ public:
+  using Options = FilenameQueueOptions;
+  static constexpr std::string_view kDoc = "names the files to read, in a fresh order in every epoch";
+  static constexpr std::string_view kExample = "files: \"data/*.csv\", epochs: 2";
+
+  explicit FilenameQueue(Options options) : options_(std::move(options)) {}
+
+  Port bind(const BindArgs& args) override {
+    seed_ = args.seed;
+    random_stream_ = fnv1a64(args.name);
+    source_ = args.source_index;
+    files_ = args.files;
+    as_missing([&] {
+      for (MatchedFile& file : match_files(options_.files, options_.files_place, *files_)) add(std::move(file));
+    });
+    order_.resize(entries_.size());
+    if (files_of_a_pass() == 0) {
+      throw ConfigError(
+          cat("shard ", options_.shard->index, " of ", options_.shard->count, " is empty: there ",
+              entries_.size() == 1 ? "is " : "are ", count_of(static_cast<int64_t>(entries_.size()), "file")),
+          options_.files_place);
+    }
+    rewind(0);
+    Port out;
+    out.type = PortType::names;
+    return out;
+  }
+
+  bool next(Unit& unit) override {
+    if (ordinal_ >= files_of_a_pass()) {
+      ++pass_;
+      ordinal_ = 0;
+    }
+    if (pass_ >= end_pass_) return false;
+    if (order_pass_ != pass_) make_order();
+    const size_t place = options_.shard ? shard_index() + ordinal_ * shard_count() : ordinal_;
+    unit = whole(entries_[order_[place]], static_cast<uint32_t>(pass_));
+    unit.file_ordinal = static_cast<uint32_t>(ordinal_++);
+    return true;
+  }
+
+  // A run's passes follow those of the run before, so each has its own order.
+  void rewind(uint32_t run) override {
+    if (!stream_.empty() && (run > 0 || ordinal_ > 0)) {
+      throw ConfigError(cat(described(stream_), " can be read once"), options_.files_place,
+                        "write it to a file first, or put a cache before the repeat");
+    }
+    pass_ = uint64_t{run} * passes();
+    end_pass_ = epochs() ? pass_ + passes() : UINT64_MAX;
+    ordinal_ = 0;
+  }
+
+  void seek(const Position& position) override {
+    if (epochs()) rewind(position.pass / static_cast<uint32_t>(*epochs()));
+    pass_ = position.pass;
+    ordinal_ = position.file_ordinal;
+  }
+
+  void save(State& state) const override {
+    if (!stream_.empty()) {
+      throw ConfigError(cat("the input's state cannot be saved: ", described(stream_), " can be read once"),
+                        options_.files_place, "write it to a file first");
+    }
+    std::string paths;
+    std::vector<uint64_t> sizes, firsts, lasts;
+    const std::vector<FileDigest>& digests = all_digests();
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      paths += entries_[i]->path;
+      paths += '\0';
+      sizes.push_back(entries_[i]->size);
+      firsts.push_back(digests[i].first);
+      lasts.push_back(digests[i].last);
+    }
+    state.set_text("files", std::move(paths));
+    state.set("sizes", std::move(sizes));
+    state.set("first_blocks", std::move(firsts));
+    state.set("last_blocks", std::move(lasts));
+  }
+
+  void check(const State& state) const override {
+    check_paths(split_paths(state.text("files")));
+    const std::vector<uint64_t>& sizes = numbers(state, "sizes");
+    const std::vector<uint64_t>& firsts = numbers(state, "first_blocks");
+    const std::vector<uint64_t>& lasts = numbers(state, "last_blocks");
+    const auto expect_same = [](const FileEntry& entry, bool same, const auto&... what) {
+      if (same) return;
+      throw DataError(cat("the file has changed since the state was saved: ", what...), {entry.path},
+                      "a run goes on only with the data that it began with");
+    };
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const uint64_t now = entries_[i]->size;
+      expect_same(*entries_[i], sizes[i] == now, "expected ", sizes[i], " bytes, got ", now);
+    }
+    const std::vector<FileDigest>& digests = all_digests();
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      const uint64_t bytes = std::min(entries_[i]->size, FileDigest::kBlockBytes);
+      expect_same(*entries_[i], firsts[i] == digests[i].first, "its first ", bytes, " bytes differ");
+      expect_same(*entries_[i], lasts[i] == digests[i].last, "its last ", bytes, " bytes differ");
+    }
+  }
+
+  Unit unit_of(const RowId& id) const override {
+    if (id.file >= entries_.size()) {
+      throw DataError(cat("the saved state holds a row of file ", id.file, ", but there are ", entries_.size()));
+    }
+    return whole(entries_[id.file], id.pass);
+  }
+  Place place(const RowId& id) const override { return {entries_[id.file]->path, static_cast<int64_t>(id.line)}; }
+  bool endless() const override { return !epochs(); }
+  uint32_t passes() const override { return static_cast<uint32_t>(epochs().value_or(1)); }
+  std::vector<std::shared_ptr<const FileEntry>> files() const override { return entries_; }
+
+ private:
+  void add(MatchedFile file) {
+    auto entry = std::make_shared<FileEntry>();
+    entry->size = file.size;
+    if (file.is_stream) add_stream(*entry, file.path);
+    entry->path = std::move(file.path);
+    entry->index = static_cast<uint32_t>(entries_.size());
+    entries_.push_back(std::move(entry));
+  }
+
+  void add_stream(FileEntry& entry, const std::string& path) {
+    const auto twice = [&](const auto& other) { return files_->same(other->path, path); };
+    if (std::any_of(entries_.begin(), entries_.end(), twice)) {
+      throw ConfigError(cat(described(path), " can be read once, but is named twice"), options_.files_place);
+    }
+    if (options_.epochs.value_or(1) > 1) {
+      throw ConfigError(cat(described(path), " can be read once, not ", *options_.epochs, " times"),
+                        options_.files_place, "write it to a file first, or use cache and repeat");
+    }
+    entry.stream = std::make_shared<StreamFile>(files_->open_stream(path));
+    entry.size = StreamFile::kUnknownSize;
+    stream_ = path;
+  }
+
+  // Made when they are first asked for, and then kept: whoever saves often reads no file again.
+  const std::vector<FileDigest>& all_digests() const {
+    const std::lock_guard lock(digests_mutex_);
+    while (digests_.size() < entries_.size()) digests_.push_back(digest_of(*entries_[digests_.size()], *files_));
+    return digests_;
+  }
+
+  static std::vector<std::string_view> split_paths(std::string_view text) {
+    std::vector<std::string_view> paths;
+    while (!text.empty()) {
+      const size_t end = std::min(text.find('\0'), text.size());
+      paths.push_back(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return paths;
+  }
+
+  // Throws DataError for the first of the `saved` files that is not in its place, and names it.
+  void check_paths(const std::vector<std::string_view>& saved) const {
+    const auto here = [&](std::string_view path) {
+      return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry->path == path; });
+    };
+    for (size_t i = 0; i < std::max(saved.size(), entries_.size()); ++i) {
+      const std::string_view then = i < saved.size() ? saved[i] : std::string_view();
+      const std::string_view now = i < entries_.size() ? entries_[i]->path : std::string_view();
+      if (then == now) continue;
+      if (!then.empty() && !here(then)) {
+        throw DataError("the file was there when the state was saved, and is not now", {std::string(then)});
+      }
+      if (!now.empty() && std::find(saved.begin(), saved.end(), now) == saved.end()) {
+        throw DataError("the file is there now, and was not when the state was saved", {std::string(now)});
+      }
+      throw DataError(cat("the saved state has ", then.empty() ? "no file" : "the file ", then, " where there is ",
+                          now.empty() ? "none" : now, " now"));
+    }
+  }
+
+  // One for each file.
+  const std::vector<uint64_t>& numbers(const State& state, std::string_view key) const {
+    const std::vector<uint64_t>& values = state.values(key);
+    if (values.size() == entries_.size()) return values;
+    throw DataError(cat("the saved state has ", count_of(static_cast<int64_t>(entries_.size()), "file"), " and ",
+                        values.size(), " ", key));
+  }
+
+  static std::string described(const std::string& path) {
+    return path == "-" ? "standard input" : cat("the pipe ", path);
+  }
+  // Data that come once are one epoch, where nothing else is said.
+  std::optional<int64_t> epochs() const { return stream_.empty() ? options_.epochs : std::optional<int64_t>(1); }
+
+  size_t shard_index() const { return options_.shard ? static_cast<size_t>(options_.shard->index) : 0; }
+  size_t shard_count() const { return options_.shard ? static_cast<size_t>(options_.shard->count) : 1; }
+  size_t files_of_a_pass() const {
+    if (shard_index() >= entries_.size()) return 0;
+    return (entries_.size() - shard_index() - 1) / shard_count() + 1;
+  }
+
+  void make_order() {
+    std::iota(order_.begin(), order_.end(), uint32_t{0});
+    for (size_t i = order_.size(); options_.shuffle && i-- > 1;) {
+      const uint64_t draw = philox64(seed_, random_stream_, pass_ << 32 | i);
+      std::swap(order_[i], order_[scale_to(draw, i + 1)]);
+    }
+    order_pass_ = pass_;
+  }
+
+  Unit whole(const std::shared_ptr<const FileEntry>& entry, uint32_t pass) const {
+    Unit unit;
+    unit.file = entry;
+    unit.end = entry->size;
+    unit.source = source_;
+    unit.pass = pass;
+    unit.exact = true;
+    unit.line = 1;
+    return unit;
+  }
+
+  const Options options_;
+  uint64_t seed_ = 0, random_stream_ = 0;
+  uint32_t source_ = 0;
+  std::string stream_;                                     // the path of data that come once; empty: there are none
+  std::vector<std::shared_ptr<const FileEntry>> entries_;  // as matched
+
+  FileSystem* files_ = nullptr;
+
+  mutable std::mutex digests_mutex_;
+  mutable std::vector<FileDigest> digests_;  // of the first entries; guarded by digests_mutex_ until all are there
+
+  uint64_t pass_ = 0, end_pass_ = 0;
+  size_t ordinal_ = 0;                // files of this pass that were given out
+  std::vector<uint32_t> order_;       // of pass order_pass_
+  uint64_t order_pass_ = UINT64_MAX;  // none yet
+};
+
+}  // namespace
+
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(filename_queue, FilenameQueue);

@@ -1,0 +1,147 @@
+// filter: leaves out the rows for which a comparison does not hold.
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/csv/number_parser.h"
+#include "millrace/input/ops/numbers.h"
+
+namespace millrace {
+
+enum class Comparison : uint8_t { equal, unequal, less, less_or_equal, greater, greater_or_equal };
+template <>
+struct EnumNames<Comparison> {
+  static constexpr std::pair<std::string_view, Comparison> kNames[] = {
+      {"==", Comparison::equal},         {"!=", Comparison::unequal}, {"<", Comparison::less},
+      {"<=", Comparison::less_or_equal}, {">", Comparison::greater},  {">=", Comparison::greater_or_equal}};
+};
+
+namespace {
+
+// As C++ compares: NaN is unequal to everything.
+template <class T>
+bool holds(Comparison op, T left, T right) {
+  switch (op) {
+    case Comparison::equal: return left == right;
+    case Comparison::unequal: return left != right;
+    case Comparison::less: return left < right;
+    case Comparison::less_or_equal: return left <= right;
+    case Comparison::greater: return left > right;
+    case Comparison::greater_or_equal: return left >= right;
+  }
+  return false;
+}
+
+class Filter final : public Transform {
+ public:
+  struct Options {
+    std::string field;
+    Comparison op = Comparison::equal;
+    Spec value;
+
+    void declare(OptionReader& o) {
+      o.required("field", field, "the field that is compared, of one column");
+      o.required("op", op, "how");
+      o.required("value", value, "with what: a number, or a text for a string field");
+      o.may_be("value", {{.is = OptionForm::Is::number}, {.is = OptionForm::Is::text}});
+    }
+  };
+  static constexpr std::string_view kDoc = "keeps the rows for which a comparison holds";
+  static constexpr std::string_view kExample = "field: label, op: \">=\", value: 0";
+
+  explicit Filter(Options options) : options_(std::move(options)) {}
+
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+
+  Port bind(const BindArgs& args) override {
+    name_ = args.name;
+    field_ = single_field(args.inputs[0].rows, options_.field);
+    text_ = args.inputs[0].rows.fields[field_].text;
+    if (!options_.value.is_scalar()) {
+      throw options_.value.error(cat("expected a value to compare with, got ", options_.value.describe()));
+    }
+    if (text_) return args.inputs[0];
+    const std::string& text = options_.value.as_string();
+    // nan and inf may be written as in the data; what else is a number YAML says.
+    const bool word = !options_.value.quoted() && text.find_first_of("0123456789") == text.npos;
+    if (!word || parse_number(text, value_) != NumberStatus::ok) value_ = options_.value.as_double();
+    int64_t whole = 0;
+    if (parse_number(text, whole) == NumberStatus::ok) whole_ = whole;
+    dtype_ = args.inputs[0].rows.fields[field_].dtype;
+    return args.inputs[0];
+  }
+
+  // A value that no row can have, so that all compare alike.
+  std::vector<std::string> warnings() const override {
+    const bool narrow = dtype_ == DType::i32, wide = dtype_ == DType::i64 && !whole_;
+    const double most = narrow ? 0x1p31 : 0x1p63;
+    const bool outside = (narrow || wide) && (value_ >= most || value_ < -most);
+    if (text_ || (!outside && !std::isnan(value_))) return {};
+    const bool kept = holds(options_.op, 0.0, value_);
+    const std::string& text = options_.value.as_string();
+    return {cat("the value ", text, outside ? cat(" is out of the range of ", to_string(dtype_)) : " equals nothing",
+                ": ", kept ? "every row is kept" : "no row is kept")};
+  }
+
+  void apply(Chunk& chunk) const override {
+    auto& keep = chunk.work().get<std::vector<uint8_t>>(this);
+    keep.resize(static_cast<size_t>(chunk.rows.size()));
+    if (text_) {
+      for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+        const std::string_view value = chunk.rows.varying(field_, row).text(0);
+        keep[static_cast<size_t>(row)] =
+            holds<std::string_view>(options_.op, value, options_.value.as_string()) ? 1 : 0;
+      }
+      return chunk.keep_rows(keep, name_);
+    }
+    with_number_type(chunk.rows.spec().fields[field_].dtype, [&](auto type) {
+      using T = decltype(type);
+      for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+        keep[static_cast<size_t>(row)] = keeps(*chunk.rows.row<T>(field_, row)) ? 1 : 0;
+      }
+    });
+    chunk.keep_rows(keep, name_);
+  }
+
+  std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector{options_.field}; }
+
+ private:
+  // As if the value of the options had been read as the field's type; integers are compared exactly.
+  template <class T>
+  bool keeps(T value) const {
+    if constexpr (std::is_same_v<T, float>) return holds(options_.op, value, static_cast<float>(value_));
+    if constexpr (std::is_same_v<T, int64_t>) {
+      if (whole_) return holds(options_.op, value, *whole_);
+      // Beyond every integer: they all lie on one side.
+      if (value_ >= 0x1p63) return holds(options_.op, 0, 1);
+      if (value_ < -0x1p63) return holds(options_.op, 1, 0);
+      const double floor = std::floor(value_);
+      if (!std::isnan(value_)) {
+        const auto whole = static_cast<int64_t>(floor);
+        // Between two integers: an equal one counts as less.
+        if (value == whole && floor != value_) return holds(options_.op, 0, 1);
+        return holds(options_.op, value, whole);
+      }
+    }
+    return holds(options_.op, static_cast<double>(value), value_);
+  }
+
+  const Options options_;
+  std::string name_;
+  size_t field_ = 0;
+  DType dtype_ = DType::f32;      // of the field's values
+  bool text_ = false;             // or they are texts
+  double value_ = 0;              // else
+  std::optional<int64_t> whole_;  // the same, where it is a whole number
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(filter, Filter);

@@ -1,0 +1,34 @@
+// What ops that join several inputs share.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/text.h"
+#include "millrace/input/buffer.h"
+
+namespace millrace {
+
+// The port of all inputs. Throws ConfigError when their rows differ, naming both sides.
+inline Port joined_port(const BindArgs& args) {
+  for (size_t i = 1; i < args.inputs.size(); ++i) {
+    if (args.inputs[i].rows == args.inputs[0].rows) continue;
+    throw ConfigError(cat(args.name, " joins inputs of equal rows, but input 1 gives ", args.inputs[0].rows.text(),
+                          " and input ", i + 1, " gives ", args.inputs[i].rows.text()));
+  }
+  return args.inputs[0];
+}
+
+inline void save_flags(State& state, std::string_view key, const std::vector<bool>& flags) {
+  state.set(key, std::vector<uint64_t>(flags.begin(), flags.end()));
+}
+
+inline void load_flags(const State& state, std::string_view key, std::vector<bool>& flags) {
+  const std::vector<uint64_t>& saved = state.values(key);
+  if (saved.size() != flags.size()) {
+    throw DataError(cat("the saved state has ", saved.size(), " inputs where there are ", flags.size()));
+  }
+  flags.assign(saved.begin(), saved.end());
+}
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+// What transforms share that add a field to rows.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/rows/chunk.h"
+
+namespace millrace {
+
+// Adds `field` behind the others and returns its index. Throws ConfigError when there is one of that name.
+inline size_t add_field(RowSpec& rows, FieldSpec field) {
+  if (rows.find(field.name) >= 0) {
+    throw ConfigError(cat("there is a field ", quote(field.name), " already: ", rows.text()), {},
+                      "give the new one another name");
+  }
+  rows.fields.push_back(std::move(field));
+  return rows.fields.size() - 1;
+}
+
+// Makes the chunk's rows those of `spec`, which are theirs and one field more; what that holds is undefined. Values
+// whose size varies are handed over, not copied: nobody reads the rows before any more.
+inline void copy_fields(Chunk& chunk, const SharedRowSpec& spec) {
+  RowBlock& from = chunk.rows;
+  RowBlock& to = chunk.spare;
+  to.configure(spec, std::max<int64_t>(from.size(), 1));
+  to.resize(from.size());
+  const size_t fields = from.spec().fields.size();
+  for (size_t field = 0; field < fields; ++field) {
+    const bool varies = from.spec().fields[field].varies();
+    for (int64_t row = 0; row < from.size(); ++row) {
+      if (varies) {
+        std::swap(to.varying(field, row), from.varying(field, row));
+      } else {
+        to.copy_field(field, from, row, row);
+      }
+    }
+  }
+  for (int64_t row = 0; row < from.size(); ++row) to.id(row) = from.id(row);
+  chunk.swap_rows();
+}
+
+}  // namespace millrace

@@ -1,0 +1,96 @@
+// one_hot: a class number as a vector of 0 with a 1 at that place; those of several columns side by side.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/ops/new_field.h"
+#include "millrace/input/ops/numbers.h"
+
+namespace millrace {
+namespace {
+
+constexpr int64_t kMost = 16777216;  // values of a row
+
+class OneHot final : public Transform {
+ public:
+  struct Options {
+    std::string field;
+    int64_t classes = 0;
+    std::string as;
+
+    void declare(OptionReader& o) {
+      o.required("field", field,
+                 "the field with the class, from 0 on: integers; several columns have the same classes");
+      o.required("classes", classes, {.min = 1, .max = static_cast<double>(kMost)}, "how many classes there are");
+      o.required("as", as,
+                 "the name of the new field, float32: as many columns as classes, for each column of the field");
+    }
+  };
+  static constexpr std::string_view kDoc = "a class number as a vector of 0 with a 1 at that place";
+  static constexpr std::string_view kExample = "field: colour, classes: 3, as: colours";
+
+  explicit OneHot(Options options) : options_(std::move(options)) {}
+
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+
+  Port bind(const BindArgs& args) override {
+    Port out = args.inputs[0];
+    from_ = field_index(out.rows, options_.field);
+    const FieldSpec& field = out.rows.fields[from_];
+    if (field.varies())
+      throw ConfigError(cat("one_hot takes int32 and int64 fields, ", field.name, " is ", field.type_text()));
+    const DType dtype = field.dtype;
+    if (dtype != DType::i32 && dtype != DType::i64) {
+      throw ConfigError(cat("one_hot takes int32 and int64 fields, ", options_.field, " is ", field.type_name()), {},
+                        cat("decode it so: {", options_.field, ": {columns: .., type: int32}}"));
+    }
+    columns_ = field.shape.elements();
+    if (columns_ * options_.classes > kMost) {
+      throw ConfigError(
+          cat(columns_, " columns of ", options_.classes, " classes each are more than ", kMost, " values"));
+    }
+    to_ = add_field(out.rows, {options_.as, DType::f32, Shape{columns_ * options_.classes}});
+    spec_ = std::make_shared<const RowSpec>(out.rows);
+    return out;
+  }
+
+  void apply(Chunk& chunk) const override {
+    copy_fields(chunk, spec_);
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+      float* values = chunk.rows.row<float>(to_, row);
+      std::fill_n(values, columns_ * options_.classes, 0.0F);
+      for (int64_t column = 0; column < columns_; ++column, values += options_.classes) {
+        const int64_t wanted = spec_->fields[from_].dtype == DType::i32 ? chunk.rows.row<int32_t>(from_, row)[column]
+                                                                        : chunk.rows.row<int64_t>(from_, row)[column];
+        if (wanted < 0 || wanted >= options_.classes) return refuse(chunk, row, wanted);
+        values[wanted] = 1;
+      }
+    }
+  }
+
+  std::optional<std::vector<std::string>> concerned_fields() const override {
+    return std::vector{options_.field, options_.as};
+  }
+
+ private:
+  void refuse(Chunk& chunk, int64_t row, int64_t value) const {
+    chunk.fail(
+        row,
+        std::make_exception_ptr(DataError(
+            cat("the field ", options_.field, " holds ", value, ", expected a class from 0 to ", options_.classes - 1),
+            {}, value == options_.classes ? "if classes begin at 1, put map: {offset: -1} before" : "")));
+  }
+
+  const Options options_;
+  size_t from_ = 0, to_ = 0;
+  int64_t columns_ = 1;
+  SharedRowSpec spec_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(one_hot, OneHot);

@@ -1,0 +1,81 @@
+// print: a line for the log about every n-th row.
+#include <algorithm>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/ops/numbers.h"
+
+namespace millrace {
+namespace {
+
+// Of a field: more would hide the line.
+constexpr size_t kShownValues = 8;
+
+std::string text_of(const RowBlock& rows, int64_t row) {
+  std::string out;
+  for (size_t field = 0; field < rows.spec().fields.size(); ++field) {
+    const FieldSpec& spec = rows.spec().fields[field];
+    out += cat(' ', spec.name, '=');
+    size_t values = 0;
+    if (spec.text) {
+      const Varying& texts = rows.varying(field, row);
+      values = texts.texts();
+      for (size_t i = 0; i < std::min(values, kShownValues); ++i) {
+        out += cat(i == 0 ? "" : ",", quote(texts.text(i)));
+      }
+    } else {
+      with_number_type(spec.dtype, [&](auto type) {
+        const auto numbers = rows.numbers<decltype(type)>(field, row);
+        values = numbers.size();
+        for (size_t i = 0; i < std::min(values, kShownValues); ++i) out += cat(i == 0 ? "" : ",", numbers[i]);
+      });
+    }
+    if (values > kShownValues) out += cat(",.. (", values, ')');
+  }
+  return out;
+}
+
+class Print final : public RowBuffer {
+ public:
+  struct Options {
+    int64_t every = 1;
+    void declare(OptionReader& o) {
+      o.optional("every", every, {.min = 1}, "rows from one line to the next; the first row has one");
+    }
+  };
+  static constexpr std::string_view kDoc = "writes a line to the log for every n-th row: its number, place and values";
+  static constexpr std::string_view kExample = "every: 1000";
+
+  explicit Print(const Options& options) : every_(static_cast<uint64_t>(options.every)) {}
+
+  Port bind(const BindArgs& args) override {
+    name_ = args.name;
+    return args.inputs.front();
+  }
+
+  RowSpan pull(int64_t at_most) override {
+    // A row with a line is pulled alone, so that what others print and report before and behind it stays there,
+    // however many rows are pulled at once.
+    const auto unprinted = static_cast<int64_t>(std::min<uint64_t>((every_ - seen_ % every_) % every_, INT64_MAX));
+    const RowSpan span = input().pull(silent() ? at_most : std::min(at_most, std::max<int64_t>(unprinted, 1)));
+    for (int64_t i = 0; i < span.count && !silent(); ++i) {
+      const int64_t row = span.begin + i;
+      if (seen_++ % every_ != 0 || !host().print) continue;
+      host().print(
+          cat(name_, ": row ", seen_, ", ", host().place(span.block->id(row)).text(), ':', text_of(*span.block, row)));
+    }
+    return span;
+  }
+  void save(State& state) const override { state.set("seen", seen_); }
+  void restore(const State& state) override { seen_ = state.value("seen"); }
+
+ private:
+  const uint64_t every_;
+  std::string name_;
+  uint64_t seen_ = 0;  // over the whole run
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(print, Print);

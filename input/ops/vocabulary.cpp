@@ -1,0 +1,123 @@
+// vocabulary: texts as numbers, by their place in a list that the configuration holds.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/ops/new_field.h"
+#include "millrace/input/ops/numbers.h"
+
+namespace millrace {
+
+enum class UnknownText : uint8_t { error, code };
+template <>
+struct EnumNames<UnknownText> {
+  static constexpr std::pair<std::string_view, UnknownText> kNames[] = {{"error", UnknownText::error},
+                                                                        {"code", UnknownText::code}};
+};
+
+namespace {
+
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+using Codes = std::unordered_map<std::string, int32_t, TextHash, std::equal_to<>>;
+
+class Vocabulary final : public Transform {
+ public:
+  struct Options {
+    std::string field;
+    std::vector<std::string> texts;
+    std::string as;
+    UnknownText unknown = UnknownText::error;
+
+    void declare(OptionReader& o) {
+      o.required("field", field, "the field with the texts, of type string");
+      o.required("texts", texts, "the texts that are known: the first becomes 0, the next 1, and so on");
+      o.required("as", as, "the name of the new field, int32 of as many columns");
+      o.optional("unknown", unknown, "what any other text is: an error, or one code more, the same for all of them");
+      if (o.reading() && texts.empty()) throw o.node("texts").error("expected at least one text, got an empty list");
+    }
+  };
+  static constexpr std::string_view kDoc = "texts as numbers, by their place in a list";
+  static constexpr std::string_view kExample = "field: colour, texts: [blue, green, red], as: colour_code";
+
+  explicit Vocabulary(Options options) : options_(std::move(options)) {
+    int32_t code = 0;
+    for (const std::string& text : options_.texts) {
+      if (!codes_.emplace(text, code++).second) twice_ = twice_ ? twice_ : std::optional<std::string>(text);
+    }
+  }
+
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+
+  Port bind(const BindArgs& args) override {
+    if (twice_) throw ConfigError(cat("the text ", quote(*twice_), " is twice among texts"));
+    Port out = args.inputs[0];
+    from_ = field_index(out.rows, options_.field);
+    const FieldSpec& field = out.rows.fields[from_];
+    if (!field.text || field.ragged()) {
+      throw ConfigError(cat("vocabulary takes fields of type string, ", field.name, " is ", field.type_text()), {},
+                        cat("decode it so: {", field.name, ": {columns: .., type: string}}"));
+    }
+    columns_ = field.shape.elements();
+    to_ = add_field(out.rows, {options_.as, DType::i32, Shape{columns_}});
+    spec_ = std::make_shared<const RowSpec>(out.rows);
+    return out;
+  }
+
+  void apply(Chunk& chunk) const override {
+    copy_fields(chunk, spec_);
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+      const Varying& texts = std::as_const(chunk.rows).varying(from_, row);
+      int32_t* codes = chunk.rows.row<int32_t>(to_, row);
+      for (int64_t i = 0; i < columns_; ++i) {
+        const std::string_view text = texts.text(static_cast<size_t>(i));
+        const auto found = codes_.find(text);
+        if (found == codes_.end() && options_.unknown == UnknownText::error) {
+          return chunk.fail(row, std::make_exception_ptr(unknown_error(text)));
+        }
+        codes[i] = found != codes_.end() ? found->second : static_cast<int32_t>(options_.texts.size());
+      }
+    }
+  }
+
+  std::optional<std::vector<std::string>> concerned_fields() const override {
+    return std::vector{options_.field, options_.as};
+  }
+
+  void undo(FieldHistory& history) const override {
+    if (history.field != options_.as) return;
+    history.field = options_.field;
+    history.texts = options_.texts;
+  }
+
+ private:
+  DataError unknown_error(std::string_view text) const {
+    const std::string near = nearest(text, options_.texts);
+    return DataError(cat("the field ", options_.field, " holds ", quote(text), ", which is none of its ",
+                         count_of(std::ssize(options_.texts), "text")),
+                     {},
+                     near.empty() ? "add it to texts, or set unknown: code" : cat("did you mean ", quote(near), '?'));
+  }
+
+  const Options options_;
+  Codes codes_;
+  std::optional<std::string> twice_;
+  size_t from_ = 0, to_ = 0;
+  int64_t columns_ = 0;
+  SharedRowSpec spec_;
+};
+
+}  // namespace
+}  // namespace millrace
+
+MILLRACE_REGISTER_OP(vocabulary, Vocabulary);

@@ -1,0 +1,67 @@
+#include "millrace/input/rows/chunk.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+void Chunk::reset(const Unit& next) {
+  unit = next;
+  rows.clear();
+  spare.clear();
+  notes.clear();
+  first_record = next.begin;
+  end_record = next.begin;
+  lines = 0;
+}
+
+void Chunk::add(Note note) {
+  const auto behind = std::upper_bound(notes.begin(), notes.end(), note.row,
+                                       [](int64_t row, const Note& other) { return row < other.row; });
+  notes.insert(behind, std::move(note));
+}
+
+void Chunk::fail(int64_t row, std::exception_ptr error, Place place) {
+  Note note;
+  note.row = row;
+  note.error = std::move(error);
+  note.place = std::move(place);
+  if (row < rows.size()) note.id = rows.id(row);
+  add(std::move(note));
+}
+
+void Chunk::keep_rows(std::span<const uint8_t> keep, std::string_view cause) {
+  static constexpr char kOwner = 0;
+  std::vector<Note>& moved = work().get<std::vector<Note>>(&kOwner);
+  moved.clear();
+  size_t next_note = 0;
+  int64_t kept = 0;
+  uint64_t dropped = 0;
+  const auto tell_dropped = [&] {
+    if (dropped == 0) return;
+    Note& note = moved.emplace_back();
+    note.kind = Note::Kind::dropped;
+    note.row = kept;
+    note.count = std::exchange(dropped, 0);
+    note.text = cause;
+  };
+  for (int64_t row = 0; row <= rows.size(); ++row) {
+    for (; next_note < notes.size() && notes[next_note].row <= row; ++next_note) {
+      tell_dropped();
+      moved.push_back(std::move(notes[next_note]));
+      moved.back().row = kept;
+    }
+    if (row == rows.size()) break;
+    if (keep[static_cast<size_t>(row)] == 0) {
+      ++dropped;
+      continue;
+    }
+    tell_dropped();
+    if (kept != row) rows.copy_row(rows, row, kept);
+    ++kept;
+  }
+  tell_dropped();
+  rows.resize(kept);
+  notes.swap(moved);
+}
+
+}  // namespace millrace

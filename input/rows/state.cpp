@@ -1,0 +1,201 @@
+#include "millrace/input/rows/state.h"
+
+#include <cstring>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/random.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+// magic, version, the root scope, FNV-1a of everything before. All integers are little-endian.
+constexpr std::string_view kMagic = "millrace state\n";
+constexpr uint64_t kVersion = 1;
+constexpr int kMaxDepth = 32;
+constexpr size_t kNumberBytes = 8;
+
+void append_number(std::string& out, uint64_t value) {
+  for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(value >> shift & 0xff);
+}
+
+void append_text(std::string& out, std::string_view text) {
+  append_number(out, text.size());
+  out += text;
+}
+
+[[noreturn]] void refuse(std::string_view why) {
+  throw DataError(cat("this is not a saved input state: ", why), {},
+                  "it was cut off, changed, or written by something else");
+}
+
+// Reads what append_*() wrote; every length is checked against the bytes that are left.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  uint64_t number() {
+    const std::string_view bytes = take(kNumberBytes);
+    uint64_t value = 0;
+    for (size_t i = 0; i < kNumberBytes; ++i) value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+    return value;
+  }
+
+  // A count of things that take at least `bytes_each`.
+  size_t count(size_t bytes_each) {
+    const uint64_t value = number();
+    if (value > rest_.size() / bytes_each) refuse("a length reaches beyond its end");
+    return static_cast<size_t>(value);
+  }
+
+  std::string text() { return std::string(take(count(1))); }
+
+  std::vector<uint64_t> numbers() {
+    std::vector<uint64_t> values(count(kNumberBytes));
+    for (uint64_t& value : values) value = number();
+    return values;
+  }
+
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  std::string_view take(size_t bytes) {
+    if (bytes > rest_.size()) refuse("it ends too early");
+    const std::string_view taken = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return taken;
+  }
+
+  std::string_view rest_;
+};
+
+template <class Map>
+const typename Map::mapped_type& get(const Map& map, std::string_view key, std::string_view what) {
+  const auto found = map.find(key);
+  if (found == map.end()) {
+    throw DataError(cat("the saved input state has no ", what, ' ', quote(key)), {},
+                    "it was saved by another version or another graph");
+  }
+  return found->second;
+}
+
+// encode() writes keys in order, so that one state has one encoding.
+template <class Map>
+void insert_in_order(Map& map, std::string key, typename Map::mapped_type value) {
+  if (!map.empty() && !(map.rbegin()->first < key)) refuse(cat("the key ", quote(key), " is out of order"));
+  map.emplace_hint(map.end(), std::move(key), std::move(value));
+}
+
+}  // namespace
+
+void State::set(std::string_view key, std::vector<uint64_t> values) {
+  numbers_.insert_or_assign(std::string(key), std::move(values));
+}
+
+void State::set_text(std::string_view key, std::string value) {
+  texts_.insert_or_assign(std::string(key), std::move(value));
+}
+
+State& State::scope(std::string_view name) {
+  const auto found = scopes_.find(name);
+  return found != scopes_.end() ? found->second : scopes_[std::string(name)];
+}
+
+const std::vector<uint64_t>& State::values(std::string_view key) const { return get(numbers_, key, "value"); }
+
+uint64_t State::value(std::string_view key) const {
+  const std::vector<uint64_t>& found = values(key);
+  if (found.size() != 1) {
+    throw DataError(cat("the saved input state has ", found.size(), " values as ", quote(key), " where 1 is expected"));
+  }
+  return found.front();
+}
+
+const std::string& State::text(std::string_view key) const { return get(texts_, key, "text"); }
+
+const State& State::scope(std::string_view name) const { return get(scopes_, name, "part"); }
+
+bool State::has(std::string_view key) const {
+  return numbers_.contains(key) || texts_.contains(key) || scopes_.contains(key);
+}
+
+std::vector<std::string> State::keys() const {
+  std::vector<std::string> out;
+  for (const auto& [key, values] : numbers_) out.push_back(key);
+  return out;
+}
+
+// Not in the header: nvcc would want a whole State in the middle of it.
+bool State::operator==(const State&) const = default;
+
+void State::append_to(std::string& out) const {
+  append_number(out, numbers_.size());
+  for (const auto& [key, values] : numbers_) {
+    append_text(out, key);
+    append_number(out, values.size());
+    for (uint64_t value : values) append_number(out, value);
+  }
+  append_number(out, texts_.size());
+  for (const auto& [key, value] : texts_) {
+    append_text(out, key);
+    append_text(out, value);
+  }
+  append_number(out, scopes_.size());
+  for (const auto& [key, scope] : scopes_) {
+    append_text(out, key);
+    scope.append_to(out);
+  }
+}
+
+std::string State::encode() const {
+  std::string out(kMagic);
+  append_number(out, kVersion);
+  append_to(out);
+  append_number(out, fnv1a64(out));
+  return out;
+}
+
+namespace {
+
+State read_state(Reader& reader, int depth) {
+  if (depth > kMaxDepth) refuse("its parts are nested too deeply");
+  State state;
+  std::map<std::string, std::vector<uint64_t>, std::less<>> numbers;
+  for (size_t left = reader.count(2 * kNumberBytes); left > 0; --left) {
+    std::string key = reader.text();
+    insert_in_order(numbers, std::move(key), reader.numbers());
+  }
+  std::map<std::string, std::string, std::less<>> texts;
+  for (size_t left = reader.count(2 * kNumberBytes); left > 0; --left) {
+    std::string key = reader.text();
+    insert_in_order(texts, std::move(key), reader.text());
+  }
+  std::map<std::string, State, std::less<>> scopes;
+  for (size_t left = reader.count(4 * kNumberBytes); left > 0; --left) {
+    std::string key = reader.text();
+    insert_in_order(scopes, std::move(key), read_state(reader, depth + 1));
+  }
+  for (auto& [key, values] : numbers) state.set(key, std::move(values));
+  for (auto& [key, value] : texts) state.set_text(key, std::move(value));
+  for (auto& [key, value] : scopes) state.scope(key) = std::move(value);
+  return state;
+}
+
+}  // namespace
+
+State State::decode(std::string_view bytes) {
+  if (bytes.substr(0, kMagic.size()) != kMagic) refuse("it does not begin like one");
+  if (bytes.size() < kMagic.size() + 2 * kNumberBytes) refuse("it ends too early");
+  const std::string_view body = bytes.substr(0, bytes.size() - kNumberBytes);
+  if (Reader(bytes.substr(body.size())).number() != fnv1a64(body)) refuse("its checksum does not match");
+  Reader reader(body.substr(kMagic.size()));
+  if (const uint64_t version = reader.number(); version != kVersion) {
+    throw DataError(cat("the saved input state has version ", version, ", this library reads version ", kVersion));
+  }
+  State state = read_state(reader, 0);
+  if (!reader.at_end()) refuse("something follows its end");
+  return state;
+}
+
+}  // namespace millrace

@@ -1,0 +1,151 @@
+// ChunkScheduler: turns units into chunks, on an executor's threads or inline, and gives them in order.
+//
+// At most `threads` tasks run at once, none of them waits, and each takes the oldest unit that nobody has begun. A unit
+// is planned when there is room for its result: threads + 1 chunks always (the consumer's among them), more while the
+// rows that wait are fewer than `rows`. The chunks circulate, all with the same memory: how many there are and how
+// large they are is settled by the largest so far, so nothing is allocated once that was seen. For text it checks that
+// each chunk starts where the one before ended, and runs a unit again where its task guessed wrong. next(), restart()
+// and the set-up belong to the consumer; cancel() to any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/clock.h"
+#include "millrace/core/executor.h"
+#include "millrace/input/run/chunk_slots.h"
+#include "millrace/input/run/transform_chain.h"
+#include "millrace/input/source.h"
+
+namespace millrace {
+
+// A chunk that is handed on: its notes and rows hold.
+struct ReadyChunk {
+  Chunk* chunk = nullptr;  // null: there is no more
+  uint64_t begin = 0;      // text: the offset that the chunk's first line starts at, and that line's number
+  uint64_t line = 0;
+  explicit operator bool() const { return chunk != nullptr; }
+};
+
+// Decoded rows that wait to be handed on, each chunk with one more at least: now, and on average over the calls of
+// next().
+struct RowsHeld {
+  uint64_t now = 0;
+  double mean = 0;
+};
+
+class ChunkScheduler : private Task {
+ public:
+  // `text`: they are units of text, whose chunks must join. Both outlive this.
+  ChunkScheduler(Units& units, const TransformChain& chain, bool text);
+  ~ChunkScheduler() override;
+  ChunkScheduler(const ChunkScheduler&) = delete;
+  ChunkScheduler& operator=(const ChunkScheduler&) = delete;
+
+  // Before the first next(). nullptr: everything runs inside next().
+  void set_executor(Executor* executor);
+  void set_ahead(int64_t rows, int threads);
+
+  // The next chunk, which holds until the next call; none behind the last unit and after cancel(). An exception of the
+  // units becomes an error note. Throws the first failure of a task that is no error of the data, at every call.
+  // REQUIRES: called from inside the executor's run().
+  ReadyChunk next();
+  // Begins what there is room for, so that next() waits less. REQUIRES: as next().
+  void begin();
+  // Throws such a failure. Cheap when there is none.
+  void check() const {
+    if (alarmed_.load(std::memory_order_acquire)) raise_failure();
+  }
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  void cancel() noexcept;
+  // The units may be ready that were not. From any thread.
+  void wake() noexcept;
+  // Ends what runs and forgets what waits. The caller then moves the units, and next() goes on from there.
+  void restart();
+
+  // For tests of bounds.
+  ChunkSlots::Held held() const;
+  RowsHeld rows_held() const;
+  // Per link of the chain, what was done so far.
+  std::vector<TaskMemory::Work> work() const;
+  uint64_t waited_nanoseconds() const { return waited_nanoseconds_; }
+  // How long no task ran because what was done already filled the room for it.
+  uint64_t blocked_nanoseconds() const;
+  uint64_t second_tries() const { return second_tries_; }
+
+ private:
+  using Slot = ChunkSlot;
+  using Stage = ChunkSlot::Stage;
+
+  void run() noexcept override;
+  void decode(Slot& slot, TaskMemory& memory) noexcept;
+
+  // These require mutex_.
+  int plan_more() noexcept;
+  bool has_room() const;
+  bool plan();
+  bool begin_task(Slot& slot, uint64_t sequence);
+  void end_task(Slot& slot, TaskMemory& memory);
+  void join_chunks();
+  bool join_chunk(Slot& slot);
+  Slot& hand_on_first();
+  void release_current();
+  void fail(std::exception_ptr failure) noexcept;
+  bool first_is_done() const { return first_ < planned_ && slot_at(first_).stage == Stage::done; }
+  void note_block() noexcept;
+  bool take_wake() noexcept { return std::exchange(consumer_waits_, false); }
+  Slot& slot_at(uint64_t sequence) const { return slots_.at(sequence); }
+
+  void submit(int tasks) noexcept;
+  void wait_for_first(std::unique_lock<std::mutex>& lock);
+  void run_again(std::unique_lock<std::mutex>& lock, Slot& slot);
+  Slot* next_inline(std::unique_lock<std::mutex>& lock);
+  Slot* next_planned(std::unique_lock<std::mutex>& lock);
+  [[noreturn]] void raise_failure() const;
+
+  // Constant after the set-up.
+  Units& units_;
+  const TransformChain& chain_;
+  const bool text_;
+  Executor* executor_ = nullptr;
+  int64_t ahead_rows_ = 0;
+  int wanted_threads_ = 0;
+  int threads_ = 1;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_. Sequence numbers: first_ is the next to hand on (the one before it may be current_), then come
+  // those before started_, those before planned_; joined_ is the first whose start is not confirmed.
+  ChunkSlots slots_;
+  uint64_t first_ = 0, started_ = 0, planned_ = 0, joined_ = 0;
+  uint64_t chain_end_ = 0, chain_line_ = 0;  // where the text chunk before joined_ ended
+  Slot* current_ = nullptr;
+  int active_ = 0;            // tasks submitted and not ended
+  int64_t waiting_rows_ = 0;  // of the chunks that are done and not handed on
+  bool ended_ = false;
+  bool stopping_ = false;
+  bool consumer_waits_ = false;
+  bool blocked_ = false;  // since blocked_since_
+  Clock::time_point blocked_since_;
+  uint64_t blocked_nanoseconds_ = 0;
+  std::exception_ptr failure_;
+  std::vector<TaskMemory::Work> work_;
+
+  std::atomic<bool> alarmed_{false};  // failure_ is set
+  std::atomic<bool> cancelled_{false};
+
+  // Used by the consumer only.
+  TaskMemory consumer_memory_;
+  uint64_t waited_nanoseconds_ = 0;
+  uint64_t calls_ = 0, held_at_calls_ = 0;  // rows that waited, added up over the calls of next()
+  uint64_t second_tries_ = 0;
+
+  std::unique_ptr<Completion> first_done_;
+  std::unique_ptr<TaskGroup> tasks_;  // last: its destructor waits for them
+};
+
+}  // namespace millrace

@@ -1,0 +1,83 @@
+#include "millrace/input/run/chunk_slots.h"
+
+#include <utility>
+
+namespace millrace {
+
+void ChunkSlots::set_room(int tasks, int64_t ahead_rows) {
+  tasks_ = tasks;
+  ahead_rows_ = ahead_rows;
+  while (memories_.size() < static_cast<size_t>(tasks)) {
+    memories_.push_back(std::make_unique<TaskMemory>());
+    free_memories_.add(memories_.back().get(), memories_.size());
+  }
+  settled_ = false;
+}
+
+uint64_t ChunkSlots::wanted() const {
+  return tasks_ == 0 ? 1 : sizes_.wanted(ahead_rows_, static_cast<uint64_t>(tasks_) + 1);
+}
+
+ChunkSlot& ChunkSlots::append(uint64_t first, uint64_t number) {
+  if (!settled_) settle(first, number);
+  ChunkSlot& slot = *free_.take();
+  slot.stage = ChunkSlot::Stage::planned;
+  slot.confirmed = false;
+  slot.failure = nullptr;
+  ring_[number % ring_.size()] = &slot;
+  return slot;
+}
+
+void ChunkSlots::release(ChunkSlot& slot) {
+  free_.give(&slot);
+  if (slots_.size() > wanted() || !slot.memory.covers(sizes_.memory())) settled_ = false;
+}
+
+void ChunkSlots::release_memory(TaskMemory& memory) {
+  free_memories_.give(&memory);
+  if (sizes_.has_spares() && !memory.spare.memory().covers(sizes_.memory())) settled_ = false;
+}
+
+void ChunkSlots::learn(ChunkSlot& slot, const RowMemory& spare) {
+  slot.memory = slot.chunk.rows.memory();
+  if (sizes_.add(slot.chunk.rows.size(), slot.memory, spare)) settled_ = false;
+}
+
+// Makes as many slots as are wanted, or gives free ones up, and gives all that is free the same memory. Those of the
+// numbers from `first` to `end` are in use.
+void ChunkSlots::settle(uint64_t first, uint64_t end) {
+  const uint64_t count = wanted();
+  while (slots_.size() > count && !free_.empty()) {
+    const ChunkSlot* surplus = free_.take();
+    std::erase_if(slots_, [surplus](const std::unique_ptr<ChunkSlot>& slot) { return slot.get() == surplus; });
+  }
+  while (slots_.size() < count) {
+    slots_.push_back(std::make_unique<ChunkSlot>());
+    free_.add(slots_.back().get(), slots_.size());
+  }
+  if (ring_.size() < slots_.size()) {
+    std::vector<ChunkSlot*> larger(slots_.size());
+    for (uint64_t number = first; number < end; ++number) {
+      larger[number % larger.size()] = ring_[number % ring_.size()];
+    }
+    ring_ = std::move(larger);
+  }
+  for (ChunkSlot* slot : free_.items()) {
+    slot->chunk.rows.clear();
+    slot->chunk.rows.reserve(sizes_.memory());
+    slot->memory = slot->chunk.rows.memory();
+  }
+  for (TaskMemory* memory : free_memories_.items()) {
+    memory->spare.clear();
+    if (sizes_.has_spares()) memory->spare.reserve(sizes_.memory());
+  }
+  settled_ = true;
+}
+
+ChunkSlots::Held ChunkSlots::held() const {
+  Held held = {slots_.size(), 0};
+  for (const auto& slot : slots_) held.bytes += slot->memory.total();
+  return held;
+}
+
+}  // namespace millrace

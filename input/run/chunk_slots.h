@@ -1,0 +1,69 @@
+// ChunkSlots: the chunks that circulate in a ChunkScheduler, and the memory of its tasks. All have the same memory, as
+// the largest chunk so far needed it, so that nothing is allocated once that was seen. Not synchronised.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "millrace/input/op.h"
+#include "millrace/input/run/chunk_sizes.h"
+#include "millrace/input/run/reuse_stack.h"
+#include "millrace/input/run/transform_chain.h"
+
+namespace millrace {
+
+struct ChunkSlot {
+  enum class Stage : uint8_t { planned, running, done };
+  Stage stage = Stage::planned;
+  bool confirmed = false;
+  Chunk chunk;
+  std::exception_ptr failure;  // held back until it is known that the task began at a record
+  uint64_t begin = 0, line = 0;
+  int64_t waiting_rows = 0;  // done and not handed on: its rows and notes, at least 1
+  RowMemory memory;          // of the chunk's rows
+};
+
+class ChunkSlots {
+ public:
+  // Room for `tasks` at once and for `ahead_rows` rows that wait; 0 tasks: one chunk at a time, in the caller's memory.
+  void set_room(int tasks, int64_t ahead_rows);
+  // How many chunks there may be.
+  uint64_t wanted() const;
+
+  // A slot for the unit with this number, where `first` is the smallest number still in use.
+  ChunkSlot& append(uint64_t first, uint64_t number);
+  // REQUIRES: append() gave it, and release() has not taken it.
+  ChunkSlot& at(uint64_t number) const { return *ring_[number % ring_.size()]; }
+  void release(ChunkSlot& slot);
+
+  // For one task. REQUIRES: fewer tasks run than there is room for.
+  TaskMemory& take_memory() { return *free_memories_.take(); }
+  void release_memory(TaskMemory& memory);
+  // Learns what the chunk in `slot` needed, and `spare` for what its transforms wrote beside.
+  void learn(ChunkSlot& slot, const RowMemory& spare);
+
+  // How many chunks exist, and the bytes of their rows.
+  struct Held {
+    size_t chunks = 0;
+    size_t bytes = 0;
+  };
+  Held held() const;
+
+ private:
+  void settle(uint64_t first, uint64_t end);
+
+  int tasks_ = 0;
+  int64_t ahead_rows_ = 0;
+  std::vector<std::unique_ptr<ChunkSlot>> slots_;
+  std::vector<ChunkSlot*> ring_;  // by number; at least as long as there are slots
+  ReuseStack<ChunkSlot> free_;
+  std::vector<std::unique_ptr<TaskMemory>> memories_;
+  ReuseStack<TaskMemory> free_memories_;
+  ChunkSizes sizes_;
+  bool settled_ = false;  // everything free is as sizes_ wants it
+};
+
+}  // namespace millrace

@@ -1,0 +1,78 @@
+#include "millrace/input/run/chunk_stream.h"
+
+#include <utility>
+
+namespace millrace {
+
+ChunkStream::ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+                         std::vector<ChainLink> links)
+    : SourceStream(source, source_index, std::move(name), source_port, std::move(links)),
+      cursor_(chain_, log_, [this](const RowId& id) { return source_.place(id); }),
+      scheduler_(source_, chain_, text_) {}
+
+void ChunkStream::set_ahead(int64_t rows, int threads) {
+  SourceStream::set_ahead(rows, threads);
+  scheduler_.set_ahead(ahead_rows_, threads_);
+}
+
+void ChunkStream::set_tasks(int tasks) {
+  SourceStream::set_tasks(tasks);
+  scheduler_.set_ahead(ahead_rows_, threads_);
+}
+
+RowSpan ChunkStream::next_rows(int64_t at_most) {
+  scheduler_.check();
+  while (!cancelled()) {
+    if (cursor_.inside()) {
+      const RowSpan span = cursor_.next(at_most);
+      if (span) {
+        pass(span);
+        return span;
+      }
+      leave_chunk();
+    }
+    if (!enter_next_chunk()) break;
+  }
+  return {};
+}
+
+bool ChunkStream::enter_next_chunk() {
+  const ReadyChunk ready = scheduler_.next();
+  if (!ready) return false;
+  enter_pass(ready.chunk->unit.pass);
+  chunk_begin_ = ready.begin;
+  bytes_before_chunk_ = bytes_;
+  cursor_.enter(*ready.chunk, text_ ? ready.line : 0);
+  return true;
+}
+
+void ChunkStream::leave_chunk() {
+  if (text_) bytes_ = bytes_before_chunk_ + (cursor_.chunk().end_record - chunk_begin_);
+  cursor_.leave();
+}
+
+void ChunkStream::pass(const RowSpan& span) {
+  const RowId& last = span.block->id(span.begin + span.count - 1);
+  const Unit& unit = cursor_.chunk().unit;
+  position_ = {unit.pass, unit.file_ordinal, last.offset + (unit.file ? last.length : 1), last.next_line};
+  if (text_) bytes_ = bytes_before_chunk_ + (position_.offset - chunk_begin_);
+  settle();
+}
+
+void ChunkStream::restart() {
+  scheduler_.restart();
+  cursor_.leave();
+}
+
+void ChunkStream::save_position(State& state) const {
+  state.set("position", {position_.pass, position_.file_ordinal, position_.offset, position_.line});
+}
+
+uint32_t ChunkStream::restore_position(const State& state) {
+  const std::vector<uint64_t>& saved = position_of(state, 4);
+  position_ = {static_cast<uint32_t>(saved[0]), static_cast<uint32_t>(saved[1]), saved[2], saved[3]};
+  source_.seek(position_);
+  return position_.pass;
+}
+
+}  // namespace millrace

@@ -1,0 +1,50 @@
+// ChunkStream: a source's units one after another, each made into a chunk whose rows are handed out together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "millrace/input/run/chunk_cursor.h"
+#include "millrace/input/run/chunk_scheduler.h"
+#include "millrace/input/run/source_stream.h"
+
+namespace millrace {
+
+class ChunkStream : public SourceStream {
+ public:
+  ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+              std::vector<ChainLink> links);
+
+  void set_ahead(int64_t rows, int threads) override;
+  void set_tasks(int tasks) override;
+  void cancel() noexcept override { scheduler_.cancel(); }
+
+  const ChunkScheduler& scheduler() const { return scheduler_; }
+  std::vector<TaskMemory::Work> work() const override { return scheduler_.work(); }
+  uint64_t waited_nanoseconds() const override { return scheduler_.waited_nanoseconds(); }
+  uint64_t blocked_nanoseconds() const override { return scheduler_.blocked_nanoseconds(); }
+  uint64_t second_tries() const override { return scheduler_.second_tries(); }
+  RowsHeld held() const override { return scheduler_.rows_held(); }
+  uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }
+
+ private:
+  void start_tasks(Executor* executor) override { scheduler_.set_executor(executor); }
+  bool cancelled() const override { return scheduler_.cancelled(); }
+  RowSpan next_rows(int64_t at_most) override;
+  void restart() override;
+  void save_position(State& state) const override;
+  uint32_t restore_position(const State& state) override;
+
+  bool enter_next_chunk();
+  void leave_chunk();
+  void pass(const RowSpan& span);
+
+  ChunkCursor cursor_;
+  Position position_;  // behind the last row that was pulled
+  uint64_t bytes_before_chunk_ = 0;
+  uint64_t chunk_begin_ = 0;
+
+  ChunkScheduler scheduler_;  // last: its destructor ends the tasks
+};
+
+}  // namespace millrace

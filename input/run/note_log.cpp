@@ -1,0 +1,91 @@
+#include "millrace/input/run/note_log.h"
+
+#include <algorithm>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+void NoteLog::pass(const Note& note, const Place& place, const std::vector<ChainLink>& links) {
+  if (silent_) return;
+  if (note.kind == Note::Kind::print) {
+    if (events_ != nullptr && events_->on_print) events_->on_print(note.text);
+    return;
+  }
+  if (note.kind == Note::Kind::dropped) return drop(note.text, note.count);
+  changed_ = true;
+  now_.bad_rows += 1;
+  const BadRow bad = {place, note.text, note.field, note.value};
+  report(bad, note.transform, links);
+  if (events_ != nullptr && events_->on_bad_row) events_->on_bad_row(bad);
+  if (now_.bad_rows > note.limit) {
+    throw DataError(cat(note.text, " (bad row ", now_.bad_rows, " of the run; max_bad_rows is ", note.limit, ')'),
+                    place, "repair the data, or raise max_bad_rows");
+  }
+}
+
+void NoteLog::drop(std::string_view cause, uint64_t rows) {
+  if (silent_) return;
+  changed_ = true;
+  now_.dropped[cause_index(cause)] += rows;
+}
+
+void NoteLog::mark() {
+  if (!changed_) return;
+  marked_ = now_;
+  changed_ = false;
+}
+
+void NoteLog::add_dropped(std::vector<Dropped>& out) const {
+  for (size_t i = 0; i < causes_.size(); ++i) add_dropped_rows(out, causes_[i], now_.dropped[i]);
+}
+
+void NoteLog::report(const BadRow& row, size_t transform, const std::vector<ChainLink>& links) {
+  if (transform >= links.size() || links[transform].reporter == nullptr) return;
+  now_.reports.resize(links.size());
+  ++now_.reports[transform];
+  if (events_ != nullptr && events_->on_report) {
+    events_->on_report(*links[transform].reporter, row);
+  } else {
+    links[transform].reporter->report(row);
+  }
+}
+
+void NoteLog::save(State& state) const {
+  state.set("bad_rows", marked_.bad_rows);
+  state.set("reports", marked_.reports);
+  State& dropped = state.scope("dropped");
+  for (size_t i = 0; i < marked_.dropped.size(); ++i) dropped.set(causes_[i], marked_.dropped[i]);
+}
+
+void NoteLog::restore(const State& state, const std::vector<ChainLink>& links) {
+  now_.bad_rows = state.value("bad_rows");
+  now_.reports = state.values("reports");
+  for (size_t i = 0; i < std::min(now_.reports.size(), links.size()); ++i) {
+    if (links[i].reporter != nullptr) links[i].reporter->resume_reports(now_.reports[i]);
+  }
+  const State& dropped = state.scope("dropped");
+  for (const std::string& cause : dropped.keys()) now_.dropped[cause_index(cause)] = dropped.value(cause);
+  marked_ = now_;
+}
+
+size_t NoteLog::cause_index(std::string_view cause) {
+  const auto found = std::find(causes_.begin(), causes_.end(), cause);
+  if (found != causes_.end()) return static_cast<size_t>(found - causes_.begin());
+  // In this order: should there be no memory, every cause has its count.
+  now_.dropped.resize(causes_.size() + 1);
+  causes_.emplace_back(cause);
+  return causes_.size() - 1;
+}
+
+void add_dropped_rows(std::vector<Dropped>& out, std::string_view cause, uint64_t rows) {
+  if (rows == 0) return;
+  const auto same = [&](const Dropped& dropped) { return dropped.cause == cause; };
+  if (const auto found = std::find_if(out.begin(), out.end(), same); found != out.end()) {
+    found->rows += rows;
+  } else {
+    out.push_back({std::string(cause), rows});
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,66 @@
+// NoteLog: what the notes of a stream have done so far: bad rows and dropped rows counted, reports made. Serial.
+//
+// The tally as of mark() is what a saved state holds: notes behind the last row that was handed out are met again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/input/buffer.h"
+#include "millrace/input/rows/state.h"
+#include "millrace/input/run/transform_chain.h"
+
+namespace millrace {
+
+// Who is told of notes, in row order.
+struct StreamEvents {
+  std::function<void(const BadRow&)> on_bad_row;
+  std::function<void(std::string_view)> on_print;
+  // Instead of Transform::report(), where it is set.
+  std::function<void(Transform&, const BadRow&)> on_report = {};
+};
+
+class NoteLog {
+ public:
+  void set_events(const StreamEvents* events) { events_ = events; }
+
+  // Lets a note that is no error take effect; `place` is the note's, complete, and `links` are the transforms, one of
+  // which attached it. Throws the DataError of a bad row beyond the limit, and whatever a callback or report throws.
+  void pass(const Note& note, const Place& place, const std::vector<ChainLink>& links);
+  // `rows` rows were left out because of `cause`.
+  void drop(std::string_view cause, uint64_t rows);
+  // Whether the notes that are passed now took effect before: rows are read again. Then only errors do.
+  void set_silent(bool silent) { silent_ = silent; }
+  // The row before the notes to come was handed out.
+  void mark();
+
+  uint64_t bad_rows() const { return now_.bad_rows; }
+  void add_dropped(std::vector<Dropped>& out) const;
+
+  void save(State& state) const;
+  // Tells the reporters among `links`, the stream's, how many of their reports stand.
+  void restore(const State& state, const std::vector<ChainLink>& links);
+
+ private:
+  struct Tally {
+    uint64_t bad_rows = 0;
+    std::vector<uint64_t> dropped;  // by cause
+    std::vector<uint64_t> reports;  // by the number of the transform
+  };
+  size_t cause_index(std::string_view cause);
+  void report(const BadRow& row, size_t transform, const std::vector<ChainLink>& links);
+
+  const StreamEvents* events_ = nullptr;
+  std::vector<std::string> causes_;
+  Tally now_, marked_;
+  bool changed_ = false;  // since mark()
+  bool silent_ = false;
+};
+
+// Adds `rows` to the entry of `cause`.
+void add_dropped_rows(std::vector<Dropped>& out, std::string_view cause, uint64_t rows);
+
+}  // namespace millrace

@@ -1,0 +1,301 @@
+#include "millrace/input/run/reader_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+// Numbers of a saved position, and of each place of it.
+constexpr size_t kOfPosition = 3;
+constexpr size_t kOfPlace = 4;
+
+[[noreturn]] void throw_changed(const Place& place) {
+  throw DataError("the file is not what it was when the state was saved", place,
+                  "a run goes on only with the data that it began with");
+}
+
+}  // namespace
+
+void ReaderStream::Reader::open(const Unit& next, const Position& given, uint64_t since) {
+  stop();
+  file = next;
+  position = given;
+  left_out = to_skip = since;
+  ranges.start(file, position);
+}
+
+void ReaderStream::Reader::stop() {
+  scheduler.restart();
+  cursor.leave();
+}
+
+ReaderStream::Record ReaderStream::Reader::next_record() {
+  for (; to_skip > 0; --to_skip) {
+    const Record skipped = step(false);
+    if (skipped == Record::none && scheduler.cancelled()) return skipped;
+    if (skipped != Record::left_out) throw_changed({file.file->path, static_cast<int64_t>(position.line)});
+  }
+  return step(true);
+}
+
+ReaderStream::Record ReaderStream::Reader::step(bool effective) {
+  for (;;) {
+    if (cursor.inside()) {
+      const Record record = effective ? cursor.next_record() : cursor.skip_record();
+      if (record != Record::none) return record;
+      cursor.leave();
+    }
+    const ReadyChunk ready = scheduler.next();
+    if (!ready) return Record::none;
+    cursor.enter(*ready.chunk, ready.line);
+  }
+}
+
+ReaderStream::ReaderStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+                           std::vector<ChainLink> links)
+    : SourceStream(source, source_index, std::move(name), source_port, std::move(links)),
+      names_(*source.names()),
+      most_places_(std::clamp<size_t>(names_.files().size(), 1, static_cast<size_t>(source.readers()))) {}
+
+// Whatever the limits, every reader may have a row wait and a task run.
+ReaderStream::Shares ReaderStream::shares(int threads) const {
+  const auto tasks_at_once = static_cast<size_t>(std::max(tasks(threads), 1));
+  Shares out;
+  // As many files again as the threads can begin.
+  out.readers = most_places_ + std::min(most_places_, tasks_at_once);
+  out.each.threads = static_cast<int>(std::max<size_t>(tasks_at_once / most_places_, 1));
+  out.each.rows = ahead_rows_ == 0 ? 0 : std::max<int64_t>(ahead_rows_ / static_cast<int64_t>(out.readers), 1);
+  return out;
+}
+
+void ReaderStream::start_tasks(Executor* executor) {
+  const Shares share = shares(executor == nullptr ? 1 : executor->threads());
+  for (size_t i = 0; i < share.readers; ++i) {
+    readers_.push_back(std::make_unique<Reader>(
+        chain_, log_, [this](const RowId& id) { return source_.place(id); }, source_.range_bytes()));
+    readers_.back()->scheduler.set_ahead(share.each.rows, share.each.threads);
+    readers_.back()->scheduler.set_executor(executor);
+    idle_.push_back(readers_.back().get());
+  }
+  places_.reserve(most_places_);
+  upcoming_.reserve(share.readers);
+}
+
+void ReaderStream::cancel() noexcept {
+  cancelled_.store(true, std::memory_order_release);
+  for (const auto& reader : readers_) reader->scheduler.cancel();
+}
+
+RowSpan ReaderStream::next_rows(int64_t) {
+  while (!cancelled()) {
+    check_ahead();
+    Reader* reader = reader_of_turn();
+    if (reader == nullptr) break;
+    switch (reader->next_record()) {
+      case Record::none:
+        if (!cancelled()) end_file();
+        break;
+      case Record::left_out:
+        ++reader->left_out;
+        ++turn_;
+        break;
+      case Record::row: ++turn_; return hand_out(*reader);
+    }
+  }
+  return {};
+}
+
+// Failures of what is read ahead; one reader a turn, so that many readers cost no more.
+void ReaderStream::check_ahead() {
+  checked_ = checked_ + 1 < readers_.size() ? checked_ + 1 : 0;
+  readers_[checked_]->scheduler.check();
+}
+
+// nullptr at the end of the data.
+ReaderStream::Reader* ReaderStream::reader_of_turn() {
+  for (;;) {
+    if (turn_ < places_.size()) return places_[turn_];
+    if (places_.empty() && !begin_pass()) return nullptr;
+    if (places_.size() < most_places_) {
+      if (Reader* reader = take_next()) {
+        places_.push_back(reader);
+        return reader;
+      }
+    }
+    turn_ = 0;
+  }
+}
+
+// False at the end of the data.
+bool ReaderStream::begin_pass() {
+  read_ahead();
+  if (upcoming_.empty()) {
+    if (names_failure_) raise_copy(names_failure_);
+    return false;
+  }
+  pass_ = upcoming_.front()->file.pass;
+  names_taken_ = 0;
+  enter_pass(pass_);
+  return true;
+}
+
+// The reader of the pass's next name; nullptr when none is left.
+ReaderStream::Reader* ReaderStream::take_next() {
+  read_ahead();
+  if (upcoming_.empty() && names_failure_) raise_copy(names_failure_);
+  if (upcoming_.empty() || upcoming_.front()->file.pass != pass_) return nullptr;
+  Reader* reader = upcoming_.front();
+  upcoming_.erase(upcoming_.begin());
+  names_taken_ = reader->file.file_ordinal + 1;
+  return reader;
+}
+
+void ReaderStream::read_ahead() {
+  while (!idle_.empty() && !names_ended_) {
+    Unit file;
+    try {
+      names_ended_ = !names_.next(file);
+    } catch (...) {
+      // What comes before is used first.
+      names_failure_ = as_error(std::current_exception(), name_);
+      names_ended_ = true;
+    }
+    if (names_ended_) return;
+    upcoming_.push_back(open_idle(std::move(file)));
+    upcoming_.back()->scheduler.begin();
+  }
+}
+
+// Gives `file` to an idle reader. REQUIRES: there is one.
+ReaderStream::Reader* ReaderStream::open_idle(Unit file, const Position& position, uint64_t left_out) {
+  Reader* reader = idle_.back();
+  idle_.pop_back();
+  file.source = source_index_;
+  reader->open(file, position, left_out);
+  return reader;
+}
+
+// The file of the turn has ended: its place goes to the next, which has this turn.
+void ReaderStream::end_file() {
+  Reader* ended = places_[turn_];
+  bytes_ += ended->file.end - ended->position.offset;
+  idle_.push_back(ended);
+  if (Reader* next = take_next()) {
+    places_[turn_] = next;
+  } else {
+    places_.erase(places_.begin() + static_cast<std::ptrdiff_t>(turn_));
+  }
+}
+
+RowSpan ReaderStream::hand_out(Reader& reader) {
+  const RowSpan span = {&reader.cursor.chunk().rows, reader.cursor.rows_passed() - 1, 1};
+  const RowId& id = span.block->id(span.begin);
+  const uint64_t end = id.offset + id.length;
+  bytes_ += end - reader.position.offset;
+  reader.position.offset = end;
+  reader.position.line = id.next_line;
+  reader.left_out = 0;
+  settle();
+  return span;
+}
+
+std::vector<TaskMemory::Work> ReaderStream::work() const {
+  std::vector<TaskMemory::Work> sum(chain_.links().size());
+  for (const auto& reader : readers_) {
+    const std::vector<TaskMemory::Work> work = reader->scheduler.work();
+    for (size_t link = 0; link < sum.size(); ++link) {
+      sum[link].nanoseconds += work[link].nanoseconds;
+      sum[link].rows += work[link].rows;
+      sum[link].bytes += work[link].bytes;
+    }
+  }
+  return sum;
+}
+
+uint64_t ReaderStream::waited_nanoseconds() const {
+  uint64_t sum = 0;
+  for (const auto& reader : readers_) sum += reader->scheduler.waited_nanoseconds();
+  return sum;
+}
+
+// Each reader may be full while others are not: the mean of them.
+uint64_t ReaderStream::blocked_nanoseconds() const {
+  uint64_t sum = 0;
+  for (const auto& reader : readers_) sum += reader->scheduler.blocked_nanoseconds();
+  return readers_.empty() ? 0 : sum / readers_.size();
+}
+
+RowsHeld ReaderStream::held() const {
+  RowsHeld sum;
+  for (const auto& reader : readers_) {
+    const RowsHeld held = reader->scheduler.rows_held();
+    sum.now += held.now;
+    sum.mean += held.mean;
+  }
+  return sum;
+}
+
+uint64_t ReaderStream::second_tries() const {
+  uint64_t sum = 0;
+  for (const auto& reader : readers_) sum += reader->scheduler.second_tries();
+  return sum;
+}
+
+uint64_t ReaderStream::memory_bound(int threads) const {
+  const Shares share = shares(threads);
+  return share.readers * scheduler_bound(share.each.rows, share.each.threads);
+}
+
+void ReaderStream::restart() {
+  idle_.clear();
+  for (const auto& reader : readers_) {
+    reader->stop();
+    idle_.push_back(reader.get());
+  }
+  places_.clear();
+  upcoming_.clear();
+  turn_ = 0;
+  names_ended_ = false;
+  names_failure_ = nullptr;
+}
+
+void ReaderStream::save_position(State& state) const {
+  state.set("position", {pass_, names_taken_, turn_});
+  std::vector<uint64_t> places;
+  for (const Reader* reader : places_) {
+    places.insert(places.end(),
+                  {reader->file.file_ordinal, reader->position.offset, reader->position.line, reader->left_out});
+  }
+  state.set("places", std::move(places));
+}
+
+uint32_t ReaderStream::restore_position(const State& state) {
+  const std::vector<uint64_t>& position = position_of(state, kOfPosition);
+  const std::vector<uint64_t>& places = state.values("places");
+  const size_t count = places.size() / kOfPlace;
+  if (places.size() % kOfPlace != 0 || count > most_places_ || position[2] > count) {
+    throw DataError(cat("the saved places of ", name_, " do not fit: ", places.size(), " numbers, turn ", position[2]));
+  }
+  pass_ = static_cast<uint32_t>(position[0]);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t* saved = &places[i * kOfPlace];
+    const Position at = {pass_, static_cast<uint32_t>(saved[0]), saved[1], saved[2]};
+    names_.seek(at);
+    Unit file;
+    if (!names_.next(file) || file.pass != at.pass || file.file_ordinal != at.file_ordinal || at.offset > file.end) {
+      throw DataError(cat("the saved state of ", name_, " is in file ", at.file_ordinal, " of pass ", at.pass,
+                          ", which there is not"));
+    }
+    places_.push_back(open_idle(std::move(file), at, saved[3]));
+  }
+  names_taken_ = static_cast<uint32_t>(position[1]);
+  names_.seek({.pass = pass_, .file_ordinal = names_taken_});
+  turn_ = position[2];
+  return pass_;
+}
+
+}  // namespace millrace

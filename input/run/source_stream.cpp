@@ -1,0 +1,162 @@
+#include "millrace/input/run/source_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/input/rows/empty_passes.h"
+#include "millrace/input/run/chunk_cursor.h"
+
+namespace millrace {
+
+namespace {
+
+std::vector<ChainLink> with_producer(RowSource& source, const std::string& name, const Port& port,
+                                     std::vector<ChainLink> links) {
+  links.insert(links.begin(), {.transform = &source.producer(), .name = name, .output = port});
+  return links;
+}
+
+}  // namespace
+
+SourceStream::SourceStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+                           std::vector<ChainLink> links)
+    : source_(source),
+      source_index_(source_index),
+      name_(std::move(name)),
+      text_(source_port.type == PortType::text),
+      chain_(PortType::none, with_producer(source, name_, source_port, std::move(links))) {}
+
+void SourceStream::start(Executor* executor, const StreamEvents* events, Trace* trace) {
+  log_.set_events(events);
+  chain_.set_trace(trace);
+  start_tasks(executor);
+}
+
+void SourceStream::set_ahead(int64_t rows, int threads) {
+  const Ahead ahead = with_links({rows, threads}, chain_.links());
+  ahead_rows_ = ahead.rows;
+  threads_ = ahead.threads;
+}
+
+RowSpan SourceStream::pull(int64_t at_most) {
+  if (failure_) raise_copy(failure_);
+  if (ended_) return {};
+  try {
+    const RowSpan span = next_rows(at_most);
+    if (!span && !cancelled()) {
+      ended_ = true;
+      // What was told behind the last row holds, and is not met again.
+      settled_bytes_ = bytes_;
+      log_.mark();
+    }
+    return span;
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+// An endless source whose pass gave no row would be read forever.
+void SourceStream::enter_pass(uint32_t pass) {
+  if (in_pass_ && pass == pass_) return;
+  if (in_pass_ && !pass_has_rows_ && source_.endless()) throw_endless(name_);
+  in_pass_ = true;
+  pass_ = pass;
+  pass_has_rows_ = false;
+}
+
+void SourceStream::settle() {
+  positioned_ = true;
+  pass_has_rows_ = true;
+  settled_bytes_ = bytes_;
+  log_.mark();
+}
+
+void SourceStream::set_silent(bool silent) {
+  log_.set_silent(silent);
+  if (silent == silent_) return;
+  if (silent) {
+    silent_from_ = bytes_;
+  } else {
+    silent_bytes_ += bytes_ - silent_from_;
+  }
+  silent_ = silent;
+}
+
+void SourceStream::rewind(uint32_t run) {
+  restart();
+  source_.rewind(run);
+  run_ = run;
+  positioned_ = false;
+  settled_bytes_ = bytes_;
+  ended_ = false;
+  in_pass_ = false;
+  log_.mark();
+}
+
+void SourceStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
+  const Unit unit = source_.unit_of(id);
+  fetched_.reset(unit);
+  if (const std::exception_ptr failure = chain_.apply(fetched_, fetch_memory_)) raise_copy(failure);
+  NoteLog silent;
+  ChunkCursor cursor(chain_, silent, [this](const RowId& which) { return source_.place(which); });
+  cursor.enter(fetched_, text_ ? unit.line : 0);
+  const RowSpan span = cursor.next(1);
+  if (fetched_.rows.size() != 1 || !(fetched_.rows.id(0) == id)) {
+    throw DataError("the row is not what it was when the state was saved", source_.place(id),
+                    "a run goes on only with the data that it began with");
+  }
+  block.copy_row(*span.block, span.begin, row);
+}
+
+void SourceStream::save(State& state) const {
+  state.set("run", run_);
+  state.set("bytes", told_bytes(settled_bytes_));
+  state.set("ended", ended_ ? 1 : 0);
+  if (positioned_) save_position(state);
+  log_.save(state);
+  source_.save(state.scope("source"));
+}
+
+void SourceStream::restore(const State& state) {
+  source_.check(state.scope("source"));
+  rewind(static_cast<uint32_t>(state.value("run")));
+  bytes_ = settled_bytes_ = state.value("bytes");
+  silent_bytes_ = 0;
+  ended_ = state.value("ended") != 0;
+  log_.restore(state, chain_.links());
+  if (!state.has("position")) return;
+  positioned_ = true;
+  in_pass_ = true;
+  pass_ = restore_position(state);
+  pass_has_rows_ = true;
+}
+
+const std::vector<uint64_t>& SourceStream::position_of(const State& state, size_t count) const {
+  const std::vector<uint64_t>& saved = state.values("position");
+  if (saved.size() == count) return saved;
+  throw DataError(cat("the saved position of ", name_, " has ", saved.size(), " numbers, not ", count));
+}
+
+int SourceStream::tasks(int threads) const { return threads_ == 0 ? threads : std::min(threads_, threads); }
+
+uint64_t SourceStream::scheduler_bound(int64_t ahead_rows, int tasks) const {
+  const auto at_once = static_cast<uint64_t>(tasks);
+  const ChunkBound chunk = source_.chunk_bound();
+  uint64_t row_bytes = 0;
+  uint64_t work_bytes = chunk.text_bytes;
+  uint64_t note_bytes = 0;
+  for (const ChainLink& link : chain_.links()) {
+    row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));
+    work_bytes += link.transform->work_bound();
+    note_bytes = std::max(note_bytes, link.transform->note_bytes());
+  }
+  // Blocks grow by doubling; every task may hold a spare block besides its chunk.
+  const uint64_t block_bytes = 2 * chunk.rows * row_bytes;
+  const uint64_t chunk_bytes = block_bytes + chunk.records * note_bytes;
+  return static_cast<uint64_t>(ahead_rows) * (2 * row_bytes + note_bytes) + (at_once + 2) * chunk_bytes +
+         (at_once + 1) * (work_bytes + block_bytes);
+}
+
+}  // namespace millrace

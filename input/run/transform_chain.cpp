@@ -1,0 +1,95 @@
+#include "millrace/input/run/transform_chain.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "millrace/core/clock.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+// Signs the notes that are new, and cuts off what lies behind the first error, which is one of ours from then on.
+void finish_notes(Chunk& chunk, size_t transform, const std::string& name) {
+  for (Note& note : chunk.notes) {
+    if (note.transform == Note::kUnsigned) note.transform = static_cast<uint32_t>(transform);
+  }
+  const auto failed = std::find_if(chunk.notes.begin(), chunk.notes.end(),
+                                   [](const Note& note) { return note.kind == Note::Kind::error; });
+  if (failed == chunk.notes.end()) return;
+  failed->error = as_error(failed->error, name);
+  chunk.rows.resize(std::min(chunk.rows.size(), failed->row));
+  chunk.notes.erase(failed + 1, chunk.notes.end());
+}
+
+}  // namespace
+
+std::exception_ptr TransformChain::apply(Chunk& chunk, TaskMemory& memory) const noexcept {
+  size_t index = 0;
+  std::exception_ptr failure;
+  std::swap(chunk.text, memory.text);
+  chunk.spare.swap(memory.spare);
+  chunk.set_work(&memory.work);
+  try {
+    memory.done.resize(links_.size());
+    for (; index < links_.size(); ++index) apply_link(index, chunk, memory);
+  } catch (...) {
+    failure = as_error(std::current_exception(), links_[index].name);
+  }
+  chunk.set_work(nullptr);
+  if (chunk.text) chunk.text->close();
+  chunk.spare.swap(memory.spare);
+  std::swap(chunk.text, memory.text);
+  return failure;
+}
+
+void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) const {
+  const ChainLink& link = links_[index];
+  const Clock::time_point start = Clock::now();
+  TraceRange range(trace_, "input", link.name, start);
+  const PortType input = index == 0 ? input_ : links_[index - 1].output.type;
+  const bool has_rows = input == PortType::rows || input == PortType::batches;
+  try {
+    link.transform->apply(chunk);
+  } catch (const DataError& error) {
+    if (has_rows) {
+      throw InternalError(cat(link.name, " threw an error of the data without its row: ", error.message()), {},
+                          "give it to Chunk::fail() with the row");
+    }
+    chunk.fail(std::current_exception());
+  }
+  if (link.output.type != PortType::text) {
+    if (chunk.rows.size() > 0 && !(chunk.rows.spec() == link.output.rows)) {
+      throw InternalError(cat(link.name, " announced rows of (", link.output.rows.text(), ") and made rows of (",
+                              chunk.rows.spec().text(), ")"));
+    }
+  }
+  finish_notes(chunk, index, link.name);
+  const uint64_t bytes = !has_rows && chunk.text != nullptr ? chunk.text->bytes().size() : 0;
+  const Clock::time_point end = Clock::now();
+  TaskMemory::Work& done = memory.done[index];
+  done.nanoseconds += nanoseconds_between(start, end);
+  done.rows += static_cast<uint64_t>(chunk.rows.size());
+  done.bytes += bytes;
+  range.set("rows", chunk.rows.size());
+  if (bytes > 0) range.set("bytes", static_cast<int64_t>(bytes));
+  if (chunk.unit.file) {
+    range.set("offset", static_cast<int64_t>(chunk.unit.begin));
+    range.set("file", chunk.unit.file->path);
+  }
+  range.end(end);
+}
+
+Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows) {
+  for (const ChainLink& link : links) {
+    const Ahead more = link.transform->ahead();
+    ahead.rows += more.rows * rows;
+    // 0 is as many as there are.
+    if (ahead.threads > 0) ahead.threads = std::max(ahead.threads, more.threads);
+  }
+  return ahead;
+}
+
+}  // namespace millrace

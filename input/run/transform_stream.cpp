@@ -1,0 +1,135 @@
+#include "millrace/input/run/transform_stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/input/rows/row_ids.h"
+
+namespace millrace {
+
+namespace {
+
+// Rows that are taken at once: enough to make a pass worth it, few enough to stay in a cache.
+constexpr uint64_t kBytesAtOnce = 1 << 18;
+constexpr uint64_t kRowsAtOnce = 1024;
+
+}  // namespace
+
+TransformStream::TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts)
+    : input_(input),
+      input_rows_(std::make_shared<const RowSpec>(std::move(input_rows))),
+      rows_at_once_(
+          static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_->row_bytes() + 1), 1, kRowsAtOnce))),
+      chain_(PortType::rows, std::move(links)),
+      facts_(std::move(facts)),
+      empty_passes_(name(), facts_.endless, input.passes(), input.spread()),
+      cursor_(chain_, log_, facts_.place) {}
+
+RowSpan TransformStream::pull(int64_t at_most) {
+  if (failure_) raise_copy(failure_);
+  try {
+    for (;;) {
+      if (cursor_.inside()) {
+        const RowSpan span = cursor_.next(at_most);
+        if (span) {
+          empty_passes_.gave();
+          chunk_gave_ = true;
+          log_.mark();
+          return span;
+        }
+        cursor_.leave();
+        for (size_t row = 0; !chunk_gave_ && row < taken_.size(); ++row) empty_passes_.took(taken_[row]);
+      }
+      if (!take(at_most)) {
+        log_.mark();
+        return {};
+      }
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+    throw;
+  }
+}
+
+bool TransformStream::take(int64_t at_most) {
+  const RowSpan span = input_.pull(std::min(at_most, rows_at_once_));
+  if (!span) return false;
+  chunk_.reset({});
+  chunk_.rows.configure(input_rows_, span.count);
+  chunk_.rows.resize(span.count);
+  taken_.clear();
+  chunk_gave_ = false;
+  for (int64_t row = 0; row < span.count; ++row) {
+    chunk_.rows.copy_row(*span.block, span.begin + row, row);
+    taken_.push_back(chunk_.rows.id(row));
+  }
+  transform();
+  return true;
+}
+
+void TransformStream::transform() {
+  if (const std::exception_ptr failure = chain_.apply(chunk_, memory_)) raise_copy(failure);
+  cursor_.enter(chunk_, 0);
+}
+
+void TransformStream::set_ahead(int64_t rows, int threads) {
+  const Ahead ahead = with_links({rows, threads}, chain_.links());
+  input_.set_ahead(ahead.rows, ahead.threads);
+}
+
+void TransformStream::rewind(uint32_t run) {
+  input_.rewind(run);
+  empty_passes_.gave();
+  cursor_.leave();
+  log_.mark();
+}
+
+void TransformStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
+  fetched_.reset({});
+  fetched_.rows.configure(input_rows_, 1);
+  fetched_.rows.resize(1);
+  input_.fetch(id, fetched_.rows, 0);
+  if (const std::exception_ptr failure = chain_.apply(fetched_, memory_)) raise_copy(failure);
+  NoteLog silent;
+  ChunkCursor cursor(chain_, silent, facts_.place);
+  cursor.enter(fetched_, 0);
+  const RowSpan span = cursor.next(1);
+  if (!span) {
+    throw DataError("the row is not what it was when the state was saved", facts_.place(id),
+                    "a run goes on only with the data that it began with");
+  }
+  block.copy_row(*span.block, span.begin, row);
+}
+
+void TransformStream::save(State& state) const {
+  log_.save(state);
+  const bool inside = cursor_.inside();
+  save_ids(state, "taken", inside ? std::span<const RowId>(taken_) : std::span<const RowId>());
+  state.set("passed", inside ? static_cast<uint64_t>(cursor_.rows_passed()) : 0);
+}
+
+void TransformStream::restore(const State& state) {
+  log_.restore(state, chain_.links());
+  taken_ = load_ids(state, "taken");
+  if (taken_.empty()) return;
+  const auto rows = static_cast<int64_t>(taken_.size());
+  chunk_.reset({});
+  chunk_.rows.configure(input_rows_, rows);
+  chunk_.rows.resize(rows);
+  for (int64_t row = 0; row < rows; ++row) input_.fetch(taken_[static_cast<size_t>(row)], chunk_.rows, row);
+  transform();
+  chunk_gave_ = state.value("passed") > 0;
+  cursor_.skip(static_cast<int64_t>(state.value("passed")));
+}
+
+uint64_t TransformStream::memory_bound() const {
+  uint64_t row_bytes = input_rows_->row_bytes();
+  uint64_t work_bytes = 0;
+  for (const ChainLink& link : chain_.links()) {
+    row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes());
+    work_bytes += link.transform->work_bound();
+  }
+  return 2 * static_cast<uint64_t>(rows_at_once_) * (row_bytes + sizeof(RowId)) + work_bytes;
+}
+
+}  // namespace millrace

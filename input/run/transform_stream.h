@@ -1,0 +1,73 @@
+// TransformStream: transforms that stand behind a row buffer. They run on the consumer's thread, on the rows of one
+// pull.
+//
+// A RowStream; serial. The stream that it reads outlives it.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "millrace/input/buffer.h"
+#include "millrace/input/rows/empty_passes.h"
+#include "millrace/input/run/chunk_cursor.h"
+#include "millrace/input/run/note_log.h"
+#include "millrace/input/run/transform_chain.h"
+
+namespace millrace {
+
+class TransformStream : public RowStream {
+ public:
+  TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts);
+
+  // Before the first pull(); `events` outlives the stream, and so does `trace`, which may be null.
+  void start(const StreamEvents* events, Trace* trace = nullptr) {
+    log_.set_events(events);
+    chain_.set_trace(trace);
+  }
+
+  RowSpan pull(int64_t at_most) override;
+  void rewind(uint32_t run) override;
+  bool has_source(uint32_t source) const override { return input_.has_source(source); }
+  void fetch(const RowId& id, RowBlock& block, int64_t row) override;
+  void set_ahead(int64_t rows, int threads) override;
+  // The input's state is saved by whoever owns the input, and restored before this one's.
+  void set_silent(bool silent) override {
+    log_.set_silent(silent);
+    input_.set_silent(silent);
+  }
+  uint32_t passes() const override { return input_.passes(); }
+  int64_t spread() const override { return input_.spread(); }
+  void save(State& state) const override;
+  void restore(const State& state) override;
+  void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }
+
+  // The name of the first transform.
+  const std::string& name() const { return chain_.links().front().name; }
+  const TransformChain& chain() const { return chain_; }
+  const std::vector<TaskMemory::Work>& work() const { return memory_.done; }
+  uint64_t bad_rows() const { return log_.bad_rows(); }
+  // Upper bound of the bytes held.
+  uint64_t memory_bound() const;
+
+ private:
+  bool take(int64_t at_most);
+  void transform();
+
+  RowStream& input_;
+  const SharedRowSpec input_rows_;
+  const int64_t rows_at_once_;
+  TransformChain chain_;
+  NoteLog log_;
+  const RowFacts facts_;
+  EmptyPasses empty_passes_;
+  ChunkCursor cursor_;
+  Chunk chunk_;
+  std::vector<RowId> taken_;  // the rows that chunk_ was made of
+  bool chunk_gave_ = false;   // whether one of them was let through
+  TaskMemory memory_;
+  Chunk fetched_;
+  std::exception_ptr failure_;  // what pull() throws from now on
+};
+
+}  // namespace millrace

@@ -1,0 +1,212 @@
+#include "millrace/input/sources/callback_rows.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/sources/index_source.h"
+
+namespace millrace {
+
+namespace {
+
+struct CallbackOptions {
+  int64_t epochs = 1;
+
+  void declare(OptionReader& o) {
+    o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how many passes the program is asked for");
+  }
+};
+
+// The blocks that were filled and not yet taken by the task that makes a chunk of them.
+class FilledBlocks {
+ public:
+  RowBlock take_empty() {
+    const std::lock_guard lock(mutex_);
+    if (empty_.empty()) return {};
+    RowBlock block = std::move(empty_.back());
+    empty_.pop_back();
+    return block;
+  }
+  void put(const Unit& unit, RowBlock block) {
+    const std::lock_guard lock(mutex_);
+    filled_.emplace(std::pair(unit.pass, unit.begin), std::move(block));
+  }
+  // Exchanges the rows of the unit with those in `rows`.
+  void swap_out(const Unit& unit, RowBlock& rows) {
+    const std::lock_guard lock(mutex_);
+    const auto found = filled_.find({unit.pass, unit.begin});
+    if (found == filled_.end()) throw InternalError(cat("the rows from ", unit.begin, " on were taken twice"));
+    rows.swap(found->second);
+    empty_.push_back(std::move(found->second));
+    filled_.erase(found);
+  }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    filled_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<uint32_t, uint64_t>, RowBlock> filled_;  // by pass and first row
+  std::vector<RowBlock> empty_;
+};
+
+// Unit -> the rows that were filled for it.
+class TakeRows final : public Transform {
+ public:
+  TakeRows(SharedRowSpec spec, FilledBlocks& blocks, int64_t rows_at_once)
+      : spec_(std::move(spec)), blocks_(blocks), rows_at_once_(static_cast<uint64_t>(rows_at_once)) {}
+
+  std::vector<PortType> inputs() const override { return {}; }
+
+  Port bind(const BindArgs&) override {
+    Port out;
+    out.type = PortType::rows;
+    out.rows = *spec_;
+    return out;
+  }
+
+  // The block that was filled for a chunk, beside the chunk's own.
+  uint64_t work_bound() const override { return rows_at_once_ * (spec_->row_bytes() + sizeof(RowId)); }
+
+  void apply(Chunk& chunk) const override {
+    if (chunk.unit.begin == chunk.unit.end) {
+      chunk.rows.configure(spec_, 1);
+      return;
+    }
+    blocks_.swap_out(chunk.unit, chunk.rows);
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+      chunk.rows.id(row) = IndexSource::id_of(chunk.unit, chunk.unit.begin + static_cast<uint64_t>(row));
+    }
+  }
+
+ private:
+  const SharedRowSpec spec_;
+  FilledBlocks& blocks_;
+  const uint64_t rows_at_once_;
+};
+
+// What all sources of one entry of a catalog share.
+struct SharedCallback {
+  CallbackRows rows;
+  mutable std::mutex mutex;  // held while the program fills a block
+};
+
+class CallbackSource final : public RowSource {
+ public:
+  CallbackSource(std::shared_ptr<const SharedCallback> callback, const CallbackOptions& options)
+      : callback_(std::move(callback)),
+        epochs_(static_cast<uint32_t>(options.epochs)),
+        spec_(std::make_shared<const RowSpec>(callback_->rows.rows)),
+        take_(spec_, blocks_, callback_->rows.rows_at_once) {
+    CallbackSource::rewind(0);
+  }
+
+  std::vector<PortType> inputs() const override { return {}; }
+
+  Port bind(const BindArgs& args) override {
+    name_ = args.name;
+    source_ = args.source_index;
+    return take_.bind(args);
+  }
+
+  bool next(Unit& unit) override {
+    if (ended_) return false;
+    RowBlock block = blocks_.take_empty();
+    block.configure(spec_, callback_->rows.rows_at_once);
+    block.resize(block.capacity());
+    block.clear_varying();
+    block.resize(0);
+    {
+      const std::lock_guard lock(callback_->mutex);
+      callback_->rows.fill(block, pass_);
+    }
+    check(block);
+    unit = {};
+    unit.begin = at_;
+    unit.end = at_ + static_cast<uint64_t>(block.size());
+    unit.source = source_;
+    unit.pass = pass_;
+    unit.exact = true;
+    unit.line = at_ + 1;
+    at_ = unit.end;
+    if (block.size() > 0) {
+      blocks_.put(unit, std::move(block));
+      return true;
+    }
+    // An empty unit tells the graph that the pass was there, and over.
+    ++pass_;
+    at_ = 0;
+    ended_ = pass_ == end_pass_;
+    return true;
+  }
+
+  // `repeat` asks for another run: the program is asked for further passes.
+  void rewind(uint32_t run) override {
+    pass_ = run * epochs_;
+    end_pass_ = pass_ + epochs_;
+    at_ = 0;
+    ended_ = false;
+    blocks_.forget();
+  }
+  void seek(const Position&) override { throw not_again(); }
+  void save(State&) const override { throw not_again(); }
+  void check(const State&) const override { throw not_again(); }
+  Unit unit_of(const RowId&) const override { throw not_again(); }
+  Place place(const RowId& id) const override { return {name_, static_cast<int64_t>(id.line)}; }
+  uint32_t passes() const override { return epochs_; }
+  bool comes_once() const override { return true; }
+
+  ChunkBound chunk_bound() const override {
+    const auto rows = static_cast<uint64_t>(callback_->rows.rows_at_once);
+    return {0, rows, rows};
+  }
+  const Transform& producer() const override { return take_; }
+
+ private:
+  void check(const RowBlock& block) const {
+    if (!(block.spec() == *spec_)) {
+      throw ConfigError(cat("the callback of ", name_, " made rows of (", block.spec().text(), "), it was to make (",
+                            spec_->text(), ")"));
+    }
+    if (block.size() < 0 || block.size() > block.capacity()) {
+      throw ConfigError(cat("the callback of ", name_, " says that it made ", block.size(),
+                            " rows, there was room for ", block.capacity()));
+    }
+  }
+  ConfigError not_again() const {
+    return ConfigError(cat("the input's state cannot be saved: ", name_, " is a callback, whose rows come once"));
+  }
+
+  const std::shared_ptr<const SharedCallback> callback_;
+  const uint32_t epochs_;
+  const SharedRowSpec spec_;
+  FilledBlocks blocks_;
+  TakeRows take_;
+  std::string name_;
+  uint32_t source_ = 0, pass_ = 0, end_pass_ = 0;
+  uint64_t at_ = 0;  // rows of the pass so far
+  bool ended_ = false;
+};
+
+}  // namespace
+
+OpRegistry::Entry callback_op(CallbackRows callback) {
+  if (!callback.fill) throw ConfigError("rows of a callback need one");
+  if (callback.rows_at_once < 1) throw ConfigError("rows of a callback come at least one at once");
+  auto made = std::make_shared<SharedCallback>();
+  made->rows = std::move(callback);
+  std::shared_ptr<const SharedCallback> shared = std::move(made);
+  return {.doc = "gives rows that the program makes",
+          .describe = describe_options<CallbackOptions>,
+          .make = [shared = std::move(shared)](const Spec& options, Spec* resolved) -> std::unique_ptr<Op> {
+            return std::make_unique<CallbackSource>(shared, read_options<CallbackOptions>(options, resolved));
+          }};
+}
+
+}  // namespace millrace

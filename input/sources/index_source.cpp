@@ -1,0 +1,63 @@
+#include "millrace/input/sources/index_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+IndexSource::IndexSource(std::string place, IndexRange range) : place_(std::move(place)), range_(range) {
+  IndexSource::rewind(0);
+}
+
+bool IndexSource::next(Unit& out) {
+  if (at_ >= range_.rows && !fresh_) {
+    if (pass_ + 1 >= end_pass_) return false;
+    ++pass_;
+    at_ = 0;
+    fresh_ = true;
+  }
+  out = unit(at_, std::min(range_.unit_rows, range_.rows - at_), static_cast<uint32_t>(pass_));
+  at_ = out.end;
+  fresh_ = false;
+  return true;
+}
+
+void IndexSource::rewind(uint32_t run) {
+  pass_ = uint64_t{run} * passes();
+  end_pass_ = range_.passes ? pass_ + passes() : UINT64_MAX;
+  at_ = 0;
+  fresh_ = true;
+}
+
+void IndexSource::seek(const Position& position) {
+  if (range_.passes) rewind(position.pass / passes());
+  pass_ = position.pass;
+  at_ = position.offset;
+  fresh_ = false;
+}
+
+void IndexSource::check(const State& state) const {
+  const auto text = [](uint64_t rows) {
+    return rows == UINT64_MAX ? std::string("endless rows") : count_of(static_cast<int64_t>(rows), "row");
+  };
+  if (const uint64_t rows = state.value("rows"); rows != range_.rows) {
+    throw DataError(cat("the saved state is of ", text(rows), ", now there ", range_.rows == 1 ? "is " : "are ",
+                        text(range_.rows)));
+  }
+}
+
+Unit IndexSource::unit(uint64_t begin, uint64_t count, uint32_t pass) const {
+  Unit unit;
+  unit.begin = begin;
+  unit.end = begin + count;
+  unit.source = source_;
+  unit.pass = pass;
+  unit.exact = true;
+  unit.line = begin + 1;
+  return unit;
+}
+
+}  // namespace millrace

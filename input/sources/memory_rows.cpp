@@ -1,0 +1,134 @@
+#include "millrace/input/sources/memory_rows.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "millrace/core/options.h"
+#include "millrace/core/random.h"
+#include "millrace/core/text.h"
+#include "millrace/input/sources/index_source.h"
+
+namespace millrace {
+
+namespace {
+
+// Copied by one task, at most.
+constexpr uint64_t kBytesOfAUnit = 1 << 18;
+constexpr uint64_t kRowsOfAUnit = 1024;
+
+struct MemoryOptions {
+  std::optional<int64_t> epochs;
+
+  void declare(OptionReader& o) {
+    o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how often to give the rows; absent: endlessly");
+  }
+};
+
+// Unit -> rows.
+class CopyRows final : public Transform {
+ public:
+  explicit CopyRows(std::shared_ptr<const RowBlock> rows) : rows_(std::move(rows)) {}
+
+  std::vector<PortType> inputs() const override { return {}; }
+
+  Port bind(const BindArgs&) override {
+    Port out;
+    out.type = PortType::rows;
+    out.rows = rows_->spec();
+    return out;
+  }
+
+  void apply(Chunk& chunk) const override {
+    const auto count = static_cast<int64_t>(chunk.unit.end - chunk.unit.begin);
+    chunk.rows.configure(rows_->shared_spec(), std::max<int64_t>(count, 1));
+    chunk.rows.resize(count);
+    for (int64_t row = 0; row < count; ++row) {
+      const uint64_t number = chunk.unit.begin + static_cast<uint64_t>(row);
+      chunk.rows.copy_row(*rows_, static_cast<int64_t>(number), row);
+      chunk.rows.id(row) = IndexSource::id_of(chunk.unit, number);
+    }
+  }
+
+ private:
+  const std::shared_ptr<const RowBlock> rows_;
+};
+
+// Of all values, by field and row. What lies between two rows is none.
+uint64_t hash_of(const RowBlock& rows) {
+  uint64_t hash = 0;
+  const auto add = [&hash](std::string_view bytes) {
+    const uint64_t both[2] = {hash, fnv1a64(bytes)};
+    hash = fnv1a64({reinterpret_cast<const char*>(both), sizeof both});
+  };
+  for (size_t field = 0; field < rows.spec().fields.size(); ++field) {
+    const FieldSpec& spec = rows.spec().fields[field];
+    for (int64_t row = 0; row < rows.size(); ++row) {
+      if (spec.varies()) {
+        rows.varying(field, row).visit_bytes(add);
+      } else {
+        add({reinterpret_cast<const char*>(rows.at(field, row)), spec.tensor().bytes()});
+      }
+    }
+  }
+  return hash;
+}
+
+class MemorySource final : public IndexSource {
+ public:
+  using Options = MemoryOptions;
+
+  MemorySource(std::shared_ptr<const RowBlock> rows, const Options& options)
+      : IndexSource("memory",
+                    {.rows = static_cast<uint64_t>(rows->size()),
+                     .unit_rows = std::clamp<uint64_t>(kBytesOfAUnit / (rows->spec().row_bytes() + 1), 1, kRowsOfAUnit),
+                     .passes = passes_of(options)}),
+        rows_(rows),
+        copy_(std::move(rows)) {}
+
+  Port bind(const BindArgs& args) override {
+    set_source(args.source_index);
+    return copy_.bind(args);
+  }
+  const Transform& producer() const override { return copy_; }
+
+  // The hash says whether a later program holds the same rows. The first save takes the time.
+  void save(State& state) const override {
+    IndexSource::save(state);
+    state.set("hash", hash());
+  }
+  void check(const State& state) const override {
+    IndexSource::check(state);
+    if (state.value("hash") == hash()) return;
+    throw DataError("the rows in memory are not those of the saved state", {},
+                    "a run goes on only with the data that it began with");
+  }
+
+ private:
+  static std::optional<uint32_t> passes_of(const Options& options) {
+    return options.epochs ? std::optional(static_cast<uint32_t>(*options.epochs)) : std::nullopt;
+  }
+
+  uint64_t hash() const {
+    if (!hash_) hash_ = hash_of(*rows_);
+    return *hash_;
+  }
+
+  const std::shared_ptr<const RowBlock> rows_;
+  CopyRows copy_;
+  mutable std::optional<uint64_t> hash_;
+};
+
+}  // namespace
+
+OpRegistry::Entry memory_op(std::shared_ptr<const RowBlock> rows) {
+  if (rows == nullptr) throw ConfigError("rows in memory need a block");
+  return {.doc = "gives the rows that the program holds",
+          .describe = describe_options<MemoryOptions>,
+          .make = [rows = std::move(rows)](const Spec& options, Spec* resolved) -> std::unique_ptr<Op> {
+            return std::make_unique<MemorySource>(rows, read_options<MemoryOptions>(options, resolved));
+          }};
+}
+
+}  // namespace millrace

@@ -1,0 +1,61 @@
+// Transform: an op that changes chunks, text to rows or rows to rows, on any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/core/export.h"
+#include "millrace/input/op.h"
+#include "millrace/input/rows/chunk.h"
+
+namespace millrace {
+
+// Which rows are wanted where an op divides them in two: those to train on, those held out, or all of them.
+enum class Side : uint8_t { trained, held_out, all };
+
+// What a field's values were before ops changed them, as far as it is known: value * scale + offset, one of each or one
+// for each column; of a class number, where `texts` are given, its text.
+struct FieldHistory {
+  std::string field;  // its name, before what was undone so far
+  std::vector<std::string> texts = {};
+  std::vector<double> scale = {1}, offset = {0};
+  bool complete = true;  // false: an op has changed it in a way that one field does not tell
+};
+
+class MILLRACE_EXPORT Transform : public Op {
+ public:
+  // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
+  // goes into chunk.notes. Random numbers only by row id and pass. Memory that is worth keeping lies in chunk.work().
+  //
+  // A failure that belongs to a place in the data (a bad value, a file that cannot be opened) is given to chunk.fail().
+  // A DataError that is thrown counts as one behind the rows made so far, where text comes in; where rows come in it
+  // lacks its row, and is a bug. Any other exception (EIO, no memory, a bug) reaches the consumer at once.
+  virtual void apply(Chunk& chunk) const = 0;
+
+  // Told of each of its bad rows when the consumer passes it: serial, in row order, the one beyond the limit too (a
+  // report file).
+  virtual void report(const BadRow&) {}
+  // A restored run goes on behind the first `reports` of them: a report file keeps those. Before the first report().
+  virtual void resume_reports(uint64_t) {}
+  // For an op that decodes text in columns: where its rows come from.
+  virtual const TextColumns* text_columns() const { return nullptr; }
+  // Upper bound of the bytes that apply() keeps in chunk.work() for each task.
+  virtual uint64_t work_bound() const { return 0; }
+  // What it lets the source before it do beyond what the batches need: a place to run ahead. Behind a batch, rows mean
+  // batches.
+  virtual Ahead ahead() const { return {}; }
+  // Chooses the side that comes through, before bind(); without a call it is that of the training. False: the op
+  // divides no rows. Whoever builds the graph decides, never the configuration.
+  virtual bool choose_side(Side) { return false; }
+  // The fields that it reads or makes, where its options alone tell. Absent: any text in its options may name one.
+  virtual std::optional<std::vector<std::string>> concerned_fields() const { return {}; }
+  // Goes back in the history of a field by what this op does to it. Needs no bind().
+  virtual void undo(FieldHistory&) const {}
+  // Upper bound of the bytes of a note that apply() attaches to a record, errors apart; 0 when it attaches none.
+  virtual uint64_t note_bytes() const { return 0; }
+};
+
+}  // namespace millrace

@@ -1,0 +1,135 @@
+#include "millrace/cli/init/column_kind.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "tests/cli/init/column_testing.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+// "number", "category of a,b" or "out: why"; with the note and the marks behind.
+std::string kind_of(const ColumnFacts& facts, const std::string& name = "c", bool keep = false) {
+  const ColumnChoice choice = choose_kind({.facts = facts, .name = name, .named = true, .keep = keep});
+  std::string out = choice.kind == ColumnKind::number     ? "number"
+                    : choice.kind == ColumnKind::category ? cat("category of ", listed(choice.texts))
+                                                          : cat("out: ", choice.reason);
+  if (!choice.marks.empty()) out += cat(" marks ", listed(choice.marks));
+  if (!choice.note.empty()) out += cat(" (", choice.note, ')');
+  return out;
+}
+
+TEST(ColumnKindTest, NumbersAndCategories) {
+  EXPECT_EQ(kind_of(facts_of({"1", "2.5", "-3"})), "number");
+  EXPECT_EQ(kind_of(facts_of({"1", "2.5", "NA", ""})), "number");
+  EXPECT_EQ(kind_of(facts_of({"red", "blue"})), "category of blue,red");
+  EXPECT_EQ(kind_of(facts_of({"red", "", "blue", "NA"})), "category of ,blue,red") << "one more for what is missing";
+  EXPECT_EQ(kind_of(facts_of({"none", "-", "some"})), "category of -,none,some");
+  EXPECT_EQ(kind_of(facts_of({"1", "2", "many"})), "category of 1,2,many");
+  EXPECT_EQ(kind_of(facts_of({" ?", " a", " b"})), "category of , a, b marks  ?") << "as they are written";
+}
+
+TEST(ColumnKindTest, WhatStandsForNoNumberIsFoundWhereItIsClear) {
+  std::vector<std::string> temperatures = numbered("1", 100);
+  temperatures[3] = temperatures[50] = "-999";
+  EXPECT_EQ(kind_of(facts_of(temperatures)), "number marks -999 (-999 (2 rows) counts as missing)");
+  temperatures[50] = "-500";
+  EXPECT_EQ(kind_of(facts_of(temperatures)), "number") << "one alone, beside a number like it";
+  temperatures[3] = "broken";
+  EXPECT_EQ(kind_of(facts_of(temperatures)), "number marks broken (\"broken\" counts as missing)");
+  for (size_t i = 60; i < 90; ++i) temperatures[i] = "off";
+  EXPECT_EQ(kind_of(facts_of(temperatures)),
+            "number marks broken,off (\"broken\" counts as missing; \"off\" counts as missing)");
+  EXPECT_EQ(kind_of(facts_of({"1", "2", "3", "-", ".."})),
+            "number marks -,.. (\"-\" counts as missing; \"..\" counts as missing)")
+      << "few numbers, and texts without letters";
+  const ColumnFacts facts = facts_of({"-999", "-999", "3", "4"});
+  EXPECT_DOUBLE_EQ(choose_kind({.facts = facts, .name = "c"}).numbers.mean, 3.5);
+}
+
+TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
+  EXPECT_EQ(kind_of(facts_of({"", "NA"})), "out: empty");
+  EXPECT_EQ(kind_of(facts_of({"7"})), "out: every row has \"7\"");
+  EXPECT_EQ(kind_of(facts_of({"7", ""})), "out: every row has \"7\", or nothing");
+  EXPECT_EQ(kind_of(facts_of({"7", "7.0"})), "out: every number in it is 7");
+  EXPECT_EQ(kind_of(facts_of({"yes", ""})), "category of ,yes") << "whether it is there says something";
+  EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-02"})), "out: dates and times");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 100))), "out: nearly every row has another text");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 142), 600)), "out: 142 different texts, a category has 128 at most");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 2000), 6000)),
+            "out: too many different texts, a category has 128 at most");
+  EXPECT_TRUE(kind_of(facts_of(numbered("text ", 128), 600)).starts_with("category of "));
+  EXPECT_EQ(kind_of(facts_of({"12%", "13%"})), "out: numbers with units or dashes, such as \"12%\"");
+  EXPECT_EQ(kind_of(facts_of({"1,234", "5,678"})), "out: numbers with groups of digits, such as \"1,234\"");
+  EXPECT_EQ(kind_of(facts_of({"K\xf6ln", "Bonn"})),
+            "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
+  std::vector<std::string> numbers = numbered("", 100);
+  numbers[7] = "\xff";
+  EXPECT_EQ(kind_of(facts_of(numbers)), "out: its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)");
+  EXPECT_EQ(kind_of(facts_of({"1e300", "-1e300", "5"})), "out: its numbers are too large");
+  EXPECT_EQ(kind_of(facts_of({"inf", "-inf"})), "out: no number in it is finite");
+}
+
+TEST(ColumnKindTest, TextsThatDifferInLittleAreNamed) {
+  EXPECT_EQ(kind_of(facts_of({"yes", "No", "Yes", "yes "})),
+            "category of No,Yes,yes,yes  (\"Yes\", \"yes\" and \"yes \" differ in letter case or blanks alone, and "
+            "stay apart)");
+  EXPECT_EQ(kind_of(facts_of({"", " a", " b"})), "category of , a, b");
+}
+
+TEST(ColumnKindTest, Identifiers) {
+  const auto counting = [](int first, const std::string& name, bool keep = false) {
+    std::vector<std::string> out;
+    for (int i = 0; i < 100; ++i) out.push_back(cat(i + first));
+    return kind_of(facts_of(out), name, keep);
+  };
+  EXPECT_EQ(counting(0, "c"), "out: it counts the rows");
+  EXPECT_EQ(counting(1, "c"), "out: it counts the rows");
+  EXPECT_EQ(counting(1, "c", true), "number") << "--keep";
+  EXPECT_EQ(counting(1900, "year"), "number") << "a series of years";
+  EXPECT_EQ(counting(892, "PassengerId"), "out: an identifier, by its name");
+  std::vector<std::string> few;
+  for (int i = 0; i < 12; ++i) few.push_back(cat(i + 501));
+  EXPECT_EQ(kind_of(facts_of(few, 12), "key"), "out: it counts the rows");
+  EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "user_id"), "out: an identifier, by its name");
+  EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "userId"), "out: an identifier, by its name");
+  EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "width"), "number");
+  EXPECT_EQ(kind_of(facts_of(numbered("", 100)), "humid"), "number");
+  EXPECT_EQ(kind_of(facts_of({"1", "2", "3"}), "store_id"),
+            "category of 1,2,3 (an identifier of few things is a category)");
+  EXPECT_EQ(kind_of(facts_of({"02139", "10001"}), "zip"),
+            "category of 02139,10001 (codes with leading zeros are categories)");
+  EXPECT_NE(error_of<DataError>([] { kind_of(facts_of(numbered("text ", 100)), "c", true); }).find("--keep \"c\""),
+            std::string::npos);
+}
+
+TEST(ColumnKindTest, AColumnWithoutANameHoldsNamesOfRows) {
+  const auto kind = [](const std::vector<std::string>& texts, size_t rows, bool keep = false) {
+    const ColumnFacts facts = facts_of(texts, rows);
+    return choose_kind({.facts = facts, .name = "column 0", .named = false, .unnamed = true, .keep = keep});
+  };
+  const std::string reason = "it has no name, and nearly every row has another value";
+  EXPECT_EQ(kind(numbered("", 300), 300).reason, reason) << "in any order";
+  EXPECT_EQ(kind(numbered("", 60), 60).reason, reason);
+  EXPECT_EQ(kind(numbered("", 5), 5).reason, reason);
+  EXPECT_EQ(kind(numbered("row ", 300), 300).reason, reason);
+  EXPECT_EQ(kind(numbered("", 300), 300, true).kind, ColumnKind::number) << "--keep";
+  EXPECT_EQ(kind(numbered("0.", 300), 300).kind, ColumnKind::number) << "no row is called so";
+  EXPECT_EQ(kind({"1", "2", "3"}, 300).kind, ColumnKind::number);
+  EXPECT_EQ(kind({"oak", "fir"}, 300).kind, ColumnKind::category);
+}
+
+TEST(ColumnKindTest, DecimalCommasAreAnErrorAndNotLeftOutInSilence) {
+  const std::string error = error_of<DataError>([] { kind_of(facts_of({"1,5", "2,25"}), "price"); });
+  EXPECT_TRUE(
+      error.starts_with("the column \"price\" holds numbers with decimal commas, such as \"1,5\", which no op reads"))
+      << error;
+  const ColumnFacts facts = facts_of({"1,500", "2,250"});
+  EXPECT_THROW(choose_kind({.facts = facts, .name = "c", .commas_divide = false}), DataError)
+      << "where fields end otherwise";
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,156 @@
+#include "millrace/cli/init/config_text.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/trainer.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+class ConfigTextTest : public ::testing::Test {
+ protected:
+  std::string text_for(const std::string& name, const std::string& bytes, const std::string& label = "y",
+                       InitTask task = InitTask::automatic) {
+    path_ = folder_.write(name, bytes);
+    const DataLook look = look_at_data({.files = {path_}, .label = label});
+    const InitPlan plan = plan_training({.look = look, .task = task});
+    const ConfigText made =
+        config_text({.look = look, .plan = plan, .save = folder_.path("m.safetensors"), .command = "trainer x"});
+    by_number_ = made.by_number;
+    return made.text;
+  }
+  static std::string table(const std::string& header, int rows, const std::function<std::string(int)>& row) {
+    std::string out = header + '\n';
+    for (int i = 0; i < rows; ++i) out += row(i) + '\n';
+    return out;
+  }
+  static std::string wide_table(int columns, const std::string& name) {
+    std::string header;
+    for (int i = 0; i < columns; ++i) header += cat(name, i, ',');
+    return table(header + 'y', 12, [&](int row) {
+      std::string out;
+      for (int i = 0; i < columns; ++i) out += cat((row + i) * 7919 % 997, ".125,");
+      return out + cat(row % 2);
+    });
+  }
+  TempFolder folder_;
+  std::string path_;
+  bool by_number_ = false;
+};
+
+TEST_F(ConfigTextTest, IsReadBackAndTrains) {
+  const std::string text =
+      text_for("a.csv", table("width,kind,y", 80, [](int i) {
+                 return cat(i * 37 % 41, ".25,", i % 3 == 0 ? "oak" : "fir", ',', i % 41 > 20 ? "b" : "a");
+               }));
+  const Spec spec = parse_yaml(text, "c.yaml");
+  const Config config = read_config(spec, Catalog::builtin());
+  EXPECT_EQ(config.loss.kind, "sigmoid_cross_entropy");
+  ASSERT_TRUE(config.validation);
+  EXPECT_TRUE(config.validation->held_out);
+  Trainer trainer = Trainer::from_spec(spec);
+  EXPECT_TRUE(trainer.warnings().empty()) << trainer.warnings().front();
+  EXPECT_GT(trainer.run().steps, 0);
+}
+
+TEST_F(ConfigTextTest, ForNumbersAndCodes) {
+  const std::string prices =
+      text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, ',', i * 31 % 57, ".5"); }));
+  EXPECT_NE(prices.find("loss: mse"), std::string::npos);
+  EXPECT_NE(prices.find("- normalize: {fields: label, mean: "), std::string::npos);
+  const std::string codes = text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, ',', i % 4); }));
+  EXPECT_NE(codes.find("type: int32"), std::string::npos);
+  EXPECT_EQ(codes.find("vocabulary"), std::string::npos);
+  EXPECT_NE(codes.find("- dense: {units: 4}"), std::string::npos);
+}
+
+TEST_F(ConfigTextTest, TextsOfTheDataCannotBreakOutOfTheirPlace) {
+  const std::string evil = "# no\n- x: {y: [1]}\r\x1b[31m\xe2\x80\xae\xc2\x85";
+  const std::string text =
+      text_for("- a #\n: [1] \xe2\x80\xae.csv", table(cat("\"", evil, "\",\"b: c\",\"#d\",y"), 60, [&](int i) {
+                 return cat(i * 7 % 13, ".5,", i * 3 % 7, ".5,\"", i % 3 == 0 ? evil : std::string("- ?"), "\",\"",
+                            i % 2 == 0 ? cat("{a: ", evil) : std::string("null#"), '"');
+               }));
+  Trainer trainer = Trainer::from_spec(parse_yaml(text, "c.yaml"));
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    for (const char c : text.substr(begin, end - begin)) EXPECT_GE(static_cast<unsigned char>(c), ' ');
+    begin = end + 1;
+  }
+  EXPECT_EQ(text.find("\xe2\x80\xae"), std::string::npos);
+  EXPECT_EQ(text.find("\xc2\x85"), std::string::npos);
+  EXPECT_EQ(trainer.input().files().read, std::vector<std::string>{path_});
+}
+
+TEST_F(ConfigTextTest, ColumnsWithoutANameOfTheirOwnAreNumbers) {
+  const std::string text = text_for("a.csv", table("a,a,,5,1,y", 60, [](int i) {
+                                      return cat(i * 7 % 13, ".5,", i * 5 % 11, ".5,", i * 3 % 17, ".5,", i * 2 % 19,
+                                                 ".5,", i % 23, ".5,", i % 2);
+                                    }));
+  EXPECT_NE(text.find("columns: [0, 1, 2, \"5\", \"1\"]"), std::string::npos) << text;
+  EXPECT_NE(text.find("        0: a\n        1: a\n        2: \"\"\n"), std::string::npos) << text;
+  const std::string bare = text_for(
+      "b.csv", table("1.5,2.5,0", 60, [](int i) { return cat(i * 7 % 13, ".5,", i * 5 % 11, ".5,", i % 2); }), "2");
+  EXPECT_NE(bare.find("columns: [0-1]"), std::string::npos) << bare;
+}
+
+TEST_F(ConfigTextTest, NamesThatYamlCannotHoldAreNumbers) {
+  const std::string text = text_for("a.csv",
+                                    table(cat("K\xf6ln,", std::string(2000, 'x'), ",b,\xfe"), 60,
+                                          [](int i) { return cat(i * 7 % 13, ',', i % 5, ".5,", i % 3, ',', i % 2); }),
+                                    "3");
+  EXPECT_NE(text.find("columns: [0, 1, b]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("columns: 3\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("names:"), std::string::npos);
+  Trainer::from_spec(parse_yaml(text, "c.yaml"));
+}
+
+TEST_F(ConfigTextTest, NamesClassesThatDifferInLittle) {
+  const std::string text =
+      text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, i % 2 == 0 ? ",Yes" : ",yes"); }));
+  EXPECT_NE(
+      text.find("\n# Of its classes \"Yes\" and \"yes\" differ in letter case or blanks alone, and stay apart.\n"),
+      std::string::npos)
+      << text;
+}
+
+TEST_F(ConfigTextTest, ColumnsAreNumbersWhereTheirNamesWouldTakeTooMuch) {
+  const std::string text = text_for("a.csv", wide_table(6000, std::string(200, 'g')));
+  EXPECT_TRUE(by_number_);
+  EXPECT_NE(text.find("columns: [0-5999]\n"), std::string::npos);
+  EXPECT_NE(text.find("# by number, names are too long: other files need the same columns at the same places"),
+            std::string::npos);
+  EXPECT_EQ(text.find("names:"), std::string::npos);
+  Trainer::from_spec(parse_yaml(text, "c.yaml"));
+  EXPECT_NE(text_for("b.csv", wide_table(100, std::string(200, 'g'))).find("ggg"), std::string::npos);
+  EXPECT_FALSE(by_number_);
+}
+
+TEST_F(ConfigTextTest, WhatAModelFileCouldNotKeepIsRefused) {
+  const std::string text = wide_table(50000, "g");
+  const std::string error = error_of<DataError>([&] { text_for("a.csv", text); });
+  EXPECT_TRUE(error.starts_with("the configuration for 50001 columns would take ")) << error;
+  EXPECT_TRUE(error.ends_with("bytes, at most 1048576 are allowed; leave columns out with --ignore")) << error;
+}
+
+TEST_F(ConfigTextTest, SaysWhenConstantsComeFromAPart) {
+  path_ = folder_.write("a.csv", table("x,y", 5000, [](int i) { return cat(i * 7 % 13, ".5,", i % 2); }));
+  const DataLook look = look_at_data({.files = {path_}, .label = "y", .most_bytes = 5000});
+  const InitPlan plan = plan_training({.look = look});
+  const std::string text = config_text({.look = look, .plan = plan, .save = "m", .command = "c"}).text;
+  EXPECT_NE(text.find("a part of the data"), std::string::npos);
+  EXPECT_NE(text.find("of the rows that init looked at"), std::string::npos);
+}
+
+TEST(CommentTextTest, IsOneShortLine) {
+  EXPECT_EQ(comment_text("a\nb\x1b\xe2\x80\xae"), "a\\nb\\x1b\\xe2\\x80\\xae");
+  EXPECT_EQ(comment_text("K\xc3\xb6ln and more", 3), "K\xc3\xb6..");
+}
+
+}  // namespace
+}  // namespace millrace

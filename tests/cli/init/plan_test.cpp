@@ -1,0 +1,134 @@
+#include "millrace/cli/init/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "millrace/core/text.h"
+#include "tests/input/op_testing.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::MemoryFiles;
+
+class PlanTest : public ::testing::Test {
+ protected:
+  InitPlan plan(const std::string& text, std::vector<std::string> ignore = {}, std::vector<std::string> keep = {}) {
+    files_.files["a.csv"] = text;
+    const DataLook look = look_at_data({.files = {"a.csv"}, .label = "y", .file_system = &files_});
+    return plan_training({.look = look, .ignore = std::move(ignore), .keep = std::move(keep)});
+  }
+  // Header and rows: a cell "i*7" is a number that differs from row to row, others come as they are.
+  static std::string table(const std::string& header, int rows, const std::function<std::string(int)>& row) {
+    std::string out = header + '\n';
+    for (int i = 0; i < rows; ++i) out += row(i) + '\n';
+    return out;
+  }
+  MemoryFiles files_;
+};
+
+std::string number(int i) { return cat(i * 7919 % 997, ".5"); }
+
+TEST_F(PlanTest, JoinsColumnsThatAreReadAlike) {
+  const InitPlan made = plan(table("a,b,temp,time,c,d,e,y", 200, [](int i) {
+    return cat(number(i), ',', number(i + 1), ',', i % 20 == 0 ? "-999" : number(i), ',', 1700000000 + i * 13 % 97, ',',
+               i % 3 == 0 ? "yes" : "no", ',', i % 5 == 0 ? "yes" : "no", ',', i % 2 == 0 ? "red" : "blue", ',', i % 2);
+  }));
+  ASSERT_EQ(made.numbers.size(), 3u);
+  EXPECT_EQ(made.numbers[0].field, "numbers");
+  EXPECT_EQ(made.numbers[0].columns, (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(made.numbers[1].marks, std::vector<std::string>{"-999"});
+  EXPECT_TRUE(made.numbers[2].wide);
+  ASSERT_EQ(made.categories.size(), 2u);
+  EXPECT_EQ(made.categories[0].columns, (std::vector<size_t>{4, 5}));
+  EXPECT_EQ(made.categories[0].field, "c_and_others_text");
+  EXPECT_EQ(made.categories[1].one_hot, "e_class");
+  EXPECT_EQ(made.width, 4 + 2 * 3 + 3);
+  EXPECT_EQ(made.outputs, 1);
+  EXPECT_EQ(made.missing_columns, 1u);
+}
+
+TEST_F(PlanTest, NoNumberIsManyDeviationsFromTheMean) {
+  const InitPlan made =
+      plan(table("a,flag,y", 400, [](int i) { return cat(number(i), i == 7 ? ",1," : ",0,", i % 2); }));
+  ASSERT_EQ(made.numbers.size(), 1u);
+  EXPECT_NEAR(made.numbers[0].spread[0], 288, 5) << "the deviation";
+  EXPECT_NEAR(made.numbers[0].spread[1], (1 - 1.0 / 400) / 10, 1e-12) << "one that is 0.05";
+}
+
+TEST_F(PlanTest, IgnoresAndKeepsWhatTheUserNames) {
+  const std::string text = table("n,a,y", 100, [](int i) { return cat(i, ',', number(i), ',', i % 3); });
+  const InitPlan made = plan(text);
+  ASSERT_EQ(made.left_out.size(), 1u);
+  EXPECT_EQ(made.left_out[0].text, "it counts the rows");
+  EXPECT_EQ(made.outputs, 3);
+  EXPECT_TRUE(plan(text, {}, {"n"}).left_out.empty());
+  EXPECT_EQ(plan(text, {"a"}, {"n"}).left_out[0].text, "--ignore");
+  EXPECT_EQ(error_of<ConfigError>([&] { plan(text, {"y"}); }), "--ignore \"y\": this is the label");
+  EXPECT_EQ(error_of<ConfigError>([&] { plan(text, {"a"}, {"a"}); }), "--keep \"a\": --ignore names it, too");
+  EXPECT_EQ(error_of<DataError>([&] { plan(text, {"a"}); }),
+            "a.csv: no column besides the label is left to learn from; \"n\": it counts the rows; \"a\": --ignore; "
+            "--keep COLUMN takes one in that holds numbers or few texts");
+}
+
+TEST_F(PlanTest, SizesFollowTheNumberOfRows) {
+  const auto sized = [&](int rows) {
+    return plan(table("a,y", rows, [](int i) { return cat(number(i), ',', i % 2); }));
+  };
+  const InitPlan few = sized(20), some = sized(500), many = sized(20000);
+  EXPECT_EQ(few.held_out, 0);
+  EXPECT_EQ(few.batch_size, 8);
+  EXPECT_EQ(some.held_out, 0.2);
+  EXPECT_EQ(some.hidden, std::vector<int64_t>{16});
+  EXPECT_EQ(many.hidden, (std::vector<int64_t>{32, 32}));
+  EXPECT_EQ(many.batch_size, 256);
+  EXPECT_LT(few.epochs, 101);
+  EXPECT_GE(many.epochs, 3);
+  EXPECT_EQ(some.max_bad_rows, 0);
+  EXPECT_EQ(some.learning_rate, 0.003);
+  std::string wide;
+  for (int i = 0; i < 100; ++i) wide += cat('c', i, ',');
+  EXPECT_EQ(plan(table(wide + 'y', 90,
+                       [](int row) {
+                         std::string out;
+                         for (int i = 0; i < 100; ++i) out += number(row + i) + ',';
+                         return out + cat(row % 2);
+                       }))
+                .learning_rate,
+            0.0003);
+}
+
+TEST_F(PlanTest, SaysWhichColumnsNewDataNeedAtTheSamePlace) {
+  const InitPlan made = plan(table("a,a,,b,y", 100, [](int i) {
+    return cat(number(i), ',', number(i + 3), ',', number(i + 5), ',', number(i + 7), ',', i % 2);
+  }));
+  ASSERT_EQ(made.notes.size(), 3u);
+  EXPECT_EQ(made.notes[2].column, 2u);
+  EXPECT_EQ(made.notes[2].text, "selected by its number, so new data need it there, too");
+  const InitPlan latin = plan(table("K\xf6ln,b,y", 100, [](int i) { return cat(number(i), ',', i % 7, ',', i % 2); }));
+  ASSERT_EQ(latin.notes.size(), 1u) << "a name that no configuration can hold";
+  EXPECT_EQ(latin.notes[0].column, 0u);
+}
+
+TEST_F(PlanTest, BadRowsHaveALimitForAllEpochs) {
+  const InitPlan made = plan(table("a,y", 200, [](int i) { return i == 77 ? "1" : cat(number(i), ',', i % 2); }));
+  EXPECT_EQ(made.max_bad_rows, 10 + 2 * made.epochs);
+}
+
+TEST_F(PlanTest, NamesOfFieldsAreTheirOwn) {
+  const InitPlan made =
+      plan(table("label,Stra\xc3\x9f"
+                 "e!,stra_e,1st,y",
+                 100, [](int i) {
+                   return cat(i % 2 ? "a" : "b", ',', i % 3 ? "c" : "d", ',', i % 3 ? "e" : "f", ',', i % 5 ? "g" : "h",
+                              ',', i % 2);
+                 }));
+  std::vector<std::string> fields;
+  for (const CategoryGroup& group : made.categories) fields.push_back(group.field);
+  EXPECT_EQ(fields, (std::vector<std::string>{"label_2_text", "stra_e_text", "stra_e_2_text", "c1st_text"}));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,82 @@
+#include "millrace/cli/report/json_events.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace millrace::cli {
+namespace {
+
+TEST(JsonEventsTest, Start) {
+  EXPECT_EQ(start_event({.device = "cpu", .threads = 2, .parameters = 1050625, .batch_size = 23, .steps = 1000}),
+            "{\"v\":1,\"event\":\"start\",\"device\":\"cpu\",\"threads\":2,\"parameters\":1050625,\"batch_size\":23,"
+            "\"steps\":1000}\n");
+}
+
+TEST(JsonEventsTest, StartWithoutStepsUntilTheDataEnds) {
+  EXPECT_NE(start_event({.device = "cpu", .steps = std::nullopt}).find("\"steps\":null}"), std::string::npos);
+}
+
+TEST(JsonEventsTest, Step) {
+  const StepReport step{.step = 20,
+                        .epoch = 1,
+                        .batch_size = 23,
+                        .loss = 0.6931,
+                        .metrics = {{"accuracy", 0.5}},
+                        .rows_per_s = 12345.5,
+                        .input_wait = 0.03};
+  EXPECT_EQ(step_event(step),
+            "{\"v\":1,\"event\":\"step\",\"step\":20,\"epoch\":1,\"loss\":0.6931,\"metrics\":{\"accuracy\":0.5},"
+            "\"rows_per_s\":12345.5,\"input_wait\":0.03}\n");
+}
+
+TEST(JsonEventsTest, Validation) {
+  const ValidationReport report{.step = 200,
+                                .epoch = 2,
+                                .rows = 1000,
+                                .loss = 0.43,
+                                .metrics = {{"accuracy", 0.81}},
+                                .best = true,
+                                .seconds = 0.25};
+  EXPECT_EQ(validation_event(report),
+            "{\"v\":1,\"event\":\"validation\",\"step\":200,\"epoch\":2,\"rows\":1000,\"loss\":0.43,"
+            "\"metrics\":{\"accuracy\":0.81},\"best\":true,\"seconds\":0.25}\n");
+}
+
+TEST(JsonEventsTest, DoneNamesTheBestModel) {
+  TrainResult result;
+  EXPECT_EQ(done_event(result, {}).find("best"), std::string::npos);
+  result.best = BestStep{.step = 200, .metric = "accuracy", .value = 0.81};
+  EXPECT_NE(done_event(result, {}).find(",\"best\":{\"step\":200,\"metric\":\"accuracy\",\"value\":0.81},\"weights\":"),
+            std::string::npos)
+      << done_event(result, {});
+}
+
+TEST(JsonEventsTest, Done) {
+  TrainResult result;
+  result.reason = "end of data";
+  result.steps = 174;
+  result.rows = 4000;
+  result.epochs = 2;
+  result.seconds = 1.5;
+  result.last_batch = 21;
+  result.loss = std::numeric_limits<double>::quiet_NaN();
+  result.weights = "abc";
+  result.input.bad_rows = 3;
+  result.input.dropped = {{"filter", 4}, {"last partial batch", 5}};
+  const std::string text = done_event(result, {});
+  EXPECT_EQ(
+      text.substr(0, text.find(",\"input_wait\"")),
+      "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"steps\":174,\"rows\":4000,\"epochs\":2,"
+      "\"seconds\":1.5,\"last_batch\":21,\"loss\":\"NaN\",\"metrics\":{},\"skipped_steps\":0,\"dropped\":9,\"bad\":3,"
+      "\"weights\":\"abc\",\"saved\":null");
+  result.saved = "m.safetensors";
+  EXPECT_NE(done_event(result, {}).find(",\"saved\":\"m.safetensors\","), std::string::npos) << done_event(result, {});
+}
+
+TEST(JsonEventsTest, Log) {
+  EXPECT_EQ(log_event("warning: \"x\""), "{\"v\":1,\"event\":\"log\",\"message\":\"warning: \\\"x\\\"\"}\n");
+}
+
+}  // namespace
+}  // namespace millrace::cli

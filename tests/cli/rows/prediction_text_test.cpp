@@ -1,0 +1,117 @@
+#include "millrace/cli/rows/prediction_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace millrace::cli {
+namespace {
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+
+std::string text(PredictionFormat format, PredictionKind kind, const std::vector<float>& output,
+                 std::string_view place = "a.csv:3") {
+  const PredictionText predictions(
+      {.format = format, .kind = kind, .outputs = static_cast<int64_t>(output.size()), .label = {}});
+  std::string out = predictions.head();
+  predictions.append(out, place, output);
+  return out;
+}
+std::string csv(PredictionKind kind, const std::vector<float>& output, std::string_view place = "a.csv:3") {
+  return text(PredictionFormat::csv, kind, output, place);
+}
+std::string json(PredictionKind kind, const std::vector<float>& output) {
+  return text(PredictionFormat::jsonl, kind, output);
+}
+
+TEST(PredictionTextTest, TheLossSaysWhatALineIs) {
+  EXPECT_EQ(prediction_kind("sigmoid_cross_entropy", 1, false), PredictionKind::yes_or_no);
+  EXPECT_EQ(prediction_kind("sigmoid_cross_entropy", 2, false), PredictionKind::values);
+  EXPECT_EQ(prediction_kind("softmax_cross_entropy", 3, false), PredictionKind::one_of_many);
+  EXPECT_EQ(prediction_kind("mse", 1, false), PredictionKind::values);
+  EXPECT_EQ(prediction_kind("sigmoid_cross_entropy", 1, true), PredictionKind::values);
+  EXPECT_EQ(prediction_kind("softmax_cross_entropy", 3, true), PredictionKind::values);
+}
+
+TEST(PredictionTextTest, YesOrNo) {
+  EXPECT_EQ(csv(PredictionKind::yes_or_no, {0}), "row,class,probability\na.csv:3,0,0.5\n");
+  EXPECT_EQ(json(PredictionKind::yes_or_no, {0}), "{\"v\":1,\"row\":\"a.csv:3\",\"class\":0,\"probability\":0.5}\n");
+  // 1 / (1 + exp(-1.5)) = 0.81757447..., its complement 0.18242552...
+  EXPECT_EQ(csv(PredictionKind::yes_or_no, {1.5F}), "row,class,probability\na.csv:3,1,0.8175745\n");
+  EXPECT_EQ(csv(PredictionKind::yes_or_no, {-1.5F}), "row,class,probability\na.csv:3,0,0.18242553\n");
+  EXPECT_EQ(csv(PredictionKind::yes_or_no, {1000}), "row,class,probability\na.csv:3,1,1\n");
+  EXPECT_EQ(csv(PredictionKind::yes_or_no, {-kInfinity}), "row,class,probability\na.csv:3,0,0\n");
+  EXPECT_EQ(csv(PredictionKind::yes_or_no, {kNaN}), "row,class,probability\na.csv:3,,nan\n");
+  EXPECT_EQ(json(PredictionKind::yes_or_no, {kNaN}),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"class\":null,\"probability\":\"NaN\"}\n");
+}
+
+TEST(PredictionTextTest, OneOfMany) {
+  const std::string head = "row,class,probability_0,probability_1,probability_2\n";
+  EXPECT_EQ(csv(PredictionKind::one_of_many, {0, 0, -kInfinity}), head + "a.csv:3,0,0.5,0.5,0\n")
+      << "the first of the largest";
+  EXPECT_EQ(csv(PredictionKind::one_of_many, {-1000, 1000, 1000}), head + "a.csv:3,1,0,0.5,0.5\n");
+  EXPECT_EQ(json(PredictionKind::one_of_many, {1, 1, 1, 1}),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"class\":0,\"probability\":[0.25,0.25,0.25,0.25]}\n");
+  EXPECT_EQ(csv(PredictionKind::one_of_many, {0, kNaN, 1}), head + "a.csv:3,,nan,nan,nan\n");
+  EXPECT_EQ(json(PredictionKind::one_of_many, {3}), "{\"v\":1,\"row\":\"a.csv:3\",\"class\":0,\"probability\":[1]}\n");
+}
+
+TEST(PredictionTextTest, Values) {
+  EXPECT_EQ(csv(PredictionKind::values, {0.1F}), "row,prediction\na.csv:3,0.1\n");
+  EXPECT_EQ(csv(PredictionKind::values, {1e-45F, -kInfinity}), "row,prediction_0,prediction_1\na.csv:3,1e-45,-inf\n");
+  EXPECT_EQ(json(PredictionKind::values, {0.1F}), "{\"v\":1,\"row\":\"a.csv:3\",\"prediction\":0.1}\n");
+  EXPECT_EQ(json(PredictionKind::values, {1, kInfinity}),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"prediction\":[1,\"Infinity\"]}\n");
+}
+
+TEST(PredictionTextTest, PlacesAreQuotedWhereTheyMustBe) {
+  EXPECT_EQ(csv(PredictionKind::values, {1}, "d,e/\"f\".csv:1"), "row,prediction\n\"d,e/\"\"f\"\".csv:1\",1\n");
+}
+
+std::string with_label(PredictionFormat format, PredictionKind kind, const std::vector<float>& output,
+                       const FieldHistory& label) {
+  const PredictionText predictions(
+      {.format = format, .kind = kind, .outputs = static_cast<int64_t>(output.size()), .label = label});
+  std::string out = predictions.head();
+  predictions.append(out, "a.csv:3", output);
+  return out;
+}
+
+TEST(PredictionTextTest, NamesTheClassesOfAVocabulary) {
+  const FieldHistory label = {.field = "kind", .texts = {"no", "yes, \"so\""}};
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::yes_or_no, {1000}, label),
+            "row,class,name,probability\na.csv:3,1,\"yes, \"\"so\"\"\",1\n");
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::yes_or_no, {kNaN}, label),
+            "row,class,name,probability\na.csv:3,,,nan\n");
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::one_of_many, {0, -kInfinity, -kInfinity}, label),
+            "row,class,name,probability_0,probability_1,probability_2\na.csv:3,0,no,1,0,0\n");
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::one_of_many, {0, 0, 1000}, label),
+            "row,class,name,probability_0,probability_1,probability_2\na.csv:3,2,,0,0,1\n")
+      << "a class that has no text";
+  EXPECT_EQ(with_label(PredictionFormat::jsonl, PredictionKind::yes_or_no, {-kInfinity}, label),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"class\":0,\"name\":\"no\",\"probability\":0}\n");
+}
+
+TEST(PredictionTextTest, UndoesWhatWasDoneToTheLabel) {
+  const FieldHistory label = {.field = "price", .scale = {100000}, .offset = {250000}};
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {0.5F}, label),
+            "row,prediction\na.csv:3,3e+05\n");
+  EXPECT_EQ(with_label(PredictionFormat::jsonl, PredictionKind::values, {0.25F}, label),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"prediction\":275000}\n");
+  const FieldHistory two = {.field = "p", .scale = {2, 3}, .offset = {0, 1}};
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1, 2}, two),
+            "row,prediction_0,prediction_1\na.csv:3,2,7\n");
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1, 2, 3}, two),
+            "row,prediction_0,prediction_1,prediction_2\na.csv:3,1,2,3\n")
+      << "they do not belong together";
+  const FieldHistory unknown = {.field = "p", .scale = {2}, .complete = false};
+  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1}, unknown), "row,prediction\na.csv:3,1\n");
+  EXPECT_TRUE(predicts_label("mse"));
+  EXPECT_FALSE(predicts_label("hinge"));
+}
+
+}  // namespace
+}  // namespace millrace::cli

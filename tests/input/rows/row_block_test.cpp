@@ -1,0 +1,171 @@
+#include "millrace/input/rows/row_block.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "millrace/core/errors.h"
+
+namespace millrace {
+namespace {
+
+RowSpec two_fields() {
+  return {{{.name = "features", .dtype = DType::f32, .shape = Shape({3})},
+           {.name = "label", .dtype = DType::i64, .shape = Shape({1})}}};
+}
+
+void write(RowBlock& block, int64_t row, int64_t number) {
+  for (int i = 0; i < 3; ++i) block.row<float>(0, row)[i] = static_cast<float>(10 * number + i);
+  *block.row<int64_t>(1, row) = number;
+  block.id(row) = {.offset = static_cast<uint64_t>(number), .line = 1, .next_line = 2};
+}
+
+void expect_row(const RowBlock& block, int64_t row, int64_t number) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(block.row<float>(0, row)[i], static_cast<float>(10 * number + i));
+  EXPECT_EQ(*block.row<int64_t>(1, row), number);
+  EXPECT_EQ(block.id(row).offset, static_cast<uint64_t>(number));
+}
+
+TEST(RowSpec, FindsFieldsAndSaysWhatItIs) {
+  const RowSpec spec = two_fields();
+  EXPECT_EQ(spec.find("label"), 1);
+  EXPECT_EQ(spec.find("lable"), -1);
+  EXPECT_EQ(spec.row_bytes(), 128u);
+  EXPECT_EQ(spec.text(), "features: float32 (3), label: int64 (1)");
+  EXPECT_EQ(RowSpec().text(), "");
+}
+
+TEST(RowBlock, GivesEachFieldItsOwnAlignedArray) {
+  RowBlock block;
+  block.configure(two_fields(), 5);
+  EXPECT_EQ(block.capacity(), 5);
+  EXPECT_EQ(block.size(), 0);
+  for (int64_t row = 0; row < 5; ++row) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.at(0, row)) % kRowAlignment, 0u);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block.at(1, row)) % kRowAlignment, 0u);
+  }
+  EXPECT_EQ(block.at(0, 1) - block.at(0, 0), 64);
+  EXPECT_EQ(block.at(1, 0) - block.at(0, 0), 5 * 64);
+}
+
+TEST(RowBlock, ViewsTheRowsPresent) {
+  RowBlock block;
+  block.configure(two_fields(), 4);
+  block.resize(2);
+  write(block, 0, 7);
+  write(block, 1, 8);
+  const TensorView view = block.view(0);
+  EXPECT_EQ(view.shape(), Shape({2, 3}));
+  EXPECT_EQ(view.row_bytes(), 64u);
+  EXPECT_EQ(view.as<float>()[view.stride() + 2], 82.0f);
+  const RowBlock& constant = block;
+  EXPECT_EQ(constant.view(1).shape(), Shape({2, 1}));
+  EXPECT_EQ(constant.view(1).as<int64_t>()[8], 8);
+}
+
+TEST(RowBlock, KeepsRowsWhereItGrows) {
+  RowBlock block;
+  block.configure(two_fields(), 2);
+  block.resize(2);
+  write(block, 0, 1);
+  write(block, 1, 2);
+  block.grow(9);
+  EXPECT_EQ(block.capacity(), 9);
+  block.resize(9);
+  expect_row(block, 0, 1);
+  expect_row(block, 1, 2);
+  write(block, 8, 3);
+  block.grow(4);
+  EXPECT_EQ(block.capacity(), 9);
+  expect_row(block, 8, 3);
+}
+
+TEST(RowBlock, GrowsWithoutMemoryForNumbers) {
+  RowBlock block;
+  block.configure({{{.name = "name", .dtype = DType::u8, .shape = Shape({1}), .text = true}}}, 1);
+  block.resize(1);
+  block.varying(0, 0).add_text("ada");
+  block.grow(3);
+  block.resize(3);
+  EXPECT_EQ(block.varying(0, 0).text(0), "ada");
+  EXPECT_EQ(block.varying(0, 2).texts(), 0u);
+}
+
+TEST(RowBlock, GrowsWithinItsMemory) {
+  RowBlock block;
+  block.configure(two_fields(), 100);
+  const size_t bytes = block.memory().total();
+  const std::byte* start = block.at(0, 0);
+  const RowSpec narrow = {{two_fields().fields[0]}};
+  block.configure(narrow, 3);
+  block.configure(two_fields(), 3);
+  block.resize(3);
+  for (int64_t row = 0; row < 3; ++row) write(block, row, row);
+  block.grow(100);
+  EXPECT_EQ(block.at(0, 0), start);
+  EXPECT_EQ(block.memory().total(), bytes);
+  for (int64_t row = 0; row < 3; ++row) expect_row(block, row, row);
+}
+
+TEST(RowBlock, KeepsItsMemoryWhenConfiguredForLess) {
+  RowBlock block;
+  block.configure(two_fields(), 10);
+  block.resize(10);
+  const std::byte* start = block.at(0, 0);
+  block.configure(two_fields(), 4);
+  EXPECT_EQ(block.size(), 0);
+  EXPECT_EQ(block.capacity(), 10);
+  EXPECT_EQ(block.at(0, 0), start);
+  block.configure(two_fields(), 11);
+  EXPECT_EQ(block.capacity(), 11);
+}
+
+TEST(RowBlock, CopiesRows) {
+  RowBlock from, to;
+  from.configure(two_fields(), 3);
+  to.configure(two_fields(), 8);
+  from.resize(3);
+  to.resize(8);
+  write(from, 2, 42);
+  to.copy_row(from, 2, 6);
+  expect_row(to, 6, 42);
+}
+
+TEST(RowBlock, MovesItsRowsAndLeavesAnEmptyBlock) {
+  RowBlock from;
+  from.configure(two_fields(), 3);
+  from.resize(1);
+  write(from, 0, 5);
+  RowBlock to = std::move(from);
+  expect_row(to, 0, 5);
+  EXPECT_EQ(from.size(), 0);  // NOLINT(bugprone-use-after-move): what a moved-from block is
+  EXPECT_EQ(from.capacity(), 0);
+  from.configure(two_fields(), 1);
+  from.resize(1);
+  write(from, 0, 6);
+  to = std::move(from);
+  EXPECT_EQ(to.size(), 1);
+  expect_row(to, 0, 6);
+}
+
+TEST(RowBlock, RefusesMoreThanCanBeCounted) {
+  RowBlock block;
+  EXPECT_THROW(block.configure(two_fields(), int64_t{1} << 60), ShapeError);
+  block.configure(two_fields(), 2);
+  EXPECT_THROW(block.grow(int64_t{1} << 60), ShapeError);
+}
+
+TEST(RowBlock, StaysPinned) {
+  RowBlock block;
+  block.configure(two_fields(), 2, parse_device("auto"));
+  const std::byte* start = block.at(0, 0);
+  block.configure(two_fields(), 2, Device::cpu());
+  EXPECT_EQ(block.at(0, 0), start);
+  block.resize(1);
+  write(block, 0, 3);
+  block.grow(50);
+  expect_row(block, 0, 3);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,35 @@
+#include "millrace/input/rows/row_ids.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/core/errors.h"
+
+namespace millrace {
+namespace {
+
+TEST(RowIds, ComeBackAsTheyWere) {
+  const std::vector<RowId> ids = {{1, 2, 3, 4, 5, 6, 7}, {0, UINT32_MAX, 0, 9, UINT64_MAX, 1, 2}};
+  State state;
+  save_ids(state, "window", ids);
+  save_ids(state, "none", {});
+  const State read = State::decode(state.encode());
+  EXPECT_EQ(load_ids(read, "window"), ids);
+  EXPECT_TRUE(load_ids(read, "none").empty());
+}
+
+TEST(RowIds, RefuseWhatIsNone) {
+  State state;
+  EXPECT_THROW(load_ids(state, "window"), DataError);
+  state.set("window", {1, 2, 3});
+  try {
+    load_ids(state, "window");
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "the saved row ids \"window\" have 3 numbers, no multiple of 7");
+  }
+  state.set("window", {1, 2, 3, uint64_t{1} << 32, 5, 6, 7});
+  EXPECT_THROW(load_ids(state, "window"), DataError);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,161 @@
+#include "millrace/input/run/source_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/input/graph/fake_ops.h"
+
+namespace millrace {
+namespace {
+
+using fake::Integers;
+
+// A stream of nothing but its calls: next_rows() does what the test says.
+class Told : public SourceStream {
+ public:
+  explicit Told(RowSource& source)
+      : SourceStream(source, 4, "told", {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()}, {}) {
+    rows.configure(fake::integer_rows(), 1);
+    rows.resize(1);
+  }
+  void cancel() noexcept override { is_cancelled = true; }
+  std::vector<TaskMemory::Work> work() const override { return {}; }
+  uint64_t waited_nanoseconds() const override { return 0; }
+  uint64_t blocked_nanoseconds() const override { return 0; }
+  uint64_t second_tries() const override { return 0; }
+  RowsHeld held() const override { return {}; }
+  uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }
+
+  // What each further call gives: a row of this pass; none: the end.
+  std::vector<uint32_t> passes_to_give;
+  std::exception_ptr failure;
+  RowBlock rows;
+  int calls = 0, restarts = 0;
+  uint64_t position = 0;
+  bool is_cancelled = false;
+
+ private:
+  void start_tasks(Executor*) override {}
+  bool cancelled() const override { return is_cancelled; }
+  RowSpan next_rows(int64_t) override {
+    ++calls;
+    bytes_ += 10;
+    if (failure) std::rethrow_exception(failure);
+    if (passes_to_give.empty() || is_cancelled) return {};
+    enter_pass(passes_to_give.front());
+    passes_to_give.erase(passes_to_give.begin());
+    ++position;
+    settle();
+    return {&rows, 0, 1};
+  }
+  void restart() override { ++restarts; }
+  void save_position(State& state) const override { state.set("position", {1, position}); }
+  uint32_t restore_position(const State& state) override {
+    position = position_of(state, 2)[1];
+    return 1;
+  }
+};
+
+TEST(SourceStream, StaysAtItsEndAndAtAFailure) {
+  Integers source({.rows = 5});
+  Told stream(source);
+  EXPECT_TRUE(stream.has_source(4));
+  EXPECT_FALSE(stream.has_source(3));
+  EXPECT_FALSE(stream.pull(1));
+  EXPECT_FALSE(stream.pull(1));
+  EXPECT_EQ(stream.calls, 1);
+  stream.rewind(1);
+  EXPECT_EQ(stream.restarts, 1);
+  stream.failure = std::make_exception_ptr(IoError("broken"));
+  EXPECT_THROW(stream.pull(1), IoError);
+  stream.failure = nullptr;
+  EXPECT_THROW(stream.pull(1), IoError);
+  EXPECT_EQ(stream.calls, 2);
+}
+
+TEST(SourceStream, ACancelledStreamHasNotEnded) {
+  Integers source({.rows = 5});
+  Told stream(source);
+  stream.cancel();
+  EXPECT_FALSE(stream.pull(1));
+  State state;
+  stream.save(state);
+  EXPECT_EQ(state.value("ended"), 0u);
+  EXPECT_EQ(state.value("bytes"), 0u);
+}
+
+TEST(SourceStream, KnowsAnEndlessPassWithoutRows) {
+  Integers endless({.rows = 5, .passes = 0});
+  class Skipping : public Told {
+   public:
+    using Told::Told;
+    void pass_over(uint32_t pass) { enter_pass(pass); }
+  };
+  Skipping stream(endless);
+  stream.passes_to_give = {0};
+  EXPECT_TRUE(stream.pull(1));
+  stream.pass_over(1);
+  stream.pass_over(1);
+  EXPECT_THROW(stream.pass_over(2), DataError);
+  stream.rewind(0);
+  stream.pass_over(0);
+  EXPECT_THROW(stream.pass_over(1), DataError);
+
+  Integers finite({.rows = 5, .passes = 3});
+  Skipping other(finite);
+  for (uint32_t pass = 0; pass < 3; ++pass) other.pass_over(pass);
+}
+
+TEST(SourceStream, SavesWhereItStandsBehindItsLastRow) {
+  Integers source({.rows = 5, .passes = 2});
+  Told stream(source);
+  State fresh;
+  stream.save(fresh);
+  EXPECT_FALSE(fresh.has("position"));
+  stream.passes_to_give = {0, 1};
+  EXPECT_TRUE(stream.pull(1));
+  EXPECT_TRUE(stream.pull(1));
+  State state;
+  stream.save(state);
+  stream.pull(1);
+  State end;
+  stream.save(end);
+  EXPECT_EQ(state.value("bytes"), 20u);
+  EXPECT_EQ(end.value("bytes"), 30u);
+  EXPECT_EQ(end.value("ended"), 1u);
+
+  Told restored(source);
+  restored.restore(state);
+  EXPECT_EQ(restored.position, 2u);
+  EXPECT_EQ(restored.bytes(), 20u);
+  State again;
+  restored.save(again);
+  EXPECT_EQ(again, state);
+  Told ended(source);
+  ended.restore(end);
+  EXPECT_FALSE(ended.pull(1));
+  EXPECT_EQ(ended.calls, 0);
+
+  state.set("position", {1, 2, 3});
+  try {
+    Told(source).restore(state);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "the saved position of told has 3 numbers, not 2");
+  }
+}
+
+TEST(SourceStream, BoundsASchedulerByItsRowsAndTasks) {
+  Integers source({.rows = 50, .unit_rows = 10});
+  Told stream(source);
+  const auto bound = [&](int64_t rows, int threads, int of) {
+    stream.set_ahead(rows, threads);
+    return stream.memory_bound(of);
+  };
+  const uint64_t row = 64 + sizeof(RowId);
+  EXPECT_EQ(bound(100, 2, 8) - bound(0, 2, 8), 2 * 100 * row);
+  EXPECT_EQ(bound(0, 3, 8) - bound(0, 2, 8), 2 * 2 * 10 * row);
+  EXPECT_EQ(bound(0, 0, 8), bound(0, 9, 8)) << "0 is as many as there are";
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,145 @@
+#include "millrace/input/run/transform_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "millrace/input/run/chunk_stream.h"
+#include "tests/input/graph/fake_ops.h"
+
+namespace millrace {
+namespace {
+
+using fake::IntegerOptions;
+using fake::Integers;
+using fake::Step;
+using fake::StepOptions;
+using fake::value;
+
+Port rows_port() { return {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()}; }
+
+// Integers, and a step behind their stream.
+struct Harness {
+  explicit Harness(StepOptions options, int64_t rows = 30)
+      : source({.rows = rows, .unit_rows = 4}),
+        step(options),
+        input(source, 0, "integers", rows_port(), {}),
+        stream(input, fake::integer_rows(),
+               {{.transform = &step, .name = "step", .output = output(), .reporter = &step}},
+               RowFacts{[this](const RowId& id) { return source.place(id); }, source.endless()}) {
+    stream.start(&events);
+  }
+  Port output() {
+    const Port port = rows_port();
+    return step.bind({.inputs = {&port, 1}, .name = "step"});
+  }
+  std::vector<int64_t> read(int64_t rows = INT64_MAX, int64_t at_most = 7) {
+    std::vector<int64_t> out;
+    while (rows > 0) {
+      const RowSpan span = stream.pull(std::min(rows, at_most));
+      for (int64_t i = 0; i < span.count; ++i) out.push_back(value(*span.block, span.begin + i));
+      if (!span) break;
+      rows -= span.count;
+    }
+    return out;
+  }
+
+  Integers source;
+  Step step;
+  StreamEvents events;
+  ChunkStream input;
+  TransformStream stream;
+};
+
+TEST(TransformStream, TransformsWhatItPulls) {
+  Harness harness({.drop_every = 3, .add = 100}, 10);
+  EXPECT_EQ(harness.read(), (std::vector<int64_t>{101, 102, 104, 105, 107, 108}));
+  std::vector<Dropped> dropped;
+  harness.stream.add_dropped(dropped);
+  ASSERT_EQ(dropped.size(), 1u);
+  EXPECT_EQ(dropped[0].rows, 4u);
+  EXPECT_EQ(harness.stream.work().front().rows, 6u);
+}
+
+TEST(TransformStream, NeverTakesMoreThanItIsAskedFor) {
+  Harness harness({});
+  EXPECT_EQ(harness.read(5, 2), (std::vector<int64_t>{0, 1, 2, 3, 4}));
+  const RowSpan rest = harness.input.pull(1);
+  EXPECT_EQ(value(*rest.block, rest.begin), 5);
+}
+
+TEST(TransformStream, ErrorsComeInTheirPlaceAndAgain) {
+  Harness harness({.fail_at = 17});
+  for (int round = 0; round < 2; ++round) {
+    std::vector<int64_t> got;
+    try {
+      for (;;) {
+        const std::vector<int64_t> more = harness.read(1);
+        got.insert(got.end(), more.begin(), more.end());
+      }
+    } catch (const DataError& error) {
+      EXPECT_STREQ(error.what(), "integers:18: the value 17 is bad");
+    }
+    EXPECT_EQ(got.size(), round == 0 ? 17u : 0u);
+  }
+  Harness broken({.throw_at = 5});
+  EXPECT_THROW(broken.read(), InternalError);
+}
+
+TEST(TransformStream, RewindsItsInput) {
+  Harness harness({.add = 1}, 5);
+  const std::vector<int64_t> first = harness.read();
+  harness.stream.rewind(1);
+  EXPECT_EQ(harness.read(), first);
+}
+
+TEST(TransformStream, FetchesRowsAgain) {
+  Harness harness({.drop_every = 2, .add = 7});
+  harness.read();
+  RowBlock block;
+  block.configure(fake::integer_rows(), 1);
+  block.resize(1);
+  harness.stream.fetch({.pass = 0, .offset = 9, .line = 10, .next_line = 11}, block, 0);
+  EXPECT_EQ(value(block, 0), 16);
+  EXPECT_THROW(harness.stream.fetch({.pass = 0, .offset = 8, .line = 9, .next_line = 10}, block, 0), DataError);
+}
+
+// Reads on to the end or to the error, which becomes the last text.
+std::vector<std::string> rest_of(Harness& harness) {
+  std::vector<std::string> out;
+  try {
+    for (;;) {
+      const std::vector<int64_t> more = harness.read(1);
+      if (more.empty()) return out;
+      out.push_back(cat(more[0]));
+    }
+  } catch (const DataError& error) {
+    out.emplace_back(error.what());
+    return out;
+  }
+}
+
+TEST(TransformStream, GoesOnFromEveryRowAndBeforeAnError) {
+  for (const StepOptions& options :
+       {StepOptions{.drop_every = 4, .bad_every = 7}, StepOptions{.bad_every = 3, .fail_at = 20}}) {
+    Harness whole(options);
+    const std::vector<std::string> expected = rest_of(whole);
+    for (int64_t k = 0; k < std::ssize(expected); ++k) {
+      Harness first(options), second(options);
+      first.read(k);
+      State input, state;
+      first.input.save(input);
+      first.stream.save(state);
+      second.input.restore(input);
+      second.stream.restore(State::decode(state.encode()));
+      EXPECT_EQ(rest_of(second), std::vector<std::string>(expected.begin() + k, expected.end())) << k;
+      EXPECT_EQ(second.stream.bad_rows(), whole.stream.bad_rows());
+    }
+  }
+}
+
+TEST(TransformStream, BoundsItsMemory) {
+  Harness harness({});
+  EXPECT_EQ(harness.stream.memory_bound(), 2 * 1024 * (64 + sizeof(RowId)));
+}
+
+}  // namespace
+}  // namespace millrace

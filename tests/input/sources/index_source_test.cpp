@@ -1,0 +1,97 @@
+#include "millrace/input/sources/index_source.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::error_of;
+
+class Numbers final : public IndexSource {
+ public:
+  explicit Numbers(IndexRange range) : IndexSource("numbers", range) {}
+  Port bind(const BindArgs& args) override {
+    set_source(args.source_index);
+    return {};
+  }
+  const Transform& producer() const override { throw InternalError("not asked for"); }
+};
+
+// "pass:begin-end" of the next units.
+std::string units(Numbers& source, int most = 100) {
+  std::string out;
+  Unit unit;
+  for (int i = 0; i < most && source.next(unit); ++i) {
+    EXPECT_TRUE(unit.exact);
+    EXPECT_EQ(unit.line, unit.begin + 1);
+    out += cat(i == 0 ? "" : " ", unit.pass, ':', unit.begin, '-', unit.end);
+  }
+  return out;
+}
+
+TEST(IndexSource, GoesThroughAllRowsInEachPass) {
+  Numbers once({.rows = 5, .unit_rows = 2});
+  EXPECT_EQ(units(once), "0:0-2 0:2-4 0:4-5");
+  EXPECT_EQ(units(once), "") << "it stays at its end";
+  Numbers twice({.rows = 3, .unit_rows = 2, .passes = 2});
+  EXPECT_EQ(units(twice), "0:0-2 0:2-3 1:0-2 1:2-3");
+  EXPECT_FALSE(twice.endless());
+  EXPECT_EQ(twice.passes(), 2u);
+}
+
+TEST(IndexSource, EveryPassHasAUnit) {
+  Numbers none({.rows = 0, .unit_rows = 2, .passes = 2});
+  EXPECT_EQ(units(none), "0:0-0 1:0-0");
+}
+
+TEST(IndexSource, MayNeverEnd) {
+  Numbers rows({.unit_rows = 4});
+  EXPECT_TRUE(rows.endless());
+  EXPECT_EQ(units(rows, 2), "0:0-4 0:4-8");
+  Numbers passes({.rows = 1, .unit_rows = 4, .passes = {}});
+  EXPECT_TRUE(passes.endless());
+  EXPECT_EQ(units(passes, 3), "0:0-1 1:0-1 2:0-1");
+}
+
+TEST(IndexSource, PassesAreCountedOnFromRunToRun) {
+  Numbers source({.rows = 1, .unit_rows = 2, .passes = 2});
+  source.rewind(3);
+  EXPECT_EQ(units(source), "6:0-1 7:0-1");
+  Numbers endless({.rows = 1, .unit_rows = 2, .passes = {}});
+  endless.rewind(3);
+  EXPECT_EQ(units(endless, 2), "3:0-1 4:0-1");
+}
+
+TEST(IndexSource, GoesOnWhereItIsToldTo) {
+  Numbers source({.rows = 5, .unit_rows = 2, .passes = 2});
+  source.seek({.pass = 2, .offset = 3});
+  EXPECT_EQ(units(source), "2:3-5 3:0-2 3:2-4 3:4-5");
+  source.seek({.pass = 1, .offset = 5});
+  EXPECT_EQ(units(source), "");
+}
+
+TEST(IndexSource, FindsARowAgain) {
+  Numbers source({.rows = 5, .unit_rows = 2});
+  BindArgs args;
+  args.source_index = 7;
+  source.bind(args);
+  Unit unit;
+  source.next(unit);
+  const RowId id = IndexSource::id_of(unit, 1);
+  EXPECT_EQ(source.place(id).text(), "numbers:2");
+  const Unit again = source.unit_of(id);
+  EXPECT_EQ(cat(again.source, ' ', again.begin, '-', again.end), "7 1-2");
+}
+
+TEST(IndexSource, RefusesTheStateOfOtherRows) {
+  State state;
+  Numbers({.rows = 5}).save(state);
+  Numbers({.rows = 5}).check(state);
+  EXPECT_EQ(error_of([&] { Numbers({.rows = 1}).check(state); }), "the saved state is of 5 rows, now there is 1 row");
+  EXPECT_EQ(error_of([&] { Numbers({}).check(state); }), "the saved state is of 5 rows, now there are endless rows");
+}
+
+}  // namespace
+}  // namespace millrace

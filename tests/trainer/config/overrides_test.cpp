@@ -1,0 +1,203 @@
+#include "millrace/trainer/config/overrides.h"
+
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/files/yaml_writer.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::string_view kConfig = R"(seed: 1
+input:
+  - filename_queue: {files: a.csv}
+  - csv_reader
+  - batch: {batch_size: 5, name: small}
+  - batch: {batch_size: 6}
+model:
+  - dense: {units: 3}
+  - relu:
+  - dense: {units: 1}
+loss: sigmoid_cross_entropy
+delivery: auto
+metrics: accuracy
+optimizer: {sgd: {learning_rate: 0.1}}
+train: {steps: 7}
+)";
+
+Spec with(std::initializer_list<std::string> settings) {
+  Spec config = parse_yaml(kConfig, "f.yaml");
+  apply_overrides(config, std::vector<std::string>(settings));
+  return config;
+}
+
+// The part of the configuration that a test looks at, as text.
+std::string part(const Spec& config, std::string_view key) { return to_yaml(*config.find(key)); }
+
+std::string rejects(const std::string& setting) {
+  return error_of<ConfigError>([&] { with({setting}); });
+}
+
+TEST(Overrides, KeysThatAreThereAndNewOnes) {
+  const Spec config =
+      with({"train.steps=5", "train.log_every=2", "save=m.safetensors", "seed=9", "new.deep.key=[1, {a: b}]"});
+  EXPECT_EQ(part(config, "train"), "steps: 5\nlog_every: 2\n");
+  EXPECT_EQ(config.find("save")->as_string(), "m.safetensors");
+  EXPECT_EQ(config.find("seed")->as_int(), 9);
+  EXPECT_EQ(part(config, "new"), "deep:\n  key: [1, {a: b}]\n");
+  EXPECT_EQ(config.find("new")->find("deep")->find("key")->items()[1].find("a")->path(), "new.deep.key[1].a");
+}
+
+TEST(Overrides, AnEmptyConfigurationCanBeFilled) {
+  Spec config;
+  apply_override(config, "a.b=1");
+  EXPECT_EQ(to_yaml(config), "a: {b: 1}\n");
+}
+
+TEST(Overrides, ItemsByKindNameOrPosition) {
+  EXPECT_EQ(part(with({"input.filename_queue.files=b.csv"}), "input").substr(0, 35),
+            "- filename_queue: {files: b.csv}\n- ");
+  EXPECT_EQ(part(with({"input.csv_reader.header=true"}), "input").substr(33, 31), "- csv_reader: {header: true}\n- ");
+  EXPECT_EQ(with({"input.small.batch_size=64"}).find("input")->items()[2].find("batch")->find("batch_size")->as_int(),
+            64);
+  EXPECT_EQ(with({"input[3].batch_size=64"}).find("input")->items()[3].find("batch")->find("batch_size")->as_int(), 64);
+  // The path as messages show it works as well.
+  EXPECT_EQ(
+      with({"input[3].batch.batch_size=64"}).find("input")->items()[3].find("batch")->find("batch_size")->as_int(), 64);
+  EXPECT_EQ(part(with({"model.dense_2.units=10"}), "model"),
+            "- dense: {units: 3}\n- relu: null\n- dense: {units: 10}\n");
+  EXPECT_EQ(part(with({"model[1].name=r"}), "model"), "- dense: {units: 3}\n- relu: {name: r}\n- dense: {units: 1}\n");
+  EXPECT_EQ(part(with({"model.relu.name=r"}), "model"),
+            "- dense: {units: 3}\n- relu: {name: r}\n- dense: {units: 1}\n");
+}
+
+TEST(Overrides, WholeItemsAndOptions) {
+  EXPECT_EQ(part(with({"model[1]=elu"}), "model"), "- dense: {units: 3}\n- elu\n- dense: {units: 1}\n");
+  EXPECT_EQ(part(with({"model.dense_2={units: 2, name: x}"}), "model"),
+            "- dense: {units: 3}\n- relu: null\n- dense: {units: 2, name: x}\n");
+  EXPECT_EQ(part(with({"model=[relu]"}), "model"), "- relu\n");
+}
+
+// What stands in place of options is known to the kinds alone.
+TEST(Overrides, ValuesInPlaceOfOptions) {
+  const auto changed = [](const std::string& setting) {
+    Spec config = parse_yaml("model: [reshape: [1, 28, 28], flatten]\n", "f.yaml");
+    apply_override(config, setting);
+    return part(config, "model");
+  };
+  EXPECT_EQ(changed("model.reshape=[1, 14, 14]"), "- reshape: [1, 14, 14]\n- flatten\n");
+  EXPECT_EQ(changed("model[0].reshape=196"), "- reshape: 196\n- flatten\n");
+  EXPECT_EQ(changed("model.reshape[1]=14"), "- reshape: [1, 14, 28]\n- flatten\n");
+  EXPECT_EQ(changed("model.reshape={shape: 196, name: r}"), "- reshape: {shape: 196, name: r}\n- flatten\n");
+  EXPECT_EQ(changed("model.flatten=7"), "- reshape: [1, 28, 28]\n- flatten: 7\n");
+  for (const std::string path : {"model.reshape.name", "model[0].name", "model[0].reshape.name"}) {
+    EXPECT_EQ(error_of<ConfigError>([&] { changed(path + "=r"); }),
+              "--set " + path +
+                  "=r: model[0].reshape is a list in place of options, so it has no key \"name\"; "
+                  "replace it whole: model[0].reshape={name: ..}");
+  }
+}
+
+TEST(Overrides, KindsOutsideLists) {
+  EXPECT_EQ(part(with({"optimizer.sgd.learning_rate=0.5"}), "optimizer"), "sgd: {learning_rate: 0.5}\n");
+  EXPECT_EQ(part(with({"loss.sigmoid_cross_entropy.weight=w"}), "loss"), "sigmoid_cross_entropy: {weight: w}\n");
+  EXPECT_EQ(part(with({"delivery.kind=feed"}), "delivery"), "kind: feed\n");
+  EXPECT_EQ(part(with({"metrics.accuracy.x=1"}), "metrics"), "- accuracy: {x: 1}\n");
+  EXPECT_EQ(part(with({"metrics=[]"}), "metrics"), "[]\n");
+}
+
+TEST(Overrides, TheLastWinsAndPlacesAreItsOwn) {
+  const Spec config = with({"seed=2", "seed=3"});
+  EXPECT_EQ(config.find("seed")->as_int(), 3);
+  EXPECT_EQ(config.find("seed")->key_place().text(), "--set seed=3");
+  EXPECT_EQ(error_of<ConfigError>([] { (void)with({"train.steps=x"}).find("train")->find("steps")->as_int(); }),
+            "--set train.steps=x: train.steps: expected an integer, got \"x\"");
+  // What the override does not touch keeps its own.
+  EXPECT_EQ(config.find("train")->find("steps")->place().text(), "f.yaml:15:16");
+}
+
+TEST(Overrides, ValuesAreYaml) {
+  EXPECT_TRUE(with({"seed=\"5\""}).find("seed")->quoted());
+  EXPECT_TRUE(with({"seed="}).find("seed")->is_null());
+  EXPECT_EQ(with({"save=a=b"}).find("save")->as_string(), "a=b");
+  EXPECT_EQ(rejects("save=*.csv"),
+            "--set save=*.csv: aliases (*name) are not supported; put a text that begins with * into quotes");
+  EXPECT_EQ(rejects("save=a: b: c").substr(0, 34), "--set save=a: b: c: not valid YAML");
+}
+
+TEST(Overrides, ADashIsAText) {
+  EXPECT_EQ(with({"input.filename_queue.files=-"})
+                .find("input")
+                ->items()[0]
+                .find("filename_queue")
+                ->find("files")
+                ->as_string(),
+            "-");
+}
+
+TEST(Overrides, NullTakesAKeyAway) {
+  const Spec config = with({"seed=null", "train.steps=~", "save=null", "model[0].units=null"});
+  EXPECT_EQ(config.find("seed"), nullptr);
+  EXPECT_EQ(config.find("save"), nullptr);
+  ASSERT_NE(config.find("train"), nullptr);
+  EXPECT_EQ(config.find("train")->find("steps"), nullptr);
+  EXPECT_EQ(part(config, "model"), "- dense: {}\n- relu: null\n- dense: {units: 1}\n");
+}
+
+TEST(Overrides, MistakesNameTheNearest) {
+  EXPECT_EQ(rejects("input.shufle_batch.batch_size=64"),
+            "--set input.shufle_batch.batch_size=64: input has no item \"shufle_batch\"; its items are batch, "
+            "csv_reader, filename_queue and small");
+  EXPECT_EQ(rejects("input.csv_raeder.header=true"),
+            "--set input.csv_raeder.header=true: input has no item \"csv_raeder\"; did you mean csv_reader?");
+  EXPECT_EQ(rejects("input.batch.batch_size=1"),
+            "--set input.batch.batch_size=1: input has 2 items \"batch\"; write input[2] or input[3]");
+  EXPECT_EQ(rejects("model.dense.units=1"),
+            "--set model.dense.units=1: model has 2 items \"dense\"; write model[0] or model[2]");
+  EXPECT_EQ(rejects("model[3].units=1"),
+            "--set model[3].units=1: model has 3 items, so there is no [3]; positions count from 0");
+  EXPECT_EQ(rejects("optimizer.sdg.learning_rate=1"),
+            "--set optimizer.sdg.learning_rate=1: optimizer is sgd, not \"sdg\"; did you mean optimizer.sgd?");
+  EXPECT_EQ(rejects("optimizer.learning_rate=1"),
+            "--set optimizer.learning_rate=1: optimizer is sgd, not \"learning_rate\"; an option of it is "
+            "optimizer.sgd.learning_rate");
+  EXPECT_EQ(rejects("loss.mse.weight=w"),
+            "--set loss.mse.weight=w: loss is sigmoid_cross_entropy, not \"mse\"; replace it whole: loss={mse: {..}}");
+  EXPECT_EQ(rejects("seed.x=1"), "--set seed.x=1: seed is 1, so it has no key \"x\"");
+  EXPECT_EQ(rejects("train[0]=1"), "--set train[0]=1: train is a map, so it has no positions");
+}
+
+TEST(Overrides, MalformedPaths) {
+  EXPECT_EQ(rejects("seed"), "--set seed: expected path=value, got no =; write for example train.steps=100");
+  for (const char* path :
+       {"", ".", "a.", ".a", "a..b", "a[", "a[x]", "a[1", "a[1]b", "a.[1]", "a[-1]", "a[99999999999999999999]"}) {
+    EXPECT_EQ(rejects(std::string(path) + "=1"),
+              "--set " + std::string(path) + "=1: expected a path such as train.steps or input[3].batch_size, got \"" +
+                  path + "\"");
+  }
+}
+
+TEST(Overrides, PathsAreNoDeeperThanConfigurations) {
+  std::string deepest = "a";
+  for (size_t i = 1; i < kMaxYamlDepth; ++i) deepest += ".a";
+  EXPECT_NE(with({deepest + "=1"}).find("a"), nullptr);
+  EXPECT_EQ(rejects(deepest + ".a=1"), "--set " + deepest + ".a=1: the path has more than 64 steps");
+  EXPECT_EQ(rejects(deepest + "[0]=1"), "--set " + deepest + "[0]=1: the path has more than 64 steps");
+}
+
+TEST(Overrides, WarnOfKeysThatAreNotRead) {
+  const std::vector<std::string> settings = {"seed=1", "input[0].x=1", "save=m", "save.file=m", "inputs=2"};
+  constexpr std::string_view kRead[] = {"seed", "input"};
+  EXPECT_EQ(warnings_of_unread(settings, kRead),
+            (std::vector<std::string>{"--set save=m changes nothing here: the key save is not read",
+                                      "--set save.file=m changes nothing here: the key save is not read",
+                                      "--set inputs=2 changes nothing here: the key inputs is not read"}));
+}
+
+TEST(Overrides, DefaultNamesLeaveGivenOnesAlone) {
+  const Spec list = parse_yaml(
+      "[dense, {dense: {name: dense_2}}, dense, {relu: {}}, {dense: {name: dense}}, [1], {a: 1, b: 2}]", "f");
+  EXPECT_EQ(item_names(list), (std::vector<std::string>{"dense_3", "dense_2", "dense_4", "relu", "dense", "", ""}));
+}
+
+}  // namespace
+}  // namespace millrace

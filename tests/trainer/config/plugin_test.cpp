@@ -1,0 +1,72 @@
+#include "millrace/trainer/config/plugin.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "tests/support/temp_folder.h"
+
+// That a plug-in is loaded and used is tests/cli/plugin_option_test.cpp's: it takes a program that exports
+// names.
+namespace millrace {
+namespace {
+
+class PluginTest : public ::testing::Test {
+ protected:
+  std::string refused(const std::string& bytes) {
+    const std::string path = folder_.write("p.so", bytes);
+    const size_t before = catalog_.layers.layers.kinds().size();
+    const std::string text = error_of<ConfigError>([&] { load_plugin(path, catalog_); });
+    EXPECT_EQ(catalog_.layers.layers.kinds().size(), before);
+    EXPECT_TRUE(text.starts_with(path + ": ")) << text;
+    return text.substr(std::min(text.size(), path.size() + 2));
+  }
+
+  TempFolder folder_;
+  Catalog catalog_ = Catalog::builtin();
+};
+
+constexpr auto kElf =
+    "\x7f"
+    "ELF and more\0";
+
+TEST_F(PluginTest, OtherFilesAreRefused) {
+  const std::string none =
+      "it is no plug-in of Millrace; a plug-in is a shared object with MILLRACE_PLUGIN of <millrace/plugin.h>";
+  EXPECT_EQ(refused(""), none);
+  EXPECT_EQ(refused("input: []"), none);
+  EXPECT_EQ(refused(kElf), none);
+  // A text that speaks of plug-ins is none.
+  EXPECT_EQ(refused("millrace plug-in\n0.1.0\n"), none);
+  EXPECT_NE(error_of<MissingError>([&] { load_plugin(folder_.path("no.so"), catalog_); }).find("no.so"),
+            std::string::npos);
+}
+
+TEST_F(PluginTest, OtherVersionsAreRefusedBeforeTheyRun) {
+  EXPECT_EQ(refused(cat(kElf, "millrace plug-in\n9.8.7\n0123 ")),
+            cat("the plug-in was built for Millrace \"9.8.7\", this is \"", MILLRACE_VERSION,
+                "\"; build it again with the headers of this version"));
+  EXPECT_EQ(refused(cat(kElf, "millrace plug-in\n", MILLRACE_VERSION, "\n0123 ")),
+            cat("the plug-in was built for another build of Millrace ", MILLRACE_VERSION,
+                " than this one; build it again with this one's headers and a compiler of the same ABI"));
+  // The library's own code is none, though it holds the mark.
+  EXPECT_NE(refused(cat(kElf, "millrace plug-in\n")).find("it is no plug-in of Millrace"), std::string::npos);
+}
+
+TEST_F(PluginTest, WhatTheLoaderRefusesIsTold) {
+  const plugin_detail::Description own = plugin_detail::describe();
+  const std::string text(own.text.begin(), own.text.end());
+  EXPECT_NE(refused(cat(kElf, text)).find("the plug-in cannot be loaded: "), std::string::npos);
+}
+
+TEST(PluginDescription, NamesVersionLayoutAndStrings) {
+  const plugin_detail::Description own = plugin_detail::describe();
+  const std::string_view text(own.text.data());
+  EXPECT_TRUE(text.starts_with(cat("millrace plug-in\n", MILLRACE_VERSION, "\n"))) << text;
+  EXPECT_LT(text.size(), own.text.size() - 1);
+}
+
+}  // namespace
+}  // namespace millrace

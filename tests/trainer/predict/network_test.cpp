@@ -1,0 +1,293 @@
+#include "millrace/trainer/predict/network.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/sources/memory_rows.h"
+#include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/predict/predictor.h"
+#include "millrace/trainer/trainer.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+// Three features and a label; normalised on the way.
+class NetworkTest : public ::testing::Test {
+ protected:
+  NetworkTest() {
+    for (int i = 0; i < 300; ++i) {
+      const std::string features = cat(i % 7 - 3, ',', i % 5 - 2, ',', 0.25 * (i % 11));
+      text_ += cat(features, ',', i % 7 + i % 5 > 5 ? 1 : 0, '\n');
+      for (const double value : {i % 7 - 3.0, i % 5 - 2.0, 0.25 * (i % 11)})
+        values_.push_back(static_cast<float>(value));
+    }
+    data_ = folder_.write("train.csv", text_);
+  }
+
+  Trainer train(const std::string& ops, const std::string& decode = "features: {columns: 0-2}, label: {columns: 3}") {
+    Trainer trainer = Trainer::from_string(
+        cat("seed: 3\ndevice: cpu\ninput:\n- filename_queue: {files: ", quote(data_, 4096), ", epochs: 2}\n",
+            "- csv_reader\n- decode_csv: {fields: {", decode, "}}\n", ops,
+            "- shuffle_batch: {batch_size: 16, capacity: 60, min_after_dequeue: 30}\nmodel:\n",
+            "- dense: {units: 5, activation: tanh}\n- dropout: 0.5\n- dense: {units: 2}\nloss: softmax_cross_entropy\n",
+            "optimizer: {sgd: {learning_rate: 0.1}}\n"),
+        "t.yaml");
+    trainer.run();
+    trainer.save(model_);
+    return trainer;
+  }
+
+  // What the pass over the file says, row by row.
+  std::vector<float> predicted() const {
+    std::vector<float> out;
+    Predictor predictor({.model = model_, .data = {data_}, .overrides = {"input.shuffle_batch.batch_size=1"}});
+    while (predictor.next() != nullptr) {
+      const std::span<const float> row = predictor.output(0);
+      out.insert(out.end(), row.begin(), row.end());
+    }
+    return out;
+  }
+
+  static void expect_near(const std::vector<float>& got, const std::vector<float>& expected) {
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-5) << i;
+  }
+
+  TempFolder folder_;
+  std::string text_, data_, model_ = folder_.path("m.safetensors");
+  std::vector<float> values_;
+};
+
+constexpr auto kNormalize = "- normalize: {fields: features, mean: [0, 0, 1.25], std: [2, 1.5, 0.8]}\n";
+
+TEST_F(NetworkTest, GivesWhatAPassOverTheFileGives) {
+  for (const std::string ops : {"", kNormalize, "- hold_out: {share: 0.3}\n"}) {
+    train(ops);
+    const Network network = Network::load(model_);
+    EXPECT_EQ(network.fields().text(), "features: float32 (3)");
+    EXPECT_EQ(network.output().text(), "float32 (2)");
+    EXPECT_EQ(network.config().loss.kind, "softmax_cross_entropy");
+    const std::vector<float> expected = predicted();
+    expect_near(network.predict(values_), expected);
+    // One row alone is the same computation as a batch of one.
+    const std::span<const float> row = std::span(values_).subspan(3 * 17, 3);
+    const std::vector<float> alone = network.predict(row);
+    ASSERT_EQ(alone.size(), 2u);
+    EXPECT_EQ(alone[0], expected[34]);
+    EXPECT_EQ(alone[1], expected[35]);
+    // Any number of rows, around the sizes that are planned.
+    for (const size_t rows : {0u, 1u, 2u, 3u, 5u, 255u, 256u, 257u}) {
+      const std::vector<float> some = network.predict(std::span(values_).first(3 * rows));
+      expect_near(some, {expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(2 * rows)});
+      EXPECT_EQ(some, network.predict(std::span(values_).first(3 * rows))) << "twice the same bits";
+    }
+  }
+}
+
+TEST_F(NetworkTest, OfATrainerIsItsModelAsItIs) {
+  Trainer trainer = train(kNormalize);
+  const Network network = trainer.network();
+  EXPECT_EQ(network.predict(values_), Network::load(model_).predict(values_));
+  const TensorView bias = trainer.model().parameter(trainer.model().parameters().size() - 1);
+  const std::vector<float> before = network.predict(values_);
+  bias.as<float>()[0] += 1;
+  EXPECT_EQ(network.predict(values_), before) << "it is a copy";
+  EXPECT_NEAR(trainer.network().predict(values_)[0], before[0] + 1, 1e-5);
+}
+
+TEST_F(NetworkTest, TakesRowsOfSeveralFields) {
+  Trainer trainer = Trainer::from_string(
+      cat("device: cpu\ninput:\n- filename_queue: {files: ", quote(data_, 4096), ", epochs: 1}\n- csv_reader\n",
+          "- decode_csv: {fields: {features: {columns: 0-2}, label: {columns: 3}, flag: {columns: 3, type: int32}}}\n",
+          "- one_hot: {field: flag, classes: 2, as: flags}\n- batch: {batch_size: 20}\nmodel:\n",
+          "- dense: {name: a, units: 2, from: features}\n- dense: {name: b, units: 2, from: flags}\n- add: {from: [a, "
+          "b]}\n",
+          "- dense: {units: 1}\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n"),
+      "t.yaml");
+  trainer.run();
+  const Network network = trainer.network();
+  // The label is not needed, and of the flag what the file holds.
+  EXPECT_EQ(network.fields().text(), "features: float32 (3), flag: int32 (1)");
+  RowBlock rows = network.make_rows(2);
+  for (int64_t row = 0; row < 2; ++row) {
+    std::copy_n(values_.begin(), 3, rows.row<float>(0, row));
+    *rows.row<int32_t>(1, row) = static_cast<int32_t>(row);
+  }
+  std::vector<float> outputs(2);
+  network.predict(rows, outputs);
+  EXPECT_NE(outputs[0], outputs[1]);
+  *rows.row<int32_t>(1, 0) = 1;
+  std::vector<float> same(2);
+  network.predict(rows, same);
+  EXPECT_EQ(same[0], same[1]);
+  EXPECT_EQ(same[1], outputs[1]);
+  *rows.row<int32_t>(1, 1) = 2;
+  EXPECT_NE(error_of<DataError>([&] { network.predict(rows, same); }).find("row 1: "), std::string::npos);
+}
+
+TEST_F(NetworkTest, SaysWhichRowsAreRefused) {
+  train("- filter: {field: first, op: \">\", value: -3}\n",
+        "features: {columns: 0-2}, first: {columns: 0}, label: {columns: 3}");
+  const Network network = Network::load(model_);
+  // The filter looks at a field that the model does not read, so nothing is left out here.
+  EXPECT_EQ(network.fields().text(), "features: float32 (3), first: float32 (1)");
+  RowBlock rows = network.make_rows(300);
+  for (int64_t row = 0; row < 300; ++row) {
+    for (int64_t i = 0; i < 3; ++i) rows.row<float>(0, row)[i] = 0;
+    *rows.row<float>(1, row) = row == 280 ? -3.0f : 1.0f;
+  }
+  std::vector<float> outputs(600);
+  EXPECT_NE(error_of<DataError>([&] { network.predict(rows, outputs); }).find("row 280 was left out by filter"),
+            std::string::npos);
+  *rows.row<float>(1, 280) = 0;
+  network.predict(rows, outputs);
+  EXPECT_NE(error_of<ShapeError>([&] { network.predict(values_); }).find("not one float32 field"), std::string::npos);
+}
+
+TEST_F(NetworkTest, ChecksWhatItIsGiven) {
+  train("");
+  const Network network = Network::load(model_);
+  EXPECT_EQ(error_of<ShapeError>([&] { network.predict(std::span(values_).first(4)); }), "a row has 3 values, got 4");
+  std::vector<float> outputs(3);
+  EXPECT_EQ(error_of<ShapeError>([&] { network.predict(std::span(values_).first(6), outputs); }),
+            "there is room for 3 outputs, 2 rows of float32 (2) give 4");
+  RowBlock other;
+  other.configure({{{"features", DType::f32, Shape{4}}}}, 1);
+  other.resize(1);
+  EXPECT_EQ(error_of<ShapeError>([&] { network.predict(other, outputs); }),
+            "the rows are (features: float32 (4)), the model reads (features: float32 (3))");
+  EXPECT_NE(error_of<MissingError>([&] { Network::load(folder_.path("none")); }).find("none"), std::string::npos);
+  EXPECT_NE(error_of<DataError>([&] { Network::load(model_, {.max_bytes = 64}); }).find("a row would take"),
+            std::string::npos);
+}
+
+TEST_F(NetworkTest, NeedsAFileThatSaysWhatItsRowsAre) {
+  train("");
+  const ModelFile file = ModelFile::read(model_);
+  std::vector<NamedTensor> tensors;
+  for (const ModelFile::Entry& entry : file.entries()) tensors.push_back({entry.name, file.values(entry)});
+  ModelMetadata metadata = file.metadata();
+  metadata.erase("rows");
+  write_model_file(model_, metadata, tensors);
+  EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("does not say what its rows look like"),
+            std::string::npos);
+  metadata["rows"] = "- {name: features, type: float32, shape: [2]}";
+  write_model_file(model_, metadata, tensors);
+  EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("dense.weight is float32 (5, 3)"),
+            std::string::npos);
+  metadata["rows"] = "- {name: features, type: float32, shape: [10000000000]}";
+  write_model_file(model_, metadata, tensors);
+  EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("a row would take 40000000000 bytes"),
+            std::string::npos);
+  metadata["rows"] = "- {name: other, type: float32, shape: [3]}";
+  write_model_file(model_, metadata, tensors);
+  EXPECT_THROW(Network::load(model_), ConfigError);
+}
+
+TEST_F(NetworkTest, WhereInputsAreJoinedRowsAreThoseBehindTheJoin) {
+  // The second input has its features in another order and scaled; nothing of that concerns rows behind the join.
+  const auto input = [&](const std::string& name, const std::string& columns, const std::string& more) {
+    return cat("- filename_queue: {name: f", name, ", files: ", quote(data_, 4096),
+               ", epochs: 2}\n- csv_reader: {name: r", name, "}\n- decode_csv: {name: ", name,
+               ", fields: {features: {columns: ", columns, "}, label: {columns: 3}}}\n", more);
+  };
+  const std::string model =
+      "model:\n- dense: {units: 2}\nloss: softmax_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n";
+  const std::string input_list =
+      cat("input:\n", input("a", "0-2", ""),
+          input("b", "[2, 1, 0]", "- normalize: {name: n, fields: features, mean: 0, std: 9}\n"),
+          "- mix: {name: both, from: [a, n]}\n",
+          "- normalize: {name: last, from: both, fields: features, mean: 1, std: 2}\n",
+          "- batch: {batch_size: 16, from: last}\n");
+  Trainer trainer = Trainer::from_string(cat("device: cpu\n", input_list, model), "joined.yaml");
+  trainer.run();
+  trainer.save(model_);
+  const Network network = Network::load(model_);
+  EXPECT_EQ(network.fields().text(), "features: float32 (3)");
+  const std::vector<float> row = {1, 3, 5};
+  const auto* weight = trainer.model().parameter(0).as<float>();
+  const auto* bias = trainer.model().parameter(1).as<float>();
+  const std::vector<float> expected = {weight[1] + 2 * weight[2] + bias[0], weight[4] + 2 * weight[5] + bias[1]};
+  expect_near(network.predict(row), expected);
+  expect_near(trainer.network().predict(row), expected);
+}
+
+TEST_F(NetworkTest, AFillThatMakesItsBlockAnewIsRefused) {
+  train("");
+  const Network network = Network::load(model_);
+  std::vector<float> outputs(6);
+  EXPECT_NE(error_of<ShapeError>([&] {
+              network.predict(
+                  3,
+                  [](RowBlock& block, int64_t, int64_t) {
+                    block.configure({{{"x", DType::f32, Shape{1}}}}, 1);
+                  },
+                  outputs);
+            }).find("the block was made anew for (x: float32 (1))"),
+            std::string::npos);
+  // As one that says how many it wrote.
+  network.predict(
+      3,
+      [&](RowBlock& block, int64_t begin, int64_t count) {
+        block.resize(count);
+        for (int64_t row = 0; row < count; ++row)
+          std::copy_n(values_.begin() + 3 * (begin + row), 3, block.row<float>(0, row));
+      },
+      outputs);
+  EXPECT_EQ(outputs, network.predict(std::span(values_).first(9)));
+}
+
+TEST_F(NetworkTest, TrainedOnRowsOfAProgramNeedsNoSuchRows) {
+  RowBlock rows;
+  rows.configure({{{"a", DType::f32, Shape{2}}, {"label", DType::f32, Shape{1}}}}, 8);
+  rows.resize(8);
+  for (int64_t row = 0; row < 8; ++row) {
+    rows.row<float>(0, row)[0] = static_cast<float>(row);
+    rows.row<float>(0, row)[1] = 1;
+    *rows.row<float>(1, row) = static_cast<float>(row % 2);
+  }
+  Catalog catalog = Catalog::builtin();
+  catalog.ops.add("my_rows", memory_op(std::make_shared<const RowBlock>(std::move(rows))));
+  Trainer trainer = Trainer::from_string(
+      "device: cpu\ninput: [{my_rows: {epochs: 1}}, {batch: {batch_size: 4}}]\nmodel: [{dense: {units: 1, from: "
+      "a}}]\nloss: mse\n"
+      "optimizer: {sgd: {learning_rate: 0.01}}\n",
+      "m.yaml", {}, catalog);
+  trainer.run();
+  trainer.save(model_);
+  const Network network = Network::load(model_);
+  EXPECT_EQ(network.fields().text(), "a: float32 (2)");
+  const ConstTensorView weight = trainer.model().parameter(0), bias = trainer.model().parameter(1);
+  const std::vector<float> row = {2, 1};
+  EXPECT_NEAR(network.predict(row)[0], 2 * weight.as<float>()[0] + weight.as<float>()[1] + bias.as<float>()[0], 1e-6);
+}
+
+TEST_F(NetworkTest, ServesManyThreadsAtOnce) {
+  train(kNormalize);
+  for (const int threads : {1, 2}) {
+    const Network network = Network::load(model_, {.threads = threads});
+    std::vector<std::vector<float>> expected;
+    for (size_t row = 0; row < 40; ++row) expected.push_back(network.predict(std::span(values_).subspan(3 * row, 3)));
+    std::vector<int> wrong(6);
+    std::vector<std::thread> callers;
+    for (size_t t = 0; t < wrong.size(); ++t) {
+      callers.emplace_back([&, t] {
+        for (size_t i = 0; i < 400; ++i) {
+          const size_t row = (i * 7 + t) % 40;
+          if (network.predict(std::span(values_).subspan(3 * row, 3)) != expected[row]) ++wrong[t];
+          if (i % 50 == 0 && network.predict(std::span(values_).first(3 * (t + 1))).size() != 2 * (t + 1)) ++wrong[t];
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_EQ(wrong, std::vector<int>(6, 0));
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,305 @@
+#include "millrace/trainer/predict/predictor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/files/yaml_writer.h"
+#include "millrace/trainer/trainer.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+namespace {
+
+// Two features and a label behind them.
+class PredictorTest : public ::testing::Test {
+ protected:
+  PredictorTest() {
+    std::string rows;
+    for (int i = 0; i < 60; ++i) rows += cat(i % 7 - 3, ',', i % 5 - 2, ',', i % 7 + i % 5 > 5 ? 1 : 0, '\n');
+    train_ = folder_.write("train.csv", rows);
+    train("- {dense: {units: 3, activation: tanh}}\n- {dense: {units: 1}}\n");
+  }
+
+  void train(const std::string& model, const std::string& more = {}) {
+    Trainer trainer = Trainer::from_spec(parse_yaml(
+        cat("seed: 3\ndevice: cpu\nthreads: 2\ninput:\n  - filename_queue: {files: ", quote(train_, 4096),
+            ", epochs: 2}\n  - csv_reader\n  - decode_csv: {fields: {features: {columns: 0-1}, label: {columns: 2}}}\n",
+            "  - shuffle_batch: {batch_size: 7, capacity: 30, min_after_dequeue: 10}\nmodel:\n", model,
+            "loss: sigmoid_cross_entropy\nmetrics: [accuracy]\noptimizer: {sgd: {learning_rate: 0.1}}\n", more),
+        "t.yaml"));
+    trainer.run();
+    trainer.save(model_);
+    parameters_.clear();
+    for (size_t i = 0; i < trainer.model().parameters().size(); ++i) {
+      const TensorView values = trainer.model().parameter(i);
+      parameters_.emplace_back(values.as<float>(), values.as<float>() + values.elements());
+    }
+  }
+
+  // What the model of two layers says, by plain loops.
+  double expected(double a, double b) const {
+    double logit = static_cast<double>(parameters_[3][0]);
+    for (size_t unit = 0; unit < 3; ++unit) {
+      logit +=
+          static_cast<double>(parameters_[2][unit]) *
+          std::tanh(static_cast<double>(parameters_[0][2 * unit]) * a +
+                    static_cast<double>(parameters_[0][2 * unit + 1]) * b + static_cast<double>(parameters_[1][unit]));
+    }
+    return logit;
+  }
+
+  PredictorArgs args(const std::string& data, std::vector<std::string> overrides = {}) const {
+    return {.model = model_, .data = {data}, .overrides = std::move(overrides)};
+  }
+  // A copy of the model with another configuration.
+  std::string with_config(const std::string& config) const {
+    const ModelFile file = ModelFile::read(model_);
+    std::vector<NamedTensor> tensors;
+    for (const ModelFile::Entry& entry : file.entries()) tensors.push_back({entry.name, file.values(entry)});
+    write_model_file(folder_.path("changed.safetensors"), {{"config", config}}, tensors);
+    return folder_.path("changed.safetensors");
+  }
+  std::string config_with(const std::string& from, const std::string& to) const {
+    std::string config = ModelFile::read(model_).metadata().at("config");
+    const size_t at = config.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " is not in\n" << config;
+    return config.replace(at, from.size(), to);
+  }
+  template <class Thrown>
+  std::string error_with(const std::string& from, const std::string& to) const {
+    const std::string path = with_config(config_with(from, to));
+    const std::string text = error_of<Thrown>([&] { Predictor({.model = path, .data = {train_}}); });
+    EXPECT_TRUE(text.starts_with(path)) << text;
+    return text.substr(std::min(path.size(), text.size()));
+  }
+
+  TempFolder folder_;
+  std::string train_, model_ = folder_.path("m.safetensors");
+  std::vector<std::vector<float>> parameters_;
+};
+
+TEST_F(PredictorTest, PredictsEveryRowInOrder) {
+  folder_.write("b.csv", "1,2,0\n3,4,1\n");
+  folder_.write("c.csv", "-5,1,0\n");
+  for (const int batch_size : {1, 2, 50}) {
+    Predictor predictor(args(folder_.path("[bc].csv"), {cat("input.shuffle_batch.batch_size=", batch_size)}));
+    std::vector<std::string> places;
+    std::vector<double> outputs;
+    while (const RowBlock* batch = predictor.next()) {
+      for (int64_t row = 0; row < batch->size(); ++row) {
+        places.push_back(std::filesystem::path(predictor.place(batch->id(row)).text()).filename());
+        ASSERT_EQ(predictor.output(row).size(), 1u);
+        outputs.push_back(static_cast<double>(predictor.output(row)[0]));
+      }
+    }
+    EXPECT_EQ(places, (std::vector<std::string>{"b.csv:1", "b.csv:2", "c.csv:1"}));
+    ASSERT_EQ(outputs.size(), 3u);
+    EXPECT_NEAR(outputs[0], expected(1, 2), 1e-5);
+    EXPECT_NEAR(outputs[1], expected(3, 4), 1e-5);
+    EXPECT_NEAR(outputs[2], expected(-5, 1), 1e-5);
+    EXPECT_EQ(predictor.rows(), 3u);
+    EXPECT_FALSE(predictor.stopped());
+  }
+}
+
+TEST_F(PredictorTest, WarnsOfSettingsThatItDoesNotRead) {
+  PredictorArgs given = args(train_, {"save=other.safetensors", "train.steps=1", "metrics=[auc]", "threads=1", "seed=4",
+                                      "input.shuffle_batch.batch_size=8", "loss.sigmoid_cross_entropy.from=label"});
+  const std::string save = "--set save=other.safetensors changes nothing here: the key save is not read";
+  const std::string train = "--set train.steps=1 changes nothing here: the key train is not read";
+  EXPECT_EQ(
+      Predictor(given).warnings(),
+      (std::vector<std::string>{save, train, "--set metrics=[auc] changes nothing here: the key metrics is not read"}));
+  given.judge = true;
+  EXPECT_EQ(Predictor(given).warnings(), (std::vector<std::string>{save, train}));
+}
+
+TEST_F(PredictorTest, RefusesRecordsWithMoreFieldsThanThoseOfTheTraining) {
+  const std::string wide = folder_.write("wide.csv", "0,1,2,0\n0,3,4,1\n");
+  EXPECT_EQ(error_of<DataError>([&] { Predictor predictor(args(wide)); }),
+            wide +
+                ": the records have 4 fields, those of the training had 3; say which columns are meant: --set "
+                "input.decode_csv.fields...");
+  Predictor predictor(args(wide, {"input.decode_csv.fields.features.columns=1-2"}));
+  ASSERT_NE(predictor.next(), nullptr);
+  EXPECT_NEAR(static_cast<double>(predictor.output(0)[0]), expected(1, 2), 1e-5);
+}
+
+TEST_F(PredictorTest, NeedsNoLabelToPredict) {
+  Predictor predictor(args(folder_.write("new.csv", "1,2\n3,4\n")));
+  const RowBlock* batch = predictor.next();
+  ASSERT_NE(batch, nullptr);
+  EXPECT_EQ(batch->size(), 2);
+  EXPECT_NEAR(static_cast<double>(predictor.output(1)[0]), expected(3, 4), 1e-5);
+  // A label that nobody reads may be anything.
+  Predictor other(args(folder_.write("new.csv", "1,2,unknown\n")));
+  EXPECT_NE(other.next(), nullptr);
+  PredictorArgs judged = args(folder_.write("new.csv", "1,2\n3,4\n"));
+  judged.judge = true;
+  EXPECT_NE(error_of<ConfigError>([&] { Predictor{judged}; }).find("there is no column 2: the records of "),
+            std::string::npos);
+}
+
+TEST_F(PredictorTest, JudgesByTheLabel) {
+  PredictorArgs judged = args(folder_.write("new.csv", "1,2,1\n3,4,0\n-1,0,1\n"));
+  judged.judge = true;
+  Predictor predictor(judged);
+  while (predictor.next() != nullptr) {
+  }
+  double loss = 0, right = 0;
+  const double rows[][3] = {{1, 2, 1}, {3, 4, 0}, {-1, 0, 1}};
+  for (const auto& [a, b, y] : rows) {
+    const double z = expected(a, b);
+    loss += std::log1p(std::exp(y > 0.5 ? -z : z)) / 3;
+    right += (z > 0) == (y > 0.5) ? 1 : 0;
+  }
+  EXPECT_NEAR(predictor.loss(), loss, 1e-5);
+  ASSERT_EQ(predictor.metrics().size(), 1u);
+  EXPECT_EQ(predictor.metrics()[0].second, right / 3);
+  judged.data = {folder_.write("bad.csv", "1,2,0\n1,2,7\n")};
+  Predictor bad(judged);
+  EXPECT_EQ(error_of<DataError>([&] { bad.next(); }),
+            folder_.path("bad.csv") +
+                ":2: the field label holds 7, expected at least 0 and at most 1; 0 stands for no and 1 for yes");
+}
+
+TEST_F(PredictorTest, SaysWhatIsMissing) {
+  EXPECT_EQ(error_of<MissingError>([&] { Predictor({.model = folder_.path("no"), .data = {train_}}); }),
+            folder_.path("no") + ": cannot read the model: No such file or directory");
+  EXPECT_TRUE(error_of<MissingError>([&] {
+                Predictor{args(folder_.path("none-*.csv"))};
+              }).starts_with(cat("data: no file matches ", quote(folder_.path("none-*.csv"), 200))));
+  EXPECT_EQ(error_of<DataError>([&] { Predictor({.model = train_, .data = {train_}}); }).substr(0, train_.size() + 22),
+            train_ + ": not a model file: it");
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor({.model = model_, .data = {}}); }), "data: no data are given");
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor(args(train_, {"sed=1"})); }),
+            "--set sed=1: unknown key sed; did you mean seed?");
+}
+
+TEST_F(PredictorTest, StopEndsItSoon) {
+  Predictor predictor(args(train_));
+  ASSERT_NE(predictor.next(), nullptr);
+  predictor.stop();
+  EXPECT_EQ(predictor.next(), nullptr);
+  EXPECT_TRUE(predictor.stopped());
+}
+
+TEST_F(PredictorTest, ASavedConfigurationThatAsksForTooMuchTakesNoMemory) {
+  EXPECT_EQ(error_with<DataError>("units: 3", "units: 1000000000"),
+            ": the saved model does not fit: dense.weight is float32 (3, 2), the model has float32 (1000000000, 2)");
+  const std::string rows = error_with<ConfigError>("batch_size: 7", "batch_size: 1000000000000");
+  EXPECT_TRUE(rows.starts_with(":config:6:3: input: batches of 1000000000000 rows would take ")) << rows;
+  EXPECT_TRUE(
+      rows.ends_with(" bytes, at most 1073741824 are allowed; set a smaller batch_size, or smaller chunk_bytes"))
+      << rows;
+  EXPECT_NE(error_with<ConfigError>("batch_size: 7", "batch_size: 10000000").find(" bytes, at most 1073741824 are"),
+            std::string::npos);
+  // Neither buffers nor threads of the training count here.
+  EXPECT_NO_THROW(
+      Predictor({.model = with_config(config_with("capacity: 30", "capacity: 1000000000000")), .data = {train_}}));
+  const std::string threads = with_config(config_with("threads: 2", "threads: 4096"));
+  EXPECT_EQ(Predictor({.model = threads, .data = {train_}}).config().threads, 0);
+  EXPECT_EQ(Predictor({.model = model_, .data = {train_}, .overrides = {"threads=3"}}).config().threads, 3);
+}
+
+TEST_F(PredictorTest, LayersWithoutParametersAreBoundedToo) {
+  std::string layers;
+  for (int i = 0; i < 5000; ++i) layers += "  - relu\n";
+  const std::string head = config_with("  - dense:", layers + "  - dense:");
+  EXPECT_NE(error_of<ConfigError>([&] {
+              Predictor({.model = with_config(head), .data = {train_}});
+            }).find("model: a model file may list 4096 items here, got 5002"),
+            std::string::npos);
+}
+
+TEST_F(PredictorTest, FaultsOfTheSavedConfigurationAreFoundInIt) {
+  EXPECT_TRUE(error_with<ConfigError>("units: 3", "unit: 3").starts_with(":config:")) << "with line and column";
+  EXPECT_NE(error_with<ConfigError>("sigmoid_cross_entropy", "own_loss").find("unknown loss \"own_loss\""),
+            std::string::npos);
+  const std::string path = with_config("[1, 2]");
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor({.model = path, .data = {train_}}); }),
+            path + ":config:1:1: expected a map, got a list");
+}
+
+// What a setting says is mended in the setting.
+TEST_F(PredictorTest, SaysHowASavedConfigurationIsFittedToOtherData) {
+  const std::string two = folder_.write("two.csv", "1,2\n");
+  PredictorArgs judged = args(two);
+  judged.judge = true;
+  EXPECT_TRUE(error_of<ConfigError>([&] {
+                Predictor{judged};
+              }).ends_with("have 2 columns (0 to 1); --set PATH=VALUE changes what the model file says"));
+  const std::string setting = "input.decode_csv.fields.label.columns=7";
+  judged.overrides = {setting};
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor{judged}; }),
+            cat("--set ", setting, ": input[2].decode_csv.fields.label.columns: there is no column 7: the records of ",
+                two, " have 2 columns (0 to 1)"));
+}
+
+// What a configuration from elsewhere could do to this machine's files.
+TEST_F(PredictorTest, WritesNothing) {
+  const std::string target = folder_.path("target");
+  folder_.write("new.csv", "1,x\n1,2\n");
+  Spec config = parse_yaml(ModelFile::read(model_).metadata().at("config"), "saved");
+  const std::string settings[] = {"input.decode_csv.on_bad_row=skip",
+                                  cat("input.decode_csv.bad_rows_file=", quote(target, 4096))};
+  apply_overrides(config, settings);
+  const std::string path = with_config(to_yaml(config));
+  EXPECT_THROW(
+      {
+        Predictor predictor({.model = path, .data = {folder_.path("new.csv")}});
+        predictor.next();
+      },
+      DataError);
+  EXPECT_FALSE(std::filesystem::exists(target));
+}
+
+// Calls the first row of each chunk bad.
+class Picky final : public Transform {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "likes no first row";
+  explicit Picky(const Options&) {}
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  Port bind(const BindArgs& args) override { return args.inputs[0]; }
+  void apply(Chunk& chunk) const override {
+    Note note;
+    note.kind = Note::Kind::bad_row;
+    note.id = chunk.rows.id(0);
+    note.text = "it is the first one";
+    chunk.notes.push_back(note);
+  }
+};
+
+TEST_F(PredictorTest, ABadRowOfAnOpOfOnesOwnIsAnErrorToo) {
+  Catalog catalog = Catalog::builtin();
+  catalog.add_op<Picky>("picky");
+  Spec config = parse_yaml(ModelFile::read(model_).metadata().at("config"), "saved");
+  Spec ops = Spec::list();
+  for (const Spec& op : config.find("input")->items()) {
+    ops.append(op);
+    if (op.is_map() && op.find("decode_csv") != nullptr) ops.append(Spec::of("picky"));
+  }
+  config.set("input", ops);
+  PredictorArgs pass = args(train_);
+  pass.model = with_config(to_yaml(config));
+  Predictor predictor(pass, catalog);
+  EXPECT_EQ(error_of<DataError>([&] { predictor.next(); }),
+            cat(train_, ":1: it is the first one; a pass needs every row: repair the data"));
+}
+
+TEST_F(PredictorTest, AModelOfOtherKindsNeedsTheirCatalog) {
+  Catalog without;
+  EXPECT_THROW(Predictor(args(train_), without), ConfigError);
+}
+
+}  // namespace
+}  // namespace millrace

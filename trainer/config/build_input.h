@@ -1,0 +1,28 @@
+// Builds the input graph of a configuration.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/config.h"
+
+namespace millrace {
+
+// InputGraph::build(), with one more hint: paths are relative to the current folder, and where a file is missing there
+// but lies beside the configuration, the MissingError says so. And one more check: an op that would write over the
+// configuration, the data or another op's file is a ConfigError.
+InputGraph build_input(const Config& config, const Catalog& catalog);
+
+// The same for another list of ops than the configuration's.
+struct InputListArgs {
+  const Spec& list;
+  const OpRegistry& registry;
+  uint64_t seed = 0;
+  std::string config_file = {};  // beside which missing files are looked for; not to be written over
+  Side side = Side::trained;     // of ops that hold rows out
+};
+InputGraph build_input(const InputListArgs& args);
+
+}  // namespace millrace

@@ -1,0 +1,45 @@
+#include "millrace/trainer/config/compare_options.h"
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+void CompareItem::declare(OptionReader& o) {
+  delivery.declare(o);
+  o.optional("batch_size", batch_size, {.min = 1}, "rows of its batches; absent: those of the configuration");
+  o.optional("name", name, "how it is called; its kind by default");
+}
+
+CompareItem OptionType<CompareItem>::read(const Spec& spec) {
+  if (spec.is_map()) return read_options<CompareItem>(spec);
+  return {.delivery = OptionType<DeliveryOptions>::read(spec), .batch_size = {}, .name = {}};
+}
+
+Spec OptionType<CompareItem>::write(const CompareItem& value) {
+  if (!value.batch_size && value.name.empty()) return OptionType<DeliveryOptions>::write(value.delivery);
+  return write_options(value);
+}
+
+std::vector<OptionForm> OptionType<CompareItem>::forms() {
+  std::vector<OptionForm> out = option_forms<DeliveryKind>();
+  out.push_back({.is = OptionForm::Is::options, .options = describe_options<CompareItem>()});
+  return out;
+}
+
+CompareOptions::CompareOptions() {
+  for (const DeliveryKind kind :
+       {DeliveryKind::feed, DeliveryKind::queue, DeliveryKind::staging, DeliveryKind::native, DeliveryKind::constant}) {
+    deliveries.push_back({.delivery = {.kind = kind}, .batch_size = {}, .name = {}});
+  }
+}
+
+void CompareOptions::declare(OptionReader& o) {
+  o.optional("deliveries", deliveries, "what trainer compare runs beside each other");
+  o.optional("rounds", rounds, {.min = 1, .max = 1000}, "how often each of them trains");
+  o.optional("warm_up", warm_up, {.min = 1}, "first steps of each training, which are not timed");
+  o.may_be("deliveries", {{.is = OptionForm::Is::list, .items = option_forms<CompareItem>(), .not_empty = true}});
+  if (!o.reading()) return;
+  if (deliveries.empty()) throw o.node("deliveries").error("expected at least one delivery, got an empty list");
+}
+
+}  // namespace millrace

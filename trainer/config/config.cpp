@@ -1,0 +1,300 @@
+#include "millrace/trainer/config/config.h"
+
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/config/config_nodes.h"
+
+namespace millrace {
+
+namespace {
+
+struct ListNode {
+  Spec spec;
+};
+// One kind, by its name or with options.
+struct KindNode {
+  Spec spec;
+};
+struct MetricList {
+  Spec spec;
+};
+struct DeviceName {
+  std::string text = "auto";
+};
+struct ThreadCount {
+  int count = 0;  // 0: auto
+};
+
+}  // namespace
+
+template <>
+struct OptionType<ListNode> {
+  static ListNode read(const Spec& spec) {
+    if (spec.items().empty()) throw spec.error("expected at least one item, got an empty list");
+    return {spec};
+  }
+  static Spec write(const ListNode& value) { return value.spec; }
+  static std::string type() { return "list"; }
+};
+
+template <>
+struct OptionType<KindNode> {
+  static KindNode read(const Spec& spec) { return {spec}; }
+  static Spec write(const KindNode& value) { return value.spec; }
+  static std::string type() { return "name or name with options"; }
+};
+
+template <>
+struct OptionType<MetricList> {
+  static MetricList read(const Spec& spec) { return {spec}; }
+  static Spec write(const MetricList& value) { return value.spec; }
+  static std::string type() { return "list"; }
+};
+
+template <>
+struct OptionType<DeviceName> {
+  static DeviceName read(const Spec& spec) {
+    const std::string& text = spec.as_string();
+    std::string_view index = text;
+    bool known = text == "auto" || text == "cpu" || text == "cuda";
+    if (!known && text.starts_with("cuda:")) {
+      index.remove_prefix(5);
+      known = !index.empty() && index.size() <= 4 && index.find_first_not_of("0123456789") == std::string_view::npos;
+    }
+    if (!known) throw spec.error(cat("expected auto, cpu or cuda:0, got ", spec.describe()));
+    return {text};
+  }
+  static Spec write(const DeviceName& value) { return Spec::scalar(value.text, false, {}); }
+  static std::string type() { return "auto|cpu|cuda:0"; }
+  static std::vector<OptionForm> forms() {
+    return {{.is = OptionForm::Is::name, .names = {"auto", "cpu", "cuda"}},
+            {.is = OptionForm::Is::text, .pattern = "^cuda:[0-9]{1,4}$"}};
+  }
+};
+
+template <>
+struct OptionType<ThreadCount> {
+  static constexpr int64_t kMost = 4096;
+  static ThreadCount read(const Spec& spec) {
+    if (spec.is_scalar() && spec.as_string() == "auto") return {};
+    int64_t count = 0;
+    try {
+      count = spec.as_int();
+    } catch (const ConfigError&) {
+    }
+    if (count < 1 || count > kMost) {
+      throw spec.error(cat("expected auto or a number from 1 to ", kMost, ", got ", spec.describe()));
+    }
+    return {static_cast<int>(count)};
+  }
+  static Spec write(const ThreadCount& value) {
+    return Spec::scalar(value.count == 0 ? std::string("auto") : cat(value.count), false, {});
+  }
+  static std::string type() { return "auto|integer"; }
+  static std::vector<OptionForm> forms() {
+    return {{.is = OptionForm::Is::name, .names = {"auto"}},
+            {.is = OptionForm::Is::integer, .range = {.min = 1, .max = kMost}}};
+  }
+};
+
+namespace {
+
+// The top level.
+struct ConfigOptions {
+  int64_t seed = 0;
+  DeviceName device;
+  Precision precision = Precision::float32;
+  ThreadCount threads;
+  ListNode input;
+  DeliveryOptions delivery;
+  ListNode model;
+  KindNode loss;
+  MetricList metrics;
+  KindNode optimizer;
+  TrainOptions train;
+  Spec validation;
+  std::optional<CompareOptions> compare;
+  std::optional<ModelFileOptions> save, load;
+
+  void declare(OptionReader& o) {
+    o.optional("seed", seed, {.min = 0}, "the key of every random number");
+    o.optional("device", device, "where the model is trained; auto takes a CUDA device if there is one");
+    o.optional("precision", precision,
+               "of products on a GPU: float32 in full, or tf32, which rounds their factors to 11 bits and is faster");
+    o.optional("threads", threads, "threads for input and model together; auto takes what the process may use");
+    o.optional("input", input, "the ops of the input graph; the last one gives the batches");
+    o.optional("delivery", delivery, "how a batch reaches the step");
+    o.optional("model", model, "the layers, first to last");
+    o.optional("loss", loss, "what training minimises");
+    o.optional("metrics", metrics, "what is reported besides the loss");
+    o.optional("optimizer", optimizer, "how gradients change the parameters");
+    o.optional("train", train, "how long to train and what to report");
+    o.optional("validation", validation, "rows that are not trained on, to judge the model by");
+    o.optional("compare", compare, "deliveries that trainer compare runs beside each other");
+    o.optional("load", load, "a model file whose values training begins with; absent: fresh ones, from the seed");
+    o.optional("save", save, "the file that the trained model is written to; absent: it is not kept");
+
+    const auto kind = [](const char* sort) { return OptionForm{.is = OptionForm::Is::kind, .sort = sort}; };
+    o.may_be("input", {list_of_kinds("input op")});
+    o.may_be("model", {list_of_kinds("layer")});
+    o.may_be("loss", {kind("loss")});
+    o.may_be("metrics", {kind("metric"), {.is = OptionForm::Is::list, .items = {kind("metric")}}});
+    o.may_be("optimizer", {kind("optimizer")});
+    o.may_be("validation", option_forms<ValidationOptions>());
+  }
+};
+
+struct RequiredKey {
+  std::string_view name, example;
+  bool of_the_model;  // only a training needs it
+};
+constexpr RequiredKey kRequired[] = {
+    {"input", "input: [{synthetic: {rows: 1000}}, {batch: {batch_size: 32}}]", false},
+    {"model", "model: [{dense: {units: 1}}]", true},
+    {"loss", "loss: sigmoid_cross_entropy", true},
+    {"optimizer", "optimizer: {sgd: {learning_rate: 0.1}}", true},
+};
+
+bool is_required(const RequiredKey& key, ConfigUse use) { return use == ConfigUse::training || !key.of_the_model; }
+
+void check_required(const Spec& spec, ConfigUse use) {
+  for (const RequiredKey& key : kRequired) {
+    if (!is_required(key, use) || spec.find(key.name) != nullptr) continue;
+    throw spec.error(cat("the key ", key.name, " is required"), cat("for example ", key.example));
+  }
+}
+
+void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Config& config) {
+  const auto resolve = [&](const char* key, const Spec& written, auto read) {
+    if (written.is_null()) return;
+    Spec resolved;
+    read(resolved);
+    config.resolved.set(key, std::move(resolved));
+  };
+  resolve("model", options.model.spec,
+          [&](Spec& out) { config.layers = read_layers(options.model.spec, catalog.layers, out); });
+  resolve("loss", options.loss.spec,
+          [&](Spec& out) { config.loss = read_loss(options.loss.spec, catalog.losses, out); });
+  resolve("metrics", options.metrics.spec,
+          [&](Spec& out) { config.metrics = read_metrics(options.metrics.spec, catalog.metrics, out); });
+  resolve("optimizer", options.optimizer.spec,
+          [&](Spec& out) { config.optimizer = read_optimizer(options.optimizer.spec, catalog.optimizers, out); });
+}
+
+void read_validation(const Spec& written, Config& config) {
+  if (written.is_null()) return;
+  Spec resolved;
+  config.validation = read_validation(written, config.metrics, resolved);
+  config.resolved.set("validation", std::move(resolved));
+}
+
+}  // namespace
+
+void TrainOptions::declare(OptionReader& o) {
+  o.optional("steps", steps, {.min = 1}, "the most steps; absent: until the data ends");
+  o.optional("log_every", log_every, {.min = 1}, "steps from one report to the next");
+  o.optional("report_over", report_over,
+             "what a reported loss or metric is over: its batch, or the window of all batches since the last report");
+  o.optional("accumulate", accumulate, {.min = 1},
+             "batches that make one update, as if they were one, but for batch_norm");
+  const Range limit{.min = 1e-30};  // not 0 as a float either
+  o.optional("clip_norm", clip_norm, limit,
+             "the largest norm of all gradients together; larger ones are scaled down to it");
+  o.optional("clip_value", clip_value, limit, "the largest absolute value of a gradient");
+  o.optional(
+      "on_nonfinite", on_nonfinite,
+      "when loss or gradient is nan or infinite: warn once (looks at the loss alone), fail, skip the update, off");
+}
+
+void ModelFileOptions::declare(OptionReader& o) {
+  o.required("file", file, "the path of the model file");
+  o.optional("optimizer", optimizer, "with the state of the optimizer");
+}
+
+ModelFileOptions OptionType<ModelFileOptions>::read(const Spec& spec) {
+  ModelFileOptions out;
+  if (spec.is_map()) {
+    out = read_options<ModelFileOptions>(spec);
+  } else {
+    out.file = spec.as_string();
+  }
+  if (out.file.empty()) throw spec.error("expected the path of a file, got an empty text");
+  return out;
+}
+
+std::vector<OptionForm> OptionType<ModelFileOptions>::forms() {
+  return {{.is = OptionForm::Is::text},
+          {.is = OptionForm::Is::options, .options = describe_options<ModelFileOptions>()}};
+}
+
+Spec OptionType<ModelFileOptions>::write(const ModelFileOptions& value) {
+  Spec file = OptionType<std::string>::write(value.file);
+  if (!value.optimizer) return file;
+  return Spec::map(Place{}).set("file", std::move(file)).set("optimizer", OptionType<bool>::write(true));
+}
+
+const Spec& Config::node(std::string_view key) const {
+  const Spec* found = written.find(key);
+  return found != nullptr ? *found : written;
+}
+
+std::vector<OptionInfo> describe_config(ConfigUse use) {
+  std::vector<OptionInfo> out = describe_options<ConfigOptions>();
+  for (const RequiredKey& key : kRequired) {
+    for (OptionInfo& info : out) info.required = info.required || (info.name == key.name && is_required(key, use));
+  }
+  return out;
+}
+
+Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
+  if (spec.is_null()) throw spec.error("the configuration is empty", "it needs at least the key input");
+  Config config;
+  config.written = spec;
+  const auto options = read_options<ConfigOptions>(spec, &config.resolved);
+  check_required(spec, use);
+  config.seed = static_cast<uint64_t>(options.seed);
+  config.device = options.device.text;
+  config.precision = options.precision;
+  config.threads = options.threads.count;
+  config.input = options.input.spec;
+  config.delivery = options.delivery;
+  config.train = options.train;
+  config.compare = options.compare;
+  config.save = options.save;
+  config.load = options.load;
+  read_kinds(options, catalog.layers, config);
+  read_validation(options.validation, config);
+  return config;
+}
+
+Device device_of(const Config& config, std::vector<std::string>& warnings) {
+  CudaNeeds needs;
+  for (const LayerNode& layer : config.layers) needs.convolutions = needs.convolutions || layer.layer->convolves();
+  try {
+    std::string warning;
+    const Device device = parse_device(config.device, &warning, needs);
+    if (!warning.empty()) warnings.push_back(std::move(warning));
+    return device;
+  } catch (Error& error) {
+    error.set_place(config.node("device").place());
+    throw;
+  }
+}
+
+void complete_resolved(Config& config, const Spec& input, std::span<const std::string> layer_names) {
+  config.resolved.set("input", input);
+  Spec* model = config.resolved.find("model");
+  if (model == nullptr) return;
+  for (size_t i = 0; i < model->size() && i < layer_names.size(); ++i) {
+    Spec& item = *model->item(i);
+    KindAndOptions node = kind_and_options(item, "a layer");
+    node.options.erase("name");
+    node.options.set("name", layer_names[i]);
+    Spec named = Spec::map(item.place()).set(node.kind, std::move(node.options));
+    named.set_path(item.path());
+    item = std::move(named);
+  }
+}
+
+}  // namespace millrace

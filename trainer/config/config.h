@@ -1,0 +1,144 @@
+// Config: a configuration as values and objects, each key checked, each default in its one place.
+//
+//   Config config = read_config(read_yaml_file("mlp.yaml"), Catalog::builtin());
+//
+// Nothing is opened, built or run yet. Move-only; used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/core/export.h"
+#include "millrace/core/options.h"
+#include "millrace/core/spec.h"
+#include "millrace/layers/gradients/gradient_options.h"
+#include "millrace/layers/loss.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/layers/optimizer.h"
+#include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/config/compare_options.h"
+#include "millrace/trainer/config/validation.h"
+#include "millrace/trainer/delivery/delivery_options.h"
+#include "millrace/trainer/step/named_metric.h"
+
+namespace millrace {
+
+// What to do about a loss or gradient that is not finite. `warn` looks at the loss where the host has it anyway: on the
+// CPU in every step, else when it is reported. `fail` and `skip` look at loss and gradients in every step.
+enum class OnNonfinite : uint8_t { warn, fail, skip, off };
+
+template <>
+struct EnumNames<OnNonfinite> {
+  static constexpr std::pair<std::string_view, OnNonfinite> kNames[] = {
+      {"warn", OnNonfinite::warn}, {"fail", OnNonfinite::fail}, {"skip", OnNonfinite::skip}, {"off", OnNonfinite::off}};
+};
+
+// What loss and metrics of a report are over: its batch, or all batches since the report before.
+enum class ReportOver : uint8_t { batch, window };
+
+template <>
+struct EnumNames<ReportOver> {
+  static constexpr std::pair<std::string_view, ReportOver> kNames[] = {{"batch", ReportOver::batch},
+                                                                       {"window", ReportOver::window}};
+};
+
+template <>
+struct EnumNames<Precision> {
+  static constexpr std::pair<std::string_view, Precision> kNames[] = {{"float32", Precision::float32},
+                                                                      {"tf32", Precision::tf32}};
+};
+
+struct MILLRACE_EXPORT TrainOptions {
+  std::optional<int64_t> steps;  // absent: until the data ends
+  int64_t log_every = 100;
+  ReportOver report_over = ReportOver::batch;
+  int64_t accumulate = 1;
+  std::optional<double> clip_norm, clip_value;
+  OnNonfinite on_nonfinite = OnNonfinite::warn;
+
+  // As StepArgs::window_batches.
+  int64_t window_batches() const { return report_over == ReportOver::window ? log_every : 0; }
+  bool checks_gradients() const { return on_nonfinite == OnNonfinite::fail || on_nonfinite == OnNonfinite::skip; }
+  GradientOptions gradients() const {
+    return {
+        .accumulate = accumulate, .clip_value = clip_value, .clip_norm = clip_norm, .check_finite = checks_gradients()};
+  }
+
+  void declare(OptionReader& o);
+};
+
+// A model file: `FILE`, or `{file: FILE, optimizer: true}`.
+struct MILLRACE_EXPORT ModelFileOptions {
+  std::string file;
+  bool optimizer = false;  // with the optimizer's state
+
+  void declare(OptionReader& o);
+};
+
+template <>
+struct OptionType<ModelFileOptions> {
+  static ModelFileOptions read(const Spec& spec);
+  static Spec write(const ModelFileOptions& value);
+  static std::string type() { return "path or {file, optimizer}"; }
+  static std::vector<OptionForm> forms();
+};
+
+struct LossConfig {
+  std::unique_ptr<Loss> loss;
+  std::string kind;
+  std::string label = "label";  // the field that it compares with
+  std::string weight;           // the field of row weights; empty: every row counts the same
+  Spec spec;                    // where it was written, for messages
+};
+
+struct MILLRACE_EXPORT Config {
+  uint64_t seed = 0;
+  std::string device = "auto";  // as written; parse_device() reads it
+  Precision precision = Precision::float32;
+  int threads = 0;  // 0: auto
+  Spec input;       // the list of ops, as written; InputGraph::build() reads it
+  DeliveryOptions delivery;
+  std::vector<LayerNode> layers;  // names are empty where none was given; Model::build() fills them in
+  LossConfig loss;
+  std::vector<NamedMetric> metrics;
+  std::unique_ptr<Optimizer> optimizer;
+  TrainOptions train;
+  std::optional<ValidationOptions> validation;
+  std::optional<CompareOptions> compare;
+  std::optional<ModelFileOptions> save, load;
+
+  // The configuration with every default; the lists of ops and the layers' names are as written until
+  // complete_resolved().
+  Spec resolved;
+
+  // Where the top-level key `key` was written, else the whole: the place for an error about it.
+  const Spec& node(std::string_view key) const;
+  Spec written;  // the configuration as it was given
+};
+
+// What a configuration is wanted for decides which keys must be there.
+enum class ConfigUse {
+  training,  // input, model, loss and optimizer
+  input,     // input; the others are checked where they are
+};
+
+// The top-level keys; required are those that this use needs.
+MILLRACE_EXPORT std::vector<OptionInfo> describe_config(ConfigUse use = ConfigUse::training);
+
+// Throws ConfigError: unknown, absent or ill-typed keys, unknown kinds.
+MILLRACE_EXPORT Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use = ConfigUse::training);
+
+// The device that `config.device` names, for this model; `warnings` gets what there is to say about the choice. Throws
+// ConfigError and DeviceError, with the place.
+MILLRACE_EXPORT Device device_of(const Config& config, std::vector<std::string>& warnings);
+
+// Completes `config.resolved` with what is known once graph and model are built: every option of the ops
+// (InputGraph::resolved()) and the layers' names, in order.
+MILLRACE_EXPORT void complete_resolved(Config& config, const Spec& input, std::span<const std::string> layer_names);
+
+}  // namespace millrace

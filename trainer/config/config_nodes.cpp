@@ -1,0 +1,140 @@
+#include "millrace/trainer/config/config_nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/config/overrides.h"
+
+namespace millrace {
+
+namespace {
+
+// Keys that belong to the node and not to the kind that it names.
+struct LayerKeys {
+  std::optional<std::string> name;
+  std::optional<std::vector<std::string>> from;
+
+  void declare(OptionReader& o) {
+    o.optional("from", from, "the layers or fields that it reads; the layer before by default");
+    o.optional("name", name, "what other layers call it; the kind by default");
+  }
+};
+
+struct LossKeys {
+  std::string from = "label";
+  std::optional<std::string> weight;
+
+  void declare(OptionReader& o) {
+    o.optional("from", from, "the field that the prediction is compared with");
+    o.optional("weight", weight, "a field with the weight of each row");
+  }
+};
+
+struct NoKeys {
+  void declare(OptionReader&) {}
+};
+
+bool is_one_of(std::string_view key, const std::vector<OptionInfo>& infos) {
+  return std::any_of(infos.begin(), infos.end(), [&](const OptionInfo& info) { return info.name == key; });
+}
+
+template <class Base>
+struct Made {
+  std::unique_ptr<Base> object;
+  std::string kind;
+  Spec options;  // every option of the kind, then those of the node
+};
+
+// Makes the object that `node` names. `Keys` are read into `keys` and taken away from the kind's own options.
+template <class Base, class Keys>
+Made<Base> make_node(const Spec& node, const Registry<Base>& registry, std::string_view what, Keys& keys) {
+  KindAndOptions wanted = registry.read(node, what);
+  const auto& entry = registry.find(wanted.kind, node);
+  const std::vector<OptionInfo> common = describe_options<Keys>();
+  std::vector<OptionInfo> known = entry.describe();
+  known.insert(known.end(), common.begin(), common.end());
+  check_keys(wanted.options, known);
+
+  Spec node_part = Spec::map(wanted.options.place());
+  node_part.set_path(wanted.options.path());
+  for (const OptionInfo& info : common) {
+    const Spec* value = std::as_const(wanted.options).find(info.name);
+    if (value == nullptr || is_one_of(info.name, entry.describe())) continue;
+    node_part.set(info.name, *value);
+    wanted.options.erase(info.name);
+  }
+  Spec resolved_keys, resolved;
+  keys = read_options<Keys>(node_part, &resolved_keys);
+  std::unique_ptr<Base> object = registry.make(wanted, node, &resolved);
+  for (const auto& [key, value] : resolved_keys.entries()) resolved.set(key, value);
+  return {std::move(object), std::move(wanted.kind), std::move(resolved)};
+}
+
+Spec resolved_node(const std::string& kind, Spec options) {
+  if (options.size() == 0) return Spec::scalar(kind, false, options.place());
+  Spec node = Spec::map(options.place());
+  node.set(kind, std::move(options));
+  return node;
+}
+
+}  // namespace
+
+std::vector<OptionInfo> describe_layer_keys() { return describe_options<LayerKeys>(); }
+std::vector<OptionInfo> describe_loss_keys() { return describe_options<LossKeys>(); }
+
+OptionForm list_of_kinds(std::string sort) {
+  OptionForm kind{.is = OptionForm::Is::kind, .sort = std::move(sort)};
+  return {.is = OptionForm::Is::list, .items = {std::move(kind)}, .not_empty = true};
+}
+
+std::vector<LayerNode> read_layers(const Spec& list, const LayerRegistry& registry, Spec& resolved) {
+  if (list.items().empty()) throw list.error("the model has no layers", "for example `- dense: {units: 1}`");
+  resolved = Spec::list(list.place());
+  std::vector<LayerNode> layers;
+  for (const Spec& item : list.items()) {
+    LayerKeys keys;
+    Made<Layer> made = make_node(item, registry, "a layer", keys);
+    if (keys.from && keys.from->empty()) {
+      throw item.error("from names nothing", "leave it out to read the layer before");
+    }
+    resolved.append(resolved_node(made.kind, std::move(made.options)));
+    layers.push_back({keys.name.value_or(std::string()), std::move(made.kind), std::move(made.object),
+                      keys.from.value_or(std::vector<std::string>()), item});
+  }
+  return layers;
+}
+
+LossConfig read_loss(const Spec& node, const LossRegistry& registry, Spec& resolved) {
+  LossKeys keys;
+  Made<Loss> made = make_node(node, registry, "a loss", keys);
+  resolved = resolved_node(made.kind, std::move(made.options));
+  return {std::move(made.object), std::move(made.kind), keys.from, keys.weight.value_or(std::string()), node};
+}
+
+std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& registry, Spec& resolved) {
+  Spec metrics = list;
+  if (!list.is_list()) {
+    metrics = Spec::list(list.place()).append(list);
+    metrics.set_path(list.path());
+  }
+  resolved = Spec::list(list.place());
+  const std::vector<std::string> names = item_names(metrics);
+  std::vector<NamedMetric> out;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    NoKeys keys;
+    Made<Metric> made = make_node(metrics.items()[i], registry, "a metric", keys);
+    resolved.append(resolved_node(made.kind, std::move(made.options)));
+    out.push_back({names[i], std::move(made.object), metrics.items()[i].place()});
+  }
+  return out;
+}
+
+std::unique_ptr<Optimizer> read_optimizer(const Spec& node, const OptimizerRegistry& registry, Spec& resolved) {
+  NoKeys keys;
+  Made<Optimizer> made = make_node(node, registry, "an optimizer", keys);
+  resolved = resolved_node(made.kind, std::move(made.options));
+  return std::move(made.object);
+}
+
+}  // namespace millrace

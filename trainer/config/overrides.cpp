@@ -1,0 +1,252 @@
+#include "millrace/trainer/config/overrides.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/files/yaml.h"
+
+namespace millrace {
+
+namespace {
+
+// One step of a path: `.key` or `[index]`.
+struct Segment {
+  std::string key;
+  std::optional<size_t> index;
+};
+
+std::vector<Segment> parse_path(std::string_view path, const Place& where) {
+  const ConfigError malformed(cat("expected a path such as train.steps or input[3].batch_size, got ", quote(path)),
+                              where);
+  std::vector<Segment> segments;
+  while (!path.empty() || segments.empty()) {
+    // As a configuration may be; every step of a path writes the names of all before it.
+    if (segments.size() == kMaxYamlDepth)
+      throw ConfigError(cat("the path has more than ", kMaxYamlDepth, " steps"), where);
+    if (path.starts_with('[')) {
+      size_t index = 0;
+      const size_t close = std::min(path.find(']'), path.size());
+      const auto [stop, failure] = std::from_chars(path.data() + 1, path.data() + close, index);
+      if (close == path.size() || failure != std::errc() || stop != path.data() + close) throw malformed;
+      segments.push_back({{}, index});
+      path.remove_prefix(close + 1);
+    } else {
+      const size_t end = std::min(path.find_first_of(".["), path.size());
+      if (end == 0) throw malformed;
+      segments.push_back({std::string(path.substr(0, end)), {}});
+      path.remove_prefix(end);
+    }
+    if (!path.starts_with('.')) {
+      if (!path.empty() && !path.starts_with('[')) throw malformed;
+      continue;
+    }
+    path.remove_prefix(1);
+    if (path.empty() || path.starts_with('[')) throw malformed;
+  }
+  return segments;
+}
+
+// The kind that a list item or a node such as `loss` names; empty when it names none.
+std::string kind_of(const Spec& node) {
+  if (node.is_scalar()) return node.as_string();
+  return node.is_map() && node.size() == 1 ? node.entries().front().first : std::string();
+}
+
+// The `name` given to an item, or empty.
+std::string given_name(const Spec& item) {
+  if (!item.is_map() || item.size() != 1) return {};
+  const Spec* name = item.entries().front().second.find("name");
+  return name != nullptr && name->is_scalar() ? name->as_string() : std::string();
+}
+
+// Puts `value` where `node` is, at the same path.
+void replace(Spec& node, Spec value) {
+  value.set_path(node.path());
+  value.set_key_place(node.key_place());
+  node = std::move(value);
+}
+
+// The options of a node that names a kind: `kind` becomes `kind: {}`.
+Spec& options_of(Spec& node) {
+  const std::string kind = kind_of(node);
+  if (node.is_scalar()) {
+    Spec options = Spec::map(node.place());
+    options.set_key_place(node.place());
+    replace(node, Spec::map(node.place()).set(kind, std::move(options)));
+  }
+  Spec& options = *node.find(kind);
+  if (options.is_null()) replace(options, Spec::map(options.place()));
+  return options;
+}
+
+class Walker {
+ public:
+  explicit Walker(Place where) : where_(std::move(where)) {}
+
+  // The node that `segment` leads to from `node`; made when it is absent.
+  Spec& step(Spec& node, const Segment& segment, bool is_last) {
+    parent_ = nullptr;
+    const bool is_item = std::exchange(at_item_, segment.index.has_value());
+    const bool is_options = std::exchange(at_options_, false);
+    if (segment.index) return item_at(list_of(node), *segment.index);
+    if (is_options) return option_of(node, segment.key);
+    if (is_item && !kind_of(node).empty()) {
+      Spec& options = options_of(node);
+      at_options_ = segment.key == kind_of(node) && options.find(segment.key) == nullptr;
+      return at_options_ ? options : option_of(options, segment.key);
+    }
+    if (node.path() == "loss" || node.path() == "optimizer") return kind_of_node(node, segment.key, is_last);
+    if (node.path() == "metrics" && !node.is_null()) return item_called(list_of(node), segment.key);
+    if (node.path() == "delivery" && node.is_scalar()) {
+      Spec kind = node;
+      replace(node, Spec::map(node.place()).set("kind", std::move(kind)));
+    }
+    return node.is_list() ? item_called(node, segment.key) : key_of(node, segment.key);
+  }
+
+  Spec* parent() const { return parent_; }
+
+ private:
+  ConfigError error(const Spec& node, std::string_view message, std::string_view hint) const {
+    return ConfigError(cat(node.path().empty() ? std::string("the configuration") : node.path(), message), where_,
+                       hint);
+  }
+
+  Spec& key_of(Spec& node, const std::string& key) {
+    if (node.is_null()) replace(node, Spec::map(where_));
+    if (!node.is_map()) throw error(node, cat(" is ", node.describe(), ", so it has no key ", quote(key)), {});
+    if (node.find(key) == nullptr) node.set(key, Spec::null(where_));
+    parent_ = &node;
+    return *node.find(key);
+  }
+
+  Spec& option_of(Spec& options, const std::string& key) {
+    if (options.is_map()) return key_of(options, key);
+    throw error(options, cat(" is ", options.describe(), " in place of options, so it has no key ", quote(key)),
+                cat("replace it whole: ", options.path(), "={", key, ": ..}"));
+  }
+
+  Spec& list_of(Spec& node) {
+    if (node.path() == "metrics" && node.is_scalar()) {
+      Spec item = node;
+      replace(node, Spec::list(node.place()).append(std::move(item)));
+    }
+    if (!node.is_list()) throw error(node, cat(" is ", node.describe(), ", so it has no positions"), {});
+    return node;
+  }
+
+  Spec& item_at(Spec& list, size_t index) {
+    if (index >= list.size()) {
+      throw error(list,
+                  cat(" has ", count_of(static_cast<int64_t>(list.size()), "item"), ", so there is no [", index, "]"),
+                  "positions count from 0");
+    }
+    return *list.item(index);
+  }
+
+  // The options of the only item of that kind or name. A name that was given goes before kinds.
+  Spec& item_called(Spec& list, const std::string& wanted) {
+    const std::vector<std::string> names = item_names(list);
+    std::vector<size_t> given, found;
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (given_name(list.items()[i]) == wanted) given.push_back(i);
+      if (names[i] == wanted || kind_of(list.items()[i]) == wanted) found.push_back(i);
+    }
+    if (given.size() == 1) found = given;
+    at_options_ = found.size() == 1;
+    if (at_options_) return options_of(*list.item(found.front()));
+    if (found.empty()) throw error(list, cat(" has no item ", quote(wanted)), nearest_item(list, names, wanted));
+    std::vector<std::string> positions;
+    for (const size_t i : found) positions.push_back(cat(list.path(), '[', i, ']'));
+    throw error(list, cat(" has ", found.size(), " items ", quote(wanted)), cat("write ", join(positions, " or ")));
+  }
+
+  static std::string nearest_item(const Spec& list, std::vector<std::string> names, const std::string& wanted) {
+    for (const Spec& item : list.items()) names.push_back(kind_of(item));
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::erase(names, std::string());
+    const std::string near = nearest(wanted, names);
+    if (!near.empty()) return cat("did you mean ", near, "?");
+    return names.empty() ? std::string() : cat("its items are ", join(names));
+  }
+
+  // `loss` and `optimizer` hold one kind; another name is a slip rather than a second kind.
+  Spec& kind_of_node(Spec& node, const std::string& wanted, bool is_last) {
+    const std::string kind = kind_of(node);
+    if (kind.empty()) return key_of(node, wanted);
+    at_options_ = kind == wanted;
+    if (at_options_) return options_of(node);
+    const std::string near = nearest(wanted, {kind});
+    throw error(node, cat(" is ", kind, ", not ", quote(wanted)),
+                !near.empty() ? cat("did you mean ", node.path(), '.', near, "?")
+                : is_last     ? cat("an option of it is ", node.path(), '.', kind, '.', wanted)
+                              : cat("replace it whole: ", node.path(), "={", wanted, ": {..}}"));
+  }
+
+  Place where_;
+  bool at_item_ = false;     // the node was reached by its position in a list
+  bool at_options_ = false;  // the node holds the options of a kind, or the value that stands for them
+  Spec* parent_ = nullptr;   // the map that the node was found in by its key
+};
+
+}  // namespace
+
+void apply_override(Spec& config, std::string_view setting) {
+  const Place where{cat("--set ", setting), 0, 0};
+  const size_t equals = setting.find('=');
+  if (equals == std::string_view::npos) {
+    throw ConfigError("expected path=value, got no =", where, "write for example train.steps=100");
+  }
+  const std::string_view text = setting.substr(equals + 1);
+  // Alone it would be a list of nothing in YAML; what is meant is standard input.
+  Spec value = text == "-" ? Spec::scalar("-", true, where) : parse_yaml_value(text, where);
+  Spec* node = &config;
+  Walker walker(where);
+  const std::vector<Segment> path = parse_path(setting.substr(0, equals), where);
+  for (const Segment& segment : path) node = &walker.step(*node, segment, &segment == &path.back());
+  // Nothing behind the = is rather a slip, such as a variable of the shell that is empty.
+  if (value.is_null() && !text.empty() && walker.parent() != nullptr) {
+    walker.parent()->erase(path.back().key);
+    return;
+  }
+  value.set_path(node->path());
+  value.set_key_place(where);
+  *node = std::move(value);
+}
+
+void apply_overrides(Spec& config, std::span<const std::string> settings) {
+  for (const std::string& setting : settings) apply_override(config, setting);
+}
+
+std::vector<std::string> warnings_of_unread(std::span<const std::string> settings,
+                                            std::span<const std::string_view> keys_read) {
+  std::vector<std::string> warnings;
+  for (const std::string& setting : settings) {
+    const std::string_view key = std::string_view(setting).substr(0, setting.find_first_of(".[="));
+    if (std::find(keys_read.begin(), keys_read.end(), key) != keys_read.end()) continue;
+    warnings.push_back(cat("--set ", setting, " changes nothing here: the key ", key, " is not read"));
+  }
+  return warnings;
+}
+
+std::vector<std::string> item_names(const Spec& list) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const Spec& item : list.items()) taken.insert(names.emplace_back(given_name(item)));
+  taken.insert(std::string());
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) continue;
+    const std::string kind = kind_of(list.items()[i]);
+    if (kind.empty()) continue;
+    names[i] = kind;
+    for (int n = 2; !taken.insert(names[i]).second; ++n) names[i] = cat(kind, '_', n);
+  }
+  return names;
+}
+
+}  // namespace millrace

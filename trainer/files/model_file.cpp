@@ -1,0 +1,263 @@
+#include "millrace/trainer/files/model_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/files/atomic_file.h"
+
+namespace millrace {
+
+static_assert(std::endian::native == std::endian::little, "model files hold this machine's own numbers");
+
+namespace {
+
+// Finds a key of a large object at once; the writer's keeps the order instead.
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr uint64_t kMaxHeader = uint64_t{16} << 20;
+constexpr size_t kLengthBytes = 8;
+// Of the header's JSON: the object, a tensor, its shape.
+constexpr int kMaxDepth = 3;
+
+constexpr std::pair<std::string_view, DType> kDTypeNames[] = {
+    {"F32", DType::f32}, {"F64", DType::f64}, {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8}};
+
+std::string header_of(const ModelMetadata& metadata, std::span<const NamedTensor> tensors) {
+  OrderedJson header;
+  header["__metadata__"] = metadata;
+  size_t offset = 0;
+  for (const NamedTensor& tensor : tensors) {
+    const TensorSpec spec = tensor.values.spec();
+    OrderedJson entry;
+    for (const auto& [name, dtype] : kDTypeNames) {
+      if (dtype == spec.dtype) entry["dtype"] = name;
+    }
+    entry["shape"] = OrderedJson::array();
+    for (int axis = 0; axis < spec.shape.rank(); ++axis) entry["shape"].push_back(spec.shape[axis]);
+    entry["data_offsets"] = {offset, offset + spec.bytes()};
+    offset += spec.bytes();
+    header[tensor.name] = std::move(entry);
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const Json::type_error&) {
+    throw ConfigError("a name or text for the model file is not UTF-8");
+  }
+  // Blanks at the end make the values begin at a multiple of 64 bytes.
+  text.append(aligned_bytes(kLengthBytes + text.size()) - kLengthBytes - text.size(), ' ');
+  return text;
+}
+
+// Reads and checks; every fault is a DataError placed at the file.
+class Reader {
+ public:
+  explicit Reader(const std::string& path)
+      : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (!file_) throw MissingError(cat("cannot read the model: ", errno_text(errno)), {path, 0, 0});
+    struct stat status {};
+    if (::fstat(file_.get(), &status) != 0) throw IoError(errno_text(errno), {path, 0, 0});
+    if (!S_ISREG(status.st_mode)) throw MissingError("cannot read the model: it is no regular file", {path, 0, 0});
+    size_ = static_cast<uint64_t>(status.st_size);
+  }
+
+  void read(uint64_t offset, void* to, size_t bytes) const {
+    auto* at = static_cast<char*>(to);
+    while (bytes > 0) {
+      const ssize_t got = ::pread(file_.get(), at, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw IoError(cat("cannot read the model: ", errno_text(errno)), {path_, 0, 0});
+      if (got == 0) throw IoError("the file became shorter while it was read", {path_, 0, 0});
+      at += got;
+      offset += static_cast<uint64_t>(got);
+      bytes -= static_cast<size_t>(got);
+    }
+  }
+
+  // The header; value_bytes() is known afterwards.
+  Json header() {
+    uint64_t length = 0;
+    if (size_ < kLengthBytes) throw error(cat("expected at least 8 bytes, got ", size_));
+    read(0, &length, kLengthBytes);
+    if (length > kMaxHeader || length > size_ - kLengthBytes) {
+      throw error(cat("its header claims ", length, " bytes, the file has ", size_),
+                  path_.ends_with(".yaml") || path_.ends_with(".yml")
+                      ? "a configuration makes one: trainer --config FILE --save model.safetensors"
+                  : length <= kMaxHeader ? kCutHint
+                                         : kLayoutHint);
+    }
+    std::string text(length, '\0');
+    read(kLengthBytes, text.data(), length);
+    value_offset_ = kLengthBytes + length;
+    return parse(text);
+  }
+
+  uint64_t value_offset() const { return value_offset_; }
+  uint64_t value_bytes() const { return size_ - value_offset_; }
+
+  ModelMetadata metadata(const Json& json) const {
+    ModelMetadata out;
+    if (!json.is_object()) throw error("__metadata__ is no object");
+    for (const auto& [key, value] : json.items()) {
+      if (!value.is_string()) throw error(cat("the metadata ", quote(key), " is no text"));
+      out[key] = value.get<std::string>();
+    }
+    return out;
+  }
+
+  // One tensor and the end of its values.
+  std::pair<ModelFile::Entry, uint64_t> entry(const std::string& name, const Json& json) const {
+    const auto bad = [&](std::string_view what) { return error(cat("tensor ", quote(name), ": ", what)); };
+    if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
+        !json.contains("data_offsets")) {
+      throw bad("expected dtype, shape and data_offsets");
+    }
+    const auto* known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
+                                     [&](const auto& one) { return json["dtype"] == Json(one.first); });
+    if (known == std::end(kDTypeNames)) throw bad(cat("the dtype ", text_of(json["dtype"]), " is not supported"));
+    uint64_t bytes = size_of(known->second);
+    const Json& shape = json["shape"];
+    if (!shape.is_array() || shape.size() > Shape::kMaxRank)
+      throw bad(cat("expected a shape of at most ", Shape::kMaxRank, " axes"));
+    std::vector<int64_t> dims;
+    for (const Json& axis : shape) {
+      if (!axis.is_number_unsigned() || axis.get<uint64_t>() > value_bytes())
+        throw bad("the shape does not fit the file");
+      dims.push_back(axis.get<int64_t>());
+      if (__builtin_mul_overflow(bytes, axis.get<uint64_t>(), &bytes)) throw bad("the shape does not fit the file");
+    }
+    const Json& offsets = json["data_offsets"];
+    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
+        !offsets[1].is_number_unsigned()) {
+      throw bad("expected two data_offsets");
+    }
+    const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
+    if (begin > end || end > value_bytes()) {
+      throw error(cat("tensor ", quote(name), ": its values reach beyond the end of the file"), kCutHint);
+    }
+    if (end - begin != bytes) throw bad(cat("its shape needs ", bytes, " bytes, it has ", end - begin));
+    try {
+      return {{name, {Shape(dims), known->second}, begin}, end};
+    } catch (const ShapeError&) {
+      throw bad("the shape does not fit the file");  // empty, with axes that cannot be counted together
+    }
+  }
+
+  static constexpr const char* kCutHint = "the file may have been cut off: copy or save it again";
+  static constexpr const char* kLayoutHint = "model files are written by `save`, in the safetensors layout";
+  DataError error(std::string_view what, const char* hint = kLayoutHint) const {
+    return DataError(cat("not a model file: ", what), {path_, 0, 0}, hint);
+  }
+
+ private:
+  static std::string text_of(const Json& json) {
+    if (json.is_string()) return quote(json.get_ref<const std::string&>());
+    return json.is_structured() ? std::string(json.type_name()) : json.dump();
+  }
+
+  // JSON keeps the last of two equal keys without a word; here they are an error.
+  Json parse(const std::string& text) const {
+    std::vector<std::set<std::string>> keys;
+    const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+      if (depth > kMaxDepth) throw error("its header is nested too deeply");
+      if (event == Json::parse_event_t::object_start) keys.emplace_back();
+      if (event == Json::parse_event_t::object_end) keys.pop_back();
+      if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
+        throw error(cat("its header has the key ", quote(parsed.get<std::string>()), " twice"));
+      }
+      return true;
+    };
+    if (!text.starts_with('{')) throw error("its header is no JSON object");
+    try {
+      return Json::parse(text, watch);
+    } catch (const Json::exception&) {
+      throw error("its header is no valid JSON");
+    }
+  }
+
+  std::string path_;
+  Descriptor file_;
+  uint64_t size_ = 0, value_offset_ = 0;
+};
+
+}  // namespace
+
+void write_model_file(const std::string& path, const ModelMetadata& metadata, std::span<const NamedTensor> tensors) {
+  const std::string header = header_of(metadata, tensors);
+  const uint64_t length = header.size();
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(header);
+  for (const NamedTensor& tensor : tensors) {
+    file.write({static_cast<const std::byte*>(tensor.values.data()), tensor.values.spec().bytes()});
+  }
+  file.commit();
+}
+
+ModelFile ModelFile::read(const std::string& path) {
+  Reader reader(path);
+  ModelFile out;
+  out.path_ = path;
+  const Json header = reader.header();
+  std::vector<std::pair<Entry, uint64_t>> found;
+  for (const auto& [name, json] : header.items()) {
+    if (name == "__metadata__") {
+      out.metadata_ = reader.metadata(json);
+    } else {
+      found.push_back(reader.entry(name, json));
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first.offset, a.second) < std::pair(b.first.offset, b.second);
+  });
+  uint64_t expected = 0;
+  for (auto& [entry, end] : found) {
+    if (entry.offset != expected)
+      throw reader.error(cat("the values of ", quote(entry.name), " leave a hole or overlap others"));
+    expected = end;
+    out.entries_.push_back(std::move(entry));
+  }
+  if (expected != reader.value_bytes()) {
+    throw reader.error(cat("its tensors need ", expected, " bytes of values, it has ", reader.value_bytes()));
+  }
+  out.memory_ = Memory(Device::cpu(), expected);
+  reader.read(reader.value_offset(), out.memory_.data(), expected);
+  return out;
+}
+
+ModelFile ModelFile::of(std::string name, ModelMetadata metadata, std::span<const NamedTensor> tensors) {
+  ModelFile out;
+  out.path_ = std::move(name);
+  out.metadata_ = std::move(metadata);
+  size_t bytes = 0;
+  for (const NamedTensor& tensor : tensors) {
+    out.entries_.push_back({tensor.name, tensor.values.spec(), bytes});
+    bytes += tensor.values.spec().bytes();
+  }
+  out.memory_ = Memory(Device::cpu(), bytes);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    std::memcpy(static_cast<std::byte*>(out.memory_.data()) + out.entries_[i].offset, tensors[i].values.data(),
+                out.entries_[i].spec.bytes());
+  }
+  return out;
+}
+
+ConstTensorView ModelFile::values(const Entry& entry) const {
+  return ConstTensorView(static_cast<const std::byte*>(memory_.data()) + entry.offset, entry.spec.dtype,
+                         entry.spec.shape);
+}
+
+}  // namespace millrace

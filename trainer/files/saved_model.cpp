@@ -1,0 +1,229 @@
+#include "millrace/trainer/files/saved_model.h"
+
+#include <charconv>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/core/version.h"
+#include "millrace/trainer/files/row_spec_text.h"
+#include "millrace/trainer/files/sha256.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/files/yaml_writer.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr const char* kConfigKey = "config";
+constexpr const char* kFieldsKey = "fields";
+constexpr const char* kRowsKey = "rows";
+constexpr const char* kOptimizerKey = "optimizer";
+constexpr const char* kStepsKey = "steps";
+constexpr const char* kUpdatesKey = "updates";
+// Layers' names hold no slash, so no parameter is called like this.
+constexpr std::string_view kSlotPrefix = "optimizer/";
+
+std::string slot_name(size_t slot, const Parameter& parameter) { return cat(kSlotPrefix, slot, '/', parameter.name); }
+
+// The part of an optimizer's block that belongs to the parameter.
+TensorView part_of(const TensorView& block, const Parameter& parameter) {
+  return TensorView(static_cast<std::byte*>(block.data()) + parameter.offset, block.dtype(), parameter.shape);
+}
+
+// The values on the host, as contiguous float32.
+std::vector<float> to_host(TensorView values, Context& context) {
+  const auto count = static_cast<size_t>(values.elements());
+  std::vector<float> out(count);
+  if (values.dtype() == DType::f32) {
+    context.copy(out.data(), values.data(), count * sizeof(float));
+    context.synchronize();
+    return out;
+  }
+  std::vector<double> wide(count);
+  context.copy(wide.data(), values.data(), count * sizeof(double));
+  context.synchronize();
+  for (size_t i = 0; i < count; ++i) out[i] = static_cast<float>(wide[i]);
+  return out;
+}
+
+DataError load_error(const ModelFile& file, std::string_view message, std::string_view hint = {}) {
+  return DataError(cat("the saved model does not fit: ", message), {file.path(), 0, 0}, hint);
+}
+
+using Entries = std::map<std::string_view, const ModelFile::Entry*>;
+
+Entries entries_by_name(const ModelFile& file) {
+  Entries entries;
+  for (const ModelFile::Entry& entry : file.entries()) entries.emplace(entry.name, &entry);
+  return entries;
+}
+
+const ModelFile::Entry& find_entry(const ModelFile& file, const Entries& entries, const std::string& name,
+                                   const TensorSpec& wanted) {
+  if (const auto found = entries.find(name); found != entries.end()) {
+    if (found->second->spec == wanted) return *found->second;
+    throw load_error(file, cat(name, " is ", found->second->spec.text(), ", the model has ", wanted.text()));
+  }
+  std::vector<std::string> names;
+  for (const ModelFile::Entry& entry : file.entries()) names.push_back(entry.name);
+  const std::string near = nearest(name, names);
+  constexpr size_t kShown = 8;
+  if (names.size() > kShown) {
+    names.resize(kShown);
+    names.push_back("others");
+  }
+  throw load_error(file, cat("it has no ", name), cat("it has ", near.empty() ? join(names) : near));
+}
+
+uint64_t number_in(const ModelFile& file, const char* key) {
+  const auto found = file.metadata().find(key);
+  const std::string text = found != file.metadata().end() ? found->second : std::string();
+  uint64_t number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || fault != std::errc() || end != text.data() + text.size()) {
+    throw load_error(file, cat("its metadata's ", key, " is ", quote(text), ", expected a number"));
+  }
+  return number;
+}
+
+// The entries of the model's parameters, then of its states.
+std::vector<const ModelFile::Entry*> find_entries(const ModelFile& file, const Model& model) {
+  Entries entries = entries_by_name(file);
+  std::vector<const ModelFile::Entry*> found;
+  for (const std::vector<Parameter>* list : {&model.parameters(), &model.states()}) {
+    for (const Parameter& one : *list) {
+      found.push_back(&find_entry(file, entries, one.name, {one.shape, model.dtype()}));
+    }
+  }
+  for (const ModelFile::Entry* used : found) entries.erase(used->name);
+  for (const ModelFile::Entry& entry : file.entries()) {
+    const bool unused = entries.contains(entry.name) && !entry.name.starts_with(kSlotPrefix);
+    if (unused) throw load_error(file, cat("it also has ", quote(entry.name)));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string weights_hash(Model& model, Context& context) {
+  Sha256 hash;
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const std::vector<float> values = to_host(model.parameter(i), context);
+    hash.update(std::as_bytes(std::span(values)));
+  }
+  return hash.hex();
+}
+
+namespace {
+
+// Everything that a file holds, on the host.
+struct Contents {
+  ModelMetadata metadata;
+  std::vector<std::vector<float>> values;
+  std::vector<NamedTensor> tensors;
+};
+
+Contents contents_of(Model& model, Context& context, const SavedFacts& facts) {
+  Contents out;
+  const auto add = [&](std::string name, TensorView view) {
+    out.values.push_back(to_host(view, context));
+    out.tensors.push_back({std::move(name), ConstTensorView(out.values.back().data(), DType::f32, view.shape())});
+  };
+  for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i].name, model.parameter(i));
+  for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i].name, model.state(i));
+  out.metadata = {{kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {"version", std::string(version())}};
+  if (facts.nameless_fields > 0) out.metadata[kFieldsKey] = cat(facts.nameless_fields);
+  if (facts.rows != nullptr) out.metadata[kRowsKey] = row_spec_text(*facts.rows);
+  const OptimizerState* const optimizer = facts.optimizer;
+  if (optimizer == nullptr) return out;
+  for (size_t slot = 0; slot < optimizer->slots.size(); ++slot) {
+    for (const Parameter& parameter : model.parameters()) {
+      add(slot_name(slot, parameter), part_of(optimizer->slots[slot], parameter));
+    }
+  }
+  out.metadata[kOptimizerKey] = optimizer->kind;
+  out.metadata[kStepsKey] = cat(optimizer->steps);
+  out.metadata[kUpdatesKey] = cat(optimizer->updates);
+  return out;
+}
+
+}  // namespace
+
+ModelFile pack_model(const std::string& name, Model& model, Context& context, const SavedFacts& facts) {
+  const Contents contents = contents_of(model, context, facts);
+  return ModelFile::of(name, contents.metadata, contents.tensors);
+}
+
+void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
+  const Contents contents = contents_of(model, context, facts);
+  write_model_file(path, contents.metadata, contents.tensors);
+}
+
+void check_saved_model(const ModelFile& file, const Model& model) { find_entries(file, model); }
+
+void load_model(const ModelFile& file, Model& model, Context& context) {
+  const std::vector<const ModelFile::Entry*> found = find_entries(file, model);
+  const size_t parameters = model.parameters().size();
+  for (size_t i = 0; i < found.size(); ++i) {
+    const TensorView view = i < parameters ? model.parameter(i) : model.state(i - parameters);
+    context.copy(view.data(), file.values(*found[i]).data(), found[i]->spec.bytes());
+  }
+  context.synchronize();
+}
+
+void load_optimizer(const ModelFile& file, const Model& model, Context& context, OptimizerState& state) {
+  const ModelMetadata& metadata = file.metadata();
+  const auto kind = metadata.find(kOptimizerKey);
+  if (kind == metadata.end()) {
+    throw load_error(file, "it holds no state of an optimizer", "save it with save: {file: .., optimizer: true}");
+  }
+  if (kind->second != state.kind) {
+    throw load_error(file, cat("it holds the state of ", quote(kind->second), ", the optimizer is ", state.kind));
+  }
+  const uint64_t steps = number_in(file, kStepsKey), updates = number_in(file, kUpdatesKey);
+  const Entries entries = entries_by_name(file);
+  std::vector<std::pair<TensorView, const ModelFile::Entry*>> found;
+  for (size_t slot = 0; slot < state.slots.size(); ++slot) {
+    for (const Parameter& parameter : model.parameters()) {
+      const TensorView view = part_of(state.slots[slot], parameter);
+      found.emplace_back(view, &find_entry(file, entries, slot_name(slot, parameter), view.spec()));
+    }
+  }
+  const std::string more = cat(kSlotPrefix, state.slots.size(), '/');
+  for (const ModelFile::Entry& entry : file.entries()) {
+    if (!entry.name.starts_with(more)) continue;
+    throw load_error(file, cat("it holds more state of ", state.kind, " than its options keep: ", quote(entry.name)),
+                     "give it the options that it was saved with");
+  }
+  for (const auto& [view, entry] : found) context.copy(view.data(), file.values(*entry).data(), entry->spec.bytes());
+  context.synchronize();
+  state.steps = steps;
+  state.updates = updates;
+}
+
+int64_t saved_nameless_fields(const ModelFile& file) {
+  const auto found = file.metadata().find(kFieldsKey);
+  return found == file.metadata().end() ? 0 : static_cast<int64_t>(number_in(file, kFieldsKey));
+}
+
+RowSpec saved_rows(const ModelFile& file) {
+  const auto found = file.metadata().find(kRowsKey);
+  return found == file.metadata().end() ? RowSpec() : read_row_spec(found->second, cat(file.path(), ":", kRowsKey));
+}
+
+Spec saved_config(const ModelFile& file) {
+  const auto found = file.metadata().find(kConfigKey);
+  if (found == file.metadata().end()) {
+    throw DataError("the model file holds no configuration", {file.path(), 0, 0}, "it was not written by `save`");
+  }
+  return parse_yaml(found->second, saved_config_name(file.path()));
+}
+
+std::string saved_config_name(const std::string& path) { return cat(path, ":config"); }
+
+}  // namespace millrace

@@ -1,0 +1,65 @@
+// Models in files: a Model's parameters and state, with the configuration that made them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/core/spec.h"
+#include "millrace/input/rows/row_block.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/files/model_file.h"
+
+namespace millrace {
+
+// SHA-256 over the parameters in model order, as little-endian float32: equal hashes mean equal models.
+std::string weights_hash(Model& model, Context& context);
+
+// What an optimizer kept beside the parameters.
+struct OptimizerState {
+  std::string kind;  // "adam"
+  uint64_t steps = 0, updates = 0;
+  // Optimizer::state_slots() blocks, each laid out like the model's parameter block.
+  std::vector<TensorView> slots;
+};
+
+// What a model file holds besides the values.
+struct SavedFacts {
+  Spec config;
+  int64_t nameless_fields = 0;    // of the text that the model was trained on (TextFormat)
+  const RowSpec* rows = nullptr;  // InputGraph::first_rows(); null: not written
+  const OptimizerState* optimizer = nullptr;
+};
+
+// The same as a file that is nowhere but in memory; `name` is its path in messages.
+ModelFile pack_model(const std::string& name, Model& model, Context& context, const SavedFacts& facts);
+
+// Writes parameters, then state, as float32 under their names, then the optimizer's slots, where there are any, as
+// "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version. The file appears whole
+// or not at all. Throws IoError.
+void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts);
+
+// Whether the file holds what load_model() needs for `model`, whose parameters and states may be declared only
+// (ModelArgs::check). Throws DataError as load_model().
+void check_saved_model(const ModelFile& file, const Model& model);
+
+// Gives every parameter and state of `model` the values of the same name. Throws DataError, and changes nothing, when
+// one is absent or has another shape, or when the file holds others but those under "optimizer/", which are the state
+// of a training. REQUIRES: a model of float32.
+void load_model(const ModelFile& file, Model& model, Context& context);
+
+// Fills `state.slots` and the counts. Throws DataError, and changes nothing, when the file holds no such state of an
+// optimizer of this kind.
+void load_optimizer(const ModelFile& file, const Model& model, Context& context, OptimizerState& state);
+
+// The configuration that was saved with the values. Throws DataError when there is none.
+Spec saved_config(const ModelFile& file);
+// What its places call the configuration in the model file `path`.
+std::string saved_config_name(const std::string& path);
+// SavedFacts::rows; no fields where the file does not tell. Throws ConfigError with a place in the file.
+RowSpec saved_rows(const ModelFile& file);
+// SavedFacts::nameless_fields; 0 where the file does not tell.
+int64_t saved_nameless_fields(const ModelFile& file);
+
+}  // namespace millrace

@@ -1,0 +1,194 @@
+#include "millrace/trainer/files/yaml_writer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
+#include "millrace/trainer/files/yaml.h"
+
+namespace millrace {
+
+namespace {
+
+constexpr size_t kWidth = 110;
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Words that some version of YAML, or this library, reads as something else than a text.
+bool is_reserved(std::string_view text) {
+  static constexpr std::array<std::string_view, 13> kWords = {"true", "false", "null", "yes", "no",       "on", "off",
+                                                              "y",    "n",     "nan",  "inf", "infinity", "~"};
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return std::find(kWords.begin(), kWords.end(), lower) != kWords.end();
+}
+
+bool is_null_word(std::string_view text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
+
+// Whether a plain scalar of this text is read as exactly this text, in block and flow style, as key and as value.
+bool is_plain(std::string_view text) {
+  if (is_null_word(text)) return false;
+  const bool signed_start = text[0] == '-' || text[0] == '+' || text[0] == '.';
+  if (signed_start && (text.size() < 2 || !(is_digit(text[1]) || is_letter(text[1]) || text[1] == '.'))) return false;
+  if (text.starts_with("..")) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '+' || c == '/';
+  });
+}
+
+std::string escaped(std::string_view character, char32_t code) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  switch (code) {
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    default: break;
+  }
+  // What a terminal or an editor would act upon, marks of the writing direction among it.
+  const bool special = code == 0x2028 || code == 0x2029 || code == 0xfeff || escape_controls(character) != character;
+  if (!special) return std::string(character);
+  std::string out = "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[code >> shift & 15];
+  return out;
+}
+
+std::string quoted(const Spec& spec, std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) throw spec.error(cat("the text ", quote(text), " is not UTF-8 and cannot be written as YAML"));
+    if (text[0] == '\0') throw spec.error("a text with a NUL character cannot be written as YAML");
+    out += escaped(text.substr(0, length), utf8_decode(text, length));
+    text.remove_prefix(length);
+  }
+  return out + '"';
+}
+
+std::string key_text(const Spec& value, const std::string& key) {
+  if (key.size() > kMaxYamlKeyBytes) throw value.error("the key is too long to be written as YAML");
+  return is_plain(key) ? key : quoted(value, key);
+}
+
+std::string scalar_text(const Spec& spec) {
+  const std::string& text = spec.as_string();
+  const bool plain = is_plain(text) && !(spec.quoted() && looks_typed(text));
+  return plain ? text : quoted(spec, text);
+}
+
+std::string flow(const Spec& spec) {
+  std::string out;
+  switch (spec.kind()) {
+    case Spec::Kind::null: return "null";
+    case Spec::Kind::scalar: return scalar_text(spec);
+    case Spec::Kind::list:
+      for (const Spec& item : spec.items()) out += (out.empty() ? "" : ", ") + flow(item);
+      return '[' + out + ']';
+    case Spec::Kind::map:
+      for (const auto& [key, value] : spec.entries()) {
+        out += (out.empty() ? "" : ", ") + key_text(value, key) + ": " + flow(value);
+      }
+      return '{' + out + '}';
+  }
+  return out;
+}
+
+size_t depth(const Spec& spec) {
+  size_t below = 0;
+  if (spec.is_list()) {
+    for (const Spec& item : spec.items()) below = std::max(below, depth(item));
+  } else if (spec.is_map()) {
+    for (const auto& [key, value] : spec.entries()) below = std::max(below, depth(value));
+  } else {
+    return 0;
+  }
+  return below + 1;
+}
+
+bool fits_on_line(const Spec& spec, size_t used) {
+  if (spec.is_null() || spec.is_scalar() || spec.size() == 0) return true;
+  return depth(spec) <= 2 && used + flow(spec).size() <= kWidth;
+}
+
+void write_block(std::string& out, const Spec& spec, size_t indent, bool on_line);
+
+// A list of scalars behind "key:" or "-", as many to a line as it holds: one on each would take twice the bytes.
+void write_scalars(std::string& out, const Spec& list, size_t indent) {
+  out += " [";
+  size_t left = list.size(), line_start = out.rfind('\n') + 1;
+  for (const Spec& item : list.items()) {
+    const std::string text = flow(item) + (--left > 0 ? ',' : ']');
+    if (out.size() - line_start + 1 + text.size() > kWidth) {
+      line_start = out.size() + 1;
+      out += '\n' + std::string(indent, ' ');
+    } else if (out.back() != '[') {
+      out += ' ';
+    }
+    out += text;
+  }
+  out += '\n';
+}
+
+// Writes `value` behind "key:" or "-".
+void write_value(std::string& out, const Spec& value, size_t indent, bool behind_dash) {
+  if (behind_dash && value.is_map() && value.size() > 0) {
+    out += ' ';
+    write_block(out, value, indent + 2, true);
+    return;
+  }
+  const size_t line_start = out.rfind('\n') + 1;
+  if (fits_on_line(value, out.size() - line_start + 1)) {
+    out += ' ' + flow(value) + '\n';
+  } else if (value.is_list() && depth(value) == 1) {
+    write_scalars(out, value, indent + 2);
+  } else {
+    out += '\n';
+    write_block(out, value, indent + 2, false);
+  }
+}
+
+// `on_line`: the first entry follows on the line that is there.
+void write_block(std::string& out, const Spec& spec, size_t indent, bool on_line) {
+  const auto begin_line = [&] {
+    if (!on_line) out.append(indent, ' ');
+    on_line = false;
+  };
+  if (spec.is_list()) {
+    for (const Spec& item : spec.items()) {
+      begin_line();
+      out += '-';
+      write_value(out, item, indent, true);
+    }
+  } else {
+    for (const auto& [key, value] : spec.entries()) {
+      begin_line();
+      out += key_text(value, key) + ':';
+      write_value(out, value, indent, false);
+    }
+  }
+}
+
+}  // namespace
+
+bool looks_typed(std::string_view text) {
+  if (text.empty() || is_reserved(text)) return true;
+  return is_digit(text[0]) || text[0] == '.' || text[0] == '-' || text[0] == '+';
+}
+
+std::string to_yaml(const Spec& spec) {
+  std::string out;
+  if ((spec.is_map() || spec.is_list()) && spec.size() > 0) {
+    write_block(out, spec, 0, false);
+  } else {
+    out = flow(spec) + '\n';
+  }
+  return out;
+}
+
+}  // namespace millrace

@@ -1,0 +1,76 @@
+#include "millrace/trainer/predict/model_reader.h"
+
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/sizes.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/files/saved_model.h"
+#include "millrace/trainer/step/step_inputs.h"
+
+namespace millrace {
+
+namespace {
+
+// The most ops, layers or metrics of a model file: some steps on the way look at each pair of them.
+constexpr size_t kMaxItems = 4096;
+
+// What the file's configuration asks of the machine that trained counts here only where this one has it.
+void fit_machine(Spec& config) {
+  const Spec* threads = std::as_const(config).find("threads");
+  if (threads == nullptr || !threads->is_scalar()) return;
+  try {
+    if (threads->as_int() > Executor::available_threads()) config.erase("threads");
+  } catch (const ConfigError&) {
+    // "auto", or an error that the reader of the configuration tells.
+  }
+}
+
+void check_items(const Spec& config) {
+  for (const char* key : {"input", "model", "metrics"}) {
+    const Spec* list = config.find(key);
+    if (list == nullptr || !list->is_list() || list->size() <= kMaxItems) continue;
+    throw list->error(cat("a model file may list ", kMaxItems, " items here, got ", list->size()));
+  }
+}
+
+}  // namespace
+
+Config read_saved_config(const ModelFile& file, std::span<const std::string> overrides, const Catalog& catalog) {
+  Spec spec = saved_config(file);
+  if (!spec.is_map()) throw spec.error(cat("expected a map, got ", spec.describe()));
+  fit_machine(spec);
+  apply_overrides(spec, overrides);
+  check_items(spec);
+  return read_config(spec, catalog);
+}
+
+Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& rows, Context& context) {
+  Model model = Model::build({.layers = std::move(config.layers),
+                              .inputs = named_specs(rows),
+                              .seed = config.seed,
+                              .check = [&](const Model& declared) { check_saved_model(file, declared); }},
+                             context);
+  load_model(file, model, context);
+  if (model.output().dtype != DType::f32) {
+    throw ShapeError(cat("the model gives ", model.output().text(), ", expected float32"), {file.path()});
+  }
+  return model;
+}
+
+std::vector<std::string> names_read(const std::vector<LayerNode>& layers) {
+  std::vector<std::string> names;
+  if (layers.front().from.empty()) names.emplace_back("features");
+  for (const LayerNode& layer : layers) names.insert(names.end(), layer.from.begin(), layer.from.end());
+  return names;
+}
+
+size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch) {
+  size_t row = add_bytes(rows.row_bytes(), sizeof(RowId));
+  for (const Model::Node& node : model.nodes()) row = add_bytes(row, aligned_bytes(node.output.bytes()));
+  return multiply_bytes(row, static_cast<size_t>(batch));
+}
+
+}  // namespace millrace

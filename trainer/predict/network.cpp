@@ -1,0 +1,353 @@
+#include "millrace/trainer/predict/network.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "millrace/core/context.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/float_mode.h"
+#include "millrace/core/function_ref.h"
+#include "millrace/core/text.h"
+#include "millrace/input/graph/row_transforms.h"
+#include "millrace/input/rows/row_block.h"
+#include "millrace/input/sources/memory_rows.h"
+#include "millrace/layers/model/model_plan.h"
+#include "millrace/trainer/config/pass_input.h"
+#include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/files/saved_model.h"
+#include "millrace/trainer/predict/model_reader.h"
+#include "millrace/trainer/step/plan_cache.h"
+#include "millrace/trainer/step/step_inputs.h"
+
+namespace millrace {
+
+namespace {
+
+// The op that stands for rows of the program in the graph of the transforms.
+constexpr const char* kGivenRows = "given rows";
+// Rows that go through the model at once, at most. Fewer are filled up to a power of two, for which there is a plan.
+constexpr int64_t kMostRows = 256;
+constexpr size_t kPlans = 9;
+
+// Whether the op at `item` makes or decodes rows, or comes before one that does.
+bool is_before_rows(const Spec& item, const OpRegistry& registry) {
+  KindAndOptions op = registry.read(item, "an input op");
+  for (const char* key : {"name", "from"}) op.options.erase(key);
+  const std::vector<PortType> inputs = registry.make(op, item)->inputs();
+  return inputs.empty() || inputs.front() == PortType::names || inputs.front() == PortType::text;
+}
+
+DataError too_large(const ModelFile& file, size_t bytes, uint64_t most) {
+  return DataError(cat("a row would take ", bytes, " bytes, at most ", most, " are allowed"), {file.path(), 0, 0});
+}
+
+// The ops of `catalog`, and one that gives such rows.
+OpRegistry with_given_rows(const Catalog& catalog, const RowSpec& spec) {
+  RowBlock rows;
+  rows.configure(spec, 0);
+  OpRegistry registry = catalog.ops;
+  registry.add(kGivenRows, memory_op(std::make_shared<const RowBlock>(std::move(rows))));
+  return registry;
+}
+
+Spec given_rows(const Spec& place) {
+  Spec options = Spec::map(place.place()).set("epochs", 1);
+  return Spec::map(place.place()).set(kGivenRows, std::move(options));
+}
+
+// An item of the list without the input that it names.
+Spec without_from(Spec item) {
+  if (item.is_map() && item.entries().front().second.is_map()) item.find(item.entries().front().first)->erase("from");
+  return item;
+}
+
+bool joins(const Spec& item) {
+  const KindAndOptions op = kind_and_options(item, "an input op");
+  const Spec* from = op.options.find("from");
+  return from != nullptr && from->is_list() && from->size() > 1;
+}
+
+// The list of ops that rows of the program go through: the saved one, with what joins several inputs, or makes rows of
+// a program and need not be known here, replaced by the op that gives them.
+Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
+  const std::vector<Spec>& items = saved.items();
+  const auto join = std::find_if(items.rbegin(), items.rend(), joins);
+  const bool known = items.empty() || registry.entries().contains(kind_and_options(items[0], "an input op").kind);
+  if (join == items.rend() && known) return saved;
+  // Each op behind the join takes from the one before: nothing else could use what it makes.
+  auto rest = join == items.rend() ? items.begin() + 1 : join.base();
+  Spec list = Spec::list(saved.place());
+  list.append(given_rows(rest[-1]));
+  for (; rest != items.end(); ++rest) list.append(join == items.rend() ? *rest : without_from(*rest));
+  return list;
+}
+
+// The saved list of ops with one in front that gives rows of the program, and what reads or makes rows gone.
+RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,
+                               uint64_t max_bytes) {
+  RowSpec rows = saved_rows(file);
+  if (rows.fields.empty()) {
+    throw DataError("the model file does not say what its rows look like", {file.path(), 0, 0},
+                    "it was written by an older version: train it again");
+  }
+  if (const size_t bytes = rows.row_bytes(); bytes > max_bytes) throw too_large(file, bytes, max_bytes);
+  OpRegistry registry = with_given_rows(catalog, rows);
+  const Spec list = list_for_given_rows(config.input, registry);
+  PassArgs args{.input = list, .registry = registry};
+  args.wanted = names_read(config.layers);
+  args.unwanted = {config.loss.label};
+  if (!config.loss.weight.empty()) args.unwanted.push_back(config.loss.weight);
+  for (const FieldSpec& field : rows.fields) args.source_fields.push_back(field.name);
+  const PassInput pass = pass_input(args);
+
+  std::erase_if(rows.fields, [&](const FieldSpec& field) {
+    return std::find(pass.fields.begin(), pass.fields.end(), field.name) == pass.fields.end();
+  });
+  registry = with_given_rows(catalog, rows);
+  size_t begin = 0;
+  while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
+  Spec transforms = Spec::list(list.place());
+  transforms.append(given_rows(list));
+  // They stand in a row now.
+  for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
+  return RowTransforms(InputGraph::build(transforms, registry, {.seed = config.seed, .side = pass.side}));
+}
+
+}  // namespace
+
+struct Network::Impl {
+  // What a number of rows needs.
+  struct Plan {
+    int64_t rows = 0;
+    std::optional<StepInputs> inputs;
+    std::unique_ptr<ModelPlan> model;
+    size_t bytes = 0;
+  };
+
+  // What one call needs.
+  struct Session {
+    Session(const Impl& network, int threads)
+        : executor(threads),
+          context(network.device, executor, network.config.precision),
+          plans(context, kPlans),
+          no_steps(network.device, sizeof(uint64_t)) {}
+    ~Session() { context.drain(); }
+
+    Executor executor;
+    Context context;
+    RowTransforms::Memory transforms;
+    RowBlock rows;
+    PlanCache<Plan> plans;
+    Memory no_steps;  // what layers may read as the number of passes in mode train: 0
+    Memory host;      // where outputs go from a device
+  };
+
+  Impl(const ModelFile& file, const NetworkOptions& network_options, const Catalog& catalog)
+      : options(network_options),
+        config(read_saved_config(file, options.overrides, catalog)),
+        device(device_of(config, warnings)),
+        transforms(build_transforms(file, config, catalog, options.max_bytes)),
+        input(std::make_shared<const RowSpec>(transforms.input())) {
+    auto session = std::make_unique<Session>(*this, options.threads);
+    model.emplace(read_saved_model(file, config, transforms.output(), session->context));
+    fields.emplace(StepFieldsArgs{.model = *model, .rows = transforms.output()});
+    const auto bytes_of = [&](int64_t rows) {
+      return add_bytes(batch_bytes(*model, transforms.output(), rows),
+                       multiply_bytes(transforms.row_bytes(), static_cast<size_t>(rows)));
+    };
+    if (const size_t bytes = bytes_of(1); bytes > options.max_bytes) throw too_large(file, bytes, options.max_bytes);
+    while (most_rows > 1 && bytes_of(most_rows) > options.max_bytes) most_rows /= 2;
+    plan(*session, 1);
+    idle.push_back(std::move(session));
+  }
+
+  Plan& plan(Session& session, int64_t rows) const {
+    return session.plans.use(rows, [&] {
+      auto plan = std::make_unique<Plan>();
+      plan->rows = rows;
+      plan->inputs.emplace(*fields, device, rows);
+      plan->model = std::make_unique<ModelPlan>(
+          *model, session.context, ModelPlanArgs{.inputs = plan->inputs->model_shapes(), .mode = Mode::predict});
+      return plan;
+    });
+  }
+
+  using Fill = Network::Fill;
+  void predict(int64_t rows, std::span<float> outputs, Fill fill);
+  void predict_some(Session& session, int64_t begin, int64_t count, float* outputs, Fill fill) const;
+  void check_outputs(int64_t rows, std::span<float> outputs) const;
+
+  std::unique_ptr<Session> take_session();
+  void give_back(std::unique_ptr<Session> session);
+
+  const NetworkOptions options;
+  Config config;
+  std::vector<std::string> warnings;
+  const Device device;
+  const RowTransforms transforms;
+  const SharedRowSpec input;
+  std::optional<Model> model;
+  std::optional<StepFields> fields;
+  int64_t most_rows = kMostRows;
+  // A burst of callers leaves no more behind.
+  const size_t most_idle = 2 * static_cast<size_t>(Executor::available_threads());
+
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Session>> idle;  // guarded by `mutex`
+};
+
+std::unique_ptr<Network::Impl::Session> Network::Impl::take_session() {
+  {
+    const std::lock_guard lock(mutex);
+    if (!idle.empty()) {
+      std::unique_ptr<Session> session = std::move(idle.back());
+      idle.pop_back();
+      return session;
+    }
+  }
+  return std::make_unique<Session>(*this, options.threads);
+}
+
+void Network::Impl::give_back(std::unique_ptr<Session> session) {
+  const std::lock_guard lock(mutex);
+  if (idle.size() < most_idle) idle.push_back(std::move(session));
+}
+
+void Network::Impl::check_outputs(int64_t rows, std::span<float> outputs) const {
+  const int64_t wanted = rows * model->output().shape.elements();
+  if (static_cast<int64_t>(outputs.size()) == wanted) return;
+  throw ShapeError(cat("there is room for ", count_of(static_cast<int64_t>(outputs.size()), "output"), ", ",
+                       count_of(rows, "row"), " of ", model->output().text(), " give ", wanted));
+}
+
+void Network::Impl::predict(int64_t rows, std::span<float> outputs, Fill fill) {
+  const FloatMode mode;
+  check_outputs(rows, outputs);
+  std::unique_ptr<Session> session = take_session();
+  try {
+    session->executor.run([&] {
+      const int64_t row_outputs = model->output().shape.elements();
+      for (int64_t begin = 0; begin < rows; begin += most_rows) {
+        predict_some(*session, begin, std::min(most_rows, rows - begin), outputs.data() + begin * row_outputs, fill);
+      }
+    });
+  } catch (const DataError&) {
+    session->context.drain();
+    give_back(std::move(session));
+    throw;
+  }
+  // Whatever else failed may be in the middle of something: that session does not come back.
+  give_back(std::move(session));
+}
+
+void Network::Impl::predict_some(Session& session, int64_t begin, int64_t count, float* outputs, Fill fill) const {
+  RowBlock& block = session.rows;
+  const auto planned = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count)));
+  block.configure(input, planned);
+  block.resize(planned);
+  block.clear_varying();
+  fill(block, begin, count);
+  if (!(block.spec() == *input) || block.capacity() < planned) {
+    throw ShapeError(
+        cat("the block was made anew for (", block.spec().text(), "), it was to be filled with (", input->text(), ")"));
+  }
+  block.resize(planned);
+  for (int64_t row = count; row < planned; ++row) block.copy_row(block, count - 1, row);
+  transforms.apply(block, static_cast<uint64_t>(begin), session.transforms);
+
+  Plan& plan = this->plan(session, planned);
+  try {
+    plan.inputs->load(session.context, block);
+  } catch (DataError& error) {
+    if (const int64_t row = plan.inputs->error_row(); row >= 0) error.add_context(cat("row ", begin + row));
+    throw;
+  }
+  plan.model->forward(session.context, plan.inputs->model(), static_cast<const uint64_t*>(session.no_steps.data()));
+  ConstTensorView output = plan.model->output();
+  if (!device.is_cpu()) {
+    if (session.host.bytes() < output.bytes()) session.host = Memory(Device::cpu(), output.bytes());
+    session.context.copy(session.host.data(), output.data(), output.bytes());
+    session.context.synchronize();
+    output = ConstTensorView(session.host.data(), output.dtype(), output.shape(), output.row_bytes());
+  }
+  const auto row_outputs = static_cast<size_t>(output.columns());
+  for (int64_t row = 0; row < count; ++row) {
+    std::memcpy(outputs + static_cast<size_t>(row) * row_outputs, output.as<float>() + row * output.stride(),
+                row_outputs * sizeof(float));
+  }
+}
+
+Network Network::load(const std::string& path, const NetworkOptions& options, const Catalog& catalog) {
+  return Network(ModelFile::read(path), options, catalog);
+}
+
+Network::Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {
+  const FloatMode mode;
+  impl_ = std::make_unique<Impl>(file, options, catalog);
+}
+
+Network::Network(Network&&) noexcept = default;
+Network& Network::operator=(Network&&) noexcept = default;
+Network::~Network() = default;
+
+const Config& Network::config() const { return impl_->config; }
+const RowSpec& Network::fields() const { return *impl_->input; }
+const TensorSpec& Network::output() const { return impl_->model->output(); }
+
+RowBlock Network::make_rows(int64_t count) const {
+  if (count < 0) throw ShapeError(cat("there are ", count, " rows"));
+  RowBlock rows;
+  rows.configure(impl_->input, std::max<int64_t>(count, 1));
+  rows.resize(count);
+  return rows;
+}
+
+void Network::predict(const RowBlock& rows, std::span<float> outputs) const {
+  if (!(rows.spec() == fields())) {
+    throw ShapeError(cat("the rows are (", rows.spec().text(), "), the model reads (", fields().text(), ")"));
+  }
+  impl_->predict(rows.size(), outputs, [&](RowBlock& block, int64_t begin, int64_t count) {
+    for (int64_t row = 0; row < count; ++row) block.copy_row(rows, begin + row, row);
+  });
+}
+
+void Network::predict(int64_t rows, Fill fill, std::span<float> outputs) const { impl_->predict(rows, outputs, fill); }
+
+namespace {
+
+// Values of a row that is a single float32 field.
+size_t values_of_row(const RowSpec& fields) {
+  const bool is_one = fields.fields.size() == 1 && !fields.fields[0].varies() && fields.fields[0].dtype == DType::f32;
+  if (is_one) return static_cast<size_t>(fields.fields[0].shape.elements());
+  throw ShapeError(cat("a row is (", fields.text(), "), not one float32 field"), {}, "fill the rows of make_rows()");
+}
+
+}  // namespace
+
+void Network::predict(std::span<const float> values, std::span<float> outputs) const {
+  const size_t width = values_of_row(fields());
+  if (width == 0 || values.size() % width != 0) {
+    throw ShapeError(cat("a row has ", width, " values, got ", values.size()));
+  }
+  impl_->predict(static_cast<int64_t>(values.size() / width), outputs,
+                 [&](RowBlock& block, int64_t begin, int64_t count) {
+                   for (int64_t row = 0; row < count; ++row) {
+                     std::memcpy(block.at(0, row), values.data() + static_cast<size_t>(begin + row) * width,
+                                 width * sizeof(float));
+                   }
+                 });
+}
+
+std::vector<float> Network::predict(std::span<const float> values) const {
+  const size_t width = std::max<size_t>(values_of_row(fields()), 1);
+  std::vector<float> outputs(values.size() / width * static_cast<size_t>(output().shape.elements()));
+  predict(values, outputs);
+  return outputs;
+}
+
+}  // namespace millrace

@@ -1,0 +1,201 @@
+#include "millrace/trainer/predict/predictor.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "millrace/core/context.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/float_mode.h"
+#include "millrace/core/sizes.h"
+#include "millrace/core/text.h"
+#include "millrace/trainer/config/label_history.h"
+#include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/config/pass_input.h"
+#include "millrace/trainer/files/saved_model.h"
+#include "millrace/trainer/predict/evaluator.h"
+#include "millrace/trainer/predict/model_reader.h"
+
+namespace millrace {
+
+namespace {
+
+// To a pass, much of what a training is set to says nothing.
+std::vector<std::string> setting_warnings(const PredictorArgs& args) {
+  std::vector<std::string_view> read = {"seed", "device", "threads", "input", "model", "loss"};
+  if (args.judge) read.emplace_back("metrics");
+  return warnings_of_unread(args.overrides, read);
+}
+
+PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
+  if (args.data.empty() && !args.held_out) throw ConfigError("no data are given", args.data_place);
+  PassArgs pass{.input = config.input, .registry = catalog.ops};
+  if (args.held_out) pass.side = Side::held_out;
+  if (!args.data.empty()) {
+    Spec files = Spec::list(args.data_place);
+    for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));
+    pass.files = std::move(files);
+  }
+  std::vector<std::string> judged = {config.loss.label};
+  if (!config.loss.weight.empty()) judged.push_back(config.loss.weight);
+  pass.wanted = names_read(config.layers);
+  if (args.judge) {
+    pass.wanted->insert(pass.wanted->end(), judged.begin(), judged.end());
+  } else {
+    pass.unwanted = std::move(judged);
+  }
+  return pass_input(pass);
+}
+
+// Columns that are selected by position are others in files with more of them.
+void check_fields(const ModelFile& file, const PredictorArgs& args, const InputGraph& graph) {
+  const TextColumns* text = graph.text_columns();
+  const int64_t trained = saved_nameless_fields(file), given = text != nullptr ? text->format->nameless_fields() : 0;
+  const bool set_anew = std::any_of(args.overrides.begin(), args.overrides.end(),
+                                    [](const std::string& setting) { return setting.starts_with("input"); });
+  if (trained == 0 || given <= trained || set_anew) return;
+  throw DataError(cat("the records have ", given, " fields, those of the training had ", trained),
+                  {graph.files().read.front(), 0, 0}, "say which columns are meant: --set input.decode_csv.fields...");
+}
+
+}  // namespace
+
+struct Predictor::Impl {
+  Impl(const PredictorArgs& args, const Catalog& catalog) : Impl(args, catalog, ModelFile::read(args.model)) {}
+  Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file);
+
+  InputGraph build_graph(const PassInput& pass, const PredictorArgs& args, const Catalog& catalog) const;
+  void check_bytes(const InputGraph& graph, uint64_t most) const;
+  void make_evaluator(bool judge);
+  const RowBlock* next();
+
+  Config config;
+  std::vector<std::string> warnings;
+  Device device;
+  Executor executor;
+  Context context;
+  const FieldHistory label;
+  std::optional<Model> model;
+  std::optional<Pipeline> pipeline;
+  std::optional<Evaluator> evaluator;
+  RowBlock batch;
+  Memory host;
+  bool on_host = false;
+};
+
+Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file)
+    : config(read_saved_config(file, args.overrides, catalog)),
+      warnings(setting_warnings(args)),
+      device(device_of(config, warnings)),
+      executor(config.threads),
+      context(device, executor, config.precision),
+      label(label_history(config, catalog.ops)) {
+  const PassInput pass = pass_of(config, args, catalog);
+  InputGraph graph = build_graph(pass, args, catalog);
+  for (const std::string& warning : graph.warnings()) warnings.push_back(warning);
+  check_fields(file, args, graph);
+  model.emplace(read_saved_model(file, config, graph.output().rows, context));
+  check_bytes(graph, args.max_bytes);
+  PipelineOptions options;
+  options.executor = &executor;
+  options.reader = device;
+  options.on_bad_row = pass.on_bad_row();
+  pipeline.emplace(std::move(graph), std::move(options));
+  make_evaluator(args.judge);
+  batch = pipeline->make_slot();
+}
+
+InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorArgs& args,
+                                        const Catalog& catalog) const {
+  try {
+    return build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
+  } catch (ConfigError& error) {
+    // The data do not fit a configuration that nobody edits where it is.
+    const bool is_saved = error.place().file == saved_config_name(args.model);
+    if (is_saved) error.set_hint("--set PATH=VALUE changes what the model file says");
+    throw;
+  }
+}
+
+void Predictor::Impl::check_bytes(const InputGraph& graph, uint64_t most) const {
+  uint64_t bytes = UINT64_MAX;
+  try {
+    bytes = add_bytes(batch_bytes(*model, graph.output().rows, graph.output().batch_size), graph.memory_bound(1));
+  } catch (const ShapeError&) {
+    // More than can be counted.
+  }
+  if (bytes <= most) return;
+  const std::string needs = bytes == UINT64_MAX ? "more bytes than can be counted" : cat(bytes, " bytes");
+  throw config.input.error(
+      cat("batches of ", graph.output().batch_size, " rows would take ", needs, ", at most ", most, " are allowed"),
+      "set a smaller batch_size, or smaller chunk_bytes");
+}
+
+void Predictor::Impl::make_evaluator(bool judge) {
+  EvaluatorArgs args{.model = *model, .context = context, .rows = pipeline->rows()};
+  if (judge) {
+    args.loss = config.loss.loss.get();
+    args.label = config.loss.label;
+    args.weight = config.loss.weight;
+    args.metrics = &config.metrics;
+  }
+  try {
+    evaluator.emplace(args);
+  } catch (ConfigError& error) {
+    error.set_place(config.loss.spec.place());
+    throw;
+  }
+}
+
+const RowBlock* Predictor::Impl::next() {
+  on_host = false;
+  if (pipeline->next(batch) == 0) return nullptr;
+  try {
+    executor.run([&] { evaluator->add(batch); });
+  } catch (DataError& error) {
+    if (evaluator->error_row() >= 0) error.set_place(pipeline->place(batch.id(evaluator->error_row())));
+    throw;
+  }
+  return &batch;
+}
+
+Predictor::Predictor(const PredictorArgs& args, const Catalog& catalog) {
+  const FloatMode mode;
+  impl_ = std::make_unique<Impl>(args, catalog);
+}
+
+Predictor::~Predictor() = default;
+Predictor::Predictor(Predictor&&) noexcept = default;
+Predictor& Predictor::operator=(Predictor&&) noexcept = default;
+
+const Config& Predictor::config() const { return impl_->config; }
+const Model& Predictor::model() const { return *impl_->model; }
+const FieldHistory& Predictor::label() const { return impl_->label; }
+const InputGraph& Predictor::input() const { return impl_->pipeline->graph(); }
+const std::vector<std::string>& Predictor::warnings() const { return impl_->warnings; }
+
+const RowBlock* Predictor::next() {
+  const FloatMode mode;
+  return impl_->next();
+}
+
+std::span<const float> Predictor::output(int64_t row) {
+  const ConstTensorView on_device = impl_->evaluator->output();
+  if (!impl_->on_host) {
+    if (impl_->host.bytes() < on_device.bytes()) impl_->host = Memory(Device::cpu(), on_device.bytes());
+    impl_->context.copy(impl_->host.data(), on_device.data(), on_device.bytes());
+    impl_->context.synchronize();
+    impl_->on_host = true;
+  }
+  const auto* values = static_cast<const float*>(impl_->host.data());
+  return {values + row * on_device.stride(), static_cast<size_t>(on_device.columns())};
+}
+
+Place Predictor::place(const RowId& id) const { return impl_->pipeline->place(id); }
+uint64_t Predictor::rows() const { return impl_->evaluator->rows(); }
+double Predictor::loss() const { return impl_->evaluator->loss(); }
+MetricValues Predictor::metrics() const { return impl_->evaluator->metrics(); }
+bool Predictor::stopped() const { return impl_->pipeline->cancelled(); }
+void Predictor::stop() noexcept { impl_->pipeline->cancel(); }
+
+}  // namespace millrace

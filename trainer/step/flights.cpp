@@ -1,0 +1,80 @@
+#include "millrace/trainer/step/flights.h"
+
+namespace millrace {
+
+Flights::Flights(Context& context, const Optimizer& optimizer, int64_t count)
+    : context_(context), groups_(count == int64_t{2 * kGroup}) {
+  const Device device = context.device();
+  for (int64_t i = 0; i < count; ++i) {
+    flights_.push_back({.read = Event(device),
+                        .trained = Event(device),
+                        .numbers = StepNumbers(device, optimizer),
+                        .ends_with = static_cast<size_t>(i)});
+  }
+}
+
+void Flights::take_off(StepPlan& plan) {
+  Flight& flight = next();
+  flight.ends_with = next_slot();
+  flight.plan = &plan;
+  flight.slot = &plan.slots[next_slot()];
+  ++batches_;
+}
+
+bool Flights::launches(bool later) {
+  try {
+    return launches_last(later);
+  } catch (...) {
+    launched_ = batches_;  // nothing of a batch that failed waits
+    throw;
+  }
+}
+
+bool Flights::launches_last(bool later) {
+  if (groups_ && fits_group()) {
+    const bool ends_group = batches_ % kGroup == 0;
+    if (!ends_group && later && device_is_busy()) return true;
+    if (ends_group && batches_ - launched_ == kGroup) {
+      launch();
+      return true;
+    }
+  }
+  launch_before(batches_ - 1);
+  launched_ = batches_;
+  return false;
+}
+
+// The last batch, with those that wait.
+bool Flights::fits_group() {
+  return last().plan == of(launched_).plan && last().slot->parts[StepPlan::kAlone].recorded();
+}
+
+bool Flights::device_is_busy() { return launched_ > 0 && !end_of(of(launched_ - 1)).finished(); }
+
+void Flights::launch_before(uint64_t end) {
+  const size_t count = end - launched_ == kGroup ? kGroup : 1;
+  while (launched_ < end) {
+    const uint64_t first = launched_, newest = first + count - 1;
+    launched_ = newest + 1;  // never again, whatever fails
+    for (uint64_t batch = first; batch <= newest; ++batch) of(batch).ends_with = newest % size();
+    Flight& flight = of(newest);
+    context_.wait_for(flight.read);  // which is behind the others'
+    if (count == kGroup) {
+      failure_ = flight.plan->launch_group(context_, first % size());
+      groups_ = failure_.empty();
+      if (groups_) ++launched_groups_;
+    } else {
+      flight.slot->parts[StepPlan::kAlone].launch(context_);
+    }
+    context_.record(flight.trained);
+  }
+}
+
+void Flights::drain() noexcept {
+  try {
+    launch();
+  } catch (...) {  // of a device that is out of order
+  }
+}
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+// Flights: the batches that a device is at work on, or was, and when their recorded steps are launched.
+//
+//   Flight& flight = flights.next();    // where the next batch goes; its copies are given to another context
+//   flights.take_off(plan);
+//   if (!flights.launches(later)) {     // else nothing is left to do
+//     context.wait_for(flight.read);
+//     ...                               // the step is given to the context
+//     flights.landed();
+//   }
+//
+// A launch has a price of its own, however small the step. So a recorded step that may wait does so where it finds the
+// device at work on those before it, until the next batch is there or somebody looks; a group of kGroup neighbours then
+// goes in one launch: the same work in the same order.
+// Groups are made of the same slots each time (batches 4 i to 4 i + 3, of one plan), so what launches them is made
+// once. Only steps that update by themselves go together: where several batches make an update, or numbers that are not
+// finite may stop one, each is launched alone.
+//
+// Used by one thread; context and optimizer must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/core/event.h"
+#include "millrace/layers/optimizer.h"
+#include "millrace/trainer/step/step_numbers.h"
+#include "millrace/trainer/step/step_plan.h"
+
+namespace millrace {
+
+struct Flight {
+  Event read;     // its batch was copied
+  Event trained;  // and trained on, where it was launched alone or last
+  StepNumbers numbers;
+  size_t ends_with = 0;      // the flight whose `trained` is the one for this batch
+  StepPlan* plan = nullptr;  // of the batch; null before the first one
+  StepPlan::Slot* slot = nullptr;
+  bool unjoined = false;  // its scores belong to the window and were not joined
+};
+
+class Flights {
+ public:
+  static constexpr size_t kGroup = StepPlan::kGroup;
+
+  // For `count` batches at a time. There are groups where that is 2 * kGroup: one fills while the other runs.
+  Flights(Context& context, const Optimizer& optimizer, int64_t count);
+
+  size_t size() const { return flights_.size(); }
+  // Batches that took off.
+  uint64_t batches() const { return batches_; }
+  Flight& next() { return of(batches_); }
+  Flight& last() { return of(batches_ - 1); }
+  // That of a batch, counted from 0, and of every other one that leaves the same remainder by size().
+  Flight& of(uint64_t batch) { return flights_[batch % flights_.size()]; }
+  // The slot of its plan that the next batch uses.
+  size_t next_slot() const { return batches_ % flights_.size(); }
+  // Marks when the flight's batch was trained on. REQUIRES: its step was launched.
+  const Event& end_of(const Flight& flight) const { return flights_[flight.ends_with].trained; }
+
+  // The next batch is copied to next_slot() of `plan`.
+  void take_off(StepPlan& plan);
+  // Whether the step of the last batch comes from what was recorded, be it now or, where it may be `later`, with its
+  // neighbours. If not, what waited is launched and the caller gives the step to the context, then calls landed().
+  bool launches(bool later);
+  // All of the last batch's step was given to the context.
+  void landed() { context_.record(last().trained); }
+  // Launches what waits.
+  void launch() { launch_before(batches_); }
+  // The same for destructors.
+  void drain() noexcept;
+
+  // How often steps went together.
+  uint64_t groups() const { return launched_groups_; }
+  // Why no steps go together any more; empty where that is not so.
+  const std::string& failure() const { return failure_; }
+  size_t bytes() const { return flights_.size() * flights_.front().numbers.bytes(); }
+
+ private:
+  bool launches_last(bool later);
+  bool fits_group();
+  bool device_is_busy();
+  void launch_before(uint64_t end);
+
+  Context& context_;
+  std::vector<Flight> flights_;
+  bool groups_;
+  uint64_t batches_ = 0, launched_ = 0;  // those from launched_ on wait
+  uint64_t launched_groups_ = 0;
+  std::string failure_;
+};
+
+}  // namespace millrace

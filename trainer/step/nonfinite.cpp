@@ -1,0 +1,93 @@
+#include "millrace/trainer/step/nonfinite.h"
+
+#include <cmath>
+#include <optional>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+// Beyond this, squares and products of values soon leave what a float can hold.
+constexpr double kLarge = 1e6;
+
+// The worst value of a row that explains the step: one that is not finite before one that is large.
+struct Suspect {
+  std::string field;
+  int64_t column = 0, columns = 1;
+  double value = 0;
+  std::string number;  // the value as it reads in its own type
+
+  std::string text() const { return columns == 1 ? field : cat(field, '[', column, ']'); }
+};
+
+template <class T>
+void look_at(const FieldSpec& field, const T* values, std::optional<Suspect>& worst) {
+  const int64_t columns = field.shape.elements();
+  for (int64_t i = 0; i < columns; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    if (std::abs(value) <= kLarge) continue;
+    if (worst && (!std::isfinite(worst->value) || std::isfinite(value))) continue;
+    // A NaN's sign says nothing.
+    worst = Suspect{field.name, i, columns, value, std::isnan(value) ? "nan" : cat(values[i])};
+  }
+}
+
+std::optional<Suspect> suspect_of(const RowBlock& batch, int64_t row, std::span<const std::string> fields) {
+  std::optional<Suspect> worst;
+  for (const std::string& name : fields) {
+    const int index = batch.spec().find(name);
+    if (index < 0) continue;
+    const auto at = static_cast<size_t>(index);
+    const FieldSpec& field = batch.spec().fields[at];
+    switch (field.dtype) {
+      case DType::f32: look_at(field, batch.row<float>(at, row), worst); break;
+      case DType::f64: look_at(field, batch.row<double>(at, row), worst); break;
+      case DType::i32: look_at(field, batch.row<int32_t>(at, row), worst); break;
+      case DType::i64: look_at(field, batch.row<int64_t>(at, row), worst); break;
+      case DType::u8: break;
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+DataError nonfinite_error(const NonfiniteArgs& args) {
+  std::string message = std::isfinite(args.loss)
+                            ? cat("step ", args.step, ": the gradient is not finite")
+                            : cat("step ", args.step, ": the loss is ", std::isnan(args.loss) ? "nan" : cat(args.loss));
+  // Values that are not finite explain more than large ones do: where there are any, they alone are spoken of.
+  std::optional<Suspect> first;
+  int64_t first_row = 0, rows = 0;
+  for (int64_t row = 0; args.batch != nullptr && row < args.batch->size(); ++row) {
+    const std::optional<Suspect> suspect = suspect_of(*args.batch, row, args.fields);
+    if (!suspect) continue;
+    const bool worse = !std::isfinite(suspect->value) && (!first || std::isfinite(first->value));
+    if (!first || worse) {
+      first = suspect;
+      first_row = row;
+      rows = 1;
+    } else if (std::isfinite(suspect->value) == std::isfinite(first->value)) {
+      ++rows;
+    }
+  }
+  if (!first) {
+    std::string hint = "lower the learning rate or set train.clip_norm";
+    if (args.batch != nullptr) hint += "; no row of the batch holds a value beyond 1e6";
+    return DataError(message, {}, hint);
+  }
+  Place place;
+  if (args.place) place = args.place(args.batch->id(first_row));
+  message += cat("; ", first->text(), " of this row is ", first->number);
+  if (rows > 1)
+    message +=
+        cat(", and ", count_of(rows - 1, "more row"), " of the batch ", rows > 2 ? "hold" : "holds", " such values");
+  return DataError(message, place,
+                   std::isfinite(first->value)
+                       ? "normalize values of this size, or lower the learning rate"
+                       : "leave such rows out: decode_csv: {allow_nonfinite: false, on_bad_row: skip}");
+}
+
+}  // namespace millrace

@@ -1,0 +1,145 @@
+#include "millrace/trainer/step/scores.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace millrace {
+
+namespace {
+
+// The loss's two values, of whatever type.
+constexpr size_t kLossBytes = 2 * sizeof(double);
+
+// What a partial takes in a copy: numbers of every type begin where they may.
+size_t place_bytes(const Memory& partial) { return (partial.bytes() + 15) / 16 * 16; }
+
+}  // namespace
+
+Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.device(), kLossBytes) {
+  if (args_.metrics == nullptr) return;
+  for (const NamedMetric& metric : *args_.metrics) {
+    try {
+      metric.metric->check(args_.prediction, args_.label);
+    } catch (ShapeError& error) {
+      error.set_place(metric.place);
+      throw;
+    }
+    accumulators_.push_back(metric.metric->accumulator());
+  }
+  values_.resize(accumulators_.size());
+}
+
+std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const TensorView& label) {
+  auto plan = std::make_unique<ScorePlan>();
+  plan->rows_ = prediction.rows();
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  const bool counted = args_.batches > 0 && plan->rows_ <= kAny / args_.batches;
+  most_rows_ = std::max(most_rows_, counted ? args_.batches * plan->rows_ : kAny);
+  plan->loss_ = args_.loss.plan(args_.context, {.prediction = prediction, .label = label, .weighted = args_.weighted});
+  size_t scratch = plan->loss_->scratch_bytes();
+  plan->bytes_ = plan->loss_->bytes();
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    plan->metrics_.push_back((*args_.metrics)[i].metric->plan(
+        args_.context, {.prediction = prediction, .label = label, .weighted = args_.weighted}));
+    const MetricPlan& metric = *plan->metrics_.back();
+    plan->partials_.emplace_back(args_.context.device(), metric.partial_bytes());
+    accumulators_[i]->reserve(most_rows_);
+    scratch = std::max(scratch, metric.scratch_bytes());
+    plan->bytes_ += metric.partial_bytes() + metric.bytes();
+  }
+  plan->scratch_ = Memory(args_.context.device(), scratch);
+  plan->copy_ = make_copy(*plan);
+  plan->bytes_ += scratch + plan->copy_.bytes();
+  return plan;
+}
+
+ScoreCopy Scores::make_copy(const ScorePlan& plan) const {
+  size_t bytes = kLossBytes;
+  for (const Memory& partial : plan.partials_) bytes += place_bytes(partial);
+  return ScoreCopy(Memory::pinned(args_.context.device(), bytes));
+}
+
+void Scores::run(ScorePlan& plan, const ScoredBatch& batch) {
+  plan.loss_->run(args_.context, {.prediction = batch.prediction,
+                                  .label = batch.label,
+                                  .weight = batch.weight,
+                                  .loss = loss_value_.data(),
+                                  .gradient = batch.gradient,
+                                  .scratch = plan.scratch_.data()});
+}
+
+void Scores::judge(ScorePlan& plan, const ScoredBatch& batch) {
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    plan.metrics_[i]->run(args_.context, {.prediction = batch.prediction,
+                                          .label = batch.label,
+                                          .weight = batch.weight,
+                                          .partial = plan.partials_[i].data(),
+                                          .scratch = plan.scratch_.data()});
+  }
+}
+
+void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, ScoreCopy& copy) const {
+  auto* place = static_cast<std::byte*>(copy.memory_.data());
+  context.copy_async(place, loss_value_.data(), kLossBytes);
+  place += kLossBytes;
+  for (size_t i = 0; metrics && i < plan.partials_.size(); ++i) {
+    const Memory& partial = plan.partials_[i];
+    context.copy_async(place, partial.data(), partial.bytes());
+    place += place_bytes(partial);
+  }
+}
+
+Scores::BatchLoss Scores::read(const ScoreCopy& copy) const {
+  if (args_.prediction.dtype == DType::f64) {
+    const auto* const loss = static_cast<const double*>(copy.memory_.data());
+    return {loss[0], loss[1]};
+  }
+  const auto* const loss = static_cast<const float*>(copy.memory_.data());
+  return {static_cast<double>(loss[0]), static_cast<double>(loss[1])};
+}
+
+void Scores::join(const ScorePlan& plan, const ScoreCopy& copy) {
+  const BatchLoss batch = read(copy);
+  // The mean over rows of no weight says nothing.
+  if (batch.weight > 0) {
+    weighted_loss_ += batch.weight * batch.mean;
+    weight_ += batch.weight;
+  }
+  ++batches_;
+  const auto* place = static_cast<const std::byte*>(copy.memory_.data()) + kLossBytes;
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    const Memory& partial = plan.partials_[i];
+    accumulators_[i]->add({place, partial.bytes()}, plan.rows_);
+    place += place_bytes(partial);
+  }
+}
+
+void Scores::add(ScorePlan& plan, const ScoredBatch& batch) {
+  judge(plan, batch);
+  fetch(args_.context, plan, true, plan.copy_);
+  args_.context.synchronize();
+  join(plan, plan.copy_);
+}
+
+double Scores::loss() const {
+  return weight_ > 0 ? weighted_loss_ / weight_ : std::numeric_limits<double>::quiet_NaN();
+}
+
+const std::vector<double>& Scores::metrics() {
+  for (size_t i = 0; i < accumulators_.size(); ++i) values_[i] = accumulators_[i]->value();
+  return values_;
+}
+
+size_t Scores::bytes() const {
+  size_t total = loss_value_.bytes();
+  for (const auto& accumulator : accumulators_) total += accumulator->bytes(most_rows_);
+  return total;
+}
+
+void Scores::reset() {
+  weighted_loss_ = weight_ = 0;
+  batches_ = 0;
+  for (const auto& accumulator : accumulators_) accumulator->reset();
+}
+
+}  // namespace millrace

@@ -1,0 +1,131 @@
+// Scores: the loss and the metrics of batches: computed on the device, one batch at a time, and joined on the host, in
+// double and in the order of the batches.
+//
+//   Scores scores({.context = context, .loss = *loss, .metrics = &metrics, .prediction = model.output(),
+//                  .label = fields.label(), .weighted = fields.weighted()});
+//   const auto plan = scores.plan(prediction, label);  // for one batch size
+//   scores.run(*plan, {.prediction = prediction, .label = label});
+//   scores.add(*plan, {.prediction = prediction, .label = label});  // of every batch, or of those anybody asks about
+//   report(scores.loss(), scores.metrics());
+//
+// run(), judge() and fetch() only give work to the context and may be recorded (core/replay.h). They allocate nothing,
+// and join() nothing where ScoresArgs::batches is set. One thread uses a Scores; what its arguments refer to must
+// outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/tensor.h"
+#include "millrace/layers/loss.h"
+#include "millrace/layers/metric.h"
+#include "millrace/trainer/step/named_metric.h"
+
+namespace millrace {
+
+struct ScoresArgs {
+  Context& context;
+  const Loss& loss;
+  const std::vector<NamedMetric>* metrics = nullptr;
+  TensorSpec prediction;  // one row of it
+  TensorSpec label;       // one row, as the loss reads it
+  bool weighted = false;
+  int64_t batches = 0;  // joined between two resets, at most; 0: any number
+};
+
+struct ScoredBatch {
+  ConstTensorView prediction;
+  ConstTensorView label;
+  ConstTensorView weight;    // null when not weighted
+  TensorView gradient = {};  // of the loss, by the prediction; null when only scores are wanted
+};
+
+// Where the scores of one batch arrive on the host.
+class ScoreCopy {
+ public:
+  ScoreCopy() = default;
+  size_t bytes() const { return memory_.bytes(); }
+
+ private:
+  friend class Scores;
+  explicit ScoreCopy(Memory memory) : memory_(std::move(memory)) {}
+
+  Memory memory_;  // the loss's two values, then the metrics' partials
+};
+
+// What one batch size needs; made by Scores::plan().
+class ScorePlan {
+ public:
+  // On the device and beside it.
+  size_t bytes() const { return bytes_; }
+  // As LossPlan::take_head().
+  bool take_head(const Head& head) { return loss_->take_head(head); }
+
+ private:
+  friend class Scores;
+
+  int64_t rows_ = 0;
+  std::unique_ptr<LossPlan> loss_;
+  std::vector<std::unique_ptr<MetricPlan>> metrics_;
+  std::vector<Memory> partials_;
+  Memory scratch_;
+  ScoreCopy copy_;  // add()'s
+  size_t bytes_ = 0;
+};
+
+class Scores {
+ public:
+  // Throws ShapeError at the metric's place when one does not fit prediction and label, naming both.
+  explicit Scores(const ScoresArgs& args);
+
+  // Only shapes and strides of the views are read.
+  std::unique_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label);
+  ScoreCopy make_copy(const ScorePlan& plan) const;
+
+  // Computes loss and gradient of a batch of the plan's size.
+  void run(ScorePlan& plan, const ScoredBatch& batch);
+  // Computes its metrics.
+  void judge(ScorePlan& plan, const ScoredBatch& batch);
+  // Copies what the last run() found to the host, and what judge() did where `metrics` is set. `context` is behind it.
+  void fetch(Context& context, const ScorePlan& plan, bool metrics, ScoreCopy& copy) const;
+  // What the loss wrote about the last run(), on the device: LossArgs::loss.
+  const void* device_loss() const { return loss_value_.data(); }
+
+  // The loss that arrived. REQUIRES: the fetch() has ended.
+  double loss_of(const ScoreCopy& copy) const { return read(copy).mean; }
+  // Joins scores that arrived, metrics among them, to the others. REQUIRES: the fetch() has ended.
+  void join(const ScorePlan& plan, const ScoreCopy& copy);
+  // judge(), fetch() and join() of the last run()'s batch; waits for the device.
+  void add(ScorePlan& plan, const ScoredBatch& batch);
+
+  // What was joined since reset(): the number of batches, and loss and metrics over all their rows. The loss is NaN
+  // where no row counted.
+  int64_t batches() const { return batches_; }
+  double loss() const;
+  const std::vector<double>& metrics();  // in the order of ScoresArgs::metrics
+  void reset();
+
+  // Bytes beside the plans, at most, for batches of any size that was planned.
+  size_t bytes() const;
+
+ private:
+  struct BatchLoss {
+    double mean = 0, weight = 0;
+  };
+  BatchLoss read(const ScoreCopy& copy) const;
+
+  ScoresArgs args_;
+  Memory loss_value_;
+  std::vector<std::unique_ptr<MetricAccumulator>> accumulators_;
+  std::vector<double> values_;
+  double weighted_loss_ = 0, weight_ = 0;
+  int64_t batches_ = 0;
+  int64_t most_rows_ = 0;  // joined between two resets
+};
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+#include "millrace/trainer/step/step_plan.h"
+
+#include <optional>
+
+namespace millrace {
+
+StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_rows), groups(args.slots / kGroup) {
+  for (size_t i = 0; i < args.slots; ++i) {
+    slots.push_back({.inputs = StepInputs(args.fields, args.context.device(), rows)});
+  }
+  const StepInputs& inputs = slots.front().inputs;
+  model = std::make_unique<ModelPlan>(
+      args.model, args.context,
+      ModelPlanArgs{.inputs = inputs.model_shapes(), .mode = Mode::train, .gradient_target = args.gradient_target});
+  scores = args.scores.plan(model->output(), inputs.label_shape());
+  if (const std::optional<Head> head = model->head(); head && scores->take_head(*head)) model->leave_head();
+  bytes = model->bytes() + scores->bytes();
+  for (Slot& slot : slots) {
+    slot.scores = args.scores.make_copy(*scores);
+    bytes += slot.inputs.bytes() + slot.scores.bytes();
+  }
+}
+
+const Replay& StepPlan::play(Context& context, Slot& slot, size_t part, FunctionRef<void()> work) {
+  Replay& replay = slot.parts[part];
+  replay.run(context, work, warm[part]);
+  warm[part] = true;
+  return replay;
+}
+
+const std::string& StepPlan::launch_group(Context& context, size_t first) {
+  std::array<const Replay*, kGroup> replays = {};
+  for (size_t i = 0; i < kGroup; ++i) replays[i] = &slots[first + i].parts[kAlone];
+  ReplayChain& group = groups[first / kGroup];
+  group.launch(context, replays);
+  return group.failure();
+}
+
+ScoredBatch StepPlan::scored(const Slot& slot) const {
+  return {.prediction = model->output(),
+          .label = slot.inputs.label(),
+          .weight = slot.inputs.weight(),
+          .gradient = model->output_gradient()};
+}
+
+}  // namespace millrace
