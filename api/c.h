@@ -102,8 +102,8 @@ MILLRACE_C_EXPORT millrace_status millrace_catalog_add_rows(millrace_catalog* ca
  * one thread at a time, not always the same one, and ahead of what is trained on. */
 typedef int64_t (*millrace_fill)(void* user, uint32_t pass, int64_t room, void* const* values);
 
-/* Adds an input op of the kind `kind` that asks this program for its rows, `room` at a time. Its option `epochs` (1) says
- * how many passes there are. `fill` and `user` must be valid until every trainer with this catalog is freed. */
+/* Adds an input op of the kind `kind` that asks this program for its rows, `room` at a time. Its option `epochs` (1)
+ * says how many passes there are. `fill` and `user` must be valid until every trainer with this catalog is freed. */
 MILLRACE_C_EXPORT millrace_status millrace_catalog_add_callback(millrace_catalog* catalog, const char* kind,
                                                                 const millrace_field* fields, size_t field_count,
                                                                 int64_t room, millrace_fill fill, void* user,
@@ -116,9 +116,9 @@ typedef struct millrace_network millrace_network;
 
 /* Reads, checks and builds; nothing runs yet. `settings` are `count` texts "PATH=VALUE" that change the configuration,
  * as --set does. */
-MILLRACE_C_EXPORT millrace_status millrace_trainer_from_file(const char* path, const char* const* settings, size_t count,
-                                                             const millrace_catalog* catalog, millrace_trainer** trainer,
-                                                             millrace_error** error);
+MILLRACE_C_EXPORT millrace_status millrace_trainer_from_file(const char* path, const char* const* settings,
+                                                             size_t count, const millrace_catalog* catalog,
+                                                             millrace_trainer** trainer, millrace_error** error);
 /* Of a YAML text; `name` stands for its file in messages. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_from_string(const char* text, const char* name,
                                                                const char* const* settings, size_t count,
@@ -155,7 +155,7 @@ typedef struct millrace_callbacks {
 } millrace_callbacks;
 
 typedef struct millrace_result {
-  size_t size;   /* sizeof(millrace_result), set by the caller; no more is written */
+  size_t size; /* sizeof(millrace_result), set by the caller; no more is written */
   int64_t steps;
   uint64_t rows;
   uint64_t epochs;

@@ -31,7 +31,7 @@ inline constexpr bool is_none_of = (!std::same_as<T, Others> && ...);
 // The numbers of C++ that a Spec holds: characters are none, and nothing is wider than double.
 template <class T>
 concept SpecNumber = spec_detail::is_none_of<T, char, wchar_t, char8_t, char16_t, char32_t, long double> &&
-    (std::integral<T> || std::floating_point<T>);
+                     (std::integral<T> || std::floating_point<T>);
 
 class MILLRACE_EXPORT Spec {
  public:
@@ -109,8 +109,8 @@ class MILLRACE_EXPORT Spec {
   // Building. Keys are unique: set() replaces. Paths of children follow.
   Spec& set(std::string key, Spec value);
   template <class T>
-  requires(SpecNumber<T> || std::same_as<T, char> || std::convertible_to<T, std::string_view>) Spec& set(
-      std::string key, const T& value, std::source_location where = std::source_location::current()) {
+    requires(SpecNumber<T> || std::same_as<T, char> || std::convertible_to<T, std::string_view>)
+  Spec& set(std::string key, const T& value, std::source_location where = std::source_location::current()) {
     return set(std::move(key), of(value, where));
   }
   Spec& append(Spec value);
@@ -150,8 +150,8 @@ struct Spec::Item {
   Item(Spec spec) : value(std::move(spec)) {}
   Item(std::initializer_list<Member> members) : value(map(members, {})) {}
   template <class T>
-  requires(SpecNumber<T> || std::same_as<T, char> || std::convertible_to<T, std::string_view>) Item(const T& scalar)
-      : value(of(scalar, {})) {}
+    requires(SpecNumber<T> || std::same_as<T, char> || std::convertible_to<T, std::string_view>)
+  Item(const T& scalar) : value(of(scalar, {})) {}
 
   Spec value;
 };

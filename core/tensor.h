@@ -105,8 +105,8 @@ class BasicTensorView {
         dtype_(dtype) {}
   // A mutable view is also a const one.
   template <class Other>
-  requires(std::is_const_v<Void> && !std::is_const_v<Other>)
-      BasicTensorView(const BasicTensorView<Other>& other)  // NOLINT(google-explicit-constructor)
+    requires(std::is_const_v<Void> && !std::is_const_v<Other>)
+  BasicTensorView(const BasicTensorView<Other>& other)  // NOLINT(google-explicit-constructor)
       : data_(other.data()), shape_(other.shape()), row_bytes_(other.row_bytes()), dtype_(other.dtype()) {}
 
   explicit operator bool() const { return data_ != nullptr; }

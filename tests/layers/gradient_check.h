@@ -22,9 +22,9 @@ namespace millrace::testing {
 // Compares `gradient` with the differences of `function` at `values`; `set` puts changed values where function() reads
 // them. Returns the number of coordinates left out as kinks.
 [[nodiscard]] inline int compare_with_differences(const std::string& what, const std::vector<double>& values,
-                                    const std::vector<double>& gradient,
-                                    const std::function<void(const std::vector<double>&)>& set,
-                                    const std::function<double()>& function) {
+                                                  const std::vector<double>& gradient,
+                                                  const std::function<void(const std::vector<double>&)>& set,
+                                                  const std::function<double()>& function) {
   int kinks = 0;
   set(values);
   const double here = function();
