@@ -228,22 +228,23 @@ const Spec* OptionReader::declare(std::string_view name, std::string type, bool 
   return node;
 }
 
+OptionInfo& OptionReader::declared(std::string_view name) {
+  const auto found =
+      std::find_if(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == name; });
+  if (found == infos_.end()) throw InternalError(cat("no option ", name, " is declared yet"));
+  return *found;
+}
+
 void OptionReader::may_be(std::string_view name, std::vector<OptionForm> forms) {
-  for (OptionInfo& info : infos_) {
-    if (info.name != name) continue;
-    info.type = type_of_forms(forms);
-    info.forms = std::move(forms);
-    return;
-  }
+  OptionInfo& of = declared(name);
+  of.type = type_of_forms(forms);
+  of.forms = std::move(forms);
 }
 
-void OptionReader::only_speed(std::string_view name) {
-  for (OptionInfo& info : infos_) info.only_speed = info.only_speed || info.name == name;
-}
-
-void OptionReader::stands_alone(std::string_view name) {
-  for (OptionInfo& info : infos_) info.stands_alone = info.stands_alone || info.name == name;
-}
+void OptionReader::only_speed(std::string_view name) { declared(name).only_speed = true; }
+void OptionReader::stands_alone(std::string_view name) { declared(name).stands_alone = true; }
+void OptionReader::used_as(std::string_view name, OptionUse use) { declared(name).use = use; }
+void OptionReader::set_in_pass(std::string_view name, Spec value) { declared(name).in_pass = std::move(value); }
 
 void OptionReader::check_number(const Spec& node, double value, const Range& range) {
   const bool low = range.above_min ? !(value > range.min) : !(value >= range.min);

@@ -34,6 +34,25 @@ struct Range {
 // "at least 1", "more than 0 and at most 1"; empty without bounds.
 MILLRACE_EXPORT std::string range_text(const Range& range);
 
+// What a key means to those who know its kind by the declaration alone: who reads the data in another way, or looks for
+// what makes a training faster.
+enum class OptionUse : uint8_t {
+  none,
+  files,           // which files are read
+  share,           // which part of the data is read
+  ends,            // how much data there is; absent: endlessly
+  fields,          // a list of fields, or a map from them, each of which the op makes or changes by itself
+  bad_rows,        // what becomes of rows that are wrong
+  written_file,    // a file that is written
+  batch_rows,      // rows of a batch
+  tasks,           // how many tasks decode at once
+  waiting,         // how many rows may wait for the step
+  always_waiting,  // how many of these stay, to be drawn from
+  chunk_bytes,     // how much a task reads
+  activation,      // the function that a layer applies to what it gives
+  parameters,      // patterns of names of parameters
+};
+
 // What a reference page says of one key.
 struct OptionInfo {
   // One way in which the value may be written. It is nested so that both may hold lists of each other.
@@ -66,9 +85,11 @@ struct OptionInfo {
   bool required = false;
   std::string doc;
   bool only_speed = false;
-  bool stands_alone = false;     // a value in place of the options is its value
-  Spec fallback = {};            // the default as it may be written; null when there is none
-  std::vector<Form> forms = {};  // at least one
+  bool stands_alone = false;  // a value in place of the options is its value
+  OptionUse use = OptionUse::none;
+  std::optional<Spec> in_pass = {};  // see OptionReader::in_pass(); null: left out
+  Spec fallback = {};                // the default as it may be written; null when there is none
+  std::vector<Form> forms = {};      // at least one
 };
 using OptionForm = OptionInfo::Form;
 
@@ -134,9 +155,7 @@ MILLRACE_DECLARE_OPTION_TYPE(Spec);
 // A struct that declares options is a map of them.
 class OptionReader;
 template <class T>
-concept DeclaresOptions = requires(T value, OptionReader& reader) {
-  value.declare(reader);
-};
+concept DeclaresOptions = requires(T value, OptionReader& reader) { value.declare(reader); };
 template <class T>
 T read_options(const Spec& spec, Spec* resolved = nullptr);
 template <class T>
@@ -237,6 +256,17 @@ class MILLRACE_EXPORT OptionReader {
   // One key of a kind; a map is always its options.
   void stands_alone(std::string_view name);
 
+  // Says what a declared key means to others. Of several keys of one use the first counts, but for bad_rows.
+  void used_as(std::string_view name, OptionUse use);
+
+  // Says of a declared key that it has this value wherever the data are read once, every row in order: in a validation,
+  // an evaluation and predictions. It is left out there after not_in_pass().
+  template <class T>
+  void in_pass(std::string_view name, const T& value) {
+    set_in_pass(name, OptionType<T>::write(value));
+  }
+  void not_in_pass(std::string_view name) { set_in_pass(name, {}); }
+
   // Says what a declared key may be whose C++ type does not tell: one that is read as a Spec.
   void may_be(std::string_view name, std::vector<OptionForm> forms);
 
@@ -289,6 +319,8 @@ class MILLRACE_EXPORT OptionReader {
 
   [[gnu::cold]] void visit(std::string_view name, void* value, const Access& access, bool required, const Range& range,
                            std::string_view doc);
+  void set_in_pass(std::string_view name, Spec value);
+  OptionInfo& declared(std::string_view name);
   // The node to read, or nullptr when the key is absent.
   const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
 

@@ -22,7 +22,8 @@ inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
 
 // `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
 // constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. Where its required
-// options alone make a poor example, it also has `kExample`, the options that one would write between braces.
+// options alone make a poor example, it also has `kExample`, the options that one would write between braces; an input
+// op that leads from a port to another has `kLeads`, see Entry.
 template <class Base>
 class Registry {
  public:
@@ -33,6 +34,7 @@ class Registry {
     // As read_options(): throws ConfigError, and gives `resolved`, where it is not null, every option.
     std::function<std::unique_ptr<Base>(const Spec& options, Spec* resolved)> make;
     std::string example = {};  // see KindInfo
+    std::string leads = {};    // of an input op that a hint may propose: "names to text", from port to port
   };
 
   // `what` names the sort in messages: "layer", "input op"; `others` ends a list of all kinds.
@@ -42,12 +44,15 @@ class Registry {
   void add(std::string_view kind) {
     std::string example;
     if constexpr (requires { Kind::kExample; }) example = Kind::kExample;
+    std::string leads;
+    if constexpr (requires { Kind::kLeads; }) leads = Kind::kLeads;
     add(kind, {.doc = std::string(Kind::kDoc),
                .describe = describe_options<typename Kind::Options>,
                .make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
                  return std::make_unique<Kind>(read_options<typename Kind::Options>(options, resolved));
                },
-               .example = std::move(example)});
+               .example = std::move(example),
+               .leads = std::move(leads)});
   }
   // REQUIRES: both functions. Throws ConfigError when the kind is there already.
   void add(std::string_view kind, Entry entry) {

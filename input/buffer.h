@@ -65,10 +65,14 @@ struct BufferHost {
 class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  // Whether rows never end, by whether those of each input do not.
+  // Whether rows never end, by whether those of each input do not. May be called before bind().
   virtual bool endless(const std::vector<bool>& inputs) const {
     return std::find(inputs.begin(), inputs.end(), true) != inputs.end();
   }
+  // Whether it waits for the end of its input: behind data without one it would never give what it is there for.
+  virtual bool needs_end() const { return false; }
+  // Whether what it does depends on values of the rows, or shows them.
+  virtual bool reads_fields() const { return false; }
   // Whether it picks rows by their number in the data, so that a single pass over the same data needs it, too.
   virtual bool picks_by_number() const { return false; }
   // Set before the start; they outlive this op.

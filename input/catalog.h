@@ -8,6 +8,10 @@
 
 namespace millrace {
 
+// Kinds that a list of ops gets where it is read in another way than it says.
+inline constexpr std::string_view kBatchKind = "batch";    // gives the rows in order
+inline constexpr std::string_view kRepeatKind = "repeat";  // gives them again and again
+
 // Everything in input/ops/, from the table that CMake generates.
 MILLRACE_EXPORT OpRegistry builtin_ops();
 

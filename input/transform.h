@@ -50,7 +50,8 @@ class MILLRACE_EXPORT Transform : public Op {
   // Chooses the side that comes through, before bind(); without a call it is that of the training. False: the op
   // divides no rows. Whoever builds the graph decides, never the configuration.
   virtual bool choose_side(Side) { return false; }
-  // The fields that it reads or makes, where its options alone tell. Absent: any text in its options may name one.
+  // The fields that it reads or makes, but for those of an option that is used as OptionUse::fields. Absent: it may
+  // read every field that is there.
   virtual std::optional<std::vector<std::string>> concerned_fields() const { return {}; }
   // Goes back in the history of a field by what this op does to it. Needs no bind().
   virtual void undo(FieldHistory&) const {}

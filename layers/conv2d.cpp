@@ -22,6 +22,7 @@ struct Conv2dOptions {
     o.optional("groups", groups, {.min = 1, .max = 1 << 20},
                "parts of the channels that do not mix; as many as channels: depthwise");
     o.optional("activation", activation, "applied to the output");
+    o.used_as("activation", OptionUse::activation);
     o.optional("bias", bias, "whether a trained value for each filter is added to the output");
   }
 };

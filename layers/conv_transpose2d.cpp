@@ -23,6 +23,7 @@ struct ConvTranspose2dOptions {
     o.optional("dilation", window.dilation, "pixels between neighbours in a window");
     o.optional("groups", groups, {.min = 1, .max = 1 << 20}, "parts of the channels that do not mix");
     o.optional("activation", activation, "applied to the output");
+    o.used_as("activation", OptionUse::activation);
     o.optional("bias", bias, "whether a trained value for each filter is added to the output");
   }
 };

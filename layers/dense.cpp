@@ -19,6 +19,7 @@ struct DenseOptions {
   void declare(OptionReader& o) {
     o.required("units", units, {.min = 1, .max = 1 << 30}, "values of the output");
     o.optional("activation", activation, "applied to the output");
+    o.used_as("activation", OptionUse::activation);
     o.optional("bias", bias, "whether a trained vector is added to the output");
   }
 };

@@ -14,6 +14,7 @@
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/head.h"
+#include "millrace/layers/predictions.h"
 
 namespace millrace {
 
@@ -67,6 +68,8 @@ class MILLRACE_EXPORT Loss {
   virtual LabelSpec label(const TensorSpec& prediction) const = 0;
   // Throws ShapeError when args.label is not of label().dtype.
   virtual std::unique_ptr<LossPlan> plan(Context& context, const LossPlanArgs& args) const = 0;
+  // What the model's predictions are with it.
+  virtual Predictions predictions() const { return Predictions::unknown; }
 };
 
 using LossRegistry = Registry<Loss>;

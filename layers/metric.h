@@ -13,6 +13,7 @@
 #include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
+#include "millrace/layers/predictions.h"
 
 namespace millrace {
 
@@ -66,6 +67,8 @@ class MILLRACE_EXPORT Metric {
   virtual std::unique_ptr<MetricAccumulator> accumulator() const = 0;
   // Whether less of it is better, as of an error, or more, as of a share of right rows: what makes a model the best.
   virtual bool less_is_better() const = 0;
+  // What it takes predictions for.
+  virtual Predictions predictions() const { return Predictions::unknown; }
   // Which power of the label's unit it has: 1 of a mean error, 2 of a squared one, 0 of a share. An affine change of
   // the labels multiplies it by that power of the factor.
   virtual int label_power() const { return 0; }

@@ -91,7 +91,7 @@ void Trainer::Impl::build_model() {
   }
   for (const Model::Node& node : model->nodes()) names.push_back(node.name);
   complete_resolved(config, delivery->graph().resolved(), names);
-  for (std::string& warning : model_warnings(config.resolved, model->parameters())) {
+  for (std::string& warning : model_warnings(config, catalog.layers, model->parameters())) {
     warnings.push_back(std::move(warning));
   }
   try {
@@ -113,7 +113,7 @@ void Trainer::Impl::build_model() {
   }
   std::vector<std::string> readers = {config.loss.label, config.loss.weight};
   for (const NamedSpec& field : model->fields()) readers.push_back(field.name);
-  std::string unread = warning_of_unread_fields(delivery->graph().resolved(), input().rows, readers);
+  std::string unread = warning_of_unread_fields(delivery->graph(), readers);
   if (!unread.empty()) warnings.push_back(std::move(unread));
 }
 

@@ -26,7 +26,7 @@ int run_evaluate(const Arguments& arguments, Session& session) {
   const LossConfig& loss = predictor.config().loss;
   // Rows that count more than others are no share that an accuracy could be compared with.
   const int64_t outputs = predictor.model().output().shape.elements();
-  ClassCounts classes(prediction_kind(loss.kind, outputs, !loss.weight.empty()), loss.label);
+  ClassCounts classes(prediction_kind(loss.loss->predictions(), outputs, !loss.weight.empty()), loss.label);
   const auto began = std::chrono::steady_clock::now();
   {
     const auto guard = session.signals.while_running([&] { predictor.stop(); });

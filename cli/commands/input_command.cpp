@@ -13,6 +13,7 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
+#include "millrace/input/graph/graph_list.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/config/build_input.h"
 #include "millrace/trainer/config/catalog.h"
@@ -25,23 +26,21 @@ namespace {
 
 constexpr std::string_view kKeysRead[] = {"seed", "threads", "input"};
 
+void write_no_files(Spec& input, const OpRegistry& ops) {
+  Spec resolved;
+  const std::vector<GraphNode> nodes = read_graph_list(input, ops, resolved);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const OptionInfo* file = option_of(nodes[i], OptionUse::written_file);
+    Spec* const options = input.item(i)->find(nodes[i].kind);
+    if (file != nullptr && options != nullptr) options->erase(file->name);
+  }
+}
+
 // The configuration; what only explains writes no file of its own.
 Config configuration_of(const Arguments& arguments, const Catalog& catalog) {
   Config config = read_config(read_configuration(arguments), catalog, ConfigUse::input);
-  for (size_t i = 0; arguments.explain && i < config.input.size(); ++i) {
-    if (Spec* options = config.input.item(i)->find("decode_csv")) options->erase("bad_rows_file");
-  }
+  if (arguments.explain) write_no_files(config.input, catalog.ops);
   return config;
-}
-
-// What a run of more rows than there is memory for may have too many of.
-const Spec* batching_op(const Spec& ops) {
-  const Spec* found = nullptr;
-  for (const Spec& item : ops.items()) {
-    const Spec& options = item.entries().front().second;
-    if (options.find("batch_size") != nullptr) found = &options;
-  }
-  return found;
 }
 
 // The graph of a configuration, running.
@@ -88,12 +87,10 @@ class InputRun {
     try {
       batch_ = pipeline_->make_slot();
     } catch (const DeviceError& error) {
-      if (const Spec* op = batching_op(pipeline_->graph().resolved())) {
-        throw DeviceError(
-            cat(op->path(), ".batch_size: a batch of ", pipeline_->batch_size(), " rows: ", error.message()),
-            op->place(), "lower batch_size");
-      }
-      throw;
+      const auto key = pipeline_->graph().batch_rows();
+      if (!key) throw;
+      throw DeviceError(cat(key->path, ": a batch of ", pipeline_->batch_size(), " rows: ", error.message()),
+                        key->place, cat("lower ", key->name));
     }
   }
 

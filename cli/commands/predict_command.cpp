@@ -16,9 +16,10 @@ namespace {
 
 void write_predictions(Predictor& predictor, const Arguments& arguments, Output& out) {
   const int64_t outputs = predictor.model().output().shape.elements();
-  const std::string& loss = predictor.config().loss.kind;
-  const PredictionKind kind = prediction_kind(loss, outputs, arguments.raw);
-  const bool explains = !arguments.raw && (kind != PredictionKind::values || predicts_label(loss));
+  const Predictions predictions = predictor.config().loss.loss->predictions();
+  const PredictionKind kind = prediction_kind(predictions, outputs, arguments.raw);
+  // Of a number what was done to the label can be undone.
+  const bool explains = !arguments.raw && (kind != PredictionKind::values || predictions == Predictions::numbers);
   if (explains && kind == PredictionKind::values && !predictor.label().complete) {
     write_to_stderr(
         "warning: the input changes the label in a way that cannot be undone: predictions are the model's\n");

@@ -142,8 +142,9 @@ class TraceKeeper {
 
 int run_train(const Arguments& arguments, Session& session) {
   Trace trace;
-  Trainer trainer = Trainer::from_spec(read_configuration(arguments), read_catalog(arguments),
-                                       arguments.trace.empty() ? nullptr : &trace);
+  const Catalog catalog = read_catalog(arguments);
+  Trainer trainer =
+      Trainer::from_spec(read_configuration(arguments), catalog, arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
   TraceKeeper traced(trace, arguments);
   Progress progress(progress_style(arguments));
@@ -161,7 +162,7 @@ int run_train(const Arguments& arguments, Session& session) {
   }
   progress.clear();
   events.finish();
-  const Diagnosis diagnosis = diagnose(trainer.config(), facts_of(result));
+  const Diagnosis diagnosis = diagnose(trainer.config(), catalog.ops, facts_of(result));
   session.out.write(arguments.json ? done_event(result, diagnosis)
                                    : result_text(result, diagnosis_text(diagnosis, result.delivery)));
   session.out.flush();

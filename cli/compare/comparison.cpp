@@ -12,6 +12,7 @@
 #include "millrace/core/text.h"
 #include "millrace/core/version.h"
 #include "millrace/trainer/config/build_input.h"
+#include "millrace/trainer/config/op_list.h"
 #include "millrace/trainer/config/overrides.h"
 
 namespace millrace {
@@ -36,16 +37,12 @@ std::string processor_name() {
 // Batches that tell what one takes.
 constexpr int64_t kInputBatches = 200;
 
-// The last op of the input whose option batch_size decides how large the batches are.
-std::string batch_op(const Spec& config) {
-  const Spec* list = config.find("input");
-  if (list == nullptr || !list->is_list()) return {};
-  const std::vector<std::string> names = item_names(*list);
+// The key that decides how large the batches of the input are; empty: there is none.
+std::string batch_rows_key(const Spec& config, const OpRegistry& ops) {
   std::string out;
-  for (size_t i = 0; i < list->size(); ++i) {
-    const Spec& item = list->items()[i];
-    if (item.is_map() && item.size() == 1 && item.entries()[0].second.find("batch_size") != nullptr) out = names[i];
-  }
+  for_each_op(config, ops, [&](const ListedOp& op) {
+    if (option_of(op.node, OptionUse::batch_rows) != nullptr) out = op.key(OptionUse::batch_rows);
+  });
   return out;
 }
 
@@ -127,9 +124,9 @@ Comparer::Impl::Impl(const Spec& config, const Catalog& given) : catalog(given),
     contestant.config = base;
     contestant.config.set("delivery", OptionType<DeliveryOptions>::write(item.delivery));
     if (item.batch_size) {
-      const std::string op = batch_op(base);
-      if (op.empty()) throw read.node("compare").error("no op of the input has the key batch_size");
-      apply_override(contestant.config, cat("input.", op, ".batch_size=", *item.batch_size));
+      const std::string key = batch_rows_key(base, catalog.ops);
+      if (key.empty()) throw read.node("compare").error("no op of the input has a key for the size of batches");
+      apply_override(contestant.config, cat(key, '=', *item.batch_size));
     }
     ComparedDelivery& result = contestant.result;
     result.kind = item.delivery.kind == DeliveryKind::automatic ? DeliveryKind::native : item.delivery.kind;

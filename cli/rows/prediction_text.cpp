@@ -59,13 +59,11 @@ double at(const std::vector<double>& values, size_t index) { return values[value
 
 }  // namespace
 
-PredictionKind prediction_kind(std::string_view loss, int64_t outputs, bool raw) {
-  if (!raw && loss == "sigmoid_cross_entropy" && outputs == 1) return PredictionKind::yes_or_no;
-  if (!raw && loss == "softmax_cross_entropy" && outputs > 0) return PredictionKind::one_of_many;
+PredictionKind prediction_kind(Predictions predictions, int64_t outputs, bool raw) {
+  if (!raw && predictions == Predictions::sigmoid_logits && outputs == 1) return PredictionKind::yes_or_no;
+  if (!raw && predictions == Predictions::softmax_logits && outputs > 0) return PredictionKind::one_of_many;
   return PredictionKind::values;
 }
-
-bool predicts_label(std::string_view loss) { return loss == "mse" || loss == "mae" || loss == "huber"; }
 
 PredictionText::PredictionText(PredictionTextArgs args) : args_(std::move(args)) {
   const FieldHistory& label = args_.label;

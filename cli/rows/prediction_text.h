@@ -10,6 +10,7 @@
 
 #include "millrace/cli/arguments/arguments.h"
 #include "millrace/input/transform.h"
+#include "millrace/layers/predictions.h"
 
 namespace millrace::cli {
 
@@ -19,10 +20,7 @@ enum class PredictionKind : uint8_t {
   yes_or_no,   // of one logit: whether it is positive, and the probability of that
   one_of_many  // of several logits: the first of the largest, and the probability of each
 };
-PredictionKind prediction_kind(std::string_view loss, int64_t outputs, bool raw);
-
-// Whether a model trained with this loss predicts its label, so that what was done to the label can be undone.
-bool predicts_label(std::string_view loss);
+PredictionKind prediction_kind(Predictions predictions, int64_t outputs, bool raw);
 
 // What a row's outputs mean.
 struct Prediction {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "millrace/cli/speed/op_list.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/config/op_list.h"
 
 namespace millrace {
 
@@ -15,7 +15,7 @@ constexpr double kMuchValidation = 0.25;
 // Decoding is what is waited for where its tasks are busy for so much of the wait.
 constexpr double kBusy = 0.7;
 // What a task reads beyond its chunk, about; so chunks should be longer than a few times that.
-constexpr int64_t kBeyond = 10'000, kSmallChunk = 4 * kBeyond, kGoodChunk = 256 * 1024;
+constexpr int64_t kBeyond = 10'000, kSmallChunk = 4 * kBeyond;
 // What more threads are expected not to help with: seconds of a step, and the share of a longer one.
 constexpr double kShortStep = 0.5e-3, kSerial = 0.1;
 
@@ -26,30 +26,30 @@ struct Limit {
 };
 
 // What limits the ops: the one that allows most speaks for all of them, as they run as one task. Whatever it says,
-// every source has one, and every one of `readers`.
-std::optional<Limit> limit_of_ops(const Config& config) {
+// every source has a task, and every file that it reads at once.
+std::optional<Limit> limit_of_ops(const Config& config, const OpRegistry& ops) {
   std::optional<Limit> out;
   int64_t sources = 0;
-  for_each_op(config.resolved, [&](const std::string& name, const std::string& kind, const Spec& options) {
-    if (const Spec* readers = options.find("readers")) sources += readers->as_int();
-    if (kind == "synthetic" || kind == "memory") ++sources;
-    const Spec* threads = options.find("threads");
-    if (threads == nullptr || (out && threads->as_int() < out->threads)) return;
-    out = Limit{.op = name, .key = cat("input.", name, ".threads"), .threads = threads->as_int()};
+  for_each_op(config.resolved, ops, [&](const ListedOp& op) {
+    if (op.node.source != nullptr) sources += op.node.source->readers();
+    const std::optional<int64_t> tasks = op.number(OptionUse::tasks);
+    if (!tasks || (out && *tasks < out->threads)) return;
+    out = Limit{.op = op.node.name, .key = op.key(OptionUse::tasks), .threads = *tasks};
   });
   if (out) out->threads = std::max(out->threads, sources);
   return out;
 }
 
 // The delivery's queue overrules the ops.
-std::optional<Limit> limit_of(const Config& config) {
-  if (!config.delivery.threads) return limit_of_ops(config);
+std::optional<Limit> limit_of(const Config& config, const OpRegistry& ops) {
+  if (!config.delivery.threads) return limit_of_ops(config, ops);
   return Limit{.op = {}, .key = "delivery.threads", .threads = *config.delivery.threads};
 }
 
-class Doctor {
+class Diagnostician {
  public:
-  Doctor(const Config& config, const RunFacts& facts) : config_(config), facts_(facts), times_(facts.delivery.times) {}
+  Diagnostician(const Config& config, const OpRegistry& ops, const RunFacts& facts)
+      : config_(config), ops_(ops), facts_(facts), times_(facts.delivery.times) {}
 
   Diagnosis diagnose() {
     Diagnosis out;
@@ -104,7 +104,7 @@ class Doctor {
   // While the step waits, as many tasks decode as may; other threads could help, unless the source is what is slow.
   void advise_limits(double busy) {
     if (config_.delivery.kind == DeliveryKind::feed) return;
-    const std::optional<Limit> limit = limit_of(config_);
+    const std::optional<Limit> limit = limit_of(config_, ops_);
     if (!limit || limit->threads >= facts_.threads) return;
     const auto tasks = static_cast<double>(limit->threads);
     if (busy < kBusy * tasks * times_.wait_seconds) return;
@@ -120,13 +120,14 @@ class Doctor {
   // Where chunks are short, most of what is read is read for the sake of the record at their end.
   void advise_chunks(Bottleneck bottleneck) {
     if (bottleneck != Bottleneck::input) return;
-    for_each_op(config_.resolved, [&](const std::string& name, const std::string& kind, const Spec& options) {
-      const Spec* chunk = kind == "csv_reader" ? options.find("chunk_bytes") : nullptr;
-      if (chunk == nullptr || chunk->as_int() >= kSmallChunk) return;
-      const double idle = static_cast<double>(kBeyond) / static_cast<double>(chunk->as_int() + kBeyond);
-      advice_.push_back({.key = cat("input.", name, ".chunk_bytes"),
-                         .from = cat(chunk->as_int()),
-                         .to = cat(kGoodChunk),
+    for_each_op(config_.resolved, ops_, [&](const ListedOp& op) {
+      const std::optional<int64_t> chunk = op.number(OptionUse::chunk_bytes);
+      const OptionInfo* info = option_of(op.node, OptionUse::chunk_bytes);
+      if (!chunk || *chunk >= kSmallChunk || info->default_value.empty()) return;
+      const double idle = static_cast<double>(kBeyond) / static_cast<double>(*chunk + kBeyond);
+      advice_.push_back({.key = op.key(OptionUse::chunk_bytes),
+                         .from = cat(*chunk),
+                         .to = info->default_value,
                          .expected_gain = gain_without(times_.total() * idle),
                          .why = "a task also reads some 10 kB beyond its chunk, to the end of a record"});
     });
@@ -157,6 +158,7 @@ class Doctor {
   }
 
   const Config& config_;
+  const OpRegistry& ops_;
   const RunFacts& facts_;
   const DeliveryTimes& times_;
   std::vector<Advice> advice_;
@@ -187,6 +189,8 @@ RunFacts facts_of(const TrainResult& result) {
           .delivery = result.delivery};
 }
 
-Diagnosis diagnose(const Config& config, const RunFacts& facts) { return Doctor(config, facts).diagnose(); }
+Diagnosis diagnose(const Config& config, const OpRegistry& ops, const RunFacts& facts) {
+  return Diagnostician(config, ops, facts).diagnose();
+}
 
 }  // namespace millrace

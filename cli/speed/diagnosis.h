@@ -68,7 +68,7 @@ inline constexpr double kWorthwhileGain = 1.1;
 inline constexpr double kTellingSeconds = 0.5;
 inline constexpr int64_t kTellingSteps = 20;
 
-// `config` is resolved: every option of every op is there.
-Diagnosis diagnose(const Config& config, const RunFacts& facts);
+// `config` is resolved: every option of every op is there. `ops` knows the kinds of its ops.
+Diagnosis diagnose(const Config& config, const OpRegistry& ops, const RunFacts& facts);
 
 }  // namespace millrace

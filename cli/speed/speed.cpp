@@ -4,12 +4,13 @@
 #include <cmath>
 #include <utility>
 
-#include "millrace/cli/speed/op_list.h"
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
 #include "millrace/trainer/config/build_input.h"
+#include "millrace/trainer/config/op_list.h"
 #include "millrace/trainer/config/overrides.h"
 
 namespace millrace {
@@ -21,7 +22,6 @@ constexpr double kMuchAdded = 0.5, kLittleAdded = 0.1;
 // What is tried is tried with the data at hand; more would take too long.
 constexpr size_t kMostTried = 4;
 constexpr int64_t kLeastSteps = 5;
-constexpr int64_t kDefaultChunk = 256 * 1024;
 
 Spec with(Spec config, const std::string& key, const std::string& value) {
   apply_override(config, cat(key, '=', value));
@@ -36,24 +36,27 @@ void repeat_before_batches(Spec& config) {
   const Spec& last = items.back();
   // It might read an op that is not the one before it.
   if (last.is_map() && last.entries().front().second.find("from") != nullptr) return;
-  items.insert(items.end() - 1, Spec::of("repeat"));
+  items.insert(items.end() - 1, Spec::of(kRepeatKind));
   *input = Spec::list(std::move(items), input->place());
+}
+
+// Whether rows end behind it, or never come, where those before it have no end.
+bool ends_or_waits(const RowBuffer& buffer) {
+  return buffer.needs_end() || !buffer.endless(std::vector<bool>(buffer.inputs().size(), true));
 }
 
 // Without an end: a second of a small data set is many epochs. Sources do that, unless an op behind them waits for the
 // end of the data; then they are repeated.
-Spec endless(Spec config) {
+Spec endless(Spec config, const OpRegistry& ops) {
   std::vector<std::string> settings = {"train.steps=null"}, sources;
   bool waits = false, repeats = false;
-  for_each_op(config, [&](const std::string& name, const std::string& kind, const Spec& options) {
-    const bool ends = kind == "filename_queue" || kind == "synthetic" || kind == "memory";
-    waits = waits || kind == "cache" || kind == "take";
-    repeats = repeats || kind == "repeat";
-    for (const char* key : {"epochs", "rows"}) {
-      if (options.find(key) == nullptr) continue;
-      if (ends) sources.push_back(cat("input.", name, '.', key, "=null"));
-      if (kind == "repeat") settings.push_back(cat("input.", name, '.', key, "=null"));
-    }
+  for_each_op(config, ops, [&](const ListedOp& op) {
+    const RowBuffer* buffer = op.node.row_buffer;
+    const bool has_end = option_of(op.node, OptionUse::ends) != nullptr;
+    waits = waits || (buffer != nullptr && ends_or_waits(*buffer));
+    repeats = repeats || (buffer != nullptr && has_end);
+    if (!op.number(OptionUse::ends)) return;
+    (buffer != nullptr ? settings : sources).push_back(op.key(OptionUse::ends) + "=null");
   });
   if (!waits && !repeats) settings.insert(settings.end(), sources.begin(), sources.end());
   apply_overrides(config, settings);
@@ -63,33 +66,32 @@ Spec endless(Spec config) {
 
 }  // namespace
 
-std::vector<Advice> worth_trying(const Config& config, int threads) {
+std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, int threads) {
   std::vector<Advice> out;
-  const auto add = [&](const std::string& key, auto from, int64_t to, std::string why) {
+  const auto add = [&](const std::string& key, auto from, auto to, std::string why) {
     out.push_back({.key = key, .from = cat(from), .to = cat(to), .expected_gain = 1, .why = std::move(why)});
   };
-  for_each_op(config.resolved, [&](const std::string& name, const std::string& kind, const Spec& options) {
-    const std::string op = cat("input.", name, '.');
-    if (const Spec* chunk = options.find("chunk_bytes"); chunk != nullptr && kind == "csv_reader") {
-      const int64_t bytes = chunk->as_int();
-      if (bytes < kDefaultChunk / 2 || bytes > 8 * kDefaultChunk) {
-        add(op + "chunk_bytes", bytes, kDefaultChunk, "a task reads and decodes so many bytes at a time");
+  for_each_op(config.resolved, ops, [&](const ListedOp& op) {
+    const OptionInfo* chunk = option_of(op.node, OptionUse::chunk_bytes);
+    if (const auto bytes = op.number(OptionUse::chunk_bytes); bytes && chunk->fallback.is_scalar()) {
+      const int64_t usual = chunk->fallback.as_int();
+      if (*bytes < usual / 2 || *bytes > 8 * usual) {
+        add(op.key(OptionUse::chunk_bytes), *bytes, usual, "a task reads and decodes so many bytes at a time");
       }
     }
-    const auto number = [&](const char* key) -> std::optional<int64_t> {
-      const Spec* const value = options.find(key);
-      return value == nullptr ? std::nullopt : std::optional(value->as_int());
-    };
-    const auto limit = number("threads"), batch_size = number("batch_size");
-    if (limit && *limit < threads && !config.delivery.threads) {
-      add(op + "threads", *limit, threads, "so many tasks may decode at once");
+    const auto tasks = op.number(OptionUse::tasks), batch_rows = op.number(OptionUse::batch_rows);
+    if (tasks && *tasks < threads && !config.delivery.threads) {
+      add(op.key(OptionUse::tasks), *tasks, threads, "so many tasks may decode at once");
     }
+    if (option_of(op.node, OptionUse::waiting) == nullptr) return;
     // Rows that stay in a window do not wait for the step.
-    const int64_t kept = number("min_after_dequeue").value_or(0);
-    auto capacity = number("capacity");
-    const std::string now = capacity ? cat(*capacity) : "";
-    if (!capacity && limit && batch_size) capacity = kept + (*limit + 1) * *batch_size;
-    if (capacity) add(op + "capacity", now, kept + 8 * (*capacity - kept), "so much may wait for the step");
+    const int64_t kept = op.number(OptionUse::always_waiting).value_or(0);
+    auto waiting = op.number(OptionUse::waiting);
+    const std::string now = waiting ? cat(*waiting) : "";
+    if (!waiting && tasks && batch_rows) waiting = kept + (*tasks + 1) * *batch_rows;
+    if (waiting) {
+      add(op.key(OptionUse::waiting), now, kept + 8 * (*waiting - kept), "so much may wait for the step");
+    }
   });
   if (config.delivery.kind == DeliveryKind::feed) {
     out.push_back({.key = "delivery",
@@ -123,7 +125,7 @@ std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise) {
 
 struct SpeedTest::Impl {
   Impl(const Spec& config, const Catalog& given)
-      : catalog(given), spec(endless(for_timing(config))), training(catalog) {}
+      : catalog(given), spec(endless(for_timing(config), catalog.ops)), training(catalog) {}
 
   bool measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell);
   bool measure_both(const SpeedOptions& options, const std::function<void(std::string_view)>& tell);
@@ -168,7 +170,7 @@ bool SpeedTest::Impl::measure_both(const SpeedOptions& options, const std::funct
     differences.push_back(std::abs(second->step_seconds() / first->step_seconds() - 1));
     out.device = second->start.device;
     out.threads = second->start.threads;
-    out.diagnosis = diagnose(*resolved, facts_of(second->result));
+    out.diagnosis = diagnose(*resolved, catalog.ops, facts_of(second->result));
     out.ops = second->result.delivery.input.ops;
   }
   out.step = Spread::of(steps);
@@ -204,7 +206,7 @@ void SpeedTest::Impl::measure_input(const SpeedOptions& options) {
 std::vector<Advice> SpeedTest::Impl::candidates() const {
   std::vector<Advice> all = out.diagnosis.advice;
   if (out.bottleneck != Bottleneck::step) {
-    for (Advice& advice : worth_trying(*resolved, out.threads)) {
+    for (Advice& advice : worth_trying(*resolved, catalog.ops, out.threads)) {
       const bool known = std::any_of(all.begin(), all.end(), [&](const Advice& one) { return one.key == advice.key; });
       if (!known) all.push_back(std::move(advice));
     }

@@ -75,6 +75,6 @@ std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise);
 
 // What is worth trying beside what a diagnosis says: keys of this resolved configuration that decide only how fast it
 // is.
-std::vector<Advice> worth_trying(const Config& config, int threads);
+std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, int threads);
 
 }  // namespace millrace

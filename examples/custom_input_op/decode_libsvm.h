@@ -30,6 +30,8 @@ struct LibsvmOptions {
   void declare(millrace::OptionReader& o) {
     o.required("features", features, {.min = 1, .max = 1 << 24}, "values of a row; the largest index");
     o.optional("on_bad_row", on_bad_row, "fail, or leave out the lines that are wrong");
+    o.used_as("on_bad_row", millrace::OptionUse::bad_rows);
+    o.in_pass("on_bad_row", BadLine::fail);
   }
 };
 

@@ -8,22 +8,13 @@
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/graph/pipeline.h"
+#include "millrace/input/graph/port_hints.h"
 #include "millrace/input/run/chunk_stream.h"
 #include "millrace/input/run/reader_stream.h"
 
 namespace millrace {
 
 namespace {
-
-// The built-in ops that lead from one port to another.
-std::string ops_between(PortType got, PortType expected) {
-  static constexpr std::string_view kSteps[] = {"filename_queue", "csv_reader", "decode_csv", "batch"};
-  std::vector<std::string> steps;
-  for (auto step = static_cast<size_t>(got); step < static_cast<size_t>(expected); ++step) {
-    steps.emplace_back(kSteps[step]);
-  }
-  return join(steps);
-}
 
 bool fits(const GraphNode& node, PortType expected, PortType got) {
   return expected == got || (node.transform != nullptr && expected == PortType::rows && got == PortType::batches);
@@ -41,14 +32,14 @@ std::string too_far_hint(const GraphNode& node, const GraphNode& before, const s
                                       : cat("put ", node.name, " before ", batching->name);
 }
 
-void check_port(const GraphNode& node, PortType expected, const GraphNode& before,
-                const std::vector<GraphNode>& nodes) {
+void check_port(const GraphNode& node, PortType expected, const GraphNode& before, const std::vector<GraphNode>& nodes,
+                const OpRegistry& registry) {
   const PortType got = before.output.type;
   if (fits(node, expected, got)) return;
-  const std::string between = ops_between(got, expected);
   throw node.spec.error(
       cat(node.name, " expects ", to_string(expected), ", but ", before.name, " gives ", to_string(got)),
-      between.empty() ? too_far_hint(node, before, nodes) : cat("put ", between, " between them"));
+      got > expected ? too_far_hint(node, before, nodes)
+                     : kinds_hint(registry, got, expected, "put ", " between them"));
 }
 
 size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::string& name) {
@@ -83,7 +74,7 @@ std::vector<PortType> wanted_ports(const GraphNode& node) {
 }
 
 // Finds the inputs of every op: those that `from` names, else the op before.
-void connect(std::vector<GraphNode>& nodes) {
+void connect(std::vector<GraphNode>& nodes, const OpRegistry& registry) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     GraphNode& node = nodes[i];
     const std::vector<PortType> wanted = wanted_ports(node);
@@ -91,7 +82,7 @@ void connect(std::vector<GraphNode>& nodes) {
     if (node.from.empty() && wanted.size() == 1) {
       if (i == 0) {
         throw node.spec.error(cat(node.name, " expects ", to_string(wanted[0]), ", but no op stands before it"),
-                              cat("put ", ops_between(PortType::none, wanted[0]), " before it"));
+                              kinds_hint(registry, PortType::none, wanted[0], "put ", " before it"));
       }
       node.inputs.push_back(i - 1);
     }
@@ -131,7 +122,7 @@ void check_names(const std::string& op, const RowSpec& rows) {
   }
 }
 
-void bind(GraphImpl& graph, const GraphArgs& args) {
+void bind(GraphImpl& graph, const OpRegistry& registry, const GraphArgs& args) {
   uint32_t source_index = 0;
   for (GraphNode& node : graph.nodes) {
     std::vector<Port> ports;
@@ -139,7 +130,7 @@ void bind(GraphImpl& graph, const GraphArgs& args) {
     int64_t batch_size = 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const GraphNode& before = graph.nodes[node.inputs[i]];
-      check_port(node, wanted[i], before, graph.nodes);
+      check_port(node, wanted[i], before, graph.nodes, registry);
       ports.push_back(before.output);
       // A transform of rows may stand behind a batch; it sees rows all the same.
       if (wanted[i] == PortType::rows && before.output.type == PortType::batches) {
@@ -246,11 +237,11 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
   return *graph.transform_streams.back();
 }
 
-void make_streams(GraphImpl& graph) {
+void make_streams(GraphImpl& graph, const OpRegistry& registry) {
   const GraphNode& last = graph.nodes.back();
   if (last.output.type != PortType::batches) {
     throw last.spec.error(cat("the last op must give batches, but ", last.name, " gives ", to_string(last.output.type)),
-                          cat("end the list with ", ops_between(last.output.type, PortType::batches)));
+                          kinds_hint(registry, last.output.type, PortType::batches, "end the list with ", ""));
   }
   graph.batch_node = collect_links(graph, graph.nodes.size() - 1, graph.batch_links);
   const GraphNode& buffer = graph.nodes[graph.batch_node];
@@ -268,12 +259,12 @@ InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const
   auto impl = std::make_unique<GraphImpl>();
   impl->seed = args.seed;
   impl->nodes = read_graph_list(list, registry, impl->resolved);
-  connect(impl->nodes);
+  connect(impl->nodes, registry);
   check_uses(impl->nodes);
-  bind(*impl, args);
+  bind(*impl, registry, args);
   check_streams(*impl, args.files != nullptr ? *args.files : FileSystem::local());
   find_endless(impl->nodes);
-  make_streams(*impl);
+  make_streams(*impl, registry);
   return InputGraph(std::move(impl));
 }
 
@@ -285,6 +276,45 @@ InputGraph::~InputGraph() = default;
 const Port& InputGraph::output() const { return impl_->output(); }
 const Spec& InputGraph::resolved() const { return impl_->resolved; }
 const std::vector<std::string>& InputGraph::warnings() const { return impl_->warnings; }
+
+namespace {
+
+// The value in force of the key that the op uses as `use`; nullptr where there is none.
+const Spec* value_of(const GraphImpl& graph, size_t node, OptionUse use) {
+  const OptionInfo* info = option_of(graph.nodes[node], use);
+  return info != nullptr ? graph.resolved.items()[node].entries().front().second.find(info->name) : nullptr;
+}
+
+}  // namespace
+
+std::optional<InputGraph::BatchRowsKey> InputGraph::batch_rows() const {
+  const GraphNode& node = impl_->nodes[impl_->batch_node];
+  const Spec* value = value_of(*impl_, impl_->batch_node, OptionUse::batch_rows);
+  if (value == nullptr) return {};
+  return BatchRowsKey{value->path(), option_of(node, OptionUse::batch_rows)->name, node.spec.place()};
+}
+
+std::vector<std::string> InputGraph::unread_fields(const std::vector<std::string>& readers) const {
+  std::set<std::string> made, named(readers.begin(), readers.end());
+  for (size_t i = 0; i < impl_->nodes.size(); ++i) {
+    const GraphNode& node = impl_->nodes[i];
+    if (node.row_buffer != nullptr && node.row_buffer->reads_fields()) return {};
+    if (node.transform == nullptr) continue;
+    if (const Spec* fields = value_of(*impl_, i, OptionUse::fields)) {
+      const std::vector<std::string> names = listed_fields(*fields);
+      (node.op->inputs() == std::vector{PortType::text} ? made : named).insert(names.begin(), names.end());
+      continue;
+    }
+    const auto concerned = node.transform->concerned_fields();
+    if (!concerned) return {};
+    named.insert(concerned->begin(), concerned->end());
+  }
+  std::vector<std::string> out;
+  for (const FieldSpec& field : output().rows.fields) {
+    if (made.contains(field.name) && !named.contains(field.name)) out.push_back(field.name);
+  }
+  return out;
+}
 
 InputFiles InputGraph::files() const {
   InputFiles out;

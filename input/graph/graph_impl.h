@@ -15,8 +15,8 @@ namespace millrace {
 // One op of the list. Exactly one of the five pointers below `op` is set; it is what `op` is.
 struct GraphNode {
   std::string kind, name;
-  Spec spec;                               // as written, for the place of errors
-  std::vector<std::string> speed_options;  // those that change no row
+  Spec spec;                        // as written, for the place of errors
+  std::vector<OptionInfo> options;  // what its kind says of them
   std::unique_ptr<Op> op;
   NameSource* names = nullptr;
   RowSource* source = nullptr;
@@ -28,6 +28,9 @@ struct GraphNode {
   Port output;
   std::string endless;  // the name of the op for which its rows never end; empty: they end
 };
+
+// The key that the op uses as `use`; null: it has none.
+const OptionInfo* option_of(const GraphNode& node, OptionUse use);
 
 struct GraphImpl {
   Place place(const RowId& id) const { return sources[id.source]->place(id); }

@@ -94,6 +94,12 @@ void append_lines(const Spec& spec, const std::string& path, std::vector<std::st
 
 }  // namespace
 
+const OptionInfo* option_of(const GraphNode& node, OptionUse use) {
+  const auto found =
+      std::find_if(node.options.begin(), node.options.end(), [use](const OptionInfo& info) { return info.use == use; });
+  return found == node.options.end() ? nullptr : &*found;
+}
+
 std::vector<OptionInfo> describe_graph_keys() { return describe_options<GraphKeys>(); }
 
 std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& registry, Spec& resolved) {
@@ -106,9 +112,7 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
     node.spec = item;
     take_graph_keys(wanted, node);
     node.op = registry.make(wanted, item, &options.emplace_back());
-    for (const OptionInfo& info : registry.find(node.kind, item).describe()) {
-      if (info.only_speed) node.speed_options.push_back(info.name);
-    }
+    node.options = registry.find(node.kind, item).describe();
     set_role(node);
     nodes.push_back(std::move(node));
   }
@@ -120,6 +124,13 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
   return nodes;
 }
 
+std::vector<std::string> listed_fields(const Spec& fields) {
+  if (!fields.is_map()) return OptionType<std::vector<std::string>>::read(fields);
+  std::vector<std::string> out;
+  for (const auto& [name, field] : fields.entries()) out.push_back(name);
+  return out;
+}
+
 std::vector<std::string> fingerprint(const GraphImpl& graph) {
   std::vector<std::string> lines = {cat("seed = ", graph.seed)};
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -127,9 +138,10 @@ std::vector<std::string> fingerprint(const GraphImpl& graph) {
     const auto& [kind, options] = graph.resolved.items()[i].entries().front();
     lines.push_back(cat(node.name, " is ", kind));
     for (const auto& [key, value] : options.entries()) {
-      const auto& speed = node.speed_options;
-      if (std::find(speed.begin(), speed.end(), key) == speed.end())
-        append_lines(value, cat(node.name, '.', key), lines);
+      const bool only_speed = std::any_of(node.options.begin(), node.options.end(), [&key](const OptionInfo& info) {
+        return info.only_speed && info.name == key;
+      });
+      if (!only_speed) append_lines(value, cat(node.name, '.', key), lines);
     }
   }
   return lines;

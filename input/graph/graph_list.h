@@ -16,6 +16,9 @@ std::vector<OptionInfo> describe_graph_keys();
 // Throws ConfigError.
 std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& registry, Spec& resolved);
 
+// The names in the value of a key that is used as OptionUse::fields.
+std::vector<std::string> listed_fields(const Spec& fields);
+
 // "batch_1.batch_size = 23" for every option that decides which rows come and in what order, one line each. Options
 // that only decide how fast they come are left out.
 std::vector<std::string> fingerprint(const GraphImpl& graph);

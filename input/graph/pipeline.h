@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,17 @@ class MILLRACE_EXPORT InputGraph {
   const Port& output() const;
   // The list with every option of every op, names included.
   const Spec& resolved() const;
+  // The key that says how many rows a batch has: "input[3].batch.batch_size", "batch_size", and where its op is
+  // written.
+  struct BatchRowsKey {
+    std::string path, name;
+    Place place;
+  };
+  // Absent where the op has no such key.
+  std::optional<BatchRowsKey> batch_rows() const;
+  // Fields of the output that an op makes of text, and that neither `readers` nor any op names; none where a transform
+  // does not say what it reads.
+  std::vector<std::string> unread_fields(const std::vector<std::string>& readers) const;
   InputFiles files() const;
   // Whether some of the data can be read only once: standard input, a pipe, rows of a callback.
   bool reads_once() const;

@@ -38,6 +38,7 @@ struct AugmentOptions {
 
   void declare(OptionReader& o) {
     o.required("fields", fields, "images: float32 or float64 fields of shape (channels, height, width), alike in size");
+    o.used_as("fields", OptionUse::fields);
     o.optional("shift", shift, {.min = 0, .max = kMost},
                "the most pixels by which an image moves, up or down and left or right; or [vertical, horizontal]");
     o.optional("fill", fill, {.min = -kMostValue, .max = kMostValue}, "with shift, the value of vacated pixels");
@@ -47,6 +48,7 @@ struct AugmentOptions {
                "the standard deviation of normal noise that is added to every value");
     o.optional("random", random,
                "false: crop takes the middle, the rest is off, as whenever data are judged or predicted on");
+    o.in_pass("random", false);
     if (o.reading()) check(o);
   }
 

@@ -17,13 +17,19 @@ struct BatchOptions {
 
   void declare(OptionReader& o) {
     o.required("batch_size", batch_size, {.min = 1, .max = kMaxRows}, "rows of a batch");
+    o.used_as("batch_size", OptionUse::batch_rows);
     o.optional("capacity", capacity, {.min = 1, .max = kMaxRows},
                "decoded rows that may wait; absent: (threads + 1) * batch_size");
     o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once");
     o.only_speed("capacity");
+    o.used_as("capacity", OptionUse::waiting);
+    o.not_in_pass("capacity");
     o.only_speed("threads");
+    o.used_as("threads", OptionUse::tasks);
+    o.not_in_pass("threads");
     o.optional("allow_smaller_final_batch", allow_smaller_final_batch,
                "give the rows that are left at the end as a smaller batch");
+    o.in_pass("allow_smaller_final_batch", true);
   }
 
   static constexpr double kMaxRows = 1e12;
@@ -32,6 +38,7 @@ struct BatchOptions {
 class Batch final : public BatchBuffer {
  public:
   using Options = BatchOptions;
+  static constexpr std::string_view kLeads = "rows to batches";
   static constexpr std::string_view kDoc = "groups rows into batches in the order in which they come";
   static constexpr std::string_view kExample = "batch_size: 64";
 

@@ -77,6 +77,7 @@ class Cache final : public RowBuffer {
     block_rows_ = static_cast<int64_t>(std::max<uint64_t>(kBlockBytes / row_bytes(), 1));
     return args.inputs.front();
   }
+  bool needs_end() const override { return true; }
   uint64_t memory_bound() const override { return memory_ + std::max<uint64_t>(kBlockBytes, row_bytes()); }
 
   RowSpan pull(int64_t at_most) override {

@@ -47,8 +47,10 @@ struct CsvReaderOptions {
     o.optional("comment", comment, "lines that start with this byte are passed, or none");
     o.optional("blank_lines", blank_lines, "what to do with lines without any byte");
     o.optional("readers", readers, {.min = 1}, "files to take one record each of, in turn");
+    o.not_in_pass("readers");
     o.optional("chunk_bytes", chunk_bytes, {.min = 1}, "bytes that one task reads and decodes");
     o.only_speed("chunk_bytes");
+    o.used_as("chunk_bytes", OptionUse::chunk_bytes);
     if (o.reading()) check(o);
   }
 
@@ -105,6 +107,7 @@ struct CsvReaderOptions {
 class CsvReader final : public RowSource {
  public:
   using Options = CsvReaderOptions;
+  static constexpr std::string_view kLeads = "names to text";
   static constexpr std::string_view kDoc = "reads CSV files in ranges, by as many threads as decode them";
   static constexpr std::string_view kExample = "header: true";
 

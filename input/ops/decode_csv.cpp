@@ -36,15 +36,22 @@ struct DecodeCsvOptions {
   void declare(OptionReader& o) {
     o.required("fields", fields, "name: {columns, type: float32, default} of each field");
     o.may_be("fields", field_forms());
+    o.used_as("fields", OptionUse::fields);
     o.optional("names", names,
                "index: what the header has to call a column that is selected by index; another name is an error");
     o.may_be("names", {{.is = OptionForm::Is::map, .items = {{.is = OptionForm::Is::text}}}});
     o.optional("missing", missing, "texts, besides the empty one, that stand for no value");
     o.optional("allow_nonfinite", allow_nonfinite, "whether nan and infinities are values");
     o.optional("on_bad_row", on_bad_row, "fail, or leave out the rows that are wrong");
+    o.used_as("on_bad_row", OptionUse::bad_rows);
+    o.in_pass("on_bad_row", OnBadRow::fail);
     o.optional("max_bad_rows", max_bad_rows, {.min = 0}, "with on_bad_row: skip, how many the whole run may have");
+    o.used_as("max_bad_rows", OptionUse::bad_rows);
+    o.not_in_pass("max_bad_rows");
     o.optional("bad_rows_file", bad_rows_file, "with on_bad_row: skip, a file that gets a JSON line for each of them");
     o.only_speed("bad_rows_file");
+    o.used_as("bad_rows_file", OptionUse::written_file);
+    o.not_in_pass("bad_rows_file");
     if (!o.reading() || on_bad_row == OnBadRow::skip) return;
     if (max_bad_rows) throw o.node("max_bad_rows").error("max_bad_rows needs on_bad_row: skip");
     if (bad_rows_file) throw o.node("bad_rows_file").error("bad_rows_file needs on_bad_row: skip");
@@ -54,6 +61,7 @@ struct DecodeCsvOptions {
 class DecodeCsv final : public Transform {
  public:
   using Options = DecodeCsvOptions;
+  static constexpr std::string_view kLeads = "text to rows";
   static constexpr std::string_view kDoc = "turns CSV text into rows of numbers";
   static constexpr std::string_view kExample = "fields: {features: {columns: 0-9}, label: {columns: 10, type: int32}}";
 

@@ -46,9 +46,15 @@ struct FilenameQueueOptions {
     o.required("files", files, "a path, a pattern (*, ?, [..]), or a list of them");
     o.may_be("files", {{.is = OptionForm::Is::text},
                        {.is = OptionForm::Is::list, .items = option_forms<std::string>(), .not_empty = true}});
+    o.used_as("files", OptionUse::files);
     o.optional("shuffle", shuffle, "a fresh order of the files in every epoch");
+    o.in_pass("shuffle", false);
     o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how often to read the files; absent: endlessly");
+    o.used_as("epochs", OptionUse::ends);
+    o.in_pass("epochs", int64_t{1});
     o.optional("shard", shard, "take every count-th file of each epoch's order, from index on");
+    o.used_as("shard", OptionUse::share);
+    o.not_in_pass("shard");
     if (!o.reading()) return;
     files_place = o.node("files").place();
     if (files.empty()) throw o.node("files").error("expected at least one file or pattern, got an empty list");
@@ -70,6 +76,7 @@ auto as_missing(const Body& body) {
 class FilenameQueue final : public NameSource {
  public:
   using Options = FilenameQueueOptions;
+  static constexpr std::string_view kLeads = "nothing to names";
   static constexpr std::string_view kDoc = "names the files to read, in a fresh order in every epoch";
   static constexpr std::string_view kExample = "files: \"data/*.csv\", epochs: 2";
 

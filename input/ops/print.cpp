@@ -53,6 +53,8 @@ class Print final : public RowBuffer {
     return args.inputs.front();
   }
 
+  bool reads_fields() const override { return true; }
+
   RowSpan pull(int64_t at_most) override {
     // A row with a line is pulled alone, so that what others print and report before and behind it stays there,
     // however many rows are pulled at once.

@@ -13,7 +13,9 @@ class Queue final : public Transform {
       o.optional("capacity", capacity, {.min = 1, .max = 1e12}, "rows, behind a batch batches, that may wait");
       o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once");
       o.only_speed("capacity");
+      o.used_as("capacity", OptionUse::waiting);
       o.only_speed("threads");
+      o.used_as("threads", OptionUse::tasks);
     }
   };
   static constexpr std::string_view kDoc = "a place to run ahead; changes no row and no order";
@@ -24,6 +26,7 @@ class Queue final : public Transform {
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
   Port bind(const BindArgs& args) override { return args.inputs.front(); }
   void apply(Chunk&) const override {}
+  std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector<std::string>(); }
   Ahead ahead() const override { return {options_.capacity, static_cast<int>(options_.threads)}; }
 
  private:

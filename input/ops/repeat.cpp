@@ -13,6 +13,7 @@ class Repeat final : public RowBuffer {
     std::optional<int64_t> epochs;
     void declare(OptionReader& o) {
       o.optional("epochs", epochs, {.min = 1, .max = 4294967295.0}, "how often; absent: endlessly");
+      o.used_as("epochs", OptionUse::ends);
     }
   };
   static constexpr std::string_view kDoc = "runs everything before it again when it ends";

@@ -27,6 +27,7 @@ struct ShuffleBatchOptions {
 
   void declare(OptionReader& o) {
     o.required("batch_size", batch_size, {.min = 1, .max = kMaxRows}, "rows of a batch");
+    o.used_as("batch_size", OptionUse::batch_rows);
     o.optional("capacity", capacity, {.min = 1, .max = kMaxRows},
                "decoded rows that may wait, the window's included; absent: min_after_dequeue + (threads + 1) * "
                "batch_size");
@@ -34,7 +35,10 @@ struct ShuffleBatchOptions {
                "rows that stay behind a batch to be drawn from: more mix better");
     o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once");
     o.only_speed("capacity");
+    o.used_as("capacity", OptionUse::waiting);
+    o.used_as("min_after_dequeue", OptionUse::always_waiting);
     o.only_speed("threads");
+    o.used_as("threads", OptionUse::tasks);
     o.optional("allow_smaller_final_batch", allow_smaller_final_batch,
                "give the rows that are left at the end as a smaller batch");
     if (o.reading() && capacity && *capacity <= min_after_dequeue) {

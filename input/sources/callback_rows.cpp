@@ -19,6 +19,7 @@ struct CallbackOptions {
 
   void declare(OptionReader& o) {
     o.optional("epochs", epochs, {.min = 1, .max = UINT32_MAX}, "how many passes the program is asked for");
+    o.in_pass("epochs", int64_t{1});
   }
 };
 

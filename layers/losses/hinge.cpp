@@ -24,6 +24,7 @@ class Hinge final : public ElementwiseLoss<HingeError, int32_t> {
 
   explicit Hinge(const Options&)
       : ElementwiseLoss("hinge", {.min = 0, .max = 1, .hint = "0 stands for no and 1 for yes; hinge makes -1 of 0"}) {}
+  Predictions predictions() const override { return Predictions::logits; }
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ class Huber final : public ElementwiseLoss<HuberError> {
       "Huber loss: for e = |prediction - label|, e^2 / 2 up to delta, delta (e - delta / 2) beyond";
 
   explicit Huber(const Options& options) : ElementwiseLoss("huber", kFiniteLabels, {options.delta}) {}
+  Predictions predictions() const override { return Predictions::numbers; }
 };
 
 }  // namespace

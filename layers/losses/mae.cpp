@@ -22,6 +22,7 @@ class Mae final : public ElementwiseLoss<AbsoluteError> {
   static constexpr std::string_view kDoc = "mean absolute error: |prediction - label| over rows and columns";
 
   explicit Mae(const Options&) : ElementwiseLoss("mae", kFiniteLabels) {}
+  Predictions predictions() const override { return Predictions::numbers; }
 };
 
 }  // namespace

@@ -21,6 +21,7 @@ class Mse final : public ElementwiseLoss<SquaredError> {
   static constexpr std::string_view kDoc = "mean squared error: (prediction - label)^2 over rows and columns";
 
   explicit Mse(const Options&) : ElementwiseLoss("mse", kFiniteLabels) {}
+  Predictions predictions() const override { return Predictions::numbers; }
 };
 
 }  // namespace

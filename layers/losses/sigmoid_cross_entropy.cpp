@@ -26,6 +26,7 @@ class SigmoidCrossEntropy final : public ElementwiseLoss<CrossEntropy> {
 
   explicit SigmoidCrossEntropy(const Options&)
       : ElementwiseLoss("sigmoid_cross_entropy", {.min = 0, .max = 1, .hint = "0 stands for no and 1 for yes"}) {}
+  Predictions predictions() const override { return Predictions::sigmoid_logits; }
 };
 
 }  // namespace

@@ -127,6 +127,8 @@ class SoftmaxCrossEntropy final : public Loss {
     return std::make_unique<Plan>(args, smoothing_);
   }
 
+  Predictions predictions() const override { return Predictions::softmax_logits; }
+
  private:
   double smoothing_;
 };

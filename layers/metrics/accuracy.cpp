@@ -48,6 +48,7 @@ class Accuracy final : public Metric {
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
   bool less_is_better() const override { return false; }
+  Predictions predictions() const override { return Predictions::logits; }
 };
 
 }  // namespace

@@ -184,6 +184,7 @@ class Auc final : public Metric {
   explicit Auc(const Options&) {}
 
   bool less_is_better() const override { return false; }
+  Predictions predictions() const override { return Predictions::logits; }
 
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     require_float(prediction);

@@ -155,6 +155,7 @@ class R2 final : public Metric {
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<R2Accumulator>(); }
   bool less_is_better() const override { return false; }
+  Predictions predictions() const override { return Predictions::numbers; }
 };
 
 }  // namespace

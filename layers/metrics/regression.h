@@ -80,6 +80,7 @@ class MeanError : public Metric {
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
   bool less_is_better() const final { return true; }
+  Predictions predictions() const override { return Predictions::numbers; }
 
  protected:
   // `kind` names the metric in messages; a literal.

@@ -81,6 +81,7 @@ class TopK final : public Metric {
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
   bool less_is_better() const override { return false; }
+  Predictions predictions() const override { return Predictions::logits; }
 
  private:
   int64_t k_;

@@ -36,6 +36,7 @@ struct UpdateOptions {
     o.optional("schedule", schedule, "how the rate changes from update to update");
     o.optional("weight_decay", weight_decay, {.min = 0, .max = rates.max}, "how strongly parameters are drawn to 0");
     o.optional("no_decay", no_decay, "the parameters that it spares, by name: * is any text, as in *.bias");
+    o.used_as("no_decay", OptionUse::parameters);
   }
 
   double rate(uint64_t step) const { return learning_rate * schedule.factor(step); }

@@ -99,6 +99,41 @@ TEST(Options, SayWhichDecideOnlySpeed) {
   EXPECT_EQ(read_options<Both>(Spec::map().set("threads", 3)).threads, 3);
 }
 
+TEST(Options, SayWhatTheyAreToOthers) {
+  struct Some {
+    int64_t epochs = 3, readers = 1, rows = 1;
+    void declare(OptionReader& o) {
+      o.optional("epochs", epochs, "epochs");
+      o.used_as("epochs", OptionUse::ends);
+      o.in_pass("epochs", int64_t{1});
+      o.optional("readers", readers, "readers");
+      o.not_in_pass("readers");
+      o.optional("rows", rows, "rows");
+    }
+  };
+  const std::vector<OptionInfo> infos = describe_options<Some>();
+  ASSERT_EQ(infos.size(), 3u);
+  EXPECT_EQ(infos[0].use, OptionUse::ends);
+  ASSERT_TRUE(infos[0].in_pass);
+  EXPECT_EQ(infos[0].in_pass->as_int(), 1);
+  ASSERT_TRUE(infos[1].in_pass);
+  EXPECT_TRUE(infos[1].in_pass->is_null());
+  EXPECT_EQ(infos[2].use, OptionUse::none);
+  EXPECT_FALSE(infos[2].in_pass);
+  EXPECT_EQ(read_options<Some>(Spec::map().set("epochs", 3)).epochs, 3);
+}
+
+TEST(Options, WhatIsSaidOfAKeyIsSaidBehindIt) {
+  struct Wrong {
+    int64_t rows = 1;
+    void declare(OptionReader& o) {
+      o.only_speed("rows");
+      o.optional("rows", rows, "rows");
+    }
+  };
+  EXPECT_THROW(describe_options<Wrong>(), InternalError);
+}
+
 TEST(Options, SayWhichStandsAlone) {
   struct Both {
     int64_t rows = 0, columns = 1;

@@ -16,8 +16,12 @@ namespace {
 bool leaves_out_bad_rows(const Spec& input, const OpRegistry& registry) {
   return std::any_of(input.items().begin(), input.items().end(), [&](const Spec& item) {
     const KindAndOptions op = registry.read(item, "an input op");
-    const Spec* choice = std::as_const(op.options).find("on_bad_row");
-    return choice != nullptr && choice->is_scalar() && choice->as_string() != "fail";
+    const std::vector<OptionInfo> options = registry.find(op.kind, item).describe();
+    return std::any_of(options.begin(), options.end(), [&](const OptionInfo& info) {
+      if (info.use != OptionUse::bad_rows || !info.in_pass || info.in_pass->is_null()) return false;
+      const Spec* choice = std::as_const(op.options).find(info.name);
+      return choice != nullptr && choice->is_scalar() && choice->as_string() != info.in_pass->as_string();
+    });
   });
 }
 

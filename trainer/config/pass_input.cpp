@@ -1,12 +1,14 @@
 #include "millrace/trainer/config/pass_input.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
 #include "millrace/input/graph/graph_list.h"
 
 namespace millrace {
@@ -16,21 +18,6 @@ namespace {
 using Names = std::set<std::string, std::less<>>;
 
 constexpr int64_t kDefaultBatch = 256;
-
-Spec flag(bool value, const Place& place) { return Spec::scalar(value ? "true" : "false", false, place); }
-
-// Every text in `spec` that is one of `known`, keys of maps included.
-void collect_names(const Spec& spec, const Names& known, Names& out) {
-  if (spec.is_scalar() && known.contains(spec.as_string())) out.insert(spec.as_string());
-  if (spec.is_list()) {
-    for (const Spec& item : spec.items()) collect_names(item, known, out);
-  } else if (spec.is_map()) {
-    for (const auto& [key, value] : spec.entries()) {
-      if (known.contains(key)) out.insert(key);
-      collect_names(value, known, out);
-    }
-  }
-}
 
 bool meet(const Names& a, const Names& b) {
   return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.contains(name); });
@@ -64,15 +51,6 @@ class PassMaker {
   // All options of an op, defaults included.
   const Spec& resolved_options(size_t index) const { return resolved_.items()[index].entries().front().second; }
 
-  bool has_option(const GraphNode& node, std::string_view name) const {
-    const std::vector<OptionInfo> infos = args_.registry.find(node.kind, node.spec).describe();
-    return std::any_of(infos.begin(), infos.end(), [&](const OptionInfo& info) { return info.name == name; });
-  }
-
-  void set_option(size_t index, const std::string& name, Spec value) {
-    if (has_option(nodes_[index], name)) options_[index].set(name, std::move(value));
-  }
-
   void find_divider() {
     std::vector<std::string> found;
     for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -90,33 +68,34 @@ class PassMaker {
   }
 
   void change(size_t index) {
-    const GraphNode& node = nodes_[index];
-    if (node.names != nullptr || node.source != nullptr) change_source(index);
+    GraphNode& node = nodes_[index];
     // Behind the op that holds rows out a number counts the rows of the training.
     const bool stays =
         node.row_buffer != nullptr && node.row_buffer->picks_by_number() && !args_.files && index < divider_;
     if (node.row_buffer != nullptr && !stays) leave_out_buffer(index);
-    if (node.batch_buffer != nullptr) change_batches(index);
-    options_[index].erase("bad_rows_file");
-    if (args_.side != Side::held_out) {
-      set_option(index, "on_bad_row", Spec::scalar("fail", false, node.spec.place()));
-      options_[index].erase("max_bad_rows");
+    if (node.batch_buffer != nullptr && node.kind != kBatchKind) batch_in_order(index);
+    for (const OptionInfo& info : node.options) {
+      // What was held out does without the rows that the training did without.
+      const bool changes = info.in_pass && (info.use != OptionUse::bad_rows || args_.side != Side::held_out);
+      if (changes) change_option(index, info);
     }
-    set_option(index, "random", flag(false, node.spec.place()));
+    const OptionInfo* files = node.names != nullptr && args_.files ? option_of(node, OptionUse::files) : nullptr;
+    if (files == nullptr) return;
+    options_[index].set(files->name, *args_.files);
+    has_files_ = true;
   }
 
-  void change_source(size_t index) {
-    const GraphNode& node = nodes_[index];
-    set_option(index, "shuffle", flag(false, node.spec.place()));
-    set_option(index, "epochs", Spec::scalar("1", false, node.spec.place()));
-    options_[index].erase("readers");
-    if (std::as_const(options_[index]).find("shard") != nullptr) {
-      options_[index].erase("shard");
-      out_.left_out.push_back(cat(node.name, ".shard"));
+  void change_option(size_t index, const OptionInfo& info) {
+    if (!info.in_pass->is_null()) {
+      Spec value = *info.in_pass;
+      if (value.is_scalar()) value = Spec::scalar(value.as_string(), value.quoted(), nodes_[index].spec.place());
+      options_[index].set(info.name, std::move(value));
+      return;
     }
-    if (node.names == nullptr || !args_.files || !has_option(node, "files")) return;
-    options_[index].set("files", *args_.files);
-    has_files_ = true;
+    if (info.use == OptionUse::share && std::as_const(options_[index]).find(info.name) != nullptr) {
+      out_.left_out.push_back(cat(nodes_[index].name, '.', info.name));
+    }
+    options_[index].erase(info.name);
   }
 
   void leave_out_buffer(size_t index) {
@@ -131,16 +110,20 @@ class PassMaker {
     out_.left_out.push_back(node.name);
   }
 
-  void change_batches(size_t index) {
-    const Place& place = nodes_[index].spec.place();
-    const Spec* size = resolved_options(index).find("batch_size");
-    const Spec* written = std::as_const(options_[index]).find("batch_size");
-    Spec batch_size = Spec::scalar(cat(kDefaultBatch), false, place);
-    if (written != nullptr || size != nullptr) batch_size = written != nullptr ? *written : *size;
+  // The kind that gives batches of as many rows, in order, and the rest.
+  void batch_in_order(size_t index) {
+    GraphNode& node = nodes_[index];
+    const OptionInfo* rows = option_of(node, OptionUse::batch_rows);
+    const Spec* size = nullptr;
+    if (rows != nullptr) {
+      size = std::as_const(options_[index]).find(rows->name);
+      if (size == nullptr) size = resolved_options(index).find(rows->name);
+    }
+    Spec batch_rows = size != nullptr ? *size : Spec::scalar(cat(kDefaultBatch), false, node.spec.place());
+    node.kind = kBatchKind;
+    node.options = args_.registry.find(kBatchKind, node.spec).describe();
     options_[index] = Spec::map(options_[index].place());
-    options_[index].set("batch_size", std::move(batch_size));
-    options_[index].set("allow_smaller_final_batch", flag(true, place));
-    nodes_[index].kind = "batch";
+    options_[index].set(option_of(node, OptionUse::batch_rows)->name, std::move(batch_rows));
   }
 
   ConfigError no_files() const {
@@ -152,58 +135,54 @@ class PassMaker {
                              "replace the whole list: input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
   }
 
-  // Whether the op turns text into the fields that its option `fields` lists.
-  bool decodes(size_t index) const {
-    const GraphNode& node = nodes_[index];
-    if (node.transform == nullptr || node.op->inputs() != std::vector{PortType::text}) return false;
-    const Spec* fields = std::as_const(options_[index]).find("fields");
-    return fields != nullptr && fields->is_map();
+  // The option that lists fields which the op makes or changes, each by itself; null: it has none.
+  const Spec* fields_of(size_t index) const {
+    const OptionInfo* info = option_of(nodes_[index], OptionUse::fields);
+    return info != nullptr ? std::as_const(options_[index]).find(info->name) : nullptr;
+  }
+  static Names names_in(const Spec& fields) {
+    const std::vector<std::string> listed = listed_fields(fields);
+    return {listed.begin(), listed.end()};
   }
 
-  // Whether the op changes each field that its option `fields` lists by itself, as nothing is random in a pass: then
-  // what becomes of one says nothing about the others.
-  bool changes_apart(size_t index) const {
-    return nodes_[index].transform != nullptr && has_option(nodes_[index], "random") &&
-           std::as_const(options_[index]).find("fields") != nullptr;
-  }
-
-  // The names that may be those of fields.
-  Names field_names() const {
+  // What a transform may read that does not say: every field but `others`.
+  Names all_fields_but(const Names& others) const {
     Names names(args_.wanted->begin(), args_.wanted->end());
-    names.insert(args_.unwanted.begin(), args_.unwanted.end());
     names.insert(args_.source_fields.begin(), args_.source_fields.end());
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      const Spec* made = resolved_options(i).find("as");
-      if (made != nullptr && made->is_scalar()) names.insert(made->as_string());
-      if (!decodes(i)) continue;
-      for (const auto& [name, field] : std::as_const(options_[i]).find("fields")->entries()) names.insert(name);
+      if (const Spec* fields = fields_of(i)) names.merge(names_in(*fields));
     }
+    for (const std::string& field : others) names.erase(field);
     return names;
+  }
+
+  // What hangs together with a wanted field, and what with unwanted ones alone.
+  std::pair<Names, Names> sides(const std::vector<Names>& named) const {
+    Names stays(args_.wanted->begin(), args_.wanted->end()), goes;
+    spread(named, stays);
+    for (const std::string& field : args_.unwanted) {
+      if (!stays.contains(field)) goes.insert(field);
+    }
+    spread(named, goes);
+    return {std::move(stays), std::move(goes)};
   }
 
   // Fields hang together where a transform names them. What hangs together with a wanted field stays; of the rest,
   // what hangs together with an unwanted one goes.
   void choose_fields() {
-    const Names known = field_names();
     std::vector<Names> named(nodes_.size());
+    std::vector<size_t> silent;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].transform == nullptr || decodes(i) || changes_apart(i)) continue;
-      Spec options = resolved_options(i);
-      options.erase("name");
-      options.erase("from");
+      if (nodes_[i].transform == nullptr || fields_of(i) != nullptr) continue;
       if (const auto fields = nodes_[i].transform->concerned_fields()) {
         named[i].insert(fields->begin(), fields->end());
       } else {
-        collect_names(options, known, named[i]);
+        silent.push_back(i);
       }
     }
-    Names stays(args_.wanted->begin(), args_.wanted->end());
-    spread(named, stays);
-    Names goes;
-    for (const std::string& field : args_.unwanted) {
-      if (!stays.contains(field)) goes.insert(field);
-    }
-    spread(named, goes);
+    const Names others = sides(named).second;
+    for (const size_t i : silent) named[i] = all_fields_but(others);
+    auto [stays, goes] = sides(named);
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (meet(named[i], goes)) {
         kept_[i] = false;
@@ -214,11 +193,7 @@ class PassMaker {
     }
     out_.fields.assign(stays.begin(), stays.end());
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (decodes(i)) {
-        decode_only(i, stays);
-      } else if (changes_apart(i)) {
-        change_only(i, stays);
-      }
+      if (const Spec* fields = fields_of(i)) keep_listed(i, *fields, stays);
     }
   }
 
@@ -231,28 +206,33 @@ class PassMaker {
     }
   }
 
-  void decode_only(size_t index, const Names& stays) {
-    Spec& fields = *options_[index].find("fields");
+  // Takes fields out of the list of those that the op makes or changes.
+  void keep_listed(size_t index, const Spec& fields, const Names& stays) {
+    const std::string& key = option_of(nodes_[index], OptionUse::fields)->name;
+    const bool makes = nodes_[index].op->inputs() == std::vector{PortType::text};
+    const Names names = names_in(fields);
     Names left_out;
-    for (const auto& [name, field] : fields.entries()) {
-      if (!stays.contains(name)) left_out.insert(name);
+    std::set_difference(names.begin(), names.end(), stays.begin(), stays.end(),
+                        std::inserter(left_out, left_out.end()));
+    if (left_out.empty()) return;
+    if (left_out.size() == names.size()) {
+      if (makes) return;  // nothing would be left; the model says what it misses
+      kept_[index] = false;
+      out_.left_out.push_back(nodes_[index].name);
+      return;
     }
-    if (left_out.size() == fields.size()) return;  // nothing would be left; the model says what it misses
-    for (const std::string& name : left_out) fields.erase(name);
-    out_.not_decoded.insert(out_.not_decoded.end(), left_out.begin(), left_out.end());
-    out_.fields_path = cat(nodes_[index].spec.path(), '.', nodes_[index].kind, ".fields");
-  }
-
-  void change_only(size_t index, const Names& stays) {
-    const Spec& fields = *options_[index].find("fields");
-    const std::vector<Spec> named = fields.is_list() ? fields.items() : std::vector{fields};
-    Spec left = Spec::list(fields.place());
-    for (const Spec& name : named) {
-      if (stays.contains(name.as_string())) left.append(name);
+    if (makes) {
+      out_.not_decoded.insert(out_.not_decoded.end(), left_out.begin(), left_out.end());
+      out_.fields_path = cat(nodes_[index].spec.path(), '.', nodes_[index].kind, '.', key);
     }
-    kept_[index] = left.size() > 0;
-    if (!kept_[index]) out_.left_out.push_back(nodes_[index].name);
-    if (left.size() < named.size()) options_[index].set("fields", std::move(left));
+    Spec left = fields.is_map() ? fields : Spec::list(fields.place());
+    for (const std::string& name : left_out) {
+      if (fields.is_map()) left.erase(name);
+    }
+    for (size_t i = 0; fields.is_list() && i < fields.size(); ++i) {
+      if (stays.contains(fields.items()[i].as_string())) left.append(fields.items()[i]);
+    }
+    options_[index].set(key, std::move(left));
   }
 
   // The kept op that node `index` reads, or -1.

@@ -4,10 +4,11 @@
 //   const PassInput pass = pass_input({.input = config.input, .registry = catalog.ops});
 //   InputGraph graph = build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
 //
-// What happens to an op follows from what it is:
-// - sources read one epoch, unshuffled and not sharded;
-// - transforms stay as they are, but that a bad row is an error, and what has an option `random` gets `random: false`;
-// - buffers of rows (a window, take, repeat, ...) go; the buffer of batches becomes `batch`, which gives the rest, too.
+// What happens to an op follows from what it is and from what it says of its options (OptionReader::in_pass()):
+// - sources read one epoch, unshuffled and not sharded; a bad row is an error, and nothing is random;
+// - buffers of rows (a window, take, repeat, ...) go; the one that makes batches becomes `batch`, which gives the
+//   rest, too;
+// - transforms stay.
 // What was held out of a training is a pass of its own (Side::held_out): it does without the bad rows that the training
 // did without, and buffers behind the op that holds rows out go, whatever they are.
 // Ops keep names, places and paths, so errors speak of the list as it was written.
@@ -27,11 +28,10 @@ namespace millrace {
 struct PassArgs {
   const Spec& input;  // the list
   const OpRegistry& registry;
-  // What the op that names files reads instead: the value of its option `files`.
+  // What the op that names files reads instead.
   std::optional<Spec> files = {};
   // The fields that are wanted of each row; absent: all. Others are not decoded, unless a transform that stays reads
-  // them, too. A transform reads the fields that its options name; one with an option `random` reads of its `fields`
-  // those that are wanted.
+  // them, too (Transform::concerned_fields()).
   std::optional<std::vector<std::string>> wanted = {};
   // The fields of rows that come from no text, where they are known: they count among those that transforms read.
   std::vector<std::string> source_fields = {};

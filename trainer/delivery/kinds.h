@@ -1,4 +1,5 @@
-// The kinds of delivery, each in a file of its own. A new one is declared here, and named in delivery.h.
+// The kinds of delivery, each in a file of its own. A new one is declared here, and named in delivery_options.h and
+// delivery.cpp.
 #pragma once
 
 #include <memory>

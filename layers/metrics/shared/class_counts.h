@@ -29,6 +29,7 @@ class ClassCountsMetric : public Metric {
   std::unique_ptr<MetricPlan> plan(Context& context, const MetricPlanArgs& args) const final;
   std::unique_ptr<MetricAccumulator> accumulator() const final;
   bool less_is_better() const final { return false; }
+  Predictions predictions() const override { return Predictions::logits; }
 
  protected:
   // `kind` names the metric in messages; a literal.

@@ -27,12 +27,12 @@ std::string json(PredictionKind kind, const std::vector<float>& output) {
 }
 
 TEST(PredictionTextTest, TheLossSaysWhatALineIs) {
-  EXPECT_EQ(prediction_kind("sigmoid_cross_entropy", 1, false), PredictionKind::yes_or_no);
-  EXPECT_EQ(prediction_kind("sigmoid_cross_entropy", 2, false), PredictionKind::values);
-  EXPECT_EQ(prediction_kind("softmax_cross_entropy", 3, false), PredictionKind::one_of_many);
-  EXPECT_EQ(prediction_kind("mse", 1, false), PredictionKind::values);
-  EXPECT_EQ(prediction_kind("sigmoid_cross_entropy", 1, true), PredictionKind::values);
-  EXPECT_EQ(prediction_kind("softmax_cross_entropy", 3, true), PredictionKind::values);
+  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 1, false), PredictionKind::yes_or_no);
+  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 2, false), PredictionKind::values);
+  EXPECT_EQ(prediction_kind(Predictions::softmax_logits, 3, false), PredictionKind::one_of_many);
+  EXPECT_EQ(prediction_kind(Predictions::numbers, 1, false), PredictionKind::values);
+  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 1, true), PredictionKind::values);
+  EXPECT_EQ(prediction_kind(Predictions::softmax_logits, 3, true), PredictionKind::values);
 }
 
 TEST(PredictionTextTest, YesOrNo) {
@@ -109,8 +109,6 @@ TEST(PredictionTextTest, UndoesWhatWasDoneToTheLabel) {
       << "they do not belong together";
   const FieldHistory unknown = {.field = "p", .scale = {2}, .complete = false};
   EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1}, unknown), "row,prediction\na.csv:3,1\n");
-  EXPECT_TRUE(predicts_label("mse"));
-  EXPECT_FALSE(predicts_label("hinge"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "millrace/input/catalog.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"
@@ -25,7 +26,7 @@ Diagnosis diagnosis_of(const Settings& settings, const RunFacts& facts) {
           "\nmodel: [dense: {units: 1}]\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n",
           settings.more),
       "test.yaml"));
-  return diagnose(trainer.config(), facts);
+  return diagnose(trainer.config(), builtin_ops(), facts);
 }
 
 // A run of 10 seconds on four threads.

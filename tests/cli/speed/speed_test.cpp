@@ -7,7 +7,9 @@
 #include <thread>
 
 #include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
 #include "millrace/trainer/files/yaml.h"
+#include "tests/support/renamed.h"
 
 namespace millrace {
 namespace {
@@ -156,11 +158,35 @@ TEST(WorthTrying, AreKeysThatChangeNoResult) {
                  "test.yaml"),
       catalog);
   std::vector<std::string> keys;
-  for (const Advice& advice : worth_trying(trainer.config(), 2)) {
+  for (const Advice& advice : worth_trying(trainer.config(), builtin_ops(), 2)) {
     keys.push_back(cat(advice.key, ' ', advice.from, " -> ", advice.to));
   }
   EXPECT_THAT(keys, ::testing::ElementsAre("input.queue.capacity 3 -> 24", "input.batch.capacity  -> 192",
                                            "delivery.capacity 2 -> 8", "delivery.threads 1 -> 2"));
+}
+
+// Kinds and keys of a program are found by what they say of themselves.
+TEST(WorthTrying, HasKeysOfOthers) {
+  Catalog catalog = Catalog::builtin();
+  catalog.ops.add("counter", test::renamed(catalog.ops, "synthetic", {{"rows", "until"}}));
+  catalog.ops.add(
+      "draw",
+      test::renamed(
+          catalog.ops, "shuffle_batch",
+          {{"batch_size", "size"}, {"capacity", "room"}, {"min_after_dequeue", "window"}, {"threads", "workers"}}));
+  const Spec config = parse_yaml(
+      "device: cpu\nthreads: 2\ninput: [counter: {features: 4, until: 64}, draw: {size: 8, window: 16}]\n"
+      "model: [dense: {units: 1}]\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n",
+      "test.yaml");
+  const Trainer trainer = Trainer::from_spec(config, catalog);
+  std::vector<std::string> keys;
+  for (const Advice& advice : worth_trying(trainer.config(), catalog.ops, 2)) {
+    keys.push_back(cat(advice.key, ' ', advice.from, " -> ", advice.to));
+  }
+  EXPECT_THAT(keys, ::testing::ElementsAre("input.draw.workers 1 -> 2", "input.draw.room  -> 144"));
+  // 64 rows are 8 batches: without their end there are more.
+  SpeedTest test(config, catalog);
+  EXPECT_GT(test.run({.rounds = 1, .window_seconds = 0.05, .warm_up = 10}).value().together.median, 0);
 }
 
 TEST(WorthTrying, MoreRowsMayWaitBesidesTheWindow) {
@@ -172,7 +198,7 @@ TEST(WorthTrying, MoreRowsMayWaitBesidesTheWindow) {
                        "optimizer: {sgd: {learning_rate: 0.1}}\n"),
                    "test.yaml"),
         Catalog::builtin());
-    const std::vector<Advice> all = worth_trying(trainer.config(), 2);
+    const std::vector<Advice> all = worth_trying(trainer.config(), builtin_ops(), 2);
     return all.size() == 1 ? cat(all[0].key, ' ', all[0].from, " -> ", all[0].to) : cat(all.size(), " advices");
   };
   EXPECT_EQ(advised(""), "input.shuffle_batch.capacity  -> 292");

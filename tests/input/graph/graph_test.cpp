@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
 #include "tests/input/graph/fake_graph.h"
 
@@ -10,7 +11,15 @@ using fake::list;
 using fake::of;
 using fake::op;
 
-InputGraph build(const Spec& spec) { return InputGraph::build(spec, fake::registry(), {.seed = 1, .files = nullptr}); }
+// With the built-in kinds, which hints name.
+OpRegistry registry() {
+  OpRegistry ops = fake::registry();
+  const OpRegistry builtin = builtin_ops();
+  for (const auto& [kind, entry] : builtin.entries()) ops.add(kind, entry);
+  return ops;
+}
+
+InputGraph build(const Spec& spec) { return InputGraph::build(spec, registry(), {.seed = 1, .files = nullptr}); }
 
 std::string error_of(const Spec& spec) {
   try {
@@ -45,6 +54,16 @@ TEST(InputGraph, ATransformOfRowsMayStandBehindABatch) {
   EXPECT_EQ(graph.output().type, PortType::batches);
   EXPECT_EQ(graph.output().batch_size, 7);
   EXPECT_EQ(graph.output().rows.text(), "y: float32 (1)");
+}
+
+TEST(InputGraph, GivesNoHintWhereNoKindHelps) {
+  try {
+    InputGraph::build(list({op("names"), op("reader"), op("group")}), fake::registry(), {});
+    ADD_FAILURE() << "it was built";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.message(), "input[2]: group expects rows, but reader gives text");
+    EXPECT_EQ(error.hint(), "");
+  }
 }
 
 TEST(InputGraph, NamesBothSidesOfAPortThatDoesNotFit) {

@@ -9,6 +9,7 @@
 #include "millrace/input/catalog.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"
+#include "tests/support/renamed.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {
@@ -55,6 +56,9 @@ class Shift final : public Transform {
   static constexpr std::string_view kDoc = "adds 1 to a field";
   explicit Shift(Options options) : options_(std::move(options)) {}
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  std::optional<std::vector<std::string>> concerned_fields() const override {
+    return std::vector{options_.field, options_.as.empty() ? options_.field : options_.as};
+  }
   Port bind(const BindArgs& args) override {
     Port out = args.inputs[0];
     const int index = out.rows.find(options_.field);
@@ -82,6 +86,17 @@ class Shift final : public Transform {
   const Options options_;
   size_t field_ = 0;
   RowSpec rows_;
+};
+
+// Does not say which fields it reads.
+class Silent final : public Transform {
+ public:
+  using Options = Half::Options;
+  static constexpr std::string_view kDoc = "does nothing";
+  explicit Silent(const Options&) {}
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  Port bind(const BindArgs& args) override { return args.inputs[0]; }
+  void apply(Chunk&) const override {}
 };
 
 class PassInputTest : public ::testing::Test {
@@ -389,6 +404,53 @@ TEST_F(PassInputTest, TextsOfAVocabularyAreNoNamesOfFields) {
       pass_input({.input = list, .registry = registry_, .wanted = {{"features"}}, .unwanted = {"label"}});
   EXPECT_EQ(pass.left_out, (std::vector<std::string>{"vocabulary", "filter"}));
   EXPECT_EQ(pass.not_decoded, (std::vector<std::string>{"kind", "other"}));
+}
+
+// A kind says of its keys what a pass does with them: others with other names fare alike.
+TEST_F(PassInputTest, KindsOfOthersFareAsTheBuiltInOnes) {
+  registry_.add("paths",
+                test::renamed(registry_, "filename_queue",
+                              {{"files", "of"}, {"shuffle", "mixed"}, {"epochs", "rounds"}, {"shard", "part"}}));
+  registry_.add("lines", test::renamed(registry_, "csv_reader", {{"readers", "at_once"}}));
+  registry_.add("decode", test::renamed(registry_, "decode_csv",
+                                        {{"fields", "into"},
+                                         {"on_bad_row", "if_wrong"},
+                                         {"max_bad_rows", "most_wrong"},
+                                         {"bad_rows_file", "wrong_file"}}));
+  registry_.add("change", test::renamed(registry_, "augment", {{"fields", "images"}, {"random", "chance"}}));
+  registry_.add("draw",
+                test::renamed(registry_, "shuffle_batch", {{"batch_size", "size"}, {"min_after_dequeue", "window"}}));
+  folder_.write("a.csv", "1,5,0\n2,6,1\n");
+  folder_.write("b.csv", "3,7,0\n4,8,1\n");
+  const Spec list = list_of(cat("- paths: {of: ", quote(folder_.path("*.csv"), 4096),
+                                ", rounds: 9, part: {index: 0, count: 2}}\n- lines: {at_once: 2}\n"
+                                "- decode: {into: {x: {columns: 0-1, reshape: [1, 1, 2]}, y: {columns: 2}}, "
+                                "if_wrong: skip, most_wrong: 3, wrong_file: f.jsonl}\n"
+                                "- change: {images: [x], crop: [1, 1], noise: 1}\n- draw: {size: 3, window: 5}\n"));
+  const PassInput pass = pass_input({.input = list, .registry = registry_, .wanted = {{"x"}}, .unwanted = {"y"}});
+  EXPECT_EQ(rows_of(pass, "x"), (std::vector<std::string>{"1", "2", "3", "4"}));
+  EXPECT_EQ(pass.left_out, std::vector<std::string>{"paths.part"});
+  EXPECT_EQ(pass.not_decoded, std::vector<std::string>{"y"});
+  Spec files = Spec::list(Place{"--data"});
+  files.append(Spec::scalar(folder_.path("b.csv"), true, Place{"--data"}));
+  EXPECT_EQ(rows_of(pass_input({.input = list, .registry = registry_, .files = files}), "y"),
+            (std::vector<std::string>{"0", "1"}));
+}
+
+// What does not say which fields it reads may read any, but for the label and what that alone is made of.
+TEST_F(PassInputTest, AnOpThatDoesNotSayWhatItReadsGetsEverything) {
+  registry_.add<Silent>("silent");
+  const auto pass_with = [&](const std::string& ops) {
+    const Spec list = list_of(source("x") +
+                              "- decode_csv: {fields: {x: {columns: 0}, species: {columns: 1, type: string}, z: "
+                              "{columns: 2}}}\n" +
+                              ops + "- silent\n- batch: {batch_size: 2}\n");
+    return pass_input({.input = list, .registry = registry_, .wanted = {{"x"}}, .unwanted = {"label"}});
+  };
+  const PassInput made = pass_with("- vocabulary: {field: species, texts: [a, b], as: label}\n");
+  EXPECT_EQ(made.not_decoded, std::vector<std::string>{"species"});
+  EXPECT_EQ(made.left_out, std::vector<std::string>{"vocabulary"});
+  EXPECT_TRUE(pass_with("").not_decoded.empty());
 }
 
 }  // namespace

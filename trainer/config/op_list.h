@@ -1,0 +1,25 @@
+// The ops of a configuration's input list, as a diagnosis looks at them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "millrace/input/graph/graph_list.h"
+
+namespace millrace {
+
+struct ListedOp {
+  const GraphNode& node;
+  const Spec& options;  // all that it has, with those that are not written
+
+  // The number that the op uses so; absent where it has no such key, or no value.
+  std::optional<int64_t> number(OptionUse use) const;
+  // "input.shuffle_batch.threads", as --set takes it. REQUIRES: there is such a key.
+  std::string key(OptionUse use) const;
+};
+
+// Calls body(op) for each op of the list `input`, in order. Throws ConfigError.
+void for_each_op(const Spec& config, const OpRegistry& registry, const std::function<void(const ListedOp&)>& body);
+
+}  // namespace millrace
