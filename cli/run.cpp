@@ -9,10 +9,10 @@
 
 #include "millrace/cli/arguments/arguments.h"
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/describe/help.h"
-#include "millrace/cli/report/report.h"
-#include "millrace/cli/terminal/exit_code.h"
-#include "millrace/cli/terminal/terminal.h"
+#include "millrace/cli/help/help.h"
+#include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/terminal.h"
+#include "millrace/cli/report/failure.h"
 
 namespace millrace::cli {
 

@@ -7,7 +7,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/config/pass_input.h"
+#include "millrace/trainer/input/pass_input.h"
 #include "millrace/trainer/step/model_copy.h"
 
 namespace millrace {

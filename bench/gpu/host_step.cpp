@@ -7,9 +7,9 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
-#include "millrace/trainer/config/build_input.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"
+#include "millrace/trainer/input/build_input.h"
 #include "millrace/trainer/step/step.h"
 #include "millrace/trainer/step/step_plan.h"
 

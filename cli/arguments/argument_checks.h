@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millrace/cli/arguments/arguments.h"
-#include "millrace/cli/terminal/usage_error.h"
+#include "millrace/cli/process/usage_error.h"
 
 namespace millrace::cli {
 

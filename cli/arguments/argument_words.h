@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/cli/describe/command_info.h"
-#include "millrace/cli/terminal/usage_error.h"
+#include "millrace/cli/help/command_info.h"
+#include "millrace/cli/process/usage_error.h"
 
 namespace millrace::cli {
 

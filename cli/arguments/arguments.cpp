@@ -12,11 +12,11 @@
 
 #include "millrace/cli/arguments/argument_checks.h"
 #include "millrace/cli/arguments/argument_words.h"
-#include "millrace/cli/describe/command_description.h"
-#include "millrace/cli/describe/help.h"
 #include "millrace/cli/generate/generate.h"
 #include "millrace/cli/generate/generate_images.h"
-#include "millrace/cli/terminal/usage_error.h"
+#include "millrace/cli/help/command_description.h"
+#include "millrace/cli/help/help.h"
+#include "millrace/cli/process/usage_error.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cli {

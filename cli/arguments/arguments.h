@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/cli/describe/command_info.h"
-#include "millrace/cli/describe/completion.h"
+#include "millrace/cli/help/command_info.h"
+#include "millrace/cli/help/completion.h"
 #include "millrace/cli/init/label_choice.h"
 #include "millrace/core/options.h"
 

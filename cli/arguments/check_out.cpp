@@ -1,6 +1,6 @@
 #include "millrace/cli/arguments/check_out.h"
 
-#include "millrace/cli/terminal/usage_error.h"
+#include "millrace/cli/process/usage_error.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/files/files_in_use.h"
 

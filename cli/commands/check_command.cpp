@@ -2,12 +2,12 @@
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/report/check_report.h"
-#include "millrace/cli/terminal/exit_code.h"
 #include "millrace/core/executor.h"
 #include "millrace/trainer/config/catalog.h"
-#include "millrace/trainer/config/first_rows.h"
 #include "millrace/trainer/files/yaml_writer.h"
+#include "millrace/trainer/input/first_rows.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::cli {

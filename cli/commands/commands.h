@@ -2,7 +2,7 @@
 #pragma once
 
 #include "millrace/cli/arguments/arguments.h"
-#include "millrace/cli/terminal/session.h"
+#include "millrace/cli/process/session.h"
 
 namespace millrace::cli {
 

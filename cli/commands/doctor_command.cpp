@@ -1,8 +1,8 @@
 #include <vector>
 
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/commands/doctor.h"
-#include "millrace/cli/terminal/exit_code.h"
+#include "millrace/cli/doctor/doctor.h"
+#include "millrace/cli/process/exit_code.h"
 
 namespace millrace::cli {
 

@@ -2,9 +2,9 @@
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/report/evaluation_text.h"
 #include "millrace/cli/rows/class_counts.h"
-#include "millrace/cli/terminal/exit_code.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/trainer/predict/predictor.h"

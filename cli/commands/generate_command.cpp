@@ -4,7 +4,7 @@
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/generate/generate.h"
 #include "millrace/cli/generate/generate_images.h"
-#include "millrace/cli/terminal/exit_code.h"
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"

@@ -5,20 +5,20 @@
 #include "millrace/cli/arguments/check_out.h"
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
+#include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/usage_error.h"
 #include "millrace/cli/report/input_report.h"
 #include "millrace/cli/rows/batch_json.h"
 #include "millrace/cli/rows/csv_text.h"
-#include "millrace/cli/terminal/exit_code.h"
-#include "millrace/cli/terminal/usage_error.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/input/graph/pipeline.h"
-#include "millrace/trainer/config/build_input.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/input/build_input.h"
 
 namespace millrace::cli {
 

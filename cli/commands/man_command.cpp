@@ -1,7 +1,7 @@
 #include "millrace/cli/arguments/arguments.h"
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/describe/man_page.h"
-#include "millrace/cli/terminal/exit_code.h"
+#include "millrace/cli/help/man_page.h"
+#include "millrace/cli/process/exit_code.h"
 
 namespace millrace::cli {
 

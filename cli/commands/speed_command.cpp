@@ -1,8 +1,8 @@
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
+#include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/status_line.h"
 #include "millrace/cli/speed/speed_text.h"
-#include "millrace/cli/terminal/exit_code.h"
-#include "millrace/cli/terminal/status_line.h"
 
 namespace millrace::cli {
 

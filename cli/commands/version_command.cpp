@@ -1,5 +1,5 @@
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/terminal/exit_code.h"
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/core/text.h"
 #include "millrace/core/version.h"
 

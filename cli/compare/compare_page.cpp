@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "millrace/cli/compare/compare_text.h"
-#include "millrace/cli/terminal/terminal.h"
+#include "millrace/cli/process/terminal.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"

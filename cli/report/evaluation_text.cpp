@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "millrace/cli/report/json_events.h"
+#include "millrace/cli/report/result_text.h"
 #include "millrace/cli/text/json_text.h"
 #include "millrace/cli/text/number_format.h"
-#include "millrace/cli/text/result_text.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cli {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "millrace/cli/terminal/output.h"
-#include "millrace/cli/terminal/terminal.h"
+#include "millrace/cli/process/output.h"
+#include "millrace/cli/process/terminal.h"
+#include "millrace/cli/report/result_text.h"
 #include "millrace/cli/text/number_format.h"
-#include "millrace/cli/text/result_text.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 

@@ -4,7 +4,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/config/op_list.h"
+#include "millrace/trainer/input/op_list.h"
 
 namespace millrace {
 

@@ -9,9 +9,9 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/trainer/config/build_input.h"
-#include "millrace/trainer/config/op_list.h"
 #include "millrace/trainer/config/overrides.h"
+#include "millrace/trainer/input/build_input.h"
+#include "millrace/trainer/input/op_list.h"
 
 namespace millrace {
 

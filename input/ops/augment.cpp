@@ -14,7 +14,7 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/ops/numbers.h"
+#include "millrace/input/ops/shared/numbers.h"
 
 namespace millrace {
 

@@ -10,7 +10,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/number_parser.h"
-#include "millrace/input/ops/numbers.h"
+#include "millrace/input/ops/shared/numbers.h"
 
 namespace millrace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "millrace/input/catalog.h"
-#include "millrace/input/ops/join.h"
+#include "millrace/input/ops/shared/join.h"
 
 namespace millrace {
 namespace {

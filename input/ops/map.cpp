@@ -8,8 +8,8 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/ops/new_field.h"
-#include "millrace/input/ops/numbers.h"
+#include "millrace/input/ops/shared/new_field.h"
+#include "millrace/input/ops/shared/numbers.h"
 
 namespace millrace {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "millrace/core/random.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/ops/join.h"
+#include "millrace/input/ops/shared/join.h"
 
 namespace millrace {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "millrace/cli/describe/help.h"
+#include "millrace/cli/help/help.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 

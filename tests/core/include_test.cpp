@@ -29,10 +29,10 @@ const std::map<std::string, std::vector<std::string>> kBelow = {{"core", {}},
 // Their rooms: a file may include those of its own room and of those before it. "" is what lies beside the rooms.
 const std::map<std::string, std::vector<std::string>> kRooms = {
     {"input", {"files", "rows", "", "sources", "csv", "run", "graph", "ops"}},
-    {"trainer", {"files", "step", "delivery", "config", "predict", ""}},
+    {"trainer", {"files", "step", "delivery", "config", "input", "predict", ""}},
     {"cli",
-     {"text", "terminal", "generate", "init", "describe", "arguments", "rows", "compare", "speed", "report", "commands",
-      ""}}};
+     {"text", "process", "generate", "init", "help", "reference", "arguments", "rows", "compare", "speed", "report",
+      "doctor", "commands", ""}}};
 
 // Files that lie in `folder` and end in `ending`; either may be empty.
 struct Owner {

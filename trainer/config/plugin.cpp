@@ -18,12 +18,12 @@ using plugin_detail::kMark;
 
 constexpr size_t kMaxPluginBytes = size_t{1} << 30;
 
-struct Made {
+struct MadeFor {
   std::string_view version, build;
 };
 
 // What a description says behind its mark.
-Made made_for(std::string_view text) {
+MadeFor made_for(std::string_view text) {
   const size_t line = text.find('\n');
   return {text.substr(0, line), line == text.npos ? std::string_view() : text.substr(line + 1)};
 }
@@ -44,10 +44,10 @@ void check_description(const std::string& path) {
                       "a plug-in is a shared object with MILLRACE_PLUGIN of <millrace/plugin.h>");
   }
   const plugin_detail::Description own = plugin_detail::describe();
-  const Made ours = made_for(std::string_view(own.text.data()).substr(kMark.size()));
+  const MadeFor ours = made_for(std::string_view(own.text.data()).substr(kMark.size()));
   std::string_view text = std::string_view(bytes).substr(mark + kMark.size(), own.text.size());
   text = text.substr(0, text.find('\0'));
-  const Made theirs = made_for(text);
+  const MadeFor theirs = made_for(text);
   if (theirs.version != ours.version) {
     throw ConfigError(
         cat("the plug-in was built for Millrace ", quote(theirs.version), ", this is ", quote(ours.version)), place,

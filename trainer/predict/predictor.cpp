@@ -9,11 +9,11 @@
 #include "millrace/core/float_mode.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/config/label_history.h"
 #include "millrace/trainer/config/overrides.h"
-#include "millrace/trainer/config/pass_input.h"
 #include "millrace/trainer/files/saved_model.h"
+#include "millrace/trainer/input/pass_input.h"
 #include "millrace/trainer/predict/evaluator.h"
+#include "millrace/trainer/predict/label_history.h"
 #include "millrace/trainer/predict/model_reader.h"
 
 namespace millrace {

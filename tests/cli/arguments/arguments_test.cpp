@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "millrace/cli/terminal/usage_error.h"
+#include "millrace/cli/process/usage_error.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::cli {

@@ -1,6 +1,6 @@
 #include "millrace/cli/arguments/check_out.h"
 
-#include "millrace/cli/terminal/usage_error.h"
+#include "millrace/cli/process/usage_error.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::cli {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/cli/arguments/arguments.h"
-#include "millrace/cli/describe/man_page.h"
+#include "millrace/cli/help/man_page.h"
 #include "tests/support/trainer_program.h"
 
 namespace millrace::cli {

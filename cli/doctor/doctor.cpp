@@ -1,0 +1,268 @@
+#include "millrace/cli/doctor/doctor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "millrace/cli/text/json_text.h"
+#include "millrace/cli/text/number_format.h"
+#include "millrace/cli/text/text_layout.h"
+#include "millrace/core/cpu_quota.h"
+#include "millrace/core/executor.h"
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
+#include "millrace/core/version.h"
+#include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/trainer.h"
+
+namespace millrace::cli {
+
+namespace {
+
+// Little enough that every machine has it, much enough to run every part.
+constexpr const char* kTrial = R"(
+seed: 1
+threads: auto
+input:
+  - synthetic: {features: 8, rows: 2048}
+  - shuffle_batch: {batch_size: 32, capacity: 256, min_after_dequeue: 128}
+model:
+  - dense: {units: 16, activation: relu}
+  - dense: {units: 1}
+loss: sigmoid_cross_entropy
+metrics: [accuracy]
+optimizer: {adam: {learning_rate: 0.01}}
+)";
+
+constexpr uint64_t kLittleMemory = uint64_t{256} << 20;
+constexpr uint64_t kFewFiles = 256;
+
+Finding finding(std::string check, std::string text, Health health = Health::ok, std::string advice = {}) {
+  return {std::move(check), health, std::move(text), std::move(advice)};
+}
+
+int allowed_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return static_cast<int>(std::thread::hardware_concurrency());
+  return CPU_COUNT(&set);
+}
+
+bool is_writable(const std::string& folder) {
+  const int number = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (number >= 0) {
+    ::close(number);
+    return true;
+  }
+  // Where the file system knows no files without a name.
+  return ::access(folder.c_str(), W_OK) == 0;
+}
+
+// The file of the loaded library whose name begins so, links followed.
+std::string loaded_file(std::string_view name) {
+  struct Search {
+    std::string_view name;
+    std::string found = {};
+  } search{name};
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        const std::string path = info->dlpi_name;
+        if (path.substr(path.rfind('/') + 1).starts_with(wanted.name)) wanted.found = path;
+        return wanted.found.empty() ? 0 : 1;
+      },
+      &search);
+  std::error_code failure;
+  const std::filesystem::path real = std::filesystem::canonical(search.found, failure);
+  return failure ? search.found : real.string();
+}
+
+std::string health_word(Health health) {
+  return health == Health::ok ? "ok" : health == Health::warning ? "warning" : "error";
+}
+
+}  // namespace
+
+Machine this_machine() {
+  Machine out;
+  out.processor = describe_build().processor;
+  out.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  out.allowed = allowed_processors();
+  out.quota = quota_threads();
+  out.threads = Executor::available_threads();
+  out.memory = machine_memory();
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) out.open_files = files.rlim_cur;
+  const char* folder = std::getenv("TMPDIR");
+  out.temporary = folder != nullptr && *folder != '\0' ? folder : "/tmp";
+  out.temporary_writable = is_writable(out.temporary);
+  out.folder_writable = is_writable(".");
+  return out;
+}
+
+std::vector<Finding> judge_machine(const Machine& machine) {
+  std::vector<Finding> out;
+  const auto has = [&](const char* feature) {
+    return std::find(machine.processor.begin(), machine.processor.end(), feature) != machine.processor.end();
+  };
+  std::string features;
+  for (const std::string& one : machine.processor) features += cat(features.empty() ? "" : " ", one);
+  if (features.empty()) features = "baseline";
+  if (has("avx2") && has("fma")) {
+    out.push_back(finding("processor", features));
+  } else {
+    out.push_back(finding("processor", features, Health::warning,
+                          "everything works, but text and products take longer than on a processor with AVX2"));
+  }
+  std::string threads = cat(count_of(machine.threads, "thread"), " of ", count_of(machine.processors, "processor"));
+  if (machine.allowed < machine.processors) threads += cat(", ", machine.allowed, " allowed by the affinity");
+  if (machine.quota > 0) threads += cat(", ", machine.quota, " by the quota of the cgroup");
+  out.push_back(finding("threads", threads));
+  if (!machine.memory) {
+    out.push_back(
+        finding("memory", "the kernel does not tell", Health::warning, "trainer check says what a training needs"));
+  } else {
+    const MachineMemory& memory = *machine.memory;
+    const std::string text = cat(format_bytes(memory.available), " free of ", format_bytes(memory.total),
+                                 memory.limited ? ", the limit of the cgroup" : "");
+    const bool little = memory.available < kLittleMemory;
+    out.push_back(
+        finding("memory", text, little ? Health::warning : Health::ok,
+                little ? "trainer check says what a training needs; smaller capacity and batch_size need less" : ""));
+  }
+  const bool unlimited = machine.open_files == RLIM_INFINITY;
+  const bool few = !unlimited && machine.open_files < kFewFiles;
+  out.push_back(finding("open files", unlimited ? "no limit" : cat("at most ", machine.open_files),
+                        few ? Health::warning : Health::ok,
+                        few ? "trainings run, but fewer threads read files at once: ulimit -n 1024" : ""));
+  out.push_back(finding("temporary",
+                        cat(machine.temporary, machine.temporary_writable ? " can be written" : " cannot be written"),
+                        machine.temporary_writable ? Health::ok : Health::warning,
+                        machine.temporary_writable ? "" : "set TMPDIR to a folder that can; trainings do not need it"));
+  out.push_back(finding(
+      "folder", machine.folder_writable ? "the current folder can be written" : "the current folder cannot be written",
+      machine.folder_writable ? Health::ok : Health::warning,
+      machine.folder_writable ? "" : "save models to another one: --save FOLDER/model.safetensors"));
+  return out;
+}
+
+std::vector<Finding> installed_parts() {
+  const BuildDescription build = describe_build();
+  std::vector<Finding> out;
+  out.push_back(finding("millrace", cat(version(), ", ", build.build_type, ", ",
+                                        build.cuda.empty() ? "without CUDA" : cat("with CUDA ", build.cuda))));
+  for (const std::string& library : build.libraries) {
+    const std::string file = loaded_file(library.starts_with("oneDNN") ? "libdnnl" : "libtbb");
+    out.push_back(finding("library", cat(library, file.empty() ? ", linked in" : cat(", ", file))));
+  }
+  const std::string yaml = loaded_file("libyaml-cpp");
+  out.push_back(finding("library", cat("yaml-cpp", yaml.empty() ? ", linked in" : cat(", ", yaml))));
+  return out;
+}
+
+Finding try_training(const std::string& device) {
+  const std::string check = cat("trial on ", device);
+  try {
+    Spec config = parse_yaml(kTrial, "trial");
+    config.set("device", device);
+    Trainer trainer = Trainer::from_spec(std::move(config));
+    const TrainResult result = trainer.run();
+    if (!std::isfinite(result.loss)) {
+      return finding(check, cat("the loss is ", result.loss), Health::error,
+                     "the device or a library computes wrongly");
+    }
+    return finding(check, cat(count_of(result.steps, "step"), ", loss ", format_value(result.loss), ", weights ",
+                              result.weights.substr(0, 12)));
+  } catch (const Error& error) {
+    return finding(check, error.message(), Health::error, error.hint());
+  } catch (const std::exception& error) {
+    return finding(check, error.what(), Health::error);
+  }
+}
+
+std::vector<Finding> judge_devices(const CudaStatus& status) {
+  std::vector<Finding> out;
+  if (status.usable.empty()) {
+    out.push_back(finding("gpu", cat("none: ", status.reason), status.worth_telling ? Health::warning : Health::ok,
+                          status.worth_telling ? "trainings run on the CPU until this is mended" : ""));
+    return out;
+  }
+  for (const int index : status.usable) {
+    const std::string device = Device::cuda(index).text();
+    try {
+      parse_device(device, nullptr, {.convolutions = true});
+    } catch (const Error& error) {
+      out.push_back(finding("gpu", cat(device, ": ", error.message()), Health::warning, error.hint()));
+      // Without what convolutions need a training of dense layers may still run.
+      try {
+        parse_device(device);
+      } catch (const Error&) {
+        continue;
+      }
+    }
+    out.push_back(try_training(device));
+  }
+  return out;
+}
+
+std::vector<Finding> examine() {
+  std::vector<Finding> out = installed_parts();
+  for (Finding& one : judge_machine(this_machine())) out.push_back(std::move(one));
+  out.push_back(try_training("cpu"));
+  for (Finding& one : judge_devices(cuda_status())) out.push_back(std::move(one));
+  return out;
+}
+
+Health worst_of(const std::vector<Finding>& findings) {
+  Health worst = Health::ok;
+  for (const Finding& one : findings) worst = std::max(worst, one.health);
+  return worst;
+}
+
+std::string doctor_text(const std::vector<Finding>& findings) {
+  std::string out;
+  constexpr size_t kColumn = 26;
+  for (const Finding& one : findings) {
+    out += fmt::format("{:<9}{:<17}{}\n", health_word(one.health), one.check,
+                       wrapped(escape_controls(one.text), kColumn, kColumn));
+    if (!one.advice.empty())
+      out += fmt::format("{:{}}-> {}\n", "", kColumn, wrapped(escape_controls(one.advice), kColumn + 3, kColumn + 3));
+  }
+  switch (worst_of(findings)) {
+    case Health::ok: return out + "all is well\n";
+    case Health::warning: return out + "trainings run; see the warnings\n";
+    case Health::error: return out + "something that trainings need is broken; see the errors\n";
+  }
+  return out;
+}
+
+std::string doctor_event(const std::vector<Finding>& findings) {
+  JsonText json;
+  json.open('{').key("v").value(1).key("event").value("doctor").key("health").value(health_word(worst_of(findings)));
+  json.key("checks").open('[');
+  for (const Finding& one : findings) {
+    json.open('{')
+        .key("check")
+        .value(one.check)
+        .key("health")
+        .value(health_word(one.health))
+        .key("text")
+        .value(one.text);
+    json.key("advice");
+    one.advice.empty() ? json.null() : json.value(one.advice);
+    json.close('}');
+  }
+  json.close(']').close('}');
+  return json.text() + '\n';
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,86 @@
+#include "millrace/cli/doctor/machine_memory.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+
+namespace millrace::cli {
+
+namespace {
+
+std::optional<uint64_t> number_of(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_of("0123456789"), text.size()));
+  uint64_t value = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return fault == std::errc() ? std::optional(value) : std::nullopt;
+}
+
+// The number behind `key` in lines of "key number" or "key: number kB".
+std::optional<uint64_t> entry_of(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::string_view text = line;
+    const bool matches =
+        text.starts_with(key) && text.size() > key.size() && (text[key.size()] == ' ' || text[key.size()] == ':');
+    if (matches) return number_of(text.substr(key.size()));
+  }
+  return {};
+}
+
+std::optional<uint64_t> only_number(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  return std::getline(file, line) ? number_of(line) : std::nullopt;
+}
+
+struct Group {
+  std::string folder;
+  bool second = true;  // version 2
+};
+
+// What this group allows, where it limits anything.
+void apply_limit(const Group& group, MachineMemory& memory) {
+  const std::string limit_file = group.second ? "/memory.max" : "/memory.limit_in_bytes";
+  const std::string usage_file = group.second ? "/memory.current" : "/memory.usage_in_bytes";
+  const std::optional<uint64_t> limit = only_number(group.folder + limit_file),
+                                used = only_number(group.folder + usage_file);
+  if (!limit || !used || *limit >= memory.total) return;
+  const std::string statistics = group.folder + "/memory.stat";
+  const uint64_t files = entry_of(statistics, group.second ? "file" : "total_cache").value_or(0);
+  const uint64_t shared = entry_of(statistics, group.second ? "shmem" : "total_shmem").value_or(0);
+  const uint64_t cache = files - std::min(files, shared);
+  const uint64_t taken = *used - std::min(*used, cache);
+  memory.total = *limit;
+  memory.available = std::min(memory.available, *limit - std::min(*limit, taken));
+  memory.limited = true;
+}
+
+}  // namespace
+
+std::optional<MachineMemory> machine_memory(const MemoryPaths& paths) {
+  const std::optional<uint64_t> total = entry_of(paths.meminfo, "MemTotal");
+  const std::optional<uint64_t> available = entry_of(paths.meminfo, "MemAvailable");
+  if (!total || !available) return {};
+  MachineMemory out{.total = *total << 10, .available = *available << 10};
+  std::ifstream membership(paths.membership);
+  // "0::/group" for version 2, "4:memory:/group" for a hierarchy of version 1.
+  for (std::string line; std::getline(membership, line);) {
+    const size_t controllers = line.find(':'), path = line.find(':', controllers + 1);
+    if (controllers == line.npos || path == line.npos) continue;
+    const std::string names = line.substr(controllers + 1, path - controllers - 1);
+    const bool second = names.empty();
+    if (!second && (',' + names + ',').find(",memory,") == std::string::npos) continue;
+    std::string group = line.substr(path + 1);
+    if (!group.starts_with('/') || group.find("/..") != group.npos) group.clear();
+    const std::string root = paths.cgroups + (second ? "" : "/memory");
+    for (;;) {
+      apply_limit({root + group, second}, out);
+      if (group.empty()) break;
+      group.resize(group.rfind('/'));
+    }
+  }
+  return out;
+}
+
+}  // namespace millrace::cli

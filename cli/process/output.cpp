@@ -1,0 +1,99 @@
+#include "millrace/cli/process/output.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "millrace/core/text.h"
+#include "millrace/trainer/files/atomic_file.h"
+
+namespace millrace::cli {
+
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 16;
+
+// 0, or the errno of the write that failed.
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+// Of our standard streams the one that the file `status` is, as /dev/stdout in a redirection; -1 when it is none.
+int standard_stream(const struct stat& status) {
+  for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat own {};
+    if (::fstat(number, &own) == 0 && own.st_dev == status.st_dev && own.st_ino == status.st_ino) return number;
+  }
+  return -1;
+}
+
+}  // namespace
+
+MILLRACE_DEFINE_ERROR(OutputClosed, IoError, io);
+
+Output::Output(Descriptor descriptor, int number, std::string name)
+    : owned_(std::move(descriptor)), number_(number), name_(std::move(name)) {}
+
+Output::Output(std::unique_ptr<AtomicFile> file) : file_(std::move(file)) {}
+
+Output Output::standard() { return Output({}, STDOUT_FILENO, "standard output"); }
+
+Output Output::file(const std::string& path) {
+  struct stat status {};
+  const bool there = ::stat(path.c_str(), &status) == 0;
+  const bool regular = there && S_ISREG(status.st_mode);
+  const int stream = regular ? standard_stream(status) : -1;
+  // It is AtomicFile that refuses a folder.
+  const bool whole = !there || regular || S_ISDIR(status.st_mode);
+  if (whole && stream < 0) return Output(std::make_unique<AtomicFile>(path));
+  // Opened anew, a redirected file would be written from its beginning, over what our stream has.
+  const int number = stream >= 0 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (number < 0) throw IoError(cat("cannot write: ", errno_text(errno)), {path});
+  return Output(Descriptor(number), number, path);
+}
+
+void Output::write(std::string_view text) {
+  buffer_ += text;
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void Output::flush() {
+  const std::string text = std::exchange(buffer_, {});
+  if (file_) return file_->write(text);
+  const int code = write_all(number_, text);
+  if (code != 0) fail(code);
+}
+
+void Output::flush_quietly() noexcept {
+  try {
+    flush();
+  } catch (const IoError&) {
+    // The failure that came first is the one to tell.
+  }
+}
+
+void Output::close() {
+  flush();
+  if (file_) file_->commit();
+  if (owned_ && ::close(owned_.release()) != 0 && errno != EINTR) fail(errno);
+}
+
+void Output::fail(int code) const {
+  if (code == EPIPE) throw OutputClosed(cat("nobody reads ", name_, " any more"));
+  throw IoError(cat("writing failed: ", errno_text(code)), {name_});
+}
+
+void write_to_stderr(std::string_view text) { write_all(STDERR_FILENO, text); }
+
+}  // namespace millrace::cli

@@ -1,0 +1,87 @@
+#include "millrace/cli/process/signals.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "millrace/cli/process/exit_code.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace::cli {
+
+namespace {
+
+Descriptor checked(int number, const char* what) {
+  if (number < 0) throw InternalError(cat("cannot watch for signals: ", what, ": ", errno_text(errno)));
+  return Descriptor(number);
+}
+
+// Those that end the work, without what the caller of this program wants ignored (nohup, background jobs).
+sigset_t wanted_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&set, number);
+  }
+  return set;
+}
+
+}  // namespace
+
+SignalWatcher::SignalWatcher() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const sigset_t set = wanted_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signals_ = checked(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd");
+  end_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
+  thread_ = std::thread([this] { watch(); });
+}
+
+SignalWatcher::~SignalWatcher() {
+  const uint64_t one = 1;
+  while (::write(end_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  thread_.join();
+}
+
+SignalWatcher::Guard SignalWatcher::while_running(std::function<void()> stop) {
+  set_stop(std::move(stop));
+  return Guard(*this);
+}
+
+void SignalWatcher::set_stop(std::function<void()> stop) {
+  const std::lock_guard lock(mutex_);
+  stop_ = std::move(stop);
+}
+
+void SignalWatcher::watch() {
+  for (;;) {
+    pollfd wait[] = {{signals_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}};
+    if (::poll(wait, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    if (wait[1].revents != 0) return;
+    signalfd_siginfo info{};
+    if (::read(signals_.get(), &info, sizeof info) == sizeof info) take(static_cast<int>(info.ssi_signo));
+  }
+}
+
+void SignalWatcher::take(int number) {
+  const std::lock_guard lock(mutex_);
+  int before = 0;
+  const bool first = received_.compare_exchange_strong(before, number);
+  if (stop_ && !first && number == SIGHUP) return;
+  if (!stop_ || !first) ::_exit(exit_code_of_signal(number));
+  stop_();
+}
+
+}  // namespace millrace::cli

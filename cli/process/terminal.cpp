@@ -1,0 +1,41 @@
+#include "millrace/cli/process/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
+
+namespace millrace::cli {
+
+bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+size_t terminal_width(int descriptor) {
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool wants_color(int descriptor) {
+  const char* refused = std::getenv("NO_COLOR");
+  if (refused != nullptr && *refused != '\0') return false;
+  const char* kind = std::getenv("TERM");
+  return kind != nullptr && std::string_view(kind) != "dumb" && is_terminal(descriptor);
+}
+
+std::string paint(std::string_view text, Color color, bool enabled) {
+  if (!enabled) return std::string(text);
+  return cat("\x1b[1;", color == Color::red ? "31" : "36", 'm', text, "\x1b[0m");
+}
+
+std::string cut_to_width(std::string_view text, size_t columns) {
+  size_t bytes = 0;
+  for (size_t shown = 0; bytes < text.size() && shown < columns; ++shown) {
+    bytes += std::max<size_t>(utf8_length(text.substr(bytes)), 1);
+  }
+  return std::string(text.substr(0, bytes));
+}
+
+}  // namespace millrace::cli

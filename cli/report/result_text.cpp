@@ -1,0 +1,68 @@
+#include "millrace/cli/report/result_text.h"
+
+#include <fmt/format.h>
+
+#include "millrace/cli/text/number_format.h"
+#include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
+
+namespace millrace::cli {
+
+namespace {
+
+std::string counted(uint64_t count, std::string_view noun) { return count_of(static_cast<int64_t>(count), noun); }
+
+}  // namespace
+
+std::string result_text(const TrainResult& result, std::string_view input) {
+  std::string out =
+      fmt::format("{}: {}, {}, {} in {}", result.reason, count_of(result.steps, "step"), counted(result.rows, "row"),
+                  counted(result.epochs, "epoch"), format_seconds(result.seconds));
+  if (result.seconds > 0) {
+    out += fmt::format(" ({} rows/s, input wait {})", format_rate(static_cast<double>(result.rows) / result.seconds),
+                       format_share(result.input_wait));
+  }
+  if (result.last_batch > 0) {
+    out += fmt::format("\nlast batch: {}", count_of(result.last_batch, "row"));
+    out += fmt::format("{}loss {}", result.window ? "\nlast window: " : "  ", format_value(result.loss));
+    if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
+  }
+  if (result.skipped_steps > 0) {
+    out += cat("\nskipped: ", count_of(result.skipped_steps, "step"), " whose loss or gradient was not finite");
+  }
+  if (result.best) {
+    out += fmt::format("\nbest: step {}  {} {}  (the model's parameters)", result.best->step, result.best->metric,
+                       format_value(result.best->value));
+  }
+  out += cat('\n', input, left_out_text(result.input), "\nweights: ", result.weights, '\n');
+  if (result.saved.empty()) {
+    out += "model: not kept; --save FILE or the key save keeps it\n";
+  } else {
+    out += cat("model: ", escape_controls(result.saved), '\n');
+  }
+  return out;
+}
+
+std::string left_out_text(const InputSummary& input) {
+  std::string out;
+  const auto add = [&out](const std::string& item) {
+    out += out.empty() ? "left out: " : ", ";
+    out += item;
+  };
+  for (const Dropped& dropped : input.dropped) {
+    add(fmt::format("{} ({})", counted(dropped.rows, "row"), escape_controls(dropped.cause)));
+  }
+  if (input.bad_rows > 0) add(counted(input.bad_rows, "bad row"));
+  return out.empty() ? "left out: nothing" : out;
+}
+
+std::string metrics_text(const MetricValues& metrics) {
+  std::string out;
+  for (const auto& [name, value] : metrics) {
+    if (!out.empty()) out += "  ";
+    out += name + ' ' + format_value(value);
+  }
+  return out;
+}
+
+}  // namespace millrace::cli

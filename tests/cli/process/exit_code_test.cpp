@@ -1,0 +1,32 @@
+#include "millrace/cli/process/exit_code.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace millrace::cli {
+namespace {
+
+TEST(ExitCodeTest, EveryKindHasItsCode) {
+  EXPECT_EQ(exit_code(ErrorKind::config), 78);
+  EXPECT_EQ(exit_code(ErrorKind::data), 65);
+  EXPECT_EQ(exit_code(ErrorKind::missing), 66);
+  EXPECT_EQ(exit_code(ErrorKind::io), 74);
+  EXPECT_EQ(exit_code(ErrorKind::device), 74);
+  EXPECT_EQ(exit_code(ErrorKind::internal), 70);
+}
+
+TEST(ExitCodeTest, SignalsAreCodedAsShellsDo) {
+  EXPECT_EQ(exit_code_of_signal(SIGHUP), kExitHungUp);
+  EXPECT_EQ(exit_code_of_signal(SIGINT), kExitInterrupted);
+  EXPECT_EQ(exit_code_of_signal(SIGTERM), kExitTerminated);
+}
+
+TEST(ExitCodeTest, AllAreTold) {
+  EXPECT_EQ(exit_codes_text(),
+            "0 done, 2 usage, 65 bad data, 66 input missing, 70 internal, 74 I/O or device, 78 configuration, 129 "
+            "hung up, 130 interrupted, 143 terminated");
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,322 @@
+#include "millrace/trainer/input/pass_input.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+#include "millrace/input/catalog.h"
+#include "millrace/input/graph/graph_list.h"
+
+namespace millrace {
+
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+constexpr int64_t kDefaultBatch = 256;
+
+bool meet(const Names& a, const Names& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.contains(name); });
+}
+
+// Makes the list of one pass; run() is the order of its steps.
+class PassMaker {
+ public:
+  explicit PassMaker(const PassArgs& args) : args_(args) {}
+
+  PassInput run() {
+    nodes_ = read_graph_list(args_.input, args_.registry, resolved_);
+    kept_.assign(nodes_.size(), true);
+    for (size_t i = 0; i < nodes_.size(); ++i) options_.push_back(written_options(nodes_[i]));
+    if (args_.side == Side::held_out) find_divider();
+    for (size_t i = 0; i < nodes_.size(); ++i) change(i);
+    if (args_.files && !has_files_) throw no_files();
+    if (args_.wanted) choose_fields();
+    emit();
+    return std::move(out_);
+  }
+
+ private:
+  Spec written_options(const GraphNode& node) const {
+    Spec options = args_.registry.read(node.spec, "an input op").options;
+    options.erase("name");
+    options.erase("from");
+    return options;
+  }
+
+  // All options of an op, defaults included.
+  const Spec& resolved_options(size_t index) const { return resolved_.items()[index].entries().front().second; }
+
+  void find_divider() {
+    std::vector<std::string> found;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].transform == nullptr || !nodes_[i].transform->choose_side(args_.side)) continue;
+      divider_ = i;
+      found.push_back(nodes_[i].name);
+    }
+    if (found.size() == 1) return;
+    if (found.empty()) {
+      throw args_.input.error("the rows that were held out are wanted, but no op holds any out",
+                              "put hold_out: {share: 0.2} behind decode_csv");
+    }
+    throw args_.input.error(cat("the rows that were held out are wanted, but ", join(found), " each hold out others"),
+                            "leave one of them");
+  }
+
+  void change(size_t index) {
+    GraphNode& node = nodes_[index];
+    // Behind the op that holds rows out a number counts the rows of the training.
+    const bool stays =
+        node.row_buffer != nullptr && node.row_buffer->picks_by_number() && !args_.files && index < divider_;
+    if (node.row_buffer != nullptr && !stays) leave_out_buffer(index);
+    if (node.batch_buffer != nullptr && node.kind != kBatchKind) batch_in_order(index);
+    for (const OptionInfo& info : node.options) {
+      // What was held out does without the rows that the training did without.
+      const bool changes = info.in_pass && (info.use != OptionUse::bad_rows || args_.side != Side::held_out);
+      if (changes) change_option(index, info);
+    }
+    const OptionInfo* files = node.names != nullptr && args_.files ? option_of(node, OptionUse::files) : nullptr;
+    if (files == nullptr) return;
+    options_[index].set(files->name, *args_.files);
+    has_files_ = true;
+  }
+
+  void change_option(size_t index, const OptionInfo& info) {
+    if (!info.in_pass->is_null()) {
+      Spec value = *info.in_pass;
+      if (value.is_scalar()) value = Spec::scalar(value.as_string(), value.quoted(), nodes_[index].spec.place());
+      options_[index].set(info.name, std::move(value));
+      return;
+    }
+    if (info.use == OptionUse::share && std::as_const(options_[index]).find(info.name) != nullptr) {
+      out_.left_out.push_back(cat(nodes_[index].name, '.', info.name));
+    }
+    options_[index].erase(info.name);
+  }
+
+  void leave_out_buffer(size_t index) {
+    const GraphNode& node = nodes_[index];
+    const size_t inputs = std::max(node.op->inputs().size(), node.from.size());
+    if (inputs > 1) {
+      throw node.spec.error(
+          cat(node.name, " joins ", inputs, " inputs, but the data are read in one pass, in one order"),
+          "one filename_queue may name all files: files: [a.csv, b.csv]");
+    }
+    kept_[index] = false;
+    out_.left_out.push_back(node.name);
+  }
+
+  // The kind that gives batches of as many rows, in order, and the rest.
+  void batch_in_order(size_t index) {
+    GraphNode& node = nodes_[index];
+    const OptionInfo* rows = option_of(node, OptionUse::batch_rows);
+    const Spec* size = nullptr;
+    if (rows != nullptr) {
+      size = std::as_const(options_[index]).find(rows->name);
+      if (size == nullptr) size = resolved_options(index).find(rows->name);
+    }
+    Spec batch_rows = size != nullptr ? *size : Spec::scalar(cat(kDefaultBatch), false, node.spec.place());
+    node.kind = kBatchKind;
+    node.options = args_.registry.find(kBatchKind, node.spec).describe();
+    options_[index] = Spec::map(options_[index].place());
+    options_[index].set(option_of(node, OptionUse::batch_rows)->name, std::move(batch_rows));
+  }
+
+  ConfigError no_files() const {
+    std::vector<std::string> sources;
+    for (const GraphNode& node : nodes_) {
+      if (node.op->inputs().empty()) sources.push_back(node.name);
+    }
+    return args_.input.error(cat("the rows come from ", join(sources), ", which takes no names from a filename_queue"),
+                             "replace the whole list: input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
+  }
+
+  // The option that lists fields which the op makes or changes, each by itself; null: it has none.
+  const Spec* fields_of(size_t index) const {
+    const OptionInfo* info = option_of(nodes_[index], OptionUse::fields);
+    return info != nullptr ? std::as_const(options_[index]).find(info->name) : nullptr;
+  }
+  static Names names_in(const Spec& fields) {
+    const std::vector<std::string> listed = listed_fields(fields);
+    return {listed.begin(), listed.end()};
+  }
+
+  // What a transform may read that does not say: every field but `others`.
+  Names all_fields_but(const Names& others) const {
+    Names names(args_.wanted->begin(), args_.wanted->end());
+    names.insert(args_.source_fields.begin(), args_.source_fields.end());
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (const Spec* fields = fields_of(i)) names.merge(names_in(*fields));
+    }
+    for (const std::string& field : others) names.erase(field);
+    return names;
+  }
+
+  // What hangs together with a wanted field, and what with unwanted ones alone.
+  std::pair<Names, Names> sides(const std::vector<Names>& named) const {
+    Names stays(args_.wanted->begin(), args_.wanted->end()), goes;
+    spread(named, stays);
+    for (const std::string& field : args_.unwanted) {
+      if (!stays.contains(field)) goes.insert(field);
+    }
+    spread(named, goes);
+    return {std::move(stays), std::move(goes)};
+  }
+
+  // Fields hang together where a transform names them. What hangs together with a wanted field stays; of the rest,
+  // what hangs together with an unwanted one goes.
+  void choose_fields() {
+    std::vector<Names> named(nodes_.size());
+    std::vector<size_t> silent;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (nodes_[i].transform == nullptr || fields_of(i) != nullptr) continue;
+      if (const auto fields = nodes_[i].transform->concerned_fields()) {
+        named[i].insert(fields->begin(), fields->end());
+      } else {
+        silent.push_back(i);
+      }
+    }
+    const Names others = sides(named).second;
+    for (const size_t i : silent) named[i] = all_fields_but(others);
+    auto [stays, goes] = sides(named);
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (meet(named[i], goes)) {
+        kept_[i] = false;
+        out_.left_out.push_back(nodes_[i].name);
+      } else {
+        stays.insert(named[i].begin(), named[i].end());
+      }
+    }
+    out_.fields.assign(stays.begin(), stays.end());
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (const Spec* fields = fields_of(i)) keep_listed(i, *fields, stays);
+    }
+  }
+
+  static void spread(const std::vector<Names>& named, Names& fields) {
+    for (size_t before = SIZE_MAX; before != fields.size();) {
+      before = fields.size();
+      for (const Names& names : named) {
+        if (meet(names, fields)) fields.insert(names.begin(), names.end());
+      }
+    }
+  }
+
+  // Takes fields out of the list of those that the op makes or changes.
+  void keep_listed(size_t index, const Spec& fields, const Names& stays) {
+    const std::string& key = option_of(nodes_[index], OptionUse::fields)->name;
+    const bool makes = nodes_[index].op->inputs() == std::vector{PortType::text};
+    const Names names = names_in(fields);
+    Names left_out;
+    std::set_difference(names.begin(), names.end(), stays.begin(), stays.end(),
+                        std::inserter(left_out, left_out.end()));
+    if (left_out.empty()) return;
+    if (left_out.size() == names.size()) {
+      if (makes) return;  // nothing would be left; the model says what it misses
+      kept_[index] = false;
+      out_.left_out.push_back(nodes_[index].name);
+      return;
+    }
+    if (makes) {
+      out_.not_decoded.insert(out_.not_decoded.end(), left_out.begin(), left_out.end());
+      out_.fields_path = cat(nodes_[index].spec.path(), '.', nodes_[index].kind, '.', key);
+    }
+    Spec left = fields.is_map() ? fields : Spec::list(fields.place());
+    for (const std::string& name : left_out) {
+      if (fields.is_map()) left.erase(name);
+    }
+    for (size_t i = 0; fields.is_list() && i < fields.size(); ++i) {
+      if (stays.contains(fields.items()[i].as_string())) left.append(fields.items()[i]);
+    }
+    options_[index].set(key, std::move(left));
+  }
+
+  // The kept op that node `index` reads, or -1.
+  int64_t input_of(size_t index) const {
+    int64_t at = static_cast<int64_t>(index);
+    do {
+      const GraphNode& node = nodes_[static_cast<size_t>(at)];
+      if (node.op->inputs().empty()) return -1;
+      int64_t before = at - 1;
+      if (!node.from.empty()) {
+        const auto named = std::find_if(nodes_.begin(), nodes_.end(),
+                                        [&](const GraphNode& other) { return other.name == node.from.front(); });
+        before = named - nodes_.begin();
+        if (before >= at) return -1;  // the graph says what is wrong with it
+      }
+      at = before;
+    } while (at >= 0 && !kept_[static_cast<size_t>(at)]);
+    return at;
+  }
+
+  void emit() {
+    out_.side = args_.side;
+    out_.list = Spec::list(args_.input.place());
+    out_.list.set_path(args_.input.path());
+    int64_t before = -1;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (!kept_[i]) continue;
+      const GraphNode& node = nodes_[i];
+      Spec options = Spec::map(options_[i].place());
+      options.set("name", Spec::scalar(node.name, true, node.spec.place()));
+      const int64_t input = input_of(i);
+      if (input >= 0 && input != before) {
+        options.set("from", Spec::scalar(nodes_[static_cast<size_t>(input)].name, true, node.spec.place()));
+      } else if (input < 0 && !node.from.empty()) {
+        options.set("from", OptionType<std::vector<std::string>>::write(node.from));
+      }
+      for (const auto& [key, value] : options_[i].entries()) options.set(key, value);
+      out_.list.append(Spec::map(node.spec.place()).set(node.kind, std::move(options)));
+      out_.list.item(out_.list.size() - 1)->set_path(node.spec.path());
+      before = static_cast<int64_t>(i);
+    }
+  }
+
+  const PassArgs& args_;
+  std::vector<GraphNode> nodes_;
+  Spec resolved_;
+  std::vector<Spec> options_;  // as written, then changed; without name and from
+  std::vector<bool> kept_;
+  bool has_files_ = false;
+  size_t divider_ = SIZE_MAX;  // with Side::held_out: the op that holds rows out
+  PassInput out_;
+};
+
+}  // namespace
+
+std::function<void(const BadRow&)> PassInput::on_bad_row() const {
+  if (side == Side::held_out) return {};
+  return [](const BadRow& bad) { throw DataError(bad.reason, bad.place, "a pass needs every row: repair the data"); };
+}
+
+PassInput pass_input(const PassArgs& args) { return PassMaker(args).run(); }
+
+InputGraph build_pass(const PassInput& pass, const InputListArgs& args) {
+  try {
+    InputListArgs with_side = args;
+    with_side.side = pass.side;
+    InputGraph graph = build_input(with_side);
+    if (const std::string endless = graph.endless_source(); !endless.empty()) {
+      throw args.list.error(cat("the data of ", endless, " never end, but they are to be read once"),
+                            cat("say how many rows ", endless, " gives"));
+    }
+    if (const InputFiles files = graph.files(); !files.written.empty()) {
+      throw args.list.error(cat("it would write ", quote(files.written.front(), 4096), ", but a pass writes no files"));
+    }
+    return graph;
+  } catch (ConfigError& error) {
+    const bool of_columns = !pass.not_decoded.empty() && error.message().starts_with(pass.fields_path);
+    if (of_columns) {
+      error.set_hint(cat("of what is not read (", join(pass.not_decoded),
+                         ") only columns behind all others may be missing where files have no header: keep an empty "
+                         "column, or set the columns anew"));
+    }
+    throw;
+  }
+}
+
+}  // namespace millrace
