@@ -38,9 +38,13 @@ MILLRACE_EXPORT void load_plugin(const std::string& path, Catalog& catalog);
 
 namespace plugin_detail {
 
-// What must agree between a plug-in and who loads it, as one number: how large the types are that they share.
+// The declarations of the virtual functions that kinds implement, as one number. A test computes it anew.
+inline constexpr uint64_t kInterfaces = 0x8c3b6c02a0f15923;
+
+// What must agree between a plug-in and who loads it, as one number: these, and how large the types are that they
+// share.
 inline constexpr uint64_t kLayout = [] {
-  uint64_t hash = 0xcbf29ce484222325;
+  uint64_t hash = kInterfaces;
   for (const size_t size :
        {sizeof(Spec), sizeof(OptionInfo), sizeof(Catalog), sizeof(Context), sizeof(PlanArgs), sizeof(ForwardArgs),
         sizeof(BackwardArgs), sizeof(RowBlock), sizeof(FieldSpec), sizeof(Chunk), sizeof(Note), sizeof(Unit),

@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/random.h"
 #include "millrace/core/text.h"
+#include "tests/support/paths.h"
 #include "tests/support/temp_folder.h"
 
 // That a plug-in is loaded and used is tests/cli/plugin_option_test.cpp's: it takes a program that exports
@@ -66,6 +70,22 @@ TEST(PluginDescription, NamesVersionLayoutAndStrings) {
   const std::string_view text(own.text.data());
   EXPECT_TRUE(text.starts_with(cat("millrace plug-in\n", MILLRACE_VERSION, "\n"))) << text;
   EXPECT_LT(text.size(), own.text.size() - 1);
+}
+
+// A function more, less or in another place is another table of them, which no size shows.
+TEST(Plugin, KnowsTheFunctionsThatKindsImplement) {
+  uint64_t hash = fnv1a64("");
+  for (const char* header : {"input/op.h", "input/source.h", "input/transform.h", "input/buffer.h", "layers/layer.h",
+                             "layers/loss.h", "layers/metric.h", "layers/optimizer.h"}) {
+    std::ifstream file(cat(test::source_dir(), '/', header));
+    ASSERT_TRUE(file) << header;
+    for (std::string line; std::getline(file, line);) {
+      line.erase(0, line.find_first_not_of(' '));
+      if (!line.starts_with("virtual ")) continue;
+      for (const char c : line) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    }
+  }
+  EXPECT_EQ(plugin_detail::kInterfaces, hash) << "write this number in trainer/config/plugin.h";
 }
 
 }  // namespace
