@@ -63,6 +63,7 @@ class Within final : public Metric {
   }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RowMeanAccumulator>(); }
   bool less_is_better() const override { return false; }
+  Predictions predictions() const override { return Predictions::numbers; }
 
  private:
   Options options_;
