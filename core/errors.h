@@ -110,8 +110,8 @@ MILLRACE_DECLARE_ERROR(InternalError, Error);
 // The exception as an Error: as it is, or an InternalError that begins with `who`. For what the code of others throws.
 MILLRACE_EXPORT std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept;
 
-// Throws a copy of the Error with its own type, so that every caller may add to its own; with `place`, when it has
-// none. What is no Error is thrown as it is.
+// Throws a copy of the Error with its own type, so that every caller may add to its own; with `place`, if it has
+// none. Any other exception is thrown unchanged.
 [[noreturn]] void raise_copy(const std::exception_ptr& error, const Place& place = {});
 
 }  // namespace millrace

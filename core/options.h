@@ -34,14 +34,14 @@ struct Range {
 // "at least 1", "more than 0 and at most 1"; empty without bounds.
 MILLRACE_EXPORT std::string range_text(const Range& range);
 
-// What a key means to those who know its kind by the declaration alone: who reads the data in another way, or looks for
-// what makes a training faster.
+// What a key is for. Code that reads the data in another way, or that looks for a faster setting, knows no kind by its
+// name and goes by this.
 enum class OptionUse : uint8_t {
   none,
   files,           // which files are read
   share,           // which part of the data is read
   ends,            // how much data there is; absent: endlessly
-  fields,          // a list of fields, or a map from them, each of which the op makes or changes by itself
+  fields,          // fields that the op makes or changes, each without the others: a list, or a map with their names
   bad_rows,        // what becomes of rows that are wrong
   written_file,    // a file that is written
   batch_rows,      // rows of a batch

@@ -22,8 +22,8 @@ inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
 
 // `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
 // constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. Where its required
-// options alone make a poor example, it also has `kExample`, the options that one would write between braces; an input
-// op that leads from a port to another has `kLeads`, see Entry.
+// options alone make a poor example, it also has `kExample`, the options that one would write between braces. An
+// input op that leads from one port to another has `kLeads` (Entry::leads).
 template <class Base>
 class Registry {
  public:

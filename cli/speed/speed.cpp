@@ -40,7 +40,7 @@ void repeat_before_batches(Spec& config) {
   *input = Spec::list(std::move(items), input->place());
 }
 
-// Whether rows end behind it, or never come, where those before it have no end.
+// Whether it ends rows that have no end, or waits for an end that never comes.
 bool ends_or_waits(const RowBuffer& buffer) {
   return buffer.needs_end() || !buffer.endless(std::vector<bool>(buffer.inputs().size(), true));
 }
