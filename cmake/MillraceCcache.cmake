@@ -4,8 +4,9 @@ find_program(MILLRACE_CCACHE ccache)
 mark_as_advanced(MILLRACE_CCACHE)
 if(MILLRACE_CCACHE AND PROJECT_IS_TOP_LEVEL)
   # Files that use precompiled headers are cached, too: ccache asks for both settings and the compiler's option below.
+  # Comments count, as GCC knows a header with `#pragma once` again by all its bytes.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${MILLRACE_CCACHE})
+      CCACHE_COMMENTS=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${MILLRACE_CCACHE})
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
                       "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   foreach(language CXX CUDA)
