@@ -37,7 +37,7 @@ class CenterPlan final : public millrace::LayerPlan {
   bool backward_reads_inputs() const override { return false; }
   bool backward_reads_output() const override { return false; }
 
-  // The mean is that of the batches before this one: so dx = dy.
+  // The mean comes from the batches before this one: so dx = dy.
   void forward(millrace::Context& context, const millrace::ForwardArgs& args) override {
     const millrace::ConstTensorView& x = args.inputs[0];
     millrace::dispatch_float(x.dtype(), [&]<class T>() {

@@ -14,7 +14,7 @@ class Every final : public RowBuffer {
 
   explicit Every(const Options& options) : options_(options) {}
 
-  // The rows look the same behind this op.
+  // The rows look the same after this op.
   Port bind(const BindArgs& args) override { return args.inputs[0]; }
 
   RowSpan pull(int64_t) override {
