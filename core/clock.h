@@ -1,4 +1,4 @@
-// The clock that ops and streams are measured with.
+// The clock by which ops and streams are timed.
 #pragma once
 
 #include <chrono>

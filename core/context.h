@@ -1,5 +1,5 @@
-// Context: where work runs: a device, its stream, the executor and the library handles. Passed to everything that
-// computes.
+// Context: where work runs: a device, its stream, the executor and the library handles. Everything that computes gets
+// one.
 //
 // One thread uses a Context at a time. Work on a CUDA device is asynchronous until synchronize(); on the CPU every call
 // has finished when it returns. A Context refers to its Executor, which must outlive it.
@@ -19,7 +19,7 @@ namespace millrace {
 // How exactly products and convolutions of float32 values are computed.
 enum class Precision : uint8_t {
   float32,  // in full
-  tf32,     // a GPU that is faster so may round their factors to 11 significant bits; sums are float32's
+  tf32,     // a GPU that gains speed by it may round factors to 11 significant bits; sums are float32's
 };
 
 class MILLRACE_EXPORT Context {
@@ -33,20 +33,20 @@ class MILLRACE_EXPORT Context {
   // The CUDA stream and handles. REQUIRES: device() is a CUDA device.
   cuda::State& cuda() const { return *cuda_; }
 
-  // Copies between any two of host and this device, in stream order. Ordinary host memory is done with at return, which
-  // may wait for the work given before; pinned memory (Memory::pinned) is the copy's until synchronize().
+  // Copies between host and this device, either way or on one side, in stream order. Ordinary host memory may be reused
+  // at return, which may wait for earlier work; pinned memory (Memory::pinned) belongs to the copy until synchronize().
   void copy(void* destination, const void* source, size_t bytes);
-  // The same without ever waiting. REQUIRES: host memory is pinned for this device, or this device is the CPU.
+  // The same, but never waits. REQUIRES: host memory is pinned for this device, or this device is the CPU.
   void copy_async(void* destination, const void* source, size_t bytes);
   void fill_zero(void* destination, size_t bytes);
-  // Waits for the work given to this context.
+  // Waits for the work that this context was given.
   void synchronize();
-  // The same for destructors: what the work failed with came up where a result was wanted.
+  // The same for destructors: a failure of the work has surfaced where its result was wanted.
   void drain() noexcept;
 
-  // Marks in `event` what this context was given so far. REQUIRES: an event of this device.
+  // Marks in `event` the work that this context was given so far. REQUIRES: an event of this device.
   void record(Event& event);
-  // What this context is given from now on waits for what the event marks, on any device; on the CPU this call does.
+  // Later work of this context waits for the work that the event marks, on any device; on the CPU this call waits.
   void wait_for(const Event& event);
 
  private:

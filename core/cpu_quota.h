@@ -11,8 +11,8 @@ struct CgroupPaths {
   std::string root = "/sys/fs/cgroup";
 };
 
-// How many processors the quotas allow at most, rounded up: the smallest of the process's own cgroup and of those
-// around it, version 2 or version 1. 0 without a quota, and where there are no cgroups.
+// How many processors the quotas allow at most, rounded up: the smallest quota of the process's own cgroup and the
+// cgroups around it, version 2 or version 1. 0 without a quota or without cgroups.
 int quota_threads(const CgroupPaths& paths = {});
 
 }  // namespace millrace

@@ -2,7 +2,7 @@
 //
 //   dispatch_float(x.dtype(), [&]<class T>() { for_each_index(context, n, Relu<T>{x.as<T>(), y.as<T>()}); });
 //
-// The lambda runs on the host; what it launches are named functors, so the same file compiles as C++ and as CUDA.
+// The lambda runs on the host. It launches named functors, so the same file compiles as C++ and as CUDA.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-// Out of line, as dispatch_float() is in every kernel's way.
+// Out of line, because every kernel passes through dispatch_float().
 [[noreturn, gnu::noinline]] inline void throw_no_kernel(DType dtype) {
   throw InternalError(cat("no kernel for ", to_string(dtype), " values"));
 }

@@ -20,13 +20,13 @@ struct MILLRACE_EXPORT Place {
   int64_t line = 0;
   int64_t column = 0;
 
-  // "file:line:column", leaving out what is unknown; empty when nothing is known.
+  // "file:line:column" without the unknown parts; empty if nothing is known.
   std::string text() const;
   bool known() const { return !file.empty(); }
   bool operator==(const Place&) const = default;
 };
 
-// What a failure is about; decides the process's exit code and the "kind" of the JSON event.
+// The subject of a failure. It decides the process's exit code and the "kind" of the JSON event.
 enum class ErrorKind { config, data, missing, io, device, internal };
 
 MILLRACE_EXPORT std::string_view to_string(ErrorKind kind);
@@ -46,7 +46,7 @@ class MILLRACE_EXPORT Error : public std::exception {
   const Place& place() const { return place_; }
   const std::string& hint() const { return hint_; }
 
-  // Puts "context: " before the message. Use while rethrowing: `catch (Error& e) { e.add_context(..); throw; }`.
+  // Puts "context: " before the message. Use it to rethrow: `catch (Error& e) { e.add_context(..); throw; }`.
   Error& add_context(std::string_view context);
   // Gives a place to an error that has none yet; a known place stays.
   Error& set_place(const Place& place);
@@ -66,8 +66,8 @@ class MILLRACE_EXPORT Error : public std::exception {
   std::string text_;
 };
 
-// Declares an Error subclass of a fixed kind that keeps its type through raise(); one .cpp has MILLRACE_DEFINE_ERROR of
-// it. All is out of line, as errors are thrown everywhere.
+// Declares an Error subclass of a fixed kind that keeps its type through raise(). One .cpp has its
+// MILLRACE_DEFINE_ERROR. Everything is out of line, because errors are thrown everywhere.
 #define MILLRACE_DECLARE_ERROR(Name, Base)                                                        \
   class MILLRACE_EXPORT Name : public Base {                                                      \
    public:                                                                                        \
@@ -94,24 +94,25 @@ class MILLRACE_EXPORT Error : public std::exception {
 
 // The configuration is wrong: unknown key, bad value, ops that do not fit.
 MILLRACE_DECLARE_ERROR(ConfigError, Error);
-// Shapes or dtypes that do not fit, of a model or of a call.
+// Shapes or dtypes of a model or of a call do not fit.
 MILLRACE_DECLARE_ERROR(ShapeError, ConfigError);
 // The data is wrong: a bad number, a ragged row.
 MILLRACE_DECLARE_ERROR(DataError, Error);
 // Reading or writing failed.
 MILLRACE_DECLARE_ERROR(IoError, Error);
-// An input was not there (or not readable) before the run began.
+// An input did not exist, or was not readable, before the run began.
 MILLRACE_DECLARE_ERROR(MissingError, IoError);
 // A device, its driver or one of its libraries failed.
 MILLRACE_DECLARE_ERROR(DeviceError, Error);
-// A promise of this library was broken: a bug here, or memory that ran out.
+// The library broke a promise: a bug in it, or lack of memory.
 MILLRACE_DECLARE_ERROR(InternalError, Error);
 
-// The exception as an Error: as it is, or an InternalError that begins with `who`. For what the code of others throws.
+// The exception as an Error: unchanged if it is one, otherwise an InternalError that begins with `who`. For exceptions
+// from the code of others.
 MILLRACE_EXPORT std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept;
 
-// Throws a copy of the Error with its own type, so that every caller may add to its own; with `place`, if it has
-// none. Any other exception is thrown unchanged.
+// Throws a copy of the Error with its own type, so that every caller may add to its own copy; the copy gets `place` if
+// it has none. Any other exception is thrown unchanged.
 [[noreturn]] void raise_copy(const std::exception_ptr& error, const Place& place = {});
 
 }  // namespace millrace

@@ -4,10 +4,11 @@
 //   Event copied(device);
 //   copies.copy_async(batch.data(), host.data(), bytes);
 //   copies.record(copied);
-//   steps.wait_for(copied);       // what `steps` is given from now on runs behind the copy; the host goes on
+//   steps.wait_for(copied);       // later work of `steps` runs after the copy; the host goes on
 //   if (copied.finished()) ...    // the host's memory may be written again
 //
-// On the CPU all work has ended when it was given, so there is nothing to wait for. Used by one thread at a time.
+// On the CPU, work has ended when the call that gave it returns, so there is nothing to wait for. Used by one thread at
+// a time.
 #pragma once
 
 #include "millrace/core/cuda/backend.h"
@@ -18,13 +19,13 @@ namespace millrace {
 
 class MILLRACE_EXPORT Event {
  public:
-  // For contexts on `device`. Throws DeviceError when it cannot be used.
+  // For contexts on `device`. Throws DeviceError if the device cannot be used.
   explicit Event(Device device);
 
-  // Whether the work that Context::record() marked last has ended; true when nothing was marked yet. Throws what the
-  // work failed with, where that is known.
+  // Whether the work that Context::record() marked last has ended; true if nothing was marked yet. If that work is
+  // known to have failed, throws its error.
   bool finished() const;
-  // The host waits for it.
+  // The host waits for that work.
   void synchronize() const;
 
  private:

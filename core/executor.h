@@ -3,14 +3,15 @@
 //   Executor executor(4);
 //   executor.parallel_for(tiles, [&](int64_t tile) { ... });
 //
-// Thread-safety: every member may be called from any thread, also from inside a task. Tasks never wait for other
-// tasks except through parallel_for and TaskGroup::wait, and who waits helps: it runs other tasks meanwhile.
-// Inside, OpenMP is limited to one thread and the floating-point mode is the default one; the caller's are restored.
+// Thread-safety: every member may be called from any thread, also from inside a task. Tasks wait for other tasks only
+// through parallel_for and TaskGroup::wait, and a thread that waits helps: it runs other tasks meanwhile. Inside,
+// OpenMP is limited to one thread and the floating-point mode is the default one; afterwards the caller's settings come
+// back.
 //
-// `threads - 1` threads are the executor's own, and one caller at a time is inside with them. Others that call
-// meanwhile wait until it has left, in the order in which they came: a body must not wait for what another caller does.
-// Executors nest: inside, a thread may call another executor, and this one again from there, whose loops then run on
-// that thread alone. Two executors whose tasks call each other may wait for each other.
+// `threads - 1` threads are the executor's own, and one caller at a time is inside with them. Other callers wait until
+// it has left, in the order in which they came, so a body must not wait for what another caller does. Executors nest:
+// inside, a thread may call another executor, and from there this one again; its loops then run only on that thread.
+// Two executors whose tasks call each other may wait for each other.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class Completion;
 class TaskGroup;
 class Trace;
 
-// A piece of work for TaskGroup::submit. Runs once a submission; keeps its errors to itself.
+// A piece of work for TaskGroup::submit. It runs once for each submission and keeps its errors to itself.
 class MILLRACE_EXPORT Task {
  public:
   virtual ~Task() = default;
@@ -38,25 +39,25 @@ class MILLRACE_EXPORT Executor {
   // The processors that this process may use: affinity mask and cgroup quotas (cpu_quota.h), at least 1.
   static int available_threads();
 
-  // What carries it: "oneTBB 2021.8".
+  // The library that runs the threads: "oneTBB 2021.8".
   static std::string library();
 
-  // `threads` >= 1, or 0 for available_threads(). `trace` is told of the loops, and outlives this.
+  // `threads` >= 1, or 0 for available_threads(). `trace` receives the loops, and outlives this.
   explicit Executor(int threads = 0, Trace* trace = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   int threads() const { return threads_; }
-  // Of what runs on this executor; null: nobody wants to know.
+  // The trace of everything that runs on this executor; null: nobody traces.
   Trace* trace() const { return trace_; }
 
   // Calls body(i) for every i in [0, count), in any order, on any of the threads; returns when all have ended.
   // The exception of the smallest i that threw is thrown; the others still run.
   void parallel_for(int64_t count, FunctionRef<void(int64_t)> body);
 
-  // Runs `body` on the calling thread as one of this executor's threads; what it throws is thrown. Loops that call
-  // parallel_for often are cheaper inside.
+  // Runs `body` on the calling thread as one of this executor's threads; its exceptions are thrown. Inside, loops that
+  // call parallel_for often are cheaper.
   void run(FunctionRef<void()> body);
 
   // The number of threads of this executor that exist now, the caller's included; for tests.
@@ -72,7 +73,7 @@ class MILLRACE_EXPORT Executor {
   std::unique_ptr<Impl> impl_;
 };
 
-// Tasks to wait for together. The destructor waits. Tasks may run in any order.
+// Tasks that are waited for together. The destructor waits. Tasks may run in any order.
 class MILLRACE_EXPORT TaskGroup {
  public:
   explicit TaskGroup(Executor& executor);
@@ -82,7 +83,7 @@ class MILLRACE_EXPORT TaskGroup {
 
   // Schedules `task`, which must live until it has run. May be called from inside a task of this group.
   void submit(Task& task);
-  // Helps until every submitted task has ended. What the tasks wrote is visible afterwards.
+  // Helps until every submitted task has ended. Everything that the tasks wrote is visible afterwards.
   void wait() noexcept;
 
  private:
@@ -90,7 +91,7 @@ class MILLRACE_EXPORT TaskGroup {
   std::unique_ptr<Impl> impl_;
 };
 
-// One event to wait for: armed by its owner, signalled once by a task, waited for by one thread, which helps meanwhile.
+// One event: its owner arms it, a task signals it once, and one thread waits for it and helps meanwhile.
 class MILLRACE_EXPORT Completion {
  public:
   explicit Completion(Executor& executor);
@@ -101,9 +102,9 @@ class MILLRACE_EXPORT Completion {
 
   // REQUIRES: not armed.
   void arm();
-  // Ends the wait; what the caller wrote before is visible to the waiter. REQUIRES: armed.
+  // Ends the wait; everything that the caller wrote before is visible to the waiter. REQUIRES: armed.
   void signal() noexcept;
-  // Returns at once when not armed.
+  // Returns at once if not armed.
   void wait() noexcept;
 
  private:

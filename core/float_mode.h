@@ -1,9 +1,9 @@
-// FloatMode: the default floating-point mode on this thread until the end of the block, whatever the host has set:
+// FloatMode: the default floating-point mode on this thread until the end of the block, whatever mode the host has set:
 // rounding to nearest, subnormal numbers kept, no traps. The host's mode and exception flags come back afterwards.
 //
 // Numbers are the same everywhere (P1) only in this mode. An Executor's threads have it; code that reads or computes
-// numbers on a caller's own thread holds one. The compiler may move arithmetic out of the function that holds it, never
-// a call: hold it around calls.
+// numbers on a caller's own thread holds a FloatMode. The compiler may move arithmetic, but never a call, out of the
+// function that holds it: hold it around calls.
 #pragma once
 
 #include <cfenv>

@@ -1,12 +1,13 @@
 // MILLRACE_HD marks functions that run on the host and on CUDA devices.
 //
-// MILLRACE_CUDA_UNIT is defined where a unit is compiled as CUDA.
+// MILLRACE_CUDA_UNIT is defined if the unit is compiled as CUDA.
 //
-// MILLRACE_UNIT names the kind of unit that is compiled. Templates whose bodies differ between the two kinds stand in
-// `inline namespace MILLRACE_UNIT`: one name seen by both would silently keep only one of the bodies.
+// MILLRACE_UNIT names the kind of unit that is compiled. Templates whose bodies differ between the two kinds are in
+// `inline namespace MILLRACE_UNIT`: if both kinds saw one name, only one of the bodies would be kept, in silence.
 //
-// MILLRACE_ROLLED, before a loop of a device's function: not four copies of its body. For loops that hardly ever turn
-// twice, or whose body is large; where turns wait for memory, copies have several loads under way.
+// MILLRACE_ROLLED, before a loop in a device function, asks for one copy of the body instead of four. Use it for loops
+// that rarely turn twice, or whose body is large. Do not use it if turns wait for memory: copies keep several loads
+// under way.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,4 +1,4 @@
-// Lanes: what computes a row together, in bodies that are written once for the CPU and for CUDA.
+// Lanes: the threads that compute a row together, in bodies that are written once for the CPU and for CUDA.
 //
 //   template <class T>
 //   struct Centre {
@@ -14,9 +14,9 @@
 //   };
 //   for_each_row_by_lanes(context, rows, columns, Centre<float>{x, y, columns});  // layers/for_each_row.h
 //
-// All lanes run the body and get the same results of sum() and most(), so they must come to the same calls. Index k of
-// one count is always the same lane's, which therefore sees what it wrote at k. What there is one of in a row is
-// written where first() says so. Sums go in one order for each count and number of lanes.
+// All lanes run the body and get the same results of sum() and most(), so all must make the same calls. For one count,
+// index k always belongs to the same lane, which therefore sees what it wrote at k. If first() is true, the lane writes
+// the values that a row has only once. The order of a sum depends only on the count and the number of lanes.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct SumPair {
   }
 };
 
-// A row of the CPU is one thread's.
+// On the CPU, a row belongs to one thread.
 struct OneLane {
   MILLRACE_HD bool first() const { return true; }
 
@@ -51,7 +51,7 @@ struct OneLane {
       for (int64_t k = 0; k < inner; ++k) f(i, k);
     }
   }
-  // The sum of what f gives: a floating-point number or a SumPair.
+  // The sum of the results of f: a floating-point number or a SumPair.
   template <class F>
   MILLRACE_HD auto sum(int64_t count, const F& f) const {
     decltype(f(int64_t{})) total{};
@@ -64,7 +64,7 @@ struct OneLane {
     each(outer, inner, [&](int64_t i, int64_t k) { total += f(i, k); });
     return total;
   }
-  // The largest of what f gives. REQUIRES: count > 0.
+  // The largest result of f. REQUIRES: count > 0.
   template <class F>
   MILLRACE_HD auto most(int64_t count, const F& f) const {
     auto largest = f(int64_t{});
@@ -77,8 +77,8 @@ struct OneLane {
 };
 
 // The threads of a block share a row: thread r takes the indices r, r + width, ... of a count. `Block` has rank(),
-// width() (a power of 2, at most kMostLanes), and join(value, add), which all threads must come to: the values of all
-// of them, joined by add(a, b) in an order that width decides. On a GPU it has is_last(), for last_row().
+// width() (a power of 2, at most kMostLanes), and join(value, add). All threads must call join(); it joins their values
+// by add(a, b) in an order that only width decides. On a GPU it has is_last(), for last_row().
 inline constexpr int kMostLanes = 512;
 
 template <class Block>
@@ -88,8 +88,9 @@ class BlockLanes {
 
   MILLRACE_HD bool first() const { return block_.rank() == 0; }
 
-  // Whether the rows of all other blocks came here before; what first() had written in each is seen then. `ticket` is 0
-  // before a launch and after it. REQUIRES: a GPU, no more rows than a grid has blocks, and one call a row.
+  // Whether the rows of all other blocks came here before; if so, everything that first() wrote in them is visible.
+  // `ticket` is 0 before a launch and after it. REQUIRES: a GPU, no more rows than a grid has blocks, and one call for
+  // each row.
   MILLRACE_HD bool last_row(unsigned* ticket) const { return block_.is_last(ticket); }
 
   template <class F>
@@ -146,7 +147,7 @@ class BlockLanes {
   const Block& block_;
 };
 
-// How many lanes a row of `columns` values is worth.
+// The best number of lanes for a row of `columns` values.
 constexpr int lanes_for(int64_t columns) {
   int lanes = 32;
   while (lanes < kMostLanes && lanes * 4 < columns) lanes *= 2;

@@ -1,7 +1,8 @@
-// LibraryCall marks that this thread is inside another library; OwnCode that it is back in ours, in a callback.
+// LibraryCall marks that this thread is inside another library; OwnCode marks that it is back in our code, in a
+// callback.
 //
-// Our code allocates nothing in a steady step, and a test proves it by replacing malloc; what oneDNN or oneTBB
-// allocate inside their own calls is counted apart. The mark is one thread-local integer.
+// Our code allocates nothing in a steady step, and a test proves it by replacing malloc. The test counts separately
+// what oneDNN or oneTBB allocate inside their own calls. The mark is one thread-local integer.
 #pragma once
 
 #include <utility>

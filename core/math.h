@@ -1,10 +1,10 @@
 // exp, log, log1p, tanh and erf of this library: at most 2 ulp from the true value, and the same bits on every
-// processor. (A GPU fuses multiplications with additions, so its last bits may differ.) Beside them sine and cosine of
-// turns, and whole powers.
+// processor. (A GPU fuses multiplications with additions, so its last bits may differ.) There are also sine and cosine
+// of turns, and whole powers.
 //
-// Templates over float and double for host and device; they call no function of a C library. Without branches for
-// float, so that loops over them are vectorised. NaN gives NaN; infinities, zeros and denormals are treated as IEC
-// 60559 asks, except that no floating-point exception flag is promised. REQUIRES: rounding to nearest.
+// These are templates over float and double for host and device; they call no function of a C library. For float they
+// have no branches, so that loops over them are vectorised. NaN gives NaN; infinities, zeros and denormals are treated
+// as IEC 60559 asks, except that floating-point exception flags are not promised. REQUIRES: rounding to nearest.
 #pragma once
 
 #include <bit>
@@ -53,7 +53,7 @@ MILLRACE_HD constexpr T polynomial(T x, double c0, More... more) {
   return static_cast<T>(c0) + x * polynomial(x, more...);
 }
 
-// 2^n. REQUIRES: the result is a normal number; else it is garbage, but not undefined.
+// 2^n. REQUIRES: the result is a normal number; otherwise the result is garbage, but not undefined.
 template <class T>
 MILLRACE_HD inline T power_of_two(typename Format<T>::Int n) {
   using F = Format<T>;
@@ -69,7 +69,7 @@ struct Reduced {
 template <class T>
 MILLRACE_HD inline Reduced<T> reduce(T x) {
   using F = Format<T>;
-  // In the sum's last bits stands the nearest integer.
+  // The last bits of the sum hold the nearest integer.
   const T shifted = x * static_cast<T>(1.4426950408889634) + F::kRoundToInteger;
   const T whole = shifted - F::kRoundToInteger;
   const auto n = static_cast<typename F::Int>(std::bit_cast<typename F::Bits>(shifted) -
@@ -160,14 +160,14 @@ MILLRACE_HD inline T small_erf(T z) {
 
 template <class T>
 MILLRACE_HD inline T exp(T x) {
-  // Beyond these bounds the result is infinite or zero; the bounds themselves give just that.
+  // Outside these bounds the result is infinite or zero; the bounds themselves give exactly that.
   constexpr T high = static_cast<T>(detail::kIsFloat<T> ? 89 : 710),
               low = static_cast<T>(detail::kIsFloat<T> ? -104 : -746);
   T bounded = x > high ? high : x;
   bounded = bounded < low ? low : bounded;
   const detail::Reduced<T> reduced = detail::reduce(bounded);
   const auto half = reduced.n >> 1;
-  // In two steps, for results whose power of two alone would overflow or be denormal.
+  // In two steps, because some powers of two would overflow or be denormal by themselves.
   return (T(1) + detail::small_expm1(reduced.r)) * detail::power_of_two<T>(half) *
          detail::power_of_two<T>(reduced.n - half);
 }
@@ -193,11 +193,12 @@ MILLRACE_HD inline T log(T x) {
   return x > T(0) ? (x < Limits::infinity() ? value : x) : outside;
 }
 
-// log(1 + x), exact also where 1 + x would round away most of x.
+// log(1 + x), exact even if 1 + x would round away most of x.
 template <class T>
 MILLRACE_HD inline T log1p(T x) {
   const T u = T(1) + x;
-  // What rounding took from 1 + x. The larger of the two is subtracted first, so both differences are exact.
+  // The part of x that rounding took from 1 + x. The larger of the two is subtracted first, so both differences are
+  // exact.
   const T lost = x < T(1) ? x - (u - T(1)) : T(1) - (u - x);
   const bool regular = u > T(0) && u < std::numeric_limits<T>::infinity();
   const T value = math::log(u) + (regular ? lost / u : T(0));
@@ -234,10 +235,10 @@ struct SineCosine {
   double sine, cosine;
 };
 
-// Of 2 pi `turns`, to 4e-16 of the true value; exact at whole quarters. REQUIRES: 0 <= turns <= 1.
+// Sine and cosine of 2 pi `turns`, within 4e-16 of the true value; exact at whole quarters. REQUIRES: 0 <= turns <= 1.
 MILLRACE_HD inline SineCosine sine_cosine(double turns) {
   constexpr double half_pi = 1.5707963267948966192;
-  // The nearest quarter and what is left of it, both exact.
+  // The nearest quarter and the rest, both exact.
   const int quarter = static_cast<int>(turns * 4 + 0.5);
   const double x = (turns * 4 - quarter) * half_pi, z = x * x;
   const double sine = x + x * z *
@@ -253,7 +254,7 @@ MILLRACE_HD inline SineCosine sine_cosine(double turns) {
   }
 }
 
-// base^exponent by repeated squaring: 1 for an exponent of 0; each of its products is rounded.
+// base^exponent by repeated squaring, 1 for exponent 0; each product is rounded.
 MILLRACE_HD inline double power(double base, uint64_t exponent) {
   double out = 1;
   for (; exponent > 0; exponent >>= 1) {

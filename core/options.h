@@ -1,4 +1,4 @@
-// Options: each configuration key is declared once, where it is read, with its default, range and meaning.
+// Options: each configuration key is declared once, in the code that reads it, with its default, range and meaning.
 //
 //   struct TakeOptions {
 //     int64_t rows = 0;
@@ -34,35 +34,35 @@ struct Range {
 // "at least 1", "more than 0 and at most 1"; empty without bounds.
 MILLRACE_EXPORT std::string range_text(const Range& range);
 
-// What a key is for. Code that reads the data in another way, or that looks for a faster setting, knows no kind by its
-// name and goes by this.
+// The purpose of a key. Code that reads the data in another way, or looks for a faster setting, knows no kind by its
+// name and relies on this.
 enum class OptionUse : uint8_t {
   none,
   files,           // which files are read
   share,           // which part of the data is read
   ends,            // how much data there is; absent: endlessly
   fields,          // fields that the op makes or changes, each without the others: a list, or a map with their names
-  bad_rows,        // what becomes of rows that are wrong
+  bad_rows,        // what happens to bad rows
   written_file,    // a file that is written
   batch_rows,      // rows of a batch
   tasks,           // how many tasks decode at once
   waiting,         // how many rows may wait for the step
   always_waiting,  // how many of these stay, to be drawn from
   chunk_bytes,     // how much a task reads
-  activation,      // the function that a layer applies to what it gives
-  parameters,      // patterns of names of parameters
+  activation,      // the function that a layer applies to its output
+  parameters,      // patterns for names of parameters
 };
 
-// What a reference page says of one key.
+// What a reference page says about one key.
 struct OptionInfo {
-  // One way in which the value may be written. It is nested so that both may hold lists of each other.
+  // One way to write the value. It is nested so that both types may hold lists of each other.
   struct Form {
     enum class Is : uint8_t {
-      any,      // whatever its owner takes
+      any,      // anything that its owner takes
       flag,     // true or false
       integer,  // in `range`
       number,   // in `range`
-      text,     // that matches `pattern`, where there is one
+      text,     // matches `pattern`, if there is one
       name,     // one of `names`
       list,     // of `items`
       map,      // from names that the configuration chooses to `items`
@@ -76,43 +76,43 @@ struct OptionInfo {
     std::vector<Form> items = {};  // the forms that an item may have
     bool not_empty = false;        // a list has at least one item
     std::vector<OptionInfo> options = {};
-    std::string sort = {};  // what the registry of the kinds calls one: "layer", "input op"
+    std::string sort = {};  // the registry's word for one kind: "layer", "input op"
   };
 
   std::string name;
   std::string type;           // "integer", "number", "true|false", "relu|none", ...
-  std::string default_value;  // empty when required or absent by default
+  std::string default_value;  // empty if required or absent by default
   bool required = false;
   std::string doc;
   bool only_speed = false;
-  bool stands_alone = false;  // a value in place of the options is its value
+  bool stands_alone = false;  // a value in place of the options means this option
   OptionUse use = OptionUse::none;
   std::optional<Spec> in_pass = {};  // see OptionReader::in_pass(); null: left out
-  Spec fallback = {};                // the default as it may be written; null when there is none
+  Spec fallback = {};                // the default as it may be written; null if there is none
   std::vector<Form> forms = {};      // at least one
 };
 using OptionForm = OptionInfo::Form;
 
-// What a reference page says of a kind that a configuration names.
+// What a reference page says about a kind that a configuration names.
 struct KindInfo {
   std::string kind;
   std::string doc;
   std::vector<OptionInfo> options;
-  std::string example = {};  // its options, as they may be written between braces; empty where its author gave none
+  std::string example = {};  // its options, as written between braces; empty if its author gave none
 };
 
-// How an enum is written: specialise `static constexpr std::pair<std::string_view, E> kNames[]`.
+// The names of an enum's values: specialise `static constexpr std::pair<std::string_view, E> kNames[]`.
 template <class E>
 struct EnumNames;
 
-// The index of the name that `spec` is. Throws ConfigError when it is none.
+// The index of `spec` in `names`. Throws ConfigError if it is not there.
 MILLRACE_EXPORT size_t read_name(const Spec& spec, const std::vector<std::string>& names);
 // "relu|none".
 MILLRACE_EXPORT std::string name_type(const std::vector<std::string>& names);
 MILLRACE_EXPORT std::vector<OptionForm> name_forms(std::vector<std::string> names);
 
-// How a value of type T is read from a Spec, written back and described. Specialised in options.cpp and below; forms()
-// may be left out, and is then found out by option_forms().
+// How a value of type T is read from a Spec, written back and described. Specialised in options.cpp and below. forms()
+// may be left out; option_forms() then finds the forms.
 template <class T>
 struct OptionType {
   static_assert(std::is_enum_v<T>,
@@ -148,7 +148,7 @@ MILLRACE_DECLARE_OPTION_TYPE(bool);
 MILLRACE_DECLARE_OPTION_TYPE(int64_t);
 MILLRACE_DECLARE_OPTION_TYPE(double);
 MILLRACE_DECLARE_OPTION_TYPE(std::string);
-// Any node; the owner reads it on.
+// Any node; the owner reads it further.
 MILLRACE_DECLARE_OPTION_TYPE(Spec);
 #undef MILLRACE_DECLARE_OPTION_TYPE
 
@@ -171,7 +171,7 @@ struct OptionType<T> {
   static std::string type() { return type_of_options(describe_options<T>()); }
 };
 
-// The forms of T: those that its OptionType names, else what its declarations say, else any.
+// The forms of T: those of its OptionType, otherwise those of its declarations, otherwise any.
 template <class T>
 std::vector<OptionForm> option_forms() {
   if constexpr (requires { OptionType<T>::forms(); }) {
@@ -216,16 +216,16 @@ struct OptionType<std::optional<T>> {
   static std::vector<OptionForm> forms() { return option_forms<T>(); }
 };
 
-// Throws ConfigError for a key of the map `spec` that is none of `known`, at its place, with the nearest as a hint;
-// then for keys that it lacks and `known` requires.
+// Throws ConfigError for a key of the map `spec` that is not in `known`, at the key's place, with the nearest key as a
+// hint; then for keys that `known` requires and the map lacks.
 MILLRACE_EXPORT void check_keys(const Spec& spec, const std::vector<OptionInfo>& known);
 
-// Visits the declarations of an options struct: reads a Spec, or only lists what there is.
+// Visits the declarations of an options struct, to read a Spec or only to list the options.
 class MILLRACE_EXPORT OptionReader {
  public:
-  // Reads from the map `spec`. Throws ConfigError when it is none.
+  // Reads from the map `spec`. Throws ConfigError if it is not a map.
   explicit OptionReader(const Spec& spec);
-  // Describes.
+  // Only describes.
   OptionReader();
   ~OptionReader();
   OptionReader(const OptionReader&) = delete;
@@ -248,40 +248,40 @@ class MILLRACE_EXPORT OptionReader {
     visit(name, &value, kAccess<T>, false, range, doc);
   }
 
-  // Says of a declared key that it decides how fast results come, and nothing about what they are: a saved state goes
-  // on under any value of it.
+  // A declared key decides only how fast results come, not what they are: a saved state goes on with any value of it.
   void only_speed(std::string_view name);
 
-  // Says of a declared key that its value may be written in place of the options of the kind: `reshape: [1, 28, 28]`.
-  // One key of a kind; a map is always its options.
+  // The value of a declared key may be written in place of the kind's options: `reshape: [1, 28, 28]`. A kind has at
+  // most one such key; a map always means its options.
   void stands_alone(std::string_view name);
 
-  // Says what a declared key means to others. Of several keys of one use the first counts, but for bad_rows.
+  // Says what a declared key means to other code. If several keys have one use, the first counts, except for bad_rows.
   void used_as(std::string_view name, OptionUse use);
 
-  // Says of a declared key that it has this value wherever the data are read once, every row in order: in a validation,
-  // an evaluation and predictions. It is left out there after not_in_pass().
+  // A declared key has this value if the data is read once, every row in order: in a validation, an evaluation and
+  // predictions. After not_in_pass() the key is left out there.
   template <class T>
   void in_pass(std::string_view name, const T& value) {
     set_in_pass(name, OptionType<T>::write(value));
   }
   void not_in_pass(std::string_view name) { set_in_pass(name, {}); }
 
-  // Says what a declared key may be whose C++ type does not tell: one that is read as a Spec.
+  // Says which values a declared key allows if its C++ type does not tell: for a key that is read as a Spec.
   void may_be(std::string_view name, std::vector<OptionForm> forms);
 
-  // Rejects keys that nothing declared, and absent ones that are required: all of them at once. Call once, after all
-  // declarations. REQUIRES: reading().
+  // Rejects undeclared keys and absent required keys, all of them at once. Call it once, after all declarations.
+  // REQUIRES: reading().
   void done() const { check_keys(*spec_, infos_); }
 
   bool reading() const { return spec_ != nullptr; }
-  // The node of `name` where it was written, else the whole map's: the place for an error about it. Throws ConfigError
-  // when a required key is absent, whose value means nothing. REQUIRES: reading(), after all declarations.
+  // The node of `name` if it was written, otherwise the whole map's node: the place for an error about it. Throws
+  // ConfigError if a required key is absent, because its value then means nothing. REQUIRES: reading(), after all
+  // declarations.
   const Spec& node(std::string_view name) const;
-  // What was declared.
+  // The declarations.
   std::vector<OptionInfo> take_infos() { return std::move(infos_); }
-  // Every declared key with the value in force, in order of declaration; keys absent by default are left out. Without
-  // a Spec to read: with the value that the struct has.
+  // Every declared key with the value in force, in order of declaration; keys absent by default are left out. Without a
+  // Spec to read, the values are the struct's.
   const Spec& resolved() const { return resolved_; }
 
  private:
@@ -303,7 +303,7 @@ class MILLRACE_EXPORT OptionReader {
     }
   }
 
-  // What visit() does with a T, so that it is one function for all of them.
+  // The operations of visit() on a T, so that visit() is one function for all T.
   struct Access {
     std::string (*type)();
     std::vector<OptionForm> (*forms)();
@@ -321,7 +321,7 @@ class MILLRACE_EXPORT OptionReader {
                            std::string_view doc);
   void set_in_pass(std::string_view name, Spec value);
   OptionInfo& declared(std::string_view name);
-  // The node to read, or nullptr when the key is absent.
+  // The node to read, or nullptr if the key is absent.
   const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
 
   const Spec* spec_ = nullptr;
@@ -329,7 +329,7 @@ class MILLRACE_EXPORT OptionReader {
   Spec resolved_;
 };
 
-// T's members from `spec`, checked; `resolved`, where given, receives every key with its value.
+// T's members from `spec`, checked; `resolved`, if given, receives every key with its value.
 template <class T>
 T read_options(const Spec& spec, Spec* resolved) {
   T out;
@@ -348,7 +348,7 @@ std::vector<OptionInfo> describe_options() {
   return options.take_infos();
 }
 
-// The value as read_options() reads it, with every key; those absent by default are left out.
+// The value in the form that read_options() reads, with every key except those absent by default.
 template <class T>
 Spec write_options(const T& value) {
   T out = value;

@@ -7,10 +7,10 @@
 //   };
 //   for_each_index(context, n, Relu<T>{x, y});
 //
-// F is copied to where it runs. On the CPU blocks of indices go through the executor and the loop over a block is
-// inlined; on CUDA it is one launch: no allocation, no synchronisation. Bodies of different indices must not touch the
-// same memory. A file compiled as C++ throws DeviceError for a CUDA context: with CUDA on, layers are compiled as CUDA;
-// those of plug-ins and programs where CMake is told so (docs/extending.md).
+// F is copied to where it runs. On the CPU, blocks of indices go through the executor and the loop over a block is
+// inlined. On CUDA it is one launch, without allocation or synchronisation. Bodies of different indices must not touch
+// the same memory. A file compiled as C++ throws DeviceError for a CUDA context. With CUDA on, layers are compiled as
+// CUDA; layers of plug-ins and programs are if CMake is told so (docs/extending.md).
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,7 @@ void launch_for_each_index(Context& context, int64_t count, const F& body) {
 #endif
 }
 
-// body(row, lanes) for every row, each shared by as many threads as `columns` values are worth, on a device that is not
-// the CPU.
+// body(row, lanes) for every row, on a device that is not the CPU. `columns` decides how many threads share a row.
 template <class F>
 void launch_rows(Context& context, int64_t rows, int64_t columns, const F& body) {
   if (rows <= 0) return;
@@ -64,9 +63,9 @@ void launch_rows(Context& context, int64_t rows, int64_t columns, const F& body)
 }
 
 // body.store(column, the sum over the rows of body.term(body.load(row, column), row, column), of type T), on a device
-// that is not the CPU. Of one column every term is there before its sum is stored; what term() stores, no load() of
-// another row and column may read. `scratch`: sizeof(T) / 4 times column_sum_scratch() of float32. A block of threads
-// has at most kTile neighbouring columns.
+// that is not the CPU. Every term of a column is computed before its sum is stored. If term() stores a value, no load()
+// of another row and column may read it. `scratch`: sizeof(T) / 4 times column_sum_scratch() float32 values. A block of
+// threads has at most kTile neighbouring columns.
 template <class T, int kTile = 32, class F>
 void launch_columns(Context& context, int64_t rows, int64_t columns, const F& body, void* scratch) {
   if (rows <= 0 || columns <= 0) return;

@@ -1,14 +1,13 @@
-// ProcessorSeats: which processors threads that work together are on, so that no two of them share one while others
-// could be had.
+// ProcessorSeats: the processors of threads that work together, so that no two threads share one while another is free.
 //
-// A kernel that has more threads to run than processors may put two threads of a pool on one and leave another to a
-// foreign process. That halves the pool where it could have had three quarters, and it stays so for seconds.
+// A kernel with more threads to run than processors may put two threads of a pool on one processor and leave another to
+// a foreign process. The pool then has half of its speed, although it could have three quarters, for seconds.
 //
 //   ProcessorSeats seats(threads);
 //   const ProcessorSeats::Seat seat(seats, /*may_move=*/true);   // at the start of a piece of work
 //
-// Thread-safe. A thread that moves may run on the same processors as before. REQUIRES: every Seat goes before its
-// seats.
+// Thread-safe. A thread that moves may afterwards run on the same processors as before. REQUIRES: every Seat ends
+// before its ProcessorSeats.
 #pragma once
 
 #include <atomic>
@@ -18,13 +17,13 @@ namespace millrace {
 
 class ProcessorSeats {
  public:
-  // Of `threads` threads that run where this one may; seats are not kept when those are fewer processors.
+  // For `threads` threads that run where this one may; keeps no seats if there are fewer processors than threads.
   explicit ProcessorSeats(int threads);
 
-  // This thread's until the end of the block. Seats of one thread nest: only the outermost counts.
+  // A seat of this thread until the end of the block. Seats of one thread nest: only the outermost counts.
   class Seat {
    public:
-    // Where another one works on this processor, a thread that `may_move` goes to one where nobody does.
+    // If another thread works on this processor, a thread that `may_move` goes to a processor on which none does.
     Seat(ProcessorSeats& seats, bool may_move);
     ~Seat();
     Seat(const Seat&) = delete;
@@ -35,7 +34,7 @@ class ProcessorSeats {
   };
 
  private:
-  // Of one processor: how many threads are in the middle of work there. Alone in its cache line.
+  // How many threads are in the middle of work on one processor. It has a cache line of its own.
   struct alignas(64) Count {
     std::atomic<int> threads{0};
   };
@@ -43,7 +42,7 @@ class ProcessorSeats {
   std::atomic<int>* taken_here();
   bool move() const;
 
-  std::vector<Count> taken_;  // by processor; empty when seats are not kept
+  std::vector<Count> taken_;  // by processor; empty if no seats are kept
 };
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Quad: four neighbouring floats, which a thread of a GPU loads and stores at once where they are aligned.
+// Quad: four neighbouring floats. A thread of a GPU loads and stores them at once if they are aligned.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct alignas(16) Quad {
   }
 };
 
-// Whether every row of the float32 values begins where a Quad may; so may each fourth value of the row then.
+// Whether every row of the float32 values begins at an aligned Quad, and so does each fourth value of a row.
 inline bool has_quads(const ConstTensorView& view) {
   return reinterpret_cast<uintptr_t>(view.data()) % alignof(Quad) == 0 &&
          (view.rows() <= 1 || view.row_bytes() % alignof(Quad) == 0);

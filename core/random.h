@@ -1,7 +1,7 @@
 // Random numbers that any thread or device can draw in any order: Philox4x32-10.
 //
-// key = the run's seed; counter = (fnv1a64(name of the op or parameter), index). So a draw depends on nothing but seed,
-// name and index. Test vectors are in docs/input_graph.md and in the tests.
+// key = the run's seed; counter = (fnv1a64(name of the op or parameter), index). So a draw depends only on seed, name
+// and index. Test vectors are in docs/input_graph.md and in the tests.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // Registry: the kinds of one sort (layers, losses, input ops, ...) that a configuration may name.
 //
-// A value: a program copies it and adds kinds of its own. Constant after that; then any thread may read it.
+// A value: a program copies it and adds kinds of its own. After that it is constant, and any thread may read it.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,24 @@
 
 namespace millrace {
 
-// Of the registries that a catalog has.
+// For the registries of a catalog.
 inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
 
 // `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
-// constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. Where its required
-// options alone make a poor example, it also has `kExample`, the options that one would write between braces. An
-// input op that leads from one port to another has `kLeads` (Entry::leads).
+// constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. If its required
+// options make a poor example by themselves, it also has `kExample`, the options that one would write between braces.
+// An input op that leads from one port to another has `kLeads` (Entry::leads).
 template <class Base>
 class Registry {
  public:
-  // The functions may hold what the program wants its kind to know; any thread may call them.
+  // The functions may hold what the program wants its kind to know. Any thread may call them.
   struct Entry {
     std::string doc;
     std::function<std::vector<OptionInfo>()> describe;
-    // As read_options(): throws ConfigError, and gives `resolved`, where it is not null, every option.
+    // As read_options(): throws ConfigError, and writes every option into `resolved` if it is not null.
     std::function<std::unique_ptr<Base>(const Spec& options, Spec* resolved)> make;
     std::string example = {};  // see KindInfo
-    std::string leads = {};    // of an input op that a hint may propose: "names to text", from port to port
+    std::string leads = {};    // for an input op that a hint may propose: "names to text", from port to port
   };
 
   // `what` names the sort in messages: "layer", "input op"; `others` ends a list of all kinds.
@@ -54,14 +54,14 @@ class Registry {
                .example = std::move(example),
                .leads = std::move(leads)});
   }
-  // REQUIRES: both functions. Throws ConfigError when the kind is there already.
+  // REQUIRES: both functions. Throws ConfigError if the kind is there already.
   void add(std::string_view kind, Entry entry) {
     const bool added = entries_.emplace(kind, std::move(entry)).second;
     if (!added) throw ConfigError(cat("the ", what_, ' ', kind, " is registered twice"));
   }
 
-  // What `spec` names, with its options: `kind`, `kind: {options}`, or `kind: value` where an option stands alone.
-  // `what` names the sort with its article: "a layer". Throws ConfigError.
+  // The kind that `spec` names, with its options: `kind`, `kind: {options}`, or `kind: value` if an option stands
+  // alone. `what` names the sort with its article: "a layer". Throws ConfigError.
   KindAndOptions read(const Spec& spec, std::string_view what) const {
     return kind_and_options(spec, what, [&](const std::string& kind) {
       for (OptionInfo& option : find(kind, spec).describe()) {
@@ -71,9 +71,9 @@ class Registry {
     });
   }
 
-  // The object of `wanted`, which was read from `spec`. `resolved`, where it is not null, receives all its options.
-  // Throws ConfigError; that of an unknown kind is at `spec` and names the nearest kind, or all. One that the kind
-  // throws without a place gets that of `spec`.
+  // The object of `wanted`, which was read from `spec`. `resolved`, if not null, receives all its options. Throws
+  // ConfigError. For an unknown kind the error is at `spec` and names the nearest kind, or all kinds. An error that the
+  // kind throws without a place gets the place of `spec`.
   std::unique_ptr<Base> make(const KindAndOptions& wanted, const Spec& spec, Spec* resolved = nullptr) const {
     const Entry& entry = find(wanted.kind, spec);
     try {

@@ -16,12 +16,12 @@
 namespace millrace {
 
 struct RowSizes {
-  std::vector<int64_t> sizes;  // as read: 1 to 5 of them, each at least 1, but for one -1 at most
+  std::vector<int64_t> sizes;  // as read: 1 to 5 of them, each at least 1, except for at most one -1
 
-  // The shape of a row of `values` values; none where they do not fill it. Throws ShapeError when there are more values
-  // in it than can be counted. REQUIRES: sizes as read.
+  // The shape of a row of `values` values; none if they do not fill it. Throws ShapeError if the shape has more values
+  // than can be counted. REQUIRES: sizes as read.
   std::optional<Shape> shape_of(int64_t values) const;
-  // How many values would do: "6 values", "a multiple of 28 values" of the noun "value".
+  // How many values would fit: "6 values", "a multiple of 28 values", for the noun "value".
   std::string wanted(std::string_view noun) const;
   std::string text() const;  // "(1, -1, 28)"
 };

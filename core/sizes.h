@@ -13,7 +13,7 @@ constexpr T ceil_div(T value, T divisor) {
   return value / divisor + (value % divisor != 0 ? 1 : 0);
 }
 
-// a + b and a * b bytes. Throw ShapeError when that is more than can be counted.
+// a + b and a * b bytes. Throw ShapeError if the result is more than can be counted.
 MILLRACE_EXPORT size_t add_bytes(size_t a, size_t b);
 MILLRACE_EXPORT size_t multiply_bytes(size_t a, size_t b);
 

@@ -28,7 +28,7 @@ template <class T, class... Others>
 inline constexpr bool is_none_of = (!std::same_as<T, Others> && ...);
 }
 
-// The numbers of C++ that a Spec holds: characters are none, and nothing is wider than double.
+// The C++ numbers that a Spec holds: no characters, and nothing wider than double.
 template <class T>
 concept SpecNumber = spec_detail::is_none_of<T, char, wchar_t, char8_t, char16_t, char32_t, long double> &&
                      (std::integral<T> || std::floating_point<T>);
@@ -38,7 +38,8 @@ class MILLRACE_EXPORT Spec {
   enum class Kind { null, scalar, list, map };
   using Entry = std::pair<std::string, Spec>;
 
-  // Out of line, as copies are made everywhere. Cold: what handles configuration runs once and is compiled for size.
+  // Out of line, because copies are made everywhere. Cold: code that handles configuration runs once and is compiled
+  // for size.
   [[gnu::cold]] Spec();
   [[gnu::cold]] Spec(const Spec&);
   [[gnu::cold]] Spec(Spec&&) noexcept;
@@ -46,7 +47,7 @@ class MILLRACE_EXPORT Spec {
   Spec& operator=(Spec&&) noexcept;
   ~Spec();
   static Spec null(Place place = {});
-  // `quoted` text is a string even where it looks like a number.
+  // `quoted` text is a string even if it looks like a number.
   static Spec scalar(std::string text, bool quoted, Place place);
   static Spec list(Place place);
   static Spec map(Place place);
@@ -59,7 +60,7 @@ class MILLRACE_EXPORT Spec {
   static Spec list(std::source_location where = std::source_location::current());
   static Spec map(std::source_location where = std::source_location::current());
   static Spec list(std::initializer_list<Item> items, std::source_location where = std::source_location::current());
-  // Of two members of one key the last counts.
+  // If two members have one key, the last counts.
   static Spec map(std::initializer_list<Member> members, std::source_location where = std::source_location::current());
   // Scalars made in code.
   static Spec of(std::string_view text, std::source_location where = std::source_location::current());
@@ -86,10 +87,10 @@ class MILLRACE_EXPORT Spec {
   bool is_list() const { return kind_ == Kind::list; }
   bool is_map() const { return kind_ == Kind::map; }
   const Place& place() const { return place_; }
-  // Where the key of this value is written, in a map; else place().
+  // In a map, the place of this value's key; otherwise place().
   const Place& key_place() const { return key_place_.known() ? key_place_ : place_; }
   void set_key_place(Place place) { key_place_ = std::move(place); }
-  // Where this node is in its document: "input[3].shuffle_batch.batch_size"; empty at the root.
+  // This node's path in its document: "input[3].shuffle_batch.batch_size"; empty at the root.
   const std::string& path() const { return path_; }
 
   // Typed reads. as_string() takes any scalar as it is written.
@@ -115,13 +116,13 @@ class MILLRACE_EXPORT Spec {
   }
   Spec& append(Spec value);
   void erase(std::string_view key);
-  // Mutable children, for overrides. nullptr when absent.
+  // Mutable children, for overrides. nullptr if absent.
   Spec* find(std::string_view key);
   Spec* item(size_t index) { return kind_ == Kind::list && index < items_.size() ? &items_[index] : nullptr; }
 
   // A ConfigError at this place: "<path>: <message>".
   ConfigError error(std::string_view message, std::string_view hint = {}) const;
-  // For messages: `a list`, `the text "3"` when it was quoted, `3`, `"abc"`.
+  // For messages: `a list`, `the text "3"` if it was quoted, `3`, `"abc"`.
   std::string describe() const;
 
   // Changes the path of this node and of everything below it.
@@ -130,7 +131,7 @@ class MILLRACE_EXPORT Spec {
  private:
   template <class T>
   static Spec number(T value, std::source_location where);
-  // Of this node and of those below it, where they have none.
+  // Gives `place` to this node and the nodes below it, if they have none.
   void give_place(const Place& place);
 
   Kind kind_ = Kind::null;
@@ -143,9 +144,8 @@ class MILLRACE_EXPORT Spec {
   std::string path_;
 };
 
-// What stands in a list or a map that is made in code: a Spec, a text, a number, nullptr for null, or the members of a
-// map between braces. Its place is that of the innermost list() or map() that is called around it: compilers agree on
-// no other.
+// An item of a list or map that is made in code: a Spec, a text, a number, nullptr for null, or the members of a map
+// between braces. Its place is the place of the innermost list() or map() call around it: compilers agree on no other.
 struct Spec::Item {
   Item(Spec spec) : value(std::move(spec)) {}
   Item(std::initializer_list<Member> members) : value(map(members, {})) {}
@@ -160,16 +160,16 @@ struct Spec::Member {
   Item item;
 };
 
-// An op, layer, loss, metric or optimizer is written `kind` or `kind: {options}`, both read by this; registry.h reads
-// those kinds too whose options one value may stand for.
+// An op, layer, loss, metric or optimizer is written `kind` or `kind: {options}`; this reads both. registry.h also
+// reads kinds for whose options one value may stand.
 struct KindAndOptions {
   std::string kind;
   Spec options;  // a map, perhaps empty, at the place of the node
 };
-// Throws ConfigError when `spec` is neither a text nor a map of one key, or the options are none.
+// Throws ConfigError if `spec` is neither a text nor a map of one key, or its value is not options.
 MILLRACE_EXPORT KindAndOptions kind_and_options(const Spec& spec, std::string_view what);
-// Takes `kind: value` for `kind: {option: value}` where `option_alone` names the option of that kind; it names none by
-// an empty text. What is wrong with the value is told under the path where it was written.
+// Reads `kind: value` as `kind: {option: value}` if `option_alone` names that kind's option; an empty text means none.
+// Errors in the value are reported under the path where it was written.
 MILLRACE_EXPORT KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
                                                 FunctionRef<std::string(const std::string& kind)> option_alone);
 

@@ -1,5 +1,5 @@
-// Tensors: DType, Shape, TensorSpec (what a value looks like), TensorView / ConstTensorView (where it lies), Tensor
-// (owns it).
+// Tensors: DType, Shape, TensorSpec (what a value looks like), TensorView / ConstTensorView (where it is), Tensor (owns
+// it).
 //
 // Row-major. Only the first axis may have a stride of its own, so that rows can be padded to 64 bytes.
 // Views never own and are passed by value; a Tensor is move-only and frees its memory. None of them is synchronised.
@@ -48,9 +48,9 @@ struct DTypeOf<uint8_t> {
   static constexpr DType value = DType::u8;
 };
 
-// Up to six dimensions, held in place: copying a shape never allocates. Making one throws ShapeError for more
-// dimensions, negative ones, or a product of those that are not 0 beyond 2^59: so the elements and bytes of a shape and
-// of its parts can always be counted.
+// Up to six dimensions, held in place: copying a shape never allocates. The constructor throws ShapeError for more
+// dimensions, for negative ones, or if the product of those that are not 0 is beyond 2^59: so the elements and bytes of
+// a shape and of its parts can always be counted.
 class MILLRACE_EXPORT Shape {
  public:
   static constexpr int kMaxRank = 6;
@@ -120,7 +120,7 @@ class BasicTensorView {
   // Elements of one row.
   int64_t columns() const { return shape_.rank() == 0 ? 1 : shape_.row().elements(); }
   int64_t elements() const { return shape_.elements(); }
-  // Of all rows with their padding. Throws ShapeError when that is more than can be counted.
+  // Bytes of all rows with their padding. Throws ShapeError if that is more than can be counted.
   size_t bytes() const { return multiply_bytes(row_bytes_, static_cast<size_t>(rows())); }
   bool contiguous() const { return row_bytes_ == dense_row_bytes(dtype_, shape_); }
   TensorSpec spec() const { return {shape_, dtype_}; }
@@ -157,7 +157,7 @@ class MILLRACE_EXPORT Tensor {
   enum class Rows { contiguous, padded };
 
   Tensor() = default;
-  // Zero-filled memory. Throws DeviceError when there is none.
+  // Zero-filled memory. Throws DeviceError if there is not enough.
   Tensor(Device device, const TensorSpec& spec, Rows rows = Rows::contiguous);
 
   TensorView view() { return TensorView(memory_.data(), spec_.dtype, spec_.shape, row_bytes_); }

@@ -1,5 +1,5 @@
-// Small text helpers for messages: cat() joins values, quote() escapes control characters, nearest() finds a typo's
-// target.
+// Small text helpers for messages: cat() joins values, quote() escapes control characters, nearest() finds the word
+// that a typo was meant to be.
 #pragma once
 
 #include <concepts>
@@ -45,11 +45,12 @@ MILLRACE_EXPORT std::string quote(std::string_view text, size_t limit = 60);
 // "a, b and c"; `joint` is the last separator.
 MILLRACE_EXPORT std::string join(const std::vector<std::string>& items, std::string_view joint = " and ");
 
-// The candidate that `word` was meant to be, whatever the case: the same, the shortest that it begins, that of the
-// smallest edit distance, the longest that begins it, the shortest that holds it; empty when none is near enough.
+// The candidate that `word` was meant to be, whatever the case. In this order: the same word, the shortest that begins
+// with `word`, the one of the smallest edit distance, the longest with which `word` begins, the shortest that contains
+// it. Empty if none is near enough.
 MILLRACE_EXPORT std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// Whether it is a name that configurations may give: letters, digits, _ and -, the first one a letter or _.
+// Whether configurations may use the text as a name: letters, digits, _ and -, the first one a letter or _.
 MILLRACE_EXPORT bool is_name(std::string_view text);
 
 // "1 row", "2 rows".

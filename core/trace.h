@@ -5,11 +5,11 @@
 //   trainer.run();
 //   write_trace(trace, "trace.json");  // trainer/files/trace_file.h
 //
-// Whoever does something worth seeing is handed a Trace*, null where nobody traces, and puts a TraceRange around it. A
-// Trace outlives all of them. Every member may be called from any thread at any time.
+// Code that does something worth seeing gets a Trace*, which is null if nobody traces, and puts a TraceRange around its
+// work. A Trace outlives all of them. Every member may be called from any thread at any time.
 //
 // Each thread writes to memory of its own, which it takes a block at a time; a name is copied when a thread first uses
-// it. What comes when `max_events` are there is dropped, and counted.
+// it. Events after the first `max_events` are dropped and counted.
 #pragma once
 
 #include <array>
@@ -38,14 +38,14 @@ class MILLRACE_EXPORT Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  // Names the calling thread; else it has the system's name for it.
+  // Names the calling thread, which otherwise has the system's name for it.
   void name_thread(std::string_view name) noexcept;
   // A number that changes over time, as it is now.
   void count(std::string_view name, int64_t value) noexcept;
 
   uint64_t dropped() const { return dropped_.load(); }
-  // Gives `sink` the file piece by piece: Chrome's trace format, a JSON object. Ranges that are open are not in it.
-  // What `sink` throws is thrown. REQUIRES: `sink` uses nothing that is traced.
+  // Gives the file to `sink` piece by piece: Chrome's trace format, a JSON object. Open ranges are not in it.
+  // Exceptions of `sink` are thrown. REQUIRES: `sink` uses nothing that is traced.
   void write(FunctionRef<void(std::string_view)> sink) const;
 
  private:
@@ -53,8 +53,8 @@ class MILLRACE_EXPORT Trace {
   friend class TraceLoop;
   struct Log;
   struct Cached;
-  // Stands for a thread or a trace: nobody else has the same while anybody holds it, as may happen to the address of a
-  // trace and to the id of a thread.
+  // Stands for a thread or a trace. Nobody else has the same token while anybody holds it; the address of a trace or
+  // the id of a thread may be used again.
   using Token = std::shared_ptr<const char>;
 
   Log* log() noexcept;
@@ -77,7 +77,7 @@ class MILLRACE_EXPORT TraceRange {
  public:
   static constexpr size_t kMaxArgs = 3;
 
-  // `category` and the keys of set() are literals. `start`: the present, where the caller knows it already.
+  // `category` and the keys of set() are literals. `start` is the present, for a caller that knows it already.
   TraceRange(Trace* trace, const char* category, std::string_view name) {
     if (trace != nullptr) begin(*trace, category, name, Trace::Clock::now());
   }
@@ -90,7 +90,7 @@ class MILLRACE_EXPORT TraceRange {
   TraceRange(const TraceRange&) = delete;
   TraceRange& operator=(const TraceRange&) = delete;
 
-  // What is to be known besides: at most kMaxArgs numbers and one text, which lives until the end of the range.
+  // Adds facts to the range: at most kMaxArgs numbers and one text, which lives until the end of the range.
   void set(const char* key, int64_t value) {
     if (log_ != nullptr && arg_count_ < kMaxArgs) args_[arg_count_++] = {key, value};
   }
@@ -114,7 +114,7 @@ class MILLRACE_EXPORT TraceRange {
   void finish(Trace::Clock::time_point now) noexcept;
 
   Trace::Log* log_ = nullptr;  // null: nobody traces, or it is over
-  // Set where log_ is.
+  // Set if log_ is.
   const char* category_;
   const char* text_key_;
   int64_t start_;
@@ -125,8 +125,8 @@ class MILLRACE_EXPORT TraceRange {
   std::string_view text_;
 };
 
-// A loop whose turns run on several threads. Those that a thread takes one after another are one range of it, named as
-// the range that the loop began in.
+// A loop whose turns run on several threads. Turns that a thread takes one after another are one range, named like the
+// range in which the loop began.
 class TraceLoop {
  public:
   explicit TraceLoop(Trace* trace) : trace_(trace) {

@@ -1,4 +1,4 @@
-// UTF-8: what configuration texts must be and what JSON strings are made of.
+// UTF-8: the encoding of configuration texts and JSON strings.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,18 @@
 
 namespace millrace {
 
-// Bytes of the character that `text` begins with: 1 to 4, or 0 when it begins with no valid one (overlong forms,
-// surrogates and values beyond U+10FFFF are none). REQUIRES: !text.empty().
+// Bytes of the character with which `text` begins: 1 to 4, or 0 if it begins with no valid character (overlong forms,
+// surrogates and values beyond U+10FFFF are not valid). REQUIRES: !text.empty().
 size_t utf8_length(std::string_view text);
 
 // The code point of a valid character of `length` bytes.
 char32_t utf8_decode(std::string_view text, size_t length);
 
-// Where the first byte that is not UTF-8 is, or npos.
+// The position of the first byte that is not UTF-8, or npos.
 size_t find_invalid_utf8(std::string_view text);
 
-// For terminals and log files: control characters, C1, DEL and those of the writing direction among them, and bytes
-// that are not UTF-8 become \n, \t, \xNN; everything else stays.
+// For terminals and log files: control characters (also C1, DEL and those for the writing direction) and bytes that are
+// not UTF-8 become \n, \t, \xNN; everything else stays.
 std::string escape_controls(std::string_view text);
 
 // `text` as a JSON string, in quotes; each byte that is not UTF-8 becomes U+FFFD.

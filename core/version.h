@@ -1,4 +1,4 @@
-// What this library is and what it runs on: for --version, saved models and bug reports.
+// The library's version and the system that it runs on: for --version, saved models and bug reports.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ MILLRACE_EXPORT std::string_view version();
 
 struct BuildDescription {
   std::string_view build_type;         // "Release"
-  std::string cuda;                    // "13.0", or empty when built without
+  std::string cuda;                    // "13.0", or empty if built without CUDA
   std::vector<std::string> libraries;  // "oneDNN 2.6.3", ...: as loaded, not as compiled against
   std::vector<std::string> processor;  // instruction sets of this machine that kernels choose by
 };

@@ -1,4 +1,4 @@
-// wildcard: whether a name, such as that of a parameter, matches a pattern. Bytes, never characters of a locale.
+// wildcard: whether a name, such as a parameter's, matches a pattern. It compares bytes, never characters of a locale.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-// Whether a pattern matches `name` in which `*` stands for any bytes, also for none. `element` says what else there is:
-// of what begins the rest of the pattern, it gives the length when that matches the byte, else 0.
+// Whether `name` matches a pattern in which `*` stands for any bytes, or none. `element` defines the rest: for the
+// element at the beginning of the pattern it gives its length if it matches the byte, otherwise 0.
 template <class Element>
 bool matches_with_stars(std::string_view pattern, std::string_view name, const Element& element) {
   // After a mismatch the last `*` takes one byte more; earlier ones need no other try.
@@ -32,7 +32,7 @@ bool matches_with_stars(std::string_view pattern, std::string_view name, const E
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
-// `*` stands for any bytes, also for none, and `?` for one; everything else for itself.
+// `*` stands for any bytes, or none, and `?` for one; every other byte stands for itself.
 MILLRACE_EXPORT bool wildcard_matches(std::string_view pattern, std::string_view name);
 
 }  // namespace millrace
