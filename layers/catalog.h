@@ -1,4 +1,5 @@
-// The layers, losses, metrics and optimizers that a configuration may name. A value: copy it to add kinds of your own.
+// The layers, losses, metrics and optimizers that a configuration may name. It is a value: copy it to add kinds of your
+// own.
 #pragma once
 
 #include "millrace/core/export.h"

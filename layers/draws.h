@@ -5,8 +5,8 @@
 //     template <class T> MILLRACE_HD T operator()(T x, int64_t i) const { return draws.unit(i) < rate ? T(0) : x; }
 //   };
 //
-// A value, copied to where it runs. Draw i is philox(seed, fnv1a64(layer's name), step << 32 | i): no two steps share
-// one, whatever the sizes of their batches, until 2^32 steps are over.
+// Draws is a value, copied to where it runs. Draw i is philox(seed, fnv1a64(layer's name), step << 32 | i). So no two
+// steps share a draw, whatever the sizes of their batches, until 2^32 steps are over.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct Draws {
   MILLRACE_HD double unit(int64_t i) const { return to_unit(bits(i)); }
 };
 
-// The draws of a layer that makes up to `values` of them a step; each call of the plan sets `step`. Throws ShapeError
-// for 2^32 values and more.
+// The draws of a layer that makes up to `values` of them in a step; each call of the plan sets `step`. Throws
+// ShapeError for 2^32 values and more.
 inline Draws plan_draws(const PlanArgs& args, int64_t values) {
   constexpr int64_t most = (int64_t{1} << 32) - 1;
   if (values > most) {

@@ -26,14 +26,14 @@ namespace millrace {
 // Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
-// Where an elementwise body stores: target = beta * target + alpha * value, never reading the target when beta is 0.
+// Where an elementwise body stores: target = beta * target + alpha * value. It never reads the target if beta is 0.
 template <class T>
 struct Target {
   T* data = nullptr;
   int64_t stride = 0;
   T beta = 0;
   T factor = 1;
-  const float* alpha = nullptr;  // replaces factor; only on devices, where the host cannot read it
+  const float* alpha = nullptr;  // replaces factor; only on devices, where the host cannot read alpha
 
   Target(const Context& context, const Destination& destination)
       : data(destination.view.as<T>()), stride(destination.view.stride()), beta(static_cast<T>(destination.beta)) {
@@ -46,7 +46,7 @@ struct Target {
   }
 
   MILLRACE_HD void store(int64_t row, int64_t column, T value) const { store_at(row * stride + column, value); }
-  // The same, `at` values behind the first.
+  // The same, `at` values after the first.
   MILLRACE_HD void store_at(int64_t at, T value) const {
     T* const target = data + at;
     const T scaled = (alpha != nullptr ? static_cast<T>(*alpha) : factor) * value;
@@ -77,7 +77,7 @@ struct ZipBody {
   }
 };
 
-// A functor that wants no index, as one that gets it.
+// Gives a functor without an index the form of one with an index.
 template <class F>
 struct WithoutIndex {
   F f;

@@ -1,8 +1,8 @@
 // for_each_row: body(row) for every row, where a body walks over `columns` values by itself.
 //
-// As for_each_index (core/parallel.h), with blocks of rows that suit the length of a row: on the CPU long rows are
-// shared out one by one. On CUDA a row is one thread's; for_each_row_by_lanes has a block of threads share it, in
-// bodies that are written for that: body(row, lanes), see core/lanes.h.
+// It works like for_each_index (core/parallel.h), but its blocks of rows suit the length of a row: on the CPU, long
+// rows are shared out one by one. On CUDA one thread does a row. With for_each_row_by_lanes a block of threads shares
+// it, in bodies that are written for that: body(row, lanes), see core/lanes.h.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,8 @@
-// Loss: what training minimises: the mean over the batch's rows (weighted: sum(w l) / sum(w)) and its gradient.
+// Loss: the value that training minimises, the mean over the batch's rows (weighted: sum(w l) / sum(w)), and its
+// gradient.
 //
 // Row weights are finite and not negative: the step refuses others before the loss sees them. A row of weight 0 does
-// not count, whatever its prediction; where all weights are 0, loss and gradient are 0.
+// not count, whatever its prediction; if all weights are 0, loss and gradient are 0.
 // Thread-safety as for layers: a Loss is configuration, a LossPlan is used by one thread at a time.
 #pragma once
 
@@ -18,7 +19,7 @@
 
 namespace millrace {
 
-// Which values make sense, both bounds included; NaN and infinities never do.
+// The values that make sense, both bounds included; NaN and infinities never do.
 struct ValueRange {
   double min = 0, max = 0;
   std::string_view hint = {};  // how to mend a value outside; a literal
@@ -39,11 +40,11 @@ struct LossPlanArgs {
 struct LossArgs {
   ConstTensorView prediction = {};
   ConstTensorView label = {};
-  ConstTensorView weight = {};  // (B, 1) float32; null when not weighted
-  // Two values of the prediction's dtype, in the device's memory: the mean over the rows, and the sum of their weights
-  // (unweighted: how many they are), by which an evaluation joins the means of its batches.
+  ConstTensorView weight = {};  // (B, 1) float32; null if not weighted
+  // Two values of the prediction's dtype, in the device's memory: the mean over the rows and the sum of their weights
+  // (unweighted: their number). With the second an evaluation joins the means of its batches.
   void* loss = nullptr;
-  TensorView gradient = {};  // of the mean, by the prediction; null when only the loss is wanted
+  TensorView gradient = {};  // of the mean, by the prediction; null if only the loss is wanted
   void* scratch = nullptr;
 };
 
@@ -52,7 +53,7 @@ class MILLRACE_EXPORT LossPlan {
  public:
   virtual ~LossPlan() = default;
   virtual size_t scratch_bytes() const { return 0; }
-  // Bytes that the plan holds itself, at most: one for fewer rows holds no more.
+  // Bytes that the plan holds, at most: a plan for fewer rows holds no more.
   virtual size_t bytes() const { return 0; }
   // Whether run() from now on computes the head first, whose y is the prediction; on CUDA. By default it does not.
   virtual bool take_head(const Head& /*head*/) { return false; }
@@ -62,13 +63,13 @@ class MILLRACE_EXPORT LossPlan {
 class MILLRACE_EXPORT Loss {
  public:
   virtual ~Loss() = default;
-  // Whether one row of prediction and label fit, in any dtype of the label. Throws ShapeError that names both.
+  // Checks that one row of prediction and label fit, in any dtype of the label. Throws ShapeError that names both.
   virtual void check(const TensorSpec& prediction, const TensorSpec& label) const = 0;
   // REQUIRES: check() accepts the prediction (one row of it).
   virtual LabelSpec label(const TensorSpec& prediction) const = 0;
-  // Throws ShapeError when args.label is not of label().dtype.
+  // Throws ShapeError if args.label is not of label().dtype.
   virtual std::unique_ptr<LossPlan> plan(Context& context, const LossPlanArgs& args) const = 0;
-  // What the model's predictions are with it.
+  // What the model's predictions are with this loss.
   virtual Predictions predictions() const { return Predictions::unknown; }
 };
 

@@ -1,8 +1,8 @@
-// Metric: a number that judges predictions. A plan reduces each batch to a partial on the device, mostly a few bytes;
-// an accumulator on the host joins them in order, over one batch, a logging window or a whole evaluation.
+// Metric: a number that judges predictions. A plan reduces each batch to a partial on the device, usually a few bytes;
+// an accumulator on the host joins partials in order, over one batch, a logging window or a whole evaluation.
 //
-// Rows count by their weights, as in the loss (loss.h): one of weight 0 not at all, and all alike when not weighted. A
-// prediction that is NaN is never right.
+// Rows count by their weights, as in the loss (loss.h): a row of weight 0 does not count, and all rows count alike if
+// they have no weights. A prediction that is NaN is never right.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct MetricPlanArgs {
 struct MetricArgs {
   ConstTensorView prediction = {};
   ConstTensorView label = {};
-  ConstTensorView weight = {};  // (B, 1) float32; null when not weighted
+  ConstTensorView weight = {};  // (B, 1) float32; null if not weighted
   void* partial = nullptr;      // partial_bytes(), in the device's memory: this batch's contribution
   void* scratch = nullptr;
 };
@@ -37,7 +37,7 @@ class MILLRACE_EXPORT MetricPlan {
   virtual ~MetricPlan() = default;
   virtual size_t partial_bytes() const = 0;
   virtual size_t scratch_bytes() const { return 0; }
-  // Bytes that the plan holds itself, at most: one for fewer rows holds no more.
+  // Bytes that the plan holds, at most: a plan for fewer rows holds no more.
   virtual size_t bytes() const { return 0; }
   virtual void run(Context& context, const MetricArgs& args) = 0;
 };
@@ -45,13 +45,13 @@ class MILLRACE_EXPORT MetricPlan {
 class MILLRACE_EXPORT MetricAccumulator {
  public:
   virtual ~MetricAccumulator() = default;
-  // Bytes that it holds, at most, when `rows` rows are added between two resets: none that matter by default.
+  // Bytes that it holds, at most, if `rows` rows are added between two resets: by default none that matter.
   virtual size_t bytes(int64_t) const { return 0; }
-  // Takes them ahead of time, so that add() need not.
+  // Takes these bytes ahead of time, so that add() need not.
   virtual void reserve(int64_t) {}
   // Joins the partial of a batch of `rows` rows.
   virtual void add(std::span<const std::byte> partial, int64_t rows) = 0;
-  // The metric over everything added since reset(); NaN when nothing was, or nothing of a weight.
+  // The metric over everything added since reset(); NaN if nothing was added, or nothing with a weight.
   virtual double value() const = 0;
   virtual void reset() = 0;
 };
@@ -59,18 +59,18 @@ class MILLRACE_EXPORT MetricAccumulator {
 class MILLRACE_EXPORT Metric {
  public:
   virtual ~Metric() = default;
-  // Whether one row of prediction and label fit; the label of the loss's label().dtype. Throws ShapeError that names
-  // both.
+  // Checks that one row of prediction and label fit; the label has the loss's label().dtype. Throws ShapeError that
+  // names both.
   virtual void check(const TensorSpec& prediction, const TensorSpec& label) const = 0;
-  // Throws ShapeError when args.label is of a dtype that check() refuses.
+  // Throws ShapeError if args.label has a dtype that check() refuses.
   virtual std::unique_ptr<MetricPlan> plan(Context& context, const MetricPlanArgs& args) const = 0;
   virtual std::unique_ptr<MetricAccumulator> accumulator() const = 0;
-  // Whether less of it is better, as of an error, or more, as of a share of right rows: what makes a model the best.
+  // Whether the better model has less of it, as of an error, or more, as of a share of right rows.
   virtual bool less_is_better() const = 0;
   // What it takes predictions for.
   virtual Predictions predictions() const { return Predictions::unknown; }
-  // Which power of the label's unit it has: 1 of a mean error, 2 of a squared one, 0 of a share. An affine change of
-  // the labels multiplies it by that power of the factor.
+  // The power of the label's unit in the metric: 1 for a mean error, 2 for a squared one, 0 for a share. An affine
+  // change of the labels multiplies the metric by that power of its factor.
   virtual int label_power() const { return 0; }
 };
 

@@ -1,4 +1,5 @@
-// Optimizer: how gradients change parameters. Configuration only; its per-parameter state belongs to the step.
+// Optimizer: how gradients change parameters. It is only configuration; its state for each parameter belongs to the
+// step.
 //
 // An optimizer must
 // - multiply every gradient by `gradient_scale` before it does anything else with it (ScaledGradient of
@@ -24,31 +25,31 @@ struct UpdateArgs {
   TensorView parameters = {};              // a run of neighbouring parameters, with their padding, as a vector
   ConstTensorView gradients = {};          // the same shape
   std::span<const TensorView> slots = {};  // state_slots() of the same shape, zero at first
-  const float* scalars = nullptr;          // what scalars() gave for this update, in the device's memory
+  const float* scalars = nullptr;          // the numbers of scalars() for this update, in the device's memory
   // One number in the device's memory, read when the update runs; null is 1.
   const float* gradient_scale = nullptr;
-  bool decay = false;  // weight decay applies to these parameters: what decays() says of each
+  bool decay = false;  // whether weight decay applies to these parameters, as decays() says of each
 };
 
 class MILLRACE_EXPORT Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // Values kept for each parameter element (momentum: 1, Adam: 2).
+  // Number of values kept for each element of a parameter (momentum: 1, Adam: 2).
   virtual int state_slots() const { return 0; }
-  // Numbers that change from update to update (learning rates): written by scalars() before each, so that nothing is
-  // planned again when they change.
+  // How many numbers change from update to update (learning rates). scalars() writes them before each update, so that
+  // nothing is planned again when they change.
   virtual int scalar_count() const { return 1; }
-  // `step` counts the updates before this one, from 0; not the batches, of which several may make one update.
+  // `step` counts the updates before this one, from 0; not the batches, because several batches may make one update.
   // REQUIRES: out.size() == scalar_count().
   virtual void scalars(uint64_t step, std::span<float> out) const = 0;
-  // Whether weight decay applies to the parameter of this full name ("dense_2.bias"). The step calls update() once for
-  // each longest run of neighbouring parameters that agree.
+  // Whether weight decay applies to the parameter with this full name ("dense_2.bias"). The step calls update() once
+  // for each longest run of neighbouring parameters with the same answer.
   virtual bool decays(std::string_view) const { return false; }
-  // True when the update is exactly parameter += scalars[0] * gradient, so that the planner may let backward add to the
-  // parameters directly where nothing scales the gradients. update() gives the same up to rounding.
+  // Whether the update is exactly parameter += scalars[0] * gradient. Then the planner may let backward add to the
+  // parameters directly, if nothing scales the gradients. update() gives the same up to rounding.
   virtual bool adds_scaled_gradient() const { return false; }
-  // Allocates nothing, synchronises nothing, and may be recorded (core/replay.h): what changes from update to update
-  // comes by the scalars.
+  // Allocates nothing, synchronises nothing, and may be recorded (core/replay.h): numbers that change from update to
+  // update come from the scalars.
   virtual void update(Context& context, const UpdateArgs& args) const = 0;
 };
 

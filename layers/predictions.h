@@ -1,4 +1,4 @@
-// What the numbers are that a loss trains a model to give, or that a metric takes for predictions.
+// The meaning of the numbers that a loss trains a model to give, or that a metric takes for predictions.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@ namespace millrace {
 
 enum class Predictions : uint8_t {
   unknown,
-  numbers,         // near the label's
+  numbers,         // near the label's numbers
   logits,          // of classes
-  sigmoid_logits,  // of which each has its sigmoid as a probability, of yes
-  softmax_logits,  // of which all together have their softmax as the probabilities of classes
+  sigmoid_logits,  // each one's sigmoid is a probability, of yes
+  softmax_logits,  // the softmax of all together is the probabilities of classes
 };
 
 constexpr bool are_logits(Predictions predictions) { return predictions >= Predictions::logits; }
 
-// The function that makes probabilities of them, as layers and activations call it; empty: none.
+// The function that turns them into probabilities, by the name that layers and activations have for it; empty: none.
 constexpr std::string_view to_probabilities(Predictions predictions) {
   if (predictions == Predictions::sigmoid_logits) return "sigmoid";
   return predictions == Predictions::softmax_logits ? "softmax" : "";

@@ -31,7 +31,7 @@ inline void require_same_shape(std::string_view reader, const TensorSpec& predic
           : "the last layer needs one unit for each value of the label");
 }
 
-// Throws ShapeError unless a row of what a layer reads is a vector.
+// Throws ShapeError unless a row of the layer's input is a vector.
 inline void require_vector(const TensorSpec& input) {
   if (input.shape.rank() == 1 && input.shape[0] > 0) return;
   throw ShapeError(cat("expected a vector a row, got ", input.text()), {},
@@ -40,7 +40,7 @@ inline void require_vector(const TensorSpec& input) {
                                             : "");
 }
 
-// The same of a prediction that `reader` reads.
+// The same for a prediction that `reader` reads.
 inline void require_vector(std::string_view reader, const TensorSpec& prediction) {
   if (prediction.shape.rank() == 1 && prediction.shape[0] > 0) return;
   throw ShapeError(cat(reader, " expects a vector a row, got ", prediction.text()), {},
@@ -54,7 +54,7 @@ inline void require_last_axis(const TensorSpec& spec) {
   throw ShapeError(cat("expected values along the last axis of a row, got ", spec.text()));
 }
 
-// Throws ShapeError unless the inputs look alike.
+// Throws ShapeError unless all inputs have one shape and dtype.
 inline void require_one_shape(std::span<const TensorSpec> inputs) {
   for (const TensorSpec& input : inputs) {
     if (input == inputs[0]) continue;

@@ -1,5 +1,5 @@
-// SimpleLayer: base of the elementwise layers: one input, an output of the same shape (or another one of as many
-// values, by an own build()), no parameters.
+// SimpleLayer: base of the elementwise layers. They have one input, no parameters, and an output of the same shape (or
+// of another shape with as many values, by a build() of their own).
 //
 // A kind writes forward() and backward() as one pass each, usually with map_elements and zip_elements; the plan is made
 // here. A whole layer:
@@ -19,7 +19,7 @@
 //     bool backward_reads_output() const override { return false; }
 //   };
 //
-// Functors stand in an unnamed namespace. Thread-safety and ownership as for Layer.
+// Functors are in an unnamed namespace. Thread-safety and ownership are as for Layer.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class MILLRACE_EXPORT SimpleLayer : public Layer {
   virtual void forward(Context& context, const SimpleForward& args) const = 0;
   // Called only when the gradient is needed.
   virtual void backward(Context& context, const SimpleBackward& args) const = 0;
-  // What backward() does not read need not be kept.
+  // Values that backward() does not read need not be kept.
   virtual bool backward_reads_input() const { return true; }
   virtual bool backward_reads_output() const { return true; }
   // Whether the passes use their draws.
