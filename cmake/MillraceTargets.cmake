@@ -26,6 +26,8 @@ function(millrace_options target)
   if(MILLRACE_WERROR)
     list(APPEND warnings -Werror)
   endif()
+  # core/mutex.h
+  list(APPEND warnings $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math;-fno-math-errno;-ffunction-sections>)
   if(MILLRACE_WITH_CUDA AND NOT MILLRACE_CUDA_EMULATED)
     # Drivers older than CUDA 12.4's do not know the compression; the programs of CUDA 13 do not run on those.

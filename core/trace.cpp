@@ -71,7 +71,7 @@ uint32_t Trace::Log::number_of(std::string_view text) {
   if (known != numbers.end()) return known->second;
   const auto number = static_cast<uint32_t>(names.size());
   {
-    const std::lock_guard lock(trace.mutex_);
+    const MutexLock lock(trace.mutex_);
     names.emplace_back(text);
   }
   numbers.emplace(names.back(), number);
@@ -82,7 +82,7 @@ uint32_t Trace::Log::number_of(std::string_view text) {
 bool Trace::Log::has_room() {
   if (full) return false;
   if (!blocks.empty() && blocks.back()->size.load(std::memory_order_relaxed) < blocks.back()->capacity) return true;
-  const std::lock_guard lock(trace.mutex_);
+  const MutexLock lock(trace.mutex_);
   const size_t room = std::min(trace.room_, kBlockEvents);
   full = room == 0;
   if (full) return false;
@@ -143,7 +143,7 @@ Trace::Log* Trace::log() noexcept {
 
 Trace::Log* Trace::find_log(const Token& thread) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& log : logs_) {
       if (log->thread == thread) return log.get();
     }
@@ -151,7 +151,7 @@ Trace::Log* Trace::find_log(const Token& thread) {
   char name[16] = "thread";
   ::pthread_getname_np(::pthread_self(), name, sizeof name);
   auto made = std::make_unique<Log>(*this, thread, name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   logs_.push_back(std::move(made));
   return logs_.back().get();
 }
@@ -160,7 +160,7 @@ void Trace::name_thread(std::string_view name) noexcept {
   Log* own = log();
   if (own == nullptr) return;
   try {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     own->name = name;
   } catch (...) {  // then it keeps the other one
   }
@@ -295,7 +295,7 @@ class Pieces {
 }  // namespace
 
 void Trace::write(FunctionRef<void(std::string_view)> sink) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Pieces out(sink);
   // The thread that was first is the one that matters most; "executor 10" comes behind "executor 9".
   std::vector<const Log*> logs;

@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <cmath>
-#include <mutex>
 #include <utility>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/input/pass_input.h"
 #include "millrace/trainer/step/model_copy.h"
@@ -49,9 +49,9 @@ struct Validator::Impl {
   std::optional<BestStep> best;
   int64_t without_improvement = 0;
 
-  std::mutex mutex;
-  bool stopped = false;         // guarded by mutex
-  Pipeline* running = nullptr;  // guarded by mutex
+  Mutex mutex;
+  bool stopped MILLRACE_GUARDED_BY(mutex) = false;
+  Pipeline* running MILLRACE_GUARDED_BY(mutex) = nullptr;
 };
 
 Validator::Impl::Impl(const ValidatorArgs& args)
@@ -125,12 +125,12 @@ bool Validator::Impl::evaluate() {
   RowBlock batch = pipeline.make_slot();
   struct Registered {
     Registered(Impl& owner, Pipeline& pipeline) : impl(owner) {
-      const std::lock_guard lock(impl.mutex);
+      const MutexLock lock(impl.mutex);
       impl.running = &pipeline;
       if (impl.stopped) pipeline.cancel();
     }
     ~Registered() {
-      const std::lock_guard lock(impl.mutex);
+      const MutexLock lock(impl.mutex);
       impl.running = nullptr;
     }
     Impl& impl;
@@ -207,7 +207,7 @@ std::optional<BestStep> Validator::put_back_best() {
 }
 
 void Validator::stop() noexcept {
-  const std::lock_guard lock(impl_->mutex);
+  const MutexLock lock(impl_->mutex);
   impl_->stopped = true;
   if (impl_->running != nullptr) impl_->running->cancel();
 }

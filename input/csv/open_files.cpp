@@ -14,7 +14,7 @@ OpenFiles::Opened OpenFiles::get(const FileEntry& entry) {
   std::shared_ptr<const File> file = files_.open(entry.path);
   if (const uint64_t size = file->size_at_open(); size < entry.size) throw_shrunk(entry, size);
   std::shared_ptr<const File> closed;  // behind the lock: closing may block, too
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (auto found = find_locked(entry.index)) return {found};
   const bool stays = file->may_stay_open();
   if (!open_.empty() && (!stays || open_.size() >= limit_)) {
@@ -27,7 +27,7 @@ OpenFiles::Opened OpenFiles::get(const FileEntry& entry) {
 }
 
 std::shared_ptr<const File> OpenFiles::find(uint32_t index) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return find_locked(index);
 }
 

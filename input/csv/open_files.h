@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "millrace/core/mutex.h"
 #include "millrace/input/files/file_system.h"
 #include "millrace/input/rows/chunk.h"
 
@@ -36,14 +36,13 @@ class OpenFiles {
   };
 
   std::shared_ptr<const File> find(uint32_t index);
-  // REQUIRES: mutex_ is held.
-  std::shared_ptr<const File> find_locked(uint32_t index);
+  std::shared_ptr<const File> find_locked(uint32_t index) MILLRACE_REQUIRES(mutex_);
 
   FileSystem& files_;
   const size_t limit_;
-  std::mutex mutex_;
-  std::vector<Open> open_;  // guarded by mutex_, as is what follows; few, so they are looked through
-  uint64_t uses_ = 0;
+  Mutex mutex_;
+  std::vector<Open> open_ MILLRACE_GUARDED_BY(mutex_);  // few, so they are looked through
+  uint64_t uses_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace millrace

@@ -5,13 +5,13 @@
 // anywhere.
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "millrace/core/mutex.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
@@ -213,7 +213,7 @@ class FilenameQueue final : public NameSource {
 
   // Made when they are first asked for, and then kept: whoever saves often reads no file again.
   const std::vector<FileDigest>& all_digests() const {
-    const std::lock_guard lock(digests_mutex_);
+    const MutexLock lock(digests_mutex_);
     while (digests_.size() < entries_.size()) digests_.push_back(digest_of(*entries_[digests_.size()], *files_));
     return digests_;
   }
@@ -297,7 +297,7 @@ class FilenameQueue final : public NameSource {
 
   FileSystem* files_ = nullptr;
 
-  mutable std::mutex digests_mutex_;
+  mutable Mutex digests_mutex_;
   mutable std::vector<FileDigest> digests_;  // of the first entries; guarded by digests_mutex_ until all are there
 
   uint64_t pass_ = 0, end_pass_ = 0;

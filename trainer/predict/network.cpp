@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/float_mode.h"
 #include "millrace/core/function_ref.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/row_transforms.h"
 #include "millrace/input/rows/row_block.h"
@@ -197,13 +197,13 @@ struct Network::Impl {
   // A burst of callers leaves no more behind.
   const size_t most_idle = 2 * static_cast<size_t>(Executor::available_threads());
 
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Session>> idle;  // guarded by `mutex`
+  Mutex mutex;
+  std::vector<std::unique_ptr<Session>> idle MILLRACE_GUARDED_BY(mutex);
 };
 
 std::unique_ptr<Network::Impl::Session> Network::Impl::take_session() {
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (!idle.empty()) {
       std::unique_ptr<Session> session = std::move(idle.back());
       idle.pop_back();
@@ -214,7 +214,7 @@ std::unique_ptr<Network::Impl::Session> Network::Impl::take_session() {
 }
 
 void Network::Impl::give_back(std::unique_ptr<Session> session) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (idle.size() < most_idle) idle.push_back(std::move(session));
 }
 
