@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +18,6 @@
 #include "millrace/core/kernels/destination.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/head.h"
 
 namespace millrace {
 
@@ -80,8 +78,6 @@ struct PlanArgs {
   GradientUse parameter_gradients = GradientUse::none;
   uint64_t seed = 0;           // the run's, for layers that draw
   std::string_view name = {};  // the layer's, for draws and messages
-  // Whether this layer leaves its rectifier to the next one, or takes that of the one before: see Layer.
-  bool leaves_rectifier = false, takes_rectifier = false;
 };
 
 struct ForwardArgs {
@@ -90,7 +86,6 @@ struct ForwardArgs {
   std::span<const ConstTensorView> state = {};
   std::span<const TensorView> mutable_state = {};  // the same memory, to be changed; empty in mode predict
   TensorView output = {};
-  TensorView rectified = {};       // with PlanArgs::takes_rectifier the input, else null
   void* saved = nullptr;           // kept until backward: saved_bytes()
   void* scratch = nullptr;         // free to use during the call: scratch_bytes()
   const uint64_t* step = nullptr;  // forward passes in mode train before this one; in the device's memory
@@ -104,7 +99,6 @@ struct BackwardArgs {
   ConstTensorView output_gradient = {};
   std::span<const Destination> input_gradients = {};      // null where not needed
   std::span<const Destination> parameter_gradients = {};  // null where not needed; may be the parameter itself
-  Destination input_sums = {};  // with PlanArgs::takes_rectifier: of the columns of the input's gradient; may be null
   const void* saved = nullptr;
   void* scratch = nullptr;
   const uint64_t* step = nullptr;  // the same as forward's
@@ -126,8 +120,6 @@ class MILLRACE_EXPORT LayerPlan {
   virtual size_t bytes() const { return 0; }
 
   virtual void forward(Context& context, const ForwardArgs& args) = 0;
-  // Where forward() with these arguments is no more than that: what a loss may do in its place, in every step.
-  virtual std::optional<Head> head(const ForwardArgs& /*args*/) const { return std::nullopt; }
   // Reads a parameter before it writes that parameter's gradient, which may be in the same memory. Writes the gradients
   // of the inputs in the order of the inputs: two inputs may be one value.
   virtual void backward(Context& context, const BackwardArgs& args) = 0;
@@ -144,14 +136,6 @@ class MILLRACE_EXPORT Layer {
   virtual DType input_dtype(int /*input*/, DType model) const { return model; }
   // The layout of inputs and output in memory; the model converts values between layers that differ.
   virtual LayoutUse layout_use() const { return LayoutUse::plain; }
-
-  // Two layers share the first one's work where it can leave its rectifier, at its output, and the second one can take
-  // it and alone reads that; on CUDA, in float32 and mode train. The first one then gives what comes before the
-  // rectifier, and is given the gradient of that. The second one makes its input max(x, 0), in place, before it reads
-  // it, and gives the gradient from before that; the sums of its columns are the gradient of the first one's bias,
-  // which is its second parameter, if it has one.
-  virtual bool can_leave_rectifier() const { return false; }
-  virtual bool can_take_rectifier() const { return false; }
 
   // Whether its plans need the library for convolutions, which a machine with a GPU may lack.
   virtual bool convolves() const { return false; }

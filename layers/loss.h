@@ -14,7 +14,6 @@
 #include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/head.h"
 #include "millrace/layers/predictions.h"
 
 namespace millrace {
@@ -55,8 +54,6 @@ class MILLRACE_EXPORT LossPlan {
   virtual size_t scratch_bytes() const { return 0; }
   // Bytes that the plan holds, at most: a plan for fewer rows holds no more.
   virtual size_t bytes() const { return 0; }
-  // Whether run() from now on computes the head first, whose y is the prediction; on CUDA. By default it does not.
-  virtual bool take_head(const Head& /*head*/) { return false; }
   virtual void run(Context& context, const LossArgs& args) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Head: the last layer of a model where it is no more than a product with a vector, y = x w + b. On CUDA a loss may
-// compute it on its way (LossPlan::take_head), which saves starting a kernel.
+// Head: a product with a vector, y = x w + b, as the last layer of a model often is. On CUDA a loss may compute it on
+// its way (layers/model/fusions/), which saves starting a kernel.
 //
 // HeadRow is its body, for launch_rows() (core/parallel.h) or inside another one.
 #pragma once
@@ -20,7 +20,7 @@ struct Head {
   ConstTensorView weight;      // of `in` values
   ConstTensorView bias;        // null: none
   TensorView y;                // (B, 1)
-  unsigned* ticket = nullptr;  // 0 between launches: for Lanes::last_row()
+  unsigned* ticket = nullptr;  // 0 between launches: for Lanes::last_row(), which a loss calls
 };
 
 // Like the loops of parallel.h, this has another name in CUDA units than in C++ ones.
