@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step/step.h"
@@ -23,7 +22,6 @@ struct TrainingLoopArgs {
   const Config& config;
   Context& context;
   Delivery& delivery;
-  Model& model;
   TrainStep& step;
   Validator* validator = nullptr;  // with a key `validation`
 };

@@ -1,5 +1,7 @@
 // Steps that go together in one launch train as those that go one by one: the same weights, losses and errors, whoever
 // looks and whatever comes in between.
+#include "millrace/trainer/step/flying_step.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/trainer/config/overrides.h"
-#include "millrace/trainer/step/step.h"
 #include "tests/promises/training.h"
 #include "tests/support/busy_device.h"
 #include "tests/support/cuda.h"
@@ -62,8 +63,8 @@ class CudaGroupedSteps : public test::CudaTest {
     return batches;
   }
 
-  // Trains on batches of these sizes; `later` says of each whether it may wait, for a device that is busy then, `looks`
-  // whether its loss is asked for.
+  // Trains on batches of these sizes; `later` says of each whether it waits for a device that is busy then, or is to be
+  // done at once, `looks` whether its loss is asked for.
   Trained train(const Rule& rule, const std::vector<int64_t>& sizes, const std::function<bool(size_t)>& later,
                 const std::function<bool(size_t)>& looks) {
     PlannedStep made(context(), 1);
@@ -81,7 +82,8 @@ class CudaGroupedSteps : public test::CudaTest {
                       .batches_in_flight = 8});
       for (size_t i = 0; i < batches.size(); ++i) {
         if (later(i)) test::keep_busy(context());
-        EXPECT_EQ(step.run(batches[i], later(i)), StepOutcome::trained);
+        EXPECT_EQ(step.run(batches[i]), StepOutcome::trained);
+        if (!later(i)) step.model();
         EXPECT_EQ(step.steps(), i + 1);
         if (looks(i)) out.losses.push_back(step.loss());
       }
@@ -160,12 +162,13 @@ TEST_F(CudaGroupedSteps, TrainEverythingBeforeABatchThatMakesNoSense) {
                       .batches_in_flight = 8});
       for (size_t i = 0; i < bad; ++i) {
         if (later) test::keep_busy(context());
-        step.run(batches[i], later);
+        step.run(batches[i]);
+        if (!later) step.model();
       }
-      EXPECT_THROW(step.run(batches[bad], later), DataError);
+      EXPECT_THROW(step.run(batches[bad]), DataError);
       EXPECT_EQ(step.error_row(), 2);
       EXPECT_EQ(step.steps(), bad);
-      const TensorView block = made.model.parameter_block();
+      const TensorView block = step.model().parameter_block();
       return download<float>(block.data(), static_cast<size_t>(block.elements()));
     };
     EXPECT_EQ(weights(true), weights(false)) << bad;
