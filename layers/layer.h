@@ -18,6 +18,7 @@
 #include "millrace/core/kernels/destination.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
+#include "millrace/layers/wanted.h"
 
 namespace millrace {
 
@@ -131,17 +132,18 @@ class MILLRACE_EXPORT Layer {
   // How many inputs the layer takes; max_inputs() < 0 means any number from min_inputs() on.
   virtual int min_inputs() const { return 1; }
   virtual int max_inputs() const { return 1; }
-  // The dtype that the layer wants for input `input`: the model's, unless it reads whole numbers (an embedding). Fields
-  // of the batch are converted to it. Only inputs of the model's dtype have gradients.
-  virtual DType input_dtype(int /*input*/, DType model) const { return model; }
+  // What the layer wants of input `input`: the model's dtype, unless it reads whole numbers (an embedding), and perhaps a
+  // range of values. Fields of the batch are converted and checked. The output of another layer must have the dtype, and
+  // may hold any value. Only inputs of the model's dtype have gradients. May be called before build().
+  virtual Wanted wants(int /*input*/, DType model) const { return {.dtype = model}; }
   // The layout of inputs and output in memory; the model converts values between layers that differ.
   virtual LayoutUse layout_use() const { return LayoutUse::plain; }
 
   // Whether its plans need the library for convolutions, which a machine with a GPU may lack.
   virtual bool convolves() const { return false; }
 
-  // Called once. `inputs` describe one row (no batch axis), in the dtypes that input_dtype() wants. Returns one row of
-  // the output, in params.dtype() unless it is read as whole numbers. Throws ShapeError.
+  // Called once. `inputs` describe one row (no batch axis), in the dtypes that the layer wants. Returns one row of the
+  // output, in params.dtype() unless it is read as whole numbers. Throws ShapeError.
   virtual TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) = 0;
   // Called once for each batch size, device and mode: does everything that costs time.
   virtual std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const = 0;

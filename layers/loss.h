@@ -7,28 +7,18 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string_view>
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/predictions.h"
+#include "millrace/layers/wanted.h"
 
 namespace millrace {
 
-// The values that make sense, both bounds included; NaN and infinities never do.
-struct ValueRange {
-  double min = 0, max = 0;
-  std::string_view hint = {};  // how to mend a value outside; a literal
-};
-
-// How a loss reads its label, whatever dtype the model computes in.
-struct LabelSpec {
-  DType dtype = DType::f32;              // float32 for numbers, int32 for class labels
-  std::optional<ValueRange> range = {};  // the step refuses rows with other values; absent: every value is allowed
-};
+// How a loss reads its label, whatever dtype the model computes in: float32 for numbers, int32 for class labels.
+using LabelSpec = Wanted;
 
 struct LossPlanArgs {
   TensorView prediction = {};  // (B, ...), shapes and strides only

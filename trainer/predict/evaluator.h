@@ -45,7 +45,7 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  // Runs the model on the batch. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing
+  // Runs the model on the batch. Throws DataError for a value that makes no sense (layers/wanted.h), with nothing
   // counted; its row is error_row().
   void add(const RowBlock& batch);
   int64_t error_row() const;
