@@ -20,10 +20,16 @@ namespace millrace {
 // For the registries of a catalog.
 inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
 
-// `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
-// constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. If its required
-// options make a poor example by themselves, it also has `kExample`, the options that one would write between braces.
-// An input op that leads from one port to another has `kLeads` (Entry::leads).
+// The options of a kind that has none.
+struct NoOptions {
+  void declare(OptionReader&) {}
+};
+
+// `Base` is the interface that the kinds implement. A kind is a class with `static constexpr std::string_view kDoc`, one
+// sentence for the reference. If it has options, it has a nested `Options` struct (options.h) and a constructor from it,
+// else a constructor without arguments. If its required options make a poor example by themselves, it also has
+// `kExample`, the options that one would write between braces. An input op that leads from one port to another has
+// `kLeads` (Entry::leads).
 template <class Base>
 class Registry {
  public:
@@ -46,13 +52,20 @@ class Registry {
     if constexpr (requires { Kind::kExample; }) example = Kind::kExample;
     std::string leads;
     if constexpr (requires { Kind::kLeads; }) leads = Kind::kLeads;
-    add(kind, {.doc = std::string(Kind::kDoc),
-               .describe = describe_options<typename Kind::Options>,
-               .make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
-                 return std::make_unique<Kind>(read_options<typename Kind::Options>(options, resolved));
-               },
-               .example = std::move(example),
-               .leads = std::move(leads)});
+    Entry entry{.doc = std::string(Kind::kDoc), .example = std::move(example), .leads = std::move(leads)};
+    if constexpr (requires { typename Kind::Options; }) {
+      entry.describe = describe_options<typename Kind::Options>;
+      entry.make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
+        return std::make_unique<Kind>(read_options<typename Kind::Options>(options, resolved));
+      };
+    } else {
+      entry.describe = describe_options<NoOptions>;
+      entry.make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
+        read_options<NoOptions>(options, resolved);  // refuses whatever is there
+        return std::make_unique<Kind>();
+      };
+    }
+    add(kind, std::move(entry));
   }
   // REQUIRES: both functions. Throws ConfigError if the kind is there already.
   void add(std::string_view kind, Entry entry) {

@@ -1,3 +1,4 @@
+// dense: a product with a trained matrix, a bias, an activation; its gradients are two more products and a sum.
 #include "millrace/layers/dense.h"
 
 #include <cstddef>

@@ -53,7 +53,7 @@ double host_us_a_step(const Spec& configuration) {
   while (took.size() < kLeast || (took.size() < kMost && seconds_since(first) < kSeconds)) {
     const Clock::time_point begin = Clock::now();
     for (const RowBlock& batch : batches) step.run(batch);
-    step.model();  // is given all of them
+    step.model();  // so that the device is given all of them
     took.push_back(1e6 * seconds_since(begin) / kSteps);
     static_cast<void>(step.loss());  // waits
     context.synchronize();

@@ -12,7 +12,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"

@@ -16,8 +16,8 @@ const Lines kRectified = {{"dense", dense_units(8, "relu")}, {"dense", dense_uni
 const Lines kBent = {{"dense", dense_units(8, "tanh")}, {"dense", dense_units(1)}};
 const TensorView kField(nullptr, DType::f32, Shape{4, 3}, 64);
 
-std::vector<std::string> steps(Context& context, const Lines& lines, Mode mode = Mode::train,
-                               DType dtype = DType::f32) {
+std::vector<std::string> step_names(Context& context, const Lines& lines, Mode mode = Mode::train,
+                                    DType dtype = DType::f32) {
   Model model = build_model(context, lines, features(Shape{3}, dtype), dtype);
   const TensorView field(nullptr, dtype, Shape{4, 3}, 64);
   std::vector<std::string> names;
@@ -32,21 +32,21 @@ const std::vector<std::string> kApart = {"dense", "dense_2"}, kTogether = {"dens
 TEST(HeadFusion, IsNotForTheCpu) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
-  EXPECT_EQ(steps(context, kRectified), kApart);
+  EXPECT_EQ(step_names(context, kRectified), kApart);
 }
 
 class CudaHeadFusion : public test::CudaTest {};
 
 TEST_F(CudaHeadFusion, JoinsTheLastTwoLayers) {
-  EXPECT_EQ(steps(context(), kRectified), kTogether);
-  EXPECT_EQ(steps(context(), kRectified, Mode::predict), kApart);
-  EXPECT_EQ(steps(context(), kRectified, Mode::train, DType::f64), kApart);
-  EXPECT_EQ(steps(context(), kBent), kApart) << "only a rectifier is taken";
-  EXPECT_EQ(steps(context(), {{"dense", dense_units(8, "relu")}, {"dense", dense_units(2)}}), kApart);
+  EXPECT_EQ(step_names(context(), kRectified), kTogether);
+  EXPECT_EQ(step_names(context(), kRectified, Mode::predict), kApart);
+  EXPECT_EQ(step_names(context(), kRectified, Mode::train, DType::f64), kApart);
+  EXPECT_EQ(step_names(context(), kBent), kApart) << "only a rectifier is taken";
+  EXPECT_EQ(step_names(context(), {{"dense", dense_units(8, "relu")}, {"dense", dense_units(2)}}), kApart);
   const LayerLine first{.kind = "dense", .options = dense_units(1, "relu"), .from = {}, .name = "a"};
-  EXPECT_EQ(
-      steps(context(), {first, {.kind = "dense", .options = dense_units(1)}, {.kind = "add", .from = {"a", "dense"}}}),
-      (std::vector<std::string>{"a", "dense", "add"}))
+  EXPECT_EQ(step_names(context(),
+                       {first, {.kind = "dense", .options = dense_units(1)}, {.kind = "add", .from = {"a", "dense"}}}),
+            (std::vector<std::string>{"a", "dense", "add"}))
       << "another layer reads it";
 }
 
