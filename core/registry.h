@@ -25,9 +25,9 @@ struct NoOptions {
   void declare(OptionReader&) {}
 };
 
-// `Base` is the interface that the kinds implement. A kind is a class with `static constexpr std::string_view kDoc`, one
-// sentence for the reference. If it has options, it has a nested `Options` struct (options.h) and a constructor from it,
-// else a constructor without arguments. If its required options make a poor example by themselves, it also has
+// `Base` is the interface that the kinds implement. A kind is a class with `static constexpr std::string_view kDoc`,
+// one sentence for the reference. If it has options, it has a nested `Options` struct (options.h) and a constructor
+// from it, else a constructor without arguments. If its required options make a poor example by themselves, it also has
 // `kExample`, the options that one would write between braces. An input op that leads from one port to another has
 // `kLeads` (Entry::leads).
 template <class Base>
