@@ -1,5 +1,5 @@
-// Wanted: as what a layer reads a field of the batch, or a loss its label. The step converts, and refuses other values
-// with the place of their row.
+// Wanted: the form in which a layer reads a field of the batch, or a loss its label. The step converts values, and
+// refuses others with the place of their row.
 #pragma once
 
 #include <optional>

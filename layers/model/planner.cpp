@@ -134,7 +134,7 @@ class Planner {
     return last_step();
   }
 
-  // Whether fusions are asked: they are for devices.
+  // Whether the planner asks for fusions: they are for devices.
   bool fuses() const { return training() && !context_.device().is_cpu() && model_.dtype() == DType::f32; }
 
   void fuse_last_two() {

@@ -1,4 +1,4 @@
-// InlineStep: the step where work is over when it was given, as on the CPU.
+// InlineStep: the step on the CPU, where a call returns when its work is done.
 #pragma once
 
 #include "millrace/trainer/step/step_runner.h"

@@ -1,8 +1,8 @@
-// StepRunner: what a TrainStep does, in two bodies: InlineStep (inline_step.cpp), whose work is over when it was given,
-// as on the CPU, and FlyingStep (flying_step.cpp), whose device is at work on a batch while the host is at the next
-// one. The pieces of a step, which both put together, are here. They only give work to the context.
+// StepRunner: the work of a TrainStep. It has two bodies: InlineStep (inline_step.cpp) is for the CPU, where a call
+// returns when its work is done; FlyingStep (flying_step.cpp) is for a device that works on a batch while the host
+// prepares the next one. Both put a step together from the pieces here, which only give work to the context.
 //
-// Members that TrainStep has, too, do what step.h says. One thread uses a StepRunner; what StepArgs refer to must
+// Members that TrainStep also has do what step.h says. One thread uses a StepRunner; what StepArgs refer to must
 // outlive it.
 #pragma once
 
@@ -33,9 +33,9 @@ struct StepRunner {
   virtual StepOutcome run(const RowBlock& batch) = 0;
   virtual StepOutcome flush();
   virtual void start_window() { scores.reset(); }
-  // Gives the device what it still waits for.
+  // Gives the device the steps that wait.
   virtual void settle() {}
-  // Waits until all batches were trained on, and joins their scores.
+  // Waits until the device has trained on all batches, and joins their scores.
   virtual void finish() {}
   virtual size_t bytes_beside_plans() const;
   const std::vector<double>& metrics();
@@ -46,17 +46,17 @@ struct StepRunner {
   // The pieces, in the order of a step.
   // Brings the batch to a slot, and the numbers of its step.
   void load(Context& loads, StepPlan::Slot& to, StepNumbers& of, const RowBlock& batch);
-  // What was loaded there is the batch that all of the following is about.
+  // Makes what was loaded there the batch of all pieces below.
   void begin(StepPlan& of, StepPlan::Slot& in, const StepNumbers& with);
   void forward();
   void score();
   void fetch(Context& fetches) { scores.fetch(fetches, *plan->scores, windows(), slot->scores); }
   bool loss_is_fine() const;
-  // What came of a batch whose loss is not.
+  // Leaves out a batch whose loss is not fine.
   StepOutcome skip_batch();
-  // With the update, where nothing is to be looked at before it.
+  // Includes the update, unless gradients are checked before it.
   void backward();
-  // Counts what backward() was for, and looks where that is wanted.
+  // Counts the batch, and checks and applies the update if that is still to do.
   StepOutcome end_batch();
 
   bool windows() const { return args.window_batches > 0; }

@@ -1,14 +1,14 @@
-// Fusions: one plan in place of those of neighbours, where starting kernels takes longer than they do. Layers and
-// losses know nothing of it: a fusion knows the kinds that it joins, and the planner asks it in mode train, on CUDA and
-// for float32 alone.
+// Fusions: one plan in place of the plans of neighbours, if starting their kernels takes longer than running them.
+// Layers and losses know nothing of it: a fusion knows the kinds that it joins. The planner asks for it only in mode
+// train, on CUDA and for float32.
 //
-// The fusion of heads: a dense layer with one output, y = activation(x w + b), takes one pass over x for all of its
-// gradients. As the model's last layer it also takes the rectifier of a dense layer before it, as it reads x. Where it
-// has no activation itself, a loss may compute it on its way (losses/shared/head_loss_plan.h). So dense with relu,
-// dense with one unit and loss are four kernels: product; rectifier, head and loss; their gradients; those of the
+// The fusion of heads: a dense layer with one output, y = activation(x w + b), computes all of its gradients in one
+// pass over x. If it is the model's last layer, it also applies the rectifier of a dense layer before it, as it reads
+// x. If it has no activation, a loss may compute it first (losses/shared/head_loss_plan.h). So dense with relu, dense
+// with one unit and the loss are four kernels: product; rectifier, head and loss; their gradients; the gradient of the
 // product.
 //
-// Functions without state; what they make is used by one thread.
+// These are functions without state; one thread uses the plans that they make.
 #pragma once
 
 #include <memory>
@@ -20,15 +20,17 @@
 
 namespace millrace {
 
-// Whether the model's last layer has a plan together with the one before it, which it alone reads and reads alone.
+// Whether the model's last layer has a plan together with the layer before it. REQUIRES: `last` reads only `before`,
+// and nothing else reads that.
 bool fuses_with_head(const Layer& before, const Layer& last);
 
-// The plan of one layer, or of two of which fuses_with_head() holds: from the inputs of the first to the output of the
-// last, with the parameters of both in turn. Null: the layer has none but its own.
+// The plan of one layer, or of two for which fuses_with_head() is true: from the inputs of the first layer to the
+// output of the last one, with the parameters of both in turn. Null: the layer has only its own plan.
 std::unique_ptr<LayerPlan> plan_head(Context& context, std::span<const Layer* const> layers, const PlanArgs& args);
 
-// A plan that does what `last`, the plan of the model's last layer, does in forward() with `args` and then what `loss`
-// does; from now on `last` leaves that out. Without such a plan it is `loss`. REQUIRES: nothing has run yet.
+// A plan that does the end of last.forward(args) and then the work of `loss`; from now on `last`, the plan of the
+// model's last layer, leaves that end out. If there is no such plan, the result is `loss`. REQUIRES: nothing has run
+// yet.
 std::unique_ptr<LossPlan> fuse_loss(Context& context, LayerPlan& last, const ForwardArgs& args,
                                     std::unique_ptr<LossPlan> loss);
 
