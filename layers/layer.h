@@ -132,9 +132,9 @@ class MILLRACE_EXPORT Layer {
   // How many inputs the layer takes; max_inputs() < 0 means any number from min_inputs() on.
   virtual int min_inputs() const { return 1; }
   virtual int max_inputs() const { return 1; }
-  // What the layer wants of input `input`: the model's dtype, unless it reads whole numbers (an embedding), and perhaps a
-  // range of values. Fields of the batch are converted and checked. The output of another layer must have the dtype, and
-  // may hold any value. Only inputs of the model's dtype have gradients. May be called before build().
+  // What the layer wants of input `input`: the model's dtype, unless it reads whole numbers (an embedding), and perhaps
+  // a range of values. Fields of the batch are converted and checked. The output of another layer must have the dtype,
+  // and may hold any value. Only inputs of the model's dtype have gradients. May be called before build().
   virtual Wanted wants(int /*input*/, DType model) const { return {.dtype = model}; }
   // The layout of inputs and output in memory; the model converts values between layers that differ.
   virtual LayoutUse layout_use() const { return LayoutUse::plain; }
