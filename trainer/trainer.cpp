@@ -24,7 +24,7 @@
 #include "millrace/trainer/step/step.h"
 #include "millrace/trainer/step/step_inputs.h"
 #include "millrace/trainer/training_loop.h"
-#include "millrace/trainer/validator.h"
+#include "millrace/trainer/validation.h"
 
 namespace millrace {
 
@@ -67,7 +67,7 @@ struct Trainer::Impl {
   std::unique_ptr<Delivery> delivery;
   std::optional<Model> model;  // made by build_model()
   std::unique_ptr<TrainStep> step;
-  std::unique_ptr<Validator> validator;  // with a key `validation`
+  std::unique_ptr<Validation> validator;  // with a key `validation`
   std::vector<std::string> warnings;
   std::unique_ptr<TrainingLoop> loop;  // the last that is made
 };
@@ -119,11 +119,11 @@ void Trainer::Impl::build_model() {
 
 void Trainer::Impl::build_validation() {
   if (!config.validation) return;
-  validator = std::make_unique<Validator>(ValidatorArgs{.config = config,
-                                                        .registry = catalog.ops,
-                                                        .model = *model,
-                                                        .context = context,
-                                                        .on_print = [this](std::string_view text) { log(text); }});
+  validator = std::make_unique<Validation>(ValidationArgs{.config = config,
+                                                          .registry = catalog.ops,
+                                                          .model = *model,
+                                                          .context = context,
+                                                          .on_print = [this](std::string_view text) { log(text); }});
   if (!config.validation->input.is_null())
     config.resolved.find("validation")->set("input", validator->input().resolved());
   const InputFiles training = delivery->graph().files(), validating = validator->input().files();

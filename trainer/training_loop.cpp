@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
@@ -17,8 +18,6 @@
 namespace millrace {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 // Lines about steps that were skipped, at most.
@@ -69,7 +68,7 @@ struct TrainingLoop::Impl {
   Delivery& delivery;
   Model& model;
   TrainStep& step;
-  Validator* const validator;
+  Validation* const validator;
   Trace* const trace;  // may be null
   std::atomic<bool> stopping{false};
 

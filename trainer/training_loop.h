@@ -15,7 +15,7 @@
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step/step.h"
 #include "millrace/trainer/train_report.h"
-#include "millrace/trainer/validator.h"
+#include "millrace/trainer/validation.h"
 
 namespace millrace {
 
@@ -25,7 +25,7 @@ struct TrainingLoopArgs {
   Delivery& delivery;
   Model& model;
   TrainStep& step;
-  Validator* validator = nullptr;  // with a key `validation`
+  Validation* validator = nullptr;  // with a key `validation`
 };
 
 class TrainingLoop {

@@ -1,4 +1,4 @@
-#include "millrace/trainer/predict/evaluator.h"
+#include "millrace/trainer/predict/predict_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -16,9 +16,9 @@ namespace {
 constexpr int64_t kRows = 103;
 
 // dense(1) on two features with sigmoid cross-entropy and accuracy; kRows rows with a label and a weight.
-class EvaluatorTest : public ::testing::Test {
+class PredictPlanTest : public ::testing::Test {
  protected:
-  EvaluatorTest() : model_(make_model()) {
+  PredictPlanTest() : model_(make_model()) {
     loss_ = catalog_.losses.make({"sigmoid_cross_entropy", Spec::map()}, Spec::map());
     metrics_.push_back({"accuracy", catalog_.metrics.make({"accuracy", Spec::map()}, Spec::map())});
     all_.configure(rows_, kRows);
@@ -43,7 +43,7 @@ class EvaluatorTest : public ::testing::Test {
                         context_);
   }
 
-  EvaluatorArgs args(const std::string& weight = {}) const {
+  PredictPlanArgs args(const std::string& weight = {}) const {
     return {.model = model_,
             .context = context_,
             .rows = rows_,
@@ -54,8 +54,8 @@ class EvaluatorTest : public ::testing::Test {
   }
 
   // Adds all rows, `size` of them at a time.
-  void add_all(Evaluator& evaluator, int64_t size) const {
-    for (int64_t begin = 0; begin < kRows; begin += size) evaluator.add(rows_of(begin, std::min(size, kRows - begin)));
+  void add_all(PredictPlan& plan, int64_t size) const {
+    for (int64_t begin = 0; begin < kRows; begin += size) plan.run(rows_of(begin, std::min(size, kRows - begin)));
   }
   RowBlock rows_of(int64_t begin, int64_t count) const {
     RowBlock batch;
@@ -80,7 +80,7 @@ class EvaluatorTest : public ::testing::Test {
   RowBlock all_;
 };
 
-TEST_F(EvaluatorTest, JoinsBatchesToTheMeanOverAllRows) {
+TEST_F(PredictPlanTest, JoinsBatchesToTheMeanOverAllRows) {
   for (const bool weighted : {false, true}) {
     double sum = 0, right = 0, weights = 0;
     for (int64_t row = 0; row < kRows; ++row) {
@@ -92,110 +92,110 @@ TEST_F(EvaluatorTest, JoinsBatchesToTheMeanOverAllRows) {
     }
     // The last batch is smaller, but where 103 divides.
     for (const int64_t size : {1, 7, 50, 103}) {
-      Evaluator evaluator(args(weighted ? "weight" : ""));
-      add_all(evaluator, size);
-      EXPECT_EQ(evaluator.rows(), static_cast<uint64_t>(kRows));
-      EXPECT_NEAR(evaluator.loss(), sum / weights, 1e-6) << size;
-      ASSERT_EQ(evaluator.metrics().size(), 1u);
-      EXPECT_EQ(evaluator.metrics()[0].first, "accuracy");
+      PredictPlan plan(args(weighted ? "weight" : ""));
+      add_all(plan, size);
+      EXPECT_EQ(plan.rows(), static_cast<uint64_t>(kRows));
+      EXPECT_NEAR(plan.loss(), sum / weights, 1e-6) << size;
+      ASSERT_EQ(plan.metrics().size(), 1u);
+      EXPECT_EQ(plan.metrics()[0].first, "accuracy");
       if (weighted) {
-        EXPECT_NEAR(evaluator.metrics()[0].second, right / weights, 1e-12) << size;
+        EXPECT_NEAR(plan.metrics()[0].second, right / weights, 1e-12) << size;
       } else {
-        EXPECT_EQ(evaluator.metrics()[0].second, right / weights) << size;
+        EXPECT_EQ(plan.metrics()[0].second, right / weights) << size;
       }
     }
   }
 }
 
-TEST_F(EvaluatorTest, ResetBeginsAnew) {
-  Evaluator evaluator(args());
-  EXPECT_TRUE(std::isnan(evaluator.loss()));
-  EXPECT_TRUE(std::isnan(evaluator.metrics()[0].second));
-  add_all(evaluator, 20);
-  const double loss = evaluator.loss(), accuracy = evaluator.metrics()[0].second;
-  evaluator.reset();
-  EXPECT_EQ(evaluator.rows(), 0u);
-  EXPECT_TRUE(std::isnan(evaluator.loss()));
-  add_all(evaluator, 20);
-  EXPECT_EQ(evaluator.loss(), loss);
-  EXPECT_EQ(evaluator.metrics()[0].second, accuracy);
+TEST_F(PredictPlanTest, ResetBeginsAnew) {
+  PredictPlan plan(args());
+  EXPECT_TRUE(std::isnan(plan.loss()));
+  EXPECT_TRUE(std::isnan(plan.metrics()[0].second));
+  add_all(plan, 20);
+  const double loss = plan.loss(), accuracy = plan.metrics()[0].second;
+  plan.reset();
+  EXPECT_EQ(plan.rows(), 0u);
+  EXPECT_TRUE(std::isnan(plan.loss()));
+  add_all(plan, 20);
+  EXPECT_EQ(plan.loss(), loss);
+  EXPECT_EQ(plan.metrics()[0].second, accuracy);
 }
 
-TEST_F(EvaluatorTest, RowsWithoutWeightCountForNothing) {
-  Evaluator evaluator(args("weight"));
+TEST_F(PredictPlanTest, RowsWithoutWeightCountForNothing) {
+  PredictPlan plan(args("weight"));
   RowBlock batch = rows_of(1, 2);
-  evaluator.add(batch);
-  const double loss = evaluator.loss();
+  plan.run(batch);
+  const double loss = plan.loss();
   RowBlock none = rows_of(5, 1);
   ASSERT_EQ(*none.row<float>(2, 0), 0);
   none.row<float>(0, 0)[0] = NAN;
-  evaluator.add(none);
-  EXPECT_EQ(evaluator.loss(), loss);
-  EXPECT_EQ(evaluator.rows(), 3u);
+  plan.run(none);
+  EXPECT_EQ(plan.loss(), loss);
+  EXPECT_EQ(plan.rows(), 3u);
 }
 
-TEST_F(EvaluatorTest, TwoPlansAreTheMost) {
-  Evaluator evaluator(args());
-  const size_t nothing = evaluator.bytes();
-  evaluator.prepare(50);
-  const size_t one = evaluator.bytes();
+TEST_F(PredictPlanTest, TwoPlansAreTheMost) {
+  PredictPlan plan(args());
+  const size_t nothing = plan.bytes();
+  plan.prepare(50);
+  const size_t one = plan.bytes();
   EXPECT_GT(one, nothing);
-  const size_t bound = evaluator.memory_bound(50);
+  const size_t bound = plan.memory_bound(50);
   EXPECT_EQ(bound, one + (one - nothing));
   for (const int64_t size : {50, 3, 20, 50, 7}) {
-    add_all(evaluator, size);
-    EXPECT_LE(evaluator.bytes(), bound) << size;
+    add_all(plan, size);
+    EXPECT_LE(plan.bytes(), bound) << size;
   }
 }
 
-TEST_F(EvaluatorTest, TheOutputIsThatOfTheLastBatch) {
-  Evaluator evaluator(args());
-  EXPECT_THROW(evaluator.output(), InternalError);
-  evaluator.add(rows_of(0, 7));
-  evaluator.add(rows_of(7, 3));
-  const float first = evaluator.output().as<float>()[0];
-  evaluator.memory_bound(7);
-  evaluator.prepare(50);
-  evaluator.prepare(20);
-  EXPECT_EQ(evaluator.output().rows(), 3);
-  EXPECT_EQ(evaluator.output().as<float>()[0], first);
+TEST_F(PredictPlanTest, TheOutputIsThatOfTheLastBatch) {
+  PredictPlan plan(args());
+  EXPECT_THROW(plan.output(), InternalError);
+  plan.run(rows_of(0, 7));
+  plan.run(rows_of(7, 3));
+  const float first = plan.output().as<float>()[0];
+  plan.memory_bound(7);
+  plan.prepare(50);
+  plan.prepare(20);
+  EXPECT_EQ(plan.output().rows(), 3);
+  EXPECT_EQ(plan.output().as<float>()[0], first);
   EXPECT_NEAR(first, logit(7), 1e-6);
 }
 
-TEST_F(EvaluatorTest, WithoutALossItReadsTheModelsFieldsAlone) {
+TEST_F(PredictPlanTest, WithoutALossItReadsTheModelsFieldsAlone) {
   rows_.fields.resize(1);
   RowBlock batch;
   batch.configure(rows_, 2);
   batch.resize(2);
   for (int64_t row = 0; row < 2; ++row) std::copy_n(all_.row<float>(0, row), 2, batch.row<float>(0, row));
-  Evaluator evaluator({.model = model_, .context = context_, .rows = rows_});
-  evaluator.add(batch);
-  EXPECT_EQ(evaluator.rows(), 2u);
-  EXPECT_TRUE(evaluator.metrics().empty());
-  const ConstTensorView output = evaluator.output();
+  PredictPlan plan({.model = model_, .context = context_, .rows = rows_});
+  plan.run(batch);
+  EXPECT_EQ(plan.rows(), 2u);
+  EXPECT_TRUE(plan.metrics().empty());
+  const ConstTensorView output = plan.output();
   EXPECT_EQ(output.spec(), (TensorSpec{Shape{2, 1}, DType::f32}));
   EXPECT_NEAR(static_cast<double>(*(output.as<float>() + output.stride())), logit(1), 1e-6);
 }
 
-TEST_F(EvaluatorTest, ALabelThatMakesNoSenseNamesItsRowAndCountsNothing) {
-  Evaluator evaluator(args());
+TEST_F(PredictPlanTest, ALabelThatMakesNoSenseNamesItsRowAndCountsNothing) {
+  PredictPlan plan(args());
   RowBlock batch = rows_of(0, 3);
   *batch.row<float>(1, 2) = 1.5F;
-  EXPECT_EQ(error_of<DataError>([&] { evaluator.add(batch); }),
+  EXPECT_EQ(error_of<DataError>([&] { plan.run(batch); }),
             "the field label holds 1.5, expected at least 0 and at most 1; 0 stands for no and 1 for yes");
-  EXPECT_EQ(evaluator.error_row(), 2);
-  EXPECT_EQ(evaluator.rows(), 0u);
-  evaluator.add(rows_of(0, 3));
-  EXPECT_EQ(evaluator.error_row(), -1);
+  EXPECT_EQ(plan.error_row(), 2);
+  EXPECT_EQ(plan.rows(), 0u);
+  plan.run(rows_of(0, 3));
+  EXPECT_EQ(plan.error_row(), -1);
 }
 
-TEST_F(EvaluatorTest, NamesBothSidesOfWhatDoesNotFit) {
+TEST_F(PredictPlanTest, NamesBothSidesOfWhatDoesNotFit) {
   rows_.fields[0].shape = Shape{3};
-  EXPECT_EQ(error_of<ShapeError>([&] { Evaluator{args()}; }),
+  EXPECT_EQ(error_of<ShapeError>([&] { PredictPlan{args()}; }),
             "the model reads the field features as float32 (2), the input gives float32 (3); select as many columns as "
             "in the training");
   rows_.fields[0] = {"feature", DType::f32, {2}};
-  EXPECT_EQ(error_of<ConfigError>([&] { Evaluator{args()}; }),
+  EXPECT_EQ(error_of<ConfigError>([&] { PredictPlan{args()}; }),
             "the model reads the field \"features\", but the input gives feature: float32 (2), label: float32 (1), "
             "weight: float32 (1); did you mean feature?");
 }

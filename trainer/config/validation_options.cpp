@@ -1,4 +1,4 @@
-#include "millrace/trainer/config/validation.h"
+#include "millrace/trainer/config/validation_options.h"
 
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/config_nodes.h"

@@ -1,4 +1,4 @@
-#include "millrace/trainer/config/validation.h"
+#include "millrace/trainer/config/validation_options.h"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::string rejects(const std::string& text) {
   return error_of<ConfigError>([&] { read(text); });
 }
 
-TEST(Validation, HasEachDefault) {
+TEST(ValidationOptions, HasEachDefault) {
   Spec resolved;
   const ValidationOptions options = read("input: [a]\n", &resolved);
   EXPECT_EQ(options.every, 1000);
@@ -41,7 +41,7 @@ TEST(Validation, HasEachDefault) {
   EXPECT_EQ(to_yaml(resolved), "held_out: false\ninput: [a]\nevery: 1000\n");
 }
 
-TEST(Validation, TakesOneSourceOfRowsAlone) {
+TEST(ValidationOptions, TakesOneSourceOfRowsAlone) {
   Spec resolved;
   EXPECT_TRUE(read("held_out: true\n", &resolved).held_out);
   EXPECT_FALSE(read("held_out: false\nfiles: x\n", &resolved).held_out);
@@ -49,7 +49,7 @@ TEST(Validation, TakesOneSourceOfRowsAlone) {
   EXPECT_NE(rejects("held_out: false\n").find("expected either files, held_out or input"), std::string::npos);
 }
 
-TEST(Validation, ReadsEveryKey) {
+TEST(ValidationOptions, ReadsEveryKey) {
   Spec resolved;
   const ValidationOptions options =
       read("input: [a, b]\nevery: 20\nkeep_best: {metric: accuracy, mode: min}\npatience: 3\n", &resolved);
@@ -62,7 +62,7 @@ TEST(Validation, ReadsEveryKey) {
   EXPECT_EQ(to_yaml((read(text, &resolved), resolved)), text);
 }
 
-TEST(Validation, KeepBestMayBeWrittenShort) {
+TEST(ValidationOptions, KeepBestMayBeWrittenShort) {
   EXPECT_EQ(read("input: [a]\nkeep_best: true\n").keep_best->metric, "loss");
   EXPECT_EQ(read("input: [a]\nkeep_best: accuracy\n").keep_best->metric, "accuracy");
   EXPECT_FALSE(read("input: [a]\nkeep_best: false\n").keep_best.has_value());
@@ -76,7 +76,7 @@ TEST(Validation, KeepBestMayBeWrittenShort) {
             "f.yaml:2:12: validation.keep_best: there is no metric \"acuracy\"; did you mean accuracy?");
 }
 
-TEST(Validation, WhatIsBetterGoesByTheMetric) {
+TEST(ValidationOptions, WhatIsBetterGoesByTheMetric) {
   const auto more_is_better = [](const std::string& keep_best) {
     return read("input: [a]\nkeep_best: " + keep_best + "\n").more_is_better();
   };
@@ -90,7 +90,7 @@ TEST(Validation, WhatIsBetterGoesByTheMetric) {
   EXPECT_TRUE(more_is_better("{metric: mae_2, mode: max}"));
 }
 
-TEST(Validation, ANameSaysNothingOfWhatIsBetter) {
+TEST(ValidationOptions, ANameSaysNothingOfWhatIsBetter) {
   const auto metrics = make_metrics({{"regret", "mae"}, {"mse", "r2"}});
   Spec resolved;
   const auto more_is_better = [&](const char* metric) {
@@ -101,7 +101,7 @@ TEST(Validation, ANameSaysNothingOfWhatIsBetter) {
   EXPECT_TRUE(more_is_better("mse"));
 }
 
-TEST(Validation, RejectsWhatMakesNoSense) {
+TEST(ValidationOptions, RejectsWhatMakesNoSense) {
   EXPECT_EQ(rejects("every: 5\n"),
             "f.yaml:1:1: validation: expected either files, held_out or input; for example validation: {files: "
             "\"held-out/*.csv\"}, or {held_out: true} with the op hold_out");

@@ -1,5 +1,5 @@
 // The key `validation` of a training, from the Trainer's side.
-#include "millrace/trainer/validator.h"
+#include "millrace/trainer/validation.h"
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ Trained run(Trainer trainer) {
   return out;
 }
 
-class ValidatorTest : public ::testing::Test {
+class ValidationTest : public ::testing::Test {
  protected:
   // Rows of two numbers and whether their sum is positive, from `first` on.
   std::string write_rows(const std::string& name, int first, int count) const {
@@ -86,7 +86,7 @@ class ValidatorTest : public ::testing::Test {
   std::string test_ = write_rows("test.csv", 200, 77);
 };
 
-TEST_F(ValidatorTest, NeverChangesWhatIsTrained) {
+TEST_F(ValidationTest, NeverChangesWhatIsTrained) {
   const TrainResult expected = make(config()).run();
   ASSERT_EQ(expected.steps, 38);
   for (const int every : {1, 7, 38, 1000}) {
@@ -105,7 +105,7 @@ TEST_F(ValidatorTest, NeverChangesWhatIsTrained) {
   }
 }
 
-TEST_F(ValidatorTest, ReportsWhatAnEvaluationOfTheSavedModelSays) {
+TEST_F(ValidationTest, ReportsWhatAnEvaluationOfTheSavedModelSays) {
   Trainer trainer = make(config(validation("  every: 30\n")));
   std::vector<ValidationReport> reports;
   trainer.run({.on_validation = [&](const ValidationReport& report) { reports.push_back(report); }});
@@ -129,7 +129,7 @@ TEST_F(ValidatorTest, ReportsWhatAnEvaluationOfTheSavedModelSays) {
 }
 
 // 38 batches make 9 updates of 4 and one of 2 at the end, behind the validation of the last step.
-TEST_F(ValidatorTest, JudgesTheModelBehindTheLastUpdate) {
+TEST_F(ValidationTest, JudgesTheModelBehindTheLastUpdate) {
   Trainer trainer = make(config(validation("  every: 19\n")) + "train: {accumulate: 4}\n");
   std::vector<ValidationReport> reports;
   trainer.run({.on_validation = [&](const ValidationReport& report) { reports.push_back(report); }});
@@ -147,13 +147,13 @@ TEST_F(ValidatorTest, JudgesTheModelBehindTheLastUpdate) {
   EXPECT_EQ(predictor.loss(), reports[2].loss);
 }
 
-TEST_F(ValidatorTest, IsIndependentOfTheBatchSize) {
+TEST_F(ValidationTest, IsIndependentOfTheBatchSize) {
   const Trained one = run(make(config(validation("", 77)))), many = run(make(config(validation("", 5))));
   EXPECT_NEAR(one.validations[0].loss, many.validations[0].loss, 1e-6);
   EXPECT_EQ(one.validations[0].metrics, many.validations[0].metrics);
 }
 
-TEST_F(ValidatorTest, KeepsTheBestModel) {
+TEST_F(ValidationTest, KeepsTheBestModel) {
   const std::string path = folder_.path("m.safetensors");
   // More loss is worse, so that the first validation is the best.
   Trainer trainer = make(config(validation("  every: 10\n  keep_best: {metric: loss, mode: max}\n")) +
@@ -177,7 +177,7 @@ TEST_F(ValidatorTest, KeepsTheBestModel) {
   EXPECT_NEAR(predictor.loss(), reports[0].loss, 1e-6);
 }
 
-TEST_F(ValidatorTest, PatienceEndsATrainingThatGetsNoBetter) {
+TEST_F(ValidationTest, PatienceEndsATrainingThatGetsNoBetter) {
   const Trained trained = run(make(config(validation("  every: 5\n  keep_best: {mode: max}\n  patience: 2\n"))));
   EXPECT_EQ(trained.result.reason, "no improvement");
   EXPECT_EQ(trained.result.steps, 15);
@@ -191,7 +191,7 @@ TEST_F(ValidatorTest, PatienceEndsATrainingThatGetsNoBetter) {
   EXPECT_EQ(last.result.reason, "steps");
 }
 
-TEST_F(ValidatorTest, NaNNeverIsTheBest) {
+TEST_F(ValidationTest, NaNNeverIsTheBest) {
   folder_.write("test.csv", "nan,1,1\n2,3,0\n");
   const Trained trained = run(make(config(validation("  every: 20\n  keep_best: {}\n"))));
   ASSERT_EQ(trained.validations.size(), 2u);
@@ -209,13 +209,13 @@ TEST_F(ValidatorTest, NaNNeverIsTheBest) {
             "warning: no validation had a number for loss and accuracy: the model is that of the last step");
 }
 
-TEST_F(ValidatorTest, WithoutRowsItIsAnError) {
+TEST_F(ValidationTest, WithoutRowsItIsAnError) {
   folder_.write("test.csv", "");
   EXPECT_EQ(error_of<DataError>([&] { run(make(config(validation("  every: 20\n  patience: 2\n")))); }),
             "t.yaml:10:3: the validation has no rows; look into its files");
 }
 
-TEST_F(ValidatorTest, ReadsTheFilesAfreshEachTime) {
+TEST_F(ValidationTest, ReadsTheFilesAfreshEachTime) {
   Trainer trainer = make(config(validation("  every: 19\n")));
   std::vector<uint64_t> rows;
   trainer.run({.on_validation = [&](const ValidationReport& report) {
@@ -225,7 +225,7 @@ TEST_F(ValidatorTest, ReadsTheFilesAfreshEachTime) {
   EXPECT_EQ(rows, (std::vector<uint64_t>{77, 10}));
 }
 
-TEST_F(ValidatorTest, StopEndsAValidationThatThenDoesNotCount) {
+TEST_F(ValidationTest, StopEndsAValidationThatThenDoesNotCount) {
   Trainer* training = nullptr;
   Catalog catalog = Catalog::builtin();
   catalog.ops.add("tripwire", {.doc = "stops the training",
@@ -249,7 +249,7 @@ TEST_F(ValidatorTest, StopEndsAValidationThatThenDoesNotCount) {
   EXPECT_FALSE(result.best.has_value());
 }
 
-TEST_F(ValidatorTest, AStoppedTrainingKeepsItsBestWithoutAnotherValidation) {
+TEST_F(ValidationTest, AStoppedTrainingKeepsItsBestWithoutAnotherValidation) {
   Trainer trainer = make(config(validation("  every: 4\n  keep_best: {mode: max}\n")));
   int validations = 0;
   TrainCallbacks callbacks;
@@ -263,7 +263,7 @@ TEST_F(ValidatorTest, AStoppedTrainingKeepsItsBestWithoutAnotherValidation) {
   EXPECT_EQ(result.best->step, 4);
 }
 
-TEST_F(ValidatorTest, WarnsOfWhatIsUnlikelyToBeMeant) {
+TEST_F(ValidationTest, WarnsOfWhatIsUnlikelyToBeMeant) {
   std::filesystem::create_symlink(train_, folder_.path("link.csv"));
   test_ = folder_.path("link.csv");
   const std::vector<std::string> warnings = make(config(validation(""))).warnings();
@@ -272,7 +272,7 @@ TEST_F(ValidatorTest, WarnsOfWhatIsUnlikelyToBeMeant) {
                              ", which the training reads, too: what was learned by heart looks good there"));
 }
 
-TEST_F(ValidatorTest, WarnsWhereStateAndParametersPart) {
+TEST_F(ValidationTest, WarnsWhereStateAndParametersPart) {
   const std::string save = cat("save: {file: ", quote(folder_.path("m"), 4096), ", optimizer: true}\n");
   EXPECT_TRUE(make(config(validation("")) + save).warnings().empty());
   EXPECT_EQ(make(config(validation("  keep_best: {}\n")) + save).warnings(),
@@ -280,7 +280,7 @@ TEST_F(ValidatorTest, WarnsWhereStateAndParametersPart) {
                 "save keeps the optimizer's state of the last step beside the best validation's parameters"});
 }
 
-TEST_F(ValidatorTest, ReadsOtherFilesByTheTrainingsOwnOps) {
+TEST_F(ValidationTest, ReadsOtherFilesByTheTrainingsOwnOps) {
   Trainer trainer = make(config(cat("  files: ", quote(test_, 4096), "\n  every: 30\n")));
   EXPECT_TRUE(trainer.warnings().empty()) << trainer.warnings()[0];
   EXPECT_EQ(trainer.config().resolved.find("validation")->find("input"), nullptr) << "reads back the same";
@@ -293,7 +293,7 @@ TEST_F(ValidatorTest, ReadsOtherFilesByTheTrainingsOwnOps) {
   }
 }
 
-TEST_F(ValidatorTest, WhatAPassLeavesOutIsSaid) {
+TEST_F(ValidationTest, WhatAPassLeavesOutIsSaid) {
   std::string text = config(validation(""));
   const std::string queue = cat("files: ", quote(test_, 4096));
   text.replace(text.find(queue), queue.size(), queue + ", shard: {index: 0, count: 1}");
@@ -301,7 +301,7 @@ TEST_F(ValidatorTest, WhatAPassLeavesOutIsSaid) {
             std::vector<std::string>{"validation reads its rows once, in order, and leaves out filename_queue.shard"});
 }
 
-TEST_F(ValidatorTest, FaultsAreFoundBeforeTheTraining) {
+TEST_F(ValidationTest, FaultsAreFoundBeforeTheTraining) {
   const auto fault = [&](std::string text, const std::string& from, const std::string& to) {
     text.replace(text.rfind(from), from.size(), to);
     return error_of<Error>([&] { make(text); });
@@ -331,7 +331,7 @@ TEST_F(ValidatorTest, FaultsAreFoundBeforeTheTraining) {
                 ", which this run reads; give it another name"));
 }
 
-TEST_F(ValidatorTest, FaultsOfItsDataHaveTheirPlace) {
+TEST_F(ValidationTest, FaultsOfItsDataHaveTheirPlace) {
   folder_.write("test.csv", "1,2,0\n1,2,3\n");
   Trainer trainer = make(config(validation("  every: 5\n")));
   EXPECT_EQ(error_of<DataError>([&] { trainer.run(); }),
@@ -342,7 +342,7 @@ TEST_F(ValidatorTest, FaultsOfItsDataHaveTheirPlace) {
   EXPECT_TRUE(error_of<DataError>([&] { other.run(); }).starts_with(test_ + ":2:3: ")) << "at the end, too";
 }
 
-TEST_F(ValidatorTest, AFileThatIsGoneLaterIsAFailureOfTheRun) {
+TEST_F(ValidationTest, AFileThatIsGoneLaterIsAFailureOfTheRun) {
   Trainer trainer = make(config(validation("")));
   std::filesystem::remove(test_);
   try {
@@ -354,7 +354,7 @@ TEST_F(ValidatorTest, AFileThatIsGoneLaterIsAFailureOfTheRun) {
   }
 }
 
-TEST_F(ValidatorTest, IsPartOfTheBoundAndOfTheResolvedConfiguration) {
+TEST_F(ValidationTest, IsPartOfTheBoundAndOfTheResolvedConfiguration) {
   Trainer without = make(config()), with = make(config(validation("  keep_best: {}\n", 1000)));
   EXPECT_GE(with.memory_bound(), without.memory_bound() + with.model().bytes() + 1000 * 3 * 64);
   EXPECT_EQ(without.validation_input(), nullptr);
@@ -364,7 +364,7 @@ TEST_F(ValidatorTest, IsPartOfTheBoundAndOfTheResolvedConfiguration) {
   EXPECT_EQ(resolved.find("input")->items()[0].find("filename_queue")->find("epochs")->as_int(), 1);
 }
 
-TEST_F(ValidatorTest, JudgesByTheRowsThatWereHeldOut) {
+TEST_F(ValidationTest, JudgesByTheRowsThatWereHeldOut) {
   std::string text = config("  held_out: true\n  every: 10\n");
   text.insert(text.find("{shuffle_batch"), "{hold_out: {share: 0.25}}, ");
   Trainer trainer = make(text);
@@ -395,7 +395,7 @@ TEST_F(ValidatorTest, JudgesByTheRowsThatWereHeldOut) {
   EXPECT_EQ(all.rows(), 200u);
 }
 
-TEST_F(ValidatorTest, SaysWhereNoRowIsHeldOut) {
+TEST_F(ValidationTest, SaysWhereNoRowIsHeldOut) {
   std::string text = config("  held_out: true\n");
   EXPECT_NE(error_of<ConfigError>([&] { make(text); }).find("no op holds any out"), std::string::npos);
   text.insert(text.find("{shuffle_batch"), "{hold_out: {share: 1e-9}}, ");
