@@ -115,5 +115,12 @@ TEST(ErrnoText, NamesTheReason) {
   EXPECT_EQ(errno_text(123456), "error 123456");
 }
 
+TEST(SameText, IgnoresTheCaseOfAsciiLetters) {
+  EXPECT_TRUE(same_text("", ""));
+  EXPECT_TRUE(same_text(".NaN", ".nan"));
+  EXPECT_FALSE(same_text("nan", "nan "));
+  EXPECT_FALSE(same_text("@", "`"));  // as far from each other as a letter from its capital
+}
+
 }  // namespace
 }  // namespace millrace

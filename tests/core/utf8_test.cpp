@@ -88,5 +88,11 @@ TEST(JsonString, ReplacesWhatIsNoUtf8) {
   EXPECT_EQ(json_string("\xf5"), cat('"', replaced, '"'));
 }
 
+TEST(ShortEscape, IsThereForFiveCharacters) {
+  std::string all;
+  for (const char c : std::string_view("\"\\\n\r\t a\x01")) all += short_escape(c);
+  EXPECT_EQ(all, "\\\"\\\\\\n\\r\\t");
+}
+
 }  // namespace
 }  // namespace millrace
