@@ -41,6 +41,7 @@ enum class OptionUse : uint8_t {
   files,           // which files are read
   share,           // which part of the data is read
   ends,            // how much data there is; absent: endlessly
+  held_out,        // which rows are held out of the training
   fields,          // fields that the op makes or changes, each without the others: a list, or a map with their names
   bad_rows,        // what happens to bad rows
   written_file,    // a file that is written

@@ -10,9 +10,6 @@ namespace millrace {
 
 namespace {
 
-// Descriptors that a stream keeps: enough for small data sets to be opened once.
-constexpr size_t kOpenFiles = 64;
-
 // How much of a file is looked at first.
 constexpr uint64_t kFirstLook = 65536;
 constexpr uint64_t kByteOrderMarkBytes = 3;
@@ -45,17 +42,10 @@ std::string joined(const std::vector<std::string>& names) {
 
 }  // namespace
 
-RangeReader::RangeReader(FileSystem& files, bool header, CsvDialect dialect, uint64_t chunk_bytes)
-    : header_(header), dialect_(std::move(dialect)), chunk_bytes_(chunk_bytes), open_files_(files, kOpenFiles) {}
+RangeReader::RangeReader(OpenFiles& files, bool header, CsvDialect dialect, uint64_t chunk_bytes)
+    : header_(header), dialect_(std::move(dialect)), chunk_bytes_(chunk_bytes), open_files_(files) {}
 
-Port RangeReader::bind(const BindArgs&) {
-  Port out;
-  out.type = PortType::text;
-  out.format = std::make_shared<CsvDialect>(dialect_);
-  return out;
-}
-
-void RangeReader::apply(Chunk& chunk) const {
+void RangeReader::read(Chunk& chunk) const {
   if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
   auto& text = static_cast<FileText&>(*chunk.text);
   const Unit& unit = chunk.unit;
@@ -155,7 +145,7 @@ void RangeReader::check(const std::shared_ptr<const FileEntry>& file) const {
   if (file->size == 0) return;
   Chunk chunk;
   chunk.unit = start_of(file);
-  apply(chunk);
+  read(chunk);
   for (const Note& note : chunk.notes) {
     if (note.kind == Note::Kind::error) std::rethrow_exception(note.error);
   }

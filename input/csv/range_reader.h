@@ -1,7 +1,7 @@
-// RangeReader: the transform "read", which turns a byte range of a file into text.
+// RangeReader: turns a byte range of a file into text, for csv_reader.
 //
 // A file's first range brings its preamble (skipped lines, header) with it, however long; the text starts behind it.
-// Thread-safe, as every transform.
+// Thread-safe once it has learned.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,18 @@
 #include <vector>
 
 #include "millrace/input/csv/csv_dialect.h"
-#include "millrace/input/csv/open_files.h"
 #include "millrace/input/csv/preamble.h"
-#include "millrace/input/transform.h"
+#include "millrace/input/files/open_files.h"
 
 namespace millrace {
 
-class RangeReader final : public Transform {
+class RangeReader {
  public:
-  // `chunk_bytes`: the most of a file that one unit holds.
-  RangeReader(FileSystem& files, bool header, CsvDialect dialect, uint64_t chunk_bytes);
+  // `chunk_bytes`: the most of a file that one unit holds. `files` outlives this.
+  RangeReader(OpenFiles& files, bool header, CsvDialect dialect, uint64_t chunk_bytes);
 
-  std::vector<PortType> inputs() const override { return {PortType::names}; }
-  Port bind(const BindArgs& args) override;
   // Throws IoError; DataError for a header unlike the first file's.
-  void apply(Chunk& chunk) const override;
+  void read(Chunk& chunk) const;
 
   // Looks into the files in turn for the header and the number of columns. Not thread-safe. Throws IoError; DataError
   // for a header that is none. Learns, too, how much memory a range takes.
@@ -48,7 +45,7 @@ class RangeReader final : public Transform {
   uint64_t largest_file_ = 0;
   uint64_t range_bytes_ = 0;                      // of the largest range of any file
   std::shared_ptr<const FileEntry> header_file_;  // whose header is dialect_.header
-  mutable OpenFiles open_files_;
+  OpenFiles& open_files_;
 };
 
 }  // namespace millrace

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/core/options.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/graph_impl.h"
 
 namespace millrace {
 

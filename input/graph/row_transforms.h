@@ -10,7 +10,8 @@
 
 #include <memory>
 
-#include "millrace/input/graph/pipeline.h"
+#include "millrace/input/graph/graph.h"
+#include "millrace/input/rows/row_block.h"
 
 namespace millrace {
 

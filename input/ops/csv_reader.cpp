@@ -1,19 +1,16 @@
-// csv_reader: files -> text. Plans byte ranges of `chunk_bytes`; the transform "read" fetches them.
+// csv_reader: files -> text. A unit is a range of `chunk_bytes` bytes.
 //
 // A record belongs to the range where it starts, so one file is decoded by many threads.
 #include <algorithm>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/range_reader.h"
-#include "millrace/input/sources/file_ranges.h"
+#include "millrace/input/sources/file_source.h"
 
 namespace millrace {
 
@@ -104,7 +101,7 @@ struct CsvReaderOptions {
   }
 };
 
-class CsvReader final : public RowSource {
+class CsvReader final : public FileSource {
  public:
   using Options = CsvReaderOptions;
   static constexpr std::string_view kLeads = "names to text";
@@ -112,59 +109,21 @@ class CsvReader final : public RowSource {
   static constexpr std::string_view kExample = "header: true";
 
   explicit CsvReader(Options options)
-      : options_(std::move(options)),
-        chunk_bytes_(std::min(static_cast<uint64_t>(options_.chunk_bytes), kMaxChunkBytes)),
-        ranges_(chunk_bytes_) {}
+      : FileSource({.unit_bytes = std::min(static_cast<uint64_t>(options.chunk_bytes), kMaxChunkBytes),
+                    .readers = options.readers}),
+        options_(std::move(options)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::names}; }
-
-  Port bind(const BindArgs& args) override {
-    source_ = args.source_index;
-    reader_ = std::make_unique<RangeReader>(*args.files, options_.header, options_.dialect(), chunk_bytes_);
-    files_ = names_->files();
-    if (options_.readers > 1 && has_streams()) {
-      throw ConfigError(cat(args.name, ": several readers cannot share standard input or a pipe"), {},
-                        "leave readers out, or write the data to files first");
-    }
-    for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(chunk_bytes_); });
-    reader_->learn(files_);
-    return reader_->bind(args);
+  Port open(const BindArgs&) override {
+    reader_.emplace(open_files(), options_.header, options_.dialect(), unit_bytes());
+    reader_->learn(files());
+    return {.type = PortType::text, .format = std::make_shared<CsvDialect>(reader_->dialect())};
   }
 
   void check_files() const override {
-    for (const auto& file : files_) reader_->check(file);
+    for (const auto& file : files()) reader_->check(file);
   }
 
-  bool next(Unit& unit) override {
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    while (!ranges_.next(unit)) {
-      if (!start_file()) return false;
-    }
-    return true;
-  }
-  int64_t readers() const override { return options_.readers; }
-  uint64_t range_bytes() const override { return chunk_bytes_; }
-
-  // At the end of a file the next one decides.
-  bool ready() noexcept override {
-    for (;;) {
-      const bool ready = ranges_.ready();  // asked first: a stream that ends meanwhile is ready, and has no more
-      if (!ranges_.at_end()) return ready;
-      try {
-        if (!start_file()) return true;
-      } catch (...) {
-        failure_ = std::current_exception();
-        return true;
-      }
-    }
-  }
-
-  void set_wake(const std::function<void()>& wake) override {
-    for_each_stream([&](StreamFile& stream) { stream.set_wake(wake); });
-  }
-  void interrupt() noexcept override {
-    for_each_stream([](StreamFile& stream) { stream.interrupt(); });
-  }
+  void read(Chunk& chunk) const override { reader_->read(chunk); }
 
   ChunkBound chunk_bound() const override {
     // A record has a byte for each of its fields, the last one's line end included; a blank line is no record.
@@ -175,64 +134,10 @@ class CsvReader final : public RowSource {
     const uint64_t text = reader_->text_bound() * (has_streams() ? 2 : 1);
     return {text, bytes / shortest + 1, bytes / shortest_bad + 1};
   }
-  uint64_t memory_bound() const override { return has_streams() ? StreamFile::memory_bound(chunk_bytes_) : 0; }
-
-  void rewind(uint32_t run) override {
-    names_->rewind(run);
-    ranges_.clear();
-  }
-
-  void seek(const Position& position) override {
-    names_->seek(position);
-    ranges_.clear();
-    start_file(position);
-  }
-
-  void save(State& state) const override { names_->save(state); }
-  void check(const State& state) const override { names_->check(state); }
-
-  Unit unit_of(const RowId& id) const override {
-    Unit unit = names_->unit_of(id);
-    unit.source = source_;
-    unit.begin = id.offset;
-    unit.end = id.offset + id.length;
-    unit.exact = true;
-    unit.line = id.line;
-    return unit;
-  }
-  Place place(const RowId& id) const override { return names_->place(id); }
-  bool endless() const override { return names_->endless(); }
-  uint32_t passes() const override { return names_->passes(); }
-  const Transform& producer() const override { return *reader_; }
 
  private:
-  // Goes on with the next file; false at the end of the data.
-  bool start_file(const Position& position = {}) {
-    Unit file;
-    if (!names_->next(file)) return false;
-    file.source = source_;
-    ranges_.start(file, position);
-    return true;
-  }
-
-  bool has_streams() const {
-    return std::any_of(files_.begin(), files_.end(), [](const auto& file) { return file->stream != nullptr; });
-  }
-
-  template <class Body>
-  void for_each_stream(const Body& body) const {
-    for (const auto& file : files_) {
-      if (file->stream) body(*file->stream);
-    }
-  }
-
   const Options options_;
-  const uint64_t chunk_bytes_;
-  std::vector<std::shared_ptr<const FileEntry>> files_;
-  std::unique_ptr<RangeReader> reader_;
-  uint32_t source_ = 0;
-  FileRanges ranges_;           // of the file that is being cut
-  std::exception_ptr failure_;  // of the names, that ready() met: the error of the next row
+  std::optional<RangeReader> reader_;
 };
 
 }  // namespace

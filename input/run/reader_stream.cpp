@@ -25,7 +25,7 @@ void ReaderStream::Reader::open(const Unit& next, const Position& given, uint64_
   file = next;
   position = given;
   left_out = to_skip = since;
-  ranges.start(file, position);
+  units.start(file, position);
 }
 
 void ReaderStream::Reader::stop() {
@@ -55,10 +55,11 @@ ReaderStream::Record ReaderStream::Reader::step(bool effective) {
   }
 }
 
-ReaderStream::ReaderStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+ReaderStream::ReaderStream(FileSource& source, uint32_t source_index, std::string name, const Port& source_port,
                            std::vector<ChainLink> links)
     : SourceStream(source, source_index, std::move(name), source_port, std::move(links)),
-      names_(*source.names()),
+      format_(source),
+      names_(source.names()),
       most_places_(std::clamp<size_t>(names_.files().size(), 1, static_cast<size_t>(source.readers()))) {}
 
 // Whatever the limits, every reader may have a row wait and a task run.
@@ -75,8 +76,7 @@ ReaderStream::Shares ReaderStream::shares(int threads) const {
 void ReaderStream::start_tasks(Executor* executor) {
   const Shares share = shares(executor == nullptr ? 1 : executor->threads());
   for (size_t i = 0; i < share.readers; ++i) {
-    readers_.push_back(std::make_unique<Reader>(
-        chain_, log_, [this](const RowId& id) { return source_.place(id); }, source_.range_bytes()));
+    readers_.push_back(std::make_unique<Reader>(format_, chain_, log_));
     readers_.back()->scheduler.set_ahead(share.each.rows, share.each.threads);
     readers_.back()->scheduler.set_executor(executor);
     idle_.push_back(readers_.back().get());

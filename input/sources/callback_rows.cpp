@@ -65,12 +65,7 @@ class TakeRows final : public Transform {
 
   std::vector<PortType> inputs() const override { return {}; }
 
-  Port bind(const BindArgs&) override {
-    Port out;
-    out.type = PortType::rows;
-    out.rows = *spec_;
-    return out;
-  }
+  Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = *spec_}; }
 
   // The block that was filled for a chunk, beside the chunk's own.
   uint64_t work_bound() const override { return rows_at_once_ * (spec_->row_bytes() + sizeof(RowId)); }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/input/op_testing.h"
 
 namespace millrace {
@@ -29,7 +31,9 @@ class RangeReaderTest : public ::testing::Test {
   }
   CsvDialect learn(const Start& start, CsvDialect dialect = {}) {
     dialect.skip_lines = start.skip_lines;
-    reader_ = std::make_unique<RangeReader>(files_, start.header, dialect, 1000);
+    reader_.reset();
+    open_files_.emplace(files_);
+    reader_ = std::make_unique<RangeReader>(*open_files_, start.header, dialect, 1000);
     reader_->learn(entries_);
     return reader_->dialect();
   }
@@ -40,11 +44,12 @@ class RangeReaderTest : public ::testing::Test {
     unit.end = end;
     unit.exact = exact;
     chunk_.reset(unit);
-    reader_->apply(chunk_);
+    reader_->read(chunk_);
     return chunk_;
   }
 
   MemoryFiles files_;
+  std::optional<OpenFiles> open_files_;
   std::vector<std::shared_ptr<const FileEntry>> entries_;
   std::unique_ptr<RangeReader> reader_;
   Chunk chunk_;
@@ -150,7 +155,9 @@ TEST_F(RangeReaderTest, NotesAFileThatCannotBeOpened) {
   add("a", "1\n");
   learn({});
   files_.unreadable.insert("a");
-  reader_ = std::make_unique<RangeReader>(files_, false, reader_->dialect(), 1000);
+  const CsvDialect dialect = reader_->dialect();
+  open_files_.emplace(files_);
+  reader_ = std::make_unique<RangeReader>(*open_files_, false, dialect, 1000);
   const Chunk& chunk = read(0, 0, 2, true);
   ASSERT_EQ(chunk.notes.size(), 1u);
   EXPECT_EQ(error_of([&] { std::rethrow_exception(chunk.notes[0].error); }),
@@ -173,7 +180,8 @@ TEST(RangeReader, AFileThatHasGrownMayBeChecked) {
   MemoryFiles files;
   files.files["t.csv"] = "a,b\n1,2\n";
   auto entry = std::make_shared<FileEntry>(FileEntry{"t.csv", 0, 4});
-  RangeReader reader(files, true, {}, 100);
+  OpenFiles open_files(files);
+  RangeReader reader(open_files, true, {}, 100);
   reader.learn({entry});
   EXPECT_EQ(testing_support::error_of([&] { reader.check(entry); }), "no error");
 }

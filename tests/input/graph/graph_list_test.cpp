@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "millrace/input/graph/graph_impl.h"
 #include "tests/input/graph/fake_graph.h"
 
 namespace millrace {

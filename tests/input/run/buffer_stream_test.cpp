@@ -15,7 +15,6 @@ namespace {
 class Buffer final : public RowBuffer {
  public:
   explicit Buffer(std::function<RowSpan(int64_t)> pull) : pull_(std::move(pull)) {}
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t at_most) override { return pull_(at_most); }
   void save(State&) const override {}
   void restore(const State&) override {}

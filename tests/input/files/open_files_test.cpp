@@ -1,4 +1,4 @@
-#include "millrace/input/csv/open_files.h"
+#include "millrace/input/files/open_files.h"
 
 #include <gtest/gtest.h>
 

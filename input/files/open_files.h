@@ -1,5 +1,5 @@
-// OpenFiles: the files of a stream that are open now; the least recently used is closed when there are too many, or
-// when descriptors are few.
+// OpenFiles: where every format opens its files, so that what a file is wrapped in is dealt with here alone. The files
+// of one source stay open; the least recently used is closed when there are too many, or when descriptors are few.
 //
 // Thread-safe. A file stays open as long as somebody holds it.
 #pragma once
@@ -10,22 +10,22 @@
 #include <mutex>
 #include <vector>
 
+#include "millrace/core/export.h"
 #include "millrace/input/files/file_system.h"
-#include "millrace/input/rows/chunk.h"
 
 namespace millrace {
 
-class OpenFiles {
+class MILLRACE_EXPORT OpenFiles {
  public:
-  // `limit`: how many files to keep.
-  OpenFiles(FileSystem& files, size_t limit) : files_(files), limit_(limit) {}
+  // `limit`: how many files to keep; enough for small data sets to be opened once.
+  explicit OpenFiles(FileSystem& files, size_t limit = 64) : files_(files), limit_(limit) {}
 
   struct Opened {
     std::shared_ptr<const File> file;
     bool just_now = false;
   };
-  // Opens the file where it is not open yet. Throws IoError, also when the file is smaller than it was when it was
-  // matched.
+  // Opens the file where it is not open yet; a stream is its own file. Throws IoError, also when the file is smaller
+  // than it was when it was matched.
   Opened get(const FileEntry& entry);
 
  private:
@@ -35,9 +35,8 @@ class OpenFiles {
     std::shared_ptr<const File> file;
   };
 
-  std::shared_ptr<const File> find(uint32_t index);
   // REQUIRES: mutex_ is held.
-  std::shared_ptr<const File> find_locked(uint32_t index);
+  std::shared_ptr<const File> find(uint32_t index);
 
   FileSystem& files_;
   const size_t limit_;
