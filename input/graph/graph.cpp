@@ -8,7 +8,6 @@
 #include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_impl.h"
-#include "millrace/input/graph/port_hints.h"
 #include "millrace/input/run/chunk_stream.h"
 #include "millrace/input/run/reader_stream.h"
 
@@ -192,11 +191,8 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
     graph.source_streams.push_back(make_source_stream(node, static_cast<uint32_t>(index), std::move(links)));
     return *graph.source_streams.back();
   }
-  graph.buffer_streams.push_back(std::make_unique<BufferStream>(*node.row_buffer, node.name));
-  BufferStream& buffer = *graph.buffer_streams.back();
-  if (links.empty()) return buffer;
   graph.transform_streams.push_back(std::make_unique<TransformStream>(
-      buffer, node.output.rows, std::move(links),
+      *node.row_buffer, node.name, node.output.rows, std::move(links),
       RowFacts{[&graph](const RowId& id) { return graph.place(id); }, !node.endless.empty()}));
   return *graph.transform_streams.back();
 }
@@ -330,8 +326,10 @@ std::vector<std::string> InputGraph::unread_fields(const std::vector<std::string
 
 InputFiles InputGraph::files() const {
   InputFiles out;
-  for (const GraphNode& node : impl_->nodes) {
-    for (std::string& path : node.op->written_files()) out.written.push_back(std::move(path));
+  for (size_t i = 0; i < impl_->nodes.size(); ++i) {
+    const GraphNode& node = impl_->nodes[i];
+    const Spec* written = value_of(*impl_, i, OptionUse::written_file);
+    if (written != nullptr && written->is_scalar()) out.written.push_back(written->as_string());
     if (node.names == nullptr) continue;
     for (const auto& file : node.names->files()) out.read.push_back(file->path);
   }
@@ -339,8 +337,8 @@ InputFiles InputGraph::files() const {
 }
 
 bool InputGraph::reads_once() const {
-  const auto once = [](const RowSource* source) { return source->comes_once(); };
-  return !streams_of(*impl_).empty() || std::any_of(impl_->sources.begin(), impl_->sources.end(), once);
+  return std::any_of(impl_->sources.begin(), impl_->sources.end(),
+                     [](const RowSource* source) { return source->comes_once(); });
 }
 
 const TextColumns* InputGraph::text_columns() const {

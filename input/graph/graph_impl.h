@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "millrace/input/graph/graph_list.h"
-#include "millrace/input/run/buffer_stream.h"
 #include "millrace/input/run/source_stream.h"
 #include "millrace/input/run/transform_stream.h"
 
@@ -24,7 +23,6 @@ struct GraphImpl {
 
   // The streams refer to the ops; a stream reads those before it.
   std::vector<std::unique_ptr<SourceStream>> source_streams;
-  std::vector<std::unique_ptr<BufferStream>> buffer_streams;
   std::vector<std::unique_ptr<TransformStream>> transform_streams;
   size_t batch_node = 0;             // the batch buffer; the transforms behind it are batch_links
   RowStream* batch_input = nullptr;  // what it reads

@@ -46,6 +46,11 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
 // The names in the value of a key that is used as OptionUse::fields.
 std::vector<std::string> listed_fields(const Spec& fields);
 
+// Which kinds lead from one port to another: `before`, the fewest kinds that lead there, in order, and `after`; empty:
+// none do. Kinds say themselves where they lead (Registry::Entry::leads).
+std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, std::string_view before,
+                       std::string_view after);
+
 // "batch_1.batch_size = 23" for every option that decides which rows come and in what order, one line each. Options
 // that only decide how fast they come are left out.
 std::vector<std::string> fingerprint(const GraphImpl& graph);

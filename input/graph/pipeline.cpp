@@ -334,7 +334,6 @@ InputStatistics Pipeline::statistics() const {
       op.busy_seconds = static_cast<double>(impl_->fill_nanoseconds) * kNanosecond;
       op.rows = impl_->filled_rows;
     }
-    node.op->add_statistics(op);
   }
   add(impl_->chain, impl_->memory.done);
   for (const auto& stream : graph.source_streams) {

@@ -56,8 +56,7 @@ struct PipelineTimes {
 };
 
 struct InputStatistics {
-  std::vector<OpStatistics>
-      ops;  // row sources and transforms before buffers, then buffers; of row buffers what they tell
+  std::vector<OpStatistics> ops;  // row sources and transforms before buffers, then buffers; row buffers by name alone
   PipelineTimes times;
   uint64_t second_tries = 0;  // chunks decoded again because their task began inside a quoted field
 };

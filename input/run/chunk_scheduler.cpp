@@ -314,10 +314,7 @@ void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
   waiting_rows_ += slot.waiting_rows;
   slot.stage = Stage::done;
   for (size_t link = 0; link < memory.done.size(); ++link) {
-    work_[link].nanoseconds += memory.done[link].nanoseconds;
-    work_[link].rows += memory.done[link].rows;
-    work_[link].bytes += memory.done[link].bytes;
-    memory.done[link] = {};
+    work_[link] += std::exchange(memory.done[link], {});
   }
   if (slot.failure && is_of_the_machine(slot.failure)) fail(slot.failure);
   join_chunks();

@@ -10,7 +10,6 @@
 // pull() that gave rows or the end, not behind one that threw or was cancelled.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -30,13 +29,6 @@ class ReaderStream : public SourceStream {
   ReaderStream(FileSource& source, uint32_t source_index, std::string name, const Port& source_port,
                std::vector<ChainLink> links);
 
-  void cancel() noexcept override;
-
-  std::vector<TaskMemory::Work> work() const override;
-  uint64_t waited_nanoseconds() const override;
-  RowsHeld held() const override;
-  uint64_t blocked_nanoseconds() const override;
-  uint64_t second_tries() const override;
   uint64_t memory_bound(int threads) const override;
 
  private:
@@ -73,7 +65,6 @@ class ReaderStream : public SourceStream {
   };
 
   void start_tasks(Executor* executor) override;
-  bool cancelled() const override { return cancelled_.load(std::memory_order_acquire); }
   RowSpan next_rows(int64_t at_most) override;
   void restart() override;
   void save_position(State& state) const override;
@@ -103,7 +94,6 @@ class ReaderStream : public SourceStream {
   bool names_ended_ = false;
   std::exception_ptr names_failure_;
 
-  std::atomic<bool> cancelled_{false};
   std::vector<std::unique_ptr<Reader>> readers_;  // constant once started
 };
 

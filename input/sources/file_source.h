@@ -32,7 +32,7 @@ namespace millrace {
 class FileSource;
 
 // The units of one file after another.
-class FileUnits final : public Units {
+class MILLRACE_EXPORT FileUnits final : public Units {
  public:
   explicit FileUnits(const FileSource& format) : format_(format) {}
 
@@ -88,6 +88,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   Unit unit_of(const RowId& id) const override;
   Place place(const RowId& id) const override { return names_->place(id); }
   bool endless() const override { return names_->endless(); }
+  bool comes_once() const override { return has_streams(); }
   uint32_t passes() const override { return names_->passes(); }
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return files_; }
   uint64_t memory_bound() const override;
