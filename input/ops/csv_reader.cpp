@@ -2,14 +2,16 @@
 //
 // A record belongs to the range where it starts, so one file is decoded by many threads.
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/csv/range_reader.h"
+#include "millrace/input/csv/preamble.h"
 #include "millrace/input/sources/file_source.h"
 
 namespace millrace {
@@ -101,6 +103,36 @@ struct CsvReaderOptions {
   }
 };
 
+// How much of a file is looked at first.
+constexpr uint64_t kFirstLook = 65536;
+constexpr uint64_t kByteOrderMarkBytes = 3;
+
+void note_growth(Chunk& chunk, uint64_t size) {
+  const FileEntry& file = *chunk.unit.file;
+  Note note;
+  note.kind = Note::Kind::print;
+  note.text = cat("warning: ", file.path, ": the file has grown since the run began, from ", file.size, " to ", size,
+                  " bytes; what was added is not read");
+  chunk.add(std::move(note));
+}
+
+Unit start_of(const std::shared_ptr<const FileEntry>& file) {
+  Unit unit;
+  unit.file = file;
+  // Of a stream, as little as it takes: it may be slow.
+  unit.end = file->stream ? kByteOrderMarkBytes : std::min(file->size, kFirstLook);
+  unit.exact = true;
+  unit.line = 1;
+  return unit;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += name + ',';
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
 class CsvReader final : public FileSource {
  public:
   using Options = CsvReaderOptions;
@@ -114,30 +146,127 @@ class CsvReader final : public FileSource {
         options_(std::move(options)) {}
 
   Port open(const BindArgs&) override {
-    reader_.emplace(open_files(), options_.header, options_.dialect(), unit_bytes());
-    reader_->learn(files());
-    return {.type = PortType::text, .format = std::make_shared<CsvDialect>(reader_->dialect())};
+    dialect_ = options_.dialect();
+    for (const auto& file : files()) largest_file_ = std::max(largest_file_, file->size);
+    for (const auto& file : files()) {
+      if (file->size > 0 && learn_from(file)) break;
+    }
+    return {.type = PortType::text, .format = std::make_shared<CsvDialect>(dialect_)};
   }
 
+  // Every file is opened, and its header is compared.
   void check_files() const override {
-    for (const auto& file : files()) reader_->check(file);
+    for (const auto& file : files()) {
+      if (file->size == 0) continue;
+      Chunk chunk;
+      chunk.unit = start_of(file);
+      read(chunk);
+      for (const Note& note : chunk.notes) {
+        if (note.kind == Note::Kind::error) std::rethrow_exception(note.error);
+      }
+    }
   }
 
-  void read(Chunk& chunk) const override { reader_->read(chunk); }
+  // A file's first range brings its preamble (skipped lines, header) with it, however long; the text starts behind it.
+  void read(Chunk& chunk) const override {
+    if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
+    auto& text = static_cast<FileText&>(*chunk.text);
+    const Unit& unit = chunk.unit;
+    OpenFiles::Opened opened;
+    try {
+      if (!unit.file->stream) text.take_turn();
+      opened = open_files().get(*unit.file);
+    } catch (const IoError&) {
+      text.fail(unit);
+      return chunk.fail(std::current_exception());
+    }
+    if (unit.begin == 0) {
+      const uint64_t size = opened.just_now ? opened.file->size_at_open() : opened.file->size();
+      if (size > unit.file->size) note_growth(chunk, size);
+    }
+    text.reserve(range_bytes());
+    text.start(std::move(opened.file), unit);
+    chunk.first_record = chunk.end_record = text.offset();
+    chunk.lines = 0;
+    if (unit.begin > 0) return;
+    const Preamble preamble = pass_preamble(text, options_.header, dialect_, *unit.file);
+    chunk.lines = preamble.lines;
+    chunk.end_record = text.offset();
+    if (preamble.has_header) check_header(text.scratch(), preamble, *unit.file);
+  }
 
   ChunkBound chunk_bound() const override {
     // A record has a byte for each of its fields, the last one's line end included; a blank line is no record.
-    const uint64_t bytes = reader_->range_bytes();
-    const auto shortest = static_cast<uint64_t>(std::max<int64_t>(reader_->dialect().columns, 2));
+    const auto shortest = static_cast<uint64_t>(std::max<int64_t>(dialect_.columns, 2));
     const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
-    // A task has the part of a stream and its own copy.
-    const uint64_t text = reader_->text_bound() * (has_streams() ? 2 : 1);
-    return {text, bytes / shortest + 1, bytes / shortest_bad + 1};
+    // The text grows by doubling, and never beyond its file. A task has the part of a stream and its own copy.
+    const uint64_t text = std::min(unit_bytes() + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
+    return {text * (has_streams() ? 2 : 1), range_bytes() / shortest + 1, range_bytes() / shortest_bad + 1};
   }
 
  private:
+  // Of the largest range of any file.
+  uint64_t range_bytes() const { return std::min(largest_file_, unit_bytes()); }
+
+  // Takes the header, or the number of columns, from a file; false where it has none.
+  bool learn_from(const std::shared_ptr<const FileEntry>& file) {
+    FileText text;
+    text.start(open_files().get(*file).file, start_of(file));
+    const Preamble preamble = pass_preamble(text, options_.header, dialect_, *file);
+    dialect_.file = file->path;
+    if (!options_.header) return learn_columns(text);
+    if (!preamble.has_header) return false;
+    const ScannedRecord& header = text.scratch();
+    for (size_t i = 0; i < header.size(); ++i) dialect_.header.emplace_back(header.field(i));
+    dialect_.columns = static_cast<int64_t>(header.size());
+    dialect_.first_record = header.text().substr(0, header.length);
+    dialect_.header_line = static_cast<int64_t>(preamble.header_line) + 1;
+    return true;
+  }
+
+  // From the first record without a fault.
+  bool learn_columns(FileText& text) {
+    const RecordScanner scanner(dialect_);
+    ScannedRecord& record = text.scratch();
+    for (;;) {
+      const LineKind kind = line_kind(text.bytes(), text.at_end(), dialect_);
+      if (text.bytes().empty() && text.at_end()) return false;
+      if (kind == LineKind::more) {
+        text.extend();
+      } else if (kind != LineKind::record) {
+        skip_line(text);
+      } else {
+        while (!scanner.scan(text.bytes(), text.at_end(), record)) text.extend();
+        if (record.fault == SyntaxFault::none) break;
+        if (!record.certain_end) return false;
+        text.skip(record.length);
+      }
+    }
+    dialect_.columns = static_cast<int64_t>(record.size());
+    dialect_.first_record = record.text().substr(0, record.length);
+    return true;
+  }
+
+  // Throws DataError for a header unlike that of the first file.
+  void check_header(const ScannedRecord& header, const Preamble& preamble, const FileEntry& file) const {
+    const size_t columns = dialect_.header.size();
+    size_t same = 0;
+    while (same < std::min(header.size(), columns) && header.field(same) == dialect_.header[same]) ++same;
+    if (same == header.size() && same == columns) return;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < header.size(); ++i) names.emplace_back(header.field(i));
+    const auto name = [same](const std::vector<std::string>& all) {
+      return same < all.size() ? quote(all[same]) : std::string("nothing");
+    };
+    throw DataError(cat("the header differs from that of ", dialect_.file, ": expected ",
+                        quote(joined(dialect_.header), 200), ", got ", quote(joined(names), 200)),
+                    {file.path, static_cast<int64_t>(preamble.header_line) + 1, 1},
+                    cat("column ", same, ": expected ", name(dialect_.header), ", got ", name(names)));
+  }
+
   const Options options_;
-  std::optional<RangeReader> reader_;
+  CsvDialect dialect_;
+  uint64_t largest_file_ = 0;
 };
 
 }  // namespace
