@@ -67,7 +67,7 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   // Takes the inputs and the host, and gives the rows of the first input on as they are. An op that overrides it calls
   // it.
   Port bind(const BindArgs& args) override;
-  // Whether its rows never end; `inputs` says the same of each input.
+  // Whether its rows never end; `inputs` says the same of each input. May be called before bind().
   virtual bool endless(const std::vector<bool>& inputs) const {
     return std::find(inputs.begin(), inputs.end(), true) != inputs.end();
   }

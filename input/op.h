@@ -118,12 +118,8 @@ class MILLRACE_EXPORT Op {
   virtual void check_files() const {}
   // Upper bound of the bytes that this op holds itself (P5): a window, a cache. Chunks and slots are counted elsewhere.
   virtual uint64_t memory_bound() const { return 0; }
-  // Files that the op writes while it runs; none may be an input file of the graph.
-  virtual std::vector<std::string> written_files() const { return {}; }
   // Things that are allowed but unlikely to be meant: "capacity 79 raised to 133: ...".
   virtual std::vector<std::string> warnings() const { return {}; }
-  // Adds what only the op knows; the graph has filled in the rest. Called by the thread that pulls rows.
-  virtual void add_statistics(OpStatistics&) const {}
 };
 
 // What an op lets the stream before it do: see RowStream::set_ahead(), which the graph calls with it.

@@ -50,6 +50,7 @@ class MILLRACE_EXPORT Units {
 // which read what is constant after bind(), at any time and by any thread.
 class MILLRACE_EXPORT Source : public Op, public Units {
  public:
+  std::vector<PortType> inputs() const override { return {}; }
   // The next unit, or false at the end of the data. unit.pass tells epochs apart; units never span two files or passes.
   // The units of a file follow one another without gaps; the first of a file, and the first after seek(), is exact.
   // Every pass has at least one unit, though it be empty. An exception is the error of the next row.
@@ -69,7 +70,7 @@ class MILLRACE_EXPORT Source : public Op, public Units {
   virtual Place place(const RowId& id) const = 0;
   // Whether there is always another pass. Then a whole pass without a row is a DataError: it would never end.
   virtual bool endless() const { return false; }
-  // Whether nobody can ask for its rows again: those of a callback.
+  // Whether nobody can ask for its rows again: those of a pipe, or of a callback.
   virtual bool comes_once() const { return false; }
   // The files that its rows come from, by RowId::file; none of a source without files.
   virtual std::vector<std::shared_ptr<const FileEntry>> files() const { return {}; }
@@ -80,7 +81,6 @@ class MILLRACE_EXPORT Source : public Op, public Units {
 // nothing -> names: which files to read, and in what order. Its units are whole files.
 class MILLRACE_EXPORT NameSource : public Source {
  public:
-  std::vector<PortType> inputs() const override { return {}; }
   std::vector<std::shared_ptr<const FileEntry>> files() const override = 0;
 };
 

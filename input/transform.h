@@ -24,6 +24,9 @@ struct FieldHistory {
 
 class MILLRACE_EXPORT Transform : public Op {
  public:
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  // By default the rows look behind it as before.
+  Port bind(const BindArgs& args) override { return args.inputs.front(); }
   // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
   // goes into chunk.notes. Random numbers only by row id and pass. Memory that is worth keeping lies in chunk.work().
   //

@@ -124,9 +124,6 @@ class DecodeCsv final : public Transform {
 
   uint64_t note_bytes() const override { return skip_bad_rows_ ? sizeof(Note) + kNoteText : 0; }
 
-  std::vector<std::string> written_files() const override {
-    return bad_rows_file_ ? std::vector{bad_rows_file_->path()} : std::vector<std::string>{};
-  }
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 
  private:

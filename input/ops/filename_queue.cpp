@@ -98,9 +98,7 @@ class FilenameQueue final : public NameSource {
           options_.files_place);
     }
     rewind(0);
-    Port out;
-    out.type = PortType::names;
-    return out;
+    return {.type = PortType::names};
   }
 
   bool next(Unit& unit) override {
@@ -110,8 +108,7 @@ class FilenameQueue final : public NameSource {
     }
     if (pass_ >= end_pass_) return false;
     if (order_pass_ != pass_) make_order();
-    const size_t place = options_.shard ? shard_index() + ordinal_ * shard_count() : ordinal_;
-    unit = whole(entries_[order_[place]], static_cast<uint32_t>(pass_));
+    unit = whole(entries_[order_[shard_index() + ordinal_ * shard_count()]], static_cast<uint32_t>(pass_));
     unit.file_ordinal = static_cast<uint32_t>(ordinal_++);
     return true;
   }

@@ -37,8 +37,6 @@ class HoldOut final : public Transform {
     limit_ = static_cast<uint64_t>(std::ldexp(options_.share, 64));
   }
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
-
   Port bind(const BindArgs& args) override {
     name_ = args.name;
     side_ = args.side;

@@ -54,8 +54,6 @@ class GenerateSum final : public Transform {
         RowSpec{{{"features", DType::f32, Shape{features}}, {"label", DType::f32, Shape{1}}}});
   }
 
-  std::vector<PortType> inputs() const override { return {}; }
-
   Port bind(const BindArgs& args) override {
     seed_ = args.seed;
     stream_ = fnv1a64(args.name);

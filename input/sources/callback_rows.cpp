@@ -63,8 +63,6 @@ class TakeRows final : public Transform {
   TakeRows(SharedRowSpec spec, FilledBlocks& blocks, int64_t rows_at_once)
       : spec_(std::move(spec)), blocks_(blocks), rows_at_once_(static_cast<uint64_t>(rows_at_once)) {}
 
-  std::vector<PortType> inputs() const override { return {}; }
-
   Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = *spec_}; }
 
   // The block that was filled for a chunk, beside the chunk's own.
@@ -102,8 +100,6 @@ class CallbackSource final : public RowSource {
         take_(spec_, blocks_, callback_->rows.rows_at_once) {
     CallbackSource::rewind(0);
   }
-
-  std::vector<PortType> inputs() const override { return {}; }
 
   Port bind(const BindArgs& args) override {
     name_ = args.name;

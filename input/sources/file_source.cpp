@@ -43,8 +43,6 @@ bool FileUnits::next(Unit& unit) {
 class FileSource::Producer final : public Transform {
  public:
   explicit Producer(const FileSource& format) : format_(format) {}
-  std::vector<PortType> inputs() const override { return {PortType::names}; }
-  Port bind(const BindArgs&) override { return {}; }
   void apply(Chunk& chunk) const override { format_.read(chunk); }
 
  private:

@@ -26,7 +26,6 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
   // `place`: what a place names: "synthetic". `producer` turns a unit into rows; it is bound with the source.
   IndexSource(std::string place, IndexRange range, std::unique_ptr<Transform> producer);
 
-  std::vector<PortType> inputs() const override { return {}; }
   Port bind(const BindArgs& args) override;
   const Transform& producer() const override { return *producer_; }
   bool next(Unit& unit) override;

@@ -33,8 +33,6 @@ class CopyRows final : public Transform {
  public:
   explicit CopyRows(std::shared_ptr<const RowBlock> rows) : rows_(std::move(rows)) {}
 
-  std::vector<PortType> inputs() const override { return {}; }
-
   Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = rows_->spec()}; }
 
   void apply(Chunk& chunk) const override {

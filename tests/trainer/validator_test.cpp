@@ -21,7 +21,6 @@ namespace {
 class Tripwire final : public Transform {
  public:
   explicit Tripwire(std::function<void()> action) : action_(std::move(action)) {}
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   Port bind(const BindArgs& args) override { return args.inputs[0]; }
   void apply(Chunk&) const override {
     if (!tripped_.exchange(true)) action_();

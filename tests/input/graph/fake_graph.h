@@ -90,7 +90,6 @@ class First : public RowBuffer {
     passed_ = 0;
     input().rewind(run);
   }
-  void add_statistics(OpStatistics& out) const override { out.capacity = static_cast<uint64_t>(options_.rows); }
   void save(State& state) const override { state.set("passed", static_cast<uint64_t>(passed_)); }
   void restore(const State& state) override { passed_ = static_cast<int64_t>(state.value("passed")); }
 

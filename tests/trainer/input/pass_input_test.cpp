@@ -53,7 +53,6 @@ class Shift final : public Transform {
   };
   static constexpr std::string_view kDoc = "adds 1 to a field";
   explicit Shift(Options options) : options_(std::move(options)) {}
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   std::optional<std::vector<std::string>> concerned_fields() const override {
     return std::vector{options_.field, options_.as.empty() ? options_.field : options_.as};
   }
@@ -92,7 +91,6 @@ class Silent final : public Transform {
   using Options = Half::Options;
   static constexpr std::string_view kDoc = "does nothing";
   explicit Silent(const Options&) {}
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   Port bind(const BindArgs& args) override { return args.inputs[0]; }
   void apply(Chunk&) const override {}
 };
