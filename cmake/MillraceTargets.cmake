@@ -137,6 +137,8 @@ function(millrace_folder name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cu)
   millrace_require_tests(${sources})
+  millrace_leave_out(sources)
+  millrace_leave_out(cuda_sources)
 
   # cuda/ is for builds with a toolkit; without one its stub.cpp alone stands in for it.
   set(stub ${PROJECT_SOURCE_DIR}/${name}/cuda/stub.cpp)

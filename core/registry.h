@@ -20,6 +20,14 @@ namespace millrace {
 // For the registries of a catalog.
 inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
 
+// What an error says of a kind or a command that a build leaves out with the capability `without`, and how to mend it.
+inline std::string left_out_text(std::string_view what, std::string_view without) {
+  return cat(what, " is not in this build (MILLRACE_WITHOUT=", without, ')');
+}
+inline std::string left_out_hint(std::string_view without) {
+  return cat("take ", without, " out of MILLRACE_WITHOUT and build again");
+}
+
 // `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
 // constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. If its required
 // options make a poor example by themselves, it also has `kExample`, the options that one would write between braces.
@@ -60,6 +68,10 @@ class Registry {
     if (!added) throw ConfigError(cat("the ", what_, ' ', kind, " is registered twice"));
   }
 
+  // This build is made without the capability `without`, to which `kind` belongs. A program may add a kind of that
+  // name.
+  void leave_out(std::string_view kind, std::string_view without) { left_out_.emplace(kind, without); }
+
   // The kind that `spec` names, with its options: `kind`, `kind: {options}`, or `kind: value` if an option stands
   // alone. `what` names the sort with its article: "a layer". Throws ConfigError.
   KindAndOptions read(const Spec& spec, std::string_view what) const {
@@ -90,6 +102,10 @@ class Registry {
   const Entry& find(std::string_view kind, const Spec& spec) const {
     const auto found = entries_.find(kind);
     if (found != entries_.end()) return found->second;
+    const auto without = left_out_.find(kind);
+    if (without != left_out_.end()) {
+      throw spec.error(left_out_text(cat(what_, ' ', quote(kind)), without->second), left_out_hint(without->second));
+    }
     const std::string near = nearest(kind, kinds());
     throw spec.error(cat("unknown ", what_, ' ', quote(kind)),
                      near.empty() ? cat("known: ", join(kinds()), others_) : cat("did you mean ", near, "?"));
@@ -115,6 +131,7 @@ class Registry {
  private:
   std::string what_, others_;
   std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, std::string, std::less<>> left_out_;  // kinds, and the capabilities that they belong to
 };
 
 }  // namespace millrace

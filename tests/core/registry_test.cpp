@@ -134,6 +134,23 @@ TEST(Registry, ReadsAValueInPlaceOfOptions) {
   EXPECT_EQ(error_of(one_value("insetc", "2")), "zoo.yaml:2:5: unknown animal \"insetc\"; did you mean insect?");
 }
 
+TEST(Registry, SaysWhatTheBuildLeavesOut) {
+  Registry<Animal> registry = animals();
+  registry.leave_out("parrot", "birds");
+  EXPECT_EQ(registry.kinds(), (std::vector<std::string>{"insect", "snake"}));
+  const Spec spec = Spec::scalar("parrot", false, kPlace);
+  try {
+    make(registry, spec);
+    ADD_FAILURE() << "made";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "zoo.yaml:2:5: animal \"parrot\" is not in this build (MILLRACE_WITHOUT=birds); "
+                 "take birds out of MILLRACE_WITHOUT and build again");
+  }
+  registry.add<Snake>("parrot");
+  EXPECT_EQ(make(registry, spec)->legs(), 0);
+}
+
 class Parrot : public Animal {
  public:
   explicit Parrot(std::vector<std::string>& said) : said_(said) {}
