@@ -10,6 +10,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/ops/shared/new_field.h"
+#include "millrace/input/sources/file_source.h"
 #include "millrace/input/sources/index_source.h"
 #include "millrace/input/sources/record_source.h"
 #include "millrace/layers/activations/activation.h"

@@ -17,10 +17,16 @@ function(millrace_require_tests)
   endforeach()
 endfunction()
 
-# Adds to `declarations` and `calls` what `files` need. `member` is the registry that they enter.
+# Adds to `declarations` and `calls` what `files` need. `member` is the registry that they enter, or that knows of them if
+# this build leaves them out.
 macro(millrace_table sort registry member)
   foreach(file ${ARGN})
     get_filename_component(kind ${file} NAME_WE)
+    millrace_left_out(without ${file})
+    if(without)
+      string(APPEND calls "  ${member}.leave_out(\"${kind}\", \"${without}\");\n")
+      continue()
+    endif()
     string(APPEND declarations "void register_${sort}_${kind}(${registry}&);\n")
     string(APPEND calls "  register_${sort}_${kind}(${member});\n")
   endforeach()

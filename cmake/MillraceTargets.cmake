@@ -26,6 +26,8 @@ function(millrace_options target)
   if(MILLRACE_WERROR)
     list(APPEND warnings -Werror)
   endif()
+  # core/mutex.h
+  list(APPEND warnings $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math;-fno-math-errno;-ffunction-sections>)
   if(MILLRACE_WITH_CUDA AND NOT MILLRACE_CUDA_EMULATED)
     # Drivers older than CUDA 12.4's do not know the compression; the programs of CUDA 13 do not run on those.
@@ -137,6 +139,8 @@ function(millrace_folder name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cpp)
   file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${name}/*.cu)
   millrace_require_tests(${sources})
+  millrace_leave_out(sources)
+  millrace_leave_out(cuda_sources)
 
   # cuda/ is for builds with a toolkit; without one its stub.cpp alone stands in for it.
   set(stub ${PROJECT_SOURCE_DIR}/${name}/cuda/stub.cpp)

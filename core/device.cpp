@@ -70,26 +70,14 @@ Memory Memory::pinned(Device reader, size_t bytes) {
   return memory;
 }
 
-Memory::Memory(Memory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)),
-      device_(other.device_),
-      pinned_for_(other.pinned_for_) {}
-
-Memory& Memory::operator=(Memory&& other) noexcept {
-  if (this != &other) {
-    release();
-    data_ = std::exchange(other.data_, nullptr);
-    bytes_ = std::exchange(other.bytes_, 0);
-    device_ = other.device_;
-    pinned_for_ = other.pinned_for_;
-  }
-  return *this;
+void Memory::swap(Memory& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(device_, other.device_);
+  std::swap(pinned_for_, other.pinned_for_);
 }
 
-Memory::~Memory() { release(); }
-
-void Memory::release() noexcept {
+Memory::~Memory() {
   if (data_ == nullptr) return;
   if (!pinned_for_.is_cpu()) {
     cuda::free_pinned(pinned_for_, data_);
@@ -98,7 +86,6 @@ void Memory::release() noexcept {
   } else {
     cuda::free(device_, data_);
   }
-  data_ = nullptr;
 }
 
 }  // namespace millrace

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/export.h"
@@ -57,8 +58,11 @@ class MILLRACE_EXPORT Memory {
   // Host memory that `reader` can copy from and to without staging; for the CPU it is ordinary memory. Throws
   // DeviceError.
   static Memory pinned(Device reader, size_t bytes);
-  Memory(Memory&& other) noexcept;
-  Memory& operator=(Memory&& other) noexcept;
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    Memory(std::move(other)).swap(*this);
+    return *this;
+  }
   ~Memory();
 
   void* data() const { return data_; }
@@ -68,7 +72,7 @@ class MILLRACE_EXPORT Memory {
   explicit operator bool() const { return data_ != nullptr; }
 
  private:
-  void release() noexcept;
+  void swap(Memory& other) noexcept;
 
   void* data_ = nullptr;
   size_t bytes_ = 0;

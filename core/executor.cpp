@@ -23,6 +23,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/float_mode.h"
 #include "millrace/core/library_call.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/processor_seats.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
@@ -200,8 +201,8 @@ struct Executor::Impl {
   oneapi::tbb::task_handle hold_handle;
   std::vector<std::thread> helpers;
   std::atomic<int> started{1};
-  std::mutex mutex;
-  std::exception_ptr failure;  // of a helper that could not start; guarded by mutex
+  Mutex mutex;
+  std::exception_ptr failure MILLRACE_GUARDED_BY(mutex);  // of a helper that could not start
 };
 
 void Executor::Impl::start_helpers(int count) {
@@ -221,7 +222,7 @@ void Executor::Impl::start_helpers(int count) {
       });
     } catch (...) {
       {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         failure = std::current_exception();
       }
       arrive();
@@ -229,7 +230,7 @@ void Executor::Impl::start_helpers(int count) {
   };
   for (int i = 0; i < count; ++i) helpers.emplace_back(help, i + 1);
   for (int seen = started.load(); seen <= count; seen = started.load()) started.wait(seen);
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (failure) std::rethrow_exception(failure);
 }
 
@@ -267,15 +268,15 @@ void Executor::run(FunctionRef<void()> body) { impl_->enter(body); }
 void Executor::parallel_for(int64_t count, FunctionRef<void(int64_t)> body) {
   if (count <= 0) return;
   struct Shared {
-    std::mutex mutex;
-    std::exception_ptr failure;  // guarded by mutex
-    int64_t failed_index = 0;    // guarded by mutex
+    Mutex mutex;  // guards both while the loop runs
+    std::exception_ptr failure;
+    int64_t failed_index = 0;
   } shared;
   const auto call = [&](int64_t index) {
     try {
       body(index);
     } catch (...) {
-      const std::lock_guard lock(shared.mutex);
+      const MutexLock lock(shared.mutex);
       if (!shared.failure || index < shared.failed_index) {
         shared.failure = std::current_exception();
         shared.failed_index = index;

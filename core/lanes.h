@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "millrace/core/hd.h"
 
@@ -35,56 +36,25 @@ struct SumPair {
   }
 };
 
-// On the CPU, a row belongs to one thread.
-struct OneLane {
-  MILLRACE_HD bool first() const { return true; }
-
-  // f(k) for every k below `count`.
-  template <class F>
-  MILLRACE_HD void each(int64_t count, const F& f) const {
-    for (int64_t k = 0; k < count; ++k) f(k);
-  }
-  // f(i, k) for every i below `outer` and k below `inner`.
-  template <class F>
-  MILLRACE_HD void each(int64_t outer, int64_t inner, const F& f) const {
-    for (int64_t i = 0; i < outer; ++i) {
-      for (int64_t k = 0; k < inner; ++k) f(i, k);
-    }
-  }
-  // The sum of the results of f: a floating-point number or a SumPair.
-  template <class F>
-  MILLRACE_HD auto sum(int64_t count, const F& f) const {
-    decltype(f(int64_t{})) total{};
-    each(count, [&](int64_t k) { total += f(k); });
-    return total;
-  }
-  template <class F>
-  MILLRACE_HD auto sum(int64_t outer, int64_t inner, const F& f) const {
-    decltype(f(int64_t{}, int64_t{})) total{};
-    each(outer, inner, [&](int64_t i, int64_t k) { total += f(i, k); });
-    return total;
-  }
-  // The largest result of f. REQUIRES: count > 0.
-  template <class F>
-  MILLRACE_HD auto most(int64_t count, const F& f) const {
-    auto largest = f(int64_t{});
-    for (int64_t k = 1; k < count; ++k) {
-      const auto next = f(k);
-      largest = next > largest ? next : largest;
-    }
-    return largest;
-  }
-};
-
 // The threads of a block share a row: thread r takes the indices r, r + width, ... of a count. `Block` has rank(),
 // width() (a power of 2, at most kMostLanes), and join(value, add). All threads must call join(); it joins their values
 // by add(a, b) in an order that only width decides. On a GPU it has is_last(), for last_row().
 inline constexpr int kMostLanes = 512;
 
+// A row of the CPU is one thread's.
+struct OneThread {
+  MILLRACE_HD static constexpr int rank() { return 0; }
+  MILLRACE_HD static constexpr int width() { return 1; }
+  template <class V, class Add>
+  MILLRACE_HD V join(const V& own, const Add&) const {
+    return own;
+  }
+};
+
 template <class Block>
 class BlockLanes {
  public:
-  MILLRACE_HD explicit BlockLanes(const Block& block) : block_(block) {}
+  MILLRACE_HD explicit BlockLanes(const Block& block = {}) : block_(block) {}
 
   MILLRACE_HD bool first() const { return block_.rank() == 0; }
 
@@ -93,24 +63,30 @@ class BlockLanes {
   // each row.
   MILLRACE_HD bool last_row(unsigned* ticket) const { return block_.is_last(ticket); }
 
+  // f(k) for every k below `count`.
   template <class F>
   MILLRACE_HD void each(int64_t count, const F& f) const {
     for (int64_t k = block_.rank(); k < count; k += block_.width()) f(k);
   }
+  // f(i, k) for every i below `outer` and k below `inner`.
   template <class F>
   MILLRACE_HD void each(int64_t outer, int64_t inner, const F& f) const {
-    if (inner == 0) return;
-    const int64_t outer_on = block_.width() / inner, inner_on = block_.width() % inner;
-    int64_t i = block_.rank() / inner, k = block_.rank() % inner;
-    while (i < outer) {
-      f(i, k);
-      i += outer_on;
-      k += inner_on;
-      if (k < inner) continue;
-      k -= inner;
-      ++i;
+    if constexpr (std::is_same_v<Block, OneThread>) {
+      for (int64_t i = 0; i < outer; ++i) each(inner, [&](int64_t k) { f(i, k); });
+    } else if (inner > 0) {
+      const int64_t outer_on = block_.width() / inner, inner_on = block_.width() % inner;
+      int64_t i = block_.rank() / inner, k = block_.rank() % inner;
+      while (i < outer) {
+        f(i, k);
+        i += outer_on;
+        k += inner_on;
+        if (k < inner) continue;
+        k -= inner;
+        ++i;
+      }
     }
   }
+  // The sum of what f gives: a floating-point number or a SumPair.
   template <class F>
   MILLRACE_HD auto sum(int64_t count, const F& f) const {
     decltype(f(int64_t{})) total{};
@@ -123,6 +99,7 @@ class BlockLanes {
     each(outer, inner, [&](int64_t i, int64_t k) { total += f(i, k); });
     return block_.join(total, Plus{});
   }
+  // The largest of what f gives. REQUIRES: count > 0.
   template <class F>
   MILLRACE_HD auto most(int64_t count, const F& f) const {
     auto largest = f(int64_t{});
@@ -144,8 +121,10 @@ class BlockLanes {
     }
   };
 
-  const Block& block_;
+  const Block block_;
 };
+
+using OneLane = BlockLanes<OneThread>;
 
 // The best number of lanes for a row of `columns` values.
 constexpr int lanes_for(int64_t columns) {

@@ -41,9 +41,10 @@ enum class OptionUse : uint8_t {
   files,           // which files are read
   share,           // which part of the data is read
   ends,            // how much data there is; absent: endlessly
+  held_out,        // which rows are held out of the training
   fields,          // fields that the op makes or changes, each without the others: a list, or a map with their names
   bad_rows,        // what happens to bad rows
-  written_file,    // a file that is written
+  written_file,    // a file that is written while rows are read; it must not be one of the files that are read
   batch_rows,      // rows of a batch
   tasks,           // how many tasks decode at once
   waiting,         // how many rows may wait for the step

@@ -20,10 +20,24 @@ namespace millrace {
 // For the registries of a catalog.
 inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
 
-// `Base` is the interface that the kinds implement. A kind is a class with a nested `Options` struct (options.h), a
-// constructor from it, and `static constexpr std::string_view kDoc`, one sentence for the reference. If its required
-// options make a poor example by themselves, it also has `kExample`, the options that one would write between braces.
-// An input op that leads from one port to another has `kLeads` (Entry::leads).
+// The error of a kind or a command that a build leaves out with the capability `without`, and how to mend it.
+inline std::string left_out_text(std::string_view what, std::string_view without) {
+  return cat(what, " is not in this build (MILLRACE_WITHOUT=", without, ')');
+}
+inline std::string left_out_hint(std::string_view without) {
+  return cat("take ", without, " out of MILLRACE_WITHOUT and build again");
+}
+
+// The options of a kind that has none.
+struct NoOptions {
+  void declare(OptionReader&) {}
+};
+
+// `Base` is the interface that the kinds implement. A kind is a class with `static constexpr std::string_view kDoc`,
+// one sentence for the reference. If it has options, it has a nested `Options` struct (options.h) and a constructor
+// from it, else a constructor without arguments. If its required options make a poor example by themselves, it also has
+// `kExample`, the options that one would write between braces. An input op that leads from one port to another has
+// `kLeads` (Entry::leads).
 template <class Base>
 class Registry {
  public:
@@ -42,23 +56,32 @@ class Registry {
 
   template <class Kind>
   void add(std::string_view kind) {
-    std::string example;
-    if constexpr (requires { Kind::kExample; }) example = Kind::kExample;
-    std::string leads;
-    if constexpr (requires { Kind::kLeads; }) leads = Kind::kLeads;
-    add(kind, {.doc = std::string(Kind::kDoc),
-               .describe = describe_options<typename Kind::Options>,
-               .make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
-                 return std::make_unique<Kind>(read_options<typename Kind::Options>(options, resolved));
-               },
-               .example = std::move(example),
-               .leads = std::move(leads)});
+    Entry entry;
+    entry.doc = Kind::kDoc;
+    if constexpr (requires { Kind::kExample; }) entry.example = Kind::kExample;
+    if constexpr (requires { Kind::kLeads; }) entry.leads = Kind::kLeads;
+    if constexpr (requires { typename Kind::Options; }) {
+      entry.describe = describe_options<typename Kind::Options>;
+      entry.make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
+        return std::make_unique<Kind>(read_options<typename Kind::Options>(options, resolved));
+      };
+    } else {
+      entry.describe = describe_options<NoOptions>;
+      entry.make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {
+        read_options<NoOptions>(options, resolved);  // refuses whatever is there
+        return std::make_unique<Kind>();
+      };
+    }
+    add(kind, std::move(entry));
   }
   // REQUIRES: both functions. Throws ConfigError if the kind is there already.
   void add(std::string_view kind, Entry entry) {
     const bool added = entries_.emplace(kind, std::move(entry)).second;
     if (!added) throw ConfigError(cat("the ", what_, ' ', kind, " is registered twice"));
   }
+
+  // This build has no `kind`, as it is made without the capability `without`. A program may add a kind of that name.
+  void leave_out(std::string_view kind, std::string_view without) { left_out_.emplace(kind, without); }
 
   // The kind that `spec` names, with its options: `kind`, `kind: {options}`, or `kind: value` if an option stands
   // alone. `what` names the sort with its article: "a layer". Throws ConfigError.
@@ -90,6 +113,10 @@ class Registry {
   const Entry& find(std::string_view kind, const Spec& spec) const {
     const auto found = entries_.find(kind);
     if (found != entries_.end()) return found->second;
+    const auto without = left_out_.find(kind);
+    if (without != left_out_.end()) {
+      throw spec.error(left_out_text(cat(what_, ' ', quote(kind)), without->second), left_out_hint(without->second));
+    }
     const std::string near = nearest(kind, kinds());
     throw spec.error(cat("unknown ", what_, ' ', quote(kind)),
                      near.empty() ? cat("known: ", join(kinds()), others_) : cat("did you mean ", near, "?"));
@@ -115,6 +142,7 @@ class Registry {
  private:
   std::string what_, others_;
   std::map<std::string, Entry, std::less<>> entries_;
+  std::map<std::string, std::string, std::less<>> left_out_;  // kinds, and the capabilities that they belong to
 };
 
 }  // namespace millrace

@@ -1,12 +1,10 @@
 #include "millrace/core/spec.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "millrace/core/float_mode.h"
-#include "millrace/core/text.h"
 
 namespace millrace {
 
@@ -20,16 +18,11 @@ std::string child_path(const std::string& parent, std::string_view key) {
   return parent.empty() ? std::string(key) : cat(parent, '.', key);
 }
 
-bool equals_ignoring_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x - 'A' + 'a' : x) == y; });
-}
-
 // The value of YAML's .inf, +.inf, -.inf and .nan; 0 of any other text.
 double not_finite(std::string_view text) {
-  if (equals_ignoring_case(text, ".inf") || equals_ignoring_case(text, "+.inf")) return HUGE_VAL;
-  if (equals_ignoring_case(text, "-.inf")) return -HUGE_VAL;
-  return equals_ignoring_case(text, ".nan") ? std::nan("") : 0;
+  if (same_text(text, ".inf") || same_text(text, "+.inf")) return HUGE_VAL;
+  if (same_text(text, "-.inf")) return -HUGE_VAL;
+  return same_text(text, ".nan") ? std::nan("") : 0;
 }
 
 // Whether the text may be shown as the number that it is; what is longer is cut like any text.
@@ -116,33 +109,19 @@ Spec Spec::of(std::string_view text, std::source_location where) {
   return scalar(std::string(text), true, place_of(where));
 }
 
-template <class T>
-Spec Spec::number(T value, std::source_location where) {
-  if constexpr (std::floating_point<T>) {
-    if (!std::isfinite(value)) {
-      return scalar(std::isnan(value) ? ".nan" : value > 0 ? ".inf" : "-.inf", false, place_of(where));
-    }
-  }
-  return scalar(cat(value), false, place_of(where));
+Spec Spec::number(const text_detail::Value& value, std::source_location where) {
+  const auto* single = std::get_if<float>(&value);
+  const auto* whole = std::get_if<double>(&value);
+  const double number = single != nullptr ? static_cast<double>(*single) : whole != nullptr ? *whole : 0;
+  if (std::isnan(number)) return scalar(".nan", false, place_of(where));
+  if (std::isinf(number)) return scalar(number > 0 ? ".inf" : "-.inf", false, place_of(where));
+  return scalar(text_detail::join_values({value}), false, place_of(where));
 }
-template Spec Spec::number(bool, std::source_location);
-template Spec Spec::number(signed char, std::source_location);
-template Spec Spec::number(unsigned char, std::source_location);
-template Spec Spec::number(short, std::source_location);
-template Spec Spec::number(unsigned short, std::source_location);
-template Spec Spec::number(int, std::source_location);
-template Spec Spec::number(unsigned, std::source_location);
-template Spec Spec::number(long, std::source_location);
-template Spec Spec::number(unsigned long, std::source_location);
-template Spec Spec::number(long long, std::source_location);
-template Spec Spec::number(unsigned long long, std::source_location);
-template Spec Spec::number(float, std::source_location);
-template Spec Spec::number(double, std::source_location);
 
 bool Spec::as_bool() const {
   if (is_scalar() && !quoted_) {
-    if (equals_ignoring_case(text_, "true")) return true;
-    if (equals_ignoring_case(text_, "false")) return false;
+    if (same_text(text_, "true")) return true;
+    if (same_text(text_, "false")) return false;
   }
   throw error(cat("expected true or false, got ", describe()));
 }

@@ -20,6 +20,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/export.h"
 #include "millrace/core/function_ref.h"
+#include "millrace/core/text.h"
 
 namespace millrace {
 
@@ -78,7 +79,7 @@ class MILLRACE_EXPORT Spec {
   }
   template <SpecNumber T>
   static Spec of(T value, std::source_location where = std::source_location::current()) {
-    return number(value, where);
+    return number(text_detail::value_of(value), where);
   }
 
   Kind kind() const { return kind_; }
@@ -129,8 +130,7 @@ class MILLRACE_EXPORT Spec {
   void set_path(std::string path);
 
  private:
-  template <class T>
-  static Spec number(T value, std::source_location where);
+  static Spec number(const text_detail::Value& value, std::source_location where);
   // Gives `place` to this node and the nodes below it, if they have none.
   void give_place(const Place& place);
 

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <functional>
 
+#include "millrace/core/utf8.h"
+
 namespace millrace {
 
 namespace {
@@ -38,24 +40,15 @@ std::string text_detail::join_values(std::initializer_list<Value> values) {
 }
 
 std::string quote(std::string_view text, size_t limit) {
-  static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
-  for (char c : text.substr(0, whole_characters(text, limit))) {
+  for (const char c : text.substr(0, whole_characters(text, limit))) {
     const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (byte < 0x20 || byte == 0x7f) {
-          out += "\\x";
-          out += kHex[byte >> 4];
-          out += kHex[byte & 15];
-        } else {
-          out += c;
-        }
+    if (const std::string_view escape = short_escape(c); !escape.empty()) {
+      out += escape;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      append_hex(out, "\\x", byte);
+    } else {
+      out += c;
     }
   }
   out += text.size() > limit ? "...\"" : "\"";
@@ -95,10 +88,6 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-bool same_text(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);
-}
-
 bool begins_with(std::string_view text, std::string_view start) {
   return same_text(text.substr(0, start.size()), start);
 }
@@ -135,6 +124,10 @@ std::string nearest_typo(std::string_view word, const std::vector<std::string>& 
 }
 
 }  // namespace
+
+bool same_text(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);
+}
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr size_t kMost = 64, kLeastStart = 3, kLeastPart = 5;

@@ -3,12 +3,12 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <unordered_map>
 #include <utility>
 
 #include "millrace/core/cuda/nvtx.h"
+#include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/core/version.h"
 
@@ -71,7 +71,7 @@ uint32_t Trace::Log::number_of(std::string_view text) {
   if (known != numbers.end()) return known->second;
   const auto number = static_cast<uint32_t>(names.size());
   {
-    const std::lock_guard lock(trace.mutex_);
+    const MutexLock lock(trace.mutex_);
     names.emplace_back(text);
   }
   numbers.emplace(names.back(), number);
@@ -82,7 +82,7 @@ uint32_t Trace::Log::number_of(std::string_view text) {
 bool Trace::Log::has_room() {
   if (full) return false;
   if (!blocks.empty() && blocks.back()->size.load(std::memory_order_relaxed) < blocks.back()->capacity) return true;
-  const std::lock_guard lock(trace.mutex_);
+  const MutexLock lock(trace.mutex_);
   const size_t room = std::min(trace.room_, kBlockEvents);
   full = room == 0;
   if (full) return false;
@@ -143,7 +143,7 @@ Trace::Log* Trace::log() noexcept {
 
 Trace::Log* Trace::find_log(const Token& thread) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& log : logs_) {
       if (log->thread == thread) return log.get();
     }
@@ -151,7 +151,7 @@ Trace::Log* Trace::find_log(const Token& thread) {
   char name[16] = "thread";
   ::pthread_getname_np(::pthread_self(), name, sizeof name);
   auto made = std::make_unique<Log>(*this, thread, name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   logs_.push_back(std::move(made));
   return logs_.back().get();
 }
@@ -160,7 +160,7 @@ void Trace::name_thread(std::string_view name) noexcept {
   Log* own = log();
   if (own == nullptr) return;
   try {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     own->name = name;
   } catch (...) {  // then it keeps the other one
   }
@@ -259,44 +259,20 @@ void TraceLoop::Turn::finish() noexcept {
 
 namespace {
 
-// The file, given away in pieces.
-class Pieces {
- public:
-  explicit Pieces(FunctionRef<void(std::string_view)> sink) : sink_(sink) {}
+// As microseconds, to the nanosecond.
+std::string time_text(int64_t nanoseconds) {
+  return cat(nanoseconds / 1000, '.', cat(1000 + nanoseconds % 1000).substr(1));
+}
 
-  Pieces& operator<<(std::string_view text) {
-    text_ += text;
-    if (text_.size() >= kPieceBytes) flush();
-    return *this;
-  }
-  Pieces& operator<<(int64_t number) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-    return *this << std::string_view(digits, static_cast<size_t>(end - digits));
-  }
-  // As microseconds, to the nanosecond.
-  Pieces& time(int64_t nanoseconds) {
-    const auto rest = static_cast<char>(nanoseconds % 10), tens = static_cast<char>(nanoseconds / 10 % 10),
-               hundreds = static_cast<char>(nanoseconds / 100 % 10);
-    const char decimals[] = {'.', static_cast<char>('0' + hundreds), static_cast<char>('0' + tens),
-                             static_cast<char>('0' + rest)};
-    return *this << nanoseconds / 1000 << std::string_view(decimals, sizeof decimals);
-  }
-  void flush() {
-    sink_(text_);
-    text_.clear();
-  }
-
- private:
-  FunctionRef<void(std::string_view)> sink_;
-  std::string text_;
-};
+// What names a thread, or the process by number 0.
+std::string metadata(int64_t thread, std::string_view what, std::string_view key, std::string_view value) {
+  return cat(R"({"ph":"M","pid":1,"tid":)", thread, R"(,"name":")", what, R"(","args":{")", key, "\":", value, "}}");
+}
 
 }  // namespace
 
 void Trace::write(FunctionRef<void(std::string_view)> sink) const {
-  const std::lock_guard lock(mutex_);
-  Pieces out(sink);
+  const MutexLock lock(mutex_);
   // The thread that was first is the one that matters most; "executor 10" comes behind "executor 9".
   std::vector<const Log*> logs;
   for (const auto& log : logs_) logs.push_back(log.get());
@@ -305,21 +281,15 @@ void Trace::write(FunctionRef<void(std::string_view)> sink) const {
   };
   if (!logs.empty()) std::stable_sort(logs.begin() + 1, logs.end(), by_name);
 
-  out << R"({"traceEvents":[)"
-      << "\n"
-         R"({"ph":"M","pid":1,"tid":0,"name":"process_name","args":{"name":"millrace"}})";
+  std::string out = cat("{\"traceEvents\":[\n", metadata(0, "process_name", "name", R"("millrace")"));
   int64_t written = 0;
   for (size_t i = 0; i < logs.size(); ++i) {
     const Log& log = *logs[i];
     const auto thread = static_cast<int64_t>(i) + 1;
     std::vector<std::string> names;
     for (const std::string& name : log.names) names.push_back(json_string(name));
-    out << ",\n"
-           R"({"ph":"M","pid":1,"tid":)"
-        << thread << R"(,"name":"thread_name","args":{"name":)" << json_string(log.name) << "}}";
-    out << ",\n"
-           R"({"ph":"M","pid":1,"tid":)"
-        << thread << R"(,"name":"thread_sort_index","args":{"sort_index":)" << thread << "}}";
+    out += cat(",\n", metadata(thread, "thread_name", "name", json_string(log.name)), ",\n",
+               metadata(thread, "thread_sort_index", "sort_index", cat(thread)));
 
     // A range ends behind those inside it, and is to stand before them.
     std::vector<const Log::Event*> events;
@@ -333,29 +303,26 @@ void Trace::write(FunctionRef<void(std::string_view)> sink) const {
     });
     for (const Log::Event* event : events) {
       const bool counter = event->category == nullptr;
-      out << (counter ? ",\n"
-                        R"({"ph":"C","pid":1,"tid":)"
-                      : ",\n"
-                        R"({"ph":"X","pid":1,"tid":)")
-          << thread << R"(,"name":)" << names[event->name];
-      if (!counter) out << R"(,"cat":")" << event->category << "\"";
-      (out << R"(,"ts":)").time(event->start);
-      if (!counter) (out << R"(,"dur":)").time(event->duration);
-      out << R"(,"args":{)";
-      for (size_t k = 0; k < event->arg_count; ++k) {
-        out << (k > 0 ? ",\"" : "\"") << event->args[k].key << "\":" << event->args[k].value;
-      }
-      if (event->text_key != nullptr) {
-        out << (event->arg_count > 0 ? ",\"" : "\"") << event->text_key << "\":" << names[event->text];
-      }
-      out << "}}";
+      out +=
+          cat(",\n{\"ph\":\"", counter ? 'C' : 'X', R"(","pid":1,"tid":)", thread, R"(,"name":)", names[event->name]);
+      if (!counter) out += cat(R"(,"cat":")", event->category, '"');
+      out += cat(R"(,"ts":)", time_text(event->start));
+      if (!counter) out += cat(R"(,"dur":)", time_text(event->duration));
+      std::string args;
+      const auto add = [&](const char* key, const auto& value) {
+        args += cat(args.empty() ? "\"" : ",\"", key, "\":", value);
+      };
+      for (size_t k = 0; k < event->arg_count; ++k) add(event->args[k].key, event->args[k].value);
+      if (event->text_key != nullptr) add(event->text_key, names[event->text]);
+      out += cat(R"(,"args":{)", args, "}}");
+      if (out.size() < kPieceBytes) continue;
+      sink(out);
+      out.clear();
     }
     written += std::ssize(events);
   }
-  out << "\n"
-         R"(],"displayTimeUnit":"ms","otherData":{"writer":"millrace )"
-      << version() << R"(","events":)" << written << R"(,"dropped":)" << static_cast<int64_t>(dropped()) << "}}\n";
-  out.flush();
+  sink(cat(out, "\n", R"(],"displayTimeUnit":"ms","otherData":{"writer":"millrace )", version(), R"(","events":)",
+           written, R"(,"dropped":)", dropped(), "}}\n"));
 }
 
 }  // namespace millrace

@@ -18,13 +18,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "millrace/core/export.h"
 #include "millrace/core/function_ref.h"
+#include "millrace/core/mutex.h"
 
 namespace millrace {
 
@@ -66,9 +66,9 @@ class MILLRACE_EXPORT Trace {
   const Clock::time_point start_ = Clock::now();
   const Token token_ = std::make_shared<const char>();
   std::atomic<uint64_t> dropped_{0}, loops_{0};
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Log>> logs_;  // guarded by mutex_
-  size_t room_;                             // guarded by mutex_; events that no log has room for yet
+  mutable Mutex mutex_;
+  std::vector<std::unique_ptr<Log>> logs_ MILLRACE_GUARDED_BY(mutex_);
+  size_t room_ MILLRACE_GUARDED_BY(mutex_);  // events that no log has room for yet
 };
 
 // A stretch of time of the calling thread, until end() or the end of the block. Ranges of a thread nest. While one is

@@ -6,13 +6,6 @@ namespace {
 
 constexpr unsigned byte_at(std::string_view text, size_t index) { return static_cast<unsigned char>(text[index]); }
 
-void append_hex(std::string& out, std::string_view prefix, unsigned byte) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  out += prefix;
-  out += kHex[byte >> 4];
-  out += kHex[byte & 15];
-}
-
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 // What turns the order of the characters beside it round, so that a line reads as another.
@@ -60,6 +53,24 @@ size_t find_invalid_utf8(std::string_view text) {
   return std::string_view::npos;
 }
 
+std::string_view short_escape(char byte) {
+  switch (byte) {
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    default: return {};
+  }
+}
+
+void append_hex(std::string& out, std::string_view prefix, unsigned byte) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += prefix;
+  out += kHex[byte >> 4];
+  out += kHex[byte & 15];
+}
+
 std::string escape_controls(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -70,14 +81,10 @@ std::string escape_controls(std::string_view text) {
     }
     const std::string_view character = text.substr(i, length);
     i += length;
-    switch (character[0]) {
-      case '\n': out += "\\n"; continue;
-      case '\t': out += "\\t"; continue;
-      case '\r': out += "\\r"; continue;
-      default: break;
-    }
     if (!is_control(utf8_decode(character, length))) {
       out += character;
+    } else if (const std::string_view escape = short_escape(character[0]); !escape.empty()) {
+      out += escape;
     } else {
       for (size_t k = 0; k < length; ++k) append_hex(out, "\\x", byte_at(character, k));
     }
@@ -91,15 +98,9 @@ std::string json_string(std::string_view text) {
     const size_t length = utf8_length(text.substr(i));
     const std::string_view character = length == 0 ? kReplacement : text.substr(i, length);
     i += length == 0 ? 1 : length;
-    switch (character[0]) {
-      case '"': out += "\\\""; continue;
-      case '\\': out += "\\\\"; continue;
-      case '\n': out += "\\n"; continue;
-      case '\r': out += "\\r"; continue;
-      case '\t': out += "\\t"; continue;
-      default: break;
-    }
-    if (const unsigned first = byte_at(character, 0); first < 0x20) {
+    if (const std::string_view escape = short_escape(character[0]); !escape.empty()) {
+      out += escape;
+    } else if (const unsigned first = byte_at(character, 0); first < 0x20) {
       append_hex(out, "\\u00", first);
     } else {
       out += character;

@@ -17,6 +17,11 @@ char32_t utf8_decode(std::string_view text, size_t length);
 // The position of the first byte that is not UTF-8, or npos.
 size_t find_invalid_utf8(std::string_view text);
 
+// How quoted texts write a quote, a backslash, \n, \r and \t; empty for a byte that has no such short form.
+std::string_view short_escape(char byte);
+// Appends `prefix` and the byte as two hexadecimal digits.
+void append_hex(std::string& out, std::string_view prefix, unsigned byte);
+
 // For terminals and log files: control characters (also C1, DEL and those for the writing direction) and bytes that are
 // not UTF-8 become \n, \t, \xNN; everything else stays.
 std::string escape_controls(std::string_view text);

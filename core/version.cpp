@@ -1,5 +1,8 @@
 #include "millrace/core/version.h"
 
+#include <iterator>
+#include <sstream>
+
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/kernels/onednn_version.h"
@@ -21,16 +24,25 @@ std::vector<std::string> processor_features() {
   return out;
 }
 
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
 }  // namespace
 
 std::string_view version() { return MILLRACE_VERSION; }
 
 BuildDescription describe_build() {
   const cuda::BuildInfo cuda = cuda::build_info();
-  return {MILLRACE_BUILD_TYPE,
-          cuda.built ? cuda.toolkit : "",
-          {onednn_version(), Executor::library()},
-          processor_features()};
+  BuildDescription out = {.build_type = MILLRACE_BUILD_TYPE,
+                          .cuda = cuda.built ? cuda.toolkit : "",
+                          .libraries = {onednn_version(), Executor::library()},
+                          .processor = processor_features(),
+                          .capabilities = words_of(MILLRACE_CAPABILITIES),
+                          .left_out = words_of(MILLRACE_LEFT_OUT)};
+  (cuda.built ? out.capabilities : out.left_out).emplace_back("cuda");
+  return out;
 }
 
 }  // namespace millrace

@@ -17,6 +17,8 @@ struct BuildDescription {
   std::string cuda;                    // "13.0", or empty if built without CUDA
   std::vector<std::string> libraries;  // "oneDNN 2.6.3", ...: as loaded, not as compiled against
   std::vector<std::string> processor;  // instruction sets of this machine that kernels choose by
+  // What a build may do without ("cuda", and see cmake/MillraceCapabilities.cmake), by whether this one has it.
+  std::vector<std::string> capabilities, left_out;
 };
 MILLRACE_EXPORT BuildDescription describe_build();
 

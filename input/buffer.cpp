@@ -6,6 +6,12 @@
 
 namespace millrace {
 
+Port RowBuffer::bind(const BindArgs& args) {
+  streams_.assign(args.streams.begin(), args.streams.end());
+  host_ = args.host;
+  return args.inputs.front();
+}
+
 void RowBuffer::rewind(uint32_t run) {
   for (RowStream* stream : streams_) stream->rewind(run);
 }
@@ -43,6 +49,11 @@ void RowBuffer::set_ahead(int64_t rows, int threads) {
   const auto inputs = static_cast<int64_t>(streams_.size());
   const auto share = [&](int64_t all) { return all == 0 ? 0 : std::max<int64_t>(all / inputs, 1); };
   for (RowStream* stream : streams_) stream->set_ahead(share(rows), static_cast<int>(share(threads)));
+}
+
+Port BatchBuffer::bind(const BindArgs& args) {
+  stream_ = args.streams.front();
+  return {.type = PortType::batches, .rows = args.inputs.front().rows};
 }
 
 }  // namespace millrace

@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/export.h"
@@ -52,7 +51,7 @@ class MILLRACE_EXPORT RowStream {
   virtual void add_dropped(std::vector<Dropped>&) const {}
 };
 
-// What a buffer may ask of, and tell to, whoever runs it.
+// What a buffer may ask of, and tell to, whoever runs it: while it runs, not in bind().
 struct BufferHost {
   std::function<Place(const RowId&)> place;     // where a row came from
   std::function<void(std::string_view)> print;  // a line for the log; may be empty
@@ -65,6 +64,9 @@ struct BufferHost {
 class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  // Takes the inputs and the host, and gives the rows of the first input on as they are. An op that overrides it calls
+  // it.
+  Port bind(const BindArgs& args) override;
   // Whether its rows never end; `inputs` says the same of each input. May be called before bind().
   virtual bool endless(const std::vector<bool>& inputs) const {
     return std::find(inputs.begin(), inputs.end(), true) != inputs.end();
@@ -75,9 +77,8 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   virtual bool reads_fields() const { return false; }
   // Whether it picks rows by their number in the data, so that a single pass over the same data needs it, too.
   virtual bool picks_by_number() const { return false; }
-  // Set before the start; they outlive this op.
-  void set_streams(std::vector<RowStream*> streams) { streams_ = std::move(streams); }
-  void set_host(BufferHost host) { host_ = std::move(host); }
+  // 0: bind() was not called, or did not call RowBuffer::bind().
+  size_t input_count() const { return streams_.size(); }
 
   // What most buffers want: everything goes to the input that it concerns, else to all; what may wait is shared out.
   void rewind(uint32_t run) override;
@@ -89,15 +90,15 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   void set_silent(bool silent) override;
 
  protected:
-  const BufferHost& host() const { return host_; }
-  bool cancelled() const { return host_.cancelled && host_.cancelled(); }
+  // REQUIRES: the op runs in a pipeline.
+  const BufferHost& host() const { return *host_; }
+  bool cancelled() const { return host_ != nullptr && host_->cancelled && host_->cancelled(); }
   bool silent() const { return silent_; }
-  size_t input_count() const { return streams_.size(); }
   RowStream& input(size_t index = 0) const { return *streams_[index]; }
 
  private:
   std::vector<RowStream*> streams_;
-  BufferHost host_;
+  const BufferHost* host_ = nullptr;
   bool silent_ = false;
 };
 
@@ -105,7 +106,8 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
 class MILLRACE_EXPORT BatchBuffer : public Op {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  void set_stream(RowStream* stream) { stream_ = stream; }
+  // Takes the input, and gives batches of its rows. An op calls it and says how many rows they have.
+  Port bind(const BindArgs& args) override;
   virtual Ahead ahead() const { return {}; }
   // Rows from which it draws; 0 where it keeps their order.
   virtual int64_t window() const { return 0; }

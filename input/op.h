@@ -59,21 +59,33 @@ struct TextColumns {
 // What flows out of an op.
 struct Port {
   PortType type = PortType::none;
-  std::shared_ptr<const TextFormat> format;  // text
-  RowSpec rows;                              // rows and batches
-  int64_t batch_size = 0;                    // batches: the most rows of one
+  std::shared_ptr<const TextFormat> format = nullptr;  // text
+  RowSpec rows = {};                                   // rows and batches
+  int64_t batch_size = 0;                              // batches: the most rows of one
+  std::shared_ptr<const TextColumns> text = nullptr;  // of an op that decodes text in columns: where its rows come from
 };
 
-class RowSource;
+// Which rows are wanted where an op divides them in two: those to train on, those held out, or all of them.
+enum class Side : uint8_t { trained, held_out, all };
 
-// Given to an op when its graph is built, before anything runs.
+class NameSource;
+class RowSource;
+class RowStream;
+struct BufferHost;
+
+// Everything that an op is given, when its graph is built and before anything runs. What the pointers point to outlives
+// the op; the lists and the name are there during bind() only.
 struct BindArgs {
-  std::span<const Port> inputs;
-  std::string_view name;  // the op's, unique in the graph; the key of its random numbers
+  std::span<const Port> inputs = {};
+  std::string_view name = {};  // the op's, unique in the graph; the key of its random numbers
   uint64_t seed = 0;
+  Side side = Side::trained;  // whoever builds the graph chooses it, never the configuration
   FileSystem* files = nullptr;
   uint32_t source_index = 0;                 // sources: their number, for RowId::source
+  NameSource* names = nullptr;               // row sources: what names their files; null where nothing does
   std::span<RowSource* const> sources = {};  // those before the op, by RowId::source
+  std::span<RowStream* const> streams = {};  // buffers: the rows of each input
+  const BufferHost* host = nullptr;          // row buffers
 };
 
 // What an op did so far; the time is that of all threads together.
@@ -106,12 +118,8 @@ class MILLRACE_EXPORT Op {
   virtual void check_files() const {}
   // Upper bound of the bytes that this op holds itself (P5): a window, a cache. Chunks and slots are counted elsewhere.
   virtual uint64_t memory_bound() const { return 0; }
-  // Files that the op writes while it runs; none may be an input file of the graph.
-  virtual std::vector<std::string> written_files() const { return {}; }
   // Things that are allowed but unlikely to be meant: "capacity 79 raised to 133: ...".
   virtual std::vector<std::string> warnings() const { return {}; }
-  // Adds what only the op knows; the graph has filled in the rest. Called by the thread that pulls rows.
-  virtual void add_statistics(OpStatistics&) const {}
 };
 
 // What an op lets the stream before it do: see RowStream::set_ahead(), which the graph calls with it.

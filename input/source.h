@@ -50,6 +50,7 @@ class MILLRACE_EXPORT Units {
 // which read what is constant after bind(), at any time and by any thread.
 class MILLRACE_EXPORT Source : public Op, public Units {
  public:
+  std::vector<PortType> inputs() const override { return {}; }
   // The next unit, or false at the end of the data. unit.pass tells epochs apart; units never span two files or passes.
   // The units of a file follow one another without gaps; the first of a file, and the first after seek(), is exact.
   // Every pass has at least one unit, though it be empty. An exception is the error of the next row.
@@ -69,8 +70,10 @@ class MILLRACE_EXPORT Source : public Op, public Units {
   virtual Place place(const RowId& id) const = 0;
   // Whether there is always another pass. Then a whole pass without a row is a DataError: it would never end.
   virtual bool endless() const { return false; }
-  // Whether nobody can ask for its rows again: those of a callback.
+  // Whether nobody can ask for its rows again: those of a pipe, or of a callback.
   virtual bool comes_once() const { return false; }
+  // The files that its rows come from, by RowId::file; none of a source without files.
+  virtual std::vector<std::shared_ptr<const FileEntry>> files() const { return {}; }
   // Passes of one run, where they end: the passes of run r begin with r times as many.
   virtual uint32_t passes() const { return 1; }
 };
@@ -78,27 +81,15 @@ class MILLRACE_EXPORT Source : public Op, public Units {
 // nothing -> names: which files to read, and in what order. Its units are whole files.
 class MILLRACE_EXPORT NameSource : public Source {
  public:
-  std::vector<PortType> inputs() const override { return {}; }
-  // The files by their index, as matched.
-  virtual std::vector<std::shared_ptr<const FileEntry>> files() const = 0;
+  std::vector<std::shared_ptr<const FileEntry>> files() const override = 0;
 };
 
-// names or nothing -> text or rows. Its units are ranges of files, or of row numbers.
+// names or nothing -> text or rows. Its units are ranges of files (FileSource), or of row numbers (IndexSource).
 class MILLRACE_EXPORT RowSource : public Source {
  public:
   virtual ChunkBound chunk_bound() const = 0;
   // The transform that turns a unit into text or rows ("read" for csv_reader).
   virtual const Transform& producer() const = 0;
-  // Set before bind(), and outlives this op; none for sources that take no names.
-  void set_names(NameSource* names) { names_ = names; }
-  NameSource* names() const { return names_; }
-  // From how many files of the names one record each is taken in turn. With more than 1, the stream that does so cuts
-  // files into ranges itself, at multiples of range_bytes(), and next() and seek() are not called.
-  virtual int64_t readers() const { return 1; }
-  virtual uint64_t range_bytes() const { return 0; }
-
- protected:
-  NameSource* names_ = nullptr;
 };
 
 }  // namespace millrace

@@ -13,9 +13,6 @@
 
 namespace millrace {
 
-// Which rows are wanted where an op divides them in two: those to train on, those held out, or all of them.
-enum class Side : uint8_t { trained, held_out, all };
-
 // What a field's values were before ops changed them, as far as it is known: value * scale + offset, one of each or one
 // for each column; of a class number, where `texts` are given, its text.
 struct FieldHistory {
@@ -27,6 +24,9 @@ struct FieldHistory {
 
 class MILLRACE_EXPORT Transform : public Op {
  public:
+  std::vector<PortType> inputs() const override { return {PortType::rows}; }
+  // By default the rows look behind it as before.
+  Port bind(const BindArgs& args) override { return args.inputs.front(); }
   // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
   // goes into chunk.notes. Random numbers only by row id and pass. Memory that is worth keeping lies in chunk.work().
   //
@@ -40,16 +40,11 @@ class MILLRACE_EXPORT Transform : public Op {
   virtual void report(const BadRow&) {}
   // A restored run goes on behind the first `reports` of them: a report file keeps those. Before the first report().
   virtual void resume_reports(uint64_t) {}
-  // For an op that decodes text in columns: where its rows come from.
-  virtual const TextColumns* text_columns() const { return nullptr; }
   // Upper bound of the bytes that apply() keeps in chunk.work() for each task.
   virtual uint64_t work_bound() const { return 0; }
   // What it lets the source before it do beyond what the batches need: a place to run ahead. Behind a batch, rows mean
   // batches.
   virtual Ahead ahead() const { return {}; }
-  // Chooses the side that comes through, before bind(); without a call it is that of the training. False: the op
-  // divides no rows. Whoever builds the graph decides, never the configuration.
-  virtual bool choose_side(Side) { return false; }
   // The fields that it reads or makes, but for those of an option that is used as OptionUse::fields. Absent: it may
   // read every field that is there.
   virtual std::optional<std::vector<std::string>> concerned_fields() const { return {}; }

@@ -1,3 +1,4 @@
+// add: the sum of inputs of one shape. Each gets the whole gradient.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/elementwise.h"
 #include "millrace/layers/shape_checks.h"
@@ -32,12 +33,7 @@ class AddPlan final : public LayerPlan {
 
 class Add final : public Layer {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "the sum of two or more inputs of the same shape";
-
-  explicit Add(const Options&) {}
 
   LayoutUse layout_use() const override { return LayoutUse::same; }
   int min_inputs() const override { return 2; }

@@ -1,3 +1,4 @@
+// avg_pool: the mean of each window of an image.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/average_plan.h"
 

@@ -1,3 +1,4 @@
+// batch_norm: each channel with mean 0 and deviation 1 over the rows of a batch; predictions use running moments.
 #include "millrace/core/kernels/batch_norm.h"
 
 #include "millrace/layers/catalog.h"

@@ -1,3 +1,4 @@
+// concat: inputs joined along an axis; their gradients are cut from the output's.
 #include <vector>
 
 #include "millrace/layers/catalog.h"

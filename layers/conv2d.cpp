@@ -1,3 +1,4 @@
+// conv2d: a convolution of images. The products are core/kernels/convolution.h's.
 #include "millrace/core/kernels/convolution.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"

@@ -1,3 +1,4 @@
+// conv_transpose2d: the way back of a convolution, which makes images larger.
 #include "millrace/core/kernels/channels.h"
 #include "millrace/core/kernels/convolution.h"
 #include "millrace/layers/activations/output_activation.h"

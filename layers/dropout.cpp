@@ -1,3 +1,4 @@
+// dropout: makes a share of the values 0 while a model trains; which ones is drawn by step and index.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
 

@@ -1,3 +1,4 @@
+// elu: x, or alpha (exp(x) - 1) where x is not positive.
 #include "millrace/core/math.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"

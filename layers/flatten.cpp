@@ -1,3 +1,4 @@
+// flatten: an image, or whatever a row is, as a vector.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/simple_layer.h"
 
@@ -7,12 +8,7 @@ namespace {
 // The values of a row keep their order, so both passes copy rows.
 class Flatten final : public SimpleLayer {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "the values of a row as a vector";
-
-  explicit Flatten(const Options&) {}
 
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
     return {Shape{inputs[0].shape.elements()}, inputs[0].dtype};

@@ -1,27 +1,12 @@
-#include "millrace/layers/activations/activation.h"
+// gelu: every value times the share of a standard normal below it.
+#include "millrace/layers/activations/activation_layer.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {
 
-class GeluLayer final : public SimpleLayer {
- public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
+struct GeluLayer final : ActivationLayer<Activation::gelu> {
   static constexpr std::string_view kDoc = "every value times the share of a standard normal below it";
-
-  explicit GeluLayer(const Options&) {}
-
-  LayoutUse layout_use() const override { return LayoutUse::same; }
-  void forward(Context& context, const SimpleForward& args) const override {
-    activate(context, Activation::gelu, args.x, args.y);
-  }
-  void backward(Context& context, const SimpleBackward& args) const override {
-    activation_gradient(context, Activation::gelu, args.x, args.dy, args.dx);
-  }
-  bool backward_reads_output() const override { return false; }
 };
 
 }  // namespace

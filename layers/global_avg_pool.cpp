@@ -1,3 +1,4 @@
+// global_avg_pool: avg_pool with a window as large as the image.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/average_plan.h"
 
@@ -6,12 +7,7 @@ namespace {
 
 class GlobalAvgPool final : public Layer {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "the mean of each channel of an image: a vector, a value for each channel";
-
-  explicit GlobalAvgPool(const Options&) {}
 
   LayoutUse layout_use() const override { return LayoutUse::images; }
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {

@@ -1,3 +1,4 @@
+// group_norm: mean 0 and deviation 1 for groups of channels, each row by itself.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/images/window.h"

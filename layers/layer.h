@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +18,7 @@
 #include "millrace/core/kernels/destination.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/head.h"
+#include "millrace/layers/wanted.h"
 
 namespace millrace {
 
@@ -80,8 +79,6 @@ struct PlanArgs {
   GradientUse parameter_gradients = GradientUse::none;
   uint64_t seed = 0;           // the run's, for layers that draw
   std::string_view name = {};  // the layer's, for draws and messages
-  // Whether this layer leaves its rectifier to the next one, or takes that of the one before: see Layer.
-  bool leaves_rectifier = false, takes_rectifier = false;
 };
 
 struct ForwardArgs {
@@ -90,7 +87,6 @@ struct ForwardArgs {
   std::span<const ConstTensorView> state = {};
   std::span<const TensorView> mutable_state = {};  // the same memory, to be changed; empty in mode predict
   TensorView output = {};
-  TensorView rectified = {};       // with PlanArgs::takes_rectifier the input, else null
   void* saved = nullptr;           // kept until backward: saved_bytes()
   void* scratch = nullptr;         // free to use during the call: scratch_bytes()
   const uint64_t* step = nullptr;  // forward passes in mode train before this one; in the device's memory
@@ -104,7 +100,6 @@ struct BackwardArgs {
   ConstTensorView output_gradient = {};
   std::span<const Destination> input_gradients = {};      // null where not needed
   std::span<const Destination> parameter_gradients = {};  // null where not needed; may be the parameter itself
-  Destination input_sums = {};  // with PlanArgs::takes_rectifier: of the columns of the input's gradient; may be null
   const void* saved = nullptr;
   void* scratch = nullptr;
   const uint64_t* step = nullptr;  // the same as forward's
@@ -126,8 +121,6 @@ class MILLRACE_EXPORT LayerPlan {
   virtual size_t bytes() const { return 0; }
 
   virtual void forward(Context& context, const ForwardArgs& args) = 0;
-  // Where forward() with these arguments is no more than that: what a loss may do in its place, in every step.
-  virtual std::optional<Head> head(const ForwardArgs& /*args*/) const { return std::nullopt; }
   // Reads a parameter before it writes that parameter's gradient, which may be in the same memory. Writes the gradients
   // of the inputs in the order of the inputs: two inputs may be one value.
   virtual void backward(Context& context, const BackwardArgs& args) = 0;
@@ -139,25 +132,18 @@ class MILLRACE_EXPORT Layer {
   // How many inputs the layer takes; max_inputs() < 0 means any number from min_inputs() on.
   virtual int min_inputs() const { return 1; }
   virtual int max_inputs() const { return 1; }
-  // The dtype that the layer wants for input `input`: the model's, unless it reads whole numbers (an embedding). Fields
-  // of the batch are converted to it. Only inputs of the model's dtype have gradients.
-  virtual DType input_dtype(int /*input*/, DType model) const { return model; }
+  // What the layer wants of input `input`: the model's dtype, unless it reads whole numbers (an embedding), which may
+  // have to be in a range. Fields of the batch are converted and checked. What another layer gives must have the dtype,
+  // and may be any value. Only inputs of the model's dtype have gradients. Called before build(), too.
+  virtual Wanted wants(int /*input*/, DType model) const { return {.dtype = model}; }
   // The layout of inputs and output in memory; the model converts values between layers that differ.
   virtual LayoutUse layout_use() const { return LayoutUse::plain; }
-
-  // Two layers share the first one's work where it can leave its rectifier, at its output, and the second one can take
-  // it and alone reads that; on CUDA, in float32 and mode train. The first one then gives what comes before the
-  // rectifier, and is given the gradient of that. The second one makes its input max(x, 0), in place, before it reads
-  // it, and gives the gradient from before that; the sums of its columns are the gradient of the first one's bias,
-  // which is its second parameter, if it has one.
-  virtual bool can_leave_rectifier() const { return false; }
-  virtual bool can_take_rectifier() const { return false; }
 
   // Whether its plans need the library for convolutions, which a machine with a GPU may lack.
   virtual bool convolves() const { return false; }
 
-  // Called once. `inputs` describe one row (no batch axis), in the dtypes that input_dtype() wants. Returns one row of
-  // the output, in params.dtype() unless it is read as whole numbers. Throws ShapeError.
+  // Called once. `inputs` describe one row (no batch axis), in the dtypes that wants() tells. Returns one row of the
+  // output, in params.dtype() unless it is read as whole numbers. Throws ShapeError.
   virtual TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) = 0;
   // Called once for each batch size, device and mode: does everything that costs time.
   virtual std::unique_ptr<LayerPlan> plan(Context& context, const PlanArgs& args) const = 0;

@@ -7,29 +7,18 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string_view>
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/head.h"
 #include "millrace/layers/predictions.h"
+#include "millrace/layers/wanted.h"
 
 namespace millrace {
 
-// The values that make sense, both bounds included; NaN and infinities never do.
-struct ValueRange {
-  double min = 0, max = 0;
-  std::string_view hint = {};  // how to mend a value outside; a literal
-};
-
-// How a loss reads its label, whatever dtype the model computes in.
-struct LabelSpec {
-  DType dtype = DType::f32;              // float32 for numbers, int32 for class labels
-  std::optional<ValueRange> range = {};  // the step refuses rows with other values; absent: every value is allowed
-};
+// How a loss reads its label, whatever dtype the model computes in: float32 for numbers, int32 for class labels.
+using LabelSpec = Wanted;
 
 struct LossPlanArgs {
   TensorView prediction = {};  // (B, ...), shapes and strides only
@@ -55,8 +44,6 @@ class MILLRACE_EXPORT LossPlan {
   virtual size_t scratch_bytes() const { return 0; }
   // Bytes that the plan holds, at most: a plan for fewer rows holds no more.
   virtual size_t bytes() const { return 0; }
-  // Whether run() from now on computes the head first, whose y is the prediction; on CUDA. By default it does not.
-  virtual bool take_head(const Head& /*head*/) { return false; }
   virtual void run(Context& context, const LossArgs& args) = 0;
 };
 

@@ -1,3 +1,4 @@
+// max_pool: the largest value of each window of an image.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/pool.h"
 

@@ -1,3 +1,4 @@
+// mul: the product of inputs of one shape, value by value.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/elementwise.h"
 #include "millrace/layers/shape_checks.h"
@@ -46,12 +47,7 @@ class MulPlan final : public LayerPlan {
 
 class Mul final : public Layer {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "the product of two or more inputs of the same shape, value by value";
-
-  explicit Mul(const Options&) {}
 
   LayoutUse layout_use() const override { return LayoutUse::same; }
   int min_inputs() const override { return 2; }

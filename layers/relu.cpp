@@ -1,27 +1,12 @@
-#include "millrace/layers/activations/activation.h"
+// relu: max(x, 0) of every value. A NaN stays one.
+#include "millrace/layers/activations/activation_layer.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {
 
-class ReluLayer final : public SimpleLayer {
- public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
+struct ReluLayer final : ActivationLayer<Activation::relu> {
   static constexpr std::string_view kDoc = "max(x, 0) of every value";
-
-  explicit ReluLayer(const Options&) {}
-
-  LayoutUse layout_use() const override { return LayoutUse::same; }
-  void forward(Context& context, const SimpleForward& args) const override {
-    activate(context, Activation::relu, args.x, args.y);
-  }
-  void backward(Context& context, const SimpleBackward& args) const override {
-    activation_gradient(context, Activation::relu, args.y, args.dy, args.dx);
-  }
-  bool backward_reads_input() const override { return false; }
 };
 
 }  // namespace

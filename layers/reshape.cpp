@@ -1,3 +1,4 @@
+// reshape: the values of a row in another shape.
 #include <optional>
 
 #include "millrace/core/row_sizes.h"

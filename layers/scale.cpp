@@ -1,3 +1,4 @@
+// scale: a trained factor and bias for each place along the last axis.
 #include <cstddef>
 
 #include "millrace/core/kernels/reduce.h"

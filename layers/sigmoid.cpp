@@ -1,27 +1,12 @@
-#include "millrace/layers/activations/activation.h"
+// sigmoid: 1 / (1 + exp(-x)) of every value.
+#include "millrace/layers/activations/activation_layer.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {
 
-class SigmoidLayer final : public SimpleLayer {
- public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
+struct SigmoidLayer final : ActivationLayer<Activation::sigmoid> {
   static constexpr std::string_view kDoc = "1 / (1 + exp(-x)) of every value";
-
-  explicit SigmoidLayer(const Options&) {}
-
-  LayoutUse layout_use() const override { return LayoutUse::same; }
-  void forward(Context& context, const SimpleForward& args) const override {
-    activate(context, Activation::sigmoid, args.x, args.y);
-  }
-  void backward(Context& context, const SimpleBackward& args) const override {
-    activation_gradient(context, Activation::sigmoid, args.y, args.dy, args.dx);
-  }
-  bool backward_reads_input() const override { return false; }
 };
 
 }  // namespace

@@ -9,9 +9,7 @@
 //
 //   class SquareLayer final : public SimpleLayer {
 //    public:
-//     struct Options { void declare(OptionReader&) {} };
 //     static constexpr std::string_view kDoc = "the square of every value";
-//     explicit SquareLayer(const Options&) {}
 //     void forward(Context& c, const SimpleForward& a) const override { map_elements(c, a.x, a.y, Square{}); }
 //     void backward(Context& c, const SimpleBackward& a) const override {
 //       zip_elements(c, a.x, a.dy, a.dx, SquareGradient{});

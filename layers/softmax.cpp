@@ -1,3 +1,4 @@
+// softmax: logits as shares that add up to 1, along the last axis.
 #include "millrace/core/math.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/for_each_row.h"
@@ -50,12 +51,7 @@ struct SoftmaxGradient {
 
 class SoftmaxLayer final : public SimpleLayer {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "exp(x) divided by its sum along the last axis: shares that add up to 1";
-
-  explicit SoftmaxLayer(const Options&) {}
 
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {
     require_last_axis(inputs[0]);

@@ -24,7 +24,7 @@
 #include "millrace/trainer/step/step.h"
 #include "millrace/trainer/step/step_inputs.h"
 #include "millrace/trainer/training_loop.h"
-#include "millrace/trainer/validator.h"
+#include "millrace/trainer/validation.h"
 
 namespace millrace {
 
@@ -67,7 +67,7 @@ struct Trainer::Impl {
   std::unique_ptr<Delivery> delivery;
   std::optional<Model> model;  // made by build_model()
   std::unique_ptr<TrainStep> step;
-  std::unique_ptr<Validator> validator;  // with a key `validation`
+  std::unique_ptr<Validation> validator;  // with a key `validation`
   std::vector<std::string> warnings;
   std::unique_ptr<TrainingLoop> loop;  // the last that is made
 };
@@ -119,11 +119,11 @@ void Trainer::Impl::build_model() {
 
 void Trainer::Impl::build_validation() {
   if (!config.validation) return;
-  validator = std::make_unique<Validator>(ValidatorArgs{.config = config,
-                                                        .registry = catalog.ops,
-                                                        .model = *model,
-                                                        .context = context,
-                                                        .on_print = [this](std::string_view text) { log(text); }});
+  validator = std::make_unique<Validation>(ValidationArgs{.config = config,
+                                                          .registry = catalog.ops,
+                                                          .model = *model,
+                                                          .context = context,
+                                                          .on_print = [this](std::string_view text) { log(text); }});
   if (!config.validation->input.is_null())
     config.resolved.find("validation")->set("input", validator->input().resolved());
   const InputFiles training = delivery->graph().files(), validating = validator->input().files();
@@ -142,12 +142,8 @@ void Trainer::Impl::build_validation() {
 }
 
 void Trainer::Impl::build_loop() {
-  loop = std::make_unique<TrainingLoop>(TrainingLoopArgs{.config = config,
-                                                         .context = context,
-                                                         .delivery = *delivery,
-                                                         .model = *model,
-                                                         .step = *step,
-                                                         .validator = validator.get()});
+  loop = std::make_unique<TrainingLoop>(TrainingLoopArgs{
+      .config = config, .context = context, .delivery = *delivery, .step = *step, .validator = validator.get()});
 }
 
 void Trainer::Impl::warn_of_endlessness() {
@@ -230,10 +226,7 @@ Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
 const Config& Trainer::config() const { return impl_->config; }
-Model& Trainer::model() {
-  impl_->step->launch();
-  return *impl_->model;
-}
+Model& Trainer::model() { return impl_->step->model(); }
 const InputGraph& Trainer::input() const { return impl_->delivery->graph(); }
 const InputGraph* Trainer::validation_input() const { return impl_->validator ? &impl_->validator->input() : nullptr; }
 const std::vector<std::string>& Trainer::warnings() const { return impl_->warnings; }
@@ -275,11 +268,10 @@ SavedFacts Trainer::Impl::facts() const {
 
 void Trainer::Impl::save(const std::string& path) {
   const TraceRange range(trace, "step", "save");
-  step->launch();
   const OptimizerState state = optimizer_state();
   SavedFacts saved = facts();
   if (config.save && config.save->optimizer) saved.optimizer = &state;
-  save_model(path, *model, context, saved);
+  save_model(path, step->model(), context, saved);
 }
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {
@@ -302,8 +294,7 @@ void Trainer::save(const std::string& path) {
 
 Network Trainer::network(const NetworkOptions& options) {
   const FloatMode mode;
-  impl_->step->launch();
-  return Network(pack_model("the trainer's model", *impl_->model, impl_->context, impl_->facts()), options,
+  return Network(pack_model("the trainer's model", impl_->step->model(), impl_->context, impl_->facts()), options,
                  impl_->catalog);
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
@@ -17,8 +18,6 @@
 namespace millrace {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 // Lines about steps that were skipped, at most.
@@ -42,7 +41,6 @@ struct TrainingLoop::Impl {
       : config(args.config),
         context(args.context),
         delivery(args.delivery),
-        model(args.model),
         step(args.step),
         validator(args.validator),
         trace(args.context.executor().trace()) {}
@@ -50,7 +48,6 @@ struct TrainingLoop::Impl {
   void begin(const TrainCallbacks& given, const std::vector<std::string>& warnings);
   TrainResult train();
   const RowBlock* next_batch();
-  bool unwatched() const;
   void train_on(const RowBlock& batch);
   void flush();
   void take_outcome(StepOutcome outcome, const RowBlock* batch);
@@ -67,9 +64,8 @@ struct TrainingLoop::Impl {
   const Config& config;
   Context& context;
   Delivery& delivery;
-  Model& model;
   TrainStep& step;
-  Validator* const validator;
+  Validation* const validator;
   Trace* const trace;  // may be null
   std::atomic<bool> stopping{false};
 
@@ -94,7 +90,7 @@ void TrainingLoop::Impl::begin(const TrainCallbacks& given, const std::vector<st
   if (callbacks.on_start) {
     callbacks.on_start({.device = context.device().text(),
                         .threads = context.executor().threads(),
-                        .parameters = model.parameter_count(),
+                        .parameters = step.model().parameter_count(),
                         .batch_size = delivery.graph().output().batch_size,
                         .steps = config.train.steps});
   }
@@ -108,25 +104,11 @@ void TrainingLoop::Impl::begin(const TrainCallbacks& given, const std::vector<st
 const RowBlock* TrainingLoop::Impl::next_batch() {
   const Clock::time_point before = Clock::now();
   TraceRange range(trace, "delivery", "next batch", before);
-  const RowBlock* batch = nullptr;
-  try {
-    batch = delivery.next();
-  } catch (...) {
-    step.drain();
-    throw;
-  }
+  const RowBlock* const batch = delivery.next();
   const Clock::time_point end = Clock::now();
   range.end(end);
   waited += end - before;
   return batch;
-}
-
-// Whether nobody looks at the step that comes, so that it may wait for the one behind it.
-bool TrainingLoop::Impl::unwatched() const {
-  const int64_t number = steps_done + 1;
-  const bool reports = callbacks.on_batch || (callbacks.on_step && number % config.train.log_every == 0);
-  const bool validates = validator && number % config.validation->every == 0;
-  return !reports && !validates && number != config.train.steps && !stopping.load();
 }
 
 void TrainingLoop::Impl::train_on(const RowBlock& batch) {
@@ -137,7 +119,7 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
     TraceRange range(trace, "step", "step");
     range.set("step", steps_done + 1);
     range.set("rows", batch.size());
-    context.executor().run([&] { outcome = step.run(batch, unwatched()); });
+    context.executor().run([&] { outcome = step.run(batch); });
   } catch (DataError& error) {
     if (step.error_row() >= 0) error.set_place(delivery.place(batch.id(step.error_row())));
     throw;
@@ -154,6 +136,7 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   if (validator) last_epoch = epoch_of(batch);
   rows_done += static_cast<uint64_t>(batch.size());
   if (callbacks.on_batch) {
+    step.model();  // whoever is told of each batch may look at it
     callbacks.on_batch({.step = steps_done,
                         .rows = batch.size(),
                         .queued = delivery.queued(),
@@ -205,7 +188,7 @@ void TrainingLoop::Impl::take_outcome(StepOutcome outcome, const RowBlock* batch
 // Step `number`'s batch is null where it is gone.
 DataError TrainingLoop::Impl::not_finite(int64_t number, double loss, const RowBlock* batch) const {
   std::vector<std::string> fields;
-  for (const NamedSpec& field : model.fields()) fields.push_back(field.name);
+  for (const NamedSpec& field : step.model().fields()) fields.push_back(field.name);
   fields.push_back(config.loss.label);
   if (!config.loss.weight.empty()) fields.push_back(config.loss.weight);
   return nonfinite_error(
@@ -240,6 +223,7 @@ bool TrainingLoop::Impl::validation_is_due() const { return validator && steps_d
 void TrainingLoop::Impl::validate() {
   const Clock::time_point before = Clock::now();
   const TraceRange range(trace, "step", "validation", before);
+  step.model();  // which the validator looks at
   const auto done = validator->run(steps_done, last_epoch);
   validated_updates = step.updates();
   if (done && callbacks.on_validation) callbacks.on_validation(*done);
@@ -277,7 +261,7 @@ TrainResult TrainingLoop::Impl::result(std::string reason) {
     const std::vector<double>& values = step.metrics();
     for (size_t i = 0; i < values.size(); ++i) out.metrics.emplace_back(config.metrics[i].name, values[i]);
   }
-  out.weights = weights_hash(model, context);
+  out.weights = weights_hash(step.model(), context);
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited).count() / out.seconds : 0;
   delivery.stop();  // nobody wants what is being made
   out.input = delivery.summary();

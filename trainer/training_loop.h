@@ -10,12 +10,11 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step/step.h"
 #include "millrace/trainer/train_report.h"
-#include "millrace/trainer/validator.h"
+#include "millrace/trainer/validation.h"
 
 namespace millrace {
 
@@ -23,9 +22,8 @@ struct TrainingLoopArgs {
   const Config& config;
   Context& context;
   Delivery& delivery;
-  Model& model;
   TrainStep& step;
-  Validator* validator = nullptr;  // with a key `validation`
+  Validation* validator = nullptr;  // with a key `validation`
 };
 
 class TrainingLoop {

@@ -1,6 +1,7 @@
 #include "millrace/api/c/rows.h"
 
 #include <cstring>
+#include <utility>
 
 #include "millrace/api/c/errors.h"
 #include "millrace/core/text.h"
@@ -9,13 +10,15 @@ namespace millrace::c {
 
 namespace {
 
+constexpr std::pair<millrace_type, DType> kTypes[] = {{MILLRACE_FLOAT32, DType::f32},
+                                                      {MILLRACE_FLOAT64, DType::f64},
+                                                      {MILLRACE_INT32, DType::i32},
+                                                      {MILLRACE_INT64, DType::i64},
+                                                      {MILLRACE_UINT8, DType::u8}};
+
 DType dtype_of(int32_t type) {
-  switch (type) {
-    case MILLRACE_FLOAT32: return DType::f32;
-    case MILLRACE_FLOAT64: return DType::f64;
-    case MILLRACE_INT32: return DType::i32;
-    case MILLRACE_INT64: return DType::i64;
-    case MILLRACE_UINT8: return DType::u8;
+  for (const auto& [known, dtype] : kTypes) {
+    if (static_cast<int32_t>(known) == type) return dtype;
   }
   throw ArgumentError(cat("there is no type ", type));
 }
@@ -23,12 +26,8 @@ DType dtype_of(int32_t type) {
 }  // namespace
 
 millrace_type type_of(DType dtype) {
-  switch (dtype) {
-    case DType::f32: return MILLRACE_FLOAT32;
-    case DType::f64: return MILLRACE_FLOAT64;
-    case DType::i32: return MILLRACE_INT32;
-    case DType::i64: return MILLRACE_INT64;
-    case DType::u8: return MILLRACE_UINT8;
+  for (const auto& [type, known] : kTypes) {
+    if (known == dtype) return type;
   }
   return MILLRACE_FLOAT32;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "millrace/cli/arguments/argument_words.h"
+#include "millrace/cli/help/command_description.h"
+#include "millrace/core/registry.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cli {
@@ -74,6 +76,12 @@ void check_order(const CLI::App& selected) {
                        cat("put it behind: trainer ", selected.get_name(), " ", option->get_name(), " ..."));
     }
   }
+}
+
+void check_build(const CLI::App& selected, const std::vector<std::string>& left_out) {
+  const std::string path = path_of(selected), command = path.substr(0, path.find(' '));
+  if (std::find(left_out.begin(), left_out.end(), command) == left_out.end()) return;
+  throw UsageError(left_out_text(cat("subcommand ", quote(command)), command), {}, left_out_hint(command));
 }
 
 void check_explain(const Arguments& arguments, const CLI::App& selected) {

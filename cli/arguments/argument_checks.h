@@ -16,6 +16,8 @@ UsageError translated(const CLI::ParseError& error);
 // Names of the options (`flags`), or of the subcommands, that fit here, for hints.
 std::vector<std::string> known_words(const CLI::App& app, bool flags);
 
+// Throws UsageError where a build without the capabilities `left_out` has no such command.
+void check_build(const CLI::App& selected, const std::vector<std::string>& left_out);
 // Throws UsageError for empty values, of `app` and of the subcommands below it that were given: a variable of the shell
 // that is not set, rather than a wish.
 void check_values(const CLI::App& app);

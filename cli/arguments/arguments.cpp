@@ -18,6 +18,7 @@
 #include "millrace/cli/help/help.h"
 #include "millrace/cli/process/usage_error.h"
 #include "millrace/core/text.h"
+#include "millrace/core/version.h"
 
 namespace millrace::cli {
 
@@ -321,6 +322,7 @@ Arguments Parser::take(std::span<const std::string> words) {
     throw translated(error);
   }
   const CLI::App& selected = innermost(app_);
+  check_build(selected, describe_build().left_out);
   check_values(app_);
   check_settings(out_.overrides);
   if (&selected == &app_) check_file();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "millrace/cli/arguments/arguments.h"
-#include "millrace/input/graph/pipeline.h"
+#include "millrace/input/graph/graph.h"
 
 namespace millrace::cli {
 

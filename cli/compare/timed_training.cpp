@@ -21,12 +21,12 @@ double process_seconds() {
 class TimedTraining::Running {
  public:
   Running(TimedTraining& timed, Trainer& trainer) : timed_(timed) {
-    const std::lock_guard lock(timed_.mutex_);
+    const MutexLock lock(timed_.mutex_);
     timed_.running_ = &trainer;
     if (timed_.stopped_) trainer.stop();
   }
   ~Running() {
-    const std::lock_guard lock(timed_.mutex_);
+    const MutexLock lock(timed_.mutex_);
     timed_.running_ = nullptr;
   }
   Running(const Running&) = delete;
@@ -82,13 +82,13 @@ TimedRun TimedTraining::run(const Spec& config, const TimedOptions& options) {
 }
 
 void TimedTraining::stop() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopped_ = true;
   if (running_ != nullptr) running_->stop();
 }
 
 bool TimedTraining::stopped() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stopped_;
 }
 

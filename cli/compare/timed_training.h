@@ -8,12 +8,12 @@
 
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "millrace/core/mutex.h"
 #include "millrace/core/spec.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/trainer.h"
@@ -68,9 +68,9 @@ class TimedTraining {
   class Running;
 
   const Catalog& catalog_;
-  mutable std::mutex mutex_;
-  Trainer* running_ = nullptr;  // guarded by mutex_
-  bool stopped_ = false;        // guarded by mutex_
+  mutable Mutex mutex_;
+  Trainer* running_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace millrace

@@ -160,6 +160,8 @@ std::vector<Finding> installed_parts() {
   std::vector<Finding> out;
   out.push_back(finding("millrace", cat(version(), ", ", build.build_type, ", ",
                                         build.cuda.empty() ? "without CUDA" : cat("with CUDA ", build.cuda))));
+  for (const std::string& capability : build.capabilities) out.push_back(finding("capability", capability));
+  for (const std::string& capability : build.left_out) out.push_back(finding("left out", capability));
   for (const std::string& library : build.libraries) {
     const std::string file = loaded_file(library.starts_with("oneDNN") ? "libdnnl" : "libtbb");
     out.push_back(finding("library", cat(library, file.empty() ? ", linked in" : cat(", ", file))));

@@ -41,11 +41,6 @@ struct Cut {
   }
 };
 
-bool is_number(std::string_view text) {
-  double value = 0;
-  return parse_number(text, value) == NumberStatus::ok;
-}
-
 void count_columns(Cut& cut) {
   std::map<size_t, size_t> counts;
   for (const Fields& record : cut.records) ++counts[record.size()];

@@ -58,7 +58,7 @@ SignalWatcher::Guard SignalWatcher::while_running(std::function<void()> stop) {
 }
 
 void SignalWatcher::set_stop(std::function<void()> stop) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stop_ = std::move(stop);
 }
 
@@ -76,7 +76,7 @@ void SignalWatcher::watch() {
 }
 
 void SignalWatcher::take(int number) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   int before = 0;
   const bool first = received_.compare_exchange_strong(before, number);
   if (stop_ && !first && number == SIGHUP) return;

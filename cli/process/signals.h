@@ -12,9 +12,9 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <thread>
 
+#include "millrace/core/mutex.h"
 #include "millrace/trainer/files/descriptor.h"
 
 namespace millrace::cli {
@@ -50,8 +50,8 @@ class SignalWatcher {
 
   Descriptor signals_, end_;
   std::atomic<int> received_{0};
-  std::mutex mutex_;
-  std::function<void()> stop_;  // guarded by mutex_
+  Mutex mutex_;
+  std::function<void()> stop_ MILLRACE_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millrace/input/transform.h"
-#include "millrace/trainer/predict/evaluator.h"
+#include "millrace/trainer/step/named_metric.h"
 
 namespace millrace::cli {
 

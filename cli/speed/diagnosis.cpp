@@ -4,6 +4,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/input/sources/file_source.h"
 #include "millrace/trainer/input/op_list.h"
 
 namespace millrace {
@@ -31,7 +32,8 @@ std::optional<Limit> limit_of_ops(const Config& config, const OpRegistry& ops) {
   std::optional<Limit> out;
   int64_t sources = 0;
   for_each_op(config.resolved, ops, [&](const ListedOp& op) {
-    if (op.node.source != nullptr) sources += op.node.source->readers();
+    const auto* files = dynamic_cast<const FileSource*>(op.node.source);
+    if (op.node.source != nullptr) sources += files != nullptr ? files->readers() : 1;
     const std::optional<int64_t> tasks = op.number(OptionUse::tasks);
     if (!tasks || (out && *tasks < out->threads)) return;
     out = Limit{.op = op.node.name, .key = op.key(OptionUse::tasks), .threads = *tasks};

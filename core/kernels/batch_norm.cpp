@@ -53,10 +53,7 @@ T inverse_deviation(const BatchNormSpec& spec, const NormParams& params, int64_t
 
 template <class T>
 void store(double gradient, const Destination& to, int64_t channel) {
-  if (!to) return;
-  const T scaled = static_cast<T>((to.alpha != nullptr ? static_cast<double>(*to.alpha) : 1.0) * gradient);
-  T& target = to.view.as<T>()[channel];
-  target = to.beta == 0 ? scaled : target + scaled;
+  cuda::FinishNormGradient<T>::store(gradient, to.view.as<T>(), static_cast<T>(to.beta), to.alpha, channel);
 }
 
 }  // namespace

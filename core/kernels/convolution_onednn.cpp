@@ -2,9 +2,9 @@
 #include <array>
 #include <dnnl.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "millrace/core/errors.h"
 #include "millrace/core/kernels/convolution_cpu.h"
 #include "millrace/core/kernels/epilogue.h"
 #include "millrace/core/kernels/image_tiles.h"
@@ -12,7 +12,6 @@
 #include "millrace/core/kernels/slot_pool.h"
 #include "millrace/core/kernels/slot_primitive.h"
 #include "millrace/core/kernels/weight_layout.h"
-#include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cpu {
@@ -81,20 +80,6 @@ class Described {
   dnnl::primitive_attr attributes;
 };
 
-// Runs `plan` where OpenMP is limited to one thread, as the primitives will run.
-template <class F>
-void plan_inside(Context& context, const ConvolutionSpec& spec, const F& plan) {
-  context.executor().run([&] {
-    try {
-      const LibraryCall mark;
-      plan(OneDnnPlanning().engine());
-    } catch (const dnnl::error& failure) {
-      throw InternalError(cat("oneDNN could not plan a convolution of ", spec.input().text(), " with ",
-                              spec.weight().text(), ": ", failure.what()));
-    }
-  });
-}
-
 // What the passes have in common: tiles of images, of two sizes at most, each a call of a primitive.
 class ImagePass {
  public:
@@ -106,29 +91,39 @@ class ImagePass {
         slots_(slots_of(tiles_)) {}
 
  protected:
-  // The layout of the weight that `describe(images)` asks for at every size of a tile.
-  template <class Describe, class WeightOf>
-  memory::desc agree(const Describe& describe, const WeightOf& weight_of) {
-    const memory::desc weight = weight_of(describe(tiles_.most_images()));
-    if (weight_of(describe(tiles_.least_images())) == weight) return weight;
-    tiles_ = tiles_.evened();
-    return weight_of(describe(tiles_.most_images()));
-  }
-
-  // Makes the primitives: `make(images, scratch)` gives one with its scratchpad's size.
-  template <class Make>
-  void make_primitives(const Make& make) {
-    for (const int64_t images : {tiles_.most_images(), tiles_.least_images()}) {
-      std::optional<SlotPrimitive>& primitive = primitives_[kind_of(images)];
-      if (!primitive) primitive.emplace(make(images));
-    }
-  }
-  void reserve_scratch(size_t bytes) { scratch_bytes_ = std::max(scratch_bytes_, aligned_bytes(bytes)); }
-  // Behind all of reserve_scratch(); `extra` bytes more a slot.
-  void make_scratch(size_t extra = 0) {
+  // Makes the primitives and their memory: `describe(described, engine)` gives the library's description of a pass, in
+  // whose layout weight_of(pass) is, and args_of(pass, weight) the arguments of its Primitive, but for its scratchpad,
+  // which is the third one. The result is the weight's layout. `unbooked`: bytes of scratch that the library forgets;
+  // `image_bytes`: what a slot has beside that for each image, as extra().
+  template <class Primitive, class Describe, class WeightOf, class ArgsOf>
+  memory::desc plan(Context& context, const char* what, WeightLayout::Way way, const Describe& describe,
+                    const WeightOf& weight_of, const ArgsOf& args_of, size_t unbooked = 0, size_t image_bytes = 0) {
+    memory::desc weight;
+    const std::string whole = cat("a convolution of ", spec_.input().text(), " with ", spec_.weight().text());
+    plan_inside(context, whole, [&](const dnnl::engine& engine) {
+      const auto pass_of = [&](int64_t images) { return describe(Described(spec_, images), engine); };
+      weight = weight_of(pass_of(tiles_.most_images()));
+      // One layout for both sizes of a tile.
+      if (weight_of(pass_of(tiles_.least_images())) != weight) {
+        tiles_ = tiles_.evened();
+        weight = weight_of(pass_of(tiles_.most_images()));
+      }
+      weight_.emplace(engine, Described(spec_, 1).plain_weight, weight, way);
+      for (const int64_t images : {tiles_.most_images(), tiles_.least_images()}) {
+        std::optional<SlotPrimitive>& primitive = primitives_[kind_of(images)];
+        if (primitive) continue;
+        const auto pass = pass_of(images);
+        const memory::desc scratchpad = pass.scratchpad_desc();
+        scratch_bytes_ = std::max(scratch_bytes_, aligned_bytes(scratchpad.get_size() + unbooked));
+        std::vector<SlotPrimitive::Arg> args = args_of(pass, weight);
+        args.insert(args.begin() + 2, {DNNL_ARG_SCRATCHPAD, scratchpad});
+        primitive.emplace(what, engine, Primitive(pass), args, slots_.size());
+      }
+    });
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
-      scratch_.emplace_back(Device::cpu(), scratch_bytes_ + extra);
+      scratch_.emplace_back(Device::cpu(), scratch_bytes_ + static_cast<size_t>(tiles_.most_images()) * image_bytes);
     }
+    return weight;
   }
   void* scratch(size_t slot) const { return scratch_[slot].data(); }
   void* extra(size_t slot) const { return static_cast<std::byte*>(scratch(slot)) + scratch_bytes_; }
@@ -162,6 +157,7 @@ class ImagePass {
   int threads_;
   ImageTiles tiles_;
   SlotPool slots_;
+  std::optional<WeightLayout> weight_;
 
  private:
   size_t kind_of(int64_t images) const { return images == tiles_.most_images() ? 0 : 1; }
@@ -175,7 +171,17 @@ class OnednnConvolution final : public Convolution, private ImagePass {
  public:
   OnednnConvolution(Context& context, const ConvolutionSpec& spec, bool bias, FusedActivation activation)
       : ImagePass(context, spec), bias_(bias), activation_(activation) {
-    plan_inside(context, spec, [&](const dnnl::engine& engine) { plan(engine); });
+    plan<dnnl::convolution_forward>(
+        context, "a convolution", WeightLayout::Way::inwards,
+        [&](const Described& pass, const dnnl::engine& engine) { return pass.forward(engine, bias); },
+        [](const auto& pass) { return pass.weights_desc(); },
+        [&](const auto& pass, const memory::desc& weight) {
+          std::vector<SlotPrimitive::Arg> args = {{DNNL_ARG_SRC, pass.src_desc()},
+                                                  {DNNL_ARG_DST, pass.dst_desc()},
+                                                  {DNNL_ARG_WEIGHTS, weight, weight_->inner()}};
+          if (bias) args.push_back({DNNL_ARG_BIAS, pass.bias_desc()});
+          return args;
+        });
   }
 
   void run(Context& context, const Args& args) override {
@@ -187,43 +193,34 @@ class OnednnConvolution final : public Convolution, private ImagePass {
   size_t bytes() const override { return weight_->bytes() + slot_bytes(); }
 
  private:
-  void plan(const dnnl::engine& engine) {
-    const auto describe = [&](int64_t images) { return Described(spec_, images).forward(engine, bias_); };
-    const memory::desc weight = agree(describe, [](const auto& pass) { return pass.weights_desc(); });
-    weight_.emplace(engine, Described(spec_, 1).plain_weight, weight, WeightLayout::Way::inwards);
-    make_primitives([&](int64_t images) {
-      const auto pass = describe(images);
-      reserve_scratch(pass.scratchpad_desc().get_size());
-      std::vector<SlotPrimitive::Arg> args = {{DNNL_ARG_SRC, pass.src_desc()},
-                                              {DNNL_ARG_DST, pass.dst_desc()},
-                                              {DNNL_ARG_SCRATCHPAD, pass.scratchpad_desc()},
-                                              {DNNL_ARG_WEIGHTS, weight, weight_->inner()}};
-      if (bias_) args.insert(args.begin() + 3, {DNNL_ARG_BIAS, pass.bias_desc()});
-      return SlotPrimitive(engine, dnnl::convolution_forward(pass), args, slots_.size());
-    });
-    make_scratch();
-  }
-
   void run_tile(const Args& args, int64_t tile) {
     const SlotPool::Lease lease(slots_);
     const int64_t images = tiles_.images(tile), begin = tiles_.begin(tile);
     float* y = const_cast<float*>(y_of(args.y, begin));
     const void* const data[] = {x_of(args.x, begin), y, scratch(lease.slot()), args.bias};
-    primitive(images).run("a convolution", lease.slot(), std::span(data, bias_ ? 4 : 3));
+    primitive(images).run(lease.slot(), std::span(data, bias_ ? 4 : 3));
     // Not by the library, which makes a NaN 0.
     add_bias_and_activate<float>(nullptr, activation_, images * spec_.output().shape.row().elements(), y);
   }
 
   bool bias_;
   FusedActivation activation_;
-  std::optional<WeightLayout> weight_;
 };
 
 class OnednnInputGradient final : public ConvolutionInputGradient, private ImagePass {
  public:
   OnednnInputGradient(Context& context, const ConvolutionSpec& spec, float beta)
       : ImagePass(context, spec), beta_(beta), image_size_(spec.input().shape.row().elements()) {
-    plan_inside(context, spec, [&](const dnnl::engine& engine) { plan(engine); });
+    plan<dnnl::convolution_backward_data>(
+        context, "the gradient of a convolution's input", WeightLayout::Way::inwards,
+        [](const Described& pass, const dnnl::engine& engine) { return pass.input_gradient(engine); },
+        [](const auto& pass) { return pass.weights_desc(); },
+        [&](const auto& pass, const memory::desc& weight) {
+          return std::vector<SlotPrimitive::Arg>{{DNNL_ARG_DIFF_DST, pass.diff_dst_desc()},
+                                                 {DNNL_ARG_DIFF_SRC, pass.diff_src_desc()},
+                                                 {DNNL_ARG_WEIGHTS, weight, weight_->inner()}};
+        },
+        0, added_bytes());
   }
 
   void run(Context& context, const Args& args) override {
@@ -232,29 +229,11 @@ class OnednnInputGradient final : public ConvolutionInputGradient, private Image
       context.executor().parallel_for(tiles_.count(), [&](int64_t tile) { run_tile(args, tile); });
     });
   }
-  size_t bytes() const override { return weight_->bytes() + slot_bytes(added_bytes(1)); }
+  size_t bytes() const override { return weight_->bytes() + slot_bytes(added_bytes()); }
 
  private:
-  // Of what is added to the gradient that is there.
-  size_t added_bytes(int64_t images) const {
-    return beta_ == 0 ? 0 : static_cast<size_t>(images * image_size_) * sizeof(float);
-  }
-
-  void plan(const dnnl::engine& engine) {
-    const auto describe = [&](int64_t images) { return Described(spec_, images).input_gradient(engine); };
-    const memory::desc weight = agree(describe, [](const auto& pass) { return pass.weights_desc(); });
-    weight_.emplace(engine, Described(spec_, 1).plain_weight, weight, WeightLayout::Way::inwards);
-    make_primitives([&](int64_t images) {
-      const auto pass = describe(images);
-      reserve_scratch(pass.scratchpad_desc().get_size());
-      const SlotPrimitive::Arg args[] = {{DNNL_ARG_DIFF_DST, pass.diff_dst_desc()},
-                                         {DNNL_ARG_DIFF_SRC, pass.diff_src_desc()},
-                                         {DNNL_ARG_SCRATCHPAD, pass.scratchpad_desc()},
-                                         {DNNL_ARG_WEIGHTS, weight, weight_->inner()}};
-      return SlotPrimitive(engine, dnnl::convolution_backward_data(pass), args, slots_.size());
-    });
-    make_scratch(added_bytes(tiles_.most_images()));
-  }
+  // For each image: of what is added to the gradient that is there.
+  size_t added_bytes() const { return beta_ == 0 ? 0 : static_cast<size_t>(image_size_) * sizeof(float); }
 
   void run_tile(const Args& args, int64_t tile) {
     const SlotPool::Lease lease(slots_);
@@ -262,7 +241,7 @@ class OnednnInputGradient final : public ConvolutionInputGradient, private Image
     float* const dx = const_cast<float*>(x_of(args.dx.view.data(), begin));
     float* const gradient = beta_ == 0 ? dx : static_cast<float*>(extra(lease.slot()));
     const void* const data[] = {y_of(args.dy, begin), gradient, scratch(lease.slot())};
-    primitive(images).run("the gradient of a convolution's input", lease.slot(), data);
+    primitive(images).run(lease.slot(), data);
     const float alpha = args.dx.alpha != nullptr ? *args.dx.alpha : 1.0F;
     if (gradient == dx && alpha == 1.0F) return;
     store_row<float>(gradient, alpha, beta_, nullptr, FusedActivation::none, images * image_size_, dx);
@@ -270,7 +249,6 @@ class OnednnInputGradient final : public ConvolutionInputGradient, private Image
 
   float beta_;
   int64_t image_size_;
-  std::optional<WeightLayout> weight_;
 };
 
 // Each tile makes a gradient of its own; they are added up in order.
@@ -278,7 +256,22 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
  public:
   OnednnWeightGradient(Context& context, const ConvolutionSpec& spec, bool bias)
       : ImagePass(context, spec, most_parts(spec)), bias_(bias), plain_(Device::cpu(), spec.weight().bytes()) {
-    plan_inside(context, spec, [&](const dnnl::engine& engine) { plan(engine); });
+    const memory::desc weight = plan<dnnl::convolution_backward_weights>(
+        context, "the gradient of a convolution's weight", WeightLayout::Way::outwards,
+        [&](const Described& pass, const dnnl::engine& engine) { return pass.weight_gradient(engine, bias); },
+        [](const auto& pass) { return pass.diff_weights_desc(); },
+        [&](const auto& pass, const memory::desc& layout) {
+          std::vector<SlotPrimitive::Arg> args = {{DNNL_ARG_SRC, pass.src_desc()},
+                                                  {DNNL_ARG_DIFF_DST, pass.diff_dst_desc()},
+                                                  {DNNL_ARG_DIFF_WEIGHTS, layout}};
+          if (bias) args.push_back({DNNL_ARG_DIFF_BIAS, pass.diff_bias_desc()});
+          return args;
+        },
+        unbooked_bytes());
+    weight_size_ = static_cast<int64_t>(aligned_bytes(weight.get_size()) / sizeof(float));
+    bias_size_ = bias ? static_cast<int64_t>(aligned_bytes(Described(spec, 1).bias.get_size()) / sizeof(float)) : 0;
+    // The first one lies where the layout is changed.
+    parts_ = Memory(Device::cpu(), static_cast<size_t>(tiles_.count() * part_size()) * sizeof(float));
   }
 
   void run(Context& context, const Args& args) override {
@@ -289,39 +282,18 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
         const int64_t begin = block * kSumBlock;
         add_parts(begin, std::min(part_size(), begin + kSumBlock));
       });
-      layout_->change(plain_.data());
+      weight_->change(plain_.data());
       store(static_cast<const float*>(plain_.data()), args.weight);
       if (bias_) store(part(0) + weight_size_, args.bias);
     });
   }
-  size_t bytes() const override { return plain_.bytes() + layout_->bytes() + parts_.bytes() + slot_bytes(); }
+  size_t bytes() const override { return plain_.bytes() + weight_->bytes() + parts_.bytes() + slot_bytes(); }
 
  private:
   // Large weights are not kept sixteen times over.
   static int64_t most_parts(const ConvolutionSpec& spec) {
     constexpr size_t kMostBytes = size_t{16} << 20;
     return std::max<int64_t>(4, static_cast<int64_t>(kMostBytes / spec.weight().bytes()));
-  }
-
-  void plan(const dnnl::engine& engine) {
-    const auto describe = [&](int64_t images) { return Described(spec_, images).weight_gradient(engine, bias_); };
-    const memory::desc weight = agree(describe, [](const auto& pass) { return pass.diff_weights_desc(); });
-    layout_.emplace(engine, Described(spec_, 1).plain_weight, weight, WeightLayout::Way::outwards);
-    weight_size_ = static_cast<int64_t>(aligned_bytes(weight.get_size()) / sizeof(float));
-    bias_size_ = bias_ ? static_cast<int64_t>(aligned_bytes(Described(spec_, 1).bias.get_size()) / sizeof(float)) : 0;
-    // The first one lies where the layout is changed.
-    parts_ = Memory(Device::cpu(), static_cast<size_t>(tiles_.count() * part_size()) * sizeof(float));
-    make_primitives([&](int64_t images) {
-      const auto pass = describe(images);
-      reserve_scratch(pass.scratchpad_desc().get_size() + unbooked_bytes());
-      std::vector<SlotPrimitive::Arg> args = {{DNNL_ARG_SRC, pass.src_desc()},
-                                              {DNNL_ARG_DIFF_DST, pass.diff_dst_desc()},
-                                              {DNNL_ARG_SCRATCHPAD, pass.scratchpad_desc()},
-                                              {DNNL_ARG_DIFF_WEIGHTS, weight}};
-      if (bias_) args.push_back({DNNL_ARG_DIFF_BIAS, pass.diff_bias_desc()});
-      return SlotPrimitive(engine, dnnl::convolution_backward_weights(pass), args, slots_.size());
-    });
-    make_scratch();
   }
 
   // Before windows of one pixel with strides the library gathers an image's pixels in its scratchpad. It writes each as
@@ -342,8 +314,7 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
     float* const own = part(tile);
     const void* const data[] = {x_of(args.x, begin), y_of(args.dy, begin), scratch(lease.slot()), own,
                                 own + weight_size_};
-    primitive(tiles_.images(tile))
-        .run("the gradient of a convolution's weight", lease.slot(), std::span(data, bias_ ? 5 : 4));
+    primitive(tiles_.images(tile)).run(lease.slot(), std::span(data, bias_ ? 5 : 4));
   }
 
   // Into the first part, and the weight's from there to where its layout is changed.
@@ -354,7 +325,7 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
       for (int64_t i = begin; i < end; ++i) sums[i] += more[i];
     }
     const int64_t weight_end = std::min(end, weight_size_);
-    if (begin < weight_end) std::copy(sums + begin, sums + weight_end, static_cast<float*>(layout_->inner()) + begin);
+    if (begin < weight_end) std::copy(sums + begin, sums + weight_end, static_cast<float*>(weight_->inner()) + begin);
   }
 
   static void store(const float* gradient, const Destination& to) {
@@ -364,8 +335,7 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
   }
 
   bool bias_;
-  Memory plain_;                        // the gradient as the model has it
-  std::optional<WeightLayout> layout_;  // and as the library does
+  Memory plain_;  // the gradient as the model has it
   int64_t weight_size_ = 0, bias_size_ = 0;
   Memory parts_;
 };

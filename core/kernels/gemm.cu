@@ -11,6 +11,7 @@
 #include "millrace/core/cuda/cublaslt.h"
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/launch.cuh"
+#include "millrace/core/dispatch.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/activated.h"
@@ -226,15 +227,11 @@ const void* LtGemm::alpha_on_device(State& state, const float* alpha) const {
 
 void LtGemm::finish(State& state, const GemmArgs& args, bool add_bias) const {
   if (spec_.activation == FusedActivation::none && !add_bias) return;
-  const auto launch = [&]<class T>(T* c) {
+  dispatch_float(spec_.dtype, [&]<class T>() {
     const T* bias = add_bias ? static_cast<const T*>(args.bias) : nullptr;
-    launch_for_each(state, spec_.m * spec_.n, Finish<T>{c, bias, spec_.n, spec_.ldc, spec_.activation});
-  };
-  if (spec_.dtype == DType::f64) {
-    launch(static_cast<double*>(args.c));
-  } else {
-    launch(static_cast<float*>(args.c));
-  }
+    launch_for_each(state, spec_.m * spec_.n,
+                    Finish<T>{static_cast<T*>(args.c), bias, spec_.n, spec_.ldc, spec_.activation});
+  });
 }
 
 }  // namespace

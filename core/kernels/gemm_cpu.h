@@ -8,7 +8,7 @@
 
 namespace millrace::cpu {
 
-// f32 and f64, any shape, in plain loops: element (i, j) is summed over k in order, in its own type.
+// f64, for checks, any shape, in plain loops: element (i, j) is summed over k in order.
 std::unique_ptr<Gemm> make_loop_gemm(Context& context, const GemmSpec& spec);
 
 // f32 where m, n or k is 1: dot products, rows times a matrix, outer products. REQUIRES one of them to be 1.

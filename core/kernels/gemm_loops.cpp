@@ -9,10 +9,11 @@ namespace millrace::cpu {
 
 namespace {
 
+using T = double;
+
 // A task makes kRows x kColumns elements of c, and packs kDepth rows of op(b) at a time.
 constexpr int64_t kRows = 32, kColumns = 64, kDepth = 32;
 
-template <class T>
 class LoopGemm final : public Gemm {
  public:
   explicit LoopGemm(const GemmSpec& spec)
@@ -76,9 +77,6 @@ class LoopGemm final : public Gemm {
 
 }  // namespace
 
-std::unique_ptr<Gemm> make_loop_gemm(Context&, const GemmSpec& spec) {
-  if (spec.dtype == DType::f64) return std::make_unique<LoopGemm<double>>(spec);
-  return std::make_unique<LoopGemm<float>>(spec);
-}
+std::unique_ptr<Gemm> make_loop_gemm(Context&, const GemmSpec& spec) { return std::make_unique<LoopGemm>(spec); }
 
 }  // namespace millrace::cpu

@@ -6,6 +6,10 @@
 
 #include <dnnl.hpp>
 #include <mutex>
+#include <string>
+
+#include "millrace/core/context.h"
+#include "millrace/core/function_ref.h"
 
 namespace millrace::cpu {
 
@@ -20,5 +24,9 @@ class OneDnnPlanning {
   std::unique_lock<std::mutex> lock_;
   dnnl::engine engine_;
 };
+
+// Runs plan(engine) where OpenMP is limited to one thread, as the primitives will run. An InternalError says that
+// oneDNN could not plan `what`.
+void plan_inside(Context& context, const std::string& what, FunctionRef<void(const dnnl::engine&)> plan);
 
 }  // namespace millrace::cpu

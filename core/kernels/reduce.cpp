@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/core/cuda/kernels.h"
+#include "millrace/core/dispatch.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
@@ -129,23 +130,6 @@ double join_ranges(Executor& executor, int64_t count, double* partial, const F& 
   return total;
 }
 
-template <class T>
-void sum_all(Executor& executor, ConstTensorView values, void* result, double scale, double* partial) {
-  executor.run([&] {
-    const auto sum_of = [&](int64_t begin, int64_t end) { return sum_range<T>(values, begin, end); };
-    *static_cast<T*>(result) = static_cast<T>(join_ranges(executor, values.elements(), partial, sum_of) * scale);
-  });
-}
-
-template <class T>
-void sum_squares(Executor& executor, ConstTensorView values, double* result, double* partial) {
-  executor.run([&] {
-    *result = join_ranges(executor, values.elements(), partial, [&](int64_t begin, int64_t end) {
-      return square_range(values.as<T>() + begin, end - begin);
-    });
-  });
-}
-
 }  // namespace
 
 size_t column_sum_scratch(const TensorSpec& input) {
@@ -156,39 +140,37 @@ size_t column_sum_scratch(const TensorSpec& input) {
 
 void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch) {
   check_dtype("a column sum", input.dtype());
-  if (!context.device().is_cpu()) {
-    cuda::column_sum(context, input, destination, scratch);
-  } else if (input.dtype() == DType::f32) {
-    ColumnSum<float>(input, destination, scratch).run(context.executor());
-  } else {
-    ColumnSum<double>(input, destination, scratch).run(context.executor());
-  }
+  if (!context.device().is_cpu()) return cuda::column_sum(context, input, destination, scratch);
+  dispatch_float(input.dtype(), [&]<class T>() { ColumnSum<T>(input, destination, scratch).run(context.executor()); });
 }
 
 size_t sum_scratch(int64_t count) { return static_cast<size_t>(ceil_div(count, kSumValues)) * sizeof(double); }
 
 void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch) {
   check_dtype("a sum", values.dtype());
-  if (!context.device().is_cpu()) {
-    cuda::sum(context, values, result, scale, scratch);
-  } else if (values.dtype() == DType::f32) {
-    sum_all<float>(context.executor(), values, result, scale, static_cast<double*>(scratch));
-  } else {
-    sum_all<double>(context.executor(), values, result, scale, static_cast<double*>(scratch));
-  }
+  if (!context.device().is_cpu()) return cuda::sum(context, values, result, scale, scratch);
+  auto* const partial = static_cast<double*>(scratch);
+  dispatch_float(values.dtype(), [&]<class T>() {
+    context.executor().run([&] {
+      const auto sum_of = [&](int64_t begin, int64_t end) { return sum_range<T>(values, begin, end); };
+      const double total = join_ranges(context.executor(), values.elements(), partial, sum_of);
+      *static_cast<T*>(result) = static_cast<T>(total * scale);
+    });
+  });
 }
 
 void square_sum(Context& context, ConstTensorView values, double* result, void* scratch) {
   check_dtype("a sum of squares", values.dtype());
   if (values.shape().rank() != 1) throw ShapeError(cat("a sum of squares needs a vector, got ", values.shape().text()));
+  if (!context.device().is_cpu()) return cuda::square_sum(context, values, result, scratch);
   auto* const partial = static_cast<double*>(scratch);
-  if (!context.device().is_cpu()) {
-    cuda::square_sum(context, values, result, scratch);
-  } else if (values.dtype() == DType::f32) {
-    sum_squares<float>(context.executor(), values, result, partial);
-  } else {
-    sum_squares<double>(context.executor(), values, result, partial);
-  }
+  dispatch_float(values.dtype(), [&]<class T>() {
+    context.executor().run([&] {
+      *result = join_ranges(context.executor(), values.elements(), partial, [&](int64_t begin, int64_t end) {
+        return square_range(values.as<T>() + begin, end - begin);
+      });
+    });
+  });
 }
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 // The sums of reduce.h on CUDA: one launch each, or two where there is much to add up.
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/launch.cuh"
+#include "millrace/core/dispatch.h"
 #include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/sizes.h"
@@ -23,15 +24,6 @@ struct ColumnSums {
     result[column] = beta == T(0) ? scaled : beta * result[column] + scaled;
   }
 };
-
-template <class T>
-void column_sum_of(State& state, ConstTensorView input, const Destination& destination, void* scratch) {
-  if (input.columns() == 0) return;
-  launch_columns<T>(state, input.rows(), input.columns(),
-                    ColumnSums<T>{input.as<T>(), destination.view.as<T>(), input.stride(), destination.alpha,
-                                  static_cast<T>(destination.beta)},
-                    scratch);
-}
 
 struct Same {
   MILLRACE_HD double operator()(double value) const { return value; }
@@ -83,33 +75,22 @@ void sum_of(State& state, ConstTensorView values, R* result, double scale, void*
 }  // namespace
 
 void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch) {
-  State& state = context.cuda();
-  const DeviceGuard guard(state.device());
-  if (input.dtype() == DType::f64) {
-    column_sum_of<double>(state, input, destination, scratch);
-  } else {
-    column_sum_of<float>(state, input, destination, scratch);
-  }
+  if (input.columns() == 0) return;
+  dispatch_float(input.dtype(), [&]<class T>() {
+    launch_columns<T>(context.cuda(), input.rows(), input.columns(),
+                      ColumnSums<T>{input.as<T>(), destination.view.as<T>(), input.stride(), destination.alpha,
+                                    static_cast<T>(destination.beta)},
+                      scratch);
+  });
 }
 
 void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch) {
-  State& state = context.cuda();
-  const DeviceGuard guard(state.device());
-  if (values.dtype() == DType::f64) {
-    sum_of<double, Same>(state, values, static_cast<double*>(result), scale, scratch);
-  } else {
-    sum_of<float, Same>(state, values, static_cast<float*>(result), scale, scratch);
-  }
+  dispatch_float(values.dtype(),
+                 [&]<class T>() { sum_of<T, Same>(context.cuda(), values, static_cast<T*>(result), scale, scratch); });
 }
 
 void square_sum(Context& context, ConstTensorView values, double* result, void* scratch) {
-  State& state = context.cuda();
-  const DeviceGuard guard(state.device());
-  if (values.dtype() == DType::f64) {
-    sum_of<double, Square>(state, values, result, 1, scratch);
-  } else {
-    sum_of<float, Square>(state, values, result, 1, scratch);
-  }
+  dispatch_float(values.dtype(), [&]<class T>() { sum_of<T, Square>(context.cuda(), values, result, 1, scratch); });
 }
 
 }  // namespace millrace::cuda

@@ -8,9 +8,9 @@
 
 namespace millrace::cpu {
 
-SlotPrimitive::SlotPrimitive(const dnnl::engine& engine, dnnl::primitive primitive, std::span<const Arg> args,
-                             size_t slots)
-    : primitive_(std::move(primitive)) {
+SlotPrimitive::SlotPrimitive(std::string what, const dnnl::engine& engine, dnnl::primitive primitive,
+                             std::span<const Arg> args, size_t slots)
+    : what_(std::move(what)), primitive_(std::move(primitive)) {
   for (size_t i = 0; i < slots; ++i) {
     Slot slot{{}, {}, {}, dnnl::stream(engine)};
     for (const Arg& arg : args) {
@@ -22,7 +22,7 @@ SlotPrimitive::SlotPrimitive(const dnnl::engine& engine, dnnl::primitive primiti
   }
 }
 
-void SlotPrimitive::run(const char* what, size_t slot, std::span<const void* const> data) {
+void SlotPrimitive::run(size_t slot, std::span<const void* const> data) const {
   const Slot& own = slots_[slot];
   dnnl_status_t status;
   {
@@ -32,7 +32,7 @@ void SlotPrimitive::run(const char* what, size_t slot, std::span<const void* con
         dnnl_primitive_execute(primitive_.get(), own.stream.get(), static_cast<int>(own.args.size()), own.args.data());
   }
   if (status != dnnl_success) {
-    throw InternalError(cat("oneDNN failed in ", what, ": status ", static_cast<int>(status)));
+    throw InternalError(cat("oneDNN failed in ", what_, ": status ", static_cast<int>(status)));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <dnnl.hpp>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace millrace::cpu {
@@ -17,11 +18,12 @@ class SlotPrimitive {
     void* data = nullptr;  // the same in every call; null: each call gives its own
   };
 
-  SlotPrimitive(const dnnl::engine& engine, dnnl::primitive primitive, std::span<const Arg> args, size_t slots);
+  // `what` it computes is said where it fails.
+  SlotPrimitive(std::string what, const dnnl::engine& engine, dnnl::primitive primitive, std::span<const Arg> args,
+                size_t slots);
 
-  // Runs with `data` for the arguments that have none of their own, in their order. Throws InternalError that says
-  // `what` failed.
-  void run(const char* what, size_t slot, std::span<const void* const> data);
+  // Runs with `data` for the arguments that have none of their own, in their order. Throws InternalError.
+  void run(size_t slot, std::span<const void* const> data) const;
 
  private:
   struct Slot {
@@ -30,6 +32,7 @@ class SlotPrimitive {
     dnnl::stream stream;
   };
 
+  std::string what_;
   dnnl::primitive primitive_;
   std::vector<Slot> slots_;
 };

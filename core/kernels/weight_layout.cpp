@@ -14,7 +14,7 @@ WeightLayout::WeightLayout(const dnnl::engine& engine, const dnnl::memory::desc&
   const SlotPrimitive::Arg args[] = {{DNNL_ARG_FROM, from, inwards ? nullptr : inner_.data()},
                                      {DNNL_ARG_TO, to, inwards ? inner_.data() : nullptr},
                                      {DNNL_ARG_SCRATCHPAD, description.scratchpad_desc(), scratch_.data()}};
-  primitive_.emplace(engine, dnnl::reorder(description), args, 1);
+  primitive_.emplace("the layout of a weight", engine, dnnl::reorder(description), args, 1);
 }
 
 }  // namespace millrace::cpu

@@ -21,7 +21,7 @@ class WeightLayout {
   // As the library reads or writes it.
   void* inner() const { return inner_.data(); }
   // Copies between inner() and `plain`, which is only read on the way in.
-  void change(const void* plain) { primitive_->run("the layout of a weight", 0, {&plain, 1}); }
+  void change(const void* plain) { primitive_->run(0, {&plain, 1}); }
   size_t bytes() const { return inner_.bytes() + scratch_.bytes(); }
 
  private:

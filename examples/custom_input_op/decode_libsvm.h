@@ -112,7 +112,7 @@ class DecodeLibsvm final : public millrace::Transform {
     const millrace::RowSpec rows = {
         {{"features", DType::f32, Shape{options_.features}}, {"label", DType::f32, Shape{1}}}};
     spec_ = std::make_shared<const millrace::RowSpec>(rows);
-    return {.type = millrace::PortType::rows, .format = nullptr, .rows = rows};
+    return {.type = millrace::PortType::rows, .rows = rows};
   }
 
   // A line belongs to the chunk in which it starts. The first one starts where text.bytes() do, and the next chunk's

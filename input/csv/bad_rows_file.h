@@ -17,8 +17,6 @@ class BadRowsFile {
  public:
   explicit BadRowsFile(std::string path) : path_(std::move(path)) {}
 
-  const std::string& path() const { return path_; }
-
   // `field` and `text` are null where no value is at fault. Throws IoError.
   void add(const BadRow& row);
   // Keeps the first `rows` lines of the file that an earlier run left, and goes on behind them; a file that is not

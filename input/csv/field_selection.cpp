@@ -159,16 +159,6 @@ void read_default(const Spec& spec, bool allow_nonfinite, std::byte* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
-void read_default(const Spec& spec, bool allow_nonfinite, DType dtype, std::byte* to) {
-  switch (dtype) {
-    case DType::f32: return read_default<float>(spec, allow_nonfinite, to);
-    case DType::f64: return read_default<double>(spec, allow_nonfinite, to);
-    case DType::i32: return read_default<int32_t>(spec, allow_nonfinite, to);
-    case DType::i64: return read_default<int64_t>(spec, allow_nonfinite, to);
-    case DType::u8: break;
-  }
-}
-
 // One value for all columns, or a list of as many; of a ragged field its values.
 DefaultValues read_defaults(const Spec& spec, bool allow_nonfinite, const FieldSpec& field, size_t columns) {
   if (spec.is_null()) return {};
@@ -184,7 +174,9 @@ DefaultValues read_defaults(const Spec& spec, bool allow_nonfinite, const FieldS
     if (field.text) {
       out.texts.push_back(value.as_string());
     } else {
-      read_default(value, allow_nonfinite, field.dtype, out.numbers.data() + i * size);
+      with_parsed_type(field.dtype, [&](auto zero) {
+        read_default<decltype(zero)>(value, allow_nonfinite, out.numbers.data() + i * size);
+      });
     }
   }
   return out;

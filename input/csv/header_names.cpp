@@ -17,11 +17,8 @@ Place place_of(uint32_t column, const CsvDialect& dialect) {
   if (!RecordScanner(dialect).scan(dialect.first_record, true, record) || record.size() <= column) {
     return {dialect.file, dialect.header_line, 1};
   }
-  const std::string_view before = record.text().substr(0, record.start(column));
-  const size_t line_end = before.rfind('\n');
-  const size_t in_line = line_end == before.npos ? before.size() : before.size() - line_end - 1;
-  return {dialect.file, dialect.header_line + std::count(before.begin(), before.end(), '\n'),
-          static_cast<int64_t>(in_line) + 1};
+  const Spot spot = spot_of(record.text(), record.start(column));
+  return {dialect.file, dialect.header_line + static_cast<int64_t>(spot.lines), spot.column};
 }
 
 }  // namespace

@@ -39,11 +39,6 @@ bool is_truth_value(std::string_view text) {
   return is_one_of(text, kTexts);
 }
 
-bool is_number(std::string_view text) {
-  double value = 0;
-  return parse_number(text, value) == NumberStatus::ok;
-}
-
 // Names have no numbers beside them.
 bool has_a_number(std::string_view record, char delimiter) {
   for (;;) {

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "millrace/core/tensor.h"
+
 namespace millrace {
 
 enum class NumberStatus : uint8_t { ok, malformed, out_of_range };
@@ -17,6 +19,24 @@ enum class NumberStatus : uint8_t { ok, malformed, out_of_range };
 // T: float, double, int32_t, int64_t.
 template <class T>
 [[nodiscard]] NumberStatus parse_number(std::string_view text, T& out);
+
+inline bool is_number(std::string_view text) {
+  double value = 0;
+  return parse_number(text, value) == NumberStatus::ok;
+}
+
+// Calls body(T{}) for the C++ type of a column of numbers.
+template <class Body>
+auto with_parsed_type(DType dtype, const Body& body) {
+  switch (dtype) {
+    case DType::f64: return body(double{});
+    case DType::i32: return body(int32_t{});
+    case DType::i64: return body(int64_t{});
+    case DType::f32:
+    case DType::u8: break;
+  }
+  return body(float{});
+}
 
 // Neighbouring fields of one record: field 0 is [begin, ends[0]) of `text`, field k is [ends[k - 1] + 1, ends[k]). All
 // of `text` up to the last end can be read, what is before `begin`, too.

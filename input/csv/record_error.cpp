@@ -11,20 +11,6 @@ namespace millrace {
 
 namespace {
 
-// Where the byte at `offset` of the record stands: lines below the record's first, and column in its line.
-struct Spot {
-  uint64_t lines = 0;
-  int64_t column = 1;
-};
-
-Spot spot_of(std::string_view text, size_t offset) {
-  const std::string_view before = text.substr(0, offset);
-  const size_t last = before.rfind('\n');
-  const size_t line_start = last == before.npos ? 0 : last + 1;
-  return {static_cast<uint64_t>(std::count(before.begin(), before.end(), '\n')),
-          static_cast<int64_t>(offset - line_start) + 1};
-}
-
 // The line of a message is that of the record; a field further below is described.
 std::string below(const Spot& spot) {
   return spot.lines == 0 ? std::string() : cat(", on line ", spot.lines + 1, " of the record");
@@ -72,11 +58,6 @@ std::string list_hint(std::string_view text, const FieldSpec& field) {
 
 bool is_integer(const FieldSpec& field) {
   return !field.text && (field.dtype == DType::i32 || field.dtype == DType::i64);
-}
-
-bool is_float(std::string_view text) {
-  double value = 0;
-  return parse_number(text, value) == NumberStatus::ok;
 }
 
 }  // namespace
@@ -157,7 +138,7 @@ RecordError value_error(const Record& record, const BadValue& bad, const RowConv
       out.message += cat("expected ", type, ", got ", quote(text));
       if (!bad.value) out.hint = number_hint(whole, record.bytes, dialect);
       if (out.hint.empty()) out.hint = list_hint(text, field.spec);
-      if (is_integer(field.spec) && is_float(text)) {
+      if (is_integer(field.spec) && is_number(text)) {
         out.hint = cat("set type: float32 or float64 for ", field.spec.name);
       }
       break;

@@ -27,6 +27,13 @@ LineKind line_kind(std::string_view text, bool at_end, const CsvDialect& dialect
   return at_end ? LineKind::record : LineKind::more;
 }
 
+Spot spot_of(std::string_view record, size_t offset) {
+  const std::string_view before = record.substr(0, offset);
+  const size_t line_start = before.rfind('\n') + 1;  // 0 in the first line
+  return {static_cast<uint64_t>(std::count(before.begin(), before.end(), '\n')),
+          static_cast<int64_t>(offset - line_start) + 1};
+}
+
 void ScannedRecord::become_too_long() {
   *this = {};
   fault = SyntaxFault::too_long;

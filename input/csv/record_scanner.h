@@ -89,6 +89,13 @@ class RecordScanner {
   size_t columns_;  // fields to hold
 };
 
+// Where the byte at `offset` of a record stands: lines below the record's first, and column in its line.
+struct Spot {
+  uint64_t lines = 0;
+  int64_t column = 1;
+};
+Spot spot_of(std::string_view record, size_t offset);
+
 // What a record's first bytes say of it. `more`: they cannot be told apart yet.
 enum class LineKind : uint8_t { record, comment, blank, more };
 [[nodiscard]] LineKind line_kind(std::string_view text, bool at_end, const CsvDialect& dialect);

@@ -14,19 +14,6 @@ namespace millrace {
 
 namespace {
 
-// Calls body(T{}) for the C++ type of a column of numbers.
-template <class Body>
-auto with_type(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::f64: return body(double{});
-    case DType::i32: return body(int32_t{});
-    case DType::i64: return body(int64_t{});
-    case DType::f32:
-    case DType::u8: break;
-  }
-  return body(float{});
-}
-
 template <class T>
 bool all_finite(const T* values, size_t count) {
   bool finite = true;
@@ -41,7 +28,7 @@ Varying list_of(const SelectedField& field) {
   Varying out;
   for (const std::string& text : field.defaults.texts) out.add_text(text);
   const std::vector<std::byte>& numbers = field.defaults.numbers;
-  with_type(field.spec.dtype, [&](auto number) {
+  with_parsed_type(field.spec.dtype, [&](auto number) {
     for (size_t at = 0; at < numbers.size(); at += sizeof number) {
       std::memcpy(&number, numbers.data() + at, sizeof number);
       out.add_number(number);
@@ -90,7 +77,7 @@ RowSpec RowConverter::spec() const {
 
 bool RowConverter::convert(const Record& record, RowBlock& rows, int64_t row) const {
   for (const Run& run : runs_) {
-    const bool good = with_type(fields_[run.field].spec.dtype, [&](auto zero) {
+    const bool good = with_parsed_type(fields_[run.field].spec.dtype, [&](auto zero) {
       return convert_run(record, run, rows.row<decltype(zero)>(run.field, row) + run.element);
     });
     if (!good) return false;
@@ -142,7 +129,7 @@ BadValue RowConverter::convert_list(std::string_view text, size_t index, Varying
     if (field.spec.text) {
       if (out != nullptr) out->add_text(part);
     } else {
-      const ValueFault fault = with_type(field.spec.dtype, [&](auto number) {
+      const ValueFault fault = with_parsed_type(field.spec.dtype, [&](auto number) {
         const ValueFault found = convert_number(part, number);
         if (found == ValueFault::none && out != nullptr) out->add_number(number);
         return found;
@@ -210,29 +197,25 @@ bool RowConverter::is_missing(std::string_view text, size_t field) const {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-BadValue RowConverter::check_value(std::string_view text, const Target& target) const {
-  const SelectedField& field = fields_[target.field];
-  if (field.spec.ragged()) return convert_list(text, target.field, nullptr);
-  if (field.spec.text) return {.fault = convert_text(text, target.field, target.element, nullptr)};
-  return {.fault = with_type(field.spec.dtype,
-                             [&](auto value) { return convert_value(text, target.field, target.element, value); })};
+BadValue RowConverter::convert_one(std::string_view text, size_t index, size_t element, Varying* out) const {
+  const SelectedField& field = fields_[index];
+  if (field.spec.ragged()) return convert_list(text, index, out);
+  if (field.spec.text) return {.fault = convert_text(text, index, element, out)};
+  return {.fault = with_parsed_type(field.spec.dtype, [&](auto value) {
+            const ValueFault fault = convert_value(text, index, element, value);
+            if (fault == ValueFault::none && out != nullptr) out->add_number(value);
+            return fault;
+          })};
 }
 
 bool RowConverter::read(std::string_view text, size_t index, size_t element, Varying& out) const {
-  const SelectedField& field = fields_[index];
   out.clear();
-  if (field.spec.ragged()) return convert_list(text, index, &out).fault == ValueFault::none;
-  if (field.spec.text) return convert_text(text, index, element, &out) == ValueFault::none;
-  return with_type(field.spec.dtype, [&](auto value) {
-    const bool good = convert_value(text, index, element, value) == ValueFault::none;
-    if (good) out.add_number(value);
-    return good;
-  });
+  return convert_one(text, index, element, &out).fault == ValueFault::none;
 }
 
 BadValue RowConverter::find_fault(const Record& record) const {
   for (const Target& target : by_column_) {
-    BadValue bad = check_value(record.field(target.column), target);
+    BadValue bad = convert_one(record.field(target.column), target.field, target.element, nullptr);
     bad.column = target.column;
     bad.field = target.field;
     if (bad.fault != ValueFault::none) return bad;

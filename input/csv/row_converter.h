@@ -74,7 +74,8 @@ class RowConverter final : public TextReader {
     bool finite = false, nonfinite = false;
   };
 
-  // Both add the values to `out` where there is one.
+  // These add the values to `out` where there is one.
+  BadValue convert_one(std::string_view text, size_t field, size_t element, Varying* out) const;
   ValueFault convert_text(std::string_view text, size_t field, size_t element, Varying* out) const;
   BadValue convert_list(std::string_view text, size_t field, Varying* out) const;
   bool convert_varying(const Record& record, size_t field, Varying& out) const;
@@ -84,7 +85,6 @@ class RowConverter final : public TextReader {
   ValueFault convert_value(std::string_view text, size_t field, size_t element, T& out) const;
   template <class T>
   ValueFault convert_number(std::string_view text, T& out) const;
-  BadValue check_value(std::string_view text, const Target& target) const;
   bool is_missing(std::string_view text, size_t field) const;
 
   std::vector<SelectedField> fields_;

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <mutex>
+
+#include "millrace/core/mutex.h"
 
 namespace millrace {
 
 namespace {
 
-std::mutex turns_mutex;
+Mutex turns_mutex;
 std::condition_variable turn_given_back;
-uint64_t turns_taken = 0;  // guarded by turns_mutex
+uint64_t turns_taken MILLRACE_GUARDED_BY(turns_mutex) = 0;
 
 }  // namespace
 
@@ -23,14 +24,14 @@ uint64_t most_descriptors() {
 
 ReadingTurn::ReadingTurn() {
   const uint64_t most = std::max<uint64_t>(most_descriptors() / 4, 1);
-  std::unique_lock lock(turns_mutex);
-  turn_given_back.wait(lock, [most] { return turns_taken < most; });
+  const MutexLock lock(turns_mutex);
+  while (turns_taken >= most) turns_mutex.wait(turn_given_back);
   ++turns_taken;
 }
 
 ReadingTurn::~ReadingTurn() {
   {
-    const std::lock_guard lock(turns_mutex);
+    const MutexLock lock(turns_mutex);
     --turns_taken;
   }
   turn_given_back.notify_one();

@@ -16,7 +16,7 @@ constexpr uint64_t kLeastAsked = uint64_t{1} << 20;
 ReadAhead::Range ReadAhead::after(uint64_t offset, uint64_t bytes, uint64_t waited_nanoseconds) {
   if (bytes < kLeastRead) return {};
   const uint64_t end = offset + bytes;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (offset == 0 && asked_ > end) {
     // Another pass, and the file may be in memory by now.
     slow_ = false;

@@ -7,7 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
+
+#include "millrace/core/mutex.h"
 
 namespace millrace {
 
@@ -30,10 +31,12 @@ class ReadAhead {
   Range after(uint64_t offset, uint64_t bytes, uint64_t waited_nanoseconds);
 
  private:
-  std::mutex mutex_;                 // guards all below
-  uint64_t bytes_ = 0, waited_ = 0;  // of the reads that are judged together
-  bool slow_ = false;
-  uint64_t asked_ = 0;  // the end of what was asked for, or of the furthest read
+  Mutex mutex_;
+  // Of the reads that are judged together.
+  uint64_t bytes_ MILLRACE_GUARDED_BY(mutex_) = 0, waited_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  bool slow_ MILLRACE_GUARDED_BY(mutex_) = false;
+  // The end of what was asked for, or of the furthest read.
+  uint64_t asked_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace millrace

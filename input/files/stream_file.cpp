@@ -32,7 +32,7 @@ uint64_t StreamFile::memory_bound(size_t part_bytes) {
 }
 
 void StreamFile::set_wake(std::function<void()> wake) {
-  const std::lock_guard lock(wake_mutex_);
+  const MutexLock lock(wake_mutex_);
   wake_ = std::move(wake);
 }
 
@@ -49,20 +49,20 @@ void StreamFile::start() const {
 }
 
 bool StreamFile::ready() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   start();
   return !waiting_.empty() || ended_ || interrupted_;
 }
 
 bool StreamFile::at_end() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.empty() && ended_ && !failure_;
 }
 
 std::shared_ptr<const StreamPart> StreamFile::take() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   start();
-  more_.wait(lock, [this] { return !waiting_.empty() || ended_ || interrupted_; });
+  while (waiting_.empty() && !ended_ && !interrupted_) mutex_.wait(more_);
   if (interrupted_) return nullptr;
   if (waiting_.empty()) {
     if (failure_) std::rethrow_exception(failure_);
@@ -78,15 +78,16 @@ std::shared_ptr<const StreamPart> StreamFile::take() {
 }
 
 size_t StreamFile::read(uint64_t offset, void* to, size_t bytes) const {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   start();
   ++readers_;
   room_.notify_one();
   size_t got = 0;
-  more_.wait(lock, [&] {
+  for (;;) {
     got = copy_held(offset, static_cast<char*>(to), bytes);
-    return got > 0 || ended_ || interrupted_;
-  });
+    if (got > 0 || ended_ || interrupted_) break;
+    mutex_.wait(more_);
+  }
   --readers_;
   if (got == 0 && failure_ && !interrupted_) std::rethrow_exception(failure_);
   return got;
@@ -94,7 +95,7 @@ size_t StreamFile::read(uint64_t offset, void* to, size_t bytes) const {
 
 void StreamFile::interrupt() noexcept {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     interrupted_ = true;
   }
   bytes_->interrupt();
@@ -135,7 +136,7 @@ void StreamFile::fetch() noexcept {
     }
     bool goes_on = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       try {
         if (got > 0) add(buffer.data(), got);
         if (got == 0 && !failure && !rest_.bytes.empty()) hand_on_rest();
@@ -148,12 +149,12 @@ void StreamFile::fetch() noexcept {
     }
     more_.notify_all();
     {
-      const std::lock_guard lock(wake_mutex_);
+      const MutexLock lock(wake_mutex_);
       if (wake_) wake_();
     }
     if (!goes_on) return;
-    std::unique_lock lock(mutex_);
-    room_.wait(lock, [this] { return may_read_on(); });
+    const MutexLock lock(mutex_);
+    while (!may_read_on()) mutex_.wait(room_);
     if (interrupted_) return;
   }
 }

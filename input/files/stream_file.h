@@ -10,12 +10,12 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "millrace/core/export.h"
+#include "millrace/core/mutex.h"
 #include "millrace/input/files/file_system.h"
 
 namespace millrace {
@@ -57,34 +57,35 @@ class MILLRACE_EXPORT StreamFile final : public File {
   void interrupt() noexcept;
 
  private:
-  // These require mutex_.
-  void start() const;
-  void add(const char* data, size_t size);
-  void cut_lines();
-  void hand_on_rest();
-  void hand_on(std::string_view bytes);
-  size_t copy_held(uint64_t offset, char* to, size_t bytes) const;
-  bool may_read_on() const;
+  void start() const MILLRACE_REQUIRES(mutex_);
+  void add(const char* data, size_t size) MILLRACE_REQUIRES(mutex_);
+  void cut_lines() MILLRACE_REQUIRES(mutex_);
+  void hand_on_rest() MILLRACE_REQUIRES(mutex_);
+  void hand_on(std::string_view bytes) MILLRACE_REQUIRES(mutex_);
+  size_t copy_held(uint64_t offset, char* to, size_t bytes) const MILLRACE_REQUIRES(mutex_);
+  bool may_read_on() const MILLRACE_REQUIRES(mutex_);
 
   void fetch() noexcept;
 
   const std::unique_ptr<ByteStream> bytes_;
   size_t part_bytes_ = 262144;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::condition_variable more_, room_;
-  std::deque<std::shared_ptr<StreamPart>> waiting_;    // not taken; the last may grow
-  std::deque<std::weak_ptr<const StreamPart>> taken_;  // for who reads behind a part
-  StreamPart rest_;                                    // behind the last line end
-  size_t waiting_bytes_ = 0;
-  mutable int readers_ = 0;  // that wait for bytes behind a part
-  bool ended_ = false, interrupted_ = false;
-  std::exception_ptr failure_;
-  mutable bool started_ = false;
-  mutable std::thread thread_;
+  // Parts that nobody took yet; the last may grow.
+  std::deque<std::shared_ptr<StreamPart>> waiting_ MILLRACE_GUARDED_BY(mutex_);
+  // For readers of what follows a part.
+  std::deque<std::weak_ptr<const StreamPart>> taken_ MILLRACE_GUARDED_BY(mutex_);
+  StreamPart rest_ MILLRACE_GUARDED_BY(mutex_);  // after the last line end
+  size_t waiting_bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  mutable int readers_ MILLRACE_GUARDED_BY(mutex_) = 0;  // that wait for bytes after a part
+  bool ended_ MILLRACE_GUARDED_BY(mutex_) = false, interrupted_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::exception_ptr failure_ MILLRACE_GUARDED_BY(mutex_);
+  mutable bool started_ MILLRACE_GUARDED_BY(mutex_) = false;
+  mutable std::thread thread_ MILLRACE_GUARDED_BY(mutex_);
 
-  std::mutex wake_mutex_;
-  std::function<void()> wake_;
+  Mutex wake_mutex_;
+  std::function<void()> wake_ MILLRACE_GUARDED_BY(wake_mutex_);
 };
 
 }  // namespace millrace

@@ -1,3 +1,5 @@
+#include "millrace/input/graph/graph.h"
+
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -6,15 +8,16 @@
 #include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_impl.h"
-#include "millrace/input/graph/graph_list.h"
-#include "millrace/input/graph/pipeline.h"
-#include "millrace/input/graph/port_hints.h"
 #include "millrace/input/run/chunk_stream.h"
 #include "millrace/input/run/reader_stream.h"
 
 namespace millrace {
 
 namespace {
+
+bool decodes_text(const GraphNode& node) {
+  return node.transform != nullptr && node.op->inputs() == std::vector{PortType::text};
+}
 
 bool fits(const GraphNode& node, PortType expected, PortType got) {
   return expected == got || (node.transform != nullptr && expected == PortType::rows && got == PortType::batches);
@@ -122,42 +125,6 @@ void check_names(const std::string& op, const RowSpec& rows) {
   }
 }
 
-void bind(GraphImpl& graph, const OpRegistry& registry, const GraphArgs& args) {
-  uint32_t source_index = 0;
-  for (GraphNode& node : graph.nodes) {
-    std::vector<Port> ports;
-    const std::vector<PortType> wanted = wanted_ports(node);
-    int64_t batch_size = 0;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const GraphNode& before = graph.nodes[node.inputs[i]];
-      check_port(node, wanted[i], before, graph.nodes, registry);
-      ports.push_back(before.output);
-      // A transform of rows may stand behind a batch; it sees rows all the same.
-      if (wanted[i] == PortType::rows && before.output.type == PortType::batches) {
-        batch_size = before.output.batch_size;
-        ports.back().type = PortType::rows;
-      }
-      if (node.source != nullptr) node.source->set_names(before.names);
-    }
-    FileSystem* files = args.files != nullptr ? args.files : &FileSystem::local();
-    if (node.transform != nullptr) node.transform->choose_side(args.side);
-    node.output = at_node(node, [&] {
-      Port output = node.op->bind({ports, node.name, args.seed, files, source_index, graph.sources});
-      check_names(node.name, output.rows);
-      return output;
-    });
-    if (batch_size > 0 && node.output.type == PortType::rows) {
-      node.output.type = PortType::batches;
-      node.output.batch_size = batch_size;
-    }
-    if (node.source != nullptr) {
-      graph.sources.push_back(node.source);
-      ++source_index;
-    }
-    for (const std::string& warning : node.op->warnings()) graph.warnings.push_back(cat(node.name, ": ", warning));
-  }
-}
-
 // The paths of data that can be read once.
 std::vector<std::string> streams_of(const GraphImpl& graph) {
   std::vector<std::string> paths;
@@ -194,29 +161,28 @@ size_t collect_links(const GraphImpl& graph, size_t last, std::vector<ChainLink>
 }
 
 std::unique_ptr<SourceStream> make_source_stream(const GraphNode& node, uint32_t index, std::vector<ChainLink> links) {
-  if (node.source->readers() > 1) {
-    return std::make_unique<ReaderStream>(*node.source, index, node.name, node.output, std::move(links));
+  auto* files = dynamic_cast<FileSource*>(node.source);
+  if (files != nullptr && files->readers() > 1) {
+    return std::make_unique<ReaderStream>(*files, index, node.name, node.output, std::move(links));
   }
   return std::make_unique<ChunkStream>(*node.source, index, node.name, node.output, std::move(links));
 }
 
-// Finds the ops whose rows never end.
-void find_endless(std::vector<GraphNode>& nodes) {
-  for (GraphNode& node : nodes) {
-    std::vector<bool> inputs;
-    for (const size_t input : node.inputs) {
-      if (node.endless.empty()) node.endless = nodes[input].endless;
-      inputs.push_back(!nodes[input].endless.empty());
-    }
-    if (node.source != nullptr && node.source->endless()) node.endless = node.name;
-    if (node.row_buffer == nullptr) continue;
-    const bool goes_on = node.row_buffer->endless(inputs);
-    if (!goes_on) node.endless.clear();
-    if (goes_on && node.endless.empty()) node.endless = node.name;
+// Finds out whether the op's rows never end. REQUIRES: it is bound, and so are its inputs.
+void find_endless(GraphNode& node, const std::vector<GraphNode>& nodes) {
+  std::vector<bool> inputs;
+  for (const size_t input : node.inputs) {
+    if (node.endless.empty()) node.endless = nodes[input].endless;
+    inputs.push_back(!nodes[input].endless.empty());
   }
+  if (node.source != nullptr && node.source->endless()) node.endless = node.name;
+  if (node.row_buffer == nullptr) return;
+  const bool goes_on = node.row_buffer->endless(inputs);
+  if (!goes_on) node.endless.clear();
+  if (goes_on && node.endless.empty()) node.endless = node.name;
 }
 
-// The stream of the rows that node `last` gives.
+// The stream of the rows that node `last` gives. REQUIRES: it is bound.
 RowStream& make_stream(GraphImpl& graph, size_t last) {
   std::vector<ChainLink> links;
   const GraphNode& node = graph.nodes[collect_links(graph, last, links)];
@@ -225,19 +191,63 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
     graph.source_streams.push_back(make_source_stream(node, static_cast<uint32_t>(index), std::move(links)));
     return *graph.source_streams.back();
   }
-  std::vector<RowStream*> streams;
-  for (size_t input : node.inputs) streams.push_back(&make_stream(graph, input));
-  node.row_buffer->set_streams(std::move(streams));
-  graph.buffer_streams.push_back(std::make_unique<BufferStream>(*node.row_buffer, node.name));
-  BufferStream& buffer = *graph.buffer_streams.back();
-  if (links.empty()) return buffer;
   graph.transform_streams.push_back(std::make_unique<TransformStream>(
-      buffer, node.output.rows, std::move(links),
+      *node.row_buffer, node.name, node.output.rows, std::move(links),
       RowFacts{[&graph](const RowId& id) { return graph.place(id); }, !node.endless.empty()}));
   return *graph.transform_streams.back();
 }
 
-void make_streams(GraphImpl& graph, const OpRegistry& registry) {
+// The ports that the op reads. Throws ConfigError for one that it does not take.
+std::vector<Port> ports_of(const GraphNode& node, const GraphImpl& graph, const OpRegistry& registry) {
+  std::vector<Port> ports;
+  const std::vector<PortType> wanted = wanted_ports(node);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const GraphNode& before = graph.nodes[node.inputs[i]];
+    check_port(node, wanted[i], before, graph.nodes, registry);
+    ports.push_back(before.output);
+    // A transform of rows may stand behind a batch; it sees rows all the same.
+    if (wanted[i] == PortType::rows) ports.back().type = PortType::rows;
+  }
+  return ports;
+}
+
+// Binds the op, whose inputs are bound.
+void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const GraphArgs& args) {
+  const std::vector<Port> ports = ports_of(node, graph, registry);
+  const GraphNode* before = node.inputs.empty() ? nullptr : &graph.nodes[node.inputs.front()];
+  std::vector<RowStream*> streams;
+  if (node.row_buffer != nullptr || node.batch_buffer != nullptr) {
+    for (const size_t input : node.inputs) streams.push_back(&make_stream(graph, input));
+  }
+  node.output = at_node(node, [&] {
+    Port output = node.op->bind({.inputs = ports,
+                                 .name = node.name,
+                                 .seed = args.seed,
+                                 .side = args.side,
+                                 .files = args.files,
+                                 .source_index = static_cast<uint32_t>(graph.sources.size()),
+                                 .names = before != nullptr ? before->names : nullptr,
+                                 .sources = graph.sources,
+                                 .streams = streams,
+                                 .host = &graph.host});
+    check_names(node.name, output.rows);
+    return output;
+  });
+  if (before != nullptr && before->output.type == PortType::batches && node.output.type == PortType::rows) {
+    node.output.type = PortType::batches;
+    node.output.batch_size = before->output.batch_size;
+  }
+  if (node.source != nullptr) graph.sources.push_back(node.source);
+  if (node.row_buffer != nullptr && node.row_buffer->input_count() != streams.size()) {
+    throw InternalError(cat("bind() of ", node.kind, " does not call RowBuffer::bind()"));
+  }
+  if (node.batch_buffer != nullptr) graph.batch_input = streams.front();
+  find_endless(node, graph.nodes);
+  for (const std::string& warning : node.op->warnings()) graph.warnings.push_back(cat(node.name, ": ", warning));
+}
+
+// Finds the op that makes the batches, and lets the streams before it run ahead as the ops allow.
+void end_with_batches(GraphImpl& graph, const OpRegistry& registry) {
   const GraphNode& last = graph.nodes.back();
   if (last.output.type != PortType::batches) {
     throw last.spec.error(cat("the last op must give batches, but ", last.name, " gives ", to_string(last.output.type)),
@@ -245,26 +255,24 @@ void make_streams(GraphImpl& graph, const OpRegistry& registry) {
   }
   graph.batch_node = collect_links(graph, graph.nodes.size() - 1, graph.batch_links);
   const GraphNode& buffer = graph.nodes[graph.batch_node];
-  RowStream& stream = make_stream(graph, buffer.inputs.front());
   const Ahead ahead = with_links(buffer.batch_buffer->ahead(), graph.batch_links, buffer.output.batch_size);
-  stream.set_ahead(ahead.rows, ahead.threads);
-  buffer.batch_buffer->set_stream(&stream);
-  graph.batch_input = &stream;
+  graph.batch_input->set_ahead(ahead.rows, ahead.threads);
 }
 
 }  // namespace
 
-InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const GraphArgs& args) {
+InputGraph InputGraph::build(const Spec& list, const OpRegistry& registry, const GraphArgs& given) {
   const FloatMode mode;
+  GraphArgs args = given;
+  if (args.files == nullptr) args.files = &FileSystem::local();
   auto impl = std::make_unique<GraphImpl>();
   impl->seed = args.seed;
   impl->nodes = read_graph_list(list, registry, impl->resolved);
   connect(impl->nodes, registry);
   check_uses(impl->nodes);
-  bind(*impl, registry, args);
-  check_streams(*impl, args.files != nullptr ? *args.files : FileSystem::local());
-  find_endless(impl->nodes);
-  make_streams(*impl, registry);
+  for (GraphNode& node : impl->nodes) bind(node, *impl, registry, args);
+  check_streams(*impl, *args.files);
+  end_with_batches(*impl, registry);
   return InputGraph(std::move(impl));
 }
 
@@ -302,7 +310,7 @@ std::vector<std::string> InputGraph::unread_fields(const std::vector<std::string
     if (node.transform == nullptr) continue;
     if (const Spec* fields = value_of(*impl_, i, OptionUse::fields)) {
       const std::vector<std::string> names = listed_fields(*fields);
-      (node.op->inputs() == std::vector{PortType::text} ? made : named).insert(names.begin(), names.end());
+      (decodes_text(node) ? made : named).insert(names.begin(), names.end());
       continue;
     }
     const auto concerned = node.transform->concerned_fields();
@@ -318,8 +326,10 @@ std::vector<std::string> InputGraph::unread_fields(const std::vector<std::string
 
 InputFiles InputGraph::files() const {
   InputFiles out;
-  for (const GraphNode& node : impl_->nodes) {
-    for (std::string& path : node.op->written_files()) out.written.push_back(std::move(path));
+  for (size_t i = 0; i < impl_->nodes.size(); ++i) {
+    const GraphNode& node = impl_->nodes[i];
+    const Spec* written = value_of(*impl_, i, OptionUse::written_file);
+    if (written != nullptr && written->is_scalar()) out.written.push_back(written->as_string());
     if (node.names == nullptr) continue;
     for (const auto& file : node.names->files()) out.read.push_back(file->path);
   }
@@ -327,17 +337,16 @@ InputFiles InputGraph::files() const {
 }
 
 bool InputGraph::reads_once() const {
-  const auto once = [](const RowSource* source) { return source->comes_once(); };
-  return !streams_of(*impl_).empty() || std::any_of(impl_->sources.begin(), impl_->sources.end(), once);
+  return std::any_of(impl_->sources.begin(), impl_->sources.end(),
+                     [](const RowSource* source) { return source->comes_once(); });
 }
 
 const TextColumns* InputGraph::text_columns() const {
   const TextColumns* found = nullptr;
   for (const GraphNode& node : impl_->nodes) {
-    const TextColumns* columns = node.transform != nullptr ? node.transform->text_columns() : nullptr;
-    if (columns == nullptr) continue;
+    if (!decodes_text(node) || node.output.text == nullptr) continue;
     if (found != nullptr) return nullptr;
-    found = columns;
+    found = node.output.text.get();
   }
   return found;
 }
@@ -345,8 +354,7 @@ const TextColumns* InputGraph::text_columns() const {
 const RowSpec& InputGraph::first_rows() const {
   const std::vector<GraphNode>& nodes = impl_->nodes;
   const auto begins = [](const GraphNode& node) {
-    const bool decodes = node.transform != nullptr && node.op->inputs() == std::vector{PortType::text};
-    return node.from.size() > 1 || node.source != nullptr || decodes;
+    return node.from.size() > 1 || node.source != nullptr || decodes_text(node);
   };
   // The last one: what is listed behind a join is what takes its rows.
   const auto found = std::find_if(nodes.rbegin(), nodes.rend(), [&](const GraphNode& node) {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/core/options.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/graph_impl.h"
 
 namespace millrace {
 
@@ -92,6 +92,25 @@ void append_lines(const Spec& spec, const std::string& path, std::vector<std::st
   }
 }
 
+// The fewest kinds that lead from one port to another, in order; empty: none do.
+std::vector<std::string> kinds_between(const OpRegistry& registry, PortType got, PortType expected) {
+  std::vector<std::string> fewest;
+  for (const auto& [kind, entry] : registry.entries()) {
+    for (auto port = static_cast<uint8_t>(got) + 1; port <= static_cast<uint8_t>(expected); ++port) {
+      const auto next = static_cast<PortType>(port);
+      if (entry.leads != cat(to_string(got), " to ", to_string(next))) continue;
+      std::vector<std::string> kinds = {kind};
+      if (next != expected) {
+        const std::vector<std::string> rest = kinds_between(registry, next, expected);
+        if (rest.empty()) continue;
+        kinds.insert(kinds.end(), rest.begin(), rest.end());
+      }
+      if (fewest.empty() || kinds.size() < fewest.size()) fewest = std::move(kinds);
+    }
+  }
+  return fewest;
+}
+
 }  // namespace
 
 const OptionInfo* option_of(const GraphNode& node, OptionUse use) {
@@ -129,6 +148,12 @@ std::vector<std::string> listed_fields(const Spec& fields) {
   std::vector<std::string> out;
   for (const auto& [name, field] : fields.entries()) out.push_back(name);
   return out;
+}
+
+std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, std::string_view before,
+                       std::string_view after) {
+  const std::string kinds = join(kinds_between(registry, from, to));
+  return kinds.empty() ? std::string() : cat(before, kinds, after);
 }
 
 std::vector<std::string> fingerprint(const GraphImpl& graph) {

@@ -1,13 +1,40 @@
 // The configuration's list of ops: reading it, naming the ops, and writing it back with every option.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "millrace/core/errors.h"
+#include "millrace/core/options.h"
 #include "millrace/core/spec.h"
-#include "millrace/input/graph/graph_impl.h"
-#include "millrace/input/op.h"
+#include "millrace/input/buffer.h"
+#include "millrace/input/source.h"
+#include "millrace/input/transform.h"
 
 namespace millrace {
+
+struct GraphImpl;
+
+// One op of the list. Exactly one of the five pointers below `op` is set; it is what `op` is.
+struct GraphNode {
+  std::string kind, name;
+  Spec spec;                        // as written, for the place of errors
+  std::vector<OptionInfo> options;  // what its kind says of them
+  std::unique_ptr<Op> op;
+  NameSource* names = nullptr;
+  RowSource* source = nullptr;
+  Transform* transform = nullptr;
+  RowBuffer* row_buffer = nullptr;
+  BatchBuffer* batch_buffer = nullptr;
+  std::vector<std::string> from;  // as written; empty: the op before
+  std::vector<size_t> inputs;     // earlier nodes
+  Port output;
+  std::string endless;  // the name of the op for which its rows never end; empty: they end
+};
+
+// The key that the op uses as `use`; null: it has none.
+const OptionInfo* option_of(const GraphNode& node, OptionUse use);
 
 // The keys that every op has besides its own options.
 std::vector<OptionInfo> describe_graph_keys();
@@ -19,8 +46,27 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
 // The names in the value of a key that is used as OptionUse::fields.
 std::vector<std::string> listed_fields(const Spec& fields);
 
+// Which kinds lead from one port to another: `before`, the fewest kinds that lead there, in order, and `after`; empty:
+// none do. Kinds say themselves where they lead (Registry::Entry::leads).
+std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, std::string_view before,
+                       std::string_view after);
+
 // "batch_1.batch_size = 23" for every option that decides which rows come and in what order, one line each. Options
 // that only decide how fast they come are left out.
 std::vector<std::string> fingerprint(const GraphImpl& graph);
+
+// Calls `body`; an Error without a place that it throws gets the place and the path of `node`.
+template <class Body>
+auto at_node(const GraphNode& node, const Body& body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    if (!error.place().known()) {
+      error.add_context(node.spec.path().empty() ? node.name : node.spec.path());
+      error.set_place(node.spec.place());
+    }
+    throw;
+  }
+}
 
 }  // namespace millrace

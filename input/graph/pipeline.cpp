@@ -9,7 +9,6 @@
 #include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_impl.h"
-#include "millrace/input/graph/graph_list.h"
 
 namespace millrace {
 
@@ -98,12 +97,9 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
     stream->start(options.executor, &events, options.trace);
   }
   for (const auto& stream : graph.transform_streams) stream->start(&events, options.trace);
-  for (const GraphNode& node : graph.nodes) {
-    if (node.row_buffer == nullptr) continue;
-    node.row_buffer->set_host({.place = [this](const RowId& id) { return graph.place(id); },
-                               .print = options.on_print,
-                               .cancelled = [this] { return cancelled.load(); }});
-  }
+  graph.host = {.place = [this](const RowId& id) { return graph.place(id); },
+                .print = options.on_print,
+                .cancelled = [this] { return cancelled.load(); }};
 }
 
 int64_t Pipeline::Impl::next(RowBlock& batch) {
@@ -338,7 +334,6 @@ InputStatistics Pipeline::statistics() const {
       op.busy_seconds = static_cast<double>(impl_->fill_nanoseconds) * kNanosecond;
       op.rows = impl_->filled_rows;
     }
-    node.op->add_statistics(op);
   }
   add(impl_->chain, impl_->memory.done);
   for (const auto& stream : graph.source_streams) {

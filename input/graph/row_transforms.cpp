@@ -7,46 +7,29 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_impl.h"
-#include "millrace/input/run/transform_chain.h"
 #include "millrace/input/sources/index_source.h"
 
 namespace millrace {
 
-struct RowTransforms::Memory::Impl {
-  TaskMemory task;
-  Chunk chunk;
-};
-
-RowTransforms::Memory::Memory() : impl_(std::make_unique<Impl>()) {}
-RowTransforms::Memory::~Memory() = default;
-
-struct RowTransforms::Impl {
-  Impl(InputGraph built, RowSpec rows, std::vector<ChainLink> links)
-      : graph(std::move(built)), input(std::move(rows)), chain(PortType::rows, std::move(links)) {}
-
-  const InputGraph graph;  // owns the transforms
-  const RowSpec input;
-  const TransformChain chain;
-};
-
-RowTransforms::RowTransforms(InputGraph graph) {
+std::vector<ChainLink> RowTransforms::links_of(const InputGraph& graph) {
   std::vector<ChainLink> links;
   for (const GraphNode& node : graph.impl_->nodes) {
     if (node.transform == nullptr) continue;
     links.push_back({.transform = node.transform, .name = node.name, .output = node.output});
   }
-  RowSpec input = graph.impl_->nodes.front().output.rows;
-  impl_ = std::make_shared<const Impl>(std::move(graph), std::move(input), std::move(links));
+  return links;
 }
 
-const RowSpec& RowTransforms::input() const { return impl_->input; }
-const RowSpec& RowTransforms::output() const { return impl_->graph.output().rows; }
+RowTransforms::RowTransforms(InputGraph graph)
+    : graph_(std::move(graph)),
+      input_(graph_.impl_->nodes.front().output.rows),
+      chain_(PortType::rows, links_of(graph_)) {}
 
 // A transform may make new rows beside those that it reads.
 size_t RowTransforms::row_bytes() const {
-  size_t widest = impl_->input.row_bytes();
-  for (const ChainLink& link : impl_->chain.links()) widest = std::max(widest, link.output.rows.row_bytes());
-  const size_t blocks = impl_->chain.links().empty() ? 1 : 2;
+  size_t widest = input_.row_bytes();
+  for (const ChainLink& link : chain_.links()) widest = std::max(widest, link.output.rows.row_bytes());
+  const size_t blocks = chain_.links().empty() ? 1 : 2;
   return multiply_bytes(add_bytes(widest, sizeof(RowId)), blocks);
 }
 
@@ -77,7 +60,7 @@ void check_rows(const Chunk& chunk) {
 }  // namespace
 
 void RowTransforms::apply(RowBlock& rows, uint64_t first, Memory& memory) const {
-  if (impl_->chain.links().empty()) return;
+  if (chain_.links().empty()) return;
   const int64_t count = rows.size();
   Unit unit;
   unit.begin = first;
@@ -85,10 +68,10 @@ void RowTransforms::apply(RowBlock& rows, uint64_t first, Memory& memory) const 
   unit.exact = true;
   unit.line = first + 1;
   for (int64_t row = 0; row < count; ++row) rows.id(row) = IndexSource::id_of(unit, first + static_cast<uint64_t>(row));
-  Chunk& chunk = memory.impl_->chunk;
+  Chunk& chunk = memory.chunk;
   chunk.reset(unit);
   chunk.rows.swap(rows);
-  const std::exception_ptr failure = impl_->chain.apply(chunk, memory.impl_->task);
+  const std::exception_ptr failure = chain_.apply(chunk, memory.task);
   const auto give_back = [&] { chunk.rows.swap(rows); };
   if (failure) {
     give_back();

@@ -8,31 +8,24 @@
 // Constant once made: any number of threads may call apply(), each with a Memory of its own.
 #pragma once
 
-#include <memory>
-
-#include "millrace/input/graph/pipeline.h"
+#include "millrace/input/graph/graph.h"
+#include "millrace/input/run/transform_chain.h"
 
 namespace millrace {
 
 class RowTransforms {
  public:
   // What one thread keeps from call to call.
-  class Memory {
-   public:
-    Memory();
-    ~Memory();
-
-   private:
-    friend class RowTransforms;
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+  struct Memory {
+    TaskMemory task;
+    Chunk chunk;
   };
 
   // REQUIRES: a graph of one source of rows, transforms, and one buffer, which gives batches.
   explicit RowTransforms(InputGraph graph);
 
-  const RowSpec& input() const;
-  const RowSpec& output() const;
+  const RowSpec& input() const { return input_; }
+  const RowSpec& output() const { return graph_.output().rows; }
   // What a row takes on its way from the one to the other, at most, beside what all rows share.
   size_t row_bytes() const;
 
@@ -42,8 +35,11 @@ class RowTransforms {
   void apply(RowBlock& rows, uint64_t first, Memory& memory) const;
 
  private:
-  struct Impl;
-  std::shared_ptr<const Impl> impl_;
+  static std::vector<ChainLink> links_of(const InputGraph& graph);
+
+  const InputGraph graph_;  // owns the transforms
+  const RowSpec input_;
+  const TransformChain chain_;
 };
 
 }  // namespace millrace

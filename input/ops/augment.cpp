@@ -143,8 +143,6 @@ class Augment final : public Transform {
 
   explicit Augment(Options options) : options_(std::move(options)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
-
   Port bind(const BindArgs& args) override {
     if (!options_.shift && !options_.flip && !options_.crop && !options_.noise) {
       throw ConfigError("augment needs at least one of shift, flip, crop and noise");

@@ -45,9 +45,7 @@ class Batch final : public BatchBuffer {
   explicit Batch(const Options& options) : options_(options) {}
 
   Port bind(const BindArgs& args) override {
-    Port out;
-    out.type = PortType::batches;
-    out.rows = args.inputs.front().rows;
+    Port out = BatchBuffer::bind(args);
     out.batch_size = options_.batch_size;
     return out;
   }

@@ -75,7 +75,7 @@ class Cache final : public RowBuffer {
     name_ = args.name;
     spec_ = args.inputs.front().rows;
     block_rows_ = static_cast<int64_t>(std::max<uint64_t>(kBlockBytes / row_bytes(), 1));
-    return args.inputs.front();
+    return RowBuffer::bind(args);
   }
   bool needs_end() const override { return true; }
   uint64_t memory_bound() const override { return memory_ + std::max<uint64_t>(kBlockBytes, row_bytes()); }

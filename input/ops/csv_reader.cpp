@@ -1,9 +1,8 @@
-// csv_reader: files -> text. Plans byte ranges of `chunk_bytes`; the transform "read" fetches them.
+// csv_reader: files -> text. A unit is a range of `chunk_bytes` bytes.
 //
 // A record belongs to the range where it starts, so one file is decoded by many threads.
 #include <algorithm>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,8 +11,8 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/csv/range_reader.h"
-#include "millrace/input/sources/file_ranges.h"
+#include "millrace/input/csv/preamble.h"
+#include "millrace/input/sources/file_source.h"
 
 namespace millrace {
 
@@ -104,7 +103,37 @@ struct CsvReaderOptions {
   }
 };
 
-class CsvReader final : public RowSource {
+// How much of a file is looked at first.
+constexpr uint64_t kFirstLook = 65536;
+constexpr uint64_t kByteOrderMarkBytes = 3;
+
+void note_growth(Chunk& chunk, uint64_t size) {
+  const FileEntry& file = *chunk.unit.file;
+  Note note;
+  note.kind = Note::Kind::print;
+  note.text = cat("warning: ", file.path, ": the file has grown since the run began, from ", file.size, " to ", size,
+                  " bytes; what was added is not read");
+  chunk.add(std::move(note));
+}
+
+Unit start_of(const std::shared_ptr<const FileEntry>& file) {
+  Unit unit;
+  unit.file = file;
+  // Of a stream, as little as it takes: it may be slow.
+  unit.end = file->stream ? kByteOrderMarkBytes : std::min(file->size, kFirstLook);
+  unit.exact = true;
+  unit.line = 1;
+  return unit;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += name + ',';
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+class CsvReader final : public FileSource {
  public:
   using Options = CsvReaderOptions;
   static constexpr std::string_view kLeads = "names to text";
@@ -112,127 +141,132 @@ class CsvReader final : public RowSource {
   static constexpr std::string_view kExample = "header: true";
 
   explicit CsvReader(Options options)
-      : options_(std::move(options)),
-        chunk_bytes_(std::min(static_cast<uint64_t>(options_.chunk_bytes), kMaxChunkBytes)),
-        ranges_(chunk_bytes_) {}
+      : FileSource({.unit_bytes = std::min(static_cast<uint64_t>(options.chunk_bytes), kMaxChunkBytes),
+                    .readers = options.readers}),
+        options_(std::move(options)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::names}; }
-
-  Port bind(const BindArgs& args) override {
-    source_ = args.source_index;
-    reader_ = std::make_unique<RangeReader>(*args.files, options_.header, options_.dialect(), chunk_bytes_);
-    files_ = names_->files();
-    if (options_.readers > 1 && has_streams()) {
-      throw ConfigError(cat(args.name, ": several readers cannot share standard input or a pipe"), {},
-                        "leave readers out, or write the data to files first");
+  Port open(const BindArgs&) override {
+    dialect_ = options_.dialect();
+    for (const auto& file : files()) largest_file_ = std::max(largest_file_, file->size);
+    for (const auto& file : files()) {
+      if (file->size > 0 && learn_from(file)) break;
     }
-    for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(chunk_bytes_); });
-    reader_->learn(files_);
-    return reader_->bind(args);
+    return {.type = PortType::text, .format = std::make_shared<CsvDialect>(dialect_)};
   }
 
+  // Every file is opened, and its header is compared.
   void check_files() const override {
-    for (const auto& file : files_) reader_->check(file);
-  }
-
-  bool next(Unit& unit) override {
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    while (!ranges_.next(unit)) {
-      if (!start_file()) return false;
-    }
-    return true;
-  }
-  int64_t readers() const override { return options_.readers; }
-  uint64_t range_bytes() const override { return chunk_bytes_; }
-
-  // At the end of a file the next one decides.
-  bool ready() noexcept override {
-    for (;;) {
-      const bool ready = ranges_.ready();  // asked first: a stream that ends meanwhile is ready, and has no more
-      if (!ranges_.at_end()) return ready;
-      try {
-        if (!start_file()) return true;
-      } catch (...) {
-        failure_ = std::current_exception();
-        return true;
+    for (const auto& file : files()) {
+      if (file->size == 0) continue;
+      Chunk chunk;
+      chunk.unit = start_of(file);
+      read(chunk);
+      for (const Note& note : chunk.notes) {
+        if (note.kind == Note::Kind::error) std::rethrow_exception(note.error);
       }
     }
   }
 
-  void set_wake(const std::function<void()>& wake) override {
-    for_each_stream([&](StreamFile& stream) { stream.set_wake(wake); });
-  }
-  void interrupt() noexcept override {
-    for_each_stream([](StreamFile& stream) { stream.interrupt(); });
+  // A file's first range brings its preamble (skipped lines, header) with it, however long; the text starts behind it.
+  void read(Chunk& chunk) const override {
+    if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
+    auto& text = static_cast<FileText&>(*chunk.text);
+    const Unit& unit = chunk.unit;
+    OpenFiles::Opened opened;
+    try {
+      if (!unit.file->stream) text.take_turn();
+      opened = open_files().get(*unit.file);
+    } catch (const IoError&) {
+      text.fail(unit);
+      return chunk.fail(std::current_exception());
+    }
+    if (unit.begin == 0) {
+      const uint64_t size = opened.just_now ? opened.file->size_at_open() : opened.file->size();
+      if (size > unit.file->size) note_growth(chunk, size);
+    }
+    text.reserve(range_bytes());
+    text.start(std::move(opened.file), unit);
+    chunk.first_record = chunk.end_record = text.offset();
+    chunk.lines = 0;
+    if (unit.begin > 0) return;
+    const Preamble preamble = pass_preamble(text, options_.header, dialect_, *unit.file);
+    chunk.lines = preamble.lines;
+    chunk.end_record = text.offset();
+    if (preamble.has_header) check_header(text.scratch(), preamble, *unit.file);
   }
 
   ChunkBound chunk_bound() const override {
     // A record has a byte for each of its fields, the last one's line end included; a blank line is no record.
-    const uint64_t bytes = reader_->range_bytes();
-    const auto shortest = static_cast<uint64_t>(std::max<int64_t>(reader_->dialect().columns, 2));
+    const auto shortest = static_cast<uint64_t>(std::max<int64_t>(dialect_.columns, 2));
     const uint64_t shortest_bad = options_.blank_lines == BlankLines::skip ? 2 : 1;
-    // A task has the part of a stream and its own copy.
-    const uint64_t text = reader_->text_bound() * (has_streams() ? 2 : 1);
-    return {text, bytes / shortest + 1, bytes / shortest_bad + 1};
+    // The text grows by doubling, and never beyond its file. A task has the part of a stream and its own copy.
+    const uint64_t text = std::min(unit_bytes() + 2 * kMaxRecordBytes, 2 * (largest_file_ + kFirstLook));
+    return {text * (has_streams() ? 2 : 1), range_bytes() / shortest + 1, range_bytes() / shortest_bad + 1};
   }
-  uint64_t memory_bound() const override { return has_streams() ? StreamFile::memory_bound(chunk_bytes_) : 0; }
-
-  void rewind(uint32_t run) override {
-    names_->rewind(run);
-    ranges_.clear();
-  }
-
-  void seek(const Position& position) override {
-    names_->seek(position);
-    ranges_.clear();
-    start_file(position);
-  }
-
-  void save(State& state) const override { names_->save(state); }
-  void check(const State& state) const override { names_->check(state); }
-
-  Unit unit_of(const RowId& id) const override {
-    Unit unit = names_->unit_of(id);
-    unit.source = source_;
-    unit.begin = id.offset;
-    unit.end = id.offset + id.length;
-    unit.exact = true;
-    unit.line = id.line;
-    return unit;
-  }
-  Place place(const RowId& id) const override { return names_->place(id); }
-  bool endless() const override { return names_->endless(); }
-  uint32_t passes() const override { return names_->passes(); }
-  const Transform& producer() const override { return *reader_; }
 
  private:
-  // Goes on with the next file; false at the end of the data.
-  bool start_file(const Position& position = {}) {
-    Unit file;
-    if (!names_->next(file)) return false;
-    file.source = source_;
-    ranges_.start(file, position);
+  // Of the largest range of any file.
+  uint64_t range_bytes() const { return std::min(largest_file_, unit_bytes()); }
+
+  // Takes the header, or the number of columns, from a file; false where it has none.
+  bool learn_from(const std::shared_ptr<const FileEntry>& file) {
+    FileText text;
+    text.start(open_files().get(*file).file, start_of(file));
+    const Preamble preamble = pass_preamble(text, options_.header, dialect_, *file);
+    dialect_.file = file->path;
+    if (!options_.header) return learn_columns(text);
+    if (!preamble.has_header) return false;
+    const ScannedRecord& header = text.scratch();
+    for (size_t i = 0; i < header.size(); ++i) dialect_.header.emplace_back(header.field(i));
+    dialect_.columns = static_cast<int64_t>(header.size());
+    dialect_.first_record = header.text().substr(0, header.length);
+    dialect_.header_line = static_cast<int64_t>(preamble.header_line) + 1;
     return true;
   }
 
-  bool has_streams() const {
-    return std::any_of(files_.begin(), files_.end(), [](const auto& file) { return file->stream != nullptr; });
+  // From the first record without a fault.
+  bool learn_columns(FileText& text) {
+    const RecordScanner scanner(dialect_);
+    ScannedRecord& record = text.scratch();
+    for (;;) {
+      const LineKind kind = line_kind(text.bytes(), text.at_end(), dialect_);
+      if (text.bytes().empty() && text.at_end()) return false;
+      if (kind == LineKind::more) {
+        text.extend();
+      } else if (kind != LineKind::record) {
+        skip_line(text);
+      } else {
+        while (!scanner.scan(text.bytes(), text.at_end(), record)) text.extend();
+        if (record.fault == SyntaxFault::none) break;
+        if (!record.certain_end) return false;
+        text.skip(record.length);
+      }
+    }
+    dialect_.columns = static_cast<int64_t>(record.size());
+    dialect_.first_record = record.text().substr(0, record.length);
+    return true;
   }
 
-  template <class Body>
-  void for_each_stream(const Body& body) const {
-    for (const auto& file : files_) {
-      if (file->stream) body(*file->stream);
-    }
+  // Throws DataError for a header unlike that of the first file.
+  void check_header(const ScannedRecord& header, const Preamble& preamble, const FileEntry& file) const {
+    const size_t columns = dialect_.header.size();
+    size_t same = 0;
+    while (same < std::min(header.size(), columns) && header.field(same) == dialect_.header[same]) ++same;
+    if (same == header.size() && same == columns) return;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < header.size(); ++i) names.emplace_back(header.field(i));
+    const auto name = [same](const std::vector<std::string>& all) {
+      return same < all.size() ? quote(all[same]) : std::string("nothing");
+    };
+    throw DataError(cat("the header differs from that of ", dialect_.file, ": expected ",
+                        quote(joined(dialect_.header), 200), ", got ", quote(joined(names), 200)),
+                    {file.path, static_cast<int64_t>(preamble.header_line) + 1, 1},
+                    cat("column ", same, ": expected ", name(dialect_.header), ", got ", name(names)));
   }
 
   const Options options_;
-  const uint64_t chunk_bytes_;
-  std::vector<std::shared_ptr<const FileEntry>> files_;
-  std::unique_ptr<RangeReader> reader_;
-  uint32_t source_ = 0;
-  FileRanges ranges_;           // of the file that is being cut
-  std::exception_ptr failure_;  // of the names, that ready() met: the error of the next row
+  CsvDialect dialect_;
+  uint64_t largest_file_ = 0;
 };
 
 }  // namespace

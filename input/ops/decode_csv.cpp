@@ -86,15 +86,12 @@ class DecodeCsv final : public Transform {
     dialect_ = *dialect;
     converter_ = std::make_shared<RowConverter>(select_fields(requests_, dialect_), rules_);
     spec_ = std::make_shared<const RowSpec>(converter_->spec());
-    columns_ = {args.inputs.front().format, *spec_, {}, converter_};
+    TextColumns text = {args.inputs.front().format, *spec_, {}, converter_};
     for (const SelectedField& field : converter_->fields()) {
       names_.check(field.columns, dialect_);
-      columns_.columns.push_back(field.columns);
+      text.columns.push_back(field.columns);
     }
-    Port out;
-    out.type = PortType::rows;
-    out.rows = *spec_;
-    return out;
+    return {.type = PortType::rows, .rows = *spec_, .text = std::make_shared<const TextColumns>(std::move(text))};
   }
 
   void apply(Chunk& chunk) const override {
@@ -126,11 +123,6 @@ class DecodeCsv final : public Transform {
   }
 
   uint64_t note_bytes() const override { return skip_bad_rows_ ? sizeof(Note) + kNoteText : 0; }
-
-  std::vector<std::string> written_files() const override {
-    return bad_rows_file_ ? std::vector{bad_rows_file_->path()} : std::vector<std::string>{};
-  }
-  const TextColumns* text_columns() const override { return &columns_; }
 
   uint64_t work_bound() const override { return RecordCutter::work_bound(dialect_); }
 
@@ -190,7 +182,6 @@ class DecodeCsv final : public Transform {
   CsvDialect dialect_;
   std::shared_ptr<const RowConverter> converter_;
   SharedRowSpec spec_;
-  TextColumns columns_;
 };
 
 }  // namespace

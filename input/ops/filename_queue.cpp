@@ -5,13 +5,13 @@
 // anywhere.
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "millrace/core/mutex.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
@@ -98,9 +98,7 @@ class FilenameQueue final : public NameSource {
           options_.files_place);
     }
     rewind(0);
-    Port out;
-    out.type = PortType::names;
-    return out;
+    return {.type = PortType::names};
   }
 
   bool next(Unit& unit) override {
@@ -110,8 +108,7 @@ class FilenameQueue final : public NameSource {
     }
     if (pass_ >= end_pass_) return false;
     if (order_pass_ != pass_) make_order();
-    const size_t place = options_.shard ? shard_index() + ordinal_ * shard_count() : ordinal_;
-    unit = whole(entries_[order_[place]], static_cast<uint32_t>(pass_));
+    unit = whole(entries_[order_[shard_index() + ordinal_ * shard_count()]], static_cast<uint32_t>(pass_));
     unit.file_ordinal = static_cast<uint32_t>(ordinal_++);
     return true;
   }
@@ -213,7 +210,7 @@ class FilenameQueue final : public NameSource {
 
   // Made when they are first asked for, and then kept: whoever saves often reads no file again.
   const std::vector<FileDigest>& all_digests() const {
-    const std::lock_guard lock(digests_mutex_);
+    const MutexLock lock(digests_mutex_);
     while (digests_.size() < entries_.size()) digests_.push_back(digest_of(*entries_[digests_.size()], *files_));
     return digests_;
   }
@@ -297,7 +294,7 @@ class FilenameQueue final : public NameSource {
 
   FileSystem* files_ = nullptr;
 
-  mutable std::mutex digests_mutex_;
+  mutable Mutex digests_mutex_;
   mutable std::vector<FileDigest> digests_;  // of the first entries; guarded by digests_mutex_ until all are there
 
   uint64_t pass_ = 0, end_pass_ = 0;

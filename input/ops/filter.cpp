@@ -57,8 +57,6 @@ class Filter final : public Transform {
 
   explicit Filter(Options options) : options_(std::move(options)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
-
   Port bind(const BindArgs& args) override {
     name_ = args.name;
     field_ = single_field(args.inputs[0].rows, options_.field);

@@ -25,6 +25,7 @@ class HoldOut final : public Transform {
     void declare(OptionReader& o) {
       o.optional("share", share, {.min = 0, .max = 1, .above_min = true, .below_max = true},
                  "about which share of the rows is held out");
+      o.used_as("share", OptionUse::held_out);
       o.optional("seed", seed, {.min = 0}, "another one holds out other rows; the run's seed does not matter here");
     }
   };
@@ -36,19 +37,12 @@ class HoldOut final : public Transform {
     limit_ = static_cast<uint64_t>(std::ldexp(options_.share, 64));
   }
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
-
-  bool choose_side(Side side) override {
-    side_ = side;
-    return true;
-  }
-
   Port bind(const BindArgs& args) override {
     name_ = args.name;
+    side_ = args.side;
     for (const RowSource* source : args.sources) {
       std::vector<uint64_t>& streams = streams_.emplace_back();
-      if (source->names() == nullptr) continue;
-      for (const auto& file : source->names()->files()) streams.push_back(stream_of(file->path));
+      for (const auto& file : source->files()) streams.push_back(stream_of(file->path));
     }
     return args.inputs[0];
   }

@@ -21,7 +21,8 @@ class Interleave final : public RowBuffer {
   bool joins() const override { return true; }
   Port bind(const BindArgs& args) override {
     ended_.assign(args.inputs.size(), false);
-    return joined_port(args);
+    check_inputs(args);
+    return RowBuffer::bind(args);
   }
 
   int64_t spread() const override {

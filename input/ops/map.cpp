@@ -33,7 +33,6 @@ class Map final : public Transform {
 
   explicit Map(Options options) : options_(std::move(options)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   std::optional<std::vector<std::string>> concerned_fields() const override {
     return std::vector{options_.field, options_.as.value_or(options_.field)};
   }

@@ -63,7 +63,8 @@ class Mix final : public RowBuffer {
     }
     gone_.assign(args.inputs.size(), false);
     if (!(sum() > 0)) throw ConfigError("weights: expected at least one above 0");
-    return joined_port(args);
+    check_inputs(args);
+    return RowBuffer::bind(args);
   }
 
   int64_t spread() const override {

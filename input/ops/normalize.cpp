@@ -32,7 +32,6 @@ class Normalize final : public Transform {
 
   explicit Normalize(Options options) : options_(std::move(options)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   std::optional<std::vector<std::string>> concerned_fields() const override { return options_.fields; }
 
   Port bind(const BindArgs& args) override {

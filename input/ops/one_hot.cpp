@@ -34,8 +34,6 @@ class OneHot final : public Transform {
 
   explicit OneHot(Options options) : options_(std::move(options)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
-
   Port bind(const BindArgs& args) override {
     Port out = args.inputs[0];
     from_ = field_index(out.rows, options_.field);

@@ -39,7 +39,6 @@ class Pad final : public Transform {
 
   explicit Pad(Options options) : options_(std::move(options)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   // Without a list it fills up whatever is there.
   std::optional<std::vector<std::string>> concerned_fields() const override {
     return options_.fields.value_or(std::vector<std::string>());

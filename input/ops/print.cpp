@@ -50,7 +50,7 @@ class Print final : public RowBuffer {
 
   Port bind(const BindArgs& args) override {
     name_ = args.name;
-    return args.inputs.front();
+    return RowBuffer::bind(args);
   }
 
   bool reads_fields() const override { return true; }

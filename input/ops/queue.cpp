@@ -23,8 +23,6 @@ class Queue final : public Transform {
 
   explicit Queue(const Options& options) : options_(options) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  Port bind(const BindArgs& args) override { return args.inputs.front(); }
   void apply(Chunk&) const override {}
   std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector<std::string>(); }
   Ahead ahead() const override { return {options_.capacity, static_cast<int>(options_.threads)}; }

@@ -23,7 +23,7 @@ class Repeat final : public RowBuffer {
 
   Port bind(const BindArgs& args) override {
     name_ = args.name;
-    return args.inputs.front();
+    return RowBuffer::bind(args);
   }
   bool endless(const std::vector<bool>& inputs) const override { return !epochs_ || RowBuffer::endless(inputs); }
   uint32_t passes() const override { return static_cast<uint32_t>(epochs_.value_or(1)) * RowBuffer::passes(); }

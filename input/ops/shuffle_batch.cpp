@@ -72,9 +72,7 @@ class ShuffleBatch final : public BatchBuffer {
     stream_ = fnv1a64(args.name);
     name_ = args.name;
     spec_ = args.inputs.front().rows;
-    Port out;
-    out.type = PortType::batches;
-    out.rows = spec_;
+    Port out = BatchBuffer::bind(args);
     out.batch_size = options_.batch_size;
     return out;
   }

@@ -17,7 +17,6 @@ class Skip final : public RowBuffer {
 
   explicit Skip(const Options& options) : rows_(options.rows) {}
 
-  Port bind(const BindArgs& args) override { return args.inputs.front(); }
   bool picks_by_number() const override { return true; }
 
   RowSpan pull(int64_t at_most) override {

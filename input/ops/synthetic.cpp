@@ -54,15 +54,10 @@ class GenerateSum final : public Transform {
         RowSpec{{{"features", DType::f32, Shape{features}}, {"label", DType::f32, Shape{1}}}});
   }
 
-  std::vector<PortType> inputs() const override { return {}; }
-
   Port bind(const BindArgs& args) override {
     seed_ = args.seed;
     stream_ = fnv1a64(args.name);
-    Port out;
-    out.type = PortType::rows;
-    out.rows = *spec_;
-    return out;
+    return {.type = PortType::rows, .rows = *spec_};
   }
 
   void apply(Chunk& chunk) const override {
@@ -110,19 +105,11 @@ class Synthetic final : public IndexSource {
   static constexpr std::string_view kExample = "features: 16, rows: 1000";
 
   explicit Synthetic(const Options& options)
-      : IndexSource("synthetic", {.rows = options.rows ? static_cast<uint64_t>(*options.rows) : UINT64_MAX,
-                                  .unit_rows = static_cast<uint64_t>(
-                                      std::clamp<int64_t>(kNumbersOfAUnit / options.features, 1, kRowsOfAUnit))}),
-        generate_(options.features, options.constant) {}
-
-  Port bind(const BindArgs& args) override {
-    set_source(args.source_index);
-    return generate_.bind(args);
-  }
-  const Transform& producer() const override { return generate_; }
-
- private:
-  GenerateSum generate_;
+      : IndexSource("synthetic",
+                    {.rows = options.rows ? static_cast<uint64_t>(*options.rows) : UINT64_MAX,
+                     .unit_rows = static_cast<uint64_t>(
+                         std::clamp<int64_t>(kNumbersOfAUnit / options.features, 1, kRowsOfAUnit))},
+                    std::make_unique<GenerateSum>(options.features, options.constant)) {}
 };
 
 }  // namespace

@@ -18,7 +18,6 @@ class Take final : public RowBuffer {
 
   explicit Take(const Options& options) : rows_(options.rows) {}
 
-  Port bind(const BindArgs& args) override { return args.inputs.front(); }
   bool endless(const std::vector<bool>&) const override { return false; }
   bool picks_by_number() const override { return true; }
 

@@ -57,8 +57,6 @@ class Vocabulary final : public Transform {
     }
   }
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
-
   Port bind(const BindArgs& args) override {
     if (twice_) throw ConfigError(cat("the text ", quote(*twice_), " is twice among texts"));
     Port out = args.inputs[0];

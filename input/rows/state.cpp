@@ -30,10 +30,12 @@ void append_text(std::string& out, std::string_view text) {
                   "it was cut off, changed, or written by something else");
 }
 
+}  // namespace
+
 // Reads what append_*() wrote; every length is checked against the bytes that are left.
-class Reader {
+class StateReader {
  public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  explicit StateReader(std::string_view bytes) : rest_(bytes) {}
 
   uint64_t number() {
     const std::string_view bytes = take(kNumberBytes);
@@ -69,6 +71,8 @@ class Reader {
 
   std::string_view rest_;
 };
+
+namespace {
 
 template <class Map>
 const typename Map::mapped_type& get(const Map& map, std::string_view key, std::string_view what) {
@@ -156,44 +160,34 @@ std::string State::encode() const {
   return out;
 }
 
-namespace {
-
-State read_state(Reader& reader, int depth) {
+State State::read(StateReader& reader, int depth) {
   if (depth > kMaxDepth) refuse("its parts are nested too deeply");
   State state;
-  std::map<std::string, std::vector<uint64_t>, std::less<>> numbers;
   for (size_t left = reader.count(2 * kNumberBytes); left > 0; --left) {
     std::string key = reader.text();
-    insert_in_order(numbers, std::move(key), reader.numbers());
+    insert_in_order(state.numbers_, std::move(key), reader.numbers());
   }
-  std::map<std::string, std::string, std::less<>> texts;
   for (size_t left = reader.count(2 * kNumberBytes); left > 0; --left) {
     std::string key = reader.text();
-    insert_in_order(texts, std::move(key), reader.text());
+    insert_in_order(state.texts_, std::move(key), reader.text());
   }
-  std::map<std::string, State, std::less<>> scopes;
   for (size_t left = reader.count(4 * kNumberBytes); left > 0; --left) {
     std::string key = reader.text();
-    insert_in_order(scopes, std::move(key), read_state(reader, depth + 1));
+    insert_in_order(state.scopes_, std::move(key), read(reader, depth + 1));
   }
-  for (auto& [key, values] : numbers) state.set(key, std::move(values));
-  for (auto& [key, value] : texts) state.set_text(key, std::move(value));
-  for (auto& [key, value] : scopes) state.scope(key) = std::move(value);
   return state;
 }
-
-}  // namespace
 
 State State::decode(std::string_view bytes) {
   if (bytes.substr(0, kMagic.size()) != kMagic) refuse("it does not begin like one");
   if (bytes.size() < kMagic.size() + 2 * kNumberBytes) refuse("it ends too early");
   const std::string_view body = bytes.substr(0, bytes.size() - kNumberBytes);
-  if (Reader(bytes.substr(body.size())).number() != fnv1a64(body)) refuse("its checksum does not match");
-  Reader reader(body.substr(kMagic.size()));
+  if (StateReader(bytes.substr(body.size())).number() != fnv1a64(body)) refuse("its checksum does not match");
+  StateReader reader(body.substr(kMagic.size()));
   if (const uint64_t version = reader.number(); version != kVersion) {
     throw DataError(cat("the saved input state has version ", version, ", this library reads version ", kVersion));
   }
-  State state = read_state(reader, 0);
+  State state = read(reader, 0);
   if (!reader.at_end()) refuse("something follows its end");
   return state;
 }

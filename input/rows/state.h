@@ -40,6 +40,7 @@ class MILLRACE_EXPORT State {
 
  private:
   void append_to(std::string& out) const;
+  static State read(class StateReader& reader, int depth);
 
   std::map<std::string, std::vector<uint64_t>, std::less<>> numbers_;
   std::map<std::string, std::string, std::less<>> texts_;

@@ -50,7 +50,7 @@ void ChunkScheduler::set_ahead(int64_t rows, int threads) {
   wanted_threads_ = threads;
   if (executor_ == nullptr) return;
   threads_ = threads == 0 ? executor_->threads() : std::min(threads, executor_->threads());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   slots_.set_room(threads_, ahead_rows_);
 }
 
@@ -63,18 +63,18 @@ void ChunkScheduler::cancel() noexcept {
 void ChunkScheduler::wake() noexcept {
   bool wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     wake = take_wake();
   }
   if (wake) first_done_->signal();
 }
 
 ReadyChunk ChunkScheduler::next() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   release_current();
   ++calls_;
   held_at_calls_ += static_cast<uint64_t>(waiting_rows_);
-  Slot* slot = executor_ == nullptr ? next_inline(lock) : next_planned(lock);
+  Slot* slot = executor_ == nullptr ? next_inline() : next_planned();
   if (slot == nullptr) return {};
   return {&slot->chunk, slot->begin, slot->line};
 }
@@ -83,22 +83,23 @@ void ChunkScheduler::begin() {
   if (executor_ == nullptr) return;
   int tasks = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tasks = plan_more();
   }
   submit(tasks);
 }
 
-ChunkScheduler::Slot* ChunkScheduler::next_inline(std::unique_lock<std::mutex>& lock) {
+ChunkScheduler::Slot* ChunkScheduler::next_inline() {
   if (failure_) raise_failure();
   if (cancelled() || ended_) return nullptr;
   if (plan()) {
     Slot& slot = slot_at(started_);
     const bool to_do = begin_task(slot, started_++);
     const auto start = Clock::now();
-    lock.unlock();
-    if (to_do) decode(slot, consumer_memory_);
-    lock.lock();
+    if (to_do) {
+      const MutexUnlock unlocked(mutex_);
+      decode(slot, consumer_memory_);
+    }
     waited_nanoseconds_ += nanoseconds_since(start);
     end_task(slot, consumer_memory_);
     if (failure_) raise_failure();
@@ -106,20 +107,19 @@ ChunkScheduler::Slot* ChunkScheduler::next_inline(std::unique_lock<std::mutex>& 
   return first_is_done() ? &hand_on_first() : nullptr;
 }
 
-ChunkScheduler::Slot* ChunkScheduler::next_planned(std::unique_lock<std::mutex>& lock) {
+ChunkScheduler::Slot* ChunkScheduler::next_planned() {
   for (;;) {
     if (failure_) raise_failure();
     if (cancelled()) return nullptr;
     if (const int tasks = plan_more(); tasks > 0) {
-      lock.unlock();
+      const MutexUnlock unlocked(mutex_);
       submit(tasks);
-      lock.lock();
     } else if (first_ == planned_ && ended_) {
       return nullptr;
     } else if (!first_is_done()) {
-      wait_for_first(lock);
+      wait_for_first();
     } else if (!slot_at(first_).confirmed) {
-      run_again(lock, slot_at(first_));
+      run_again(slot_at(first_));
     } else {
       return &hand_on_first();
     }
@@ -132,30 +132,33 @@ ChunkScheduler::Slot& ChunkScheduler::hand_on_first() {
   return *current_;
 }
 
-void ChunkScheduler::wait_for_first(std::unique_lock<std::mutex>& lock) {
+void ChunkScheduler::wait_for_first() {
   const auto start = Clock::now();
   TraceRange range(chain_.trace(), "wait", "wait for chunk", start);
-  lock.unlock();
-  first_done_->arm();
-  lock.lock();
+  {
+    const MutexUnlock unlocked(mutex_);
+    first_done_->arm();
+  }
   const bool waits = !first_is_done() && !failure_ && !cancelled() && !has_room();
   consumer_waits_ = waits;
-  lock.unlock();
-  if (!waits) first_done_->signal();
-  first_done_->wait();
-  lock.lock();
+  {
+    const MutexUnlock unlocked(mutex_);
+    if (!waits) first_done_->signal();
+    first_done_->wait();
+  }
   const auto end = Clock::now();
   waited_nanoseconds_ += nanoseconds_between(start, end);
   range.end(end);
 }
 
-void ChunkScheduler::run_again(std::unique_lock<std::mutex>& lock, Slot& slot) {
+void ChunkScheduler::run_again(Slot& slot) {
   waiting_rows_ -= slot.waiting_rows;
   ++second_tries_;
   begin_task(slot, first_);
-  lock.unlock();
-  decode(slot, consumer_memory_);
-  lock.lock();
+  {
+    const MutexUnlock unlocked(mutex_);
+    decode(slot, consumer_memory_);
+  }
   end_task(slot, consumer_memory_);
 }
 
@@ -165,11 +168,11 @@ void ChunkScheduler::release_current() {
 
 void ChunkScheduler::restart() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   if (tasks_) tasks_->wait();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   release_current();
   for (; first_ < planned_; ++first_) slots_.release(slot_at(first_));
   started_ = joined_ = first_;
@@ -185,7 +188,7 @@ void ChunkScheduler::run() noexcept {
   TaskMemory* memory = nullptr;
   bool to_do = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_ || cancelled()) {
       --active_;
       return;
@@ -198,7 +201,7 @@ void ChunkScheduler::run() noexcept {
   int tasks = 0;
   bool wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     end_task(*slot, *memory);
     slots_.release_memory(*memory);
     --active_;
@@ -218,7 +221,7 @@ void ChunkScheduler::submit(int tasks) noexcept {
     } catch (...) {
       bool wake = false;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         --active_;
         fail(as_error(std::current_exception(), chain_.links().front().name));
         wake = take_wake();
@@ -314,10 +317,7 @@ void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
   waiting_rows_ += slot.waiting_rows;
   slot.stage = Stage::done;
   for (size_t link = 0; link < memory.done.size(); ++link) {
-    work_[link].nanoseconds += memory.done[link].nanoseconds;
-    work_[link].rows += memory.done[link].rows;
-    work_[link].bytes += memory.done[link].bytes;
-    memory.done[link] = {};
+    work_[link] += std::exchange(memory.done[link], {});
   }
   if (slot.failure && is_of_the_machine(slot.failure)) fail(slot.failure);
   join_chunks();
@@ -363,29 +363,26 @@ void ChunkScheduler::fail(std::exception_ptr failure) noexcept {
   alarmed_.store(true, std::memory_order_release);
 }
 
-void ChunkScheduler::raise_failure() const {
-  // failure_ is set once, before alarmed_.
-  raise_copy(failure_);
-}
+void ChunkScheduler::raise_failure() const { raise_copy(failure_); }
 
 ChunkSlots::Held ChunkScheduler::held() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return slots_.held();
 }
 
 RowsHeld ChunkScheduler::rows_held() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const double mean = calls_ == 0 ? 0 : static_cast<double>(held_at_calls_) / static_cast<double>(calls_);
   return {static_cast<uint64_t>(waiting_rows_), mean};
 }
 
 uint64_t ChunkScheduler::blocked_nanoseconds() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return blocked_nanoseconds_ + (blocked_ ? nanoseconds_since(blocked_since_) : 0);
 }
 
 std::vector<TaskMemory::Work> ChunkScheduler::work() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return work_;
 }
 

@@ -12,12 +12,12 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "millrace/core/clock.h"
 #include "millrace/core/executor.h"
+#include "millrace/core/mutex.h"
 #include "millrace/input/run/chunk_slots.h"
 #include "millrace/input/run/transform_chain.h"
 #include "millrace/input/source.h"
@@ -85,27 +85,29 @@ class ChunkScheduler : private Task {
   void run() noexcept override;
   void decode(Slot& slot, TaskMemory& memory) noexcept;
 
-  // These require mutex_.
-  int plan_more() noexcept;
-  bool has_room() const;
-  bool plan();
-  bool begin_task(Slot& slot, uint64_t sequence);
-  void end_task(Slot& slot, TaskMemory& memory);
-  void join_chunks();
-  bool join_chunk(Slot& slot);
-  Slot& hand_on_first();
-  void release_current();
-  void fail(std::exception_ptr failure) noexcept;
-  bool first_is_done() const { return first_ < planned_ && slot_at(first_).stage == Stage::done; }
-  void note_block() noexcept;
-  bool take_wake() noexcept { return std::exchange(consumer_waits_, false); }
-  Slot& slot_at(uint64_t sequence) const { return slots_.at(sequence); }
+  int plan_more() noexcept MILLRACE_REQUIRES(mutex_);
+  bool has_room() const MILLRACE_REQUIRES(mutex_);
+  bool plan() MILLRACE_REQUIRES(mutex_);
+  bool begin_task(Slot& slot, uint64_t sequence) MILLRACE_REQUIRES(mutex_);
+  void end_task(Slot& slot, TaskMemory& memory) MILLRACE_REQUIRES(mutex_);
+  void join_chunks() MILLRACE_REQUIRES(mutex_);
+  bool join_chunk(Slot& slot) MILLRACE_REQUIRES(mutex_);
+  Slot& hand_on_first() MILLRACE_REQUIRES(mutex_);
+  void release_current() MILLRACE_REQUIRES(mutex_);
+  void fail(std::exception_ptr failure) noexcept MILLRACE_REQUIRES(mutex_);
+  bool first_is_done() const MILLRACE_REQUIRES(mutex_) {
+    return first_ < planned_ && slot_at(first_).stage == Stage::done;
+  }
+  void note_block() noexcept MILLRACE_REQUIRES(mutex_);
+  bool take_wake() noexcept MILLRACE_REQUIRES(mutex_) { return std::exchange(consumer_waits_, false); }
+  Slot& slot_at(uint64_t sequence) const MILLRACE_REQUIRES(mutex_) { return slots_.at(sequence); }
+  // These give up the mutex while they wait or decode.
+  void wait_for_first() MILLRACE_REQUIRES(mutex_);
+  void run_again(Slot& slot) MILLRACE_REQUIRES(mutex_);
+  Slot* next_inline() MILLRACE_REQUIRES(mutex_);
+  Slot* next_planned() MILLRACE_REQUIRES(mutex_);
 
   void submit(int tasks) noexcept;
-  void wait_for_first(std::unique_lock<std::mutex>& lock);
-  void run_again(std::unique_lock<std::mutex>& lock, Slot& slot);
-  Slot* next_inline(std::unique_lock<std::mutex>& lock);
-  Slot* next_planned(std::unique_lock<std::mutex>& lock);
   [[noreturn]] void raise_failure() const;
 
   // Constant after the set-up.
@@ -117,23 +119,25 @@ class ChunkScheduler : private Task {
   int wanted_threads_ = 0;
   int threads_ = 1;
 
-  mutable std::mutex mutex_;
-  // Guarded by mutex_. Sequence numbers: first_ is the next to hand on (the one before it may be current_), then come
-  // those before started_, those before planned_; joined_ is the first whose start is not confirmed.
-  ChunkSlots slots_;
-  uint64_t first_ = 0, started_ = 0, planned_ = 0, joined_ = 0;
-  uint64_t chain_end_ = 0, chain_line_ = 0;  // where the text chunk before joined_ ended
-  Slot* current_ = nullptr;
-  int active_ = 0;            // tasks submitted and not ended
-  int64_t waiting_rows_ = 0;  // of the chunks that are done and not handed on
-  bool ended_ = false;
-  bool stopping_ = false;
-  bool consumer_waits_ = false;
-  bool blocked_ = false;  // since blocked_since_
-  Clock::time_point blocked_since_;
-  uint64_t blocked_nanoseconds_ = 0;
-  std::exception_ptr failure_;
-  std::vector<TaskMemory::Work> work_;
+  mutable Mutex mutex_;
+  ChunkSlots slots_ MILLRACE_GUARDED_BY(mutex_);
+  // Sequence numbers: first_ is the next to hand on (the one before it may be current_), then come those before
+  // started_, those before planned_; joined_ is the first whose start is not confirmed.
+  uint64_t first_ MILLRACE_GUARDED_BY(mutex_) = 0, started_ MILLRACE_GUARDED_BY(mutex_) = 0,
+                  planned_ MILLRACE_GUARDED_BY(mutex_) = 0, joined_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  // Where the text chunk before joined_ ended.
+  uint64_t chain_end_ MILLRACE_GUARDED_BY(mutex_) = 0, chain_line_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  Slot* current_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  int active_ MILLRACE_GUARDED_BY(mutex_) = 0;            // tasks submitted and not ended
+  int64_t waiting_rows_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of the chunks that are done and not handed on
+  bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool consumer_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
+  bool blocked_ MILLRACE_GUARDED_BY(mutex_) = false;  // since blocked_since_
+  Clock::time_point blocked_since_ MILLRACE_GUARDED_BY(mutex_);
+  uint64_t blocked_nanoseconds_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr failure_;  // set under mutex_, once, before alarmed_, which whoever reads it without has seen
+  std::vector<TaskMemory::Work> work_ MILLRACE_GUARDED_BY(mutex_);
 
   std::atomic<bool> alarmed_{false};  // failure_ is set
   std::atomic<bool> cancelled_{false};

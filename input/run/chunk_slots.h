@@ -9,11 +9,30 @@
 #include <vector>
 
 #include "millrace/input/op.h"
-#include "millrace/input/run/chunk_sizes.h"
 #include "millrace/input/run/reuse_stack.h"
 #include "millrace/input/run/transform_chain.h"
 
 namespace millrace {
+
+// How large the chunks of a stream get, and so how many of them there should be. Only grows.
+class ChunkSizes {
+ public:
+  // A chunk of `rows` rows needed `memory` for them, and `spare` for what its transforms wrote beside. True when any of
+  // it is more than ever before.
+  bool add(int64_t rows, const RowMemory& memory, const RowMemory& spare);
+
+  // As many chunks as may exist at once while all are as large as the largest so far: `in_work`, and what holds
+  // `ahead_rows` rows that wait.
+  uint64_t wanted(int64_t ahead_rows, uint64_t in_work) const;
+  // What every chunk needs for its rows; and every task, where some transform writes beside them.
+  const RowMemory& memory() const { return memory_; }
+  bool has_spares() const { return has_spares_; }
+
+ private:
+  int64_t most_rows_ = 0;
+  RowMemory memory_;
+  bool has_spares_ = false;
+};
 
 struct ChunkSlot {
   enum class Stage : uint8_t { planned, running, done };

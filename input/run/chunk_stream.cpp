@@ -8,16 +8,13 @@ ChunkStream::ChunkStream(RowSource& source, uint32_t source_index, std::string n
                          std::vector<ChainLink> links)
     : SourceStream(source, source_index, std::move(name), source_port, std::move(links)),
       cursor_(chain_, log_, [this](const RowId& id) { return source_.place(id); }),
-      scheduler_(source_, chain_, text_) {}
-
-void ChunkStream::set_ahead(int64_t rows, int threads) {
-  SourceStream::set_ahead(rows, threads);
-  scheduler_.set_ahead(ahead_rows_, threads_);
+      scheduler_(source_, chain_, text_) {
+  add_scheduler(scheduler_);
 }
 
-void ChunkStream::set_tasks(int tasks) {
-  SourceStream::set_tasks(tasks);
+void ChunkStream::start_tasks(Executor* executor) {
   scheduler_.set_ahead(ahead_rows_, threads_);
+  scheduler_.set_executor(executor);
 }
 
 RowSpan ChunkStream::next_rows(int64_t at_most) {

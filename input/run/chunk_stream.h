@@ -15,21 +15,11 @@ class ChunkStream : public SourceStream {
   ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
               std::vector<ChainLink> links);
 
-  void set_ahead(int64_t rows, int threads) override;
-  void set_tasks(int tasks) override;
-  void cancel() noexcept override { scheduler_.cancel(); }
-
   const ChunkScheduler& scheduler() const { return scheduler_; }
-  std::vector<TaskMemory::Work> work() const override { return scheduler_.work(); }
-  uint64_t waited_nanoseconds() const override { return scheduler_.waited_nanoseconds(); }
-  uint64_t blocked_nanoseconds() const override { return scheduler_.blocked_nanoseconds(); }
-  uint64_t second_tries() const override { return scheduler_.second_tries(); }
-  RowsHeld held() const override { return scheduler_.rows_held(); }
   uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }
 
  private:
-  void start_tasks(Executor* executor) override { scheduler_.set_executor(executor); }
-  bool cancelled() const override { return scheduler_.cancelled(); }
+  void start_tasks(Executor* executor) override;
   RowSpan next_rows(int64_t at_most) override;
   void restart() override;
   void save_position(State& state) const override;

@@ -25,7 +25,7 @@ void ReaderStream::Reader::open(const Unit& next, const Position& given, uint64_
   file = next;
   position = given;
   left_out = to_skip = since;
-  ranges.start(file, position);
+  units.start(file, position);
 }
 
 void ReaderStream::Reader::stop() {
@@ -55,10 +55,11 @@ ReaderStream::Record ReaderStream::Reader::step(bool effective) {
   }
 }
 
-ReaderStream::ReaderStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+ReaderStream::ReaderStream(FileSource& source, uint32_t source_index, std::string name, const Port& source_port,
                            std::vector<ChainLink> links)
     : SourceStream(source, source_index, std::move(name), source_port, std::move(links)),
-      names_(*source.names()),
+      format_(source),
+      names_(source.names()),
       most_places_(std::clamp<size_t>(names_.files().size(), 1, static_cast<size_t>(source.readers()))) {}
 
 // Whatever the limits, every reader may have a row wait and a task run.
@@ -75,19 +76,14 @@ ReaderStream::Shares ReaderStream::shares(int threads) const {
 void ReaderStream::start_tasks(Executor* executor) {
   const Shares share = shares(executor == nullptr ? 1 : executor->threads());
   for (size_t i = 0; i < share.readers; ++i) {
-    readers_.push_back(std::make_unique<Reader>(
-        chain_, log_, [this](const RowId& id) { return source_.place(id); }, source_.range_bytes()));
+    readers_.push_back(std::make_unique<Reader>(format_, chain_, log_));
     readers_.back()->scheduler.set_ahead(share.each.rows, share.each.threads);
     readers_.back()->scheduler.set_executor(executor);
+    add_scheduler(readers_.back()->scheduler);
     idle_.push_back(readers_.back().get());
   }
   places_.reserve(most_places_);
   upcoming_.reserve(share.readers);
-}
-
-void ReaderStream::cancel() noexcept {
-  cancelled_.store(true, std::memory_order_release);
-  for (const auto& reader : readers_) reader->scheduler.cancel();
 }
 
 RowSpan ReaderStream::next_rows(int64_t) {
@@ -111,8 +107,8 @@ RowSpan ReaderStream::next_rows(int64_t) {
 
 // Failures of what is read ahead; one reader a turn, so that many readers cost no more.
 void ReaderStream::check_ahead() {
-  checked_ = checked_ + 1 < readers_.size() ? checked_ + 1 : 0;
-  readers_[checked_]->scheduler.check();
+  checked_ = checked_ + 1 < schedulers_.size() ? checked_ + 1 : 0;
+  schedulers_[checked_]->check();
 }
 
 // nullptr at the end of the data.
@@ -201,48 +197,6 @@ RowSpan ReaderStream::hand_out(Reader& reader) {
   reader.left_out = 0;
   settle();
   return span;
-}
-
-std::vector<TaskMemory::Work> ReaderStream::work() const {
-  std::vector<TaskMemory::Work> sum(chain_.links().size());
-  for (const auto& reader : readers_) {
-    const std::vector<TaskMemory::Work> work = reader->scheduler.work();
-    for (size_t link = 0; link < sum.size(); ++link) {
-      sum[link].nanoseconds += work[link].nanoseconds;
-      sum[link].rows += work[link].rows;
-      sum[link].bytes += work[link].bytes;
-    }
-  }
-  return sum;
-}
-
-uint64_t ReaderStream::waited_nanoseconds() const {
-  uint64_t sum = 0;
-  for (const auto& reader : readers_) sum += reader->scheduler.waited_nanoseconds();
-  return sum;
-}
-
-// Each reader may be full while others are not: the mean of them.
-uint64_t ReaderStream::blocked_nanoseconds() const {
-  uint64_t sum = 0;
-  for (const auto& reader : readers_) sum += reader->scheduler.blocked_nanoseconds();
-  return readers_.empty() ? 0 : sum / readers_.size();
-}
-
-RowsHeld ReaderStream::held() const {
-  RowsHeld sum;
-  for (const auto& reader : readers_) {
-    const RowsHeld held = reader->scheduler.rows_held();
-    sum.now += held.now;
-    sum.mean += held.mean;
-  }
-  return sum;
-}
-
-uint64_t ReaderStream::second_tries() const {
-  uint64_t sum = 0;
-  for (const auto& reader : readers_) sum += reader->scheduler.second_tries();
-  return sum;
 }
 
 uint64_t ReaderStream::memory_bound(int threads) const {

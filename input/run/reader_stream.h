@@ -1,4 +1,4 @@
-// ReaderStream: one record from each of several files in turn, whatever became of it (RowSource::readers()).
+// ReaderStream: one record from each of several files in turn, whatever became of it (FileSource::readers()).
 //
 // There are as many places as readers. A place whose turn comes without a file, or with one that has no record left,
 // takes the pass's next name, until there is a record; where no name is left the place is given up for this pass. The
@@ -10,10 +10,8 @@
 // pull() that gave rows or the end, not behind one that threw or was cancelled.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,23 +19,16 @@
 #include "millrace/input/run/chunk_cursor.h"
 #include "millrace/input/run/chunk_scheduler.h"
 #include "millrace/input/run/source_stream.h"
-#include "millrace/input/sources/file_ranges.h"
+#include "millrace/input/sources/file_source.h"
 
 namespace millrace {
 
 class ReaderStream : public SourceStream {
  public:
-  // REQUIRES: the source reads the files of names, as text.
-  ReaderStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
+  // REQUIRES: the source gives text.
+  ReaderStream(FileSource& source, uint32_t source_index, std::string name, const Port& source_port,
                std::vector<ChainLink> links);
 
-  void cancel() noexcept override;
-
-  std::vector<TaskMemory::Work> work() const override;
-  uint64_t waited_nanoseconds() const override;
-  RowsHeld held() const override;
-  uint64_t blocked_nanoseconds() const override;
-  uint64_t second_tries() const override;
   uint64_t memory_bound(int threads) const override;
 
  private:
@@ -45,8 +36,10 @@ class ReaderStream : public SourceStream {
 
   // Reads one file at a time, ahead of its turns.
   struct Reader {
-    Reader(const TransformChain& chain, NoteLog& log, std::function<Place(const RowId&)> place, uint64_t range_bytes)
-        : ranges(range_bytes), cursor(chain, log, std::move(place)), scheduler(ranges, chain, true) {}
+    Reader(const FileSource& format, const TransformChain& chain, NoteLog& log)
+        : units(format),
+          cursor(chain, log, [&format](const RowId& id) { return format.place(id); }),
+          scheduler(units, chain, true) {}
 
     // Goes on with another file: behind `given`, and in silence behind `since` records that were left out.
     void open(const Unit& next, const Position& given, uint64_t since);
@@ -58,7 +51,7 @@ class ReaderStream : public SourceStream {
     Position position;      // behind the last row that was handed out: offset and line
     uint64_t left_out = 0;  // records since then
     uint64_t to_skip = 0;
-    FileRanges ranges;
+    FileUnits units;
     ChunkCursor cursor;
     ChunkScheduler scheduler;  // last: its destructor ends the tasks
 
@@ -72,7 +65,6 @@ class ReaderStream : public SourceStream {
   };
 
   void start_tasks(Executor* executor) override;
-  bool cancelled() const override { return cancelled_.load(std::memory_order_acquire); }
   RowSpan next_rows(int64_t at_most) override;
   void restart() override;
   void save_position(State& state) const override;
@@ -88,6 +80,7 @@ class ReaderStream : public SourceStream {
   RowSpan hand_out(Reader& reader);
   Reader* open_idle(Unit file, const Position& position = {}, uint64_t left_out = 0);
 
+  const FileSource& format_;
   NameSource& names_;
   const size_t most_places_;
 
@@ -101,7 +94,6 @@ class ReaderStream : public SourceStream {
   bool names_ended_ = false;
   std::exception_ptr names_failure_;
 
-  std::atomic<bool> cancelled_{false};
   std::vector<std::unique_ptr<Reader>> readers_;  // constant once started
 };
 

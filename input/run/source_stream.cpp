@@ -139,6 +139,48 @@ const std::vector<uint64_t>& SourceStream::position_of(const State& state, size_
   throw DataError(cat("the saved position of ", name_, " has ", saved.size(), " numbers, not ", count));
 }
 
+void SourceStream::cancel() noexcept {
+  cancelled_.store(true, std::memory_order_release);
+  for (ChunkScheduler* scheduler : schedulers_) scheduler->cancel();
+}
+
+std::vector<TaskMemory::Work> SourceStream::work() const {
+  std::vector<TaskMemory::Work> sum(chain_.links().size());
+  for (const ChunkScheduler* scheduler : schedulers_) {
+    const std::vector<TaskMemory::Work> work = scheduler->work();
+    for (size_t link = 0; link < sum.size(); ++link) sum[link] += work[link];
+  }
+  return sum;
+}
+
+uint64_t SourceStream::waited_nanoseconds() const {
+  uint64_t sum = 0;
+  for (const ChunkScheduler* scheduler : schedulers_) sum += scheduler->waited_nanoseconds();
+  return sum;
+}
+
+uint64_t SourceStream::blocked_nanoseconds() const {
+  uint64_t sum = 0;
+  for (const ChunkScheduler* scheduler : schedulers_) sum += scheduler->blocked_nanoseconds();
+  return schedulers_.empty() ? 0 : sum / schedulers_.size();
+}
+
+uint64_t SourceStream::second_tries() const {
+  uint64_t sum = 0;
+  for (const ChunkScheduler* scheduler : schedulers_) sum += scheduler->second_tries();
+  return sum;
+}
+
+RowsHeld SourceStream::held() const {
+  RowsHeld sum;
+  for (const ChunkScheduler* scheduler : schedulers_) {
+    const RowsHeld held = scheduler->rows_held();
+    sum.now += held.now;
+    sum.mean += held.mean;
+  }
+  return sum;
+}
+
 int SourceStream::tasks(int threads) const { return threads_ == 0 ? threads : std::min(threads_, threads); }
 
 uint64_t SourceStream::scheduler_bound(int64_t ahead_rows, int tasks) const {

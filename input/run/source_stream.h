@@ -5,6 +5,7 @@
 // consumer's thread alone uses it, cancel() apart.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -36,7 +37,7 @@ class SourceStream : public RowStream {
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
   // So many tasks may run at once, whatever the ops say. Before start().
-  virtual void set_tasks(int tasks) { threads_ = tasks; }
+  void set_tasks(int tasks) { threads_ = tasks; }
   uint32_t passes() const override { return source_.passes(); }
   void set_silent(bool silent) override;
   // The position behind the last row that was pulled, whatever the chunks and threads.
@@ -45,7 +46,7 @@ class SourceStream : public RowStream {
   void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }
 
   // Makes pull() return the end soon, also one that waits. From any thread.
-  virtual void cancel() noexcept = 0;
+  void cancel() noexcept;
 
   const std::string& name() const { return name_; }
   const TransformChain& chain() const { return chain_; }
@@ -53,20 +54,24 @@ class SourceStream : public RowStream {
   // Text of which every row was pulled or left out.
   uint64_t bytes() const { return told_bytes(bytes_); }
   // Per link of the chain, what was done so far.
-  virtual std::vector<TaskMemory::Work> work() const = 0;
-  virtual uint64_t waited_nanoseconds() const = 0;
-  // How long it could have worked, had there been room for what it makes.
-  virtual uint64_t blocked_nanoseconds() const = 0;
-  virtual uint64_t second_tries() const = 0;
+  std::vector<TaskMemory::Work> work() const;
+  uint64_t waited_nanoseconds() const;
+  // How long it could have worked, had there been room for what it makes. Each scheduler may be full while others are
+  // not: the mean of them.
+  uint64_t blocked_nanoseconds() const;
+  uint64_t second_tries() const;
   // Decoded rows that wait to be pulled: now, on average, and how many may.
-  virtual RowsHeld held() const = 0;
+  RowsHeld held() const;
   int64_t ahead_rows() const { return ahead_rows_; }
   // Upper bound of the bytes held with an executor of `threads` threads.
   virtual uint64_t memory_bound(int threads) const = 0;
 
  protected:
   virtual void start_tasks(Executor* executor) = 0;
-  virtual bool cancelled() const = 0;
+  // One that works for this stream: it is counted, and cancelled, with it. Before the first pull(); outlives the
+  // stream.
+  void add_scheduler(ChunkScheduler& scheduler) { schedulers_.push_back(&scheduler); }
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // The rows of the next pull(); none at the end of the run and after cancel().
   virtual RowSpan next_rows(int64_t at_most) = 0;
   // Stops and forgets what was read ahead. The source then begins a run.
@@ -96,11 +101,13 @@ class SourceStream : public RowStream {
   int64_t ahead_rows_ = 0;
   int threads_ = 0;
   uint64_t bytes_ = 0;
+  std::vector<ChunkScheduler*> schedulers_;
 
  private:
   // What of so many bytes was not read again in silence.
   uint64_t told_bytes(uint64_t bytes) const { return (silent_ ? silent_from_ : bytes) - silent_bytes_; }
 
+  std::atomic<bool> cancelled_{false};
   bool silent_ = false;
   uint64_t silent_from_ = 0, silent_bytes_ = 0;  // bytes_ when the silence began; those read in earlier ones
   uint32_t run_ = 0;

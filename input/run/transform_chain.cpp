@@ -69,10 +69,7 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
   finish_notes(chunk, index, link.name);
   const uint64_t bytes = !has_rows && chunk.text != nullptr ? chunk.text->bytes().size() : 0;
   const Clock::time_point end = Clock::now();
-  TaskMemory::Work& done = memory.done[index];
-  done.nanoseconds += nanoseconds_between(start, end);
-  done.rows += static_cast<uint64_t>(chunk.rows.size());
-  done.bytes += bytes;
+  memory.done[index] += {nanoseconds_between(start, end), static_cast<uint64_t>(chunk.rows.size()), bytes};
   range.set("rows", chunk.rows.size());
   if (bytes > 0) range.set("bytes", static_cast<int64_t>(bytes));
   if (chunk.unit.file) {

@@ -28,6 +28,12 @@ struct TaskMemory {
   // What the links did since the last collect(): nanoseconds, rows made, bytes of text seen.
   struct Work {
     uint64_t nanoseconds = 0, rows = 0, bytes = 0;
+    Work& operator+=(const Work& more) {
+      nanoseconds += more.nanoseconds;
+      rows += more.rows;
+      bytes += more.bytes;
+      return *this;
+    }
   };
   std::vector<Work> done;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "millrace/input/rows/row_ids.h"
 
 namespace millrace {
@@ -15,8 +17,11 @@ constexpr uint64_t kRowsAtOnce = 1024;
 
 }  // namespace
 
-TransformStream::TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts)
+TransformStream::TransformStream(RowStream& input, std::string input_name, RowSpec input_rows,
+                                 std::vector<ChainLink> links, RowFacts facts)
     : input_(input),
+      input_name_(std::move(input_name)),
+      name_(links.empty() ? std::string() : links.front().name),
       input_rows_(std::make_shared<const RowSpec>(std::move(input_rows))),
       rows_at_once_(
           static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_->row_bytes() + 1), 1, kRowsAtOnce))),
@@ -25,7 +30,22 @@ TransformStream::TransformStream(RowStream& input, RowSpec input_rows, std::vect
       empty_passes_(name(), facts_.endless, input.passes(), input.spread()),
       cursor_(chain_, log_, facts_.place) {}
 
+RowSpan TransformStream::pull_input(int64_t at_most) {
+  RowSpan rows;
+  try {
+    rows = input_.pull(at_most);
+  } catch (const Error&) {
+    throw;
+  } catch (...) {
+    std::rethrow_exception(as_error(std::current_exception(), input_name_));
+  }
+  if (rows.count <= at_most) return rows;
+  throw InternalError(
+      cat(input_name_, ": pull() gave ", count_of(rows.count, "row"), ", asked for were ", at_most, " at most"));
+}
+
 RowSpan TransformStream::pull(int64_t at_most) {
+  if (name_.empty()) return pull_input(at_most);
   if (failure_) raise_copy(failure_);
   try {
     for (;;) {
@@ -52,7 +72,7 @@ RowSpan TransformStream::pull(int64_t at_most) {
 }
 
 bool TransformStream::take(int64_t at_most) {
-  const RowSpan span = input_.pull(std::min(at_most, rows_at_once_));
+  const RowSpan span = pull_input(std::min(at_most, rows_at_once_));
   if (!span) return false;
   chunk_.reset({});
   chunk_.rows.configure(input_rows_, span.count);
@@ -85,6 +105,7 @@ void TransformStream::rewind(uint32_t run) {
 }
 
 void TransformStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
+  if (name_.empty()) return input_.fetch(id, block, row);
   fetched_.reset({});
   fetched_.rows.configure(input_rows_, 1);
   fetched_.rows.resize(1);
@@ -123,6 +144,7 @@ void TransformStream::restore(const State& state) {
 }
 
 uint64_t TransformStream::memory_bound() const {
+  if (name_.empty()) return 0;
   uint64_t row_bytes = input_rows_->row_bytes();
   uint64_t work_bytes = 0;
   for (const ChainLink& link : chain_.links()) {

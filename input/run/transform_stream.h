@@ -1,7 +1,8 @@
-// TransformStream: transforms that stand behind a row buffer. They run on the consumer's thread, on the rows of one
-// pull.
+// TransformStream: the rows of a row buffer, changed by the transforms behind it where there are some. They run on the
+// consumer's thread, on the rows of one pull. It names the buffer in what the buffer throws, and refuses more rows than
+// were asked for: whoever reads has no room for them.
 //
-// A RowStream; serial. The stream that it reads outlives it.
+// A RowStream; serial. The buffer outlives it, and is saved and restored by whoever owns it.
 #pragma once
 
 #include <exception>
@@ -18,7 +19,9 @@ namespace millrace {
 
 class TransformStream : public RowStream {
  public:
-  TransformStream(RowStream& input, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts);
+  // `input_name`: the buffer's.
+  TransformStream(RowStream& input, std::string input_name, RowSpec input_rows, std::vector<ChainLink> links,
+                  RowFacts facts);
 
   // Before the first pull(); `events` outlives the stream, and so does `trace`, which may be null.
   void start(const StreamEvents* events, Trace* trace = nullptr) {
@@ -31,19 +34,19 @@ class TransformStream : public RowStream {
   bool has_source(uint32_t source) const override { return input_.has_source(source); }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
-  // The input's state is saved by whoever owns the input, and restored before this one's.
   void set_silent(bool silent) override {
     log_.set_silent(silent);
     input_.set_silent(silent);
   }
   uint32_t passes() const override { return input_.passes(); }
   int64_t spread() const override { return input_.spread(); }
+  // The input's state is restored before this one's.
   void save(State& state) const override;
   void restore(const State& state) override;
   void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }
 
-  // The name of the first transform.
-  const std::string& name() const { return chain_.links().front().name; }
+  // That of the first transform; empty: there is none.
+  const std::string& name() const { return name_; }
   const TransformChain& chain() const { return chain_; }
   const std::vector<TaskMemory::Work>& work() const { return memory_.done; }
   uint64_t bad_rows() const { return log_.bad_rows(); }
@@ -51,10 +54,12 @@ class TransformStream : public RowStream {
   uint64_t memory_bound() const;
 
  private:
+  RowSpan pull_input(int64_t at_most);
   bool take(int64_t at_most);
   void transform();
 
   RowStream& input_;
+  const std::string input_name_, name_;
   const SharedRowSpec input_rows_;
   const int64_t rows_at_once_;
   TransformChain chain_;

@@ -2,11 +2,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/text.h"
 #include "millrace/input/sources/index_source.h"
 
@@ -27,19 +27,19 @@ struct CallbackOptions {
 class FilledBlocks {
  public:
   RowBlock take_empty() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (empty_.empty()) return {};
     RowBlock block = std::move(empty_.back());
     empty_.pop_back();
     return block;
   }
   void put(const Unit& unit, RowBlock block) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     filled_.emplace(std::pair(unit.pass, unit.begin), std::move(block));
   }
   // Exchanges the rows of the unit with those in `rows`.
   void swap_out(const Unit& unit, RowBlock& rows) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = filled_.find({unit.pass, unit.begin});
     if (found == filled_.end()) throw InternalError(cat("the rows from ", unit.begin, " on were taken twice"));
     rows.swap(found->second);
@@ -47,14 +47,15 @@ class FilledBlocks {
     filled_.erase(found);
   }
   void forget() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     filled_.clear();
   }
 
  private:
-  std::mutex mutex_;
-  std::map<std::pair<uint32_t, uint64_t>, RowBlock> filled_;  // by pass and first row
-  std::vector<RowBlock> empty_;
+  Mutex mutex_;
+  // By pass and first row.
+  std::map<std::pair<uint32_t, uint64_t>, RowBlock> filled_ MILLRACE_GUARDED_BY(mutex_);
+  std::vector<RowBlock> empty_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 // Unit -> the rows that were filled for it.
@@ -63,14 +64,7 @@ class TakeRows final : public Transform {
   TakeRows(SharedRowSpec spec, FilledBlocks& blocks, int64_t rows_at_once)
       : spec_(std::move(spec)), blocks_(blocks), rows_at_once_(static_cast<uint64_t>(rows_at_once)) {}
 
-  std::vector<PortType> inputs() const override { return {}; }
-
-  Port bind(const BindArgs&) override {
-    Port out;
-    out.type = PortType::rows;
-    out.rows = *spec_;
-    return out;
-  }
+  Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = *spec_}; }
 
   // The block that was filled for a chunk, beside the chunk's own.
   uint64_t work_bound() const override { return rows_at_once_ * (spec_->row_bytes() + sizeof(RowId)); }
@@ -95,7 +89,7 @@ class TakeRows final : public Transform {
 // What all sources of one entry of a catalog share.
 struct SharedCallback {
   CallbackRows rows;
-  mutable std::mutex mutex;  // held while the program fills a block
+  mutable Mutex mutex;  // held while the program fills a block
 };
 
 class CallbackSource final : public RowSource {
@@ -107,8 +101,6 @@ class CallbackSource final : public RowSource {
         take_(spec_, blocks_, callback_->rows.rows_at_once) {
     CallbackSource::rewind(0);
   }
-
-  std::vector<PortType> inputs() const override { return {}; }
 
   Port bind(const BindArgs& args) override {
     name_ = args.name;
@@ -124,7 +116,7 @@ class CallbackSource final : public RowSource {
     block.clear_varying();
     block.resize(0);
     {
-      const std::lock_guard lock(callback_->mutex);
+      const MutexLock lock(callback_->mutex);
       callback_->rows.fill(block, pass_);
     }
     check(block);

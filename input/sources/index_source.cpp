@@ -8,8 +8,14 @@
 
 namespace millrace {
 
-IndexSource::IndexSource(std::string place, IndexRange range) : place_(std::move(place)), range_(range) {
+IndexSource::IndexSource(std::string place, IndexRange range, std::unique_ptr<Transform> producer)
+    : place_(std::move(place)), range_(range), producer_(std::move(producer)) {
   IndexSource::rewind(0);
+}
+
+Port IndexSource::bind(const BindArgs& args) {
+  source_ = args.source_index;
+  return producer_->bind(args);
 }
 
 bool IndexSource::next(Unit& out) {

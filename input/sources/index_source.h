@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -22,10 +23,11 @@ struct IndexRange {
 
 class MILLRACE_EXPORT IndexSource : public RowSource {
  public:
-  // `place`: what a place names: "synthetic".
-  IndexSource(std::string place, IndexRange range);
+  // `place`: what a place names: "synthetic". `producer` turns a unit into rows; it is bound with the source.
+  IndexSource(std::string place, IndexRange range, std::unique_ptr<Transform> producer);
 
-  std::vector<PortType> inputs() const override { return {}; }
+  Port bind(const BindArgs& args) override;
+  const Transform& producer() const override { return *producer_; }
   bool next(Unit& unit) override;
   ChunkBound chunk_bound() const override { return {0, range_.unit_rows, range_.unit_rows}; }
   void rewind(uint32_t run) override;
@@ -42,15 +44,12 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
     return {.source = unit.source, .pass = unit.pass, .offset = number, .line = number + 1, .next_line = number + 2};
   }
 
- protected:
-  // Part of bind().
-  void set_source(uint32_t index) { source_ = index; }
-
  private:
   Unit unit(uint64_t begin, uint64_t count, uint32_t pass) const;
 
   std::string place_;
   const IndexRange range_;
+  const std::unique_ptr<Transform> producer_;
   uint32_t source_ = 0;
   uint64_t pass_ = 0, end_pass_ = 0;
   uint64_t at_ = 0;    // the next row

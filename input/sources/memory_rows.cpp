@@ -33,14 +33,7 @@ class CopyRows final : public Transform {
  public:
   explicit CopyRows(std::shared_ptr<const RowBlock> rows) : rows_(std::move(rows)) {}
 
-  std::vector<PortType> inputs() const override { return {}; }
-
-  Port bind(const BindArgs&) override {
-    Port out;
-    out.type = PortType::rows;
-    out.rows = rows_->spec();
-    return out;
-  }
+  Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = rows_->spec()}; }
 
   void apply(Chunk& chunk) const override {
     const auto count = static_cast<int64_t>(chunk.unit.end - chunk.unit.begin);
@@ -85,15 +78,9 @@ class MemorySource final : public IndexSource {
       : IndexSource("memory",
                     {.rows = static_cast<uint64_t>(rows->size()),
                      .unit_rows = std::clamp<uint64_t>(kBytesOfAUnit / (rows->spec().row_bytes() + 1), 1, kRowsOfAUnit),
-                     .passes = passes_of(options)}),
-        rows_(rows),
-        copy_(std::move(rows)) {}
-
-  Port bind(const BindArgs& args) override {
-    set_source(args.source_index);
-    return copy_.bind(args);
-  }
-  const Transform& producer() const override { return copy_; }
+                     .passes = passes_of(options)},
+                    std::make_unique<CopyRows>(rows)),
+        rows_(std::move(rows)) {}
 
   // The hash says whether a later program holds the same rows. The first save takes the time.
   void save(State& state) const override {
@@ -118,7 +105,6 @@ class MemorySource final : public IndexSource {
   }
 
   const std::shared_ptr<const RowBlock> rows_;
-  CopyRows copy_;
   mutable std::optional<uint64_t> hash_;
 };
 

@@ -14,11 +14,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "millrace/core/export.h"
-#include "millrace/input/source.h"
-#include "millrace/input/transform.h"
+#include "millrace/input/sources/file_source.h"
 
 namespace millrace {
 
@@ -29,45 +27,28 @@ struct RecordFormat {
   uint64_t chunk_bytes = 262144;  // that one task reads, about; at least a record
 };
 
-class MILLRACE_EXPORT RecordSource : public RowSource {
+class MILLRACE_EXPORT RecordSource : public FileSource {
  public:
   // REQUIRES: record_bytes is at least 1 and less than 2^32.
   explicit RecordSource(RecordFormat format);
-  ~RecordSource() override;
 
   // Writes the values of the record_bytes at `record` into row `row` of `rows`. Called on any thread, for several
   // records at once: constant and without side effects. A DataError gets the record's place.
   virtual void decode(const std::byte* record, RowBlock& rows, int64_t row) const = 0;
 
-  std::vector<PortType> inputs() const override { return {PortType::names}; }
   // Throws ConfigError for a pipe; DataError for a file that is no header and whole records.
-  Port bind(const BindArgs& args) override;
-  bool next(Unit& unit) override;
-  void rewind(uint32_t run) override;
-  void seek(const Position& position) override;
-  ChunkBound chunk_bound() const override;
-  const Transform& producer() const override;
-  void save(State& state) const override { names_->save(state); }
-  void check(const State& state) const override { names_->check(state); }
-  Unit unit_of(const RowId& id) const override;
+  Port open(const BindArgs& args) override;
   // A record's line is its number, counted from 1.
-  Place place(const RowId& id) const override { return names_->place(id); }
-  bool endless() const override { return names_->endless(); }
-  uint32_t passes() const override { return names_->passes(); }
+  bool cut(Unit& unit) const override;
+  void read(Chunk& chunk) const override;
+  ChunkBound chunk_bound() const override;
 
  private:
-  class Decoder;
-
-  void check(const FileEntry& file) const;
-  bool start_file(const Position& position);
+  void check_size(const FileEntry& file) const;
+  uint64_t line_at(uint64_t offset) const { return (offset - format_.header_bytes) / format_.record_bytes + 1; }
 
   const RecordFormat format_;
-  const uint64_t unit_bytes_;
-  const std::unique_ptr<Decoder> decoder_;
-  uint32_t source_ = 0;
-  Unit file_;            // the whole of the file that is cut now
-  uint64_t at_ = 0;      // where its next range begins
-  bool inside_ = false;  // whether there is one
+  const SharedRowSpec rows_;
 };
 
 }  // namespace millrace

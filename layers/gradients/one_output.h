@@ -4,8 +4,8 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/kernels/destination.h"
+#include "millrace/core/kernels/head.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/head.h"
 
 namespace millrace {
 

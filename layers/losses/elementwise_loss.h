@@ -10,13 +10,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
+#include "millrace/layers/losses/shared/head_loss_plan.h"
 #include "millrace/layers/losses/shared/weighted_mean.h"
 #include "millrace/layers/shape_checks.h"
 
@@ -63,29 +62,17 @@ struct StoreTerm {
 
 // Label is float, or int32_t where only whole numbers make sense.
 template <class F, class Label>
-class ElementwiseLossPlan final : public LossPlan {
+class ElementwiseLossPlan final : public HeadLossPlan {
  public:
   ElementwiseLossPlan(const LossPlanArgs& args, F f)
       : f_(f), rows_(args.prediction.rows()), columns_(args.prediction.columns()), mean_(args, columns_) {}
 
   size_t scratch_bytes() const override { return mean_.scratch_bytes(); }
 
-  bool take_head(const Head& head) override {
-    if (!mean_.can_run_with_head()) return false;
-    head_ = head;
-    return true;
-  }
-
   void run(Context& context, const LossArgs& args) override {
-    const ConstTensorView &x = args.prediction, &y = args.label;
-    dispatch_float(x.dtype(), [&]<class T>() {
+    dispatch_float(args.prediction.dtype(), [&]<class T>() {
       using Term = ElementwiseTerm<T, Label, F>;
-      const Term term{f_,         x.as<T>(),  y.as<Label>(),         args.gradient.as<T>(),
-                      x.stride(), y.stride(), args.gradient.stride()};
-      // float64 is for checks of gradients.
-      if constexpr (std::is_same_v<T, float>) {
-        if (head_) return mean_.run_with(context, *head_, args, term);
-      }
+      const Term term = term_of<T>(args);
       if (mean_.template run_at_once<T>(context, args, term)) return;
       mean_.template run<T>(context, args, [&](const RowShares<T>& shares, T* terms) {
         for_each_row_column(context, rows_, columns_, StoreTerm<T, Term>{term, shares, terms, columns_});
@@ -93,11 +80,21 @@ class ElementwiseLossPlan final : public LossPlan {
     });
   }
 
+  bool can_run_with_head() const override { return mean_.can_run_with_head(); }
+  void run_with_head(Context& context, const Head& head, const LossArgs& args) override {
+    mean_.run_with(context, head, args, term_of<float>(args));
+  }
+
  private:
+  template <class T>
+  ElementwiseTerm<T, Label, F> term_of(const LossArgs& args) const {
+    const ConstTensorView &x = args.prediction, &y = args.label;
+    return {f_, x.as<T>(), y.as<Label>(), args.gradient.as<T>(), x.stride(), y.stride(), args.gradient.stride()};
+  }
+
   F f_;
   int64_t rows_, columns_;
   WeightedMean mean_;
-  std::optional<Head> head_;  // that run() computes first
 };
 
 template <class F, class Label = float>

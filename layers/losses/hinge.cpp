@@ -1,3 +1,4 @@
+// hinge: a loss of two classes that asks for a margin.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/losses/elementwise_loss.h"
 
@@ -16,13 +17,10 @@ struct HingeError {
 
 class Hinge final : public ElementwiseLoss<HingeError, int32_t> {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc =
       "hinge loss of each logit with a label of 0 or 1, which stand for -1 and +1: max(0, 1 - label * logit)";
 
-  explicit Hinge(const Options&)
+  Hinge()
       : ElementwiseLoss("hinge", {.min = 0, .max = 1, .hint = "0 stands for no and 1 for yes; hinge makes -1 of 0"}) {}
   Predictions predictions() const override { return Predictions::logits; }
 };

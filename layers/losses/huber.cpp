@@ -1,3 +1,4 @@
+// huber: a loss of numbers, square for small errors and linear for large ones.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/losses/elementwise_loss.h"
 

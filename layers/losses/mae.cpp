@@ -1,3 +1,4 @@
+// mae: the mean absolute error, as a loss.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/losses/elementwise_loss.h"
 
@@ -16,12 +17,9 @@ struct AbsoluteError {
 
 class Mae final : public ElementwiseLoss<AbsoluteError> {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "mean absolute error: |prediction - label| over rows and columns";
 
-  explicit Mae(const Options&) : ElementwiseLoss("mae", kFiniteLabels) {}
+  Mae() : ElementwiseLoss("mae", kFiniteLabels) {}
   Predictions predictions() const override { return Predictions::numbers; }
 };
 

@@ -1,3 +1,4 @@
+// mse: the mean squared error, as a loss.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/losses/elementwise_loss.h"
 
@@ -15,12 +16,9 @@ struct SquaredError {
 
 class Mse final : public ElementwiseLoss<SquaredError> {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "mean squared error: (prediction - label)^2 over rows and columns";
 
-  explicit Mse(const Options&) : ElementwiseLoss("mse", kFiniteLabels) {}
+  Mse() : ElementwiseLoss("mse", kFiniteLabels) {}
   Predictions predictions() const override { return Predictions::numbers; }
 };
 

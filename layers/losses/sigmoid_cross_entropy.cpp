@@ -1,3 +1,4 @@
+// sigmoid_cross_entropy: the loss of questions that are answered with yes or no, each by a logit.
 #include "millrace/core/math.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/losses/elementwise_loss.h"
@@ -19,12 +20,9 @@ struct CrossEntropy {
 // Labels are probabilities, usually 0 or 1.
 class SigmoidCrossEntropy final : public ElementwiseLoss<CrossEntropy> {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "cross-entropy of the sigmoid of each logit with a label between 0 and 1";
 
-  explicit SigmoidCrossEntropy(const Options&)
+  SigmoidCrossEntropy()
       : ElementwiseLoss("sigmoid_cross_entropy", {.min = 0, .max = 1, .hint = "0 stands for no and 1 for yes"}) {}
   Predictions predictions() const override { return Predictions::sigmoid_logits; }
 };

@@ -1,3 +1,4 @@
+// softmax_cross_entropy: the loss of one class out of several, by a logit for each.
 #include <limits>
 
 #include "millrace/core/dispatch.h"

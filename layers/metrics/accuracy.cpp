@@ -1,3 +1,4 @@
+// accuracy: the share of rows whose class is right.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
@@ -33,12 +34,7 @@ class AccuracyPlan final : public RowMeanPlan {
 
 class Accuracy final : public Metric {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "the share of rows whose sign (one logit) or largest logit is the label's";
-
-  explicit Accuracy(const Options&) {}
 
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     check_logits("accuracy", prediction, label);

@@ -1,3 +1,4 @@
+// auc: how well a logit sorts the rows: the area under the ROC curve.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -174,14 +175,9 @@ class AucAccumulator final : public MetricAccumulator {
 
 class Auc final : public Metric {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc =
       "area under the ROC curve of one logit, compared as float32, ties count half; NaN unless both labels occur; "
       "exact up to a million rows (1048576, of 8 bytes each), beyond them scores that agree in 18 bits are ties";
-
-  explicit Auc(const Options&) {}
 
   bool less_is_better() const override { return false; }
   Predictions predictions() const override { return Predictions::logits; }

@@ -1,3 +1,4 @@
+// f1: the harmonic mean of precision and recall.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/shared/class_counts.h"
 
@@ -6,14 +7,11 @@ namespace {
 
 class F1 final : public ClassCountsMetric {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc =
       "the harmonic mean of a class's precision and recall: of yes with one logit, else the mean over the classes that "
       "occur";
 
-  explicit F1(const Options&) : ClassCountsMetric("f1", score) {}
+  F1() : ClassCountsMetric("f1", score) {}
 
  private:
   static double score(const ClassCounts& c) { return quotient(2 * c.right, c.predicted + c.labelled); }

@@ -1,3 +1,4 @@
+// mae: the mean absolute error, as a metric.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/regression.h"
 
@@ -6,12 +7,9 @@ namespace {
 
 class Mae final : public MeanError<SizeOf> {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "mean absolute error: |prediction - label| over rows and columns";
 
-  explicit Mae(const Options&) : MeanError("mae") {}
+  Mae() : MeanError("mae") {}
   int label_power() const override { return 1; }
 };
 

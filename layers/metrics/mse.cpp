@@ -1,3 +1,4 @@
+// mse: the mean squared error, as a metric.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/regression.h"
 
@@ -6,12 +7,9 @@ namespace {
 
 class Mse final : public MeanError<SquareOf> {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "mean squared error: (prediction - label)^2 over rows and columns";
 
-  explicit Mse(const Options&) : MeanError("mse") {}
+  Mse() : MeanError("mse") {}
   int label_power() const override { return 2; }
 };
 

@@ -1,3 +1,4 @@
+// precision: of the rows that are said to be of a class, the share that is.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/shared/class_counts.h"
 
@@ -6,14 +7,11 @@ namespace {
 
 class PrecisionMetric final : public ClassCountsMetric {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc =
       "the share of right rows among those predicted as a class: as yes (above 0) with one logit, else the mean over "
       "the classes that occur";
 
-  explicit PrecisionMetric(const Options&) : ClassCountsMetric("precision", score) {}
+  PrecisionMetric() : ClassCountsMetric("precision", score) {}
 
  private:
   static double score(const ClassCounts& c) { return quotient(c.right, c.predicted); }

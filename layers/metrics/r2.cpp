@@ -1,3 +1,4 @@
+// r2: how much of the labels' deviations from their mean the predictions explain.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -138,14 +139,9 @@ class R2Accumulator final : public MetricAccumulator {
 
 class R2 final : public Metric {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc =
       "coefficient of determination: 1 - squared errors / squared deviations of the labels from their column's mean, "
       "each summed over all columns; where labels are all alike, 1 if every prediction is right, else 0";
-
-  explicit R2(const Options&) {}
 
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     check_numbers("r2", prediction, label);

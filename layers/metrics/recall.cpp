@@ -1,3 +1,4 @@
+// recall: of the rows that are of a class, the share that is said to be.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/shared/class_counts.h"
 
@@ -6,14 +7,11 @@ namespace {
 
 class Recall final : public ClassCountsMetric {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc =
       "the share of right rows among those labelled as a class: as yes with one logit, else the mean over the classes "
       "that occur";
 
-  explicit Recall(const Options&) : ClassCountsMetric("recall", score) {}
+  Recall() : ClassCountsMetric("recall", score) {}
 
  private:
   static double score(const ClassCounts& c) { return quotient(c.right, c.labelled); }

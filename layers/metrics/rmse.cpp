@@ -1,3 +1,4 @@
+// rmse: the root of the mean squared error.
 #include <cmath>
 
 #include "millrace/layers/catalog.h"
@@ -13,12 +14,9 @@ class RootAccumulator final : public RowMeanAccumulator {
 
 class Rmse final : public MeanError<SquareOf> {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "root of the mean squared error over all rows and columns";
 
-  explicit Rmse(const Options&) : MeanError("rmse") {}
+  Rmse() : MeanError("rmse") {}
   int label_power() const override { return 1; }
   std::unique_ptr<MetricAccumulator> accumulator() const override { return std::make_unique<RootAccumulator>(); }
 };

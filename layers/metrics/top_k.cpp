@@ -1,3 +1,4 @@
+// top_k: the share of rows whose class is among the k likeliest.
 #include "millrace/core/dispatch.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/for_each_row.h"

@@ -41,6 +41,11 @@ void name_layers(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& b
   }
 }
 
+// What lies in both.
+ValueRange common(const ValueRange& a, const ValueRange& b) {
+  return {std::max(a.min, b.min), std::min(a.max, b.max), b.max < a.max ? b.hint : a.hint};
+}
+
 class Connector {
  public:
   Connector(const std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch, DType dtype)
@@ -60,7 +65,7 @@ class Connector {
                           "name it in the `from` of a later layer, or remove it");
       }
     }
-    for (size_t field = 0; field < out_.fields.size(); ++field) settle_dtype(field);
+    for (size_t field = 0; field < out_.fields.size(); ++field) settle(field);
     return std::move(out_);
   }
 
@@ -108,21 +113,22 @@ class Connector {
     return -1 - static_cast<int>(i);
   }
 
-  // Gives a field the dtype that its readers want.
-  void settle_dtype(size_t index) {
+  // Gives a field the dtype that its readers want, and the range that all of them want.
+  void settle(size_t index) {
     NamedSpec& field = out_.fields[index];
     const LayerNode* first = nullptr;
     for (size_t i = 0; i < layers_.size(); ++i) {
       for (size_t k = 0; k < out_.inputs[i].size(); ++k) {
         if (out_.inputs[i][k] != -1 - static_cast<int>(index)) continue;
-        const DType wanted = layers_[i].layer->input_dtype(static_cast<int>(k), dtype_);
-        if (first != nullptr && wanted != field.spec.dtype) {
+        const Wanted wanted = layers_[i].layer->wants(static_cast<int>(k), dtype_);
+        if (first != nullptr && wanted.dtype != field.spec.dtype) {
           throw layer_error(layers_[i],
-                            cat("it wants the field ", field.name, " as ", to_string(wanted), ", layer ", first->name,
-                                " wants it as ", to_string(field.spec.dtype)),
+                            cat("it wants the field ", field.name, " as ", to_string(wanted.dtype), ", layer ",
+                                first->name, " wants it as ", to_string(field.spec.dtype)),
                             "decode its columns into a second field for one of them");
         }
-        field.spec.dtype = wanted;
+        field.spec.dtype = wanted.dtype;
+        if (wanted.range) field.range = field.range ? common(*field.range, *wanted.range) : *wanted.range;
         first = &layers_[i];
       }
     }

@@ -1,4 +1,4 @@
-// connect: gives every layer a name and finds what it reads, and in which dtype it wants the fields.
+// connect: gives every layer a name and finds what it reads, and as what it wants the fields.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace millrace {
 struct Connections {
   // For each layer, as Model::Node::inputs: an earlier layer's index, or -1 - i for field i.
   std::vector<std::vector<int>> inputs;
-  std::vector<NamedSpec> fields;  // the fields that are read, in order of first use, in the dtype that readers want
+  std::vector<NamedSpec> fields;  // the fields that are read, in order of first use, as their readers want them
 };
 
 // Fills in absent names of `layers`. Throws ConfigError for names that are used twice or unknown, layers that read

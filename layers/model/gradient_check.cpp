@@ -61,8 +61,10 @@ class CheckedLayer final : private ParamBuilder {
  public:
   CheckedLayer(Layer& layer, const GradientCase& with) : layer_(layer), batch_(with.batch) {
     std::vector<TensorSpec> rows;
+    std::vector<ValueRange> ranges;  // of whole numbers
     for (size_t i = 0; i < with.inputs.size(); ++i) {
-      const DType dtype = layer.input_dtype(static_cast<int>(i), DType::f64);
+      const auto [dtype, range] = layer.wants(static_cast<int>(i), DType::f64);
+      ranges.push_back(range.value_or(ValueRange{.min = 0, .max = 1}));
       rows.push_back({with.inputs[i], dtype});
       inputs_.push_back({cat("input ", i), of_batch(rows[i]), of_batch(rows[i]), dtype == DType::f64});
     }
@@ -71,9 +73,11 @@ class CheckedLayer final : private ParamBuilder {
     output_gradient_ = of_batch(output);
     draw(output_gradient_, "output");
     for (Value* value : differentiable()) draw(value->value, value->name);
-    for (Value& input : inputs_) {
-      if (input.has_gradient) continue;
-      for (int64_t i = 0; i < input.value.spec().shape.elements(); ++i) set(input.value, i, static_cast<double>(i % 2));
+    for (size_t k = 0; k < inputs_.size(); ++k) {
+      if (inputs_[k].has_gradient) continue;
+      for (int64_t i = 0; i < inputs_[k].value.spec().shape.elements(); ++i) {
+        set(inputs_[k].value, i, std::clamp(static_cast<double>(i % 2), ranges[k].min, ranges[k].max));
+      }
     }
     make_plan();
   }

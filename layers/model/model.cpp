@@ -61,7 +61,7 @@ std::string inputs_text(const Model::Node& node, const std::vector<Model::Node>&
 // A layer reads another's output as it is.
 void check_input_dtypes(const Model::Node& node, DType dtype) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const DType wanted = node.layer->input_dtype(static_cast<int>(i), dtype);
+    const DType wanted = node.layer->wants(static_cast<int>(i), dtype).dtype;
     if (node.input_specs[i].dtype == wanted) continue;
     throw ShapeError(cat("expected ", to_string(wanted), " values, got ", node.input_specs[i].text()));
   }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct NamedSpec {
   TensorSpec spec = {};    // of one row
   std::string unfit = {};  // why no layer can read it: "which is string (1)"; empty: any may
   std::string hint = {};
+  std::optional<ValueRange> range = {};  // of a field of a model: what all of its readers want
 };
 
 // A parameter or a piece of state and where it lies.
@@ -77,7 +79,8 @@ class MILLRACE_EXPORT Model {
   static Model build(ModelArgs args, Context& context);
 
   const std::vector<Node>& nodes() const { return nodes_; }
-  // The fields that the model reads, in order of first use, in the dtype in which it wants them: the caller converts.
+  // The fields that the model reads, in order of first use, in the dtype and the range in which it wants them: the
+  // caller converts and checks.
   const std::vector<NamedSpec>& fields() const { return fields_; }
   // The last layer's output, of one row.
   const TensorSpec& output() const { return nodes_.back().output; }

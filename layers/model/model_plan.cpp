@@ -6,13 +6,13 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
+#include "millrace/layers/model/fusions/head_fusion.h"
 #include "millrace/layers/model/planner.h"
 
 namespace millrace {
 
 struct ModelPlan::Impl {
   PlannedModel model;
-  bool leaves_head = false;
 
   // Gives the views of fields their data.
   void set_fields(std::span<const ConstTensorView> inputs) {
@@ -52,15 +52,13 @@ struct ModelPlan::Impl {
             .state = layer.state,
             .mutable_state = layer.mutable_state,
             .output = layer.output,
-            .rectified = layer.rectified,
             .saved = layer.saved,
             .scratch = layer.forward_scratch,
             .step = step};
   }
 
   void forward(Context& context, const uint64_t* step) {
-    const size_t count = model.layers.size() - (leaves_head ? 1 : 0);
-    for (PlannedLayer& layer : std::span(model.layers).first(count)) {
+    for (PlannedLayer& layer : model.layers) {
       const TraceRange range(context.executor().trace(), "forward", layer.name);
       in_layer(layer.name, [&] { layer.plan->forward(context, forward_args(layer, step)); });
     }
@@ -80,19 +78,11 @@ struct ModelPlan::Impl {
                                        .output_gradient = layer.output_gradient,
                                        .input_gradients = layer.input_gradients,
                                        .parameter_gradients = layer.parameter_gradients,
-                                       .input_sums = input_sums(layer),
                                        .saved = layer.saved,
                                        .scratch = layer.backward_scratch,
                                        .step = step});
       });
     }
-  }
-
-  // The place for the gradient of the bias of the layer whose rectifier this one does.
-  Destination input_sums(const PlannedLayer& layer) const {
-    if (layer.rectifies < 0) return {};
-    const std::vector<Destination>& gradients = model.layers[static_cast<size_t>(layer.rectifies)].parameter_gradients;
-    return gradients.size() > 1 ? gradients[1] : Destination{};
   }
 
   void set_parameter_gradients(PlannedLayer& layer, const float* alpha, const TensorView& block) const {
@@ -118,14 +108,10 @@ TensorView ModelPlan::output() const { return impl_->model.layers.back().output;
 
 TensorView ModelPlan::output_gradient() const { return impl_->model.output_gradient; }
 
-std::optional<Head> ModelPlan::head() const {
+std::unique_ptr<LossPlan> ModelPlan::fuse(Context& context, std::unique_ptr<LossPlan> loss) {
   const PlannedLayer& last = impl_->model.layers.back();
-  // The places of fields are known in each call alone.
-  if (!last.trained || last.sources[0] < 0) return std::nullopt;
-  return last.plan->head(Impl::forward_args(last, nullptr));
+  return fuse_loss(context, *last.plan, Impl::forward_args(last, nullptr), std::move(loss));
 }
-
-void ModelPlan::leave_head() { impl_->leaves_head = true; }
 
 void ModelPlan::forward(Context& context, std::span<const ConstTensorView> inputs, const uint64_t* step) {
   impl_->set_fields(inputs);

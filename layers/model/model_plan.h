@@ -6,12 +6,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/layers/head.h"
+#include "millrace/layers/loss.h"
 #include "millrace/layers/model/model.h"
 
 namespace millrace {
@@ -48,10 +47,9 @@ class ModelPlan {
   // The place for the gradient of output(), to be written between forward() and backward(). REQUIRES mode train.
   TensorView output_gradient() const;
 
-  // What a loss may compute in the last layer's place, if anything.
-  std::optional<Head> head() const;
-  // From now on somebody does that between forward() and backward(): forward() leaves it out. REQUIRES: head().
-  void leave_head();
+  // The plan of a loss of output(), or one in its place that also does what the end of the model does before it: then
+  // forward() leaves that out, and output() is there when the loss has run. REQUIRES: forward() was not called.
+  std::unique_ptr<LossPlan> fuse(Context& context, std::unique_ptr<LossPlan> loss);
 
   // Reads the fields in `inputs` (order, shapes and strides as planned, else ShapeError). output() holds until the next
   // forward().

@@ -8,6 +8,7 @@
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/images/layout_change.h"
 #include "millrace/layers/model/arena.h"
+#include "millrace/layers/model/fusions/head_fusion.h"
 
 namespace millrace {
 
@@ -44,10 +45,10 @@ class Planner {
     for (const Model::Node& node : model_.nodes()) describe_layer(node);
     // The loss and the metrics read plain rows.
     laid_out(last_step(), false);
+    if (fuses()) fuse_last_two();
     count_ = static_cast<int>(out_.layers.size());
     // In the order of backward, so that each layer learns whether it is the first to write a gradient.
     has_gradient_.resize(out_.layers.size());
-    share_rectifier();
     for (int i = count_ - 1; i >= 0; --i) plan_layer(i);
     place_values();
     for (int i = 0; i < count_; ++i) connect_layer(i);
@@ -73,7 +74,7 @@ class Planner {
   void describe_layer(const Model::Node& node) {
     PlannedLayer planned;
     planned.name = node.name;
-    planned.node = &node;
+    planned.nodes = {&node};
     std::vector<int> inputs;
     for (const int input : node.inputs) inputs.push_back(input >= 0 ? steps_[static_cast<size_t>(input)] : input);
     const LayoutUse use = node.layer->layout_use();
@@ -116,7 +117,7 @@ class Planner {
     if (fits && in_order(context_.device(), row)) return source;
     for (size_t i = 0; i < out_.layers.size(); ++i) {
       const PlannedLayer& known = out_.layers[i];
-      if (known.node == nullptr && known.sources[0] == source && known.as_images == images) return static_cast<int>(i);
+      if (known.nodes.empty() && known.sources[0] == source && known.as_images == images) return static_cast<int>(i);
     }
     return change_layout(source, images);
   }
@@ -133,19 +134,19 @@ class Planner {
     return last_step();
   }
 
-  // Gives the last layer the rectifier of the one before, where both can: starting a kernel for it takes longer than it
-  // does.
-  void share_rectifier() {
-    if (!training() || context_.device().is_cpu() || model_.dtype() != DType::f32) return;
-    PlannedLayer& last = layer(last_step());
-    const int source = last.sources[0];
-    if (last.node == nullptr || !last.node->layer->can_take_rectifier() || source < 0) return;
-    const PlannedLayer& before = layer(source);
-    if (before.node == nullptr || !before.node->layer->can_leave_rectifier() || !before.trained) return;
-    const auto reads = [&](const PlannedLayer& reader) {
-      return std::find(reader.sources.begin(), reader.sources.end(), source) != reader.sources.end();
-    };
-    if (std::count_if(out_.layers.begin(), out_.layers.end(), reads) == 1) last.rectifies = source;
+  // Whether fusions are asked: they are for devices.
+  bool fuses() const { return training() && !context_.device().is_cpu() && model_.dtype() == DType::f32; }
+
+  void fuse_last_two() {
+    const int index = last_step();
+    if (index == 0 || layer(index).sources != std::vector<int>{index - 1}) return;
+    PlannedLayer &before = layer(index - 1), &last = layer(index);
+    if (before.nodes.empty() || last.nodes.empty()) return;
+    if (!fuses_with_head(*before.nodes[0]->layer, *last.nodes[0]->layer)) return;
+    before.name = cat(before.name, " and ", last.name);
+    before.nodes.push_back(last.nodes[0]);
+    before.output = last.output;
+    out_.layers.pop_back();
   }
 
   void plan_layer(int index) {
@@ -165,14 +166,17 @@ class Planner {
     if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();
     args.name = planned.name;
-    args.leaves_rectifier = layer(last_step()).rectifies == index;
-    args.takes_rectifier = planned.rectifies >= 0;
-    in_layer(planned.name, [&] {
-      planned.plan = planned.node != nullptr ? planned.node->layer->plan(context_, args)
-                                             : plan_layout_change(context_, args, planned.as_images);
-    });
+    in_layer(planned.name, [&] { planned.plan = make_plan(planned, args); });
     planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
     planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
+  }
+
+  std::unique_ptr<LayerPlan> make_plan(const PlannedLayer& planned, const PlanArgs& args) {
+    if (planned.nodes.empty()) return plan_layout_change(context_, args, planned.as_images);
+    std::vector<const Layer*> layers;
+    for (const Model::Node* node : planned.nodes) layers.push_back(node->layer.get());
+    std::unique_ptr<LayerPlan> fused = fuses() ? plan_head(context_, layers, args) : nullptr;
+    return fused ? std::move(fused) : layers[0]->plan(context_, args);
   }
 
   GradientUse use_of_parameter_gradients() const {
@@ -227,8 +231,10 @@ class Planner {
 
     const size_t bytes = planned.output.bytes();
     // What a layer keeps and its scratch mostly hold a value for each of the output's.
+    size_t weight = planned.output.row_bytes();
+    for (const Model::Node* node : planned.nodes) weight = std::max(weight, node->output.bytes());
     const auto add = [&](size_t size, int first, int end) {
-      return arena.add({.bytes = size, .weight = planned.output.row_bytes(), .first = first, .last = end});
+      return arena.add({.bytes = size, .weight = weight, .first = first, .last = end});
     };
     Places places;
     places.output = add(bytes, now, output_end);
@@ -249,8 +255,7 @@ class Planner {
         planned.input_gradients[i].view = layer(source).output_gradient;
       }
     }
-    if (planned.rectifies >= 0) planned.rectified = layer(planned.rectifies).output;
-    if (planned.node != nullptr) connect_parameters(planned, *planned.node);
+    for (const Model::Node* node : planned.nodes) connect_parameters(planned, *node);
     planned.kept_inputs.assign(planned.inputs.size(), {});
     if (planned.keeps_inputs) planned.kept_inputs = planned.inputs;
     if (planned.keeps_output) planned.kept_output = planned.output;

@@ -1,6 +1,7 @@
 // The planner of ModelPlan: decides what backward keeps and writes, and lays all values out in one arena.
 //
-// Where a layer takes images in another way than the layer before it gives them, there is a step between the two.
+// Where a layer takes images in another way than the layer before it gives them, there is a step between the two. Where
+// neighbours have a plan together (fusions/), they are one step.
 // A plan's time runs through the forward passes, the loss, and the backward passes in reverse; a value may share memory
 // with every other that lives at no common time. The model's output lives to the end, for metrics.
 #pragma once
@@ -18,14 +19,13 @@
 
 namespace millrace {
 
-// A layer, or a change of layout, with all that its calls need. Views of fields get their data in each call, all others
-// when planned.
+// A layer, several with one plan, or a change of layout, with all that its calls need. Views of fields get their data
+// in each call, all others when planned.
 struct PlannedLayer {
   std::string name;
-  const Model::Node* node = nullptr;  // null: a change of layout
+  std::vector<const Model::Node*> nodes;  // none: a change of layout
   std::unique_ptr<LayerPlan> plan;
   std::vector<int> sources;                         // >= 0: index of a planned layer; < 0: field -1 - i
-  int rectifies = -1;                               // >= 0: index of the planned layer whose rectifier this one does
   bool as_images = false;                           // how the output lies
   bool trained = false;                             // backward runs: this layer or one that it reads has parameters
   bool keeps_inputs = false, keeps_output = false;  // for backward
@@ -36,7 +36,6 @@ struct PlannedLayer {
   std::vector<ConstTensorView> state;
   std::vector<TensorView> mutable_state;  // the same; empty in mode predict
   TensorView output;
-  TensorView rectified;         // the input whose rectifier this one does, or null
   ConstTensorView kept_output;  // likewise
   TensorView output_gradient;
   std::vector<Destination> input_gradients;

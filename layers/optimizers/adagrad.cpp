@@ -1,3 +1,4 @@
+// adagrad: steps that shrink with the sum of all squares of a gradient.
 #include <cmath>
 
 #include "millrace/core/dispatch.h"

@@ -1,3 +1,4 @@
+// adam: AdamOptimizer with weight decay as a part of the gradient.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/optimizers/shared/adam_optimizer.h"
 

@@ -1,3 +1,4 @@
+// adamw: AdamOptimizer with weight decay on the parameter itself.
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/optimizers/shared/adam_optimizer.h"
 

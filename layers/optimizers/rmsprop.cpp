@@ -1,3 +1,4 @@
+// rmsprop: steps that shrink with the running mean of a gradient's squares.
 #include <cmath>
 
 #include "millrace/core/dispatch.h"

@@ -1,3 +1,4 @@
+// sgd: steps against the gradient, with or without momentum. Plain, it needs no pass of its own.
 #include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
 #include "millrace/layers/catalog.h"

@@ -57,11 +57,11 @@ double half_wave(double from, double to, double share) {
   return to + (from - to) * (0.5 * (1 + math::sine_cosine(0.5 * share).cosine));
 }
 
-class Constant final : public WarmedShape {
+class ConstantRate final : public WarmedShape {
  public:
   using Options = Warmup;
   static constexpr std::string_view kDoc = "the configured rate";
-  explicit Constant(const Options& options) : WarmedShape(options) {}
+  explicit ConstantRate(const Options& options) : WarmedShape(options) {}
 
  private:
   double after_warmup(double) const override { return 1; }
@@ -177,7 +177,7 @@ class OneCycle final : public WarmedShape {
 // Made anew: what all threads shared would look unordered to a program under ThreadSanitizer, which does not see us.
 ScheduleRegistry schedules() {
   ScheduleRegistry registry("schedule");
-  registry.add<Constant>("constant");
+  registry.add<ConstantRate>("constant");
   registry.add<Cosine>("cosine");
   registry.add<Exponential>("exponential");
   registry.add<Linear>("linear");

@@ -43,6 +43,13 @@ class Snake : public Animal {
   int64_t legs() const override { return 0; }
 };
 
+// Has no options.
+class Worm : public Animal {
+ public:
+  static constexpr std::string_view kDoc = "Has none either.";
+  int64_t legs() const override { return 0; }
+};
+
 const Place kPlace{"zoo.yaml", 2, 5};
 
 Registry<Animal> animals() {
@@ -134,6 +141,23 @@ TEST(Registry, ReadsAValueInPlaceOfOptions) {
   EXPECT_EQ(error_of(one_value("insetc", "2")), "zoo.yaml:2:5: unknown animal \"insetc\"; did you mean insect?");
 }
 
+TEST(Registry, SaysWhatTheBuildLeavesOut) {
+  Registry<Animal> registry = animals();
+  registry.leave_out("parrot", "birds");
+  EXPECT_EQ(registry.kinds(), (std::vector<std::string>{"insect", "snake"}));
+  const Spec spec = Spec::scalar("parrot", false, kPlace);
+  try {
+    make(registry, spec);
+    ADD_FAILURE() << "made";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(),
+                 "zoo.yaml:2:5: animal \"parrot\" is not in this build (MILLRACE_WITHOUT=birds); "
+                 "take birds out of MILLRACE_WITHOUT and build again");
+  }
+  registry.add<Snake>("parrot");
+  EXPECT_EQ(make(registry, spec)->legs(), 0);
+}
+
 class Parrot : public Animal {
  public:
   explicit Parrot(std::vector<std::string>& said) : said_(said) {}
@@ -214,6 +238,21 @@ TEST(Registry, DescribesItsKindsForReferencePages) {
   EXPECT_EQ(kinds[0].example, "legs: 5");
   EXPECT_EQ(kinds[1].example, "");
   EXPECT_EQ(animals().what(), "animal");
+}
+
+TEST(Registry, AKindMayHaveNoOptions) {
+  Registry<Animal> registry("animal");
+  registry.add<Worm>("worm");
+  EXPECT_TRUE(registry.describe()[0].options.empty());
+  Spec resolved;
+  EXPECT_EQ(make(registry, Spec::of("worm"), &resolved)->legs(), 0);
+  EXPECT_EQ(resolved.size(), 0u);
+  try {
+    make(registry, Spec::map().set("worm", Spec::map().set("legs", 1)));
+    FAIL() << "an option was taken";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(error.message().find("legs"), std::string::npos) << error.message();
+  }
 }
 
 }  // namespace

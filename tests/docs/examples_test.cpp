@@ -124,13 +124,13 @@ TEST(DocsTest, ShowsThePrograms) {
   }
 }
 
-// Blocks below the name of a file in examples/ stand there, word for word.
+// Blocks below the name of a file in examples/ or input/sources/ stand there, word for word.
 TEST(DocsTest, ShowsPartsOfTheExamples) {
   for (const char* name : {"embedding.md", "extending.md"}) {
     size_t shown = 0;
     for (const Section& section : page(name).sections) {
       for (const Block& block : section.blocks) {
-        if (!block.file.starts_with("examples/")) continue;
+        if (!block.file.starts_with("examples/") && !block.file.starts_with("input/sources/")) continue;
         ++shown;
         const std::string source = TempFolder::read(cat(test::source_dir(), '/', block.file));
         ASSERT_FALSE(source.empty()) << name << ": there is no " << block.file;

@@ -22,7 +22,6 @@ class Clamp final : public Transform {
 
   explicit Clamp(const Options& options) : options_(options) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector{options_.field}; }
 
   Port bind(const BindArgs& args) override {

@@ -14,9 +14,6 @@ class Every final : public RowBuffer {
 
   explicit Every(const Options& options) : options_(options) {}
 
-  // The rows look the same after this op.
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
-
   RowSpan pull(int64_t) override {
     while (const RowSpan row = input().pull(1)) {
       if (seen_++ % static_cast<uint64_t>(options_.rows) == 0) return row;

@@ -23,12 +23,7 @@ struct SoftsignGradient {
 
 class SoftsignLayer final : public SimpleLayer {
  public:
-  struct Options {
-    void declare(OptionReader&) {}
-  };
   static constexpr std::string_view kDoc = "x / (1 + |x|) of every value";
-
-  explicit SoftsignLayer(const Options&) {}
 
   void forward(Context& context, const SimpleForward& args) const override {
     map_elements(context, args.x, args.y, Softsign{});

@@ -6,12 +6,12 @@
 namespace millrace {
 namespace {
 
+using testing_support::bind_to;
 using testing_support::error_of;
 using testing_support::FakeRows;
 
 class Joined : public RowBuffer {
  public:
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t at_most) override { return input().pull(at_most); }
   void save(State&) const override {}
   void restore(const State&) override {}
@@ -29,7 +29,7 @@ struct Input : FakeRows {
 TEST(RowBuffer, FetchesARowFromTheInputThatHasItsSource) {
   Input first(0), second(4);
   Joined joined;
-  joined.set_streams({&first, &second});
+  bind_to(joined, {&first, &second});
   EXPECT_TRUE(joined.has_source(4));
   EXPECT_FALSE(joined.has_source(1));
   RowBlock block;
@@ -47,10 +47,20 @@ TEST(RowBuffer, FetchesARowFromTheInputThatHasItsSource) {
             "the saved state holds a row of source 2, which this input does not have");
 }
 
+TEST(RowBuffer, GivesRowsOnAsTheyAreByDefault) {
+  Input first(0), second(1);
+  Joined joined;
+  EXPECT_EQ(joined.input_count(), 0u);
+  const Port port = bind_to(joined, {&first, &second});
+  EXPECT_EQ(joined.input_count(), 2u);
+  EXPECT_EQ(port.type, PortType::rows);
+  EXPECT_EQ(port.rows, FakeRows::spec());
+}
+
 TEST(RowBuffer, SharesOutWhatMayWaitAndRewindsAll) {
   Input first(0), second(1);
   Joined joined;
-  joined.set_streams({&first, &second});
+  bind_to(joined, {&first, &second});
   joined.set_ahead(101, 4);
   EXPECT_EQ(first.told, "50 rows, 2 tasks");
   joined.set_ahead(1, 1);

@@ -30,7 +30,7 @@ class CsvRun {
     args.seed = setup.seed;
     args.name = "filename_queue";
     ports_.push_back(queue_->bind(args));
-    reader_->set_names(queue_.get());
+    args.names = queue_.get();
     args.name = "csv_reader";
     args.inputs = {&ports_[0], 1};
     ports_.push_back(reader_->bind(args));

@@ -62,20 +62,18 @@ class FakeRows : public RowStream {
   RowBlock block_;
 };
 
+// Gives the op rows of FakeRows::spec() from these streams.
+inline Port bind_to(Op& op, const std::vector<RowStream*>& streams, uint64_t seed = 0, std::string_view name = "op") {
+  const std::vector<Port> inputs(streams.size(), Port{.type = PortType::rows, .rows = FakeRows::spec()});
+  return op.bind({.inputs = inputs, .name = name, .seed = seed, .streams = streams});
+}
+
 // A batch buffer over FakeRows.
 class BatchRun {
  public:
   BatchRun(const std::string& kind, const Spec& options, FakeRows& rows, uint64_t seed = 23, std::string_view name = {})
       : rows_(rows), op_(make_op<BatchBuffer>(kind, options)) {
-    Port input;
-    input.type = PortType::rows;
-    input.rows = FakeRows::spec();
-    BindArgs args;
-    args.inputs = {&input, 1};
-    args.name = name.empty() ? std::string_view(kind) : name;
-    args.seed = seed;
-    port_ = op_->bind(args);
-    op_->set_stream(&rows);
+    port_ = bind_to(*op_, {&rows}, seed, name.empty() ? std::string_view(kind) : name);
     batch_.configure(port_.rows, port_.batch_size);
   }
 

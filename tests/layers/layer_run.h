@@ -98,7 +98,7 @@ class LayerRun final : private ParamBuilder {
     std::vector<TensorSpec> rows;
     std::vector<TensorView> views;
     for (size_t i = 0; i < from.inputs.size(); ++i) {
-      const DType dtype = layer_->input_dtype(static_cast<int>(i), from.dtype);
+      const DType dtype = layer_->wants(static_cast<int>(i), from.dtype).dtype;
       rows.push_back({from.inputs[i], dtype});
       inputs_.push_back(padded(rows.back()));
       input_gradients_.push_back(padded(rows.back()));

@@ -68,7 +68,12 @@ class LookupLayer final : public Layer {
 
   explicit LookupLayer(const Options& options) : options_(options) {}
 
-  DType input_dtype(int, DType) const override { return DType::i32; }
+  Wanted wants(int, DType) const override {
+    return {.dtype = DType::i32,
+            .range = ValueRange{.min = 0,
+                                .max = static_cast<double>(options_.rows - 1),
+                                .hint = "ids are counted from 0, and the table needs a row for each"}};
+  }
   TensorSpec build(std::span<const TensorSpec>, ParamBuilder& params) override {
     params.parameter("table", {options_.rows, options_.width}, Initializer::normal(1));
     return {Shape{options_.width}, params.dtype()};

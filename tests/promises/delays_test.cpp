@@ -28,7 +28,6 @@ struct NoOptions {
 class Unchanged : public Transform {
  public:
   using Options = NoOptions;
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   Port bind(const BindArgs& args) override { return args.inputs[0]; }
 };
 

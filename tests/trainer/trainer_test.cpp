@@ -13,7 +13,10 @@
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/yaml.h"
+#include "millrace/trainer/predict/network.h"
+#include "millrace/trainer/predict/predictor.h"
 #include "tests/layers/lookup_layer.h"
+#include "tests/support/cuda.h"
 #include "tests/support/temp_folder.h"
 #include "tests/trainer/fake_kinds.h"
 
@@ -141,6 +144,73 @@ TEST(Trainer, ConvertsFieldsToWhatTheirLayersRead) {
   EXPECT_LT(result.loss, 0.4);
   EXPECT_EQ(train("float32").weights, result.weights);
   EXPECT_EQ(train("int32").weights, result.weights);
+}
+
+// Whatever reads rows refuses an id that the layer does not know before it comes there, at its row.
+struct IdTraining {
+  IdTraining() {
+    folder_.write("good.csv", "0,1\n3,0\n1,1\n2,0\n");
+    folder_.write("bad.csv", "0,1\n3,0\n4,1\n2,0\n");
+    catalog_.layers.layers.add<testing::LookupLayer>("lookup");
+  }
+  Trainer make(const std::string& file, std::string_view type, std::string_view more = {}) {
+    return Trainer::from_spec(
+        parse_yaml(cat("threads: 2\ninput:\n  - filename_queue: {files: ", quote(folder_.path(file), 4096),
+                       ", epochs: 1}\n  - csv_reader\n", "  - decode_csv: {fields: {ids: {columns: 0, type: ", type,
+                       "}, label: {columns: 1}}}\n  - batch: {batch_size: 4}\nmodel:\n",
+                       "  - lookup: {from: ids, rows: 4, width: 3}\n  - dense: {units: 1}\n",
+                       "loss: mse\noptimizer: {sgd: {learning_rate: 0.1}}\n", more),
+                   "t.yaml"),
+        catalog_);
+  }
+  std::string refusal() const {
+    return folder_.path("bad.csv") +
+           ":3: the field ids holds 4, expected at least 0 and at most 3; "
+           "ids are counted from 0, and the table needs a row for each";
+  }
+
+  TempFolder folder_;
+  Catalog catalog_ = Catalog::builtin();
+};
+class TrainerIds : public ::testing::Test, protected IdTraining {};
+
+TEST_F(TrainerIds, AreRefusedByATraining) {
+  for (const char* type : {"int32", "int64", "float32"}) {
+    Trainer trainer = make("bad.csv", type, "device: cpu\n");
+    EXPECT_EQ(error_of<DataError>([&] { trainer.run(); }), refusal()) << type;
+    EXPECT_EQ(trainer.steps(), 0);
+  }
+}
+
+TEST_F(TrainerIds, AreRefusedByAValidation) {
+  Trainer trainer =
+      make("good.csv", "int32", cat("device: cpu\nvalidation: {files: ", quote(folder_.path("bad.csv"), 4096), "}\n"));
+  EXPECT_EQ(error_of<DataError>([&] { trainer.run(); }), refusal());
+  EXPECT_EQ(trainer.steps(), 1);
+}
+
+TEST_F(TrainerIds, AreRefusedByAPrediction) {
+  Trainer trainer = make("good.csv", "int32", "device: cpu\n");
+  trainer.run();
+  trainer.save(folder_.path("m.safetensors"));
+  Predictor predictor({.model = folder_.path("m.safetensors"), .data = {folder_.path("bad.csv")}}, catalog_);
+  EXPECT_EQ(error_of<DataError>([&] { predictor.next(); }), refusal());
+  const Network network = trainer.network();
+  RowBlock rows = network.make_rows(3);
+  for (int64_t row = 0; row < 3; ++row) rows.row<int32_t>(0, row)[0] = row == 1 ? -1 : 0;
+  std::vector<float> outputs(3);
+  const std::string error = error_of<DataError>([&] { network.predict(rows, outputs); });
+  EXPECT_EQ(error.rfind("row 1: the field ids holds -1, expected at least 0 and at most 3", 0), 0U) << error;
+}
+
+class CudaTrainerIds : public test::CudaTest, protected IdTraining {};
+
+// The layer itself is for the CPU alone.
+TEST_F(CudaTrainerIds, AreRefusedBeforeTheyComeToTheDevice) {
+  for (const char* type : {"int32", "float32"}) {
+    Trainer trainer = make("bad.csv", type, cat("device: ", context().device().text(), '\n'));
+    EXPECT_EQ(error_of<DataError>([&] { trainer.run(); }), refusal()) << type;
+  }
 }
 
 // An input that reads ahead has long begun another pass.

@@ -9,16 +9,13 @@ namespace millrace {
 
 namespace {
 
-struct ListNode {
+// What config_nodes.h reads on; `kType` is what it is called where it has no value.
+template <const char* kType, bool kHasItems = false>
+struct Node {
   Spec spec;
 };
-// One kind, by its name or with options.
-struct KindNode {
-  Spec spec;
-};
-struct MetricList {
-  Spec spec;
-};
+constexpr char kList[] = "list", kKind[] = "name or name with options";
+
 struct DeviceName {
   std::string text = "auto";
 };
@@ -28,28 +25,14 @@ struct ThreadCount {
 
 }  // namespace
 
-template <>
-struct OptionType<ListNode> {
-  static ListNode read(const Spec& spec) {
-    if (spec.items().empty()) throw spec.error("expected at least one item, got an empty list");
+template <const char* kType, bool kHasItems>
+struct OptionType<Node<kType, kHasItems>> {
+  static Node<kType, kHasItems> read(const Spec& spec) {
+    if (kHasItems && spec.items().empty()) throw spec.error("expected at least one item, got an empty list");
     return {spec};
   }
-  static Spec write(const ListNode& value) { return value.spec; }
-  static std::string type() { return "list"; }
-};
-
-template <>
-struct OptionType<KindNode> {
-  static KindNode read(const Spec& spec) { return {spec}; }
-  static Spec write(const KindNode& value) { return value.spec; }
-  static std::string type() { return "name or name with options"; }
-};
-
-template <>
-struct OptionType<MetricList> {
-  static MetricList read(const Spec& spec) { return {spec}; }
-  static Spec write(const MetricList& value) { return value.spec; }
-  static std::string type() { return "list"; }
+  static Spec write(const Node<kType, kHasItems>& value) { return value.spec; }
+  static std::string type() { return kType; }
 };
 
 template <>
@@ -106,12 +89,12 @@ struct ConfigOptions {
   DeviceName device;
   Precision precision = Precision::float32;
   ThreadCount threads;
-  ListNode input;
+  Node<kList, true> input;
   DeliveryOptions delivery;
-  ListNode model;
-  KindNode loss;
-  MetricList metrics;
-  KindNode optimizer;
+  Node<kList, true> model;
+  Node<kKind> loss;
+  Node<kList> metrics;
+  Node<kKind> optimizer;
   TrainOptions train;
   Spec validation;
   std::optional<CompareOptions> compare;

@@ -22,7 +22,7 @@
 #include "millrace/layers/optimizer.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/compare_options.h"
-#include "millrace/trainer/config/validation.h"
+#include "millrace/trainer/config/validation_options.h"
 #include "millrace/trainer/delivery/delivery_options.h"
 #include "millrace/trainer/step/named_metric.h"
 

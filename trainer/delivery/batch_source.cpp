@@ -4,14 +4,14 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/trace.h"
-#include "millrace/trainer/step/step_plan.h"
 
 namespace millrace {
 
 namespace {
 
-// As they are read. Eight of them take 16 MiB on the host, and on the device as much for each size of batch, or more
-// where the model's type is larger.
+// How many batches stay for a reader that is behind. Eight small ones, as they are read, take 16 MiB on the host, and
+// on the device as much for each size of batch, or more if the model's type is larger.
+constexpr int64_t kKept = 3, kSmallKept = 8;
 constexpr size_t kSmallBatchBytes = size_t{2} << 20;
 
 PipelineOptions with_executor(PipelineOptions options, Executor* executor) {
@@ -50,7 +50,7 @@ int64_t kept_for(Device reader, const Port& batches) {
   if (reader.is_cpu()) return 1;
   const auto rows = static_cast<size_t>(batches.batch_size);
   const bool small = !batches.rows.varies() && batches.rows.row_bytes() <= kSmallBatchBytes / rows;
-  return small ? int64_t{2 * StepPlan::kGroup} : 3;
+  return small ? kSmallKept : kKept;
 }
 
 InternalError made_without_saves() {

@@ -39,8 +39,8 @@ class BatchSource : public Delivery {
   size_t newest_ = 0;
 };
 
-// How many calls of next() a batch stays for that `reader` reads while others are made: where batches are small, as
-// many as steps want that go together (trainer/step/flights.h).
+// How many calls of next() a batch stays for that `reader` reads while others are made: more if batches are small, as a
+// device is soon done with each.
 int64_t kept_for(Device reader, const Port& batches);
 
 // What save() throws of a kind that was made without DeliveryArgs::saves.

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <variant>
@@ -17,6 +16,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/trace.h"
 #include "millrace/input/run/transform_chain.h"
 #include "millrace/trainer/delivery/batch_source.h"
@@ -69,11 +69,12 @@ class QueueDelivery final : public Delivery, private Task {
   Entry& wait_for_batch();
   void tell(const Entry& entry);
 
-  // These require mutex_.
-  int64_t waiting() const { return made_ - given_; }
+  int64_t waiting() const MILLRACE_REQUIRES(mutex_) { return made_ - given_; }
+  // Whether there is nothing to take yet and a task makes it.
+  bool one_comes() const MILLRACE_REQUIRES(mutex_) { return waiting() == 0 && making_one_; }
   // Without the end of the data, or a failure, which waits like a batch.
-  int64_t batches_waiting() const { return waiting() - (complete_ && waiting() > 0 ? 1 : 0); }
-  bool begin_task();
+  int64_t batches_waiting() const MILLRACE_REQUIRES(mutex_) { return waiting() - (complete_ && waiting() > 0 ? 1 : 0); }
+  bool begin_task() MILLRACE_REQUIRES(mutex_);
 
   // Constant.
   Executor& executor_;
@@ -85,7 +86,7 @@ class QueueDelivery final : public Delivery, private Task {
   const std::function<void(std::string_view)> on_print_;
 
   // Used by one task at a time, and by the consumer where it reads it.
-  mutable std::mutex making_;
+  mutable Mutex making_;
   Pipeline pipeline_;            // guarded by making_, but for place() and cancel()
   Entry* being_made_ = nullptr;  // guarded by making_
 
@@ -93,12 +94,12 @@ class QueueDelivery final : public Delivery, private Task {
   // one behind them to the task.
   std::vector<Entry> entries_;
 
-  mutable std::mutex mutex_;
-  int64_t made_ = 0, given_ = 0;  // guarded by mutex_
-  bool making_one_ = false;       // guarded by mutex_; a task was submitted and has not ended
-  bool complete_ = false;         // guarded by mutex_; nothing comes behind what was made
-  bool consumer_waits_ = false;   // guarded by mutex_
-  std::exception_ptr lost_;       // guarded by mutex_; why no task could be submitted
+  mutable Mutex mutex_;
+  int64_t made_ MILLRACE_GUARDED_BY(mutex_) = 0, given_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  bool making_one_ MILLRACE_GUARDED_BY(mutex_) = false;  // a task was submitted and has not ended
+  bool complete_ MILLRACE_GUARDED_BY(mutex_) = false;    // nothing comes after what was made
+  bool consumer_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
+  std::exception_ptr lost_ MILLRACE_GUARDED_BY(mutex_);  // why no task could be submitted
   std::atomic<bool> stopped_{false};
 
   // Used by the consumer alone.
@@ -169,7 +170,7 @@ const RowBlock* QueueDelivery::next() {
   copy_nanoseconds_ += copy_batch(entry.rows, taken, trace_);
   bool more = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++given_;
     more = begin_task();
   }
@@ -180,7 +181,7 @@ const RowBlock* QueueDelivery::next() {
 // Before the first batch.
 void QueueDelivery::begin() {
   if (std::exchange(begun_, true) || !saves_) return;
-  const std::lock_guard lock(making_);
+  const MutexLock lock(making_);
   state_ = pipeline_.save();
 }
 
@@ -190,7 +191,7 @@ QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
   bool more = false;
   int64_t queued = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++calls_;
     queued = batches_waiting();
     queued_at_calls_ += queued;
@@ -198,17 +199,16 @@ QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
   }
   if (trace_ != nullptr) trace_->count("batches queued", queued);
   if (more) submit();
-  const auto comes = [this] { return waiting() == 0 && making_one_; };
-  std::unique_lock lock(mutex_);
-  while (comes()) {
-    lock.unlock();
-    ready_.arm();
-    lock.lock();
-    const bool waits = consumer_waits_ = comes();
-    lock.unlock();
+  const MutexLock lock(mutex_);
+  while (one_comes()) {
+    {
+      const MutexUnlock unlocked(mutex_);
+      ready_.arm();
+    }
+    const bool waits = consumer_waits_ = one_comes();
+    const MutexUnlock unlocked(mutex_);
     if (!waits) ready_.signal();
     ready_.wait();
-    lock.lock();
   }
   Entry& entry = entries_[static_cast<size_t>(given_) % entries_.size()];
   if (waiting() == 0) {  // and nothing comes
@@ -231,13 +231,13 @@ bool QueueDelivery::begin_task() {
 void QueueDelivery::run() noexcept {
   Entry* entry = nullptr;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     entry = &entries_[static_cast<size_t>(made_) % entries_.size()];
   }
   make(*entry);
   bool more = false, wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++made_;
     making_one_ = false;
     complete_ = entry->rows.size() == 0;
@@ -249,7 +249,7 @@ void QueueDelivery::run() noexcept {
 }
 
 void QueueDelivery::make(Entry& entry) {
-  const std::lock_guard lock(making_);
+  const MutexLock lock(making_);
   being_made_ = &entry;
   entry.told.clear();
   try {
@@ -273,7 +273,7 @@ void QueueDelivery::submit() noexcept {
   } catch (...) {
     bool wake = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       lost_ = std::current_exception();
       making_one_ = false;
       complete_ = true;
@@ -317,13 +317,13 @@ DeliveryStatistics QueueDelivery::statistics() const {
   out.times = times();
   out.mean_queued = calls_ == 0 ? 0 : static_cast<double>(queued_at_calls_) / static_cast<double>(calls_);
   out.capacity = std::ssize(entries_);
-  const std::lock_guard lock(making_);
+  const MutexLock lock(making_);
   out.input = pipeline_.statistics();
   return out;
 }
 
 int64_t QueueDelivery::queued() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return batches_waiting();
 }
 
@@ -335,7 +335,7 @@ std::vector<std::string> QueueDelivery::warnings() const {
 
 State QueueDelivery::save() const {
   if (!begun_) {
-    const std::lock_guard lock(making_);
+    const MutexLock lock(making_);
     return pipeline_.save();
   }
   if (!saves_) throw made_without_saves();
@@ -343,7 +343,7 @@ State QueueDelivery::save() const {
 }
 
 void QueueDelivery::restore(const State& state) {
-  const std::lock_guard lock(making_);
+  const MutexLock lock(making_);
   pipeline_.restore(state);
   summary_ = pipeline_.summary();
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "millrace/input/graph/pipeline.h"
+#include "millrace/input/graph/graph.h"
 
 namespace millrace {
 

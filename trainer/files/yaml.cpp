@@ -4,6 +4,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <optional>
 #include <sstream>
 #include <unordered_map>
@@ -34,6 +35,31 @@ class TreeBuilder : public YAML::EventHandler {
   Place place(const YAML::Mark& mark) const {
     if (fixed_.known()) return fixed_;
     return mark.is_null() ? Place{name_, 0, 0} : Place{name_, mark.line + 1, mark.column + 1};
+  }
+
+  // The line where parsing stopped.
+  std::string_view line(const YAML::Mark& mark) const {
+    const size_t number = mark.is_null() ? 0 : static_cast<size_t>(mark.line);
+    if (number >= line_starts_.size()) return {};
+    const std::string_view rest = text_.substr(line_starts_[number]);
+    return rest.substr(0, rest.find('\n'));
+  }
+
+  // Throws ConfigError for bytes that no configuration holds; before parsing.
+  void check_bytes() const {
+    for (size_t i = 0; i < text_.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(text_[i]);
+      const bool line_end = byte == '\n' || (byte == '\r' && text_.substr(i, 2) == "\r\n");
+      const bool allowed = (byte >= 0x20 && byte != 0x7f) || byte == '\t' || line_end;
+      if (allowed) continue;
+      const std::string shown = quote(text_.substr(i, 1));
+      throw ConfigError(
+          cat("expected text, got the control character ", shown), place_of(i),
+          byte == 0 ? "the file must be UTF-8 text" : cat("inside double quotes it may be written ", shown));
+    }
+    if (const size_t bad = find_invalid_utf8(text_); bad != std::string_view::npos) {
+      throw ConfigError("expected UTF-8 text, got a byte that is none", place_of(bad), "save the file as UTF-8");
+    }
   }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -102,6 +128,13 @@ class TreeBuilder : public YAML::EventHandler {
     std::optional<std::string> key;  // written, its value still to come
     Place key_place;
   };
+
+  // The place of a byte.
+  Place place_of(size_t offset) const {
+    if (fixed_.known()) return fixed_;
+    const auto line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset) - 1;
+    return {name_, line - line_starts_.begin() + 1, static_cast<int64_t>(offset - *line) + 1};
+  }
 
   bool wants_key() const { return !open_.empty() && open_.back().is_map && !open_.back().key; }
 
@@ -220,55 +253,14 @@ ConfigError syntax_error(std::string_view message, const Place& place, std::stri
   return ConfigError(cat("not valid YAML: ", message), place, syntax_hint(message, line));
 }
 
-// Line `index`, counted from 0; empty when there is none.
-std::string_view line_at(std::string_view text, int index) {
-  for (; index > 0; --index) {
-    const size_t end = text.find('\n');
-    if (end == std::string_view::npos) return {};
-    text.remove_prefix(end + 1);
-  }
-  return text.substr(0, text.find('\n'));
-}
-
-// The place of byte `offset`, for what is refused before parsing.
-Place place_of(std::string_view text, size_t offset, const std::string& name, const Place& fixed) {
-  if (fixed.known()) return fixed;
-  int64_t line = 1;
-  size_t line_start = 0;
-  for (size_t i = 0; i < offset; ++i) {
-    if (text[i] == '\n') {
-      ++line;
-      line_start = i + 1;
-    }
-  }
-  return {name, line, static_cast<int64_t>(offset - line_start) + 1};
-}
-
-void check_bytes(std::string_view text, const std::string& name, const Place& fixed) {
+Spec parse(std::string_view text, const std::string& name, const Place& fixed) {
+  if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
   if (text.size() > kMaxYamlBytes) {
     throw ConfigError(cat("expected at most ", kMaxYamlBytes, " bytes of configuration, got more"),
                       fixed.known() ? fixed : Place{name, 0, 0});
   }
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const bool line_end = byte == '\n' || (byte == '\r' && text.substr(i, 2) == "\r\n");
-    const bool allowed = (byte >= 0x20 && byte != 0x7f) || byte == '\t' || line_end;
-    if (allowed) continue;
-    const std::string shown = quote(text.substr(i, 1));
-    throw ConfigError(
-        cat("expected text, got the control character ", shown), place_of(text, i, name, fixed),
-        byte == 0 ? "the file must be UTF-8 text" : cat("inside double quotes it may be written ", shown));
-  }
-  if (const size_t bad = find_invalid_utf8(text); bad != std::string_view::npos) {
-    throw ConfigError("expected UTF-8 text, got a byte that is none", place_of(text, bad, name, fixed),
-                      "save the file as UTF-8");
-  }
-}
-
-Spec parse(std::string_view text, const std::string& name, const Place& fixed) {
-  if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
-  check_bytes(text, name, fixed);
   TreeBuilder builder(text, name, fixed);
+  builder.check_bytes();
   std::istringstream stream{std::string(text)};
   try {
     YAML::Parser parser(stream);
@@ -276,7 +268,7 @@ Spec parse(std::string_view text, const std::string& name, const Place& fixed) {
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& failure) {
-    throw syntax_error(failure.msg, builder.place(failure.mark), line_at(text, failure.mark.line));
+    throw syntax_error(failure.msg, builder.place(failure.mark), builder.line(failure.mark));
   }
   return builder.take();
 }

@@ -20,10 +20,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_reserved(std::string_view text) {
   static constexpr std::array<std::string_view, 13> kWords = {"true", "false", "null", "yes", "no",       "on", "off",
                                                               "y",    "n",     "nan",  "inf", "infinity", "~"};
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return std::find(kWords.begin(), kWords.end(), lower) != kWords.end();
+  return std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) { return same_text(word, text); });
 }
 
 bool is_null_word(std::string_view text) {
@@ -42,20 +39,13 @@ bool is_plain(std::string_view text) {
 }
 
 std::string escaped(std::string_view character, char32_t code) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  switch (code) {
-    case '"': return "\\\"";
-    case '\\': return "\\\\";
-    case '\n': return "\\n";
-    case '\r': return "\\r";
-    case '\t': return "\\t";
-    default: break;
-  }
+  if (const std::string_view escape = short_escape(character[0]); !escape.empty()) return std::string(escape);
   // What a terminal or an editor would act upon, marks of the writing direction among it.
   const bool special = code == 0x2028 || code == 0x2029 || code == 0xfeff || escape_controls(character) != character;
   if (!special) return std::string(character);
-  std::string out = "\\u";
-  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[code >> shift & 15];
+  std::string out;
+  append_hex(out, "\\u", code >> 8);
+  append_hex(out, "", code & 0xff);
   return out;
 }
 

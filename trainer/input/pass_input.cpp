@@ -54,7 +54,7 @@ class PassMaker {
   void find_divider() {
     std::vector<std::string> found;
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      if (nodes_[i].transform == nullptr || !nodes_[i].transform->choose_side(args_.side)) continue;
+      if (option_of(nodes_[i], OptionUse::held_out) == nullptr) continue;
       divider_ = i;
       found.push_back(nodes_[i].name);
     }

@@ -6,6 +6,7 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/graph_list.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/step/step_inputs.h"
@@ -60,11 +61,26 @@ Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& row
   return model;
 }
 
-std::vector<std::string> names_read(const std::vector<LayerNode>& layers) {
-  std::vector<std::string> names;
-  if (layers.front().from.empty()) names.emplace_back("features");
-  for (const LayerNode& layer : layers) names.insert(names.end(), layer.from.begin(), layer.from.end());
-  return names;
+PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge) {
+  PassArgs pass{.input = input, .registry = registry};
+  // Some are names of layers, which does no harm.
+  std::vector<std::string>& wanted = pass.wanted.emplace();
+  if (config.layers.front().from.empty()) wanted.emplace_back("features");
+  for (const LayerNode& layer : config.layers) wanted.insert(wanted.end(), layer.from.begin(), layer.from.end());
+  std::vector<std::string>& of_the_loss = judge ? wanted : pass.unwanted;
+  of_the_loss.push_back(config.loss.label);
+  if (!config.loss.weight.empty()) of_the_loss.push_back(config.loss.weight);
+  return pass;
+}
+
+FieldHistory label_history(const Config& config, const OpRegistry& registry) {
+  Spec resolved;
+  const std::vector<GraphNode> nodes = read_graph_list(config.input, registry, resolved);
+  FieldHistory history{.field = config.loss.label};
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    if (node->transform != nullptr) node->transform->undo(history);
+  }
+  return history;
 }
 
 size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch) {

@@ -1,4 +1,5 @@
-// What a model file becomes in this process: the configuration that it holds, and its model with the saved values.
+// What a model file becomes in this process: the configuration that it holds, its model with the saved values, and how
+// rows are read for it.
 //
 // A model file comes from anywhere: before memory is taken for what it asks, its values are checked.
 #pragma once
@@ -13,6 +14,7 @@
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
+#include "millrace/trainer/input/pass_input.h"
 
 namespace millrace {
 
@@ -24,8 +26,14 @@ Config read_saved_config(const ModelFile& file, std::span<const std::string> ove
 // ShapeError when the model gives anything but float32.
 Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& rows, Context& context);
 
-// Every name that may be that of a field which the model reads; some are those of layers, which does no harm.
-std::vector<std::string> names_read(const std::vector<LayerNode>& layers);
+// A pass over `input` that gives what the model reads, and with `judge` the label and the rows' weight, which need not
+// be there otherwise. Takes no model away: REQUIRES config.layers as they were read.
+PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge);
+
+// What the label's values were before the ops of the configuration's input changed them: by what the transforms of the
+// list say (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what is
+// wrong with the list itself.
+FieldHistory label_history(const Config& config, const OpRegistry& registry);
 
 // Bytes that a batch takes as it is read and as it goes through the model, without what layers need inside. Throws
 // ShapeError when they are more than can be counted.

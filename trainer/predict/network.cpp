@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -12,17 +11,16 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/float_mode.h"
 #include "millrace/core/function_ref.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/row_transforms.h"
 #include "millrace/input/rows/row_block.h"
 #include "millrace/input/sources/memory_rows.h"
-#include "millrace/layers/model/model_plan.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/input/pass_input.h"
 #include "millrace/trainer/predict/model_reader.h"
-#include "millrace/trainer/step/plan_cache.h"
-#include "millrace/trainer/step/step_inputs.h"
+#include "millrace/trainer/predict/predict_plan.h"
 
 namespace millrace {
 
@@ -98,10 +96,7 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
   if (const size_t bytes = rows.row_bytes(); bytes > max_bytes) throw too_large(file, bytes, max_bytes);
   OpRegistry registry = with_given_rows(catalog, rows);
   const Spec list = list_for_given_rows(config.input, registry);
-  PassArgs args{.input = list, .registry = registry};
-  args.wanted = names_read(config.layers);
-  args.unwanted = {config.loss.label};
-  if (!config.loss.weight.empty()) args.unwanted.push_back(config.loss.weight);
+  PassArgs args = pass_for(config, list, registry, false);
   for (const FieldSpec& field : rows.fields) args.source_fields.push_back(field.name);
   const PassInput pass = pass_input(args);
 
@@ -121,30 +116,20 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
 }  // namespace
 
 struct Network::Impl {
-  // What a number of rows needs.
-  struct Plan {
-    int64_t rows = 0;
-    std::optional<StepInputs> inputs;
-    std::unique_ptr<ModelPlan> model;
-    size_t bytes = 0;
-  };
-
   // What one call needs.
   struct Session {
-    Session(const Impl& network, int threads)
-        : executor(threads),
-          context(network.device, executor, network.config.precision),
-          plans(context, kPlans),
-          no_steps(network.device, sizeof(uint64_t)) {}
-    ~Session() { context.drain(); }
+    explicit Session(const Impl& network)
+        : executor(network.options.threads), context(network.device, executor, network.config.precision) {}
+    void make_plan(const Impl& network) {
+      plan.emplace(PredictPlanArgs{
+          .model = *network.model, .context = context, .rows = network.transforms.output(), .sizes = kPlans});
+    }
 
     Executor executor;
     Context context;
     RowTransforms::Memory transforms;
     RowBlock rows;
-    PlanCache<Plan> plans;
-    Memory no_steps;  // what layers may read as the number of passes in mode train: 0
-    Memory host;      // where outputs go from a device
+    std::optional<PredictPlan> plan;
   };
 
   Impl(const ModelFile& file, const NetworkOptions& network_options, const Catalog& catalog)
@@ -153,28 +138,17 @@ struct Network::Impl {
         device(device_of(config, warnings)),
         transforms(build_transforms(file, config, catalog, options.max_bytes)),
         input(std::make_shared<const RowSpec>(transforms.input())) {
-    auto session = std::make_unique<Session>(*this, options.threads);
+    auto session = std::make_unique<Session>(*this);
     model.emplace(read_saved_model(file, config, transforms.output(), session->context));
-    fields.emplace(StepFieldsArgs{.model = *model, .rows = transforms.output()});
+    session->make_plan(*this);
     const auto bytes_of = [&](int64_t rows) {
       return add_bytes(batch_bytes(*model, transforms.output(), rows),
                        multiply_bytes(transforms.row_bytes(), static_cast<size_t>(rows)));
     };
     if (const size_t bytes = bytes_of(1); bytes > options.max_bytes) throw too_large(file, bytes, options.max_bytes);
     while (most_rows > 1 && bytes_of(most_rows) > options.max_bytes) most_rows /= 2;
-    plan(*session, 1);
+    session->plan->prepare(1);
     idle.push_back(std::move(session));
-  }
-
-  Plan& plan(Session& session, int64_t rows) const {
-    return session.plans.use(rows, [&] {
-      auto plan = std::make_unique<Plan>();
-      plan->rows = rows;
-      plan->inputs.emplace(*fields, device, rows);
-      plan->model = std::make_unique<ModelPlan>(
-          *model, session.context, ModelPlanArgs{.inputs = plan->inputs->model_shapes(), .mode = Mode::predict});
-      return plan;
-    });
   }
 
   using Fill = Network::Fill;
@@ -192,29 +166,30 @@ struct Network::Impl {
   const RowTransforms transforms;
   const SharedRowSpec input;
   std::optional<Model> model;
-  std::optional<StepFields> fields;
   int64_t most_rows = kMostRows;
   // A burst of callers leaves no more behind.
   const size_t most_idle = 2 * static_cast<size_t>(Executor::available_threads());
 
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Session>> idle;  // guarded by `mutex`
+  Mutex mutex;
+  std::vector<std::unique_ptr<Session>> idle MILLRACE_GUARDED_BY(mutex);
 };
 
 std::unique_ptr<Network::Impl::Session> Network::Impl::take_session() {
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (!idle.empty()) {
       std::unique_ptr<Session> session = std::move(idle.back());
       idle.pop_back();
       return session;
     }
   }
-  return std::make_unique<Session>(*this, options.threads);
+  auto session = std::make_unique<Session>(*this);
+  session->make_plan(*this);
+  return session;
 }
 
 void Network::Impl::give_back(std::unique_ptr<Session> session) {
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   if (idle.size() < most_idle) idle.push_back(std::move(session));
 }
 
@@ -260,21 +235,14 @@ void Network::Impl::predict_some(Session& session, int64_t begin, int64_t count,
   for (int64_t row = count; row < planned; ++row) block.copy_row(block, count - 1, row);
   transforms.apply(block, static_cast<uint64_t>(begin), session.transforms);
 
-  Plan& plan = this->plan(session, planned);
+  PredictPlan& plan = *session.plan;
   try {
-    plan.inputs->load(session.context, block);
+    plan.run(block);
   } catch (DataError& error) {
-    if (const int64_t row = plan.inputs->error_row(); row >= 0) error.add_context(cat("row ", begin + row));
+    if (plan.error_row() >= 0) error.add_context(cat("row ", begin + plan.error_row()));
     throw;
   }
-  plan.model->forward(session.context, plan.inputs->model(), static_cast<const uint64_t*>(session.no_steps.data()));
-  ConstTensorView output = plan.model->output();
-  if (!device.is_cpu()) {
-    if (session.host.bytes() < output.bytes()) session.host = Memory(Device::cpu(), output.bytes());
-    session.context.copy(session.host.data(), output.data(), output.bytes());
-    session.context.synchronize();
-    output = ConstTensorView(session.host.data(), output.dtype(), output.shape(), output.row_bytes());
-  }
+  const ConstTensorView output = plan.output();
   const auto row_outputs = static_cast<size_t>(output.columns());
   for (int64_t row = 0; row < count; ++row) {
     std::memcpy(outputs + static_cast<size_t>(row) * row_outputs, output.as<float>() + row * output.stride(),

@@ -12,9 +12,8 @@
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/input/pass_input.h"
-#include "millrace/trainer/predict/evaluator.h"
-#include "millrace/trainer/predict/label_history.h"
 #include "millrace/trainer/predict/model_reader.h"
+#include "millrace/trainer/predict/predict_plan.h"
 
 namespace millrace {
 
@@ -29,20 +28,12 @@ std::vector<std::string> setting_warnings(const PredictorArgs& args) {
 
 PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
   if (args.data.empty() && !args.held_out) throw ConfigError("no data are given", args.data_place);
-  PassArgs pass{.input = config.input, .registry = catalog.ops};
+  PassArgs pass = pass_for(config, config.input, catalog.ops, args.judge);
   if (args.held_out) pass.side = Side::held_out;
   if (!args.data.empty()) {
     Spec files = Spec::list(args.data_place);
     for (const std::string& pattern : args.data) files.append(Spec::scalar(pattern, true, args.data_place));
     pass.files = std::move(files);
-  }
-  std::vector<std::string> judged = {config.loss.label};
-  if (!config.loss.weight.empty()) judged.push_back(config.loss.weight);
-  pass.wanted = names_read(config.layers);
-  if (args.judge) {
-    pass.wanted->insert(pass.wanted->end(), judged.begin(), judged.end());
-  } else {
-    pass.unwanted = std::move(judged);
   }
   return pass_input(pass);
 }
@@ -66,8 +57,7 @@ struct Predictor::Impl {
 
   InputGraph build_graph(const PassInput& pass, const PredictorArgs& args, const Catalog& catalog) const;
   void check_bytes(const InputGraph& graph, uint64_t most) const;
-  void make_evaluator(bool judge);
-  const RowBlock* next();
+  void make_plan(bool judge);
 
   Config config;
   std::vector<std::string> warnings;
@@ -77,10 +67,8 @@ struct Predictor::Impl {
   const FieldHistory label;
   std::optional<Model> model;
   std::optional<Pipeline> pipeline;
-  std::optional<Evaluator> evaluator;
   RowBlock batch;
-  Memory host;
-  bool on_host = false;
+  std::optional<PredictPlan> plan;
 };
 
 Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file)
@@ -101,7 +89,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
   options.reader = device;
   options.on_bad_row = pass.on_bad_row();
   pipeline.emplace(std::move(graph), std::move(options));
-  make_evaluator(args.judge);
+  make_plan(args.judge);
   batch = pipeline->make_slot();
 }
 
@@ -131,8 +119,8 @@ void Predictor::Impl::check_bytes(const InputGraph& graph, uint64_t most) const 
       "set a smaller batch_size, or smaller chunk_bytes");
 }
 
-void Predictor::Impl::make_evaluator(bool judge) {
-  EvaluatorArgs args{.model = *model, .context = context, .rows = pipeline->rows()};
+void Predictor::Impl::make_plan(bool judge) {
+  PredictPlanArgs args{.model = *model, .context = context, .rows = pipeline->rows()};
   if (judge) {
     args.loss = config.loss.loss.get();
     args.label = config.loss.label;
@@ -140,23 +128,11 @@ void Predictor::Impl::make_evaluator(bool judge) {
     args.metrics = &config.metrics;
   }
   try {
-    evaluator.emplace(args);
+    plan.emplace(args);
   } catch (ConfigError& error) {
     error.set_place(config.loss.spec.place());
     throw;
   }
-}
-
-const RowBlock* Predictor::Impl::next() {
-  on_host = false;
-  if (pipeline->next(batch) == 0) return nullptr;
-  try {
-    executor.run([&] { evaluator->add(batch); });
-  } catch (DataError& error) {
-    if (evaluator->error_row() >= 0) error.set_place(pipeline->place(batch.id(evaluator->error_row())));
-    throw;
-  }
-  return &batch;
 }
 
 Predictor::Predictor(const PredictorArgs& args, const Catalog& catalog) {
@@ -176,25 +152,18 @@ const std::vector<std::string>& Predictor::warnings() const { return impl_->warn
 
 const RowBlock* Predictor::next() {
   const FloatMode mode;
-  return impl_->next();
+  return impl_->plan->run_next(*impl_->pipeline, impl_->batch) ? &impl_->batch : nullptr;
 }
 
 std::span<const float> Predictor::output(int64_t row) {
-  const ConstTensorView on_device = impl_->evaluator->output();
-  if (!impl_->on_host) {
-    if (impl_->host.bytes() < on_device.bytes()) impl_->host = Memory(Device::cpu(), on_device.bytes());
-    impl_->context.copy(impl_->host.data(), on_device.data(), on_device.bytes());
-    impl_->context.synchronize();
-    impl_->on_host = true;
-  }
-  const auto* values = static_cast<const float*>(impl_->host.data());
-  return {values + row * on_device.stride(), static_cast<size_t>(on_device.columns())};
+  const ConstTensorView output = impl_->plan->output();
+  return {output.as<float>() + row * output.stride(), static_cast<size_t>(output.columns())};
 }
 
 Place Predictor::place(const RowId& id) const { return impl_->pipeline->place(id); }
-uint64_t Predictor::rows() const { return impl_->evaluator->rows(); }
-double Predictor::loss() const { return impl_->evaluator->loss(); }
-MetricValues Predictor::metrics() const { return impl_->evaluator->metrics(); }
+uint64_t Predictor::rows() const { return impl_->plan->rows(); }
+double Predictor::loss() const { return impl_->plan->loss(); }
+MetricValues Predictor::metrics() const { return impl_->plan->metrics(); }
 bool Predictor::stopped() const { return impl_->pipeline->cancelled(); }
 void Predictor::stop() noexcept { impl_->pipeline->cancel(); }
 

@@ -2,14 +2,12 @@
 
 namespace millrace {
 
-Flights::Flights(Context& context, const Optimizer& optimizer, int64_t count)
-    : context_(context), groups_(count == int64_t{2 * kGroup}) {
+Flights::Flights(Context& context, const Optimizer& optimizer, size_t count)
+    : context_(context), groups_(count == 2 * kGroup) {
   const Device device = context.device();
-  for (int64_t i = 0; i < count; ++i) {
-    flights_.push_back({.read = Event(device),
-                        .trained = Event(device),
-                        .numbers = StepNumbers(device, optimizer),
-                        .ends_with = static_cast<size_t>(i)});
+  for (size_t i = 0; i < count; ++i) {
+    flights_.push_back(
+        {.read = Event(device), .trained = Event(device), .numbers = StepNumbers(device, optimizer), .ends_with = i});
   }
 }
 
@@ -21,19 +19,19 @@ void Flights::take_off(StepPlan& plan) {
   ++batches_;
 }
 
-bool Flights::launches(bool later) {
+bool Flights::launches() {
   try {
-    return launches_last(later);
+    return launches_last();
   } catch (...) {
     launched_ = batches_;  // nothing of a batch that failed waits
     throw;
   }
 }
 
-bool Flights::launches_last(bool later) {
+bool Flights::launches_last() {
   if (groups_ && fits_group()) {
     const bool ends_group = batches_ % kGroup == 0;
-    if (!ends_group && later && device_is_busy()) return true;
+    if (!ends_group && device_is_busy()) return true;
     if (ends_group && batches_ - launched_ == kGroup) {
       launch();
       return true;

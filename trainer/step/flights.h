@@ -2,18 +2,17 @@
 //
 //   Flight& flight = flights.next();    // where the next batch goes; its copies are given to another context
 //   flights.take_off(plan);
-//   if (!flights.launches(later)) {     // else nothing is left to do
+//   if (!flights.launches()) {          // else nothing is left to do
 //     context.wait_for(flight.read);
 //     ...                               // the step is given to the context
 //     flights.landed();
 //   }
 //
-// A launch has a price of its own, however small the step. So a recorded step that may wait does so where it finds the
-// device at work on those before it, until the next batch is there or somebody looks; a group of kGroup neighbours then
-// goes in one launch: the same work in the same order.
-// Groups are made of the same slots each time (batches 4 i to 4 i + 3, of one plan), so what launches them is made
-// once. Only steps that update by themselves go together: where several batches make an update, or numbers that are not
-// finite may stop one, each is launched alone.
+// A launch has a price of its own, however small the step. So a recorded step waits if the device is still at work on
+// those before it, until the next batch is there or somebody looks; a group of kGroup neighbours then goes in one
+// launch: the same work in the same order. Groups are made of the same slots each time (batches 4 i to 4 i + 3, of one
+// plan), so what launches them is made once. Only steps that update by themselves go together: where several batches
+// make an update, or numbers that are not finite may stop one, each is launched alone.
 //
 // Used by one thread; context and optimizer must outlive it.
 #pragma once
@@ -45,8 +44,8 @@ class Flights {
  public:
   static constexpr size_t kGroup = StepPlan::kGroup;
 
-  // For `count` batches at a time. There are groups where that is 2 * kGroup: one fills while the other runs.
-  Flights(Context& context, const Optimizer& optimizer, int64_t count);
+  // For `count` batches at a time. There are groups if that is 2 * kGroup: one fills while the other runs.
+  Flights(Context& context, const Optimizer& optimizer, size_t count);
 
   size_t size() const { return flights_.size(); }
   // Batches that took off.
@@ -62,9 +61,9 @@ class Flights {
 
   // The next batch is copied to next_slot() of `plan`.
   void take_off(StepPlan& plan);
-  // Whether the step of the last batch comes from what was recorded, be it now or, where it may be `later`, with its
-  // neighbours. If not, what waited is launched and the caller gives the step to the context, then calls landed().
-  bool launches(bool later);
+  // Whether the step of the last batch comes from what was recorded, now or with its neighbours. If not, what waited is
+  // launched and the caller gives the step to the context, then calls landed().
+  bool launches();
   // All of the last batch's step was given to the context.
   void landed() { context_.record(last().trained); }
   // Launches what waits.
@@ -79,7 +78,7 @@ class Flights {
   size_t bytes() const { return flights_.size() * flights_.front().numbers.bytes(); }
 
  private:
-  bool launches_last(bool later);
+  bool launches_last();
   bool fits_group();
   bool device_is_busy();
   void launch_before(uint64_t end);

@@ -29,13 +29,14 @@ Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.d
   values_.resize(accumulators_.size());
 }
 
-std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const TensorView& label) {
+std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const TensorView& label, ModelPlan* model) {
   auto plan = std::make_unique<ScorePlan>();
   plan->rows_ = prediction.rows();
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   const bool counted = args_.batches > 0 && plan->rows_ <= kAny / args_.batches;
   most_rows_ = std::max(most_rows_, counted ? args_.batches * plan->rows_ : kAny);
   plan->loss_ = args_.loss.plan(args_.context, {.prediction = prediction, .label = label, .weighted = args_.weighted});
+  if (model != nullptr) plan->loss_ = model->fuse(args_.context, std::move(plan->loss_));
   size_t scratch = plan->loss_->scratch_bytes();
   plan->bytes_ = plan->loss_->bytes();
   for (size_t i = 0; i < accumulators_.size(); ++i) {

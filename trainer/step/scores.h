@@ -24,6 +24,7 @@
 #include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/metric.h"
+#include "millrace/layers/model/model_plan.h"
 #include "millrace/trainer/step/named_metric.h"
 
 namespace millrace {
@@ -63,8 +64,6 @@ class ScorePlan {
  public:
   // On the device and beside it.
   size_t bytes() const { return bytes_; }
-  // As LossPlan::take_head().
-  bool take_head(const Head& head) { return loss_->take_head(head); }
 
  private:
   friend class Scores;
@@ -83,8 +82,9 @@ class Scores {
   // Throws ShapeError at the metric's place when one does not fit prediction and label, naming both.
   explicit Scores(const ScoresArgs& args);
 
-  // Only shapes and strides of the views are read.
-  std::unique_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label);
+  // Only shapes and strides of the views are read. `model`, which gives the prediction, may be planned to leave its end
+  // to the loss (ModelPlan::fuse).
+  std::unique_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label, ModelPlan* model = nullptr);
   ScoreCopy make_copy(const ScorePlan& plan) const;
 
   // Computes loss and gradient of a batch of the plan's size.

@@ -26,6 +26,8 @@
 
 namespace millrace {
 
+struct StepRunner;
+
 struct StepArgs {
   Model& model;
   Context& context;
@@ -70,14 +72,11 @@ class TrainStep {
 
   // Makes what a batch of `rows` rows needs, ahead of time.
   void prepare(int64_t rows);
-  // Trains on the batch. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing trained;
-  // its row is error_row(). `later`: what a busy device is given of it may wait for the next call, whatever that is: of
-  // run(), of what asks for results, or of launch(), which comes before anybody looks at the model.
-  StepOutcome run(const RowBlock& batch, bool later = false);
-  // Gives the device what waits, if anything does.
-  void launch();
-  // The same where another error matters more than what this fails with.
-  void drain() noexcept;
+  // Trains on the batch. Throws DataError for a value that makes no sense (layers/wanted.h), with nothing trained;
+  // its row is error_row(). What a busy device is given of it may wait for the next call: so ask model() for the model.
+  StepOutcome run(const RowBlock& batch);
+  // The model as the batches so far make it: on a device, once the context has done what it was given.
+  Model& model();
   // Updates with the batches since the last update, where several make one and the data ends in between.
   StepOutcome flush();
 
@@ -97,8 +96,8 @@ class TrainStep {
   uint64_t skipped() const;
   // Counts on from an earlier training's numbers: draws and schedules go on where it ended.
   void resume(uint64_t steps, uint64_t updates);
-  // The optimizer's state: Optimizer::state_slots() blocks laid out like the model's parameter block.
-  const std::vector<TensorView>& slots() const;
+  // The optimizer's state, as of model(): Optimizer::state_slots() blocks laid out like the model's parameter block.
+  const std::vector<TensorView>& slots();
 
   // Whether the last batch that was trained on came as recorded graphs, but for an update whose gradient was checked.
   bool recorded() const;
@@ -115,8 +114,7 @@ class TrainStep {
   size_t memory_bound(int64_t rows);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<StepRunner> runner_;
 };
 
 }  // namespace millrace

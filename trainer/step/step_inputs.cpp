@@ -83,7 +83,7 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
                            field.tensor().text()),
                        {}, "select as many columns as in the training");
     }
-    add(index, wanted.spec.dtype);
+    add(index, wanted.spec.dtype, wanted.range);
   }
   if (args.loss == nullptr) return;
   const size_t label = find_field(args.rows, args.label, "the loss");

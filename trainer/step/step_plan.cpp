@@ -1,7 +1,5 @@
 #include "millrace/trainer/step/step_plan.h"
 
-#include <optional>
-
 namespace millrace {
 
 StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_rows), groups(args.slots / kGroup) {
@@ -12,8 +10,7 @@ StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_ro
   model = std::make_unique<ModelPlan>(
       args.model, args.context,
       ModelPlanArgs{.inputs = inputs.model_shapes(), .mode = Mode::train, .gradient_target = args.gradient_target});
-  scores = args.scores.plan(model->output(), inputs.label_shape());
-  if (const std::optional<Head> head = model->head(); head && scores->take_head(*head)) model->leave_head();
+  scores = args.scores.plan(model->output(), inputs.label_shape(), model.get());
   bytes = model->bytes() + scores->bytes();
   for (Slot& slot : slots) {
     slot.scores = args.scores.make_copy(*scores);

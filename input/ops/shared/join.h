@@ -9,14 +9,13 @@
 
 namespace millrace {
 
-// The port of all inputs. Throws ConfigError when their rows differ, naming both sides.
-inline Port joined_port(const BindArgs& args) {
+// Throws ConfigError when the rows of the inputs differ, naming both sides.
+inline void check_inputs(const BindArgs& args) {
   for (size_t i = 1; i < args.inputs.size(); ++i) {
     if (args.inputs[i].rows == args.inputs[0].rows) continue;
     throw ConfigError(cat(args.name, " joins inputs of equal rows, but input 1 gives ", args.inputs[0].rows.text(),
                           " and input ", i + 1, " gives ", args.inputs[i].rows.text()));
   }
-  return args.inputs[0];
 }
 
 inline void save_flags(State& state, std::string_view key, const std::vector<bool>& flags) {

@@ -11,10 +11,10 @@
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/hd.h"
+#include "millrace/core/kernels/head.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/head.h"
 #include "millrace/layers/loss.h"
 
 namespace millrace {

@@ -50,6 +50,14 @@ TEST_F(ArgumentChecks, AnEmptyValueIsNoWish) {
   EXPECT_EQ(said({"input", "--out", ""}, app_, check_values), "--out needs a value");
 }
 
+TEST_F(ArgumentChecks, ABuildMayLeaveACommandOut) {
+  const auto check = [](const CLI::App& app) { check_build(app, {"input"}); };
+  EXPECT_EQ(said({}, app_, check), "");
+  EXPECT_EQ(said({"input"}, sub_, check),
+            "subcommand \"input\" is not in this build (MILLRACE_WITHOUT=input) | "
+            "take input out of MILLRACE_WITHOUT and build again");
+}
+
 TEST_F(ArgumentChecks, WordsThatNothingTook) {
   EXPECT_EQ(said({"--confg", "input"}, app_, check_words), "unknown option --confg | did you mean --config?");
   EXPECT_EQ(said({"inptu"}, app_, check_words), "unexpected argument \"inptu\" | did you mean input?");

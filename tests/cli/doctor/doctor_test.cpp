@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "millrace/core/version.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -76,6 +78,16 @@ TEST(DoctorTest, NamesTheLibrariesThatAreLoaded) {
   std::string all;
   for (const Finding& one : installed_parts()) all += one.text + '\n';
   for (const char* part : {"oneDNN ", "oneTBB ", "yaml-cpp"}) EXPECT_NE(all.find(part), std::string::npos) << all;
+}
+
+TEST(DoctorTest, SaysWhatTheBuildHasAndWhatItLeavesOut) {
+  std::vector<std::string> with, without;
+  for (const Finding& one : installed_parts()) {
+    if (one.check == "capability") with.push_back(one.text);
+    if (one.check == "left out") without.push_back(one.text);
+  }
+  EXPECT_EQ(with, describe_build().capabilities);
+  EXPECT_EQ(without, describe_build().left_out);
 }
 
 TEST(DoctorTest, TextAndJsonSayTheSame) {

@@ -25,7 +25,6 @@ class Slow final : public Transform {
 
   explicit Slow(const Options& options) : time_(static_cast<int64_t>(options.ms * 1e3)) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   Port bind(const BindArgs& args) override { return args.inputs[0]; }
   void apply(Chunk&) const override {
     const auto end = std::chrono::steady_clock::now() + time_;

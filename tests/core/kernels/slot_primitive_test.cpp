@@ -18,13 +18,13 @@ TEST(SlotPrimitive, RunsInEachSlotWithTheMemoryOfTheCall) {
   const memory::desc columns({2, 3}, memory::data_type::f32, memory::format_tag::ba);
   float kept[6] = {};
   const SlotPrimitive::Arg args[] = {{DNNL_ARG_FROM, rows}, {DNNL_ARG_TO, columns, kept}};
-  SlotPrimitive transpose(engine, dnnl::reorder({engine, rows, engine, columns}), args, 2);
+  SlotPrimitive transpose("a test", engine, dnnl::reorder({engine, rows, engine, columns}), args, 2);
   const float first[] = {1, 2, 3, 4, 5, 6}, second[] = {10, 20, 30, 40, 50, 60};
   const void* data[] = {first};
-  transpose.run("a test", 0, data);
+  transpose.run(0, data);
   EXPECT_EQ(std::vector<float>(kept, kept + 6), (std::vector<float>{1, 4, 2, 5, 3, 6}));
   data[0] = second;
-  transpose.run("a test", 1, data);
+  transpose.run(1, data);
   EXPECT_EQ(std::vector<float>(kept, kept + 6), (std::vector<float>{10, 40, 20, 50, 30, 60}));
 }
 
@@ -33,10 +33,10 @@ TEST(SlotPrimitive, SaysWhatFailed) {
   const memory::desc rows({2, 3}, memory::data_type::f32, memory::format_tag::ab);
   float from[6] = {};
   const SlotPrimitive::Arg args[] = {{DNNL_ARG_FROM, rows, from}};  // and nowhere to
-  SlotPrimitive copy(engine, dnnl::reorder({engine, rows, engine, rows}), args, 1);
+  SlotPrimitive copy("a test", engine, dnnl::reorder({engine, rows, engine, rows}), args, 1);
   std::string said;
   try {
-    copy.run("a test", 0, {});
+    copy.run(0, {});
   } catch (const InternalError& error) {
     said = error.message();
   }

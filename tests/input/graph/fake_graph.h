@@ -35,8 +35,7 @@ class Group : public BatchBuffer {
 
   explicit Group(GroupOptions options) : options_(options) {}
   Port bind(const BindArgs& args) override {
-    Port port = args.inputs[0];
-    port.type = PortType::batches;
+    Port port = BatchBuffer::bind(args);
     port.batch_size = options_.batch_size;
     return port;
   }
@@ -80,7 +79,6 @@ class First : public RowBuffer {
   static constexpr std::string_view kDoc = "lets the first rows pass";
 
   explicit First(FirstOptions options) : options_(options) {}
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t at_most) override {
     at_most = std::min(at_most, options_.rows - passed_);
     if (at_most <= 0) return {};
@@ -92,7 +90,6 @@ class First : public RowBuffer {
     passed_ = 0;
     input().rewind(run);
   }
-  void add_statistics(OpStatistics& out) const override { out.capacity = static_cast<uint64_t>(options_.rows); }
   void save(State& state) const override { state.set("passed", static_cast<uint64_t>(passed_)); }
   void restore(const State& state) override { passed_ = static_cast<int64_t>(state.value("passed")); }
 
@@ -113,7 +110,6 @@ class Zip : public RowBuffer {
 
   explicit Zip(NoOptions) {}
   std::vector<PortType> inputs() const override { return {PortType::rows, PortType::rows}; }
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t) override {
     const RowSpan span = input(turn_).pull(1);
     turn_ = 1 - turn_;
@@ -151,8 +147,8 @@ class Reader : public RowSource {
 
   explicit Reader(NoOptions) {}
   std::vector<PortType> inputs() const override { return {PortType::names}; }
-  Port bind(const BindArgs&) override {
-    if (names_ == nullptr) throw InternalError("no names");
+  Port bind(const BindArgs& args) override {
+    if (args.names == nullptr) throw InternalError("no names");
     return {.type = PortType::text, .format = {}, .rows = {}};
   }
   bool next(Unit&) override { return false; }

@@ -182,7 +182,6 @@ class Step : public Transform {
 
   explicit Step(StepOptions options) : options_(options) {}
 
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   Port bind(const BindArgs& args) override {
     Port port = args.inputs[0];
     if (options_.as_float) port.rows = float_rows();

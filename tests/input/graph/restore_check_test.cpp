@@ -20,7 +20,6 @@ class Third final : public RowBuffer {
   static constexpr std::string_view kDoc = "every third row";
 
   explicit Third(const Options& options) : options_(options) {}
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t) override {
     while (const RowSpan row = input().pull(1)) {
       if (seen_++ % 3 == 0) return row;

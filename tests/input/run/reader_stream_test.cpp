@@ -439,8 +439,8 @@ TEST_F(ReaderStreamTest, NamesThatFailDoSoInTheirTurn) {
     args.files = &files_;
     args.name = "queue";
     std::vector<Port> ports = {queue.bind(args)};
-    const auto reader = testing_support::make_op<RowSource>("csv_reader", Spec::map().set("readers", 2));
-    reader->set_names(&queue);
+    const auto reader = testing_support::make_op<FileSource>("csv_reader", Spec::map().set("readers", 2));
+    args.names = &queue;
     args.inputs = {&ports[0], 1};
     const Port text = reader->bind(args);
     const auto decode = testing_support::make_op<Transform>(

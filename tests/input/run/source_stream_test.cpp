@@ -17,12 +17,6 @@ class Told : public SourceStream {
     rows.configure(fake::integer_rows(), 1);
     rows.resize(1);
   }
-  void cancel() noexcept override { is_cancelled = true; }
-  std::vector<TaskMemory::Work> work() const override { return {}; }
-  uint64_t waited_nanoseconds() const override { return 0; }
-  uint64_t blocked_nanoseconds() const override { return 0; }
-  uint64_t second_tries() const override { return 0; }
-  RowsHeld held() const override { return {}; }
   uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }
 
   // What each further call gives: a row of this pass; none: the end.
@@ -31,16 +25,14 @@ class Told : public SourceStream {
   RowBlock rows;
   int calls = 0, restarts = 0;
   uint64_t position = 0;
-  bool is_cancelled = false;
 
  private:
   void start_tasks(Executor*) override {}
-  bool cancelled() const override { return is_cancelled; }
   RowSpan next_rows(int64_t) override {
     ++calls;
     bytes_ += 10;
     if (failure) std::rethrow_exception(failure);
-    if (passes_to_give.empty() || is_cancelled) return {};
+    if (passes_to_give.empty() || cancelled()) return {};
     enter_pass(passes_to_give.front());
     passes_to_give.erase(passes_to_give.begin());
     ++position;

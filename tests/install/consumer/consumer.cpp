@@ -45,7 +45,6 @@ class Halve final : public RowBuffer {
   };
   static constexpr std::string_view kDoc = "gives every second row";
   explicit Halve(const Options&) {}
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t) override {
     const RowSpan row = input().pull(1);
     if (row) input().pull(1);

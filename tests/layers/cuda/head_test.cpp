@@ -1,11 +1,12 @@
 // A loss that computes the head before it, beside the head and the loss one after the other.
-#include "millrace/layers/head.h"
+#include "millrace/core/kernels/head.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "millrace/layers/gradients/one_output.h"
+#include "millrace/layers/losses/shared/head_loss_plan.h"
 #include "tests/layers/cuda/device_tensor.h"
 #include "tests/layers/losses/loss_run.h"
 #include "tests/layers/metrics/metric_run.h"
@@ -73,14 +74,20 @@ class CudaHead : public test::CudaTest {
               .ticket = static_cast<unsigned*>(ticket.data())};
     }
 
-    void run_loss(Context& context) {
-      plan->run(context, {.prediction = y.view(),
-                          .label = label.view(),
-                          .weight = form.weighted ? ConstTensorView(row_weight.view()) : ConstTensorView(),
-                          .loss = value.view().data(),
-                          .gradient = gradient.view(),
-                          .scratch = scratch.data()});
+    LossArgs loss_args() {
+      return {.prediction = y.view(),
+              .label = label.view(),
+              .weight = form.weighted ? ConstTensorView(row_weight.view()) : ConstTensorView(),
+              .loss = value.view().data(),
+              .gradient = gradient.view(),
+              .scratch = scratch.data()};
     }
+    void run_together(Context& context) {
+      auto& head_loss = dynamic_cast<HeadLossPlan&>(*plan);
+      ASSERT_TRUE(head_loss.can_run_with_head());
+      head_loss.run_with_head(context, head(), loss_args());
+    }
+    bool can_run_together() const { return dynamic_cast<const HeadLossPlan&>(*plan).can_run_with_head(); }
 
     HeadCase form;
     std::unique_ptr<Loss> loss;
@@ -102,18 +109,17 @@ class CudaHead : public test::CudaTest {
     SCOPED_TRACE(cat(from.kind, ' ', from.batch, " x ", from.in, from.weighted ? " weighted" : ""));
     Rows apart(*this, from), together(*this, from);
     compute_head(context(), apart.head());
-    apart.run_loss(context());
+    apart.plan->run(context(), apart.loss_args());
     const Outcome expected = outcome(apart);
 
-    ASSERT_TRUE(together.plan->take_head(together.head()));
-    together.run_loss(context());
+    together.run_together(context());
     const Outcome first = outcome(together);
     EXPECT_EQ(test::bytes_of(first.x), test::bytes_of(expected.x));
     EXPECT_EQ(test::bytes_of(first.y), test::bytes_of(expected.y));
     expect_close(first.gradient, expected.gradient, 1e-6, "gradient");
     expect_close(first.value, expected.value, 1e-6, "value");
     for (int again = 0; again < 2; ++again) {
-      together.run_loss(context());
+      together.run_together(context());
       const Outcome next = outcome(together);
       EXPECT_EQ(test::bytes_of(next.y), test::bytes_of(first.y));
       EXPECT_EQ(test::bytes_of(next.gradient), test::bytes_of(first.gradient));
@@ -166,8 +172,7 @@ TEST_F(CudaHead, ANanStaysOne) {
   Rows rows(*this, {.batch = 8, .in = 8});
   const float nan = std::nanf("");
   context().copy(static_cast<float*>(rows.x.data()) + 3 * rows.stride, &nan, sizeof nan);
-  ASSERT_TRUE(rows.plan->take_head(rows.head()));
-  rows.run_loss(context());
+  rows.run_together(context());
   const Outcome found = outcome(rows);
   EXPECT_TRUE(std::isnan(found.x[size_t(3 * rows.stride)]));
   for (size_t row = 0; row < 8; ++row) {
@@ -178,13 +183,12 @@ TEST_F(CudaHead, ANanStaysOne) {
 }
 
 TEST_F(CudaHead, IsNotTakenWhereAnotherWayIsFaster) {
-  EXPECT_FALSE(Rows(*this, {.batch = 1025, .weighted = true}).plan->take_head({}));
-  EXPECT_FALSE(Rows(*this, {.batch = 8193}).plan->take_head({}));
-  DeviceTensor wide(context(), {Shape{4, 2}, DType::f32}), label(context(), {Shape{4, 1}, DType::i32});
-  EXPECT_FALSE(make_loss("mse")->plan(context(), {.prediction = wide.view(), .label = wide.view()})->take_head({}));
-  EXPECT_FALSE(make_loss("softmax_cross_entropy")
-                   ->plan(context(), {.prediction = wide.view(), .label = label.view()})
-                   ->take_head({}));
+  EXPECT_TRUE(Rows(*this, {.batch = 1024, .weighted = true}).can_run_together());
+  EXPECT_FALSE(Rows(*this, {.batch = 1025, .weighted = true}).can_run_together());
+  EXPECT_FALSE(Rows(*this, {.batch = 8193}).can_run_together());
+  DeviceTensor wide(context(), {Shape{4, 2}, DType::f32});
+  const auto plan = make_loss("mse")->plan(context(), {.prediction = wide.view(), .label = wide.view()});
+  EXPECT_FALSE(dynamic_cast<const HeadLossPlan&>(*plan).can_run_with_head());
 }
 
 }  // namespace

@@ -81,6 +81,21 @@ TEST(Connect, AsksForFieldsInTheDTypeOfTheirReaders) {
   }
 }
 
+TEST(Connect, AsksForValuesThatAllReadersOfAFieldKnow) {
+  const auto lookup = [](int rows) -> LayerLine {
+    return {.kind = "lookup", .options = Spec::map().set("rows", rows), .from = {"features"}};
+  };
+  std::vector<LayerNode> nodes =
+      layer_nodes({lookup(7), lookup(3), lookup(5), add({"lookup", "lookup_2", "lookup_3"})}, with_lookup());
+  const std::vector<NamedSpec> fields = connect(nodes, kBatch, DType::f32).fields;
+  ASSERT_TRUE(fields[0].range);
+  EXPECT_EQ(fields[0].range->min, 0);
+  EXPECT_EQ(fields[0].range->max, 2);
+  EXPECT_EQ(fields[0].range->hint, "ids are counted from 0, and the table needs a row for each");
+  nodes = layer_nodes({relu("a")});
+  EXPECT_FALSE(connect(nodes, kBatch, DType::f32).fields[0].range);
+}
+
 TEST(Connect, RejectsAFieldThatIsWantedInTwoDTypes) {
   EXPECT_EQ(
       error_of({relu("a"), {.kind = "lookup", .from = {"features"}, .name = "b"}, add({"a", "b"})}),

@@ -22,7 +22,6 @@ class Keep final : public RowBuffer {
   };
   static constexpr std::string_view kDoc = "passes rows on";
   explicit Keep(const Options&) {}
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t at_most) override { return input().pull(at_most); }
   void save(State&) const override {}
   void restore(const State&) override {}

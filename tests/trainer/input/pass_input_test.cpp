@@ -23,7 +23,6 @@ class Half final : public RowBuffer {
   };
   static constexpr std::string_view kDoc = "every other row";
   explicit Half(const Options&) {}
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t) override { return input().pull(1) ? input().pull(1) : RowSpan{}; }
   void save(State&) const override {}
   void restore(const State&) override {}
@@ -35,7 +34,6 @@ class Join final : public RowBuffer {
   static constexpr std::string_view kDoc = "rows of two inputs";
   explicit Join(const Options&) {}
   std::vector<PortType> inputs() const override { return {PortType::rows, PortType::rows}; }
-  Port bind(const BindArgs& args) override { return args.inputs[0]; }
   RowSpan pull(int64_t at_most) override { return input().pull(at_most); }
   void save(State&) const override {}
   void restore(const State&) override {}
@@ -55,7 +53,6 @@ class Shift final : public Transform {
   };
   static constexpr std::string_view kDoc = "adds 1 to a field";
   explicit Shift(Options options) : options_(std::move(options)) {}
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   std::optional<std::vector<std::string>> concerned_fields() const override {
     return std::vector{options_.field, options_.as.empty() ? options_.field : options_.as};
   }
@@ -94,7 +91,6 @@ class Silent final : public Transform {
   using Options = Half::Options;
   static constexpr std::string_view kDoc = "does nothing";
   explicit Silent(const Options&) {}
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   Port bind(const BindArgs& args) override { return args.inputs[0]; }
   void apply(Chunk&) const override {}
 };

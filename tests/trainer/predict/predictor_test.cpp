@@ -268,7 +268,6 @@ class Picky final : public Transform {
   };
   static constexpr std::string_view kDoc = "likes no first row";
   explicit Picky(const Options&) {}
-  std::vector<PortType> inputs() const override { return {PortType::rows}; }
   Port bind(const BindArgs& args) override { return args.inputs[0]; }
   void apply(Chunk& chunk) const override {
     Note note;

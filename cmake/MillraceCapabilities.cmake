@@ -1,0 +1,38 @@
+# What a build may do without: -DMILLRACE_WITHOUT="images;compare". Kinds and commands that are left out are still known
+# by name, so that an error can say so.
+
+# millrace_capability(NAME FILES)
+# FILES is a regular expression: how the paths of the files begin that only this capability needs, from the root of the
+# sources. Their tests go with them; a test of other files that needs the capability is named here, too.
+macro(millrace_capability name files)
+  list(APPEND MILLRACE_CAPABILITIES ${name})
+  set(MILLRACE_FILES_OF_${name} ${files})
+endmacro()
+
+# One line each. A command has a capability of its name.
+set(MILLRACE_CAPABILITIES "")
+millrace_capability(compare "cli/(compare/(compare_(page|text)|comparison|timed_training)|commands/compare_command|configs_test)")
+millrace_capability(generate "cli/(generate/|commands/generate_command|(configs|readme)_test)")
+millrace_capability(images "core/(kernels/(channels|convolution|pooling|slot_primitive|weight_layout)|cuda/(cudnn_)?(convolution|images))|layers/(conv|[a-z_]*pool)|input/ops/augment|trainer/image_training|cli/reference/reference_markdown_test")
+millrace_capability(init "cli/(init/|commands/init_command)")
+millrace_capability(speed "cli/(speed/speed([.]|_test)|commands/speed_command)")
+
+# millrace_left_out(OUT FILE)
+# The capability without which this build is made and that FILE belongs to; empty if the file is built.
+function(millrace_left_out out file)
+  set(${out} "" PARENT_SCOPE)
+  foreach(capability ${MILLRACE_WITHOUT})
+    if(file MATCHES "/(${MILLRACE_FILES_OF_${capability}})")
+      set(${out} ${capability} PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# millrace_leave_out(LIST)
+# Takes the files that are not built from the list of that name.
+function(millrace_leave_out list)
+  foreach(capability ${MILLRACE_WITHOUT})
+    list(FILTER ${list} EXCLUDE REGEX "/(${MILLRACE_FILES_OF_${capability}})")
+  endforeach()
+  set(${list} ${${list}} PARENT_SCOPE)
+endfunction()

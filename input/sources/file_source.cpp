@@ -1,0 +1,151 @@
+#include "millrace/input/sources/file_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+void FileUnits::start(const Unit& file, const Position& position) {
+  file_ = file;
+  at_ = position.offset;
+  line_ = position.line;
+  ended_ = at_ > 0 && at_ >= file.end;
+}
+
+void FileUnits::clear() {
+  file_ = {};
+  ended_ = true;
+}
+
+bool FileUnits::next(Unit& unit) {
+  if (ended_) return false;
+  unit = file_;
+  unit.begin = at_;
+  unit.exact = line_ > 0;
+  unit.line = line_;
+  if (file_.file->stream) {
+    unit.part = file_.file->stream->take();
+    ended_ = !unit.part;
+    if (ended_ && !unit.exact) return false;
+    unit.end = ended_ ? at_ : unit.part->end();
+  } else {
+    ended_ = !format_.cut(unit);
+  }
+  at_ = unit.end;
+  line_ = 0;
+  return true;
+}
+
+// A unit -> what the format makes of it.
+class FileSource::Producer final : public Transform {
+ public:
+  explicit Producer(const FileSource& format) : format_(format) {}
+  void apply(Chunk& chunk) const override { format_.read(chunk); }
+
+ private:
+  const FileSource& format_;
+};
+
+FileSource::FileSource(const Settings& settings)
+    : settings_(settings), producer_(std::make_unique<Producer>(*this)), units_(*this) {}
+
+FileSource::~FileSource() = default;
+
+Port FileSource::bind(const BindArgs& args) {
+  source_ = args.source_index;
+  names_ = args.names;
+  files_ = names_->files();
+  open_files_.emplace(*args.files);
+  if (settings_.readers > 1 && has_streams()) {
+    throw ConfigError(cat(args.name, ": several readers cannot share standard input or a pipe"), {},
+                      "leave readers out, or write the data to files first");
+  }
+  for_each_stream([this](StreamFile& stream) { stream.set_part_bytes(settings_.unit_bytes); });
+  return open(args);
+}
+
+const Transform& FileSource::producer() const { return *producer_; }
+
+bool FileSource::cut(Unit& unit) const {
+  const uint64_t end = unit.end;
+  unit.end = std::min(end, (unit.begin / settings_.unit_bytes + 1) * settings_.unit_bytes);
+  return unit.end < end;
+}
+
+// Goes on with the next file; false at the end of the data.
+bool FileSource::start_file(const Position& position) {
+  Unit file;
+  if (!names_->next(file)) return false;
+  file.source = source_;
+  units_.start(file, position);
+  return true;
+}
+
+bool FileSource::next(Unit& unit) {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  while (!units_.next(unit)) {
+    if (!start_file()) return false;
+  }
+  return true;
+}
+
+// At the end of a file the next one decides.
+bool FileSource::ready() noexcept {
+  for (;;) {
+    const bool ready = units_.ready();  // asked first: a stream that ends meanwhile is ready, and has no more
+    if (!units_.at_end()) return ready;
+    try {
+      if (!start_file()) return true;
+    } catch (...) {
+      failure_ = std::current_exception();
+      return true;
+    }
+  }
+}
+
+template <class Body>
+void FileSource::for_each_stream(const Body& body) const {
+  for (const auto& file : files_) {
+    if (file->stream) body(*file->stream);
+  }
+}
+
+void FileSource::set_wake(const std::function<void()>& wake) {
+  for_each_stream([&](StreamFile& stream) { stream.set_wake(wake); });
+}
+
+void FileSource::interrupt() noexcept {
+  for_each_stream([](StreamFile& stream) { stream.interrupt(); });
+}
+
+void FileSource::rewind(uint32_t run) {
+  names_->rewind(run);
+  units_.clear();
+}
+
+void FileSource::seek(const Position& position) {
+  names_->seek(position);
+  units_.clear();
+  start_file(position);
+}
+
+Unit FileSource::unit_of(const RowId& id) const {
+  Unit unit = names_->unit_of(id);
+  unit.source = source_;
+  unit.begin = id.offset;
+  unit.end = id.offset + id.length;
+  unit.exact = true;
+  unit.line = id.line;
+  return unit;
+}
+
+bool FileSource::has_streams() const {
+  return std::any_of(files_.begin(), files_.end(), [](const auto& file) { return file->stream != nullptr; });
+}
+
+uint64_t FileSource::memory_bound() const { return has_streams() ? StreamFile::memory_bound(settings_.unit_bytes) : 0; }
+
+}  // namespace millrace

@@ -1,0 +1,78 @@
+#include "millrace/input/files/open_files.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/input/op_testing.h"
+
+namespace millrace {
+namespace {
+
+using testing_support::error_of;
+using testing_support::MemoryFiles;
+
+FileEntry entry(const std::string& path, uint32_t index, uint64_t size) { return {path, index, size}; }
+
+TEST(OpenFiles, OpensAFileOnce) {
+  MemoryFiles files;
+  files.files = {{"a", "1"}, {"b", "22"}};
+  OpenFiles open(files, 4);
+  const auto [a, just_now] = open.get(entry("a", 0, 1));
+  EXPECT_TRUE(just_now);
+  EXPECT_EQ(open.get(entry("a", 0, 1)).file, a);
+  EXPECT_FALSE(open.get(entry("a", 0, 1)).just_now);
+  EXPECT_NE(open.get(entry("b", 1, 2)).file, a);
+  EXPECT_EQ(files.opened, 2);
+}
+
+TEST(OpenFiles, ClosesTheLeastRecentlyUsedOne) {
+  MemoryFiles files;
+  files.files = {{"a", ""}, {"b", ""}, {"c", ""}};
+  {
+    OpenFiles open(files, 2);
+    const auto held = open.get(entry("a", 0, 0));
+    open.get(entry("b", 1, 0));
+    open.get(entry("a", 0, 0));
+    open.get(entry("c", 2, 0));
+    EXPECT_EQ(files.open_now, 2) << "b is closed";
+    open.get(entry("a", 0, 0));
+    EXPECT_EQ(files.opened, 3);
+    open.get(entry("b", 1, 0));
+    open.get(entry("c", 2, 0));
+    EXPECT_EQ(files.open_now, 3) << "a is still held";
+  }
+  EXPECT_EQ(files.open_now, 0);
+}
+
+TEST(OpenFiles, KeepsNoFileThatMayNotStayAndLetsAnOldOneGo) {
+  MemoryFiles files;
+  files.files = {{"a", ""}, {"b", ""}, {"c", ""}};
+  files.may_stay_open = 2;
+  OpenFiles open(files, 8);
+  open.get(entry("a", 0, 0));
+  open.get(entry("b", 1, 0));
+  open.get(entry("c", 2, 0));
+  EXPECT_EQ(files.open_now, 1) << "b alone";
+  EXPECT_FALSE(open.get(entry("b", 1, 0)).just_now);
+  EXPECT_TRUE(open.get(entry("c", 2, 0)).just_now);
+  EXPECT_FALSE(open.get(entry("c", 2, 0)).just_now) << "there was room for it";
+  files.may_stay_open = 0;
+  open.get(entry("a", 0, 0));
+  open.get(entry("a", 0, 0));
+  open.get(entry("a", 0, 0));
+  EXPECT_EQ(files.open_now, 0);
+}
+
+TEST(OpenFiles, RefusesAFileThatHasShrunk) {
+  MemoryFiles files;
+  files.files["a"] = "12345";
+  OpenFiles open(files, 2);
+  EXPECT_EQ(
+      error_of([&] { open.get(entry("a", 0, 6)); }),
+      "a: the file is shorter than when the run began: expected 6 bytes, got 5; do not write to input files while "
+      "they are read");
+  EXPECT_EQ(error_of([&] { open.get(entry("a", 0, 4)); }), "no error") << "more bytes are nobody's concern";
+  EXPECT_EQ(error_of([&] { open.get(entry("gone", 1, 4)); }), "gone: cannot open the file: No such file or directory");
+}
+
+}  // namespace
+}  // namespace millrace

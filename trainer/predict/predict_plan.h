@@ -1,0 +1,105 @@
+// PredictPlan: a model in mode predict, for batches of any size: its outputs, and where there is a loss, loss and
+// metrics over all rows, joined in double in the order of the batches. They depend on how the rows are cut into batches
+// by rounding at most; metrics that count do not at all.
+//
+//   PredictPlan plan({.model = model, .context = context, .rows = rows, .loss = loss.get(), .label = "label"});
+//   while (const RowBlock* batch = next()) plan.run(*batch);
+//   report(plan.loss(), plan.metrics());
+//
+// The model is only read. One thread uses a PredictPlan; what its arguments refer to must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/input/rows/row_block.h"
+#include "millrace/layers/loss.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/layers/model/model_plan.h"
+#include "millrace/trainer/step/named_metric.h"
+#include "millrace/trainer/step/plan_cache.h"
+#include "millrace/trainer/step/scores.h"
+#include "millrace/trainer/step/step_inputs.h"
+
+namespace millrace {
+
+struct PredictPlanArgs {
+  const Model& model;
+  Context& context;
+  const RowSpec& rows;         // of the batches
+  const Loss* loss = nullptr;  // null: outputs alone, and neither label nor weight is read
+  std::string label = {};
+  std::string weight = {};  // empty: every row counts the same
+  const std::vector<NamedMetric>* metrics = nullptr;
+  size_t sizes = 2;  // of batches, planned at once at most: the full one and that of the last batch
+};
+
+class PredictPlan {
+ public:
+  // Throws ConfigError when the rows lack a field, or have it in another shape than the model reads, and when the loss
+  // or a metric does not fit, naming both sides.
+  explicit PredictPlan(const PredictPlanArgs& args);
+  ~PredictPlan() { args_.context.drain(); }
+  PredictPlan(const PredictPlan&) = delete;
+  PredictPlan& operator=(const PredictPlan&) = delete;
+
+  // Runs the model on the batch, which stays as it is until the context has done its work: with a loss, until this
+  // returns. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing counted; its row is
+  // error_row().
+  void run(const RowBlock& batch);
+  int64_t error_row() const { return error_row_; }
+  // run() of the pipeline's next batch, inside the context's executor; an error of a row has its place. False at the
+  // end of the data.
+  bool run_next(Pipeline& pipeline, RowBlock& batch);
+  // The model's output for the batch of the last run(), on the host, until the next one. Throws InternalError when
+  // there was none.
+  ConstTensorView output();
+
+  // Over every batch since reset(). The loss is NaN where no row counted.
+  uint64_t rows() const { return rows_; }
+  double loss() const;
+  MetricValues metrics();
+  void reset();
+
+  // Makes what a batch of `rows` rows needs, ahead of time.
+  void prepare(int64_t rows) { planned(rows); }
+  // Held now, on the device and beside it, but for what output() gives.
+  size_t bytes() const { return bytes_beside_plans() + plans_.bytes(); }
+  // Held at most for batches of `rows` rows and a smaller last one, as bytes(). Plans the full size.
+  size_t memory_bound(int64_t rows) { return bytes_beside_plans() + args_.sizes * planned(rows).bytes; }
+
+ private:
+  // What one size of batch needs.
+  struct Sized {
+    Sized(PredictPlan& of, int64_t batch_rows);
+
+    int64_t rows;
+    StepInputs inputs;
+    ModelPlan model;
+    std::unique_ptr<ScorePlan> scores;  // where there is a loss
+    size_t bytes;
+  };
+
+  std::unique_ptr<Sized> make(int64_t rows) { return std::make_unique<Sized>(*this, rows); }
+  const Sized& planned(int64_t rows) {
+    return plans_.get(rows, [&] { return make(rows); });
+  }
+  size_t bytes_beside_plans() const { return no_steps_.bytes() + (scores_ ? scores_->bytes() : 0); }
+
+  PredictPlanArgs args_;
+  StepFields fields_;
+  Memory no_steps_;               // what layers may read as the number of passes in mode train: 0
+  std::optional<Scores> scores_;  // where there is a loss
+  PlanCache<Sized> plans_;
+  Memory host_;           // where outputs go from a device
+  bool on_host_ = false;  // it holds the last run()'s
+  uint64_t rows_ = 0;
+  int64_t error_row_ = -1;
+};
+
+}  // namespace millrace

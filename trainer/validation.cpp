@@ -1,0 +1,152 @@
+#include "millrace/trainer/validation.h"
+
+#include <cmath>
+#include <utility>
+
+#include "millrace/core/clock.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+Validation::Validation(const ValidationArgs& args)
+    : config_(args.config),
+      options_(*args.config.validation),
+      registry_(args.registry),
+      context_(args.context),
+      on_print_(args.on_print),
+      pass_(pass_input(pass_args())),
+      graph_(build()) {
+  if (graph_.reads_once()) {
+    throw config_.node("validation")
+        .error(
+            "a validation reads its rows again and again, but standard input, pipes and rows of a callback can "
+            "be read once",
+            "write them to a file first");
+  }
+  if (!pass_.left_out.empty() && !options_.input.is_null()) {
+    warnings_.push_back(cat("validation reads its rows once, in order, and leaves out ", join(pass_.left_out)));
+  }
+  for (const std::string& warning : graph_.warnings()) warnings_.push_back(cat("validation: ", warning));
+  make_plan(args.model);
+  if (options_.keep_best) best_model_.emplace(args.model, context_);
+}
+
+PassArgs Validation::pass_args() const {
+  if (!options_.input.is_null()) return {.input = options_.input, .registry = registry_};
+  if (options_.held_out) return {.input = config_.input, .registry = registry_, .side = Side::held_out};
+  return {.input = config_.input, .registry = registry_, .files = *config_.node("validation").find("files")};
+}
+
+InputGraph Validation::build() const {
+  return build_pass(
+      pass_,
+      {.list = pass_.list, .registry = registry_, .seed = config_.seed, .config_file = config_.written.place().file});
+}
+
+// What was there before the first step and is gone now is a failure of the run.
+InputGraph Validation::build_again() const {
+  try {
+    return build();
+  } catch (const MissingError& error) {
+    throw IoError(error.message(), error.place(), error.hint());
+  }
+}
+
+void Validation::make_plan(const Model& model) {
+  try {
+    plan_.emplace(PredictPlanArgs{.model = model,
+                                  .context = context_,
+                                  .rows = graph_.output().rows,
+                                  .loss = config_.loss.loss.get(),
+                                  .label = config_.loss.label,
+                                  .weight = config_.loss.weight,
+                                  .metrics = &config_.metrics});
+  } catch (ConfigError& error) {
+    const Spec& node = options_.input.is_null() ? config_.node("validation") : options_.input;
+    error.add_context(node.path());
+    error.set_place(node.place());
+    throw;
+  }
+}
+
+uint64_t Validation::memory_bound() {
+  const Port& output = graph_.output();
+  const auto rows = static_cast<uint64_t>(output.batch_size);
+  return graph_.memory_bound(context_.executor().threads()) + rows * (output.rows.row_bytes() + sizeof(RowId)) +
+         plan_->memory_bound(output.batch_size) + (best_model_ ? best_model_->bytes() : 0);
+}
+
+std::optional<ValidationReport> Validation::run(int64_t step, uint64_t epoch) {
+  const Clock::time_point start = Clock::now();
+  if (!read_rows()) return {};
+  if (plan_->rows() == 0) {
+    throw DataError(
+        "the validation has no rows", config_.node("validation").place(),
+        options_.held_out ? "hold_out held none of them out: give it a larger share" : "look into its files");
+  }
+  ValidationReport report{
+      .step = step, .epoch = epoch, .rows = plan_->rows(), .loss = plan_->loss(), .metrics = plan_->metrics()};
+  validated_ = step;
+  judge(report);
+  report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return report;
+}
+
+// Runs every row through the plan. False when stopped.
+bool Validation::read_rows() {
+  plan_->reset();
+  PipelineOptions pipeline_options;
+  pipeline_options.executor = &context_.executor();
+  pipeline_options.on_print = on_print_;
+  pipeline_options.on_bad_row = pass_.on_bad_row();
+  pipeline_options.reader = context_.device();
+  pipeline_options.trace = context_.executor().trace();
+  Pipeline pipeline(build_again(), std::move(pipeline_options));
+  RowBlock batch = pipeline.make_slot();
+  struct Registered {
+    Registered(Validation& owner, Pipeline& pipeline) : validation(owner) {
+      const MutexLock lock(validation.mutex_);
+      validation.running_ = &pipeline;
+      if (validation.stopped_) pipeline.cancel();
+    }
+    ~Registered() {
+      const MutexLock lock(validation.mutex_);
+      validation.running_ = nullptr;
+    }
+    Validation& validation;
+  } const registered(*this, pipeline);
+  while (plan_->run_next(pipeline, batch)) {
+  }
+  return !pipeline.cancelled();
+}
+
+// Finds out whether it is the best one so far.
+void Validation::judge(ValidationReport& report) {
+  const std::string watched = options_.watched();
+  double value = report.loss;
+  for (const auto& [name, metric] : report.metrics) {
+    if (name == watched) value = metric;
+  }
+  // A model that gives NaN or more than can be counted is no good, whatever a metric makes of it.
+  const bool usable = std::isfinite(report.loss) && std::isfinite(value);
+  report.best = usable && (!best_ || (options_.more_is_better() ? value > best_->value : value < best_->value));
+  without_improvement_ = report.best ? 0 : without_improvement_ + 1;
+  if (!report.best) return;
+  best_ = {report.step, watched, value};
+  if (best_model_) best_model_->take();
+}
+
+std::optional<BestStep> Validation::put_back_best() {
+  if (!best_ || !best_model_) return {};
+  best_model_->give_back();
+  return best_;
+}
+
+void Validation::stop() noexcept {
+  const MutexLock lock(mutex_);
+  stopped_ = true;
+  if (running_ != nullptr) running_->cancel();
+}
+
+}  // namespace millrace

@@ -1,0 +1,96 @@
+// Validation: what a training does with its key `validation`: reads its rows, judges the model by them, remembers the
+// best one.
+//
+//   Validation validation({.config = config, ..});
+//   if (auto report = validation.run(step, epoch)) ...
+//   validation.put_back_best();
+//
+// run() reads the model and never changes it, nor anything else that the training goes by. One thread uses a
+// Validation; stop() may be called from any. What its arguments refer to must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/core/context.h"
+#include "millrace/core/mutex.h"
+#include "millrace/input/graph/pipeline.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
+#include "millrace/trainer/input/pass_input.h"
+#include "millrace/trainer/predict/predict_plan.h"
+#include "millrace/trainer/step/model_copy.h"
+#include "millrace/trainer/train_report.h"
+
+namespace millrace {
+
+struct ValidationArgs {
+  const Config& config;        // with a validation
+  const OpRegistry& registry;  // copied
+  Model& model;
+  Context& context;
+  std::function<void(std::string_view)> on_print = {};
+};
+
+class Validation {
+ public:
+  // Builds and checks the graph. Throws as InputGraph::build(), and ConfigError when its rows do not fit the model, the
+  // loss or a metric.
+  explicit Validation(const ValidationArgs& args);
+  Validation(const Validation&) = delete;
+  Validation& operator=(const Validation&) = delete;
+
+  // What run() reads, as it was when this was made.
+  const InputGraph& input() const { return graph_; }
+  // What a pass leaves out of the list, and what the graph warns about.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  uint64_t memory_bound();
+
+  // Makes what the first run() needs, ahead of time.
+  void prepare() { plan_->prepare(graph_.output().batch_size); }
+  // Reads every row afresh. Empty: stopped, and nothing counts. Throws what a training throws about its data.
+  std::optional<ValidationReport> run(int64_t step, uint64_t epoch);
+  // The step of the last run(), or -1.
+  int64_t validated() const { return validated_; }
+  // Whether `patience` is at its end.
+  bool gave_up() const { return options_.patience && without_improvement_ >= *options_.patience; }
+  // With keep_best: gives the model the parameters and states of the best validation and says which one it was. Empty,
+  // with nothing changed, when none had a number.
+  std::optional<BestStep> put_back_best();
+
+  // Makes run() return soon, also one that comes later. Idempotent.
+  void stop() noexcept;
+
+ private:
+  PassArgs pass_args() const;
+  InputGraph build() const;
+  InputGraph build_again() const;
+  void make_plan(const Model& model);
+  bool read_rows();
+  void judge(ValidationReport& report);
+
+  const Config& config_;
+  const ValidationOptions& options_;
+  const OpRegistry registry_;
+  Context& context_;
+  const std::function<void(std::string_view)> on_print_;
+  const PassInput pass_;
+  const InputGraph graph_;
+  std::vector<std::string> warnings_;
+  std::optional<PredictPlan> plan_;
+  std::optional<ModelCopy> best_model_;  // with keep_best
+
+  int64_t validated_ = -1;
+  std::optional<BestStep> best_;
+  int64_t without_improvement_ = 0;
+
+  Mutex mutex_;
+  bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
+  Pipeline* running_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+};
+
+}  // namespace millrace
