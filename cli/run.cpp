@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <span>
 
-#include "millrace/cli/arguments/arguments.h"
+#include "millrace/cli/arguments/parse.h"
 #include "millrace/cli/commands/commands.h"
+#include "millrace/cli/help/completion.h"
 #include "millrace/cli/help/help.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"
@@ -27,30 +29,20 @@ void occupy_standard_streams() {
   }
 }
 
-int run_command(const Arguments& arguments, Session& session) {
-  switch (arguments.command) {
-    case Command::nothing: write_to_stderr(short_help()); return kExitUsage;
-    case Command::help: session.out.write(arguments.text); return kExitDone;
-    case Command::version: return run_version(session);
-    case Command::train: return run_train(arguments, session);
-    case Command::init: return run_init(arguments, session);
-    case Command::check: return run_check(arguments, session);
-    case Command::input: return run_input(arguments, session);
-    case Command::speed: return run_speed(arguments, session);
-    case Command::compare: return run_compare(arguments, session);
-    case Command::evaluate: return run_evaluate(arguments, session);
-    case Command::predict: return run_predict(arguments, session);
-    case Command::generate_sum: return run_generate_sum(arguments, session);
-    case Command::generate_images: return run_generate_images(arguments, session);
-    case Command::ops: return run_ops(arguments, session);
-    case Command::layers: return run_layers(arguments, session);
-    case Command::config: return run_config(arguments, session);
-    case Command::schema: return run_schema(arguments, session);
-    case Command::completion: return run_completion(arguments, session);
-    case Command::doctor: return run_doctor(arguments, session);
-    case Command::man: return run_man(session);
+int run_words(std::span<const std::string> words, Session& session) {
+  const Command all = program();
+  if (words.empty()) {
+    write_to_stderr(short_help(all));
+    return kExitUsage;
   }
-  return kExitUsage;
+  if (words.front() == kCompletionWord) {
+    session.out.write(completions(words.subspan(1), all));
+    return kExitDone;
+  }
+  const auto [command, help] = parse(words, all);
+  if (!help) return command.run(session);
+  session.out.write(help_page(command));
+  return kExitDone;
 }
 
 int report(const std::exception& error, bool json, Output& out) {
@@ -77,7 +69,7 @@ int run(const std::vector<std::string>& words) {
   try {
     SignalWatcher signals;
     Session session{out, signals};
-    const int code = run_command(parse_arguments(words), session);
+    const int code = run_words(words, session);
     out.flush();
     return code;
   } catch (const OutputClosed&) {

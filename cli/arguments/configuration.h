@@ -1,16 +1,60 @@
-// The configuration that a command line asks for.
+// What several commands take: a configuration and what changes it, a saved model, plug-ins.
 #pragma once
 
-#include "millrace/cli/arguments/arguments.h"
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/cli/arguments/command.h"
 #include "millrace/core/spec.h"
+#include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/config/catalog.h"
 
 namespace millrace::cli {
 
-// The file --config with what --set changes; --save is its key `save`. Throws MissingError, ConfigError.
-Spec read_configuration(const Arguments& arguments);
+struct PluginArguments {
+  std::vector<std::string> plugins;
+
+  void declare(Command& c);
+};
+
+struct KeyArguments : PluginArguments {
+  std::vector<std::string> overrides;
+
+  void declare(Command& c);
+};
+
+struct ConfigArguments : KeyArguments {
+  std::string config;
+
+  void declare(Command& c);
+  void check(const Command& c);
+
+ private:
+  std::string file_;  // the configuration without --config
+};
+
+struct ModelArguments : KeyArguments {
+  std::string model;
+  std::vector<std::string> data;
+  bool held_out = false;  // the rows that were held out: no data need be named
+
+  void declare(Command& c);
+  void check(const Command& c);
+
+ private:
+  std::vector<std::string> more_data_;  // without --data
+};
+
+// The file --config with what --set changes; `save`, if it is not empty, is its key of that name. Throws MissingError,
+// ConfigError.
+Spec read_configuration(const ConfigArguments& arguments, const std::string& save = {});
+
+// Throws UsageError if `path` is `source` (the configuration or the model), or a file that the input graph reads or
+// writes; `option` begins its message. Nothing is wrong with an empty path.
+void check_out(std::string_view option, const std::string& path, const InputFiles& files, const std::string& source);
 
 // The built-in kinds and those of --plugin. Throws as load_plugin().
-Catalog read_catalog(const Arguments& arguments);
+Catalog read_catalog(const PluginArguments& arguments);
 
 }  // namespace millrace::cli

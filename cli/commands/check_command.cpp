@@ -12,7 +12,36 @@
 
 namespace millrace::cli {
 
-int run_check(const Arguments& arguments, Session& session) {
+namespace {
+
+constexpr CommandText kCheckText = {
+    "check", "Checks everything but the training: configuration, graph, shapes, files, headers, first rows.",
+    R"(  trainer check --config FILE [OPTIONS]
+  trainer check FILE [OPTIONS])",
+    R"(Says what the model looks like and how much memory a training needs at most; opens every file, reads
+a batch of rows from the first; writes nothing. With --print the configuration with every default is
+on standard output, the rest on standard error.
+
+EXAMPLES:
+  trainer check --config mlp.yaml
+  trainer check --config mlp.yaml --print > resolved.yaml
+  trainer check --config mlp.yaml --json
+)",
+    "trainer input, trainer config, trainer schema"};
+
+struct CheckArguments : ConfigArguments {
+  bool print = false;
+  bool json = false;
+
+  void declare(Command& c) {
+    ConfigArguments::declare(c);
+    c.heading("OUTPUT");
+    c.flag("--print", print, "print the configuration with every default");
+    c.flag("--json", json, "print the report as one line of JSON");
+  }
+};
+
+int run_check(const CheckArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
   Trainer trainer = Trainer::from_spec(read_configuration(arguments), catalog);
   trainer.input().check_files();
@@ -42,8 +71,11 @@ int run_check(const Arguments& arguments, Session& session) {
   } else {
     session.out.write(check_text(report));
   }
-  session.out.flush();
   return kExitDone;
 }
+
+}  // namespace
+
+Command check_command() { return make_command(kCheckText, run_check); }
 
 }  // namespace millrace::cli

@@ -1,28 +1,34 @@
-// The subcommands. Each returns the exit code of a run that did not fail, and throws Errors.
+// The subcommands, each declared in a file of its own: its options, its help, and what it runs. cli/CMakeLists.txt lists
+// those that are built.
 #pragma once
 
-#include "millrace/cli/arguments/arguments.h"
-#include "millrace/cli/process/session.h"
+#include "millrace/cli/arguments/command.h"
 
 namespace millrace::cli {
 
-int run_train(const Arguments& arguments, Session& session);
-int run_init(const Arguments& arguments, Session& session);
-int run_check(const Arguments& arguments, Session& session);
-int run_input(const Arguments& arguments, Session& session);
-int run_speed(const Arguments& arguments, Session& session);
-int run_compare(const Arguments& arguments, Session& session);
-int run_evaluate(const Arguments& arguments, Session& session);
-int run_predict(const Arguments& arguments, Session& session);
-int run_generate_sum(const Arguments& arguments, Session& session);
-int run_generate_images(const Arguments& arguments, Session& session);
-int run_ops(const Arguments& arguments, Session& session);
-int run_layers(const Arguments& arguments, Session& session);
-int run_config(const Arguments& arguments, Session& session);
-int run_schema(const Arguments& arguments, Session& session);
-int run_completion(const Arguments& arguments, Session& session);
-int run_doctor(const Arguments& arguments, Session& session);
-int run_man(Session& session);
+// All there is: `trainer` itself, which trains, and below it the others in the order of the help.
+Command program();
+
+Command train_command();
+Command check_command();
+Command init_command();
+Command input_command();
+Command speed_command();
+Command compare_command();
+Command evaluate_command();
+Command predict_command();
+Command generate_command();  // and those below it
+Command ops_command();
+Command layers_command();
+Command config_command();
+Command schema_command();
+Command doctor_command();
+Command man_command();
+Command completion_command();
+
+// The program without those below it.
+Command root_command();
+// `trainer --version`.
 int run_version(Session& session);
 
 }  // namespace millrace::cli

@@ -14,6 +14,37 @@ namespace millrace::cli {
 
 namespace {
 
+constexpr CommandText kCompareText = {
+    "compare", "Trains with one delivery after another and says what each takes, and why.",
+    R"(  trainer compare --config FILE [OPTIONS]
+  trainer compare FILE [OPTIONS])",
+    R"(A delivery is how a batch reaches the step: fed by the thread that trains, through a queue, or
+natively. The same training runs with each of them in turn, round after round; the key compare says
+which, how often, and how many first steps are not timed. Without it: feed, queue, staging, native
+and constant, five times. The table has medians; *of its bound* is the time over what the threads
+could do it in at best, by what a step and a batch take alone. Weights must be equal; constant
+repeats one batch, so its own are not. Nothing is validated or saved.
+
+EXAMPLES:
+  trainer compare --config mlp.yaml
+  trainer compare --config mlp.yaml --set train.steps=40 --html compare.html
+  trainer compare --config mlp.yaml --set compare.rounds=2 --json compare.json
+)",
+    "trainer speed, trainer config compare, docs/queue_vs_feed.md"};
+
+struct CompareArguments : ConfigArguments {
+  std::string json_file, html_file;
+  bool quiet = false;
+
+  void declare(Command& c) {
+    ConfigArguments::declare(c);
+    c.heading("OUTPUT");
+    c.text("--json", json_file, "FILE", "write what was found to FILE, as JSON; - is standard output");
+    c.text("--html", html_file, "FILE", "write it to FILE, as a page with charts");
+    c.flag("-q,--quiet", quiet, "do not say which round it is");
+  }
+};
+
 void write_file(const std::string& path, const std::string& text) {
   Output out = Output::file(path);
   out.write(text);
@@ -21,11 +52,10 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 // Finds out before the comparison that its result could not be written.
-void check_files(const Arguments& arguments, const InputFiles& files) {
+void check_files(const CompareArguments& arguments, const InputFiles& files) {
   for (const std::string& path : {arguments.json_file, arguments.html_file}) {
     if (path.empty() || path == "-") continue;
-    const std::string loss = would_overwrite(path, files, arguments.config);
-    if (!loss.empty()) throw UsageError(cat("writing ", quote(path, 4096), ' ', loss), {}, "give it another name");
+    check_out("writing", path, files, arguments.config);
     check_writable(path);
   }
   const bool both = !arguments.json_file.empty() && !arguments.html_file.empty();
@@ -34,9 +64,7 @@ void check_files(const Arguments& arguments, const InputFiles& files) {
   }
 }
 
-}  // namespace
-
-int run_compare(const Arguments& arguments, Session& session) {
+int run_compare(const CompareArguments& arguments, Session& session) {
   Comparer comparer(read_configuration(arguments), read_catalog(arguments));
   check_files(arguments, comparer.files());
   std::optional<Comparison> found;
@@ -64,5 +92,9 @@ int run_compare(const Arguments& arguments, Session& session) {
   }
   return kExitDone;
 }
+
+}  // namespace
+
+Command compare_command() { return make_command(kCompareText, run_compare); }
 
 }  // namespace millrace::cli

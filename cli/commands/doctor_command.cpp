@@ -6,11 +6,34 @@
 
 namespace millrace::cli {
 
-int run_doctor(const Arguments& arguments, Session& session) {
+namespace {
+
+constexpr CommandText kDoctorText = {
+    "doctor", "Checks the installation: processor, memory, limits, libraries, devices, and a tiny training.",
+    "  trainer doctor [--json]",
+    R"(A line for each check: ok, warning or error, and what to do. The exit code is 0 unless something is
+broken that trainings need; what a training on that device passes is a warning at most.
+
+EXAMPLES:
+  trainer doctor
+  trainer doctor --json
+)",
+    "trainer --version, README.md"};
+
+struct DoctorArguments {
+  bool json = false;
+
+  void declare(Command& c) { c.flag("--json", json, "print it as one line of JSON"); }
+};
+
+int run_doctor(const DoctorArguments& arguments, Session& session) {
   const std::vector<Finding> findings = examine();
   session.out.write(arguments.json ? doctor_event(findings) : doctor_text(findings));
-  session.out.flush();
   return worst_of(findings) == Health::error ? kExitIo : kExitDone;
 }
+
+}  // namespace
+
+Command doctor_command() { return make_command(kDoctorText, run_doctor); }
 
 }  // namespace millrace::cli

@@ -11,7 +11,42 @@
 
 namespace millrace::cli {
 
-int run_evaluate(const Arguments& arguments, Session& session) {
+namespace {
+
+constexpr CommandText kEvaluateText = {
+    "evaluate", "Judges a saved model by data that it was not trained on: loss and metrics over all rows.",
+    R"(  trainer evaluate --model FILE --data GLOB [DATA...] [OPTIONS]
+  trainer evaluate --model FILE --held-out [OPTIONS])",
+    R"(The data are read as in the training, by the configuration that the model file holds, but once and
+in order: no shuffling, every row, and a bad row is an error. --set changes that configuration:
+device, threads, the batch size by the op of the training (input.shuffle_batch.batch_size), the
+columns of the fields. With --held-out it reads the rows that the op hold_out kept from the
+training, and no others, of the files of the training unless --data names others; bad rows are left
+out as there. Where the label was normalised, loss and metrics are those of the normalised label, as
+in the training; mae and rmse are given in its own unit, too.
+
+EXAMPLES:
+  trainer evaluate --model model.safetensors --data "test/*.csv"
+  trainer evaluate --model model.safetensors --data a.csv --data b.csv --json
+  trainer evaluate --model model.safetensors --data test.csv --set device=cpu
+  trainer evaluate --model iris.safetensors --held-out
+)",
+    "trainer predict, trainer layers"};
+
+struct EvaluateArguments : ModelArguments {
+  bool json = false;
+  bool quiet = false;
+
+  void declare(Command& c) {
+    ModelArguments::declare(c);
+    c.flag("--held-out", held_out, "only rows that hold_out kept from the training, by default of its own files");
+    c.heading("OUTPUT");
+    c.flag("--json", json, "print the result as one line of JSON");
+    c.flag("-q,--quiet", quiet, "no warnings");
+  }
+};
+
+int run_evaluate(const EvaluateArguments& arguments, Session& session) {
   const auto warn = [&](const std::string& text) {
     if (!arguments.quiet) write_to_stderr(cat("warning: ", escape_controls(text), '\n'));
   };
@@ -43,8 +78,11 @@ int run_evaluate(const Arguments& arguments, Session& session) {
       .commonest_class = classes.commonest(),
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()};
   session.out.write(arguments.json ? evaluation_event(result) : evaluation_text(result));
-  session.out.flush();
   return kExitDone;
 }
+
+}  // namespace
+
+Command evaluate_command() { return make_command(kEvaluateText, run_evaluate); }
 
 }  // namespace millrace::cli

@@ -5,6 +5,7 @@
 #include "millrace/cli/generate/generate.h"
 #include "millrace/cli/generate/generate_images.h"
 #include "millrace/cli/process/exit_code.h"
+#include "millrace/cli/process/usage_error.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
@@ -13,9 +14,84 @@ namespace millrace::cli {
 
 namespace {
 
+constexpr CommandText kGenerateText = {"generate", "Generates data sets to try things with.",
+                                       R"(  trainer generate sum --out DIR [OPTIONS]
+  trainer generate images --out DIR [OPTIONS])",
+                                       R"(EXAMPLES:
+  trainer generate sum --out data/sum --files 20 --rows 100 --force
+  trainer generate images --out data/images --files 12 --rows 500
+)",
+                                       "trainer generate sum --help, trainer generate images --help"};
+
+constexpr CommandText kGenerateSumText = {
+    "generate sum", "CSV files of normal numbers, labelled by whether their sum is positive.",
+    "  trainer generate sum --out DIR [OPTIONS]",
+    R"(Writes DIR/examples-00.csv and so on. Each row is --features numbers and a label, 1.0 or 0.0,
+without a header. Equal options give equal bytes.
+
+EXAMPLES:
+  trainer generate sum --out data/large --files 20 --rows 100
+  trainer generate sum --out data/small --files 2 --rows 10 --features 8 --seed 7
+)",
+    "trainer generate images, trainer input"};
+
+constexpr CommandText kGenerateImagesText = {
+    "generate images", "CSV files of images of ten digits, each drawn in another way.",
+    "  trainer generate images --out DIR [OPTIONS]",
+    R"(Writes DIR/examples-00.csv and so on. Each row is a label, 0 to 9, and the pixels of a square image,
+0 to 255, line by line, as MNIST is passed around in CSV, and as there without a header: csv_reader:
+{header: false}. The digits have seven segments; place, size, slant, thickness, brightness and noise
+are drawn for each image. configs/lenet.yaml reads them. Equal options give equal bytes, and a row
+depends on seed, size, file and row alone.
+
+EXAMPLES:
+  trainer generate images --out data/digits --files 12 --rows 500
+  trainer generate images --out data/tiny --files 2 --rows 10 --size 16 --seed 7
+)",
+    "trainer generate sum, trainer layers conv2d"};
+
+struct GenerateArguments {
+  std::string out;
+  int64_t files = 20;
+  int64_t rows = 100;
+  int64_t seed = 1;
+  bool force = false;
+
+  void declare(Command& c, int64_t most_rows) {
+    c.text("--out", out, "DIR", "the folder for the files; made when it is not there");
+    c.number("--files", files, {.least = 1, .most = kMostGeneratedFiles}, "how many files");
+    c.number("--rows", rows, {.least = 1, .most = most_rows}, "rows of each file");
+    c.number("--seed", seed, {.least = 0}, "other seeds give other numbers");
+    c.flag("--force", force, "replace files that are there already");
+  }
+  void check(const Command& c) const {
+    if (!out.empty()) return;
+    throw UsageError(cat(c.about.path, " needs --out DIR"), {}, cat(c.line(), " --out data/", c.name()));
+  }
+};
+
+struct SumArguments : GenerateArguments {
+  int64_t features = 1024;
+
+  void declare(Command& c) {
+    GenerateArguments::declare(c, kMostGeneratedRows);
+    c.number("--features", features, {.least = 1, .most = kMostGeneratedFeatures}, "numbers of each row");
+  }
+};
+
+struct ImagesArguments : GenerateArguments {
+  int64_t size = 28;
+
+  void declare(Command& c) {
+    GenerateArguments::declare(c, kMostImageRows);
+    c.number("--size", size, {.least = kLeastImageSize, .most = kMostImageSize},
+             "pixels of an image in height and width");
+  }
+};
+
 // Calls `generate` with a token that a signal stops, and says what it wrote; `note` gives more on its rows.
 template <class Generate, class Note>
-int run_generator(const Arguments& arguments, Session& session, const Generate& generate, const Note& note) {
+int run_generator(const GenerateArguments& arguments, Session& session, const Generate& generate, const Note& note) {
   std::stop_source stop;
   const auto guard = session.signals.while_running([&stop] { stop.request_stop(); });
   const GenerateResult result = generate(stop.get_token());
@@ -27,9 +103,7 @@ int run_generator(const Arguments& arguments, Session& session, const Generate& 
   return result.stopped ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
 }
 
-}  // namespace
-
-int run_generate_sum(const Arguments& arguments, Session& session) {
+int run_generate_sum(const SumArguments& arguments, Session& session) {
   const auto generate = [&](std::stop_token stop) {
     return generate_sum({.folder = arguments.out,
                          .files = arguments.files,
@@ -44,7 +118,7 @@ int run_generate_sum(const Arguments& arguments, Session& session) {
   });
 }
 
-int run_generate_images(const Arguments& arguments, Session& session) {
+int run_generate_images(const ImagesArguments& arguments, Session& session) {
   const auto generate = [&](std::stop_token stop) {
     return generate_images({.folder = arguments.out,
                             .files = arguments.files,
@@ -55,6 +129,20 @@ int run_generate_images(const Arguments& arguments, Session& session) {
                             .stop = std::move(stop)});
   };
   return run_generator(arguments, session, generate, [](const GenerateResult&) { return ""; });
+}
+
+}  // namespace
+
+Command generate_command() {
+  Command out(kGenerateText);
+  out.add("-h,--help", {}, "print this help", {});
+  out.commands = {make_command(kGenerateSumText, run_generate_sum),
+                  make_command(kGenerateImagesText, run_generate_images)};
+  out.check = [](const Command&) {
+    throw UsageError("generate needs to know what", {},
+                     "trainer generate sum --out DIR or trainer generate images --out DIR");
+  };
+  return out;
 }
 
 }  // namespace millrace::cli

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/init/config_text.h"
 #include "millrace/cli/init/init_text.h"
@@ -19,9 +20,67 @@
 #include "millrace/trainer/input/first_rows.h"
 #include "millrace/trainer/trainer.h"
 
-namespace millrace::cli {
+namespace millrace {
+
+namespace cli {
+enum class HeaderChoice : uint8_t { automatic, yes, no };
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::HeaderChoice> {
+  static constexpr std::pair<std::string_view, cli::HeaderChoice> kNames[] = {
+      {"auto", cli::HeaderChoice::automatic}, {"yes", cli::HeaderChoice::yes}, {"no", cli::HeaderChoice::no}};
+};
+
+namespace cli {
 
 namespace {
+
+constexpr CommandText kInitText = {
+    "init", "Looks at CSV data and writes a configuration that trains on them.",
+    "  trainer init DATA.csv --label COLUMN [OPTIONS]",
+    R"(Finds out how the files are written, what each column is and what the label asks for, chooses a
+small model and says what it assumed. The configuration has comments and is a beginning: change what
+you know better. Numbers are normalised, texts of few kinds become categories; what is missing in
+new data is provided for. Rows without a label are left out, and some rows are held out to judge the
+model by. Left out are identifiers, dates, free text and columns that say nothing; --keep and
+--ignore decide otherwise. A FILE that is there is replaced with --force only; data never are.
+
+EXAMPLES:
+  trainer init iris.csv --label species
+  trainer init "houses/*.csv" --label price --task regression --ignore id --out prices.yaml
+  trainer init rows.csv --header no --label 0 --out -
+)",
+    "trainer check, trainer train, docs/init.md"};
+
+struct InitArguments {
+  std::vector<std::string> data, ignore, keep;
+  std::string label, delimiter, out;
+  InitTask task = InitTask::automatic;
+  HeaderChoice header = HeaderChoice::automatic;
+  int64_t look = 256;  // MiB
+  bool force = false;
+
+  void declare(Command& c) {
+    c.texts("DATA", data, "DATA", "the files with the rows, paths or patterns");
+    c.heading("INPUT");
+    c.text("--label", label, "COLUMN", "what is to be predicted: a column's name, or its number from 0");
+    c.texts("--ignore", ignore, "COLUMN", "leave a column out; may be repeated");
+    c.texts("--keep", keep, "COLUMN", "do not leave a column out; may be repeated");
+    c.choice("--task", task, "whether the label is an amount or a class");
+    c.choice("--header", header, "whether the first line names the columns");
+    c.text("--delimiter", delimiter, "BYTE", "the byte between fields, or tab; found out by default");
+    c.number("--look", look, {.least = 1, .most = 1 << 20}, "look at so many MiB of the data at most");
+    c.heading("OUTPUT");
+    c.text("--out", out, "FILE", "the configuration to write; - is standard output; DATA.yaml by default");
+    c.flag("--force", force, "replace FILE where it is there already");
+  }
+  void check(const Command& c) const {
+    const std::string usage = c.line() + " DATA.csv --label COLUMN";
+    if (data.empty()) throw UsageError("no data are given", {}, usage);
+    if (label.empty()) throw UsageError("init needs to know which column is to be predicted", {}, usage);
+  }
+};
 
 std::optional<char> delimiter_of(const std::string& text) {
   if (text.empty()) return {};
@@ -32,7 +91,7 @@ std::optional<char> delimiter_of(const std::string& text) {
   return text[0];
 }
 
-DataLookArgs look_args(const Arguments& arguments) {
+DataLookArgs look_args(const InitArguments& arguments) {
   DataLookArgs out;
   out.files = arguments.data;
   out.label = arguments.label;
@@ -52,10 +111,9 @@ std::string with_ending(const std::string& path, const std::string& ending) {
   return std::filesystem::path(path).replace_extension().string() + ending;
 }
 
-void check_target(const std::string& path, const Arguments& arguments, const DataLook& look) {
+void check_target(const std::string& path, const InitArguments& arguments, const DataLook& look) {
   if (find_invalid_utf8(path) != std::string::npos) throw UsageError(cat("--out ", quote(path, 4096), " is not UTF-8"));
-  const std::string loss = would_overwrite(path, {.read = look.paths, .written = {}}, {});
-  if (!loss.empty()) throw UsageError(cat("--out ", quote(path, 4096), ' ', loss), {}, "give it another name");
+  check_out("--out", path, {.read = look.paths, .written = {}}, {});
   std::error_code ignored;
   const auto status = std::filesystem::symlink_status(path, ignored);
   if (arguments.force || !std::filesystem::exists(status)) return;
@@ -89,10 +147,8 @@ auto with_usage(const Body& body) {
   }
 }
 
-}  // namespace
-
 // A signal ends the program at once: nothing is written before all is known, and then as a whole.
-int run_init(const Arguments& arguments, Session& session) {
+int run_init(const InitArguments& arguments, Session& session) {
   const DataLookArgs args = look_args(arguments);
   const bool to_out = arguments.out == "-";
   StatusLine status(!is_terminal(STDERR_FILENO));
@@ -124,4 +180,9 @@ int run_init(const Arguments& arguments, Session& session) {
   return signal == 0 ? static_cast<int>(kExitDone) : exit_code_of_signal(signal);
 }
 
-}  // namespace millrace::cli
+}  // namespace
+
+Command init_command() { return make_command(kInitText, run_init); }
+
+}  // namespace cli
+}  // namespace millrace

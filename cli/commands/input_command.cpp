@@ -2,7 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include "millrace/cli/arguments/check_out.h"
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
@@ -20,9 +19,71 @@
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/input/build_input.h"
 
-namespace millrace::cli {
+namespace millrace {
+
+namespace cli {
+enum class BatchFormat : uint8_t { jsonl, csv, none };
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::BatchFormat> {
+  static constexpr std::pair<std::string_view, cli::BatchFormat> kNames[] = {
+      {"jsonl", cli::BatchFormat::jsonl}, {"csv", cli::BatchFormat::csv}, {"none", cli::BatchFormat::none}};
+};
+
+namespace cli {
 
 namespace {
+
+constexpr CommandText kInputText = {"input", "Runs the input graph alone and prints or writes its batches.",
+                                    R"(  trainer input --config FILE [OPTIONS]
+  trainer input --config FILE --explain STEP)",
+                                    R"(The configuration needs no model. Formats:
+  jsonl  one line a batch:
+         {"v":1,"batch":0,"size":2,"fields":{"label":[[1],[0]]},"rows":["a.csv:1","a.csv:7"]}
+  csv    one line a row, each value in the column where decode_csv of this configuration looks for
+         it, with a header line where csv_reader wants one: the same configuration, reading this
+         file in order, gives equal batches; what no text can say is an error. Columns that no field
+         uses are empty; fields that map or one_hot add stand behind the others. What the graph did
+         it does again to what it reads back: map in place, normalize, augment, skip, repeat, epochs
+         and shuffle_batch want to be left out then. Without csv_reader and decode_csv: a header
+         (NAME, or NAME_0, NAME_1, ... for a field of several columns) and the fields in order.
+  none   only the counts
+The file of --out appears whole when the run is done, and not at all when it fails or is
+interrupted; a pipe or a device is written as the batches come; - is standard output. --json adds a
+last line with exact counts: rows, batches, dropped (left out by name), bad (left out for faults).
+
+EXAMPLES:
+  trainer input --config mlp.yaml --batches 1
+  trainer input --config mlp.yaml --format csv --out rows.csv
+  trainer input --config mlp.yaml --format none --json
+  trainer input --config mlp.yaml --explain 2
+)",
+                                    "trainer ops, trainer check, docs/input_graph.md"};
+
+struct InputArguments : ConfigArguments {
+  std::optional<int64_t> batches, explain;
+  BatchFormat format = BatchFormat::jsonl;
+  std::string out;
+  bool json = false;
+
+  void declare(Command& c) {
+    ConfigArguments::declare(c);
+    c.heading("OUTPUT");
+    c.number("--batches", batches, {.least = 0}, "stop after N batches");
+    c.choice("--format", format, "how batches are written, see below");
+    c.text("--out", out, "FILE", "write the batches to FILE instead of standard output");
+    c.flag("--json", json, "end with exact counts as a line of JSON on standard output");
+    c.number("--explain", explain, {.least = 1}, "print file and line of every row of step N (from 1), nothing else");
+  }
+  void check(const Command& c) {
+    if (out == "-") out.clear();  // as other programs have it
+    if (explain && (batches || c.given("--format") || !out.empty())) {
+      throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
+    }
+    ConfigArguments::check(c);
+  }
+};
 
 constexpr std::string_view kKeysRead[] = {"seed", "threads", "input"};
 
@@ -37,7 +98,7 @@ void write_no_files(Spec& input, const OpRegistry& ops) {
 }
 
 // The configuration; what only explains writes no file of its own.
-Config configuration_of(const Arguments& arguments, const Catalog& catalog) {
+Config configuration_of(const InputArguments& arguments, const Catalog& catalog) {
   Config config = read_config(read_configuration(arguments), catalog, ConfigUse::input);
   if (arguments.explain) write_no_files(config.input, catalog.ops);
   return config;
@@ -46,8 +107,8 @@ Config configuration_of(const Arguments& arguments, const Catalog& catalog) {
 // The graph of a configuration, running.
 class InputRun {
  public:
-  explicit InputRun(const Arguments& arguments) : InputRun(arguments, read_catalog(arguments)) {}
-  InputRun(const Arguments& arguments, const Catalog& catalog)
+  explicit InputRun(const InputArguments& arguments) : InputRun(arguments, read_catalog(arguments)) {}
+  InputRun(const InputArguments& arguments, const Catalog& catalog)
       : config_(configuration_of(arguments, catalog)),
         tells_(!arguments.explain),
         executor_(config_.threads),
@@ -137,7 +198,7 @@ class BatchWriter {
   std::string text_;
 };
 
-InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) {
+InputResult run_batches(InputRun& run, const InputArguments& arguments, Output& out) {
   BatchWriter writer(arguments.format, run, out);
   // Who writes a pipe into this one may wait for what comes out.
   const bool flushes = run.graph().reads_once();
@@ -157,7 +218,7 @@ InputResult run_batches(InputRun& run, const Arguments& arguments, Output& out) 
 }
 
 // A run that fails or is stopped leaves no file; a pipe has got what came before.
-InputResult write_file(InputRun& run, const Arguments& arguments) {
+InputResult write_file(InputRun& run, const InputArguments& arguments) {
   Output file = Output::file(arguments.out);
   try {
     InputResult result = run_batches(run, arguments, file);
@@ -169,7 +230,7 @@ InputResult write_file(InputRun& run, const Arguments& arguments) {
   }
 }
 
-void explain(InputRun& run, const Arguments& arguments, Output& out) {
+void explain(InputRun& run, const InputArguments& arguments, Output& out) {
   for (int64_t step = 1; step <= *arguments.explain; ++step) {
     if (run.next()) continue;
     if (run.pipeline().cancelled()) return;
@@ -192,11 +253,9 @@ int finish(Session& session) {
   return signal == 0 ? static_cast<int>(kExitDone) : exit_code_of_signal(signal);
 }
 
-}  // namespace
-
-int run_input(const Arguments& arguments, Session& session) {
+int run_input(const InputArguments& arguments, Session& session) {
   InputRun run(arguments);
-  check_out(arguments, run.graph().files(), arguments.config);
+  check_out("--out", arguments.out, run.graph().files(), arguments.config);
   run.start();
   const auto guard = session.signals.while_running([&run] { run.pipeline().cancel(); });
   if (arguments.explain) {
@@ -222,4 +281,9 @@ int run_input(const Arguments& arguments, Session& session) {
   return finish(session);
 }
 
-}  // namespace millrace::cli
+}  // namespace
+
+Command input_command() { return make_command(kInputText, run_input); }
+
+}  // namespace cli
+}  // namespace millrace

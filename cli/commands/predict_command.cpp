@@ -1,7 +1,6 @@
 #include <optional>
 #include <string>
 
-#include "millrace/cli/arguments/check_out.h"
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
@@ -14,7 +13,46 @@ namespace millrace::cli {
 
 namespace {
 
-void write_predictions(Predictor& predictor, const Arguments& arguments, Output& out) {
+constexpr CommandText kPredictText = {
+    "predict", "Runs a saved model on data and writes a line for each row, in order.",
+    "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",
+    R"(The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files
+without a header where it stands behind all others. The file of --out appears whole or not at all.
+Formats (a row is its file and
+line):
+  csv    row,class,probability             of a model trained with sigmoid_cross_entropy
+         row,class,probability_0,...       with softmax_cross_entropy; the first of the likeliest
+         row,prediction or prediction_0,.. with another loss, and with --raw
+  jsonl  {"v":1,"row":"a.csv:3","class":1,"probability":0.93}, or likewise with lists
+Where the label went through a vocabulary, its text stands behind the class:
+row,class,name,probability. Where it was normalised or mapped, predictions are given as it was
+before. --raw does neither.
+
+EXAMPLES:
+  trainer predict --model model.safetensors --data "new/*.csv" --out predictions.csv
+  trainer predict --model model.safetensors --data new.csv --format jsonl --raw
+)",
+    "trainer evaluate"};
+
+struct PredictArguments : ModelArguments {
+  std::string out;
+  PredictionFormat format = PredictionFormat::csv;
+  bool raw = false;
+
+  void declare(Command& c) {
+    ModelArguments::declare(c);
+    c.heading("OUTPUT");
+    c.text("--out", out, "FILE", "write to FILE, which appears whole or not at all, instead of standard output");
+    c.choice("--format", format, "how a row is written, see below");
+    c.flag("--raw", raw, "the model's outputs as they are, no classes and probabilities");
+  }
+  void check(const Command& c) {
+    ModelArguments::check(c);
+    if (out == "-") out.clear();  // as other programs have it
+  }
+};
+
+void write_predictions(Predictor& predictor, const PredictArguments& arguments, Output& out) {
   const int64_t outputs = predictor.model().output().shape.elements();
   const Predictions predictions = predictor.config().loss.loss->predictions();
   const PredictionKind kind = prediction_kind(predictions, outputs, arguments.raw);
@@ -24,7 +62,7 @@ void write_predictions(Predictor& predictor, const Arguments& arguments, Output&
     write_to_stderr(
         "warning: the input changes the label in a way that cannot be undone: predictions are the model's\n");
   }
-  const PredictionText format({.format = arguments.prediction_format,
+  const PredictionText format({.format = arguments.format,
                                .kind = kind,
                                .outputs = outputs,
                                .label = explains ? predictor.label() : FieldHistory{}});
@@ -39,16 +77,14 @@ void write_predictions(Predictor& predictor, const Arguments& arguments, Output&
   out.write(text);
 }
 
-}  // namespace
-
-int run_predict(const Arguments& arguments, Session& session) {
+int run_predict(const PredictArguments& arguments, Session& session) {
   Predictor predictor(
       {.model = arguments.model, .data = arguments.data, .overrides = arguments.overrides, .data_place = {"--data"}},
       read_catalog(arguments));
   for (const std::string& warning : predictor.warnings()) {
     write_to_stderr(cat("warning: ", escape_controls(warning), '\n'));
   }
-  check_out(arguments, predictor.input().files(), arguments.model);
+  check_out("--out", arguments.out, predictor.input().files(), arguments.model);
   // Outlives the file: without it a signal would end the program and leave the file half-written.
   const auto guard = session.signals.while_running([&] { predictor.stop(); });
   std::optional<Output> file;
@@ -59,5 +95,9 @@ int run_predict(const Arguments& arguments, Session& session) {
   session.out.flush();
   return stopped ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
 }
+
+}  // namespace
+
+Command predict_command() { return make_command(kPredictText, run_predict); }
 
 }  // namespace millrace::cli

@@ -1,14 +1,11 @@
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/usage_error.h"
-#include "millrace/cli/reference/example_config.h"
 #include "millrace/cli/reference/reference_page.h"
-#include "millrace/cli/reference/schema.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"
@@ -16,6 +13,125 @@
 namespace millrace::cli {
 
 namespace {
+
+constexpr CommandText kOpsText = {
+    "ops", "Lists the input ops, with every option, type and default.", "  trainer ops [OP] [--json]",
+    R"(An op is an item of the list `input` of a configuration: its name alone, or `name: {option: value}`.
+
+EXAMPLES:
+  trainer ops
+  trainer ops shuffle_batch
+  trainer ops --json
+)",
+    "trainer layers, trainer config input, docs/input_graph.md"};
+
+constexpr CommandText kLayersText = {
+    "layers", "Lists layers, losses, metrics, optimizers and schedules, with every option and default.",
+    R"(  trainer layers [KIND] [--json]
+  trainer layers layers|losses|metrics|optimizers|schedules [--json])",
+    R"(They are what the keys `model`, `loss`, `metrics` and `optimizer` of a configuration name: `dense:
+{units: 3}`, or the name alone where no option is required. Schedules are what an optimizer's option
+`schedule` names.
+
+EXAMPLES:
+  trainer layers
+  trainer layers dense
+  trainer layers metrics
+  trainer layers --json
+)",
+    "trainer ops, trainer config model, docs/extending.md"};
+
+constexpr CommandText kConfigText = {
+    "config", "Lists the keys of a configuration, with every type and default.",
+    R"(  trainer config [KEY] [--json]
+  trainer config --example
+  trainer config --markdown)",
+    R"(A KEY with dots is a key below another one, as --set writes it. Ops, layers, losses, metrics and
+optimizers have pages of their own: trainer ops, trainer layers.
+
+EXAMPLES:
+  trainer config --example > mlp.yaml
+  trainer config train
+  trainer config train.on_nonfinite
+  trainer config --markdown > config.md
+)",
+    "trainer ops, trainer layers, trainer schema, docs/config.md"};
+
+constexpr CommandText kSchemaText = {
+    "schema", "Prints the JSON Schema of configurations, by which editors complete and check them.", "  trainer schema",
+    R"(The schema is of draft 2020-12 and knows every kind, option, range and default of this build. An
+editor with the YAML language server reads it from a first line such as
+  # yaml-language-server: $schema=millrace.schema.json
+What depends on several keys or on the data is left to trainer check.
+
+EXAMPLES:
+  trainer schema > millrace.schema.json
+)",
+    "trainer config, trainer check"};
+
+// For `trainer config --example`.
+constexpr std::string_view kExample = R"(# Learns from CSV files whether a row belongs to class 1. As mlp.yaml:
+#   trainer generate sum --features 8 --out data/sum       data to try it with
+#   trainer check mlp.yaml
+#   trainer mlp.yaml --save model.safetensors
+#   trainer predict --model model.safetensors --data "data/sum/*.csv"
+seed: 1
+input:
+  - filename_queue: {files: data/sum/*.csv, epochs: 5}   # every file, in another order each time
+  - csv_reader: {header: false}                          # true: the first line names the columns
+  - decode_csv:
+      fields:
+        features: {columns: 0-7}                         # with a header also by name: [age, height]
+        label: {columns: 8}                              # 0 or 1; several classes: 0, 1, 2, .. and type: int32
+  - shuffle_batch: {batch_size: 32, capacity: 1000, min_after_dequeue: 500, allow_smaller_final_batch: true}
+model:
+  - dense: {units: 16, activation: relu}
+  - dense: {units: 1}                                    # several classes: as many units; a number: 1
+loss: sigmoid_cross_entropy                              # several classes: softmax_cross_entropy; a number: mse
+metrics: [accuracy]                                      # a number: [mae, r2]
+optimizer: {adam: {learning_rate: 0.01}}
+train: {log_every: 50, report_over: window}
+# validation: {files: data/held-out/*.csv, every: 100}   # rows that are not trained on
+# save: model.safetensors
+)";
+
+// What is asked for by its name, or everything.
+struct ReferenceArguments : PluginArguments {
+  std::string name;
+  bool json = false;
+
+  void declare(Command& c) {
+    PluginArguments::declare(c);
+    c.flag("--json", json, "print it as one line of JSON");
+  }
+};
+
+struct OpsArguments : ReferenceArguments {
+  void declare(Command& c) {
+    c.text("OP", name, "OP", "only this op, as a page with an example");
+    ReferenceArguments::declare(c);
+  }
+};
+
+struct LayersArguments : ReferenceArguments {
+  void declare(Command& c) {
+    c.text("KIND", name, "KIND",
+           "only this layer, loss, metric, optimizer or schedule, as a page; or all of a sort: metrics");
+    ReferenceArguments::declare(c);
+  }
+};
+
+struct ConfigPageArguments : ReferenceArguments {
+  bool example = false;
+  bool markdown = false;
+
+  void declare(Command& c) {
+    c.text("KEY", name, "KEY", "only this key, and those below it: train, train.steps");
+    ReferenceArguments::declare(c);
+    c.flag("--example", example, "print a whole configuration to begin with");
+    c.flag("--markdown", markdown, "print all of it, with every kind, as Markdown");
+  }
+};
 
 [[noreturn]] void throw_unknown(std::string_view what, const std::string& name, const std::vector<std::string>& known,
                                 std::string_view listed_by) {
@@ -25,16 +141,7 @@ namespace {
       near.empty() ? cat(listed_by, " lists them") : cat("did you mean ", near, "? (", listed_by, " lists all)"));
 }
 
-// The sorts of kinds as a group is asked for: "metrics".
-std::vector<std::string> sorts_of(const std::vector<KindReference>& kinds) {
-  std::vector<std::string> out;
-  for (const KindReference& kind : kinds) {
-    if (out.empty() || out.back() != plural(kind.sort)) out.push_back(plural(kind.sort));
-  }
-  return out;
-}
-
-int print(const std::vector<KindReference>& kinds, const Arguments& arguments, std::string_view what,
+int print(const std::vector<KindReference>& kinds, const ReferenceArguments& arguments, std::string_view what,
           std::string_view listed_by, Session& session) {
   const std::string& name = arguments.name;
   std::vector<KindReference> called, of_sort;
@@ -58,36 +165,28 @@ int print(const std::vector<KindReference>& kinds, const Arguments& arguments, s
   return kExitDone;
 }
 
-// The parts of a path, the last first.
-std::vector<std::string> parts_of(std::string path) {
-  std::vector<std::string> out;
-  for (size_t dot = path.rfind('.'); dot != path.npos; dot = path.rfind('.')) {
-    out.push_back(path.substr(dot + 1));
-    path.resize(dot);
-  }
-  out.push_back(std::move(path));
-  return out;
-}
-
 // What explains a name that is no key but a kind, or an option of kinds; empty when nothing does.
 std::string explained_by(const std::string& name, const std::vector<KindReference>& kinds, const std::string& command) {
-  const std::vector<std::string> parts = parts_of(name);
-  for (const std::string& part : parts) {
+  // The parts of the path, the last first.
+  std::string path = name;
+  for (size_t dot = 0; dot != path.npos; path.resize(std::min(dot, path.size()))) {
+    dot = path.rfind('.');
+    const std::string part = path.substr(dot + 1);
     for (const KindReference& kind : kinds) {
       if (kind.info.kind == part) return cat(command, ' ', part, " says what ", part, " takes");
     }
   }
+  const std::string last = name.substr(name.rfind('.') + 1);
   std::vector<std::string> having;
   for (const KindReference& kind : kinds) {
     const bool has = std::any_of(kind.info.options.begin(), kind.info.options.end(),
-                                 [&](const OptionInfo& option) { return option.name == parts.front(); });
+                                 [&](const OptionInfo& option) { return option.name == last; });
     if (has) having.push_back(kind.info.kind);
   }
   if (having.empty()) return {};
   std::sort(having.begin(), having.end());
   having.erase(std::unique(having.begin(), having.end()), having.end());
-  return cat(parts.front(), " is an option of ", join(having), ": ", command,
-             having.size() == 1 ? ' ' + having[0] : "");
+  return cat(last, " is an option of ", join(having), ": ", command, having.size() == 1 ? ' ' + having[0] : "");
 }
 
 [[noreturn]] void throw_unknown_key(const std::string& name, const std::vector<std::string>& known,
@@ -103,33 +202,18 @@ std::string explained_by(const std::string& name, const std::vector<KindReferenc
   throw UsageError(cat("unknown key ", quote(name)), {}, hint);
 }
 
-std::vector<std::string> top_level_keys() {
-  std::vector<std::string> out;
-  for (const OptionInfo& key : describe_config()) out.push_back(key.name);
-  return out;
-}
-
-std::vector<std::string> kind_names(const std::vector<KindReference>& kinds, std::vector<std::string> out = {}) {
-  for (const KindReference& kind : kinds) out.push_back(kind.info.kind);
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
-}  // namespace
-
-int run_ops(const Arguments& arguments, Session& session) {
+int run_ops(const OpsArguments& arguments, Session& session) {
   return print(describe_ops(read_catalog(arguments)), arguments, "input op", "trainer ops", session);
 }
 
-int run_layers(const Arguments& arguments, Session& session) {
+int run_layers(const LayersArguments& arguments, Session& session) {
   return print(describe_layers(read_catalog(arguments)), arguments, "layer, loss, metric, optimizer or schedule",
                "trainer layers", session);
 }
 
-int run_config(const Arguments& arguments, Session& session) {
+int run_config(const ConfigPageArguments& arguments, Session& session) {
   if (arguments.example) {
-    session.out.write(example_config());
+    session.out.write(kExample);
     return kExitDone;
   }
   const Catalog catalog = read_catalog(arguments);
@@ -150,22 +234,16 @@ int run_config(const Arguments& arguments, Session& session) {
   return kExitDone;
 }
 
-int run_schema(const Arguments& arguments, Session& session) {
+int run_schema(const PluginArguments& arguments, Session& session) {
   session.out.write(config_schema(read_catalog(arguments)));
   return kExitDone;
 }
 
-int run_completion(const Arguments& arguments, Session& session) {
-  const Catalog catalog = Catalog::builtin();
-  const std::vector<KindReference> layers = describe_layers(catalog);
-  const std::map<std::string, std::vector<std::string>> names = {{"OP", kind_names(describe_ops(catalog))},
-                                                                 {"KIND", kind_names(layers, sorts_of(layers))},
-                                                                 {"KEY", top_level_keys()}};
-  session.out.write(completion_script(arguments.shell, describe_commands(), [&](const std::string& value) {
-    const auto found = names.find(value);
-    return found == names.end() ? std::vector<std::string>() : found->second;
-  }));
-  return kExitDone;
-}
+}  // namespace
+
+Command ops_command() { return make_command(kOpsText, run_ops); }
+Command layers_command() { return make_command(kLayersText, run_layers); }
+Command config_command() { return make_command(kConfigText, run_config); }
+Command schema_command() { return make_command(kSchemaText, run_schema); }
 
 }  // namespace millrace::cli

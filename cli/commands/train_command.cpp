@@ -23,7 +23,76 @@ namespace millrace::cli {
 
 namespace {
 
-ProgressStyle progress_style(const Arguments& arguments) {
+constexpr CommandText kProgramText = {
+    "", "Trains a model on files larger than memory, fed by a native input graph.",
+    R"(  trainer --config FILE [OPTIONS]
+  trainer FILE.yaml [OPTIONS]
+  trainer SUBCOMMAND [OPTIONS])",
+    R"(Reads a configuration, one YAML file, and the data that it names, relative to the current folder.
+Results and JSON go to standard output; progress, log lines and errors to standard error. The model
+is written where --save or the key save says, else it is not kept.
+
+EXAMPLES:
+  trainer config --example > mlp.yaml
+  trainer generate sum --out data/sum --features 8
+  trainer check --config mlp.yaml
+  trainer --config mlp.yaml --set optimizer.adam.learning_rate=0.003 --save model.safetensors
+)",
+    "trainer SUBCOMMAND --help, trainer config, trainer layers, trainer ops, docs/config.md"};
+
+constexpr CommandText kTrainText = {
+    "train", "Trains the model that a configuration describes.",
+    R"(  trainer train --config FILE [OPTIONS]
+  trainer train FILE [OPTIONS])",
+    R"(A path of --set names a key (train.steps), an item of a list by its kind or name where only one has
+it (input.shuffle_batch.batch_size), or by position (input[3].batch_size). Values are YAML; the last
+one wins, and null takes a key away. With the key validation the model is judged by rows of its own
+every so many steps; keep_best keeps the best.
+
+Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT,
+SIGTERM or SIGHUP (a closed terminal) ends the training after the running step, reports and saves; a
+second SIGINT or SIGTERM ends it at once.
+
+The file of --trace shows ops, layers and waits on a time line in ui.perfetto.dev or
+chrome://tracing. It is written at the end, whatever ended the training.
+
+EXAMPLES:
+  trainer train --config mlp.yaml --save model.safetensors
+  trainer train --config mlp.yaml --set train.steps=40 --trace trace.json
+  trainer train --config mlp.yaml --set train.steps=5 --set device=cpu
+  trainer train --config mlp.yaml --json --quiet > events.jsonl
+)",
+    "trainer check, trainer config train, docs/config.md"};
+
+struct TrainArguments : ConfigArguments {
+  std::string save, trace;
+  bool json = false;
+  bool quiet = false;
+
+  void declare(Command& c) {
+    ConfigArguments::declare(c);
+    c.heading("OUTPUT");
+    c.text("--save", save, "FILE", "keep the trained model in FILE, whatever the configuration says");
+    c.text("--trace", trace, "FILE", "write what each thread did when to FILE, for ui.perfetto.dev");
+    c.flag("--json", json, "print events as lines of JSON on standard output");
+    c.flag("-q,--quiet", quiet, "no progress, warnings and log lines");
+  }
+};
+
+struct RootArguments : TrainArguments {
+  bool version = false;
+
+  void declare(Command& c) {
+    TrainArguments::declare(c);
+    c.heading({});
+    c.flag("-V,--version", version, "print version, compiler, CUDA, processor and libraries");
+  }
+  void check(const Command& c) {
+    if (!version) TrainArguments::check(c);
+  }
+};
+
+ProgressStyle progress_style(const TrainArguments& arguments) {
   if (arguments.quiet) return ProgressStyle::none;
   // Lines of JSON on the same terminal would tear the live line.
   const bool torn = arguments.json && is_terminal(STDOUT_FILENO);
@@ -95,16 +164,16 @@ void keep_partial(Trainer& trainer) {
 }
 
 // Throws when the file of --trace cannot be written, or would be lost or lose another one.
-void check_trace(const Arguments& arguments, const Trainer& trainer) {
+void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
   if (arguments.trace.empty()) return;
-  std::string loss = would_overwrite(arguments.trace, trainer.input().files(), arguments.config);
-  if (loss.empty() && trainer.validation_input() != nullptr) {
-    loss = would_overwrite(arguments.trace, trainer.validation_input()->files(), {});
+  check_out("--trace", arguments.trace, trainer.input().files(), arguments.config);
+  if (const InputGraph* validation = trainer.validation_input()) {
+    check_out("--trace", arguments.trace, validation->files(), {});
   }
   const auto& save = trainer.config().save;
-  if (loss.empty() && save && same_file(arguments.trace, save->file)) loss = "is the file that the model is saved to";
-  if (!loss.empty()) {
-    throw UsageError(cat("--trace ", quote(arguments.trace, 4096), ' ', loss), {}, "give it another name");
+  if (save && same_file(arguments.trace, save->file)) {
+    throw UsageError(cat("--trace ", quote(arguments.trace, 4096), " is the file that the model is saved to"), {},
+                     "give it another name");
   }
   check_writable(arguments.trace);
 }
@@ -112,7 +181,7 @@ void check_trace(const Arguments& arguments, const Trainer& trainer) {
 // What was traced is worth most where the training failed.
 class TraceKeeper {
  public:
-  TraceKeeper(const Trace& trace, const Arguments& arguments) : trace_(trace), arguments_(arguments) {}
+  TraceKeeper(const Trace& trace, const TrainArguments& arguments) : trace_(trace), arguments_(arguments) {}
   ~TraceKeeper() {
     try {
       write();
@@ -134,17 +203,15 @@ class TraceKeeper {
 
  private:
   const Trace& trace_;
-  const Arguments& arguments_;
+  const TrainArguments& arguments_;
   bool written_ = false;
 };
 
-}  // namespace
-
-int run_train(const Arguments& arguments, Session& session) {
+int run_train(const TrainArguments& arguments, Session& session) {
   Trace trace;
   const Catalog catalog = read_catalog(arguments);
-  Trainer trainer =
-      Trainer::from_spec(read_configuration(arguments), catalog, arguments.trace.empty() ? nullptr : &trace);
+  Trainer trainer = Trainer::from_spec(read_configuration(arguments, arguments.save), catalog,
+                                       arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
   TraceKeeper traced(trace, arguments);
   Progress progress(progress_style(arguments));
@@ -170,5 +237,14 @@ int run_train(const Arguments& arguments, Session& session) {
   const int signal = session.signals.received();
   return result.reason == "stopped" && signal != 0 ? exit_code_of_signal(signal) : static_cast<int>(kExitDone);
 }
+
+int run_root(const RootArguments& arguments, Session& session) {
+  return arguments.version ? run_version(session) : run_train(arguments, session);
+}
+
+}  // namespace
+
+Command root_command() { return make_command(kProgramText, run_root); }
+Command train_command() { return make_command(kTrainText, run_train); }
 
 }  // namespace millrace::cli

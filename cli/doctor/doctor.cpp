@@ -1,6 +1,5 @@
 #include "millrace/cli/doctor/doctor.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <link.h>
 #include <sched.h>
@@ -57,15 +56,7 @@ int allowed_processors() {
   return CPU_COUNT(&set);
 }
 
-bool is_writable(const std::string& folder) {
-  const int number = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (number >= 0) {
-    ::close(number);
-    return true;
-  }
-  // Where the file system knows no files without a name.
-  return ::access(folder.c_str(), W_OK) == 0;
-}
+bool is_writable(const std::string& folder) { return ::access(folder.c_str(), W_OK) == 0; }
 
 // The file of the loaded library whose name begins so, links followed.
 std::string loaded_file(std::string_view name) {
@@ -111,47 +102,37 @@ Machine this_machine() {
 
 std::vector<Finding> judge_machine(const Machine& machine) {
   std::vector<Finding> out;
+  // A finding whose advice is given only if not all is well.
+  const auto add = [&out](const char* check, std::string text, bool well, const char* advice) {
+    out.push_back(well ? finding(check, std::move(text)) : finding(check, std::move(text), Health::warning, advice));
+  };
   const auto has = [&](const char* feature) {
     return std::find(machine.processor.begin(), machine.processor.end(), feature) != machine.processor.end();
   };
   std::string features;
   for (const std::string& one : machine.processor) features += cat(features.empty() ? "" : " ", one);
-  if (features.empty()) features = "baseline";
-  if (has("avx2") && has("fma")) {
-    out.push_back(finding("processor", features));
-  } else {
-    out.push_back(finding("processor", features, Health::warning,
-                          "everything works, but text and products take longer than on a processor with AVX2"));
-  }
+  add("processor", features.empty() ? "baseline" : features, has("avx2") && has("fma"),
+      "everything works, but text and products take longer than on a processor with AVX2");
   std::string threads = cat(count_of(machine.threads, "thread"), " of ", count_of(machine.processors, "processor"));
   if (machine.allowed < machine.processors) threads += cat(", ", machine.allowed, " allowed by the affinity");
   if (machine.quota > 0) threads += cat(", ", machine.quota, " by the quota of the cgroup");
   out.push_back(finding("threads", threads));
-  if (!machine.memory) {
-    out.push_back(
-        finding("memory", "the kernel does not tell", Health::warning, "trainer check says what a training needs"));
+  if (const auto& memory = machine.memory) {
+    add("memory",
+        cat(format_bytes(memory->available), " free of ", format_bytes(memory->total),
+            memory->limited ? ", the limit of the cgroup" : ""),
+        memory->available >= kLittleMemory,
+        "trainer check says what a training needs; smaller capacity and batch_size need less");
   } else {
-    const MachineMemory& memory = *machine.memory;
-    const std::string text = cat(format_bytes(memory.available), " free of ", format_bytes(memory.total),
-                                 memory.limited ? ", the limit of the cgroup" : "");
-    const bool little = memory.available < kLittleMemory;
-    out.push_back(
-        finding("memory", text, little ? Health::warning : Health::ok,
-                little ? "trainer check says what a training needs; smaller capacity and batch_size need less" : ""));
+    add("memory", "the kernel does not tell", false, "trainer check says what a training needs");
   }
-  const bool unlimited = machine.open_files == RLIM_INFINITY;
-  const bool few = !unlimited && machine.open_files < kFewFiles;
-  out.push_back(finding("open files", unlimited ? "no limit" : cat("at most ", machine.open_files),
-                        few ? Health::warning : Health::ok,
-                        few ? "trainings run, but fewer threads read files at once: ulimit -n 1024" : ""));
-  out.push_back(finding("temporary",
-                        cat(machine.temporary, machine.temporary_writable ? " can be written" : " cannot be written"),
-                        machine.temporary_writable ? Health::ok : Health::warning,
-                        machine.temporary_writable ? "" : "set TMPDIR to a folder that can; trainings do not need it"));
-  out.push_back(finding(
-      "folder", machine.folder_writable ? "the current folder can be written" : "the current folder cannot be written",
-      machine.folder_writable ? Health::ok : Health::warning,
-      machine.folder_writable ? "" : "save models to another one: --save FOLDER/model.safetensors"));
+  add("open files", machine.open_files == RLIM_INFINITY ? "no limit" : cat("at most ", machine.open_files),
+      machine.open_files >= kFewFiles, "trainings run, but fewer threads read files at once: ulimit -n 1024");
+  const auto writable = [](bool is) { return is ? " can be written" : " cannot be written"; };
+  add("temporary", cat(machine.temporary, writable(machine.temporary_writable)), machine.temporary_writable,
+      "set TMPDIR to a folder that can; trainings do not need it");
+  add("folder", cat("the current folder", writable(machine.folder_writable)), machine.folder_writable,
+      "save models to another one: --save FOLDER/model.safetensors");
   return out;
 }
 
@@ -252,14 +233,8 @@ std::string doctor_event(const std::vector<Finding>& findings) {
   json.open('{').key("v").value(1).key("event").value("doctor").key("health").value(health_word(worst_of(findings)));
   json.key("checks").open('[');
   for (const Finding& one : findings) {
-    json.open('{')
-        .key("check")
-        .value(one.check)
-        .key("health")
-        .value(health_word(one.health))
-        .key("text")
-        .value(one.text);
-    json.key("advice");
+    json.open('{').key("check").value(one.check).key("health").value(health_word(one.health));
+    json.key("text").value(one.text).key("advice");
     one.advice.empty() ? json.null() : json.value(one.advice);
     json.close('}');
   }

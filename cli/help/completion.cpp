@@ -1,263 +1,136 @@
 #include "millrace/cli/help/completion.h"
 
-#include <algorithm>
-
-#include "millrace/cli/help/help.h"
+#include "millrace/cli/reference/reference.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cli {
 
 namespace {
 
-// What may follow somewhere on the command line.
-struct Candidates {
-  std::vector<std::string> words;
-  bool files = false;
-};
-
-bool is_path(const std::string& value) { return value == "FILE" || value == "DIR" || value == "GLOB"; }
-bool is_positional(const ArgumentInfo& argument) { return argument.names.empty(); }
-bool takes_value(const ArgumentInfo& argument) { return !argument.names.empty() && !argument.value.empty(); }
-
-// Text between single quotes; `quote` is how one of them is written there.
-std::string quoted(std::string_view text, std::string_view quote) {
-  std::string out = "'";
-  for (const char c : text) c == '\'' ? out += quote : out += c;
-  return out + "'";
-}
-std::string posix_quoted(std::string_view text) { return quoted(text, R"('\'')"); }
-std::string fish_quoted(std::string_view text) { return quoted(text, R"(\')"); }
-
-std::string spaced(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += cat(out.empty() ? "" : " ", word);
-  return out;
-}
-
-// Writes the scripts; everything that they share is here.
-class Script {
- public:
-  using Names = std::function<std::vector<std::string>(const std::string& value)>;
-  Script(const CommandInfo& program, const Names& names) : commands_(all_commands(program)), names_(names) {}
-
-  std::string bash() const;
-  std::string zsh() const;
-  std::string fish() const;
-
- private:
-  Candidates values(const ArgumentInfo& argument) const {
-    Candidates out{choices_of(argument.value), is_path(argument.value)};
-    if (out.words.empty() && !out.files) out.words = names_(argument.value);
-    return out;
-  }
-  // Subcommands and values of positional arguments.
-  Candidates plain_words(const CommandInfo& command) const;
-  // `case` branches of bash and zsh that find the subcommand, word by word.
-  std::string subcommand_branches() const;
-  // `case` branches "COMMAND:--option", each with the body that `write` gives.
-  template <class Write>
-  std::string value_branches(const Write& write) const;
-
-  const std::vector<const CommandInfo*> commands_;
-  const Names& names_;
-};
-
-Candidates Script::plain_words(const CommandInfo& command) const {
-  Candidates out;
-  for (const CommandInfo& below : command.commands) out.words.push_back(last_word(below.path));
-  for (const ArgumentInfo& argument : command.arguments) {
-    if (!is_positional(argument)) continue;
-    const Candidates more = values(argument);
-    out.words.insert(out.words.end(), more.words.begin(), more.words.end());
-    out.files = out.files || more.files;
-  }
-  return out;
-}
-
-std::string Script::subcommand_branches() const {
-  std::string out;
-  for (const CommandInfo* command : commands_) {
-    for (const CommandInfo& below : command->commands) {
-      out += cat("      ", posix_quoted(cat(command->path, ' ', last_word(below.path))),
-                 ") command=", posix_quoted(below.path), " ;;\n");
-    }
-  }
-  return out;
-}
-
-template <class Write>
-std::string Script::value_branches(const Write& write) const {
-  std::string out;
-  for (const CommandInfo* command : commands_) {
-    for (const ArgumentInfo& argument : command->arguments) {
-      if (!takes_value(argument)) continue;
-      std::string pattern;
-      for (const std::string& name : argument.names) {
-        pattern += cat(pattern.empty() ? "" : " | ", posix_quoted(cat(command->path, ':', name)));
-      }
-      out += cat("    ", pattern, ") ", write(values(argument)), " ;;\n");
-    }
-  }
-  return out;
-}
-
-std::string Script::bash() const {
-  const auto offer = [](const Candidates& offered) {
-    const std::string words = offered.words.empty() ? "" : cat("words=", posix_quoted(spaced(offered.words)));
-    const std::string files = offered.files ? "files=yes" : "";
-    if (words.empty() && files.empty()) return std::string("return");
-    return cat(words, words.empty() || files.empty() ? "" : " ", files);
-  };
-  std::string branches;
-  for (const CommandInfo* command : commands_) {
-    std::vector<std::string> flags;
-    for (const ArgumentInfo& argument : command->arguments) {
-      flags.insert(flags.end(), argument.names.begin(), argument.names.end());
-    }
-    const Candidates plain = plain_words(*command);
-    branches += cat("        ", posix_quoted(command->path), ") flags=", posix_quoted(spaced(flags)),
-                    plain.words.empty() && !plain.files ? "" : cat(" ", offer(plain)), " ;;\n");
-  }
-  return cat(R"(# Completion of trainer for bash, made by `trainer completion bash`.
+constexpr std::string_view kBash = R"sh(# Completion of trainer for bash, made by `trainer completion bash`.
 _trainer() {
-  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-  local command='' words='' flags='' files='' i
-  # --option=value comes in three words.
-  if [[ $current == = ]]; then
-    current=''
-  elif [[ $before == = ]]; then
-    before=${COMP_WORDS[COMP_CWORD - 2]}
-  fi
-  for ((i = 1; i < COMP_CWORD; ++i)); do
-    case "$command ${COMP_WORDS[i]}" in
-)",
-             subcommand_branches(), R"(    esac
-  done
+  local line current=${COMP_WORDS[COMP_CWORD]#=}
   COMPREPLY=()
-  case "$command:$before" in
-)",
-             value_branches(offer), R"(    *)
-      case "$command" in
-)",
-             branches, R"(      esac
-      if [[ $current == -* ]]; then
-        words=$flags files=''
-      fi
-      ;;
-  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-  if [[ -n $files ]]; then
-    compopt -o filenames 2>/dev/null
-    mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
-  fi
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      compopt -o filenames 2>/dev/null
+      mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
+    else
+      COMPREPLY+=("${line%%$'\t'*}")
+    fi
+  done < <("${1/#\~\//$HOME/}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -F _trainer trainer
-)");
-}
+)sh";
 
-std::string Script::zsh() const {
-  const auto offer = [](const Candidates& offered) {
-    std::string out;
-    if (!offered.words.empty()) out = cat("compadd -- ", spaced(offered.words), "; ");
-    if (offered.files) out += "_files; ";
-    return out + "return";
-  };
-  // "name:description" for _describe, where a colon in the name would end it.
-  const auto described = [](const std::string& name, std::string_view doc) {
-    return cat(' ', posix_quoted(cat(name, ':', doc)));
-  };
-  std::string branches;
-  for (const CommandInfo* command : commands_) {
-    std::string flags, words;
-    for (const ArgumentInfo& argument : command->arguments) {
-      for (const std::string& name : argument.names) flags += described(name, argument.doc);
-    }
-    for (const CommandInfo& below : command->commands) {
-      words += described(last_word(below.path), help_text(below.path).summary);
-    }
-    const Candidates plain = plain_words(*command);
-    for (size_t i = command->commands.size(); i < plain.words.size(); ++i)
-      words += cat(' ', posix_quoted(plain.words[i]));
-    branches += cat("    ", posix_quoted(command->path), ")\n      flags=(", flags, " )\n      words_here=(", words,
-                    " )\n      files=", plain.files ? "yes" : "''", "\n      ;;\n");
-  }
-  return cat(R"(#compdef trainer
+constexpr std::string_view kZsh = R"sh(#compdef trainer
 # Completion of trainer for zsh, made by `trainer completion zsh`.
 _trainer() {
-  local command='' files='' i
-  local -a flags words_here
-  for ((i = 2; i < CURRENT; ++i)); do
-    case "$command ${words[i]}" in
-)",
-             subcommand_branches(), R"(    esac
+  local line files=''
+  local -a offered
+  for line in ${(f)"$(${~words[1]} __complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)"}; do
+    if [[ $line == :files ]]; then
+      files=yes
+    else
+      offered+=(${line/$'\t'/:})
+    fi
   done
-  case "$command:${words[CURRENT - 1]}" in
-)",
-             value_branches(offer), R"(  esac
-  case "$command" in
-)",
-             branches, R"(  esac
-  if [[ $PREFIX == -* ]]; then
-    _describe -o option flags
-    return
+  (( $#offered )) && _describe trainer offered
+  if [[ -n $files ]]; then
+    compset -P '--*='
+    _files
   fi
-  (( $#words_here )) && _describe command words_here
-  [[ -n $files ]] && _files
 }
 if [[ $funcstack[1] == _trainer ]]; then
   _trainer "$@"
 else
   compdef _trainer trainer
 fi
-)");
-}
+)sh";
 
-std::string Script::fish() const {
-  std::string switches, lines;
-  for (const CommandInfo* command : commands_) {
-    const std::string here = cat("complete -c trainer -n ", fish_quoted(cat("__trainer_is \"", command->path, "\"")));
-    for (const CommandInfo& below : command->commands) {
-      const std::string word = last_word(below.path);
-      switches += cat("            case ", fish_quoted(cat(command->path, ' ', word)), "\n                set command ",
-                      fish_quoted(below.path), '\n');
-      lines += cat(here, " -a ", word, " -d ", fish_quoted(help_text(below.path).summary), '\n');
-    }
-    for (const ArgumentInfo& argument : command->arguments) {
-      const Candidates offered = values(argument);
-      std::string line = here;
-      for (const std::string& name : argument.names) {
-        line += name.starts_with("--") ? cat(" -l ", name.substr(2)) : cat(" -s ", name.substr(1));
-      }
-      if (takes_value(argument)) line += offered.files ? " -r" : " -x";
-      if (offered.files) line += " -F";
-      if (!offered.words.empty()) line += cat(" -a ", fish_quoted(spaced(offered.words)));
-      lines += cat(line, " -d ", fish_quoted(argument.doc), '\n');
-    }
-  }
-  return cat(R"(# Completion of trainer for fish, made by `trainer completion fish`.
-function __trainer_is
-    set -l command ''
-    for word in (commandline -opc)[2..-1]
-        switch "$command $word"
-)",
-             switches, R"(        end
+constexpr std::string_view kFish = R"sh(# Completion of trainer for fish, made by `trainer completion fish`.
+function __trainer_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    for line in ($words[1] __complete $words[2..-1] "$current" 2>/dev/null)
+        if test "$line" = :files
+            set -l option (string match -r -- '^--[^=]*=' "$current")
+            for path in (__fish_complete_path (string replace -- "$option" '' "$current"))
+                echo "$option$path"
+            end
+        else
+            echo $line
+        end
     end
-    test "$command" = "$argv[1]"
 end
-complete -c trainer -f
-)",
-             lines);
-}
+complete -c trainer -f -a '(__trainer_complete)'
+)sh";
+
+// Lines for what begins as the word that is being typed.
+class Offer {
+ public:
+  Offer(std::string_view typed, std::string_view before) : typed_(typed), before_(before) {}
+
+  void add(std::string_view word, std::string_view meaning) {
+    if (word.starts_with(typed_)) text_ += cat(before_, word, meaning.empty() ? "" : "\t", meaning, '\n');
+  }
+  void add_values(const Argument& argument) {
+    const std::string& value = argument.value;
+    if (value == "FILE" || value == "DIR" || value == "GLOB") text_ += ":files\n";
+    for (const std::string& name : choices_of(value)) add(name, {});
+    for (const std::string& name : names_for(value)) add(name, {});
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string_view typed_, before_;
+  std::string text_;
+};
 
 }  // namespace
 
-std::string completion_script(Shell shell, const CommandInfo& program,
-                              const std::function<std::vector<std::string>(const std::string& value)>& names) {
-  const Script script(program, names);
+std::string completions(std::span<const std::string> words, const Command& program) {
+  if (words.empty()) return {};
+  const Command* command = &program;
+  const Argument* asked = nullptr;  // the option whose value comes next
+  for (const std::string& word : words.first(words.size() - 1)) {
+    if (word == "=") continue;  // bash makes three words of --option=value
+    const Argument* option = asked == nullptr ? command->option(word) : nullptr;
+    if (const Command* below = command->below(word); below != nullptr && asked == nullptr) command = below;
+    asked = option != nullptr && !option->value.empty() ? option : nullptr;
+  }
+  std::string_view typed = words.back(), before;
+  const size_t equals = typed.find('=');
+  if (typed == "=") {
+    typed = {};
+  } else if (asked == nullptr && typed.starts_with('-') && equals != typed.npos) {
+    before = typed.substr(0, equals + 1);
+    asked = command->option(typed.substr(0, equals));
+    if (asked == nullptr) return {};
+    typed = typed.substr(equals + 1);
+  }
+  Offer offer(typed, before);
+  if (asked != nullptr) {
+    offer.add_values(*asked);
+  } else if (typed.starts_with('-')) {
+    for (const Argument& argument : command->arguments) {
+      if (argument.is_positional()) continue;
+      for (const std::string& name : argument.names) offer.add(name, argument.doc);
+    }
+  } else {
+    for (const Command& below : command->commands) offer.add(below.name(), below.about.summary);
+    for (const Argument& argument : command->arguments) {
+      if (argument.is_positional()) offer.add_values(argument);
+    }
+  }
+  return offer.text();
+}
+
+std::string_view completion_script(Shell shell) {
   switch (shell) {
-    case Shell::bash: return script.bash();
-    case Shell::zsh: return script.zsh();
-    case Shell::fish: return script.fish();
+    case Shell::bash: return kBash;
+    case Shell::zsh: return kZsh;
+    case Shell::fish: return kFish;
   }
   return {};
 }

@@ -1,14 +1,14 @@
-// Completion: the script that makes a shell complete the program's subcommands, options, their values, files and kinds.
+// Completion of the command line in a shell. The script of a shell asks the program, `trainer __complete WORD...`, so
+// that all shells offer the same and know every kind of this build.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "millrace/cli/help/command_info.h"
+#include "millrace/cli/arguments/command.h"
 #include "millrace/core/options.h"
 
 namespace millrace {
@@ -25,9 +25,13 @@ struct EnumNames<cli::Shell> {
 
 namespace cli {
 
-// `names` gives the values of a placeholder that stands for names: OP, KIND, KEY.
-std::string completion_script(Shell shell, const CommandInfo& program,
-                              const std::function<std::vector<std::string>(const std::string& value)>& names);
+inline constexpr std::string_view kCompletionWord = "__complete";
+
+// What may stand in place of the last of `words`, which are those after the program's name: a line for each, with a tab
+// and what it means if that is worth saying. The line ":files" stands for the names of files.
+std::string completions(std::span<const std::string> words, const Command& program);
+
+std::string_view completion_script(Shell shell);
 
 }  // namespace cli
 }  // namespace millrace

@@ -1,27 +1,19 @@
-// The texts of --help, for the whole program and each subcommand.
+// What the commands say of themselves: the texts of --help and the manual page. Pure functions.
 #pragma once
 
 #include <string>
-#include <string_view>
 
-#include "millrace/cli/help/command_info.h"
+#include "millrace/cli/arguments/command.h"
 
 namespace millrace::cli {
 
-// What the help of the subcommand `name` ("" is the program itself) says beside its options.
-struct HelpText {
-  std::string_view name;
-  std::string_view summary;        // one line
-  std::string_view usage;          // lines, indented by two
-  std::string_view details;        // what is worth knowing, then examples; paragraphs are wrapped when they are shown
-  std::string_view see_also = {};  // commands and pages, with commas between them
-};
-const HelpText& help_text(std::string_view name);
-
 // Summary, usage, options by group, subcommands, details, exit codes, and where to read on.
-std::string help_page(const CommandInfo& command);
+std::string help_page(const Command& command);
 
 // What the program says when it is given nothing to do.
-std::string_view short_help();
+std::string short_help(const Command& program);
+
+// The manual page trainer(1) as roff, for man, groff -man and mandoc. Printable ASCII and line ends alone.
+std::string man_page(const Command& program);
 
 }  // namespace millrace::cli

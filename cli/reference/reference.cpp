@@ -6,6 +6,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/layers/schedule/schedule.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/config_nodes.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"
@@ -189,5 +190,33 @@ std::string named_sort(const OptionInfo& option) {
 }
 
 std::string plural(std::string_view sort) { return cat(sort, sort.ends_with('s') ? "es" : "s"); }
+
+std::vector<std::string> sorts_of(const std::vector<KindReference>& kinds) {
+  std::vector<std::string> out;
+  for (const KindReference& kind : kinds) {
+    if (out.empty() || out.back() != plural(kind.sort)) out.push_back(plural(kind.sort));
+  }
+  return out;
+}
+
+std::string notes_of(const OptionInfo& option) {
+  return cat(option.stands_alone ? "; its value may stand in place of the options" : "",
+             option.only_speed ? "; changes no row" : "");
+}
+
+std::vector<std::string> names_for(std::string_view placeholder) {
+  std::vector<std::string> out;
+  if (placeholder == "KEY") {
+    for (const OptionInfo& key : describe_config()) out.push_back(key.name);
+  } else if (placeholder == "OP" || placeholder == "KIND") {
+    const Catalog catalog = Catalog::builtin();
+    const std::vector<KindReference> kinds = placeholder == "OP" ? describe_ops(catalog) : describe_layers(catalog);
+    if (placeholder == "KIND") out = sorts_of(kinds);
+    for (const KindReference& kind : kinds) out.push_back(kind.info.kind);
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+  }
+  return out;
+}
 
 }  // namespace millrace::cli

@@ -44,7 +44,12 @@ std::string value_text(const OptionInfo& option);
 // "input ops": the sort that the option names kinds of; empty when it names none.
 std::string named_sort(const OptionInfo& option);
 std::string plural(std::string_view sort);
-// What is said of an option that stands alone.
-inline constexpr std::string_view kStandsAlone = "its value may stand in place of the options";
+// The sorts of these kinds as a group is asked for: "metrics".
+std::vector<std::string> sorts_of(const std::vector<KindReference>& kinds);
+// Whatever else is to be said of an option, to stand after its doc: "; changes no row".
+std::string notes_of(const OptionInfo& option);
+
+// The names that a placeholder of the command line stands for: OP, KIND or KEY. None for others.
+std::vector<std::string> names_for(std::string_view placeholder);
 
 }  // namespace millrace::cli

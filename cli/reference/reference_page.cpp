@@ -21,9 +21,7 @@ std::string doc_of(const OptionInfo& option) {
   const std::string sort = named_sort(option);
   std::string out = option.doc;
   if (!sort.empty()) out += cat("; `trainer ", sort == "input ops" ? "ops" : "layers", "` lists the ", sort);
-  if (option.stands_alone) out += cat("; ", kStandsAlone);
-  if (option.only_speed) out += "; changes no row";
-  return out;
+  return out + notes_of(option);
 }
 
 std::string option_lines(std::span<const PlacedOption> options, size_t indent) {
@@ -54,6 +52,45 @@ std::string indented(const std::string& text) {
 
 std::string head(const KindReference& kind) { return cat(kind.info.kind, "\n  ", wrapped(kind.info.doc, 2, 2), '\n'); }
 
+// Text in the cell of a table.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) c == '|' ? out += "\\|" : out += c;
+  return out;
+}
+std::string code(std::string_view text) { return text.empty() ? std::string() : cat('`', cell(text), '`'); }
+
+std::string table(const std::vector<OptionInfo>& options) {
+  if (options.empty()) return "No options.\n";
+  std::string out = "| key | type | default | meaning |\n|---|---|---|---|\n";
+  for (const auto& [path, option] : flatten(options)) {
+    const std::string fallback = option->required ? "required" : code(default_text(*option));
+    out += cat("| ", code(path), " | ", cell(value_text(*option)), " | ", fallback, " | ", cell(option->doc),
+               notes_of(*option), " |\n");
+  }
+  return out;
+}
+
+std::string capital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string kinds_markdown(std::span<const KindReference> kinds) {
+  std::string out;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const KindReference& kind = kinds[i];
+    if (i == 0 || kinds[i - 1].sort != kind.sort) {
+      out += cat("\n## ", capital(plural(kind.sort)), '\n');
+      if (!kind.common.empty()) out += cat("\nKeys of every ", kind.sort, ":\n\n", table(kind.common));
+    }
+    out += cat("\n### ", kind.info.kind, "\n\n", capital(kind.info.doc), '.',
+               kind.ports.empty() ? "" : cat(" Ports: ", kind.ports, '.'), "\n\n", table(kind.info.options),
+               "\n```yaml\n", placed_example(kind), "\n```\n");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string kind_page(const KindReference& kind) {
@@ -83,5 +120,17 @@ std::string kinds_text(std::span<const KindReference> kinds) {
 }
 
 std::string keys_text(std::span<const PlacedOption> keys) { return option_lines(keys, 0); }
+
+std::string config_markdown(const Catalog& catalog) {
+  return cat(
+      "# The configuration\n\n"
+      "<!-- Made by `trainer config --markdown > docs/config.md`; a test compares. -->\n\n"
+      "One YAML file. A kind (an op, layer, loss, metric or optimizer) is written `name` or `name: {option: value}`; "
+      "where an option may stand in place of all of them, also `name: value`. A key that is absent has its default. "
+      "`trainer config`, `trainer ops NAME` and `trainer layers NAME` say the same in the terminal, `trainer schema` "
+      "tells editors.\n\n"
+      "## Keys\n\n",
+      table(describe_config()), kinds_markdown(describe_ops(catalog)), kinds_markdown(describe_layers(catalog)));
+}
 
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// Reference pages: kinds and keys as text for a terminal, as Markdown, and as JSON. Pure functions.
+// Reference pages: kinds and keys as text for a terminal, as JSON and as Markdown. Pure functions.
 #pragma once
 
 #include <span>
@@ -15,12 +15,15 @@ std::string kind_page(const KindReference& kind);
 std::string kinds_text(std::span<const KindReference> kinds);
 // Keys, with the path that leads to each.
 std::string keys_text(std::span<const PlacedOption> keys);
+// The same for programs, as one line of JSON.
+std::string kinds_json(std::span<const KindReference> kinds);
+std::string keys_json(std::span<const PlacedOption> keys);
 
 // docs/config.md: every key and every kind.
 std::string config_markdown(const Catalog& catalog);
 
-// {"v":1,"kinds":[..]} and {"v":1,"keys":[..]}, one line each.
-std::string kinds_json(std::span<const KindReference> kinds);
-std::string keys_json(std::span<const PlacedOption> keys);
+// The configuration as JSON Schema (draft 2020-12), for editors, in one line; equal catalogs give equal bytes. What an
+// option's declaration cannot tell (rules between keys, shapes, files) the schema lets pass.
+std::string config_schema(const Catalog& catalog);
 
 }  // namespace millrace::cli

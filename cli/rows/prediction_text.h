@@ -6,13 +6,26 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "millrace/cli/arguments/arguments.h"
+#include "millrace/core/options.h"
 #include "millrace/input/transform.h"
 #include "millrace/layers/predictions.h"
 
-namespace millrace::cli {
+namespace millrace {
+
+namespace cli {
+enum class PredictionFormat : uint8_t { csv, jsonl };
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::PredictionFormat> {
+  static constexpr std::pair<std::string_view, cli::PredictionFormat> kNames[] = {
+      {"csv", cli::PredictionFormat::csv}, {"jsonl", cli::PredictionFormat::jsonl}};
+};
+
+namespace cli {
 
 // What is said of a row, by the loss that the model was trained with.
 enum class PredictionKind : uint8_t {
@@ -56,4 +69,5 @@ class PredictionText {
   bool classes_, names_, undoes_;
 };
 
-}  // namespace millrace::cli
+}  // namespace cli
+}  // namespace millrace

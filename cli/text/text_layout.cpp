@@ -39,26 +39,4 @@ std::string wrapped(std::string_view text, size_t indent, size_t used) {
   return out;
 }
 
-std::string reflowed(std::string_view text) {
-  std::string out, paragraph;
-  const auto end_paragraph = [&] {
-    if (!paragraph.empty()) out += wrapped(paragraph, 0, 0) + '\n';
-    paragraph.clear();
-  };
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const bool heading = line.ends_with(':') && line.find(' ') == line.npos;
-    if (line.empty() || line.front() == ' ' || heading) {
-      end_paragraph();
-      out += std::string(line) + '\n';
-    } else {
-      paragraph += std::string(paragraph.empty() ? "" : " ") + std::string(line);
-    }
-  }
-  end_paragraph();
-  return out;
-}
-
 }  // namespace millrace::cli

@@ -14,7 +14,4 @@ inline constexpr size_t kPageWidth = 100;
 // the first has `used` columns before it. A word that is longer than a line stands alone. No newline at the end.
 std::string wrapped(std::string_view text, size_t indent, size_t used);
 
-// Lines that begin with a blank stay as they are; those between them are paragraphs, wrapped anew.
-std::string reflowed(std::string_view text);
-
 }  // namespace millrace::cli

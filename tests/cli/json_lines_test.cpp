@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "millrace/cli/arguments/arguments.h"
+#include "millrace/cli/commands/commands.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
@@ -18,8 +18,8 @@ using ::millrace::testing::run_trainer;
 
 using Words = std::vector<std::string>;
 
-bool writes_json(const CommandInfo& command) {
-  return std::ranges::any_of(command.arguments, [](const ArgumentInfo& argument) {
+bool writes_json(const Command& command) {
+  return std::ranges::any_of(command.arguments, [](const Argument& argument) {
     return std::ranges::count(argument.names, "--json") > 0 || argument.value.find("jsonl") != std::string::npos;
   });
 }
@@ -58,18 +58,15 @@ const std::multimap<std::string, Words> kCalls = {
     {"evaluate", {"evaluate", "--model", "m.safetensors", "--data", "new.csv", "--json"}},
     {"predict", {"predict", "--model", "m.safetensors", "--data", "new.csv", "--format", "jsonl"}},
     {"predict", {"predict", "--model", "m.safetensors", "--data", "new.csv", "--format", "jsonl", "--raw"}},
-    {"ops", {"ops", "--json"}},
-    {"layers", {"layers", "sgd", "--json"}},
-    {"config", {"config", "train", "--json"}},
     {"doctor", {"doctor", "--json"}},
 };
 
 TEST_F(JsonLines, HaveTheVersionWhateverTheCommand) {
-  const CommandInfo program = describe_commands();
-  for (const CommandInfo* command : all_commands(program)) {
+  const Command all = program();
+  for (const Command* command : all_commands(all)) {
     if (!writes_json(*command)) continue;
-    const auto [first, last] = kCalls.equal_range(command->path);
-    EXPECT_NE(first, last) << command_line(*command) << " writes JSON: try it here";
+    const auto [first, last] = kCalls.equal_range(std::string(command->about.path));
+    EXPECT_NE(first, last) << command->line() << " writes JSON: try it here";
     for (auto call = first; call != last; ++call) {
       const CommandResult result = run_trainer(call->second, {.folder = folder_.path()});
       expect_version(result.out, ::testing::PrintToString(call->second) + result.err);

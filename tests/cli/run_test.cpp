@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "millrace/cli/commands/commands.h"
 #include "millrace/cli/help/help.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
@@ -18,7 +19,7 @@ using ::millrace::testing::run_trainer;
 TEST(RunTest, NothingToDoShowsTheShortHelp) {
   const CommandResult result = run_trainer({});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, short_help());
+  EXPECT_EQ(result.err, short_help(program()));
   EXPECT_EQ(result.out, "");
 }
 

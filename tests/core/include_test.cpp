@@ -31,7 +31,7 @@ const std::map<std::string, std::vector<std::string>> kRooms = {
     {"input", {"files", "rows", "", "sources", "csv", "run", "graph", "ops"}},
     {"trainer", {"files", "step", "delivery", "config", "input", "predict", ""}},
     {"cli",
-     {"text", "process", "generate", "init", "help", "reference", "arguments", "rows", "compare", "speed", "report",
+     {"text", "process", "generate", "init", "reference", "arguments", "help", "rows", "compare", "speed", "report",
       "doctor", "commands", ""}}};
 
 // Files that lie in `folder` and end in `ending`; either may be empty.
@@ -61,7 +61,6 @@ const Library kLibraries[] = {
     {"fast_float", {"<fast_float/"}, {{"input/", ".cpp"}}},
     {"nlohmann-json", {"<nlohmann/"}, {{"trainer/files/", "model_file.cpp"}}},
     {"fmt", {"<fmt/"}, {{"cli/", ""}}},
-    {"CLI11", {"<CLI/"}, {{"cli/", ""}}},
 };
 
 bool owns(const Library& library, const std::string& path) {

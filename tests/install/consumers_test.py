@@ -127,7 +127,7 @@ def cuda(scratch, prefix, source):
 
 def hidden_files():
     """Of the packages for development that a build of Millrace itself needs, and a program with Millrace must not."""
-    packages = ['libtbb-dev', 'libdnnl-dev', 'libyaml-cpp-dev', 'nlohmann-json3-dev', 'libfast-float-dev', 'libcli11-dev', 'libfmt-dev']
+    packages = ['libtbb-dev', 'libdnnl-dev', 'libyaml-cpp-dev', 'nlohmann-json3-dev', 'libfast-float-dev', 'libfmt-dev']
     files = []
     for package in packages:
         listed = subprocess.run(['dpkg', '-L', package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -149,7 +149,7 @@ def bare(build, source):
         sys.exit(SKIPPED)
     script = ['set -e', f'give_up() {{ echo "nothing can be mounted here: not tried"; exit {SKIPPED}; }}']
     folders = {'/usr/include/tbb', '/usr/include/oneapi', '/usr/include/yaml-cpp', '/usr/include/nlohmann', '/usr/include/fmt',
-               '/usr/include/CLI', '/usr/include/fast_float'}
+               '/usr/include/fast_float'}
     script += ['none=$(mktemp -d)']
     script += [f'[ ! -d {folder} ] || mount --bind "$none" {folder} || give_up' for folder in sorted(folders)]
     # A link cannot be mounted over: the folder of libraries is seen through a layer in which it is gone.
@@ -178,7 +178,7 @@ def headers(scratch, prefix):
     assert len(everything) > 40, everything
     waiting = [header for header in everything if not str(header).startswith('millrace/core/cuda/')]
     failed = []
-    heavy = re.compile(r'#\s*include\s*<(tbb|oneapi|dnnl|yaml-cpp|nlohmann|fast_float|CLI|fmt|omp)')
+    heavy = re.compile(r'#\s*include\s*<(tbb|oneapi|dnnl|yaml-cpp|nlohmann|fast_float|fmt|omp)')
     for header in everything:
         assert not heavy.search((include / header).read_text()), f'{header} needs a library that its user need not have'
     running = []

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "millrace/cli/process/usage_error.h"
 #include "millrace/trainer/files/yaml_writer.h"
 #include "tests/support/temp_folder.h"
 
@@ -10,25 +11,47 @@ namespace {
 
 TEST(ConfigurationTest, SettingsAndSaveChangeTheFile) {
   const TempFolder folder;
-  Arguments arguments;
+  ConfigArguments arguments;
   arguments.config = folder.write("c.yaml", "seed: 1\nsave: a\n");
   EXPECT_EQ(to_yaml(read_configuration(arguments)), "seed: 1\nsave: a\n");
   arguments.overrides = {"seed=2", "save=b"};
   EXPECT_EQ(to_yaml(read_configuration(arguments)), "seed: 2\nsave: b\n");
-  arguments.save = "50";
-  const Spec config = read_configuration(arguments);
+  const Spec config = read_configuration(arguments, "50");
   EXPECT_EQ(to_yaml(config), "seed: 2\nsave: \"50\"\n");
   EXPECT_EQ(config.find("save")->place().text(), "--save 50");
 }
 
 TEST(ConfigurationTest, WhatIsNoMapIsLeftToItsReader) {
   const TempFolder folder;
-  Arguments arguments;
+  ConfigArguments arguments;
   arguments.config = folder.write("c.yaml", "- a\n");
-  arguments.save = "m";
-  EXPECT_TRUE(read_configuration(arguments).is_list());
+  EXPECT_TRUE(read_configuration(arguments, "m").is_list());
   arguments.config = folder.path("none.yaml");
   EXPECT_THROW(read_configuration(arguments), MissingError);
+}
+
+TEST(CheckOutTest, RefusesWhatTheRunNeeds) {
+  const TempFolder folder;
+  InputFiles files;
+  files.read = {folder.write("a.csv", "")};
+  files.written = {folder.path("bad.jsonl")};
+  const std::string source = folder.write("m.safetensors", "");
+  const auto refused = [&](const std::string& out) {
+    return error_of<UsageError>([&] { check_out("--out", out, files, source); });
+  };
+  const std::string beside = folder.path("./");
+  EXPECT_EQ(refused(beside + "a.csv"), "--out \"" + beside + "a.csv\" would overwrite \"" + folder.path("a.csv") +
+                                           "\", which this run reads; give it another name");
+  EXPECT_TRUE(refused(beside + "bad.jsonl").ends_with("which this run writes; give it another name"));
+  EXPECT_TRUE(refused(beside + "m.safetensors").ends_with("which this run reads; give it another name"));
+}
+
+TEST(CheckOutTest, AnotherFileOrNoneIsFine) {
+  const TempFolder folder;
+  InputFiles files;
+  files.read = {folder.write("a.csv", "")};
+  EXPECT_NO_THROW(check_out("--out", "", files, "config.yaml"));
+  EXPECT_NO_THROW(check_out("--out", folder.path("b.csv"), files, "config.yaml"));
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 // `trainer ops` and `trainer layers`, from outside.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/temp_folder.h"
 #include "tests/support/trainer_program.h"
 
 namespace millrace::cli {
@@ -54,8 +58,6 @@ TEST(ReferenceCommandTest, KindsOfASort) {
     EXPECT_TRUE(group.starts_with(std::string(all) + ":\n\n")) << group;
     EXPECT_EQ(run_trainer({"layers", one}).out, group);
   }
-  const CommandResult json = run_trainer({"layers", "schedules", "--json"});
-  EXPECT_TRUE(json.out.starts_with("{\"v\":1,\"kinds\":[{\"sort\":\"schedule\",")) << json.out;
   EXPECT_EQ(run_trainer({"layers", "metrcis"}).err,
             "error: unknown layer, loss, metric, optimizer or schedule \"metrcis\"\n"
             "hint: did you mean metrics? (trainer layers lists all)\n");
@@ -90,14 +92,6 @@ TEST(ReferenceCommandTest, UnknownNamesTheNearest) {
             "layers lists all)\n");
 }
 
-TEST(ReferenceCommandTest, Json) {
-  const CommandResult op = run_trainer({"ops", "batch", "--json"});
-  EXPECT_EQ(op.exit_code, 0);
-  EXPECT_TRUE(op.out.starts_with("{\"v\":1,\"kinds\":[{\"sort\":\"input op\",\"kind\":\"batch\",")) << op.out;
-  EXPECT_TRUE(run_trainer({"layers", "--json"}).out.starts_with("{\"v\":1,\"kinds\":[{\"sort\":\"layer\","));
-  EXPECT_TRUE(run_trainer({"config", "seed", "--json"}).out.starts_with("{\"v\":1,\"keys\":[{\"name\":\"seed\","));
-}
-
 TEST(ReferenceCommandTest, KeysOfAConfiguration) {
   const CommandResult all = run_trainer({"config"});
   EXPECT_EQ(all.exit_code, 0);
@@ -118,6 +112,26 @@ TEST(ReferenceCommandTest, MarkdownAndSchema) {
   const CommandResult schema = run_trainer({"schema"});
   EXPECT_EQ(schema.exit_code, 0);
   EXPECT_TRUE(schema.out.starts_with("{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",")) << schema.out;
+}
+
+// As its first lines say.
+TEST(ReferenceCommandTest, TheExampleTrainsAndPredicts) {
+  const TempFolder folder;
+  const auto run = [&](std::vector<std::string> words) {
+    const std::string command = words.front();
+    const CommandResult result = run_trainer(std::move(words), {.folder = folder.path()});
+    EXPECT_EQ(result.exit_code, 0) << command << ": " << result.err;
+    return result.out;
+  };
+  const std::string printed = run({"config", "--example"});
+  folder.write("mlp.yaml", printed);
+  run({"generate", "sum", "--features", "8", "--out", "data/sum"});
+  EXPECT_EQ(run({"check", "mlp.yaml"}).find("warning"), std::string::npos);
+  const std::string events = run({"mlp.yaml", "--save", "model.safetensors", "--json", "--quiet"});
+  const nlohmann::json done = nlohmann::json::parse(events.substr(events.rfind('\n', events.size() - 2) + 1));
+  EXPECT_GT(done["metrics"]["accuracy"], 0.9) << done;
+  const std::string rows = run({"predict", "--model", "model.safetensors", "--data", "data/sum/*.csv"});
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 2001);
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "millrace/cli/arguments/arguments.h"
+#include "millrace/cli/arguments/parse.h"
+#include "millrace/cli/commands/commands.h"
 #include "millrace/cli/text/text_layout.h"
 #include "millrace/core/text.h"
 #include "tests/support/temp_folder.h"
@@ -18,7 +19,10 @@ namespace {
 
 std::string help_of(std::vector<std::string> words) {
   words.emplace_back("--help");
-  return parse_arguments(words).text;
+  const Command all = program();
+  const auto [command, help] = parse(words, all);
+  EXPECT_TRUE(help);
+  return help_page(command);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -69,14 +73,13 @@ TEST(HelpTest, SubcommandHelpAsAWhole) {
             "Lists the input ops, with every option, type and default.\n"
             "\n"
             "USAGE:\n"
-            "  trainer ops [OP] [--json]\n"
+            "  trainer ops [OP]\n"
             "\n"
             "ARGUMENTS:\n"
             "  OP                        only this op, as a page with an example\n"
             "\n"
             "OPTIONS:\n"
             "      --plugin FILE         add the kinds of the plug-in FILE; may be repeated\n"
-            "      --json                print it as one line of JSON\n"
             "  -h, --help                print this help\n"
             "\n"
             "An op is an item of the list `input` of a configuration: its name alone, or `name: {option: value}`.\n"
@@ -84,7 +87,6 @@ TEST(HelpTest, SubcommandHelpAsAWhole) {
             "EXAMPLES:\n"
             "  trainer ops\n"
             "  trainer ops shuffle_batch\n"
-            "  trainer ops --json\n"
             "\n"
             "SEE ALSO:\n"
             "  trainer layers, trainer config input, docs/input_graph.md\n");
@@ -109,10 +111,9 @@ TEST(HelpTest, DefaultsAreShown) {
 
 // Whatever commands there are.
 TEST(HelpTest, EveryHelpHasExamplesAndFitsATerminal) {
-  const CommandInfo program = describe_commands();
-  for (const CommandInfo* command : all_commands(program)) {
+  const Command all = program();
+  for (const Command* command : all_commands(all)) {
     const std::string help = help_page(*command);
-    EXPECT_EQ(help_text(command->path).name, command->path) << "it has no text of its own";
     const size_t examples = examples_of(help).size();
     EXPECT_GE(examples, 1u) << help;
     EXPECT_LE(examples, 4u) << help;
@@ -120,13 +121,13 @@ TEST(HelpTest, EveryHelpHasExamplesAndFitsATerminal) {
     EXPECT_EQ(help.back(), '\n');
     EXPECT_EQ(help.find("\n\n\n"), std::string::npos) << help;
     for (const std::string& line : lines_of(help)) EXPECT_LE(line.size(), kPageWidth) << line;
-    for (const ArgumentInfo& argument : command->arguments) EXPECT_FALSE(argument.doc.empty()) << command->path;
+    for (const Argument& argument : command->arguments) EXPECT_FALSE(argument.doc.empty()) << command->line();
   }
 }
 
 TEST(HelpTest, EveryExampleIsACommandLine) {
-  const CommandInfo program = describe_commands();
-  for (const CommandInfo* command : all_commands(program)) {
+  const Command all = program();
+  for (const Command* command : all_commands(all)) {
     for (const std::string& example : examples_of(help_page(*command))) {
       const size_t begin = example.find("trainer ");
       ASSERT_NE(begin, std::string::npos) << example;
@@ -134,10 +135,9 @@ TEST(HelpTest, EveryExampleIsACommandLine) {
       if (line.ends_with(')')) line.pop_back();
       std::vector<std::string> words = words_of(line);
       words.erase(words.begin());
-      const Arguments arguments = parse_arguments(words);
-      EXPECT_NE(arguments.command, Command::help) << example;
-      EXPECT_NE(arguments.command, Command::nothing) << example;
-      EXPECT_NE(example.find(command_line(*command)), std::string::npos) << example << " is no example of its command";
+      const Command fresh = program();
+      EXPECT_FALSE(parse(words, fresh).help) << example;
+      EXPECT_NE(example.find(command->line()), std::string::npos) << example << " is no example of its command";
     }
   }
 }
@@ -174,8 +174,8 @@ TEST(HelpTest, EveryExampleRuns) {
   const std::string before = path == nullptr ? "/usr/bin:/bin" : path;
   ::setenv("PATH", (bin + ':' + before).c_str(), 1);
   write_files_of_examples(folder);
-  const CommandInfo program = describe_commands();
-  for (const CommandInfo* command : all_commands(program)) {
+  const Command all = program();
+  for (const Command* command : all_commands(all)) {
     for (const std::string& example : examples_of(help_page(*command))) {
       const auto result = testing::run_command({"/bin/bash", "-c", example}, {.folder = folder.path()});
       EXPECT_EQ(result.exit_code, 0) << example << '\n' << result.err;
@@ -184,9 +184,11 @@ TEST(HelpTest, EveryExampleRuns) {
   ::setenv("PATH", before.c_str(), 1);
 }
 
-TEST(HelpTest, UnknownNameIsTheProgram) { EXPECT_EQ(&help_text("nothing"), &help_text("")); }
-
-TEST(HelpTest, ShortHelpPointsToTheLongOne) { EXPECT_TRUE(short_help().ends_with("trainer --help says more\n")); }
+TEST(HelpTest, ShortHelpPointsToTheLongOne) {
+  const std::string help = short_help(program());
+  EXPECT_NE(help.find("\n  check                     Checks everything but the training"), std::string::npos) << help;
+  EXPECT_TRUE(help.ends_with("trainer --help says more\n")) << help;
+}
 
 }  // namespace
 }  // namespace millrace::cli

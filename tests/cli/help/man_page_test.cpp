@@ -1,10 +1,9 @@
-#include "millrace/cli/help/man_page.h"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "millrace/cli/arguments/arguments.h"
+#include "millrace/cli/commands/commands.h"
+#include "millrace/cli/help/help.h"
 #include "tests/support/run_command.h"
 #include "tests/support/temp_folder.h"
 
@@ -12,15 +11,15 @@ namespace millrace::cli {
 namespace {
 
 TEST(ManPageTest, HasEveryCommandAndOption) {
-  const CommandInfo program = describe_commands();
-  const std::string page = man_page(program);
+  const Command all = program();
+  const std::string page = man_page(all);
   EXPECT_TRUE(page.starts_with(".TH TRAINER 1 "));
   for (const char* section : {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "SUBCOMMANDS", "EXIT STATUS", "SEE ALSO"}) {
     EXPECT_NE(page.find(std::string("\n.SH ") + section + "\n"), std::string::npos) << section;
   }
-  for (const CommandInfo* command : all_commands(program)) {
-    if (!command->path.empty()) {
-      EXPECT_NE(page.find("\n.SS trainer " + command->path + "\n"), std::string::npos) << command->path;
+  for (const Command* command : all_commands(all)) {
+    if (command != &all) {
+      EXPECT_NE(page.find("\n.SS " + command->line() + "\n"), std::string::npos) << command->line();
     }
   }
   for (const char* option : {"\\-\\-label", "\\-\\-held\\-out", "\\-\\-min_after_dequeue"}) {
@@ -30,7 +29,7 @@ TEST(ManPageTest, HasEveryCommandAndOption) {
 }
 
 TEST(ManPageTest, IsPrintableAndEveryRequestIsKnown) {
-  std::istringstream lines(man_page(describe_commands()));
+  std::istringstream lines(man_page(program()));
   int inside = 0;
   std::string before;
   for (std::string line; std::getline(lines, line);) {
@@ -53,7 +52,7 @@ TEST(ManPageTest, IsPrintableAndEveryRequestIsKnown) {
 // Where there are the tools: neither has anything to say about it.
 TEST(ManPageTest, FormattersTakeItWithoutAWarning) {
   const TempFolder folder;
-  folder.write("trainer.1", man_page(describe_commands()));
+  folder.write("trainer.1", man_page(program()));
   for (const char* command : {"groff -man -Tascii -ww -z trainer.1", "mandoc -Tlint -W warning trainer.1"}) {
     const std::string tool = std::string(command).substr(0, std::string(command).find(' '));
     if (testing::run_command({"/bin/sh", "-c", "command -v " + tool}).exit_code != 0) continue;

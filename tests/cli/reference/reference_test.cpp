@@ -142,6 +142,19 @@ TEST(ReferenceTest, OpsSayWhatTheyReadAndGive) {
   EXPECT_EQ(ports["mix"], "rows, ... -> rows");
 }
 
+TEST(ReferenceTest, PlaceholdersStandForNames) {
+  const auto has = [](const char* placeholder, const std::string& name) {
+    const std::vector<std::string> names = names_for(placeholder);
+    return std::count(names.begin(), names.end(), name) == 1;
+  };
+  EXPECT_TRUE(has("OP", "shuffle_batch"));
+  EXPECT_TRUE(has("KIND", "dense"));
+  EXPECT_TRUE(has("KIND", "metrics"));
+  EXPECT_TRUE(has("KEY", "optimizer"));
+  EXPECT_FALSE(has("KEY", "dense"));
+  EXPECT_TRUE(names_for("FILE").empty());
+}
+
 // Of every kind there is: what the reference shows can be written.
 TEST(ReferenceTest, EveryExampleIsRead) {
   const Catalog catalog = Catalog::builtin();

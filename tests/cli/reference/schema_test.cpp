@@ -1,5 +1,3 @@
-#include "millrace/cli/reference/schema.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "millrace/cli/reference/reference.h"
+#include "millrace/cli/reference/reference_page.h"
 #include "millrace/cli/text/spec_json.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_list.h"

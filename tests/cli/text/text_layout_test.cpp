@@ -31,10 +31,5 @@ TEST(TextLayoutTest, AWordThatIsTooLongStandsAlone) {
   EXPECT_EQ(wrapped("a " + word + " b", 0, 0), "a\n" + word + "\nb");
 }
 
-TEST(TextLayoutTest, ParagraphsFlowAndIndentedLinesStay) {
-  EXPECT_EQ(reflowed("one\ntwo\n  kept   as it is\nthree\n\nEXAMPLES:\n  four\n"),
-            "one two\n  kept   as it is\nthree\n\nEXAMPLES:\n  four\n");
-}
-
 }  // namespace
 }  // namespace millrace::cli

@@ -1,0 +1,105 @@
+#include "millrace/cli/arguments/command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "millrace/cli/process/usage_error.h"
+#include "millrace/core/text.h"
+
+namespace millrace::cli {
+
+namespace {
+
+std::vector<std::string> split_at(std::string_view text, char separator) {
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    out.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string Command::name() const { return std::string(about.path.substr(about.path.rfind(' ') + 1)); }
+std::string Command::line() const { return cat("trainer", about.path.empty() ? "" : " ", about.path); }
+
+Argument& Command::add(std::string_view names, std::string_view placeholder, std::string_view doc,
+                       std::function<void(const std::string&)> read) {
+  arguments.push_back({.names = split_at(names, ','),
+                       .value = std::string(placeholder),
+                       .default_value = {},
+                       .doc = std::string(doc),
+                       .group = group_,
+                       .read = std::move(read)});
+  return arguments.back();
+}
+
+void Command::flag(std::string_view names, bool& value, std::string_view doc) {
+  add(names, {}, doc, [&value](const std::string&) { value = true; });
+}
+
+void Command::text(std::string_view name, std::string& value, std::string_view placeholder, std::string_view doc) {
+  add(name, placeholder, doc, [&value](const std::string& text) { value = text; });
+}
+
+void Command::texts(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
+                    std::string_view doc) {
+  add(name, placeholder, doc, [&values](const std::string& text) { values.push_back(text); }).repeats = true;
+}
+
+const Argument* Command::option(std::string_view name) const {
+  for (const Argument& argument : arguments) {
+    const auto& names = argument.names;
+    if (!argument.is_positional() && std::find(names.begin(), names.end(), name) != names.end()) return &argument;
+  }
+  return nullptr;
+}
+
+const Command* Command::below(std::string_view name) const {
+  for (const Command& command : commands) {
+    if (command.name() == name) return &command;
+  }
+  return nullptr;
+}
+
+bool Command::given(std::string_view name) const {
+  const Argument* found = option(name);
+  return found != nullptr && found->given;
+}
+
+std::vector<const Command*> all_commands(const Command& command) {
+  std::vector<const Command*> out = {&command};
+  for (const Command& below : command.commands) {
+    for (const Command* one : all_commands(below)) out.push_back(one);
+  }
+  return out;
+}
+
+std::vector<std::string> choices_of(std::string_view value) {
+  return value.find('|') == value.npos ? std::vector<std::string>() : split_at(value, '|');
+}
+
+int64_t whole_number(std::string_view name, const std::string& text, const WholeRange& range) {
+  int64_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  if (whole && value >= range.least && value <= range.most) return value;
+  const std::string upper = range.most < WholeRange{}.most ? cat(" to ", range.most) : std::string();
+  throw UsageError(cat(name, ": expected a whole number from ", range.least, upper, ", got ", quote(text)));
+}
+
+const std::string& one_of(std::string_view name, const std::string& text, const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
+  throw UsageError(cat(name, ": expected ", join(choices, " or "), ", got ", quote(text)), {},
+                   suggestion(text, choices));
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise) {
+  const std::string near = nearest(word, known);
+  return near.empty() ? std::move(otherwise) : cat("did you mean ", near, "?");
+}
+
+}  // namespace millrace::cli

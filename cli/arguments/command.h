@@ -1,0 +1,142 @@
+// Command: what the command line offers, as data: a command with its options, what its help says, and what it runs. The
+// parser, the help, the manual page and the completion of shells all go by the same declarations.
+//
+//   struct SpeedArguments : ConfigArguments {
+//     int64_t rounds = 3;  // the initial value is the default
+//     void declare(Command& c) {
+//       ConfigArguments::declare(c);
+//       c.number("--rounds", rounds, {.least = 1}, "how often everything is measured");
+//     }
+//   };
+//   Command command = make_command(kSpeedText, run_speed);  // int run_speed(const SpeedArguments&, Session&)
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "millrace/cli/process/session.h"
+#include "millrace/core/options.h"
+
+namespace millrace::cli {
+
+// An option, a flag or a positional argument. The placeholder of its value says what completes it: names joined by |
+// are all there is; FILE, DIR and GLOB are paths; OP, KIND and KEY are what names_for() lists; anything else is up to
+// the user.
+struct Argument {
+  std::vector<std::string> names;  // "-q", "--quiet"; of a positional argument "FILE"
+  std::string value;               // the placeholder; empty for a flag
+  std::string default_value;       // empty when there is none
+  std::string doc;
+  std::string group;                                  // the heading in the help; empty: OPTIONS
+  std::function<void(const std::string& text)> read;  // keeps the value; throws UsageError
+  bool repeats = false;
+  mutable bool given = false;  // on the command line that was parsed
+
+  const std::string& name() const { return names.back(); }
+  bool is_positional() const { return !name().starts_with('-'); }
+};
+
+struct WholeRange {
+  int64_t least = 0;
+  int64_t most = std::numeric_limits<int64_t>::max();
+};
+
+// What the help of a command says besides its options.
+struct CommandText {
+  std::string_view path;      // "generate sum"; empty for the program itself
+  std::string_view summary;   // one line
+  std::string_view usage;     // lines, indented by two
+  std::string_view details;   // what is worth knowing, then examples; in lines of at most 100 columns
+  std::string_view see_also;  // commands and pages, with commas between them
+};
+
+struct Command {
+  explicit Command(const CommandText& description) : about(description) {}
+
+  CommandText about;
+  std::vector<Argument> arguments;
+  std::vector<Command> commands;
+  std::function<void(const Command&)> check;  // looks at all that was read; throws UsageError
+  std::function<int(Session&)> run;           // the exit code of a run that did not fail; throws Errors
+
+  // "sum", and "trainer generate sum".
+  std::string name() const;
+  std::string line() const;
+
+  // Declares what is read into `value`, which outlives the command. What follows heading() stands under it in the help.
+  void heading(std::string_view group) { group_ = group; }
+  void flag(std::string_view names, bool& value, std::string_view doc);
+  void text(std::string_view name, std::string& value, std::string_view placeholder, std::string_view doc);
+  // One that may be repeated.
+  void texts(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
+             std::string_view doc);
+  template <class T>
+  void number(std::string_view name, T& value, const WholeRange& range, std::string_view doc);
+  template <class E>
+  void choice(std::string_view name, E& value, std::string_view doc);
+  Argument& add(std::string_view names, std::string_view placeholder, std::string_view doc,
+                std::function<void(const std::string&)> read);
+
+  // The option of that name, and the command of that name below this one; null when there is none.
+  const Argument* option(std::string_view name) const;
+  const Command* below(std::string_view name) const;
+  bool given(std::string_view name) const;
+
+ private:
+  std::string group_;
+};
+
+// `command` and all below it, each before its own subcommands. They point into `command`.
+std::vector<const Command*> all_commands(const Command& command);
+std::vector<const Command*> all_commands(Command&&) = delete;
+
+// The names that a placeholder like "bash|zsh|fish" offers; none for others.
+std::vector<std::string> choices_of(std::string_view value);
+
+// The value of the option `name`; the value among `choices`. They throw UsageError.
+int64_t whole_number(std::string_view name, const std::string& text, const WholeRange& range);
+const std::string& one_of(std::string_view name, const std::string& text, const std::vector<std::string>& choices);
+
+// "did you mean check?", or `otherwise`.
+std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise = {});
+
+// A command whose arguments `run` gets. A type of arguments has declare(Command&), and may have check(const Command&).
+template <class Arguments>
+Command make_command(const CommandText& about, int (*run)(const Arguments&, Session&)) {
+  const auto arguments = std::make_shared<Arguments>();
+  Command out(about);
+  arguments->declare(out);
+  out.heading({});
+  out.add("-h,--help", {}, "print this help", {});
+  if constexpr (requires { arguments->check(out); }) {
+    out.check = [arguments](const Command& command) { arguments->check(command); };
+  }
+  out.run = [arguments, run](Session& session) { return run(*arguments, session); };
+  return out;
+}
+
+template <class T>
+void Command::number(std::string_view names, T& value, const WholeRange& range, std::string_view doc) {
+  Argument& added = add(names, "N", doc, [&value, range, name = std::string(names)](const std::string& text) {
+    value = whole_number(name, text, range);
+  });
+  if constexpr (std::same_as<T, int64_t>) added.default_value = std::to_string(value);
+}
+
+template <class E>
+void Command::choice(std::string_view names, E& value, std::string_view doc) {
+  const Spec fallback = OptionType<E>::write(value);
+  Argument& added =
+      add(names, OptionType<E>::type(), doc, [&value, name = std::string(names)](const std::string& text) {
+        value = OptionType<E>::read(Spec::of(one_of(name, text, choices_of(OptionType<E>::type()))));
+      });
+  if (!fallback.is_null()) added.default_value = fallback.as_string();
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,165 @@
+#include "millrace/cli/arguments/parse.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "millrace/cli/process/usage_error.h"
+#include "millrace/core/registry.h"
+#include "millrace/core/text.h"
+#include "millrace/core/version.h"
+
+namespace millrace::cli {
+
+namespace {
+
+std::vector<std::string> names_below(const Command& command) {
+  std::vector<std::string> out;
+  for (const Command& below : command.commands) out.push_back(below.name());
+  return out;
+}
+
+UsageError unknown_subcommand(const std::string& word, const Command& above) {
+  const std::vector<std::string> left_out = describe_build().left_out;
+  if (std::find(left_out.begin(), left_out.end(), word) != left_out.end()) {
+    return UsageError(left_out_text(cat("subcommand ", quote(word)), word), {}, left_out_hint(word));
+  }
+  const std::vector<std::string> known = names_below(above);
+  return UsageError(cat("unknown subcommand ", quote(word)), {}, suggestion(word, known, cat("known: ", join(known))));
+}
+
+// The command that the words after `trainer help` lead to.
+const Command& find_command(std::span<const std::string> words, const Command& program) {
+  const Command* command = &program;
+  for (const std::string& word : words) {
+    if (word == "--help" || word == "-h") continue;
+    const Command* below = command->below(word);
+    if (below == nullptr && command->commands.empty()) throw UsageError(cat("unexpected argument ", quote(word)));
+    if (below == nullptr) throw unknown_subcommand(word, *command);
+    command = below;
+  }
+  return *command;
+}
+
+// Takes the words one after another.
+class Parser {
+ public:
+  explicit Parser(const Command& program) : command_(&program) {}
+
+  bool parse(std::span<const std::string> words);  // whether help is wanted
+  const Command& command() const { return *command_; }
+
+ private:
+  void take(const std::string& word);
+  void take_option(const std::string& word);
+  void take_argument(const std::string& word);
+  void enter(const Command& below);
+  static void read(const Argument& argument, const std::string& text);
+
+  const Command* command_;
+  const Argument* waiting_ = nullptr;  // an option whose value is the next word, whatever it looks like
+  bool options_ended_ = false;
+  bool help_ = false;
+};
+
+bool Parser::parse(std::span<const std::string> words) {
+  std::optional<UsageError> failure;  // the first one; but a --help that comes later is what is wanted
+  for (const std::string& word : words) {
+    try {
+      take(word);
+    } catch (const UsageError& error) {
+      if (!failure) failure = error;
+    }
+  }
+  if (help_) return true;
+  if (failure) throw UsageError(*failure);
+  if (waiting_ != nullptr) throw UsageError(cat(waiting_->name(), " needs a value"));
+  if (command_->check) command_->check(*command_);
+  return false;
+}
+
+void Parser::take(const std::string& word) {
+  if (const Argument* option = std::exchange(waiting_, nullptr)) {
+    read(*option, word);
+  } else if (options_ended_) {
+    take_argument(word);
+  } else if (word == "--") {
+    options_ended_ = true;
+  } else if (word.size() > 1 && word.front() == '-') {
+    take_option(word);
+  } else if (const Command* below = command_->below(word)) {
+    enter(*below);
+  } else {
+    take_argument(word);
+  }
+}
+
+void Parser::take_option(const std::string& word) {
+  const size_t equals = std::min(word.find('='), word.size());
+  const std::string name = word.substr(0, equals);
+  const Argument* option = command_->option(name);
+  if (option == nullptr) {
+    std::vector<std::string> known;
+    for (const Argument& argument : command_->arguments) {
+      if (!argument.is_positional()) known.push_back(argument.name());
+    }
+    throw UsageError(cat("unknown option ", name), {}, suggestion(name, known));
+  }
+  const bool has_value = equals < word.size();
+  if (option->value.empty()) {
+    if (has_value) throw UsageError(cat(name, " takes no value, got ", quote(word.substr(equals + 1))));
+    option->given = true;
+    option->read ? option->read({}) : static_cast<void>(help_ = true);
+  } else if (has_value) {
+    read(*option, word.substr(equals + 1));
+  } else {
+    waiting_ = option;
+  }
+}
+
+void Parser::take_argument(const std::string& word) {
+  for (const Argument& argument : command_->arguments) {
+    if (!argument.is_positional() || (argument.given && !argument.repeats)) continue;
+    const bool is_file = word.empty() || word.find_first_of("./") != word.npos || ::access(word.c_str(), F_OK) == 0;
+    if (!command_->commands.empty() && !is_file) throw unknown_subcommand(word, *command_);
+    return read(argument, word);
+  }
+  throw UsageError(cat("unexpected argument ", quote(word)), {}, suggestion(word, names_below(*command_)));
+}
+
+void Parser::enter(const Command& below) {
+  const Command& above = *std::exchange(command_, &below);
+  for (const Argument& argument : above.arguments) {
+    if (!argument.given) continue;
+    throw UsageError(cat(argument.name(), " stands before ", below.name(), ", where it means nothing"), {},
+                     cat("put it behind: ", below.line(), ' ', argument.name(), " ..."));
+  }
+}
+
+void Parser::read(const Argument& argument, const std::string& text) {
+  // As "$UNSET" makes it, rather than a wish.
+  if (text.empty()) throw UsageError(cat(argument.name(), " needs a value"));
+  if (std::exchange(argument.given, true) && !argument.repeats) {
+    throw UsageError(cat(argument.name(), " is given twice"));
+  }
+  argument.read(text);
+}
+
+}  // namespace
+
+Parsed parse(std::span<const std::string> words, const Command& program) {
+  Parser parser(program);
+  try {
+    if (!words.empty() && words.front() == "help") return {find_command(words.subspan(1), program), true};
+    const bool help = parser.parse(words);
+    return {parser.command(), help};
+  } catch (const UsageError& error) {
+    const std::string help = parser.command().line() + " --help shows the usage";
+    const std::string& hint = error.hint();
+    throw UsageError(error.message(), error.place(), hint.empty() ? help : cat(hint, " (", help, ')'));
+  }
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,108 @@
+#include "millrace/cli/arguments/command.h"
+
+#include "millrace/cli/process/usage_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace {
+
+namespace cli {
+namespace {
+enum class Colour : uint8_t { red, green };
+}  // namespace
+}  // namespace cli
+
+template <>
+struct EnumNames<cli::Colour> {
+  static constexpr std::pair<std::string_view, cli::Colour> kNames[] = {{"red", cli::Colour::red},
+                                                                        {"green", cli::Colour::green}};
+};
+
+namespace cli {
+namespace {
+
+constexpr CommandText kText = {"generate sum", "Adds.", "  trainer generate sum", "", ""};
+
+struct SumArguments {
+  int64_t rows = 3;
+  Colour colour = Colour::green;
+  std::optional<Colour> other;
+  bool checked = false;
+
+  void declare(Command& c) {
+    c.heading("INPUT");
+    c.number("--rows", rows, {}, "how many");
+    c.choice("--colour", colour, "of what");
+    c.choice("OTHER", other, "of the rest");
+  }
+  void check(const Command&) { checked = true; }
+};
+
+int run_sum(const SumArguments& arguments, Session&) {
+  return static_cast<int>(arguments.rows) + (arguments.checked ? 10 : 0);
+}
+
+TEST(CommandTest, ArgumentsAreDeclaredWithTheirDefaults) {
+  const Command command = make_command(kText, run_sum);
+  EXPECT_EQ(command.name(), "sum");
+  EXPECT_EQ(command.line(), "trainer generate sum");
+  ASSERT_EQ(command.arguments.size(), 4u);
+  const Argument& rows = command.arguments[0];
+  EXPECT_EQ(rows.value, "N");
+  EXPECT_EQ(rows.default_value, "3");
+  EXPECT_EQ(rows.group, "INPUT");
+  const Argument* colour = command.option("--colour");
+  ASSERT_NE(colour, nullptr);
+  EXPECT_EQ(colour->value, "red|green");
+  EXPECT_EQ(colour->default_value, "green");
+  EXPECT_TRUE(command.arguments[2].is_positional());
+  EXPECT_EQ(command.arguments[2].default_value, "");
+  EXPECT_EQ(command.arguments[3].names, (std::vector<std::string>{"-h", "--help"}));
+  EXPECT_EQ(command.arguments[3].group, "");
+  EXPECT_EQ(command.option("OTHER"), nullptr) << "no option";
+}
+
+TEST(CommandTest, RunsWithWhatWasRead) {
+  const Command command = make_command(kText, run_sum);
+  Output out = Output::standard();
+  SignalWatcher signals;
+  Session session{out, signals};
+  EXPECT_EQ(command.run(session), 3);
+  command.option("--rows")->read("5");
+  command.check(command);
+  EXPECT_EQ(command.run(session), 15);
+  EXPECT_EQ(error_of<UsageError>([&] { command.option("--colour")->read("gren"); }),
+            "--colour: expected red or green, got \"gren\"; did you mean green?");
+}
+
+TEST(CommandTest, ChoicesStandBetweenBars) {
+  EXPECT_EQ(choices_of("a|b|c"), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_TRUE(choices_of("FILE").empty());
+  EXPECT_TRUE(choices_of("").empty());
+}
+
+TEST(CommandTest, AllCommandsOuterOnesFirst) {
+  const auto command = [](std::string_view path) {
+    return Command({.path = path, .summary = {}, .usage = {}, .details = {}, .see_also = {}});
+  };
+  Command all = command(""), a = command("a");
+  a.commands.push_back(command("a b"));
+  all.commands = {a, command("c")};
+  std::string lines;
+  for (const Command* one : all_commands(all)) lines += one->line() + ';';
+  EXPECT_EQ(lines, "trainer;trainer a;trainer a b;trainer c;");
+}
+
+TEST(CommandTest, WholeNumbersAreInTheirRange) {
+  EXPECT_EQ(whole_number("--n", "7", {.least = 7, .most = 7}), 7);
+  EXPECT_EQ(whole_number("--n", "9223372036854775807", {}), std::numeric_limits<int64_t>::max());
+  for (const char* text : {"6", "8", "x", "7x", "7.0", " 7", "99999999999999999999", ""}) {
+    EXPECT_EQ(error_of<UsageError>([&] { (void)whole_number("--n", text, {.least = 7, .most = 7}); }),
+              std::string("--n: expected a whole number from 7 to 7, got \"") + text + '"');
+  }
+  EXPECT_EQ(error_of<UsageError>([] { (void)whole_number("--n", "-1", {}); }),
+            "--n: expected a whole number from 0, got \"-1\"");
+}
+
+}  // namespace
+}  // namespace cli
+}  // namespace millrace

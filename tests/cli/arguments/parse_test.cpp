@@ -1,0 +1,86 @@
+#include "millrace/cli/arguments/parse.h"
+
+#include "millrace/cli/process/usage_error.h"
+#include "tests/support/temp_folder.h"
+
+namespace millrace::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// A program with one of each sort of option, and what its options were given.
+class ParseTest : public ::testing::Test {
+ protected:
+  ParseTest() {
+    program_.flag("-q,--quiet", quiet_, "say nothing");
+    program_.text("FILE", file_, "FILE", "what to read");
+    program_.add("-h,--help", {}, "help", {});
+    Command below({.path = "sum", .summary = {}, .usage = {}, .details = {}, .see_also = {}});
+    below.text("--out", out_, "FILE", "what to write");
+    below.number("--rows", rows_, {.least = 1, .most = 9}, "how many");
+    below.texts("DATA", data_, "DATA", "what to add");
+    program_.commands.push_back(std::move(below));
+  }
+
+  // The command's line.
+  std::string take(const Words& words) { return parse(words, program_).command.line(); }
+  std::string refused(const Words& words) {
+    return error_of<UsageError>([&] { take(words); });
+  }
+
+  Command program_{CommandText{}};
+  bool quiet_ = false;
+  std::string file_, out_;
+  int64_t rows_ = 3;
+  Words data_;
+};
+
+TEST_F(ParseTest, ValuesGoWhereTheyWereDeclaredTo) {
+  EXPECT_EQ(take({"sum", "a", "--out=x=y", "--rows", "9", "b"}), "trainer sum");
+  EXPECT_EQ(out_, "x=y");
+  EXPECT_EQ(rows_, 9);
+  EXPECT_EQ(data_, (Words{"a", "b"}));
+  EXPECT_TRUE(program_.below("sum")->given("--out"));
+  EXPECT_FALSE(program_.given("--quiet"));
+}
+
+TEST_F(ParseTest, AValueMayLookLikeAnything) {
+  EXPECT_EQ(take({"sum", "--out", "--rows", "--", "--out"}), "trainer sum");
+  EXPECT_EQ(out_, "--rows");
+  EXPECT_EQ(data_, Words{"--out"}) << "after -- nothing is an option";
+}
+
+TEST_F(ParseTest, FlagsAndFiles) {
+  EXPECT_EQ(take({"-q", "a.yaml"}), "trainer");
+  EXPECT_TRUE(quiet_);
+  EXPECT_EQ(file_, "a.yaml");
+}
+
+TEST_F(ParseTest, TheFirstMistakeIsTold) {
+  EXPECT_EQ(refused({"sum", "--otu", "--rows", "x"}),
+            "unknown option --otu; did you mean --out? (trainer sum --help shows the usage)");
+  EXPECT_EQ(refused({"sum", "--rows", "0"}),
+            "--rows: expected a whole number from 1 to 9, got \"0\"; trainer sum --help shows the usage");
+  EXPECT_EQ(refused({"sum", "--out"}), "--out needs a value; trainer sum --help shows the usage");
+  EXPECT_EQ(refused({"-q", "sum"}),
+            "--quiet stands before sum, where it means nothing; put it behind: trainer sum --quiet ... (trainer sum "
+            "--help shows the usage)");
+  EXPECT_EQ(refused({"smu"}), "unknown subcommand \"smu\"; did you mean sum? (trainer --help shows the usage)");
+}
+
+TEST_F(ParseTest, HelpIsGivenWhateverElseIsWrong) {
+  EXPECT_TRUE(parse(Words{"--bogus", "-h"}, program_).help);
+  EXPECT_TRUE(parse(Words{"help", "sum"}, program_).help);
+  EXPECT_FALSE(parse(Words{"sum"}, program_).help);
+}
+
+TEST_F(ParseTest, TheCheckHasTheLastWord) {
+  program_.check = [this](const Command& c) {
+    if (file_.empty()) throw UsageError("no file", {}, c.line() + " FILE");
+  };
+  EXPECT_EQ(refused({"-q"}), "no file; trainer FILE (trainer --help shows the usage)");
+  EXPECT_EQ(take({"./a"}), "trainer");
+}
+
+}  // namespace
+}  // namespace millrace::cli
