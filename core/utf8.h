@@ -17,8 +17,8 @@ char32_t utf8_decode(std::string_view text, size_t length);
 // The position of the first byte that is not UTF-8, or npos.
 size_t find_invalid_utf8(std::string_view text);
 
-// For terminals and log files: control characters (also C1, DEL and those for the writing direction) and bytes that are
-// not UTF-8 become \n, \t, \xNN; everything else stays.
+// For terminals and log files: control characters (C1, DEL and the ones for the writing direction, too) and bytes that
+// are not UTF-8 become \n, \t, \xNN; everything else stays.
 std::string escape_controls(std::string_view text);
 
 // `text` as a JSON string, in quotes; each byte that is not UTF-8 becomes U+FFFD.
