@@ -172,8 +172,8 @@ struct OptionType<T> {
   static std::string type() { return type_of_options(describe_options<T>()); }
 };
 
-// The ways in which a value of type T may be written. OptionType<T>::forms() lists them, if it is there; an options
-// struct is a map of what it declares; any other T takes any node.
+// The ways in which a value of type T may be written. OptionType<T> lists them in a function `forms`, if it has one; an
+// options struct is a map of what it declares; any other T takes any node.
 template <class T>
 std::vector<OptionForm> option_forms() {
   if constexpr (requires { OptionType<T>::forms(); }) {
