@@ -54,7 +54,7 @@ enum class OptionUse : uint8_t {
   parameters,      // patterns for names of parameters
 };
 
-// What a reference page says about one key.
+// One key, as reference pages describe it.
 struct OptionInfo {
   // One way to write the value. It is nested so that both types may hold lists of each other.
   struct Form {
@@ -94,7 +94,7 @@ struct OptionInfo {
 };
 using OptionForm = OptionInfo::Form;
 
-// What a reference page says about a kind that a configuration names.
+// A kind that a configuration may name, as reference pages describe it.
 struct KindInfo {
   std::string kind;
   std::string doc;
@@ -112,8 +112,8 @@ MILLRACE_EXPORT size_t read_name(const Spec& spec, const std::vector<std::string
 MILLRACE_EXPORT std::string name_type(const std::vector<std::string>& names);
 MILLRACE_EXPORT std::vector<OptionForm> name_forms(std::vector<std::string> names);
 
-// How a value of type T is read from a Spec, written back and described. Specialised in options.cpp and below. forms()
-// may be left out; option_forms() then finds the forms.
+// Reads a value of type T from a Spec, writes it back and describes it. Specialised in options.cpp and below. A
+// specialisation may lack forms(); option_forms() tells what is then used.
 template <class T>
 struct OptionType {
   static_assert(std::is_enum_v<T>,
@@ -172,7 +172,8 @@ struct OptionType<T> {
   static std::string type() { return type_of_options(describe_options<T>()); }
 };
 
-// The forms of T: those of its OptionType, otherwise those of its declarations, otherwise any.
+// The ways in which a value of type T may be written. OptionType<T> lists them in a function `forms`, if it has one; an
+// options struct is a map of what it declares; any other T takes any node.
 template <class T>
 std::vector<OptionForm> option_forms() {
   if constexpr (requires { OptionType<T>::forms(); }) {

@@ -84,7 +84,7 @@ class Registry {
   void leave_out(std::string_view kind, std::string_view without) { left_out_.emplace(kind, without); }
 
   // The kind that `spec` names, with its options: `kind`, `kind: {options}`, or `kind: value` if an option stands
-  // alone. `what` names the sort with its article: "a layer". Throws ConfigError.
+  // alone. Messages call it `what`, a noun with its article: "a layer". Throws ConfigError.
   KindAndOptions read(const Spec& spec, std::string_view what) const {
     return kind_and_options(spec, what, [&](const std::string& kind) {
       for (OptionInfo& option : find(kind, spec).describe()) {

@@ -21,7 +21,7 @@ struct RowSizes {
   // The shape of a row of `values` values; none if they do not fill it. Throws ShapeError if the shape has more values
   // than can be counted. REQUIRES: sizes as read.
   std::optional<Shape> shape_of(int64_t values) const;
-  // How many values would fit: "6 values", "a multiple of 28 values", for the noun "value".
+  // The number of values that would fit, for a message: "6 values", "a multiple of 28 values", for the noun "value".
   std::string wanted(std::string_view noun) const;
   std::string text() const;  // "(1, -1, 28)"
 };

@@ -49,8 +49,8 @@ struct DTypeOf<uint8_t> {
 };
 
 // Up to six dimensions, held in place: copying a shape never allocates. The constructor throws ShapeError for more
-// dimensions, for negative ones, or if the product of those that are not 0 is beyond 2^59: so the elements and bytes of
-// a shape and of its parts can always be counted.
+// than six, for a negative one, and if the dimensions other than 0 multiply to more than 2^59. So the elements and
+// bytes of a shape and of its parts can always be counted.
 class MILLRACE_EXPORT Shape {
  public:
   static constexpr int kMaxRank = 6;

@@ -22,8 +22,8 @@ std::string_view short_escape(char byte);
 // Appends `prefix` and the byte as two hexadecimal digits.
 void append_hex(std::string& out, std::string_view prefix, unsigned byte);
 
-// For terminals and log files: control characters (also C1, DEL and those for the writing direction) and bytes that are
-// not UTF-8 become \n, \t, \xNN; everything else stays.
+// For terminals and log files: control characters (C1, DEL and the ones for the writing direction, too) and bytes that
+// are not UTF-8 become \n, \t, \xNN; everything else stays.
 std::string escape_controls(std::string_view text);
 
 // `text` as a JSON string, in quotes; each byte that is not UTF-8 becomes U+FFFD.

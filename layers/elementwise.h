@@ -26,7 +26,8 @@ namespace millrace {
 // Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
-// Where an elementwise body stores: target = beta * target + alpha * value. It never reads the target if beta is 0.
+// The target of an elementwise body, which computes target = beta * target + alpha * value. If beta is 0, the target is
+// never read.
 template <class T>
 struct Target {
   T* data = nullptr;

@@ -66,7 +66,7 @@ class MILLRACE_EXPORT ParamBuilder {
   virtual void state(std::string_view name, const Shape& shape, Initializer initializer) = 0;
 };
 
-// What backward does with a gradient: nothing, because nobody needs it; write it; or add it to the values there.
+// Backward leaves out a gradient that nobody needs, writes it, or adds it to the values there.
 enum class GradientUse : uint8_t { none, write, add };
 
 struct PlanArgs {
@@ -111,7 +111,7 @@ struct BackwardArgs {
 class MILLRACE_EXPORT LayerPlan {
  public:
   virtual ~LayerPlan() = default;
-  // Neither is less for more rows; and each is 0 either for every number of rows or for none.
+  // More rows never need fewer bytes. A plan that needs none for one number of rows needs none for any.
   virtual size_t saved_bytes() const { return 0; }
   virtual size_t scratch_bytes() const { return 0; }
   // Whether backward reads its inputs or its output; values that it does not read are not kept.

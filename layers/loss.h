@@ -56,7 +56,7 @@ class MILLRACE_EXPORT Loss {
   virtual LabelSpec label(const TensorSpec& prediction) const = 0;
   // Throws ShapeError if args.label is not of label().dtype.
   virtual std::unique_ptr<LossPlan> plan(Context& context, const LossPlanArgs& args) const = 0;
-  // What the model's predictions are with this loss.
+  // Says how the model's predictions are to be read.
   virtual Predictions predictions() const { return Predictions::unknown; }
 };
 

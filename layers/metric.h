@@ -65,7 +65,8 @@ class MILLRACE_EXPORT Metric {
   // Throws ShapeError if args.label has a dtype that check() refuses.
   virtual std::unique_ptr<MetricPlan> plan(Context& context, const MetricPlanArgs& args) const = 0;
   virtual std::unique_ptr<MetricAccumulator> accumulator() const = 0;
-  // Whether less of it makes a model better, as with an error, or more, as with a share of right rows.
+  // True if a smaller value means a better model, as an error does; false if a larger one does, as a share of right
+  // rows.
   virtual bool less_is_better() const = 0;
   // What it takes predictions for.
   virtual Predictions predictions() const { return Predictions::unknown; }

@@ -10,8 +10,8 @@ enum class Predictions : uint8_t {
   unknown,
   numbers,         // near the label's numbers
   logits,          // of classes
-  sigmoid_logits,  // each one's sigmoid is a probability, of yes
-  softmax_logits,  // the softmax of all together is the probabilities of classes
+  sigmoid_logits,  // the sigmoid of each is the probability of yes
+  softmax_logits,  // the softmax of all of them gives the probabilities of the classes
 };
 
 constexpr bool are_logits(Predictions predictions) { return predictions >= Predictions::logits; }

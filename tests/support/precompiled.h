@@ -1,4 +1,4 @@
-// What most tests include, compiled once for all of them. Each test includes what it uses all the same.
+// What most tests include, compiled once for all of them. Each test still includes what it uses.
 #pragma once
 
 #include <gmock/gmock.h>

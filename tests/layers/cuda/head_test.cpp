@@ -52,6 +52,7 @@ class CudaHead : public test::CudaTest {
       row_weight.write(drawn_weights(from.batch));
       plan = loss->plan(test.context(), {.prediction = y.view(), .label = label.view(), .weighted = from.weighted});
       scratch = Memory(test.context().device(), plan->scratch_bytes());
+      test.context().synchronize();  // It may be destroyed before anything runs.
     }
 
     // Rows of weight 0 hold a NaN.
