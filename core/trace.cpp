@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
+#include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "millrace/core/cuda/nvtx.h"
 #include "millrace/core/utf8.h"
-#include "millrace/core/version.h"
+#include "millrace/version.h"
 
 namespace millrace {
 
@@ -66,12 +68,21 @@ struct Trace::Log {
   uint64_t turns_of = 0;  // 0: none
 };
 
+// All of a trace's. The mutex guards everything here.
+struct Trace::Logs {
+  explicit Logs(size_t max_events) : room(max_events) {}
+
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Log>> all;
+  size_t room;  // events that no log has room for yet
+};
+
 uint32_t Trace::Log::number_of(std::string_view text) {
   const auto known = numbers.find(text);
   if (known != numbers.end()) return known->second;
   const auto number = static_cast<uint32_t>(names.size());
   {
-    const std::lock_guard lock(trace.mutex_);
+    const std::lock_guard lock(trace.logs_->mutex);
     names.emplace_back(text);
   }
   numbers.emplace(names.back(), number);
@@ -82,12 +93,12 @@ uint32_t Trace::Log::number_of(std::string_view text) {
 bool Trace::Log::has_room() {
   if (full) return false;
   if (!blocks.empty() && blocks.back()->size.load(std::memory_order_relaxed) < blocks.back()->capacity) return true;
-  const std::lock_guard lock(trace.mutex_);
-  const size_t room = std::min(trace.room_, kBlockEvents);
+  const std::lock_guard lock(trace.logs_->mutex);
+  const size_t room = std::min(trace.logs_->room, kBlockEvents);
   full = room == 0;
   if (full) return false;
   blocks.push_back(std::make_unique<Block>(room));
-  trace.room_ -= room;
+  trace.logs_->room -= room;
   return true;
 }
 
@@ -116,7 +127,7 @@ void Trace::Log::publish(const Event& event) noexcept {
   trace.dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
-Trace::Trace(size_t max_events) : room_(max_events) {}
+Trace::Trace(size_t max_events) : logs_(std::make_unique<Logs>(max_events)) {}
 
 Trace::~Trace() = default;
 
@@ -143,24 +154,24 @@ Trace::Log* Trace::log() noexcept {
 
 Trace::Log* Trace::find_log(const Token& thread) {
   {
-    const std::lock_guard lock(mutex_);
-    for (const auto& log : logs_) {
+    const std::lock_guard lock(logs_->mutex);
+    for (const auto& log : logs_->all) {
       if (log->thread == thread) return log.get();
     }
   }
   char name[16] = "thread";
   ::pthread_getname_np(::pthread_self(), name, sizeof name);
   auto made = std::make_unique<Log>(*this, thread, name);
-  const std::lock_guard lock(mutex_);
-  logs_.push_back(std::move(made));
-  return logs_.back().get();
+  const std::lock_guard lock(logs_->mutex);
+  logs_->all.push_back(std::move(made));
+  return logs_->all.back().get();
 }
 
 void Trace::name_thread(std::string_view name) noexcept {
   Log* own = log();
   if (own == nullptr) return;
   try {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(logs_->mutex);
     own->name = name;
   } catch (...) {  // then it keeps the other one
   }
@@ -262,7 +273,7 @@ namespace {
 // The file, given away in pieces.
 class Pieces {
  public:
-  explicit Pieces(FunctionRef<void(std::string_view)> sink) : sink_(sink) {}
+  explicit Pieces(const std::function<void(std::string_view)>& sink) : sink_(sink) {}
 
   Pieces& operator<<(std::string_view text) {
     text_ += text;
@@ -288,18 +299,18 @@ class Pieces {
   }
 
  private:
-  FunctionRef<void(std::string_view)> sink_;
+  const std::function<void(std::string_view)>& sink_;
   std::string text_;
 };
 
 }  // namespace
 
-void Trace::write(FunctionRef<void(std::string_view)> sink) const {
-  const std::lock_guard lock(mutex_);
+void Trace::write(const std::function<void(std::string_view)>& sink) const {
+  const std::lock_guard lock(logs_->mutex);
   Pieces out(sink);
   // The thread that was first is the one that matters most; "executor 10" comes behind "executor 9".
   std::vector<const Log*> logs;
-  for (const auto& log : logs_) logs.push_back(log.get());
+  for (const auto& log : logs_->all) logs.push_back(log.get());
   const auto by_name = [](const Log* a, const Log* b) {
     return std::pair(a->name.size(), a->name) < std::pair(b->name.size(), b->name);
   };

@@ -1,9 +1,8 @@
-#include "millrace/core/version.h"
 
+#include "millrace/version.h"
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/kernels/onednn_version.h"
-#include "millrace/version.h"
 
 namespace millrace {
 

@@ -1,16 +1,20 @@
 // Source: an op at the beginning of the graph, which gives units of work: whole files (NameSource), or ranges of files
-// or of row numbers (RowSource).
+// or of row numbers (RowSource). Behind them stand what sources are made of, IndexSource and RecordSource, and the rows
+// of a program, memory_op() and callback_op().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "millrace/core/export.h"
 #include "millrace/input/op.h"
 #include "millrace/input/rows/chunk.h"
-#include "millrace/input/rows/state.h"
+#include "millrace/input/rows/row_block.h"
 #include "millrace/input/transform.h"
 
 namespace millrace {
@@ -100,5 +104,140 @@ class MILLRACE_EXPORT RowSource : public Source {
  protected:
   NameSource* names_ = nullptr;
 };
+
+// How many rows there are. A pass goes through all of them once; a run has so many passes, or endlessly many.
+struct IndexRange {
+  uint64_t rows = UINT64_MAX;          // of a pass; UINT64_MAX: they never end
+  uint64_t unit_rows = 1;              // of a unit, at most
+  std::optional<uint32_t> passes = 1;  // of a run; none: endlessly many
+};
+
+// What the sources of rows that have only a number share: random ones, rows in memory. Its units are ranges of numbers.
+class MILLRACE_EXPORT IndexSource : public RowSource {
+ public:
+  // `place`: what a place names: "synthetic".
+  IndexSource(std::string place, IndexRange range);
+
+  std::vector<PortType> inputs() const override { return {}; }
+  bool next(Unit& unit) override;
+  ChunkBound chunk_bound() const override { return {0, range_.unit_rows, range_.unit_rows}; }
+  void rewind(uint32_t run) override;
+  void seek(const Position& position) override;
+  void save(State& state) const override { state.set("rows", range_.rows); }
+  void check(const State& state) const override;
+  Unit unit_of(const RowId& id) const override { return unit(id.offset, 1, id.pass); }
+  Place place(const RowId& id) const override { return {place_, static_cast<int64_t>(id.line)}; }
+  bool endless() const override { return range_.rows == UINT64_MAX || !range_.passes; }
+  uint32_t passes() const override { return range_.passes.value_or(1); }
+
+  // The id of row `number`, which is in `unit`.
+  static RowId id_of(const Unit& unit, uint64_t number) {
+    return {.source = unit.source, .pass = unit.pass, .offset = number, .line = number + 1, .next_line = number + 2};
+  }
+
+ protected:
+  // Part of bind().
+  void set_source(uint32_t index) { source_ = index; }
+
+ private:
+  Unit unit(uint64_t begin, uint64_t count, uint32_t pass) const;
+
+  std::string place_;
+  const IndexRange range_;
+  uint32_t source_ = 0;
+  uint64_t pass_ = 0, end_pass_ = 0;
+  uint64_t at_ = 0;    // the next row
+  bool fresh_ = true;  // no unit was made of this pass: there is one, though it be empty
+};
+
+struct RecordFormat {
+  RowSpec rows = {};  // what comes out for a record
+  uint64_t record_bytes = 1;
+  uint64_t header_bytes = 0;      // to pass at the start of every file
+  uint64_t chunk_bytes = 262144;  // that one task reads, about; at least a record
+};
+
+// What readers of binary files share whose records all have the same length, one behind the other.
+//
+//   class Points final : public RecordSource {      // of a byte and two floats
+//    public:
+//     struct Options { .. };
+//     explicit Points(const Options&) : RecordSource({.rows = kRows, .record_bytes = 9}) {}
+//     void decode(const std::byte* record, RowBlock& rows, int64_t row) const override { .. }
+//   };
+//
+// It takes names of files, cuts the files into ranges of whole records, and has as many threads as there are read and
+// decode them. Order, epochs and shards are the names'; places, saving and restoring are done here.
+class MILLRACE_EXPORT RecordSource : public RowSource {
+ public:
+  // REQUIRES: record_bytes is at least 1 and less than 2^32.
+  explicit RecordSource(RecordFormat format);
+  ~RecordSource() override;
+
+  // Writes the values of the record_bytes at `record` into row `row` of `rows`. Called on any thread, for several
+  // records at once: constant and without side effects. A DataError gets the record's place.
+  virtual void decode(const std::byte* record, RowBlock& rows, int64_t row) const = 0;
+
+  std::vector<PortType> inputs() const override { return {PortType::names}; }
+  // Throws ConfigError for a pipe; DataError for a file that is no header and whole records.
+  Port bind(const BindArgs& args) override;
+  bool next(Unit& unit) override;
+  void rewind(uint32_t run) override;
+  void seek(const Position& position) override;
+  ChunkBound chunk_bound() const override;
+  const Transform& producer() const override;
+  void save(State& state) const override { names_->save(state); }
+  void check(const State& state) const override { names_->check(state); }
+  Unit unit_of(const RowId& id) const override;
+  // A record's line is its number, counted from 1.
+  Place place(const RowId& id) const override { return names_->place(id); }
+  bool endless() const override { return names_->endless(); }
+  uint32_t passes() const override { return names_->passes(); }
+
+ private:
+  class Decoder;
+
+  void check(const FileEntry& file) const;
+  bool start_file(const Position& position);
+
+  const RecordFormat format_;
+  const uint64_t unit_bytes_;
+  const std::unique_ptr<Decoder> decoder_;
+  uint32_t source_ = 0;
+  Unit file_;            // the whole of the file that is cut now
+  uint64_t at_ = 0;      // where its next range begins
+  bool inside_ = false;  // whether there is one
+};
+
+// An op of a program's own copy of the catalog that gives the rows of a block, which are read and never copied as a
+// whole; they must not change while a graph uses them. Their ids are ignored.
+//
+//   RowBlock rows;
+//   rows.configure({{{"features", DType::f32, Shape{4}}, {"label", DType::i32, Shape{1}}}}, 150);
+//   rows.resize(150);                                              // then rows.row<float>(0, 17)[2] = 1.5f; ...
+//   Catalog catalog = Catalog::builtin();
+//   catalog.add_op("memory", memory_op(std::make_shared<const RowBlock>(std::move(rows))));
+//   Trainer trainer = Trainer::from_file("memory.yaml", {}, catalog);     // input: [memory: {epochs: 10}, ..]
+MILLRACE_EXPORT OpRegistry::Entry memory_op(std::shared_ptr<const RowBlock> rows);
+
+struct CallbackRows {
+  RowSpec rows;
+  // Writes the next rows of pass `pass`, counted from 0, to the front of the block, which has room for
+  // block.capacity(), and says with block.resize() how many there are: none ends the pass. Their ids are set by the
+  // graph. Called by one thread at a time, whatever graphs ask, not always the same one, and ahead of the rows that a
+  // step needs; the passes of a graph come in order, but that an op `cache` may ask for one again. What it throws is
+  // thrown where its first row would be used; what is no Error, as an InternalError with its text. Whoever stops a
+  // training waits until it returns.
+  std::function<void(RowBlock& block, uint32_t pass)> fill;
+  int64_t rows_at_once = 256;  // the room of a block
+};
+
+// The same of rows that the program makes when they are asked for.
+//
+//   catalog.add_op("sensor", callback_op({.rows = {{{"features", DType::f32, Shape{4}}}},
+//                                         .fill = [&](RowBlock& block, uint32_t pass) { ... }}));
+//
+// A state of a graph that reads such rows cannot be saved: nobody could ask for them again.
+MILLRACE_EXPORT OpRegistry::Entry callback_op(CallbackRows callback);
 
 }  // namespace millrace

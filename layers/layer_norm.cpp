@@ -1,7 +1,7 @@
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/window.h"
+#include "millrace/layers/layer.h"
 #include "millrace/layers/norms/group_plan.h"
-#include "millrace/layers/shape_checks.h"
 
 namespace millrace {
 namespace {

@@ -22,7 +22,7 @@
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/predict/evaluator.h"
-#include "millrace/trainer/train_report.h"
+#include "millrace/trainer/trainer.h"
 
 namespace millrace {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/overrides.h"
-#include "millrace/trainer/config/plugin.h"
 #include "millrace/trainer/files/yaml.h"
 
 namespace millrace::cli {

@@ -10,7 +10,7 @@
 
 #include "millrace/cli/arguments/arguments.h"
 #include "millrace/input/transform.h"
-#include "millrace/layers/predictions.h"
+#include "millrace/layers/loss.h"
 
 namespace millrace::cli {
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "millrace/input/files/file_check.h"
+#include "millrace/input/files/stream_file.h"
 
 namespace millrace {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/spec.h"
 #include "millrace/input/buffer.h"
@@ -168,6 +168,24 @@ class MILLRACE_EXPORT Pipeline {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+};
+
+// Where the time went of the thread that takes batches from whoever brings them to a step.
+struct DeliveryTimes {
+  double make_seconds = 0;  // making batches itself
+  double wait_seconds = 0;  // waiting for what others make; it helps meanwhile
+  double copy_seconds = 0;  // copying batches into the step's input
+
+  double total() const { return make_seconds + wait_seconds + copy_seconds; }
+};
+
+// What was done to bring them.
+struct DeliveryStatistics {
+  DeliveryTimes times;
+  // Of a queue of batches: how many waited for each call of next(), on average, and how many may.
+  std::optional<double> mean_queued = {};
+  int64_t capacity = 0;
+  InputStatistics input;  // what the ops did, for these batches and ahead of them
 };
 
 }  // namespace millrace

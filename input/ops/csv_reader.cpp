@@ -13,6 +13,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/range_reader.h"
+#include "millrace/input/files/stream_file.h"
 #include "millrace/input/sources/file_ranges.h"
 
 namespace millrace {

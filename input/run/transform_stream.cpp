@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/input/rows/row_ids.h"
+#include "millrace/input/run/row_ids.h"
 
 namespace millrace {
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "millrace/input/files/stream_file.h"
 #include "millrace/input/source.h"
 
 namespace millrace {

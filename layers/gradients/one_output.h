@@ -3,7 +3,6 @@
 #pragma once
 
 #include "millrace/core/context.h"
-#include "millrace/core/kernels/destination.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/head.h"
 
