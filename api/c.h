@@ -43,7 +43,7 @@ typedef enum millrace_status {
   MILLRACE_ERROR_ARGUMENT = 7  /* this call's arguments are wrong: a NULL, a size */
 } millrace_status;
 
-/* "0.1.0". */
+/* "0.2.0". */
 MILLRACE_C_EXPORT const char* millrace_version(void);
 
 /* ---- Errors. */

@@ -1,5 +1,5 @@
-// What a plug-in is declared with; see docs/extending.md.
+// A plug-in includes this header: MILLRACE_PLUGIN of catalog.h, and all of extend.h; see docs/extending.md.
 #pragma once
 
 #include "millrace/extend.h"
-#include "millrace/trainer/config/plugin.h"
+#include "millrace/trainer/config/catalog.h"

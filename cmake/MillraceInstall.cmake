@@ -92,7 +92,7 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/millrace.pc.in ${PROJECT_BINARY_DIR}/millrace.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/millrace.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
-# Headers are those that the ones for users reach, found when they are installed.
+# Headers lie in the build as links, which are followed.
 install(CODE "
   set(include_dir \"${MILLRACE_INCLUDE_DIR}\")
   set(destination \"${include_destination}\")

@@ -2,7 +2,9 @@
 
 #include <cstring>
 
+#include "millrace/core/cuda/backend.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/event.h"
 
 namespace millrace {
 

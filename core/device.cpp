@@ -1,4 +1,4 @@
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 
 #include <charconv>
 #include <cstdlib>

@@ -11,8 +11,8 @@
 // a time.
 #pragma once
 
+#include "millrace/core/context.h"
 #include "millrace/core/cuda/backend.h"
-#include "millrace/core/device.h"
 #include "millrace/core/export.h"
 
 namespace millrace {

@@ -12,7 +12,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 
 namespace millrace::math {
 

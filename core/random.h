@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "millrace/core/export.h"
-#include "millrace/core/hd.h"
 
 namespace millrace {
 

@@ -246,7 +246,7 @@ KindAndOptions kind_and_options(const Spec& spec, std::string_view what) {
 }
 
 KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
-                                FunctionRef<std::string(const std::string& kind)> option_alone) {
+                                const std::function<std::string(const std::string& kind)>& option_alone) {
   if (spec.is_scalar()) {
     Spec options = Spec::map(spec.place());
     options.set_path(spec.path());

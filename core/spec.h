@@ -10,6 +10,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <source_location>
 #include <string>
@@ -19,7 +20,6 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/export.h"
-#include "millrace/core/function_ref.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -170,7 +170,7 @@ struct KindAndOptions {
 MILLRACE_EXPORT KindAndOptions kind_and_options(const Spec& spec, std::string_view what);
 // Reads `kind: value` as `kind: {option: value}` if `option_alone` names that kind's option; an empty text means none.
 // Errors in the value are reported under the path where it was written.
-MILLRACE_EXPORT KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
-                                                FunctionRef<std::string(const std::string& kind)> option_alone);
+MILLRACE_EXPORT KindAndOptions kind_and_options(
+    const Spec& spec, std::string_view what, const std::function<std::string(const std::string& kind)>& option_alone);
 
 }  // namespace millrace

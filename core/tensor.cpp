@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -84,10 +85,19 @@ bool Shape::operator==(const Shape& other) const {
 
 std::string TensorSpec::text() const { return cat(to_string(dtype), ' ', shape.text()); }
 
+template <class Void>
+size_t BasicTensorView<Void>::bytes() const {
+  return multiply_bytes(row_bytes_, static_cast<size_t>(rows()));
+}
+template size_t BasicTensorView<void>::bytes() const;
+template size_t BasicTensorView<const void>::bytes() const;
+
 Tensor::Tensor(Device device, const TensorSpec& spec, Rows rows)
     : spec_(spec), row_bytes_(TensorView(nullptr, spec.dtype, spec.shape).row_bytes()) {
   if (rows == Rows::padded) row_bytes_ = aligned_bytes(row_bytes_);
   memory_ = Memory(device, view().bytes());
 }
+
+void throw_no_kernel(DType dtype) { throw InternalError(cat("no kernel for ", to_string(dtype), " values")); }
 
 }  // namespace millrace

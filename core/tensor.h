@@ -1,5 +1,5 @@
 // Tensors: DType, Shape, TensorSpec (what a value looks like), TensorView / ConstTensorView (where it is), Tensor (owns
-// it).
+// it); Destination (where a gradient goes) and dispatch_float() (the C++ type of a dtype).
 //
 // Row-major. Only the first axis may have a stride of its own, so that rows can be padded to 64 bytes.
 // Views never own and are passed by value; a Tensor is move-only and frees its memory. None of them is synchronised.
@@ -13,9 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 #include "millrace/core/export.h"
-#include "millrace/core/sizes.h"
 
 namespace millrace {
 
@@ -90,7 +89,9 @@ struct MILLRACE_EXPORT TensorSpec {
 // Rows of batches and activations begin at multiples of this many bytes.
 inline constexpr size_t kRowAlignment = 64;
 // `bytes` rounded up to a multiple of kRowAlignment.
-constexpr size_t aligned_bytes(size_t bytes) { return ceil_div(bytes, kRowAlignment) * kRowAlignment; }
+constexpr size_t aligned_bytes(size_t bytes) {
+  return (bytes / kRowAlignment + (bytes % kRowAlignment != 0 ? 1 : 0)) * kRowAlignment;
+}
 
 // A view of memory that somebody else owns. `Void` is void or const void.
 template <class Void>
@@ -121,7 +122,7 @@ class BasicTensorView {
   int64_t columns() const { return shape_.rank() == 0 ? 1 : shape_.row().elements(); }
   int64_t elements() const { return shape_.elements(); }
   // Bytes of all rows with their padding. Throws ShapeError if that is more than can be counted.
-  size_t bytes() const { return multiply_bytes(row_bytes_, static_cast<size_t>(rows())); }
+  MILLRACE_EXPORT size_t bytes() const;
   bool contiguous() const { return row_bytes_ == dense_row_bytes(dtype_, shape_); }
   TensorSpec spec() const { return {shape_, dtype_}; }
 
@@ -170,5 +171,33 @@ class MILLRACE_EXPORT Tensor {
   size_t row_bytes_ = 0;
   Memory memory_;
 };
+
+// Where a gradient goes: view = beta * view + alpha * gradient. A null view means that nobody needs the
+// gradient. `alpha` is read when the step runs, in the device's memory; null is 1.
+struct Destination {
+  TensorView view = {};
+  float beta = 0;  // 0 or 1, fixed when the step is planned
+  const float* alpha = nullptr;
+
+  explicit operator bool() const { return static_cast<bool>(view); }
+};
+
+// Out of line, because every kernel passes through dispatch_float().
+[[noreturn]] MILLRACE_EXPORT void throw_no_kernel(DType dtype);
+
+// Calls a generic host lambda with the C++ type of a floating-point dtype.
+//
+//   dispatch_float(x.dtype(), [&]<class T>() { for_each_index(context, n, Relu<T>{x.as<T>(), y.as<T>()}); });
+//
+// The lambda runs on the host. It launches named functors, so the same file compiles as C++ and as CUDA.
+// REQUIRES: dtype is f32 or f64; layers check that when they are built. Throws InternalError otherwise.
+template <class F>
+void dispatch_float(DType dtype, F&& call) {
+  switch (dtype) {
+    case DType::f32: call.template operator()<float>(); return;
+    case DType::f64: call.template operator()<double>(); return;
+    default: throw_no_kernel(dtype);
+  }
+}
 
 }  // namespace millrace

@@ -53,6 +53,10 @@ MILLRACE_EXPORT bool same_text(std::string_view a, std::string_view b);
 // it. Empty if none is near enough.
 MILLRACE_EXPORT std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+// Whether `name` matches a pattern. `*` stands for any bytes, or none, and `?` for one; every other byte stands for
+// itself.
+MILLRACE_EXPORT bool wildcard_matches(std::string_view pattern, std::string_view name);
+
 // Whether configurations may use the text as a name: letters, digits, _ and -, the first one a letter or _.
 MILLRACE_EXPORT bool is_name(std::string_view text);
 

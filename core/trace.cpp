@@ -6,11 +6,13 @@
 #include <deque>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "millrace/core/cuda/nvtx.h"
+#include "millrace/core/mutex.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
-#include "millrace/core/version.h"
+#include "millrace/version.h"
 
 namespace millrace {
 
@@ -66,12 +68,21 @@ struct Trace::Log {
   uint64_t turns_of = 0;  // 0: none
 };
 
+// All of a trace's.
+struct Trace::Logs {
+  explicit Logs(size_t max_events) : room(max_events) {}
+
+  Mutex mutex;
+  std::vector<std::unique_ptr<Log>> all MILLRACE_GUARDED_BY(mutex);
+  size_t room MILLRACE_GUARDED_BY(mutex);  // events that no log has room for yet
+};
+
 uint32_t Trace::Log::number_of(std::string_view text) {
   const auto known = numbers.find(text);
   if (known != numbers.end()) return known->second;
   const auto number = static_cast<uint32_t>(names.size());
   {
-    const MutexLock lock(trace.mutex_);
+    const MutexLock lock(trace.logs_->mutex);
     names.emplace_back(text);
   }
   numbers.emplace(names.back(), number);
@@ -82,12 +93,12 @@ uint32_t Trace::Log::number_of(std::string_view text) {
 bool Trace::Log::has_room() {
   if (full) return false;
   if (!blocks.empty() && blocks.back()->size.load(std::memory_order_relaxed) < blocks.back()->capacity) return true;
-  const MutexLock lock(trace.mutex_);
-  const size_t room = std::min(trace.room_, kBlockEvents);
+  const MutexLock lock(trace.logs_->mutex);
+  const size_t room = std::min(trace.logs_->room, kBlockEvents);
   full = room == 0;
   if (full) return false;
   blocks.push_back(std::make_unique<Block>(room));
-  trace.room_ -= room;
+  trace.logs_->room -= room;
   return true;
 }
 
@@ -116,7 +127,7 @@ void Trace::Log::publish(const Event& event) noexcept {
   trace.dropped_.fetch_add(1, std::memory_order_relaxed);
 }
 
-Trace::Trace(size_t max_events) : room_(max_events) {}
+Trace::Trace(size_t max_events) : logs_(std::make_unique<Logs>(max_events)) {}
 
 Trace::~Trace() = default;
 
@@ -143,24 +154,24 @@ Trace::Log* Trace::log() noexcept {
 
 Trace::Log* Trace::find_log(const Token& thread) {
   {
-    const MutexLock lock(mutex_);
-    for (const auto& log : logs_) {
+    const MutexLock lock(logs_->mutex);
+    for (const auto& log : logs_->all) {
       if (log->thread == thread) return log.get();
     }
   }
   char name[16] = "thread";
   ::pthread_getname_np(::pthread_self(), name, sizeof name);
   auto made = std::make_unique<Log>(*this, thread, name);
-  const MutexLock lock(mutex_);
-  logs_.push_back(std::move(made));
-  return logs_.back().get();
+  const MutexLock lock(logs_->mutex);
+  logs_->all.push_back(std::move(made));
+  return logs_->all.back().get();
 }
 
 void Trace::name_thread(std::string_view name) noexcept {
   Log* own = log();
   if (own == nullptr) return;
   try {
-    const MutexLock lock(mutex_);
+    const MutexLock lock(logs_->mutex);
     own->name = name;
   } catch (...) {  // then it keeps the other one
   }
@@ -271,11 +282,11 @@ std::string metadata(int64_t thread, std::string_view what, std::string_view key
 
 }  // namespace
 
-void Trace::write(FunctionRef<void(std::string_view)> sink) const {
-  const MutexLock lock(mutex_);
+void Trace::write(const std::function<void(std::string_view)>& sink) const {
+  const MutexLock lock(logs_->mutex);
   // The thread that was first is the one that matters most; "executor 10" comes behind "executor 9".
   std::vector<const Log*> logs;
-  for (const auto& log : logs_) logs.push_back(log.get());
+  for (const auto& log : logs_->all) logs.push_back(log.get());
   const auto by_name = [](const Log* a, const Log* b) {
     return std::pair(a->name.size(), a->name) < std::pair(b->name.size(), b->name);
   };

@@ -3,7 +3,7 @@
 //   Trace trace;
 //   Trainer trainer = Trainer::from_file("mlp.yaml", {}, Catalog::builtin(), &trace);
 //   trainer.run();
-//   write_trace(trace, "trace.json");  // trainer/files/trace_file.h
+//   write_trace(trace, "trace.json");  // trainer/trainer.h
 //
 // Code that does something worth seeing gets a Trace*, which is null if nobody traces, and puts a TraceRange around its
 // work. A Trace outlives all of them. Every member may be called from any thread at any time.
@@ -17,14 +17,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "millrace/core/export.h"
-#include "millrace/core/function_ref.h"
-#include "millrace/core/mutex.h"
 
 namespace millrace {
 
@@ -46,12 +44,13 @@ class MILLRACE_EXPORT Trace {
   uint64_t dropped() const { return dropped_.load(); }
   // Gives the file to `sink` piece by piece: Chrome's trace format, a JSON object. Open ranges are not in it.
   // Exceptions of `sink` are thrown. REQUIRES: `sink` uses nothing that is traced.
-  void write(FunctionRef<void(std::string_view)> sink) const;
+  void write(const std::function<void(std::string_view)>& sink) const;
 
  private:
   friend class TraceRange;
   friend class TraceLoop;
   struct Log;
+  struct Logs;
   struct Cached;
   // Stands for a thread or a trace. Nobody else has the same token while anybody holds it; the address of a trace or
   // the id of a thread may be used again.
@@ -66,9 +65,7 @@ class MILLRACE_EXPORT Trace {
   const Clock::time_point start_ = Clock::now();
   const Token token_ = std::make_shared<const char>();
   std::atomic<uint64_t> dropped_{0}, loops_{0};
-  mutable Mutex mutex_;
-  std::vector<std::unique_ptr<Log>> logs_ MILLRACE_GUARDED_BY(mutex_);
-  size_t room_ MILLRACE_GUARDED_BY(mutex_);  // events that no log has room for yet
+  const std::unique_ptr<Logs> logs_;
 };
 
 // A stretch of time of the calling thread, until end() or the end of the block. Ranges of a thread nest. While one is

@@ -1,4 +1,4 @@
-#include "millrace/core/version.h"
+#include "millrace/version.h"
 
 #include <iterator>
 #include <sstream>
@@ -6,7 +6,6 @@
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/kernels/onednn_version.h"
-#include "millrace/version.h"
 
 namespace millrace {
 

@@ -1,5 +1,7 @@
 #include "millrace/core/wildcard.h"
 
+#include "millrace/core/text.h"
+
 namespace millrace {
 
 bool wildcard_matches(std::string_view pattern, std::string_view name) {

@@ -1,10 +1,9 @@
-// wildcard: whether a name, such as a parameter's, matches a pattern. It compares bytes, never characters of a locale.
+// Whether a name matches a pattern. It compares bytes, never characters of a locale. See also wildcard_matches() of
+// text.h.
 #pragma once
 
 #include <cstddef>
 #include <string_view>
-
-#include "millrace/core/export.h"
 
 namespace millrace {
 
@@ -31,8 +30,5 @@ bool matches_with_stars(std::string_view pattern, std::string_view name, const E
   }
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
-
-// `*` stands for any bytes, or none, and `?` for one; every other byte stands for itself.
-MILLRACE_EXPORT bool wildcard_matches(std::string_view pattern, std::string_view name);
 
 }  // namespace millrace

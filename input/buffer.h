@@ -12,7 +12,6 @@
 #include "millrace/core/export.h"
 #include "millrace/input/op.h"
 #include "millrace/input/rows/row_block.h"
-#include "millrace/input/rows/state.h"
 
 namespace millrace {
 

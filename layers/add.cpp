@@ -1,7 +1,7 @@
 // add: the sum of inputs of one shape. Each gets the whole gradient.
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/elementwise.h"
-#include "millrace/layers/shape_checks.h"
+#include "millrace/layers/layer.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {

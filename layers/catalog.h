@@ -5,7 +5,6 @@
 #include "millrace/core/export.h"
 #include "millrace/layers/layer.h"
 #include "millrace/layers/loss.h"
-#include "millrace/layers/metric.h"
 #include "millrace/layers/optimizer.h"
 
 namespace millrace {

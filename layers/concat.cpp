@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/elementwise.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {

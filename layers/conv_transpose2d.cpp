@@ -3,8 +3,8 @@
 #include "millrace/core/kernels/convolution.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/elementwise.h"
 #include "millrace/layers/images/window.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {

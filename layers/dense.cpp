@@ -7,7 +7,8 @@
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/shape_checks.h"
+#include "millrace/layers/gradients/one_output.h"
+#include "millrace/layers/layer.h"
 
 namespace millrace {
 namespace {

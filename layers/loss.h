@@ -1,21 +1,44 @@
-// Loss: the value that training minimises, the mean over the batch's rows (weighted: sum(w l) / sum(w)), and its
-// gradient.
+// Judges of predictions. Loss: the value that training minimises, the mean over the batch's rows (weighted:
+// sum(w l) / sum(w)), and its gradient. Metric: a number for the user.
 //
 // Row weights are finite and not negative: the step refuses others before the loss sees them. A row of weight 0 does
 // not count, whatever its prediction; if all weights are 0, loss and gradient are 0.
-// Thread-safety as for layers: a Loss is configuration, a LossPlan is used by one thread at a time.
+// Thread-safety as for layers: a Loss or a Metric is configuration, a plan is used by one thread at a time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/predictions.h"
-#include "millrace/layers/wanted.h"
+#include "millrace/layers/layer.h"
 
 namespace millrace {
+
+// The meaning of the numbers that a loss trains a model to give, or that a metric takes for predictions.
+enum class Predictions : uint8_t {
+  unknown,
+  numbers,         // near the label's numbers
+  logits,          // of classes
+  sigmoid_logits,  // the sigmoid of each is the probability of yes
+  softmax_logits,  // the softmax of all of them gives the probabilities of the classes
+};
+
+constexpr bool are_logits(Predictions predictions) { return predictions >= Predictions::logits; }
+
+// The function that turns them into probabilities, by the name that layers and activations have for it; empty: none.
+constexpr std::string_view to_probabilities(Predictions predictions) {
+  if (predictions == Predictions::sigmoid_logits) return "sigmoid";
+  return predictions == Predictions::softmax_logits ? "softmax" : "";
+}
 
 // How a loss reads its label, whatever dtype the model computes in: float32 for numbers, int32 for class labels.
 using LabelSpec = Wanted;
@@ -61,5 +84,73 @@ class MILLRACE_EXPORT Loss {
 };
 
 using LossRegistry = Registry<Loss>;
+
+// A metric's plan reduces each batch to a partial on the device, usually a few bytes; an accumulator on the host joins
+// partials in order, over one batch, a logging window or a whole evaluation.
+//
+// Rows count by their weights, as in the loss: a row of weight 0 does not count, and all rows count alike if they have
+// no weights. A prediction that is NaN is never right.
+struct MetricPlanArgs {
+  TensorView prediction = {};  // (B, ...), shapes and strides only
+  TensorView label = {};       // (B, ...), of the loss's label().dtype
+  bool weighted = false;
+};
+
+struct MetricArgs {
+  ConstTensorView prediction = {};
+  ConstTensorView label = {};
+  ConstTensorView weight = {};  // (B, 1) float32; null if not weighted
+  void* partial = nullptr;      // partial_bytes(), in the device's memory: this batch's contribution
+  void* scratch = nullptr;
+};
+
+// Like a LayerPlan (layer.h): allocates nothing, synchronises nothing, and may be recorded.
+class MILLRACE_EXPORT MetricPlan {
+ public:
+  virtual ~MetricPlan() = default;
+  virtual size_t partial_bytes() const = 0;
+  virtual size_t scratch_bytes() const { return 0; }
+  // Bytes that the plan holds, at most: a plan for fewer rows holds no more.
+  virtual size_t bytes() const { return 0; }
+  virtual void run(Context& context, const MetricArgs& args) = 0;
+};
+
+class MILLRACE_EXPORT MetricAccumulator {
+ public:
+  virtual ~MetricAccumulator() = default;
+  // Bytes that it holds, at most, if `rows` rows are added between two resets: by default none that matter.
+  virtual size_t bytes(int64_t) const { return 0; }
+  // Takes these bytes ahead of time, so that add() need not.
+  virtual void reserve(int64_t) {}
+  // Joins the partial of a batch of `rows` rows.
+  virtual void add(std::span<const std::byte> partial, int64_t rows) = 0;
+  // The metric over everything added since reset(); NaN if nothing was added, or nothing with a weight.
+  virtual double value() const = 0;
+  virtual void reset() = 0;
+};
+
+class MILLRACE_EXPORT Metric {
+ public:
+  virtual ~Metric() = default;
+  // Checks that one row of prediction and label fit; the label has the loss's label().dtype. Throws ShapeError that
+  // names both.
+  virtual void check(const TensorSpec& prediction, const TensorSpec& label) const = 0;
+  // Throws ShapeError if args.label has a dtype that check() refuses.
+  virtual std::unique_ptr<MetricPlan> plan(Context& context, const MetricPlanArgs& args) const = 0;
+  virtual std::unique_ptr<MetricAccumulator> accumulator() const = 0;
+  // True if a smaller value means a better model, as an error does; false if a larger one does, as a share of right
+  // rows.
+  virtual bool less_is_better() const = 0;
+  // What it takes predictions for.
+  virtual Predictions predictions() const { return Predictions::unknown; }
+  // The power of the label's unit in the metric: 1 for a mean error, 2 for a squared one, 0 for a share. An affine
+  // change of the labels multiplies the metric by that power of its factor.
+  virtual int label_power() const { return 0; }
+};
+
+using MetricRegistry = Registry<Metric>;
+
+// What metrics came to, by their names.
+using MetricValues = std::vector<std::pair<std::string, double>>;
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
 // mul: the product of inputs of one shape, value by value.
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/elementwise.h"
-#include "millrace/layers/shape_checks.h"
+#include "millrace/layers/layer.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/elementwise.h"
-#include "millrace/layers/shape_checks.h"
+#include "millrace/layers/layer.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {

@@ -1,8 +1,8 @@
 // softmax: logits as shares that add up to 1, along the last axis.
 #include "millrace/core/math.h"
+#include "millrace/core/parallel.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/for_each_row.h"
-#include "millrace/layers/shape_checks.h"
+#include "millrace/layers/layer.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {

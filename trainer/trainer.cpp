@@ -10,6 +10,8 @@
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/model_warnings.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/delivery/delivery.h"
@@ -225,6 +227,7 @@ Trainer::Trainer(Trainer&&) noexcept = default;
 Trainer& Trainer::operator=(Trainer&&) noexcept = default;
 Trainer::~Trainer() = default;
 
+const Spec& Trainer::resolved() const { return impl_->config.resolved; }
 const Config& Trainer::config() const { return impl_->config; }
 Model& Trainer::model() { return impl_->step->model(); }
 const InputGraph& Trainer::input() const { return impl_->delivery->graph(); }

@@ -13,7 +13,7 @@
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step/step.h"
-#include "millrace/trainer/train_report.h"
+#include "millrace/trainer/trainer.h"
 #include "millrace/trainer/validation.h"
 
 namespace millrace {

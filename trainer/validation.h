@@ -24,7 +24,7 @@
 #include "millrace/trainer/input/pass_input.h"
 #include "millrace/trainer/predict/predict_plan.h"
 #include "millrace/trainer/step/model_copy.h"
-#include "millrace/trainer/train_report.h"
+#include "millrace/trainer/trainer.h"
 
 namespace millrace {
 

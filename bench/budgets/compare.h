@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "millrace/core/function_ref.h"
+#include "millrace/core/executor.h"
 
 namespace millrace::bench {
 

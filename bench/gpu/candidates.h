@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "millrace/core/context.h"
-#include "millrace/core/function_ref.h"
+#include "millrace/core/executor.h"
 
 namespace millrace::bench {
 

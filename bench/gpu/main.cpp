@@ -38,10 +38,11 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
-#include "millrace/core/version.h"
+#include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
+#include "millrace/version.h"
 
 namespace millrace::bench {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/function_ref.h"
+#include "millrace/core/executor.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace::bench {

@@ -15,11 +15,11 @@
 #include "bench/budgets/network.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/core/version.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
+#include "millrace/version.h"
 
 namespace millrace::bench {
 

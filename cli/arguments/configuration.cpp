@@ -4,8 +4,8 @@
 
 #include "millrace/cli/process/usage_error.h"
 #include "millrace/core/text.h"
+#include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/overrides.h"
-#include "millrace/trainer/config/plugin.h"
 #include "millrace/trainer/files/files_in_use.h"
 #include "millrace/trainer/files/yaml.h"
 

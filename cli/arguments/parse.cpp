@@ -9,7 +9,7 @@
 #include "millrace/cli/process/usage_error.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/text.h"
-#include "millrace/core/version.h"
+#include "millrace/version.h"
 
 namespace millrace::cli {
 

@@ -1,5 +1,5 @@
-// The subcommands, each declared in a file of its own: its options, its help, and what it runs. cli/CMakeLists.txt lists
-// those that are built.
+// The subcommands, each declared in a file of its own: its options, its help, and what it runs. cli/CMakeLists.txt
+// lists those that are built.
 #pragma once
 
 #include "millrace/cli/arguments/command.h"

@@ -7,7 +7,9 @@
 #include "millrace/cli/rows/prediction_text.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
-#include "millrace/trainer/predict/predictor.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
+#include "millrace/trainer/predict/network.h"
 
 namespace millrace::cli {
 

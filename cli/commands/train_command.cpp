@@ -15,8 +15,8 @@
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
 #include "millrace/core/utf8.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/files_in_use.h"
-#include "millrace/trainer/files/trace_file.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::cli {

@@ -19,9 +19,9 @@
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
-#include "millrace/core/version.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
+#include "millrace/version.h"
 
 namespace millrace::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millrace/cli/doctor/machine_memory.h"
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 
 namespace millrace::cli {
 

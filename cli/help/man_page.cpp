@@ -4,7 +4,7 @@
 #include "millrace/cli/help/help.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/core/text.h"
-#include "millrace/core/version.h"
+#include "millrace/version.h"
 
 namespace millrace::cli {
 

@@ -11,7 +11,7 @@
 
 #include "millrace/core/options.h"
 #include "millrace/input/transform.h"
-#include "millrace/layers/predictions.h"
+#include "millrace/layers/loss.h"
 
 namespace millrace {
 

@@ -4,7 +4,7 @@
 
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
-#include "millrace/input/sources/file_source.h"
+#include "millrace/input/source.h"
 #include "millrace/trainer/input/op_list.h"
 
 namespace millrace {

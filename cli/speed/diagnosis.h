@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "millrace/trainer/config/config.h"
-#include "millrace/trainer/train_report.h"
+#include "millrace/trainer/trainer.h"
 
 namespace millrace {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 #include "millrace/core/export.h"
 
 namespace millrace::cuda {
@@ -34,11 +34,6 @@ void* allocate_pinned(Device device, size_t bytes);
 void free_pinned(Device device, void* data) noexcept;
 
 // A stream and the library handles made on it (cuBLASLt is opened when the first product is planned).
-class State;
-struct MILLRACE_EXPORT StateDeleter {
-  void operator()(State* state) const noexcept;
-};
-using StatePointer = std::unique_ptr<State, StateDeleter>;
 StatePointer make_state(Device device);
 
 // All on the state's stream; each pointer of a copy is the host's or the device's. copy() waits as Context::copy says;

@@ -9,7 +9,6 @@
 #include "millrace/core/kernels/batch_norm.h"
 #include "millrace/core/kernels/channels.h"
 #include "millrace/core/kernels/convolution.h"
-#include "millrace/core/kernels/destination.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/kernels/pooling.h"
 #include "millrace/core/tensor.h"

@@ -1,22 +1,77 @@
-// launch_for_each: body(i) for every i in [0, count) as one kernel on the state's stream; core/parallel.h calls it.
-// launch_rows: the same for bodies whose index is shared by a block's threads, see core/lanes.h.
+// The CUDA side of core/parallel.h, which includes it behind the lanes; nobody else does.
+//
+// launch_for_each: body(i) for every i in [0, count) as one kernel on the state's stream.
+// launch_rows: the same for bodies whose index is shared by the lanes of a block.
 // launch_columns: sums over the rows of what a body makes of each row and column.
+//
+// Threads of a block join their values by CUB, and a block knows by libcu++ that it is the last of its grid. No other
+// file includes these libraries. nvcc compiles the real ones; MILLRACE_CUB_STAND_IN names a header with the same
+// functions for a compiler of C++.
 //
 // They only enqueue: no allocation, no synchronisation, may be captured. A launch that fails throws DeviceError; what
 // fails inside the kernel is thrown by the next call that waits.
 #pragma once
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "millrace/core/cuda/check.h"
-#include "millrace/core/cuda/cub.cuh"
-#include "millrace/core/cuda/state.h"
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/reduce.h"
-#include "millrace/core/lanes.h"
-#include "millrace/core/sizes.h"
+
+#if defined(MILLRACE_CUB_STAND_IN)
+#include MILLRACE_CUB_STAND_IN
+#else
+
+#include <cub/warp/warp_reduce.cuh>
+#include <cuda/atomic>
+
+namespace millrace::cuda {
+
+inline constexpr int kWarp = 32;
+
+// Shared memory for join_threads().
+struct JoinSpace {
+  struct alignas(16) Place {
+    std::byte bytes[sizeof(SumPair)];
+  };
+  Place warps[kMostLanes / kWarp], values[kMostLanes / kWarp];
+};
+
+// The values of a block's threads, joined by add(a, b) in an order that their number decides, for all of them.
+// REQUIRES: whole warps, all of whose threads come here.
+template <class V, class Add>
+__device__ V join_threads(const V& own, const Add& add, JoinSpace& space) {
+  using Reduce = cub::WarpReduce<V>;
+  static_assert(sizeof(V) <= sizeof(JoinSpace::Place) &&
+                sizeof(typename Reduce::TempStorage) <= sizeof(JoinSpace::Place));
+  const unsigned warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+  auto& memory = reinterpret_cast<typename Reduce::TempStorage&>(space.warps[warp]);
+  const V of_warp = Reduce(memory).Reduce(own, add);
+  const auto value_of = [&space](unsigned i) -> V& { return reinterpret_cast<V&>(space.values[i]); };
+  if (threadIdx.x % kWarp == 0) value_of(warp) = of_warp;
+  __syncthreads();
+  V joined = value_of(0);
+  for (unsigned i = 1; i < warps; ++i) joined = add(joined, value_of(i));
+  __syncthreads();  // before another call writes there
+  return joined;
+}
+
+// For one thread of each block, once a launch: whether all other blocks of the grid came here before. The thread then
+// sees everything that their threads had written when they came. The ticket is 0 before a launch and after it.
+__device__ inline bool take_ticket(unsigned* at) {
+  const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> ticket(*at);
+  if (ticket.fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != gridDim.x) return false;
+  ticket.store(0, ::cuda::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace millrace::cuda
+
+#endif
 
 // What the runtime knows a kernel by.
 #if !defined(MILLRACE_KERNEL_ADDRESS)
@@ -24,6 +79,8 @@
 #endif
 
 namespace millrace::cuda {
+
+class State;
 
 inline constexpr int kLaunchThreads = 256;
 // The largest grid that a GPU takes; what lies beyond is reached by striding.
@@ -36,19 +93,20 @@ __global__ void __launch_bounds__(kLaunchThreads) for_each_kernel(int64_t count,
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kLaunchThreads + threadIdx.x; i < count; i += stride) body(i);
 }
 
+// cudaLaunchKernel(): a plug-in has a runtime of its own, and no other one knows its kernels.
+using KernelLauncher = cudaError_t (*)(const void* kernel, dim3 blocks, dim3 threads, void** arguments, size_t shared,
+                                       cudaStream_t stream);
+
 // Launches the kernel of an address with the addresses of its arguments.
-inline void launch_at(State& state, int64_t blocks, int threads, const void* kernel, void** arguments) {
-  const DeviceGuard guard(state.device());
-  MILLRACE_CUDA_CHECK(cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(blocks)),
-                                       dim3(static_cast<unsigned>(threads)), arguments, 0, state.stream()));
-}
+MILLRACE_EXPORT void launch_at(State& state, int64_t blocks, int threads, const void* kernel, void** arguments,
+                               KernelLauncher launcher);
 
 // kernel(arguments..) on the state's stream.
 template <class... P>
 void launch_kernel(State& state, int64_t blocks, int threads, void (*kernel)(P...),
                    std::type_identity_t<const P&>... arguments) {
   void* addresses[] = {const_cast<std::remove_const_t<P>*>(&arguments)...};
-  launch_at(state, blocks, threads, MILLRACE_KERNEL_ADDRESS(kernel), addresses);
+  launch_at(state, blocks, threads, MILLRACE_KERNEL_ADDRESS(kernel), addresses, cudaLaunchKernel);
 }
 
 // REQUIRES: 0 < count <= 2^40.
@@ -124,7 +182,7 @@ inline int64_t chunk_rows(int64_t rows, int64_t tiles) {
   constexpr int64_t kAtOnce = 512, kFewest = kSumRows, kBlocks = 128;  // the scratch is for that few
   if (rows <= kAtOnce) return rows;
   int64_t chunk = kAtOnce;
-  while (chunk > kFewest && tiles * ceil_div(rows, chunk) < kBlocks) chunk /= 2;
+  while (chunk > kFewest && tiles * ((rows + chunk - 1) / chunk) < kBlocks) chunk /= 2;
   return chunk;
 }
 
@@ -195,9 +253,9 @@ struct JoinColumns {
 // REQUIRES: 0 < rows, columns; `scratch` is null or that of column_sum() (kernels/reduce.h), sizeof(T) / 4 times.
 template <class T, int kTile = kColumnTile, class F>
 void launch_columns(State& state, int64_t rows, int64_t columns, const F& body, void* scratch) {
-  const int64_t tiles = ceil_div(columns, int64_t{kTile});
+  const int64_t tiles = (columns + kTile - 1) / kTile;
   const int64_t chunk = scratch != nullptr ? chunk_rows(rows, tiles) : rows;
-  const int64_t chunks = ceil_div(rows, chunk), blocks = tiles * chunks;
+  const int64_t chunks = (rows + chunk - 1) / chunk, blocks = tiles * chunks;
   T* const partial = chunks > 1 ? static_cast<T*>(scratch) : nullptr;
   launch_kernel(state, std::min(blocks, kLaunchBlocks),
                 kTile * column_lanes(chunk, kColumnAhead<T>, kColumnThreads / kTile), columns_kernel<T, kTile, F>, rows,

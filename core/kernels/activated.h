@@ -1,7 +1,7 @@
 // activated: what a product's activation makes of a value, on the host and on CUDA. A NaN stays one.
 #pragma once
 
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/gemm.h"
 
 namespace millrace {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/dispatch.h"
 #include "millrace/core/kernels/batch_norm_bodies.h"
 #include "millrace/core/sizes.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace {
 

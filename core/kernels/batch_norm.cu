@@ -2,9 +2,9 @@
 #include "millrace/core/kernels/batch_norm.h"
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/cuda/launch.cuh"
-#include "millrace/core/dispatch.h"
 #include "millrace/core/kernels/batch_norm_bodies.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "millrace/core/context.h"
-#include "millrace/core/kernels/destination.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace {

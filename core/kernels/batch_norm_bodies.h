@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/batch_norm.h"
 #include "millrace/core/kernels/image_sums.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/dispatch.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/sizes.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace {
 

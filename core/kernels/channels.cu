@@ -2,10 +2,10 @@
 #include "millrace/core/kernels/channels.h"
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/cuda/launch.cuh"
-#include "millrace/core/dispatch.h"
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/image_sums.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 

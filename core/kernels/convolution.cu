@@ -5,11 +5,12 @@
 #include "millrace/core/cuda/cudnn.h"
 #include "millrace/core/cuda/cudnn_convolution.h"
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/cuda/launch.cuh"
-#include "millrace/core/dispatch.h"
-#include "millrace/core/hd.h"
+#include "millrace/core/cuda/state.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/activated.h"
 #include "millrace/core/kernels/channels.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 

@@ -12,7 +12,6 @@
 #include <memory>
 
 #include "millrace/core/context.h"
-#include "millrace/core/kernels/destination.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/tensor.h"
 

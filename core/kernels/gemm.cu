@@ -11,11 +11,13 @@
 #include "millrace/core/cuda/cublaslt.h"
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/launch.cuh"
-#include "millrace/core/dispatch.h"
+#include "millrace/core/cuda/state.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/activated.h"
 #include "millrace/core/library_call.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cuda {

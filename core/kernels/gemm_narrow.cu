@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/cuda/launch.cuh"
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/activated.h"
+#include "millrace/core/parallel.h"
 
 namespace millrace::cuda {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/kernels/epilogue.h"
 #include "millrace/core/kernels/gemm_cpu.h"

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "millrace/core/hd.h"
-#include "millrace/core/lanes.h"
+#include "millrace/core/export.h"
+#include "millrace/core/parallel.h"
 #include "millrace/core/sizes.h"
 
 namespace millrace::cuda {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "millrace/core/context.h"
-#include "millrace/core/function_ref.h"
+#include "millrace/core/executor.h"
 
 namespace millrace::cpu {
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/dispatch.h"
+#include "millrace/core/sizes.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace {
 

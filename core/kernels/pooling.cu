@@ -3,9 +3,9 @@
 #include "millrace/core/kernels/pooling.h"
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/cuda/launch.cuh"
-#include "millrace/core/dispatch.h"
 #include "millrace/core/kernels/pooling_gather.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 

@@ -9,7 +9,6 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/kernels/convolution.h"
-#include "millrace/core/kernels/destination.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/pooling.h"
 
 namespace millrace::cuda {

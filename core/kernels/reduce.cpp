@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/dispatch.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/sizes.h"
+#include "millrace/core/tensor.h"
 #include "millrace/core/text.h"
 
 namespace millrace {

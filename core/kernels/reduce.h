@@ -3,7 +3,6 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
-#include "millrace/core/kernels/destination.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace {

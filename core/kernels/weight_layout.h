@@ -7,7 +7,7 @@
 #include <dnnl.hpp>
 #include <optional>
 
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 #include "millrace/core/kernels/slot_primitive.h"
 
 namespace millrace::cpu {

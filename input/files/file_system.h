@@ -39,6 +39,11 @@ class MILLRACE_EXPORT ByteStream {
   virtual void interrupt() noexcept = 0;
 };
 
+struct OpenedFile {
+  std::shared_ptr<const File> file;
+  bool just_now = false;  // it was not open before
+};
+
 class MILLRACE_EXPORT FileSystem {
  public:
   virtual ~FileSystem() = default;

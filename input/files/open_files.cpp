@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-OpenFiles::Opened OpenFiles::get(const FileEntry& entry) {
+OpenedFile OpenFiles::get(const FileEntry& entry) {
   if (entry.stream) return {entry.stream};
   {
     const MutexLock lock(mutex_);

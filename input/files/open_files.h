@@ -20,13 +20,9 @@ class MILLRACE_EXPORT OpenFiles {
   // `limit`: how many files to keep; enough for small data sets to be opened once.
   explicit OpenFiles(FileSystem& files, size_t limit = 64) : files_(files), limit_(limit) {}
 
-  struct Opened {
-    std::shared_ptr<const File> file;
-    bool just_now = false;
-  };
   // Opens the file where it is not open yet; a stream is its own file. Throws IoError, also when the file is smaller
   // than it was when it was matched.
-  Opened get(const FileEntry& entry);
+  OpenedFile get(const FileEntry& entry);
 
  private:
   struct Open {

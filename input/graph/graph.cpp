@@ -1,4 +1,4 @@
-#include "millrace/input/graph/graph.h"
+#include "millrace/input/graph/pipeline.h"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,6 @@
-// Pipeline: an input graph that runs. next() gives one batch after another; their rows are a pure function of
-// configuration, seed and data, whatever the threads, capacities and chunk sizes.
+// InputGraph: the input of a configuration, bound. Pipeline: an input graph that runs. Its next() gives one batch after
+// another; their rows are a pure function of configuration, seed and data, whatever the threads, capacities and chunk
+// sizes.
 //
 //   Pipeline pipeline(InputGraph::build(spec_list, registry, {.seed = 23}), {.executor = &executor});
 //   RowBlock batch = pipeline.make_slot();
@@ -11,18 +12,89 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/context.h"
 #include "millrace/core/export.h"
+#include "millrace/core/spec.h"
 #include "millrace/input/buffer.h"
-#include "millrace/input/graph/graph.h"
+#include "millrace/input/op.h"
 #include "millrace/input/transform.h"
 
 namespace millrace {
 
 class Trace;
+struct GraphImpl;
+
+// Settings of a graph besides its ops.
+struct GraphArgs {
+  uint64_t seed = 0;
+  FileSystem* files = nullptr;  // nullptr: FileSystem::local()
+  Side side = Side::trained;    // of ops that hold rows out
+};
+
+// What a graph has to do with files, by the paths that it uses.
+struct InputFiles {
+  std::vector<std::string> read;     // as matched
+  std::vector<std::string> written;  // by an op, while it runs
+};
+
+// A configuration's list of ops, named, connected and bound; nothing runs yet. Move-only. One thread builds and uses
+// it; what only reads may be called from any.
+class MILLRACE_EXPORT InputGraph {
+ public:
+  // `list` is the configuration's `input` list. Waits for the first bytes of standard input or a pipe. Throws
+  // ConfigError (unknown op, ports that do not fit, naming both sides), MissingError (no such file), DataError (a
+  // header that does not parse).
+  static InputGraph build(const Spec& list, const OpRegistry& registry, const GraphArgs& args);
+  InputGraph(InputGraph&&) noexcept;
+  InputGraph& operator=(InputGraph&&) noexcept;
+  ~InputGraph();
+
+  // What the last op gives: batches.
+  const Port& output() const;
+  // The list with every option of every op, names included.
+  const Spec& resolved() const;
+  // The key that says how many rows a batch has: "input[3].batch.batch_size", "batch_size", and where its op is
+  // written.
+  struct BatchRowsKey {
+    std::string path, name;
+    Place place;
+  };
+  // Absent where the op has no such key.
+  std::optional<BatchRowsKey> batch_rows() const;
+  // Fields of the output that an op makes of text, and that neither `readers` nor any op names; none where a transform
+  // does not say what it reads.
+  std::vector<std::string> unread_fields(const std::vector<std::string>& readers) const;
+  InputFiles files() const;
+  // Whether some of the data can be read only once: standard input, a pipe, rows of a callback.
+  bool reads_once() const;
+  // Where the rows come from in text; nullptr where not exactly one op decodes it.
+  const TextColumns* text_columns() const;
+  // The rows as they are before any transform that takes them all: where they are read or made, or behind the last op
+  // that joins several inputs.
+  const RowSpec& first_rows() const;
+  // The name of an op that never ends, so that the batches never do; empty: they end.
+  std::string endless_source() const;
+  // Opens every file and checks every header. Throws as build() does.
+  void check_files() const;
+  // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads (P5), its slots apart, and
+  // apart the values whose size varies from row to row.
+  uint64_t memory_bound(int threads) const;
+  // Whether there are such values anywhere in the graph.
+  bool varies() const;
+  // Things that are allowed but unlikely to be meant: "capacity 79 raised to 33: ...".
+  const std::vector<std::string>& warnings() const;
+
+ private:
+  friend class Pipeline;
+  friend class RowTransforms;
+  explicit InputGraph(std::unique_ptr<GraphImpl> impl);
+  std::unique_ptr<GraphImpl> impl_;
+};
 
 struct PipelineOptions {
   // Outlives the pipeline. nullptr: every op runs inside next(), on the calling thread.
@@ -99,6 +171,24 @@ class MILLRACE_EXPORT Pipeline {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+};
+
+// Where the time went of the thread that takes batches from whoever brings them to a step.
+struct DeliveryTimes {
+  double make_seconds = 0;  // making batches itself
+  double wait_seconds = 0;  // waiting for what others make; it helps meanwhile
+  double copy_seconds = 0;  // copying batches into the step's input
+
+  double total() const { return make_seconds + wait_seconds + copy_seconds; }
+};
+
+// What was done to bring them.
+struct DeliveryStatistics {
+  DeliveryTimes times;
+  // Of a queue of batches: how many waited for each call of next(), on average, and how many may.
+  std::optional<double> mean_queued = {};
+  int64_t capacity = 0;
+  InputStatistics input;  // what the ops did, for these batches and ahead of them
 };
 
 }  // namespace millrace

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_impl.h"
-#include "millrace/input/sources/index_source.h"
+#include "millrace/input/run/transform_chain.h"
+#include "millrace/input/source.h"
 
 namespace millrace {
 

@@ -8,7 +8,7 @@
 // Constant once made: any number of threads may call apply(), each with a Memory of its own.
 #pragma once
 
-#include "millrace/input/graph/graph.h"
+#include "millrace/input/graph/pipeline.h"
 #include "millrace/input/run/transform_chain.h"
 
 namespace millrace {

@@ -12,7 +12,8 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/preamble.h"
-#include "millrace/input/sources/file_source.h"
+#include "millrace/input/files/stream_file.h"
+#include "millrace/input/source.h"
 
 namespace millrace {
 
@@ -172,10 +173,10 @@ class CsvReader final : public FileSource {
     if (dynamic_cast<FileText*>(chunk.text.get()) == nullptr) chunk.text = std::make_unique<FileText>();
     auto& text = static_cast<FileText&>(*chunk.text);
     const Unit& unit = chunk.unit;
-    OpenFiles::Opened opened;
+    OpenedFile opened;
     try {
       if (!unit.file->stream) text.take_turn();
-      opened = open_files().get(*unit.file);
+      opened = open_file(*unit.file);
     } catch (const IoError&) {
       text.fail(unit);
       return chunk.fail(std::current_exception());
@@ -211,7 +212,7 @@ class CsvReader final : public FileSource {
   // Takes the header, or the number of columns, from a file; false where it has none.
   bool learn_from(const std::shared_ptr<const FileEntry>& file) {
     FileText text;
-    text.start(open_files().get(*file).file, start_of(file));
+    text.start(open_file(*file).file, start_of(file));
     const Preamble preamble = pass_preamble(text, options_.header, dialect_, *file);
     dialect_.file = file->path;
     if (!options_.header) return learn_columns(text);

@@ -17,6 +17,7 @@
 #include "millrace/input/catalog.h"
 #include "millrace/input/files/file_check.h"
 #include "millrace/input/files/matched_files.h"
+#include "millrace/input/files/stream_file.h"
 
 namespace millrace {
 

@@ -12,7 +12,7 @@
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/rows/row_ids.h"
+#include "millrace/input/run/row_ids.h"
 
 namespace millrace {
 

@@ -15,7 +15,7 @@
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/sources/index_source.h"
+#include "millrace/input/source.h"
 
 namespace millrace {
 

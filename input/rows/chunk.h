@@ -17,10 +17,12 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/export.h"
-#include "millrace/input/files/stream_file.h"
+#include "millrace/input/files/file_system.h"
 #include "millrace/input/rows/row_block.h"
 
 namespace millrace {
+
+struct StreamPart;
 
 // What a task shall make a chunk of.
 struct Unit {

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/tensor.h"
 

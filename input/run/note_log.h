@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "millrace/input/buffer.h"
-#include "millrace/input/rows/state.h"
+#include "millrace/input/op.h"
 #include "millrace/input/run/transform_chain.h"
 
 namespace millrace {

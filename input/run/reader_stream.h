@@ -19,7 +19,8 @@
 #include "millrace/input/run/chunk_cursor.h"
 #include "millrace/input/run/chunk_scheduler.h"
 #include "millrace/input/run/source_stream.h"
-#include "millrace/input/sources/file_source.h"
+#include "millrace/input/source.h"
+#include "millrace/input/sources/file_units.h"
 
 namespace millrace {
 

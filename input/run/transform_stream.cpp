@@ -5,7 +5,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/rows/row_ids.h"
+#include "millrace/input/run/row_ids.h"
 
 namespace millrace {
 

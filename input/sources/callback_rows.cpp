@@ -1,4 +1,3 @@
-#include "millrace/input/sources/callback_rows.h"
 
 #include <map>
 #include <memory>
@@ -8,7 +7,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/mutex.h"
 #include "millrace/core/text.h"
-#include "millrace/input/sources/index_source.h"
+#include "millrace/input/source.h"
 
 namespace millrace {
 

@@ -1,43 +1,14 @@
-#include "millrace/input/sources/file_source.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/files/open_files.h"
+#include "millrace/input/files/stream_file.h"
+#include "millrace/input/source.h"
+#include "millrace/input/sources/file_units.h"
 
 namespace millrace {
-
-void FileUnits::start(const Unit& file, const Position& position) {
-  file_ = file;
-  at_ = position.offset;
-  line_ = position.line;
-  ended_ = at_ > 0 && at_ >= file.end;
-}
-
-void FileUnits::clear() {
-  file_ = {};
-  ended_ = true;
-}
-
-bool FileUnits::next(Unit& unit) {
-  if (ended_) return false;
-  unit = file_;
-  unit.begin = at_;
-  unit.exact = line_ > 0;
-  unit.line = line_;
-  if (file_.file->stream) {
-    unit.part = file_.file->stream->take();
-    ended_ = !unit.part;
-    if (ended_ && !unit.exact) return false;
-    unit.end = ended_ ? at_ : unit.part->end();
-  } else {
-    ended_ = !format_.cut(unit);
-  }
-  at_ = unit.end;
-  line_ = 0;
-  return true;
-}
 
 // A unit -> what the format makes of it.
 class FileSource::Producer final : public Transform {
@@ -50,7 +21,7 @@ class FileSource::Producer final : public Transform {
 };
 
 FileSource::FileSource(const Settings& settings)
-    : settings_(settings), producer_(std::make_unique<Producer>(*this)), units_(*this) {}
+    : settings_(settings), producer_(std::make_unique<Producer>(*this)), units_(std::make_unique<FileUnits>(*this)) {}
 
 FileSource::~FileSource() = default;
 
@@ -58,7 +29,7 @@ Port FileSource::bind(const BindArgs& args) {
   source_ = args.source_index;
   names_ = args.names;
   files_ = names_->files();
-  open_files_.emplace(*args.files);
+  open_files_ = std::make_unique<OpenFiles>(*args.files);
   if (settings_.readers > 1 && has_streams()) {
     throw ConfigError(cat(args.name, ": several readers cannot share standard input or a pipe"), {},
                       "leave readers out, or write the data to files first");
@@ -80,13 +51,13 @@ bool FileSource::start_file(const Position& position) {
   Unit file;
   if (!names_->next(file)) return false;
   file.source = source_;
-  units_.start(file, position);
+  units_->start(file, position);
   return true;
 }
 
 bool FileSource::next(Unit& unit) {
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  while (!units_.next(unit)) {
+  while (!units_->next(unit)) {
     if (!start_file()) return false;
   }
   return true;
@@ -95,8 +66,8 @@ bool FileSource::next(Unit& unit) {
 // At the end of a file the next one decides.
 bool FileSource::ready() noexcept {
   for (;;) {
-    const bool ready = units_.ready();  // asked first: a stream that ends meanwhile is ready, and has no more
-    if (!units_.at_end()) return ready;
+    const bool ready = units_->ready();  // asked first: a stream that ends meanwhile is ready, and has no more
+    if (!units_->at_end()) return ready;
     try {
       if (!start_file()) return true;
     } catch (...) {
@@ -123,12 +94,12 @@ void FileSource::interrupt() noexcept {
 
 void FileSource::rewind(uint32_t run) {
   names_->rewind(run);
-  units_.clear();
+  units_->clear();
 }
 
 void FileSource::seek(const Position& position) {
   names_->seek(position);
-  units_.clear();
+  units_->clear();
   start_file(position);
 }
 
@@ -141,6 +112,8 @@ Unit FileSource::unit_of(const RowId& id) const {
   unit.line = id.line;
   return unit;
 }
+
+OpenedFile FileSource::open_file(const FileEntry& file) const { return open_files_->get(file); }
 
 bool FileSource::has_streams() const {
   return std::any_of(files_.begin(), files_.end(), [](const auto& file) { return file->stream != nullptr; });

@@ -1,4 +1,4 @@
-#include "millrace/input/sources/index_source.h"
+#include "millrace/input/source.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,3 @@
-#include "millrace/input/sources/memory_rows.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +7,7 @@
 #include "millrace/core/options.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
-#include "millrace/input/sources/index_source.h"
+#include "millrace/input/source.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "millrace/input/sources/record_source.h"
+#include "millrace/input/source.h"
 
 #include <algorithm>
 #include <exception>
@@ -55,7 +55,7 @@ void RecordSource::read(Chunk& chunk) const {
   records.resize(bytes);
   {
     const ReadingTurn turn;
-    const size_t got = open_files().get(*unit.file).file->read(unit.begin, records.data(), bytes);
+    const size_t got = open_file(*unit.file).file->read(unit.begin, records.data(), bytes);
     if (got < bytes) throw_shrunk(*unit.file, unit.begin + got);
   }
   for (int64_t row = 0; row < count; ++row) {

@@ -10,7 +10,6 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
-#include "millrace/core/kernels/destination.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/options.h"
 #include "millrace/core/tensor.h"

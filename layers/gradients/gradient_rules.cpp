@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "millrace/core/dispatch.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace {
 namespace {

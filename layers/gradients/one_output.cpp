@@ -1,11 +1,11 @@
 #include "millrace/layers/gradients/one_output.h"
 
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
-#include "millrace/core/quad.h"
 #include "millrace/core/sizes.h"
-#include "millrace/layers/elementwise.h"
+#include "millrace/layers/head.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {

@@ -3,9 +3,8 @@
 #pragma once
 
 #include "millrace/core/context.h"
-#include "millrace/core/kernels/destination.h"
-#include "millrace/core/kernels/head.h"
 #include "millrace/core/tensor.h"
+#include "millrace/layers/head.h"
 
 namespace millrace {
 

@@ -3,7 +3,7 @@
 // There are no gaps between the rows, on either.
 #pragma once
 
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace {

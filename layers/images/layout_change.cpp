@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "millrace/layers/elementwise.h"
+#include "millrace/core/sizes.h"
 #include "millrace/layers/images/images.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 namespace {

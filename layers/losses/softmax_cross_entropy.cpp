@@ -1,12 +1,12 @@
 // softmax_cross_entropy: the loss of one class out of several, by a logit for each.
 #include <limits>
 
-#include "millrace/core/dispatch.h"
 #include "millrace/core/math.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/for_each_row.h"
-#include "millrace/layers/losses/shared/weighted_mean.h"
-#include "millrace/layers/shape_checks.h"
+#include "millrace/layers/layer.h"
+#include "millrace/layers/losses/elementwise_loss.h"
 
 namespace millrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "millrace/core/dispatch.h"
+#include "millrace/core/tensor.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"

@@ -7,13 +7,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "millrace/core/dispatch.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/hd.h"
+#include "millrace/core/export.h"
+#include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
 #include "millrace/core/text.h"
-#include "millrace/layers/for_each_row.h"
-#include "millrace/layers/shape_checks.h"
+#include "millrace/layers/layer.h"
 
 namespace millrace {
 

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string_view>
 
-#include "millrace/core/dispatch.h"
+#include "millrace/core/tensor.h"
+#include "millrace/layers/layer.h"
 #include "millrace/layers/metrics/row_mean.h"
-#include "millrace/layers/shape_checks.h"
 
 namespace millrace {
 

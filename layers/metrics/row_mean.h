@@ -12,10 +12,9 @@
 #include <span>
 
 #include "millrace/core/export.h"
-#include "millrace/core/hd.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
-#include "millrace/layers/metric.h"
+#include "millrace/layers/loss.h"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 // top_k: the share of rows whose class is among the k likeliest.
-#include "millrace/core/dispatch.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/for_each_row.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
 

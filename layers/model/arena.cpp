@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "millrace/core/sizes.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace {

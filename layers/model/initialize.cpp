@@ -1,8 +1,8 @@
 #include "millrace/layers/model/initialize.h"
 
-#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/random.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace {
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/model/connect.h"
 #include "millrace/layers/model/initialize.h"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstdint>
 
-#include "millrace/core/hd.h"
-#include "millrace/core/lanes.h"
-#include "millrace/layers/elementwise.h"
+#include "millrace/core/export.h"
+#include "millrace/core/parallel.h"
 #include "millrace/layers/norms/group_plan.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace {
 

@@ -1,7 +1,7 @@
 #include "millrace/layers/norms/group_plan.h"
 
 #include "millrace/core/kernels/reduce.h"
-#include "millrace/layers/for_each_row.h"
+#include "millrace/core/parallel.h"
 #include "millrace/layers/norms/group_bodies.h"
 
 namespace millrace {

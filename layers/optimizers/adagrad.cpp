@@ -1,12 +1,10 @@
 // adagrad: steps that shrink with the sum of all squares of a gradient.
 #include <cmath>
 
-#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/optimizers/exact_number.h"
-#include "millrace/layers/optimizers/scaled_gradient.h"
-#include "millrace/layers/optimizers/update_options.h"
+#include "millrace/layers/optimizer.h"
 
 namespace millrace {
 namespace {

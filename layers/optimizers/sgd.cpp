@@ -1,10 +1,8 @@
 // sgd: steps against the gradient, with or without momentum. Plain, it needs no pass of its own.
-#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/optimizers/exact_number.h"
-#include "millrace/layers/optimizers/scaled_gradient.h"
-#include "millrace/layers/optimizers/update_options.h"
+#include "millrace/layers/optimizer.h"
 
 namespace millrace {
 namespace {

@@ -200,10 +200,16 @@ Schedule::Schedule(const Spec& spec) : Schedule() {
   spec_.set(wanted.kind, std::move(options));
 }
 
+double Schedule::factor(uint64_t step) const { return shape_ == nullptr ? 1 : shape_->factor(step); }
+
 std::string OptionType<Schedule>::type() {
   std::string out;
   for (const std::string& kind : schedules().kinds()) out += cat(out.empty() ? "" : "|", kind);
   return out;
+}
+
+std::vector<OptionForm> OptionType<Schedule>::forms() {
+  return {{.is = OptionForm::Is::kind, .sort = schedules().what()}};
 }
 
 }  // namespace millrace

@@ -5,6 +5,8 @@
 #include "millrace/cli/generate/generate.h"
 #include "millrace/cli/generate/generate_images.h"
 #include "millrace/core/text.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/saved_model.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/cli/generate/generate.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"

@@ -1,4 +1,4 @@
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

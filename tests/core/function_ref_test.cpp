@@ -1,4 +1,4 @@
-#include "millrace/core/function_ref.h"
+#include "millrace/core/executor.h"
 
 #include <gtest/gtest.h>
 

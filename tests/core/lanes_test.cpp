@@ -1,4 +1,4 @@
-#include "millrace/core/lanes.h"
+#include "millrace/core/parallel.h"
 
 #include <gtest/gtest.h>
 

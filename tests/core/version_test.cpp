@@ -1,4 +1,4 @@
-#include "millrace/core/version.h"
+#include "millrace/version.h"
 
 #include <gmock/gmock.h>
 

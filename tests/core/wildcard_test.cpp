@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "millrace/core/text.h"
+
 namespace millrace {
 namespace {
 

@@ -1,4 +1,4 @@
-// The emulated GPU's stand-ins for CUB and libcu++: core/cuda/cub.cuh says what these functions do. Sums go from the
+// The emulated GPU's stand-ins for CUB and libcu++: core/cuda/launch.cuh says what these functions do. Sums go from the
 // first thread of a block to the last.
 #pragma once
 

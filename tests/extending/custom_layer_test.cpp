@@ -4,7 +4,7 @@
 #include "examples/custom_layer/center.h"
 #include "examples/custom_layer/gate.h"
 #include "examples/custom_layer/layers.h"
-#include "millrace/layers/model/gradient_check.h"
+#include "millrace/testing.h"
 #include "millrace/trainer/config/catalog.h"
 #include "tests/layers/layer_run.h"
 

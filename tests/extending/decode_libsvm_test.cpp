@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "millrace/core/executor.h"
+#include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/files/yaml.h"
 #include "tests/support/temp_folder.h"

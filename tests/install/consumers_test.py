@@ -172,10 +172,14 @@ def bare(build, source):
 
 
 def headers(scratch, prefix):
-    """Every header compiles alone, as C++20, and those for C as C too."""
+    """There are few. Each includes no others of ours and compiles alone, as C++20, and those for C as C too."""
     include = prefix / 'include'
-    everything = sorted(path.relative_to(include) for path in include.rglob('*.h'))
-    assert len(everything) > 40, everything
+    files = sorted(path.relative_to(include) for path in include.rglob('*') if path.is_file())
+    assert 0 < len(files) <= 40, f'{len(files)} headers are installed, and each is a promise: {files}'
+    for file in files:
+        for included in re.findall(r'^\s*#\s*include ["<](millrace/[^">]+)', (include / file).read_text(), re.M):
+            assert (include / included).exists(), f'{file} includes {included}, which is not installed'
+    everything = [file for file in files if file.suffix == '.h']
     waiting = [header for header in everything if not str(header).startswith('millrace/core/cuda/')]
     failed = []
     heavy = re.compile(r'#\s*include\s*<(tbb|oneapi|dnnl|yaml-cpp|nlohmann|fast_float|fmt|omp)')
@@ -223,14 +227,14 @@ def deb(build, scratch):
     run('cpack', '-G', 'DEB', '-D', f'CPACK_OUTPUT_FILE_PREFIX={scratch}', '--config', build / 'CPackConfig.cmake', '-B', scratch)
     packages = sorted(scratch.glob('*.deb'))
     kinds = [re.sub('_.*', '', package.name) for package in packages]
-    assert kinds == ['libmillrace-dev', 'libmillrace0.1', 'millrace'], kinds
+    assert kinds == ['libmillrace-dev', 'libmillrace0.2', 'millrace'], kinds
     for package in packages:
         run('dpkg-deb', '--extract', package, scratch / 'root')
         if shutil.which('lintian'):
             said = run('lintian', '--allow-root', package)
             assert not re.search('^E: ', said, re.M), said
-    for kind, needed in (('libmillrace0.1', ['libtbb12', 'libdnnl2', 'libyaml-cpp0.7', 'libgomp1']),
-                         ('libmillrace-dev', ['libmillrace0.1']), ('millrace', ['libtbb12', 'libdnnl2', 'libfmt9'])):
+    for kind, needed in (('libmillrace0.2', ['libtbb12', 'libdnnl2', 'libyaml-cpp0.7', 'libgomp1']),
+                         ('libmillrace-dev', ['libmillrace0.2']), ('millrace', ['libtbb12', 'libdnnl2', 'libfmt9'])):
         depends = run('dpkg-deb', '--field', packages[kinds.index(kind)], 'Depends')
         for one in needed:
             assert one in depends, depends

@@ -1,4 +1,4 @@
-#include "millrace/layers/elementwise.h"
+#include "millrace/layers/simple_layer.h"
 
 #include <gtest/gtest.h>
 

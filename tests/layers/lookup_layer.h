@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/elementwise.h"
+#include "millrace/layers/simple_layer.h"
 
 namespace millrace::testing {
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/input/files/stream_file.h"
 #include "millrace/input/run/note_log.h"
 #include "tests/input/graph/rich_graph.h"
 #include "tests/support/allocation_counter.h"

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
-#include "millrace/core/cuda/launch.cuh"
 #include "millrace/core/event.h"
+#include "millrace/core/parallel.h"
 
 namespace millrace::test {
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/device.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/random.h"
 #include "millrace/core/tensor.h"

@@ -1,4 +1,5 @@
-// Runs bodies of core/lanes.h as a GPU's block of threads does: threads of the host that wait for each other.
+// Runs bodies that share a row (core/parallel.h) as a GPU's block of threads does: threads of the host that wait for
+// each other.
 #pragma once
 
 #include <barrier>
@@ -6,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/lanes.h"
+#include "millrace/core/parallel.h"
 
 namespace millrace::test {
 

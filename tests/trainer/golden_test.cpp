@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "millrace/core/text.h"
+#include "millrace/layers/model/model.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/paths.h"
 

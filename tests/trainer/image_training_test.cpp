@@ -6,7 +6,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/trainer/files/yaml.h"
-#include "millrace/trainer/predict/predictor.h"
+#include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"
 

@@ -10,11 +10,12 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/predict/network.h"
-#include "millrace/trainer/predict/predictor.h"
 #include "tests/layers/lookup_layer.h"
 #include "tests/support/cuda.h"
 #include "tests/support/temp_folder.h"

@@ -1,16 +1,25 @@
-// Catalog: every kind that a configuration may name. A value: a program copies it and adds kinds of its own.
+// Catalog: every kind that a configuration may name. A value: a program copies it and adds kinds of its own, and those
+// of plug-ins.
 //
 //   Catalog catalog = Catalog::builtin();
 //   catalog.add_layer<Swish>("swish");
 //   Trainer trainer = Trainer::from_file("mlp.yaml", {}, catalog);
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/input/op.h"
+#include "millrace/input/rows/chunk.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/layer.h"
+#include "millrace/version.h"
 
 namespace millrace {
 
@@ -50,4 +59,84 @@ struct MILLRACE_EXPORT Catalog {
   static std::string_view checked(std::string_view name);
 };
 
+// Plug-ins: shared objects with layers, losses, metrics, optimizers and input ops that were built outside this library.
+//
+//   // softsign.cpp, built by millrace_add_plugin(softsign softsign.cpp)
+//   #include <millrace/extend.h>
+//   #include <millrace/plugin.h>
+//   ..
+//   MILLRACE_PLUGIN(catalog) { catalog.add_layer<SoftsignLayer>("softsign"); }
+//
+//   // the program
+//   Catalog catalog = Catalog::builtin();
+//   load_plugin("./softsign.so", catalog);
+//
+// A plug-in holds no library of its own: it uses that of the program which loads it, be it the shared library or one
+// that is linked into the program with its names exported, as the command line is. It is made for one build of Millrace
+// and says for which; load_plugin() compares that with its own before any code of the plug-in runs.
+
+// Adds the kinds of the plug-in in the file `path`, all of them or, after an error, none. The file stays loaded until
+// the process ends. Throws MissingError when there is no such file; ConfigError when it is no plug-in, was built for
+// another Millrace, or has a kind that is there already.
+MILLRACE_EXPORT void load_plugin(const std::string& path, Catalog& catalog);
+
+namespace plugin_detail {
+
+// The declarations of the virtual functions that kinds implement, as one number. A test computes it anew.
+inline constexpr uint64_t kInterfaces = 0xff76c84de83ea039;
+
+// What must agree between a plug-in and who loads it, as one number: these, and how large the types are that they
+// share.
+inline constexpr uint64_t kLayout = [] {
+  uint64_t hash = kInterfaces;
+  for (const size_t size :
+       {sizeof(Spec), sizeof(OptionInfo), sizeof(Catalog), sizeof(Context), sizeof(PlanArgs), sizeof(ForwardArgs),
+        sizeof(BackwardArgs), sizeof(RowBlock), sizeof(FieldSpec), sizeof(Chunk), sizeof(Note), sizeof(Unit),
+        sizeof(BindArgs), sizeof(Port), sizeof(LossArgs), sizeof(MetricArgs), sizeof(UpdateArgs)}) {
+    hash = (hash ^ size) * 0x100000001b3;
+  }
+  return hash;
+}();
+
+#if defined(_GLIBCXX_USE_CXX11_ABI)
+inline constexpr int kStrings = _GLIBCXX_USE_CXX11_ABI;
+#else
+inline constexpr int kStrings = -1;
+#endif
+
+inline constexpr std::string_view kMark = "millrace plug-in\n";
+
+struct Description {
+  // The mark, then "0.2.0\n", then numbers in hexadecimal, with a zero byte behind them.
+  std::array<char, 96> text{};
+};
+
+constexpr Description describe() {
+  Description out;
+  size_t at = 0;
+  const auto add = [&](std::string_view part) {
+    for (const char letter : part) out.text[at++] = letter;
+  };
+  const auto add_number = [&](uint64_t number) {
+    for (int shift = 60; shift >= 0; shift -= 4) out.text[at++] = "0123456789abcdef"[(number >> shift) & 15];
+    add(" ");
+  };
+  add(kMark);
+  add(MILLRACE_VERSION);
+  add("\n");
+  add_number(kLayout);
+  add_number(static_cast<uint64_t>(kStrings));
+  return out;
+}
+
+}  // namespace plugin_detail
 }  // namespace millrace
+
+// The one definition of a plug-in: `catalog` is the Catalog& to which the block that follows adds its kinds.
+#define MILLRACE_PLUGIN(catalog)                                                                                \
+  extern "C" {                                                                                                  \
+  extern MILLRACE_EXPORT const millrace::plugin_detail::Description millrace_plugin_description;                \
+  const millrace::plugin_detail::Description millrace_plugin_description = millrace::plugin_detail::describe(); \
+  MILLRACE_EXPORT void millrace_plugin_add(millrace::Catalog& catalog);                                         \
+  }                                                                                                             \
+  void millrace_plugin_add(millrace::Catalog& catalog)

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "millrace/core/text.h"
-#include "millrace/core/wildcard.h"
 
 namespace millrace {
 

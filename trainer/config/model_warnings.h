@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/input/graph/graph.h"
+#include "millrace/input/graph/pipeline.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/trainer/config/plugin.h"
+#include "millrace/trainer/config/catalog.h"
 
 #include <dlfcn.h>
 

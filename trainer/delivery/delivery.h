@@ -18,7 +18,6 @@
 #include "millrace/core/executor.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/delivery/delivery_options.h"
-#include "millrace/trainer/delivery/delivery_statistics.h"
 
 namespace millrace {
 

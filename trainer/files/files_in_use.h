@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "millrace/input/graph/graph.h"
+#include "millrace/input/graph/pipeline.h"
 
 namespace millrace {
 

@@ -9,11 +9,11 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/core/version.h"
 #include "millrace/trainer/files/row_spec_text.h"
 #include "millrace/trainer/files/sha256.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"
+#include "millrace/version.h"
 
 namespace millrace {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "millrace/input/graph/graph.h"
+#include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"
 

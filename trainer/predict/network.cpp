@@ -10,12 +10,16 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/float_mode.h"
-#include "millrace/core/function_ref.h"
 #include "millrace/core/mutex.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
+#include "millrace/input/graph/pipeline.h"
 #include "millrace/input/graph/row_transforms.h"
 #include "millrace/input/rows/row_block.h"
-#include "millrace/input/sources/memory_rows.h"
+#include "millrace/input/source.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/layers/model/model_plan.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/input/pass_input.h"
@@ -263,6 +267,7 @@ Network::Network(Network&&) noexcept = default;
 Network& Network::operator=(Network&&) noexcept = default;
 Network::~Network() = default;
 
+const Spec& Network::resolved() const { return impl_->config.resolved; }
 const Config& Network::config() const { return impl_->config; }
 const RowSpec& Network::fields() const { return *impl_->input; }
 const TensorSpec& Network::output() const { return impl_->model->output(); }

@@ -1,13 +1,14 @@
-// Network: a trained model in memory, which predicts rows that a program holds, for any number of threads at once.
+// Predictions with a saved model. Network: a trained model in memory, which predicts rows that a program holds, for any
+// number of threads at once. Predictor: of data that are read, see below.
 //
 //   const Network network = Network::load("model.safetensors");
 //   const std::vector<float> output = network.predict(row);       // a row of features, or several one after another
 //
-// Rows are given as they come out of the file reader, before the transforms of the configuration's input list
+// A Network is given rows as they come out of the file reader, before the transforms of the configuration's input list
 // (normalize, one_hot, ..): these are done here, as they were in the training. Labels are not needed.
 //
-// All members but the constructor may be called from any thread, at the same time. Every call that runs at once with
-// others has its own memory and threads; both are kept for later calls.
+// All its members but the constructor may be called from any thread, at the same time. Every call that runs at once
+// with others has its own memory and threads; both are kept for later calls.
 //
 // The same rows in one call give the same bits. The same row beside another number of rows may differ in the last bits:
 // the rows of a call go through the model together, up to 256 at a time and filled up to a power of two, and the
@@ -21,16 +22,20 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/context.h"
+#include "millrace/core/errors.h"
 #include "millrace/core/export.h"
-#include "millrace/core/function_ref.h"
 #include "millrace/core/tensor.h"
+#include "millrace/input/graph/pipeline.h"
 #include "millrace/input/rows/row_block.h"
+#include "millrace/layers/loss.h"
 #include "millrace/trainer/config/catalog.h"
-#include "millrace/trainer/config/config.h"
 
 namespace millrace {
 
+class Model;
 class ModelFile;
+struct Config;
 
 struct NetworkOptions {
   std::vector<std::string> overrides = {};  // of the saved configuration, as "path=value": "device=cpu"
@@ -49,6 +54,8 @@ class MILLRACE_EXPORT Network {
   Network& operator=(Network&&) noexcept;
   ~Network();
 
+  // The configuration of the training, with every default and override.
+  const Spec& resolved() const;
   const Config& config() const;
   // What a row is made of.
   const RowSpec& fields() const;
@@ -67,6 +74,71 @@ class MILLRACE_EXPORT Network {
   // `values` are not whole rows.
   void predict(std::span<const float> values, std::span<float> outputs) const;
   std::vector<float> predict(std::span<const float> values) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+struct MILLRACE_EXPORT PredictorArgs {
+  std::string model;  // a file that a training saved
+  // Paths or patterns, read instead of the training's files, which are read where there are none and held_out is set.
+  std::vector<std::string> data;
+  std::vector<std::string> overrides = {};  // of the saved configuration, as "path=value" (overrides.h)
+  bool judge = false;                       // read the label, too, for loss() and metrics()
+  bool held_out = false;                    // of the data only the rows that the training held out
+  Place data_place = {"data"};              // of errors about `data`
+  uint64_t max_bytes = uint64_t{1} << 30;   // that batches and chunks of text may take
+};
+
+// A saved model on data: batches with the model's outputs and where each row came from, and if wanted, loss
+// and metrics over all rows.
+//
+//   Predictor predictor({.model = "m.safetensors", .data = {"new/*.csv"}});
+//   while (const RowBlock* batch = predictor.next()) {
+//     for (int64_t row = 0; row < batch->size(); ++row) use(predictor.place(batch->id(row)), predictor.output(row));
+//   }
+//
+// The data are read by the configuration that the file holds, in pass mode (pass_input.h), in order. To predict, the
+// label is not needed. A model file comes from anywhere: before memory is taken for what it asks, its values and the
+// limits below are checked; it never makes a Predictor write a file.
+//
+// One thread uses a Predictor; stop() may be called from any thread.
+class MILLRACE_EXPORT Predictor {
+ public:
+  // Throws MissingError (model or data), DataError (no model file, or one whose values do not fit its configuration),
+  // ConfigError with a place in the file's configuration.
+  explicit Predictor(const PredictorArgs& args, const Catalog& catalog = Catalog::builtin());
+  ~Predictor();
+  Predictor(Predictor&&) noexcept;
+  Predictor& operator=(Predictor&&) noexcept;
+
+  // The configuration that the file holds, with every default and override.
+  const Spec& resolved() const;
+  const Config& config() const;
+  const Model& model() const;
+  const InputGraph& input() const;
+  // What the label's values were before the input's ops changed them; not `complete` where that is not known.
+  const FieldHistory& label() const;
+  // Things that are allowed but unlikely to be meant.
+  const std::vector<std::string>& warnings() const;
+
+  // The next batch, with the model run on it; nullptr at the end of the data and after stop(). Valid until the next
+  // call. Throws the error that the batch runs into.
+  const RowBlock* next();
+  // The model's output for a row of that batch, flat. Valid until the next call of next().
+  std::span<const float> output(int64_t row);
+  // Where a row came from.
+  Place place(const RowId& id) const;
+
+  // Over all batches so far. With `judge`: loss() is NaN where no row counted.
+  uint64_t rows() const;
+  double loss() const;
+  MetricValues metrics() const;
+
+  bool stopped() const;
+  // Makes next() return nullptr soon, also a call that waits now. Idempotent.
+  void stop() noexcept;
 
  private:
   struct Impl;

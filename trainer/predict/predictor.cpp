@@ -1,4 +1,4 @@
-#include "millrace/trainer/predict/predictor.h"
+#include "millrace/trainer/predict/network.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,6 +9,8 @@
 #include "millrace/core/float_mode.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/input/pass_input.h"
@@ -144,6 +146,7 @@ Predictor::~Predictor() = default;
 Predictor::Predictor(Predictor&&) noexcept = default;
 Predictor& Predictor::operator=(Predictor&&) noexcept = default;
 
+const Spec& Predictor::resolved() const { return impl_->config.resolved; }
 const Config& Predictor::config() const { return impl_->config; }
 const Model& Predictor::model() const { return *impl_->model; }
 const FieldHistory& Predictor::label() const { return impl_->label; }

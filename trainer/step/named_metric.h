@@ -1,13 +1,11 @@
-// Metrics by the names under which a configuration asks for them, and what they came to.
+// Metrics by the names under which a configuration asks for them.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "millrace/core/errors.h"
-#include "millrace/layers/metric.h"
+#include "millrace/layers/loss.h"
 
 namespace millrace {
 
@@ -16,7 +14,5 @@ struct NamedMetric {
   std::unique_ptr<Metric> metric;
   Place place = {};  // in the configuration
 };
-
-using MetricValues = std::vector<std::pair<std::string, double>>;
 
 }  // namespace millrace

@@ -23,7 +23,6 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
-#include "millrace/layers/metric.h"
 #include "millrace/layers/model/model_plan.h"
 #include "millrace/trainer/step/named_metric.h"
 

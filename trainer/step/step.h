@@ -72,7 +72,7 @@ class TrainStep {
 
   // Makes what a batch of `rows` rows needs, ahead of time.
   void prepare(int64_t rows);
-  // Trains on the batch. Throws DataError for a value that makes no sense (layers/wanted.h), with nothing trained;
+  // Trains on the batch. Throws DataError for a value that makes no sense (layers/layer.h), with nothing trained;
   // its row is error_row(). What a busy device is given of it may wait for the next call: so ask model() for the model.
   StepOutcome run(const RowBlock& batch);
   // The model as the batches so far make it: on a device, once the context has done what it was given.

@@ -72,7 +72,7 @@ class StepInputs {
   TensorView label_shape() const { return shape(model_fields_); }
 
   // Brings the batch's fields to where the step reads them. The batch must stay until the context has done what it was
-  // given; after an error it may change. Throws DataError for a value that makes no sense (layers/wanted.h), and where
+  // given; after an error it may change. Throws DataError for a value that makes no sense (layers/layer.h), and where
   // gradients are made for a row of weight 0 with a feature that is not finite, as 0 times that is NaN; its row is then
   // error_row().
   void load(Context& context, const RowBlock& batch);

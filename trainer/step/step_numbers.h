@@ -12,7 +12,6 @@
 #include <cstdint>
 
 #include "millrace/core/context.h"
-#include "millrace/core/device.h"
 #include "millrace/layers/optimizer.h"
 
 namespace millrace {

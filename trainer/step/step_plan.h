@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/function_ref.h"
+#include "millrace/core/executor.h"
 #include "millrace/core/replay.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/model/model_plan.h"

@@ -1,7 +1,7 @@
-#include "millrace/layers/losses/shared/weighted_mean.h"
+#include "millrace/layers/losses/elementwise_loss.h"
 
-#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 
 namespace millrace {
 namespace {

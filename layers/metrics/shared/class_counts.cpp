@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "millrace/core/kernels/reduce.h"
-#include "millrace/layers/for_each_row.h"
+#include "millrace/core/parallel.h"
+#include "millrace/core/sizes.h"
 #include "millrace/layers/metrics/labels.h"
 #include "millrace/layers/metrics/row_mean.h"
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string_view>
 
-#include "millrace/layers/metric.h"
+#include "millrace/layers/loss.h"
 
 namespace millrace {
 

@@ -8,7 +8,7 @@
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/dense.h"
 #include "millrace/layers/gradients/one_output.h"
-#include "millrace/layers/losses/shared/head_loss_plan.h"
+#include "millrace/layers/head.h"
 
 namespace millrace {
 namespace {

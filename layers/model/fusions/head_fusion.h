@@ -4,7 +4,7 @@
 //
 // The fusion of heads: a dense layer with one output, y = activation(x w + b), takes one pass over x for all of its
 // gradients. As the model's last layer it also takes the rectifier of a dense layer before it, as it reads x. Where it
-// has no activation itself, a loss may compute it on its way (losses/shared/head_loss_plan.h). So dense with relu,
+// has no activation itself, a loss may compute it on its way (layers/head.h). So dense with relu,
 // dense with one unit and loss are four kernels: product; rectifier, head and loss; their gradients; those of the
 // product.
 //

@@ -2,11 +2,10 @@
 
 #include <cmath>
 
-#include "millrace/core/dispatch.h"
 #include "millrace/core/math.h"
 #include "millrace/core/parallel.h"
-#include "millrace/layers/optimizers/exact_number.h"
-#include "millrace/layers/optimizers/scaled_gradient.h"
+#include "millrace/core/tensor.h"
+#include "millrace/layers/optimizer.h"
 
 namespace millrace {
 namespace {

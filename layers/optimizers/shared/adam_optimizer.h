@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "millrace/layers/optimizer.h"
-#include "millrace/layers/optimizers/update_options.h"
 
 namespace millrace {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "millrace/core/version.h"
+#include "millrace/version.h"
 
 namespace millrace::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "millrace/core/text.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/input/catalog.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"

@@ -13,6 +13,7 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/event.h"
 #include "tests/support/cuda.h"
 
 namespace millrace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "millrace/core/device.h"
+#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "tests/support/cuda.h"
 

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <vector>
 
-#include "millrace/core/cuda/launch.cuh"
 #include "millrace/core/parallel.h"
 #include "millrace/core/random.h"
 #include "tests/support/cuda.h"

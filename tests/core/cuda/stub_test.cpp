@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/core/context.h"
+#include "millrace/core/cuda/backend.h"
 #include "millrace/core/errors.h"
 
 namespace millrace {

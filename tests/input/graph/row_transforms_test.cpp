@@ -7,7 +7,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/sources/memory_rows.h"
+#include "millrace/input/source.h"
 #include "millrace/trainer/files/yaml.h"
 #include "tests/support/temp_folder.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "millrace/input/csv/csv_dialect.h"
-#include "millrace/input/sources/file_source.h"
+#include "millrace/input/source.h"
 #include "tests/input/op_testing.h"
 
 namespace millrace {

@@ -1,4 +1,4 @@
-#include "millrace/input/sources/callback_rows.h"
+#include "millrace/input/source.h"
 
 #include <gtest/gtest.h>
 

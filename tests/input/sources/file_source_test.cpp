@@ -1,7 +1,8 @@
-#include "millrace/input/sources/file_source.h"
+#include "millrace/input/source.h"
 
 #include <gtest/gtest.h>
 
+#include "millrace/input/sources/file_units.h"
 #include "tests/input/op_testing.h"
 
 namespace millrace {

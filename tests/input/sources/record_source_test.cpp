@@ -1,4 +1,4 @@
-#include "millrace/input/sources/record_source.h"
+#include "millrace/input/source.h"
 
 #include <gtest/gtest.h>
 

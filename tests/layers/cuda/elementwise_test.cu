@@ -1,11 +1,10 @@
 // Elementwise passes on the device against the CPU; compiled as CUDA, as layers are.
-#include "millrace/layers/elementwise.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "millrace/layers/draws.h"
+#include "millrace/layers/simple_layer.h"
 #include "tests/support/cuda.h"
 
 namespace millrace {

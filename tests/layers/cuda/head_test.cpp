@@ -1,12 +1,11 @@
 // A loss that computes the head before it, beside the head and the loss one after the other.
-#include "millrace/core/kernels/head.h"
+#include "millrace/layers/head.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "millrace/layers/gradients/one_output.h"
-#include "millrace/layers/losses/shared/head_loss_plan.h"
 #include "tests/layers/cuda/device_tensor.h"
 #include "tests/layers/losses/loss_run.h"
 #include "tests/layers/metrics/metric_run.h"

@@ -14,6 +14,8 @@
 
 #include "tests/layers/losses/loss_run.h"
 
+#include "millrace/core/sizes.h"
+
 namespace millrace::testing {
 
 // As many labels as asked for; the first ones of more are the same.

@@ -1,5 +1,5 @@
 // MetricCase, MetricRows: one metric alone, on rows padded as in a model, with values as doubles; check_metric: what
-// every metric owes (layers/metric.h).
+// every metric owes (layers/loss.h).
 #pragma once
 
 #include <gtest/gtest.h>

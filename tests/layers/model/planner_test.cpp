@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "millrace/core/random.h"
+#include "millrace/core/sizes.h"
 #include "tests/layers/follow_layer.h"
 #include "tests/layers/lookup_layer.h"
 #include "tests/layers/model/build_model.h"

@@ -1,8 +1,8 @@
 #include "tests/layers/optimizers/update_contract.h"
 
-#include "millrace/core/dispatch.h"
 #include "millrace/core/parallel.h"
-#include "millrace/layers/optimizers/scaled_gradient.h"
+#include "millrace/core/tensor.h"
+#include "millrace/layers/optimizer.h"
 
 namespace millrace::testing {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "millrace/core/version.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/sha256.h"
 #include "millrace/trainer/files/yaml.h"
+#include "millrace/version.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace {

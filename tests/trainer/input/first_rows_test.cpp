@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "millrace/core/errors.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"

@@ -7,9 +7,11 @@
 #include <random>
 
 #include "millrace/core/text.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/yaml.h"
-#include "millrace/trainer/predict/predictor.h"
+#include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"
 

@@ -5,6 +5,8 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"

@@ -7,9 +7,10 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/sources/memory_rows.h"
+#include "millrace/input/source.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/model_file.h"
-#include "millrace/trainer/predict/predictor.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"
 

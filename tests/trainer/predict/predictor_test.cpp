@@ -1,4 +1,4 @@
-#include "millrace/trainer/predict/predictor.h"
+#include "millrace/trainer/predict/network.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "millrace/core/text.h"
+#include "millrace/layers/model/model.h"
+#include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/yaml.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "millrace/layers/metric.h"
+#include "millrace/layers/loss.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "millrace/layers/losses/shared/weighted_mean.h"
+#include "millrace/layers/losses/elementwise_loss.h"
 
 #include <gtest/gtest.h>
 

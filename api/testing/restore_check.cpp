@@ -1,4 +1,4 @@
-#include "millrace/input/graph/restore_check.h"
+#include "millrace/testing.h"
 
 #include <vector>
 

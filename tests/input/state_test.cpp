@@ -1,4 +1,4 @@
-#include "millrace/input/rows/state.h"
+#include "millrace/input/op.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "millrace/input/rows/row_ids.h"
+#include "millrace/input/run/row_ids.h"
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"

@@ -1,4 +1,4 @@
-#include "millrace/input/rows/row_ids.h"
+#include "millrace/input/run/row_ids.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/input/op.h"
 #include "millrace/input/rows/row_block.h"
-#include "millrace/input/rows/state.h"
 
 namespace millrace {
 

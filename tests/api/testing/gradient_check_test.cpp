@@ -1,4 +1,4 @@
-#include "millrace/layers/model/gradient_check.h"
+#include "millrace/testing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

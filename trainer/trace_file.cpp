@@ -1,8 +1,8 @@
-#include "millrace/trainer/files/trace_file.h"
-
 #include <string_view>
 
+#include "millrace/core/trace.h"
 #include "millrace/trainer/files/atomic_file.h"
+#include "millrace/trainer/trainer.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "millrace/trainer/files/trace_file.h"
+#include "millrace/trainer/trainer.h"
 
 #include <gtest/gtest.h>
 
