@@ -11,7 +11,7 @@ namespace millrace {
 
 namespace {
 
-constexpr size_t kWidth = 110;
+constexpr size_t kWidth = 110, kComments = 48;  // where comments begin, if there is room
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -101,68 +101,109 @@ size_t depth(const Spec& spec) {
   return below + 1;
 }
 
-bool fits_on_line(const Spec& spec, size_t used) {
-  if (spec.is_null() || spec.is_scalar() || spec.size() == 0) return true;
-  return depth(spec) <= 2 && used + flow(spec).size() <= kWidth;
-}
+class YamlWriter {
+ public:
+  explicit YamlWriter(const YamlComments& comments) : comments_(comments) {}
 
-void write_block(std::string& out, const Spec& spec, size_t indent, bool on_line);
-
-// A list of scalars behind "key:" or "-", as many to a line as it holds: one on each would take twice the bytes.
-void write_scalars(std::string& out, const Spec& list, size_t indent) {
-  out += " [";
-  size_t left = list.size(), line_start = out.rfind('\n') + 1;
-  for (const Spec& item : list.items()) {
-    const std::string text = flow(item) + (--left > 0 ? ',' : ']');
-    if (out.size() - line_start + 1 + text.size() > kWidth) {
-      line_start = out.size() + 1;
-      out += '\n' + std::string(indent, ' ');
-    } else if (out.back() != '[') {
-      out += ' ';
+  std::string document(const Spec& spec) && {
+    if ((spec.is_map() || spec.is_list()) && spec.size() > 0) {
+      write_block(spec, 0, false);
+    } else {
+      out_ = flow(spec) + '\n';
     }
-    out += text;
+    return std::move(out_);
   }
-  out += '\n';
-}
 
-// Writes `value` behind "key:" or "-".
-void write_value(std::string& out, const Spec& value, size_t indent, bool behind_dash) {
-  if (behind_dash && value.is_map() && value.size() > 0) {
-    out += ' ';
-    write_block(out, value, indent + 2, true);
-    return;
+ private:
+  // Whether there are comments on what is within it.
+  bool has_comments(const Spec& spec) const {
+    for (auto next = comments_.upper_bound(spec.path());
+         next != comments_.end() && next->first.starts_with(spec.path()); ++next) {
+      const char after = next->first[spec.path().size()];
+      if (after == '.' || after == '[') return true;
+    }
+    return false;
   }
-  const size_t line_start = out.rfind('\n') + 1;
-  if (fits_on_line(value, out.size() - line_start + 1)) {
-    out += ' ' + flow(value) + '\n';
-  } else if (value.is_list() && depth(value) == 1) {
-    write_scalars(out, value, indent + 2);
-  } else {
-    out += '\n';
-    write_block(out, value, indent + 2, false);
-  }
-}
 
-// `on_line`: the first entry follows on the line that is there.
-void write_block(std::string& out, const Spec& spec, size_t indent, bool on_line) {
-  const auto begin_line = [&] {
-    if (!on_line) out.append(indent, ' ');
-    on_line = false;
-  };
-  if (spec.is_list()) {
-    for (const Spec& item : spec.items()) {
-      begin_line();
-      out += '-';
-      write_value(out, item, indent, true);
+  bool fits_on_line(const Spec& spec, size_t used) const {
+    if (spec.is_null() || spec.is_scalar() || spec.size() == 0) return true;
+    return depth(spec) <= 2 && !has_comments(spec) && used + flow(spec).size() <= kWidth;
+  }
+
+  // A list of scalars behind "key:" or "-", as many to a line as it holds: one on each would take twice the bytes.
+  void write_scalars(const Spec& list, size_t indent) {
+    out_ += " [";
+    size_t left = list.size(), line_start = out_.rfind('\n') + 1;
+    for (const Spec& item : list.items()) {
+      const std::string text = flow(item) + (--left > 0 ? ',' : ']');
+      if (out_.size() - line_start + 1 + text.size() > kWidth) {
+        line_start = out_.size() + 1;
+        out_ += '\n' + std::string(indent, ' ');
+      } else if (out_.back() != '[') {
+        out_ += ' ';
+      }
+      out_ += text;
     }
-  } else {
-    for (const auto& [key, value] : spec.entries()) {
-      begin_line();
-      out += key_text(value, key) + ':';
-      write_value(out, value, indent, false);
+    out_ += '\n';
+  }
+
+  // Writes `value` behind "key:" or "-".
+  void write_value(const Spec& value, size_t indent, bool behind_dash) {
+    if (behind_dash && value.is_map() && value.size() > 0) {
+      out_ += ' ';
+      write_block(value, indent + 2, true);
+      return;
+    }
+    const size_t line_start = out_.rfind('\n') + 1;
+    if (fits_on_line(value, out_.size() - line_start + 1)) {
+      out_ += ' ' + flow(value) + '\n';
+    } else if (value.is_list() && depth(value) == 1) {
+      write_scalars(value, indent + 2);
+    } else {
+      out_ += '\n';
+      write_block(value, indent + 2, false);
+    }
+    if (!comments_.empty()) write_comment(value, line_start);
+  }
+
+  // Behind the line, or above it if there is too little room, or the value goes on below.
+  void write_comment(const Spec& value, size_t line_start) {
+    const auto found = comments_.find(value.path());
+    if (found == comments_.end()) return;
+    const std::string comment = "# " + found->second;
+    const size_t end = out_.find('\n', line_start), used = end - line_start;
+    const bool goes_on = end + 1 < out_.size() && out_[end - 1] != ':';
+    if (goes_on || used + 2 + comment.size() > kWidth) {
+      out_.insert(line_start, std::string(out_.find_first_not_of(' ', line_start) - line_start, ' ') + comment + '\n');
+    } else {
+      out_.insert(end, std::string(used + 2 < kComments ? kComments - used : 2, ' ') + comment);
     }
   }
-}
+
+  // `on_line`: the first entry follows on the line that is there.
+  void write_block(const Spec& spec, size_t indent, bool on_line) {
+    const auto begin_line = [&] {
+      if (!on_line) out_.append(indent, ' ');
+      on_line = false;
+    };
+    if (spec.is_list()) {
+      for (const Spec& item : spec.items()) {
+        begin_line();
+        out_ += '-';
+        write_value(item, indent, true);
+      }
+    } else {
+      for (const auto& [key, value] : spec.entries()) {
+        begin_line();
+        out_ += key_text(value, key) + ':';
+        write_value(value, indent, false);
+      }
+    }
+  }
+
+  const YamlComments& comments_;
+  std::string out_;
+};
 
 }  // namespace
 
@@ -171,14 +212,6 @@ bool looks_typed(std::string_view text) {
   return is_digit(text[0]) || text[0] == '.' || text[0] == '-' || text[0] == '+';
 }
 
-std::string to_yaml(const Spec& spec) {
-  std::string out;
-  if ((spec.is_map() || spec.is_list()) && spec.size() > 0) {
-    write_block(out, spec, 0, false);
-  } else {
-    out = flow(spec) + '\n';
-  }
-  return out;
-}
+std::string to_yaml(const Spec& spec, const YamlComments& comments) { return YamlWriter(comments).document(spec); }
 
 }  // namespace millrace

@@ -180,5 +180,29 @@ TEST(YamlWriter, EverySpecReadsBackEqual) {
   }
 }
 
+TEST(YamlWriter, CommentsStandBesideTheirValuesOrAbove) {
+  Spec ops = Spec::list();
+  ops.append(Spec::map({{"batch", {{"size", 8}, {"rest", true}}}}));
+  std::vector<Spec> numbers(60, Spec::of(12345));
+  ops.append(Spec::map({{"scale", {{"by", Spec::list(std::move(numbers), {})}, {"kind", "x"}}}}));
+  ops.append(Spec::map({{"print", Spec::map()}}));
+  Spec spec = Spec::map({{"input", ops}, {"seed", 1}});
+  spec.set_path("");
+  const std::string text = to_yaml(spec, {{"input[0].batch.rest", "whole"},
+                                          {"input[1].scale", "all"},
+                                          {"input[1].scale.by", "long"},
+                                          {"input[2].print", std::string(100, 'c')},
+                                          {"input[1", "no path"},
+                                          {"seed", "of all"}});
+  const std::string end = text.substr(text.find("      kind"));
+  EXPECT_TRUE(
+      text.starts_with("input:\n  - batch:\n      size: 8\n      rest: true                                # whole\n"
+                       "  - scale:                                      # all\n      # long\n      by: [12345, "))
+      << text;
+  EXPECT_EQ(end, cat("      kind: x\n  # ", std::string(100, 'c'),
+                     "\n  - print: {}\nseed: 1                                         # of all\n"));
+  EXPECT_EQ(to_yaml(parse_yaml(text, "f")), to_yaml(spec));
+}
+
 }  // namespace
 }  // namespace millrace
