@@ -1,9 +1,7 @@
 #include <stop_token>
-#include <utility>
 
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/generate/generate.h"
-#include "millrace/cli/generate/generate_images.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/usage_error.h"
 #include "millrace/cli/text/number_format.h"
@@ -51,21 +49,17 @@ EXAMPLES:
     "trainer generate sum, trainer layers conv2d"};
 
 struct GenerateArguments {
-  std::string out;
-  int64_t files = 20;
-  int64_t rows = 100;
-  int64_t seed = 1;
-  bool force = false;
+  GenerateOptions options;
 
   void declare(Command& c, int64_t most_rows) {
-    c.text("--out", out, "DIR", "the folder for the files; made when it is not there");
-    c.number("--files", files, {.least = 1, .most = kMostGeneratedFiles}, "how many files");
-    c.number("--rows", rows, {.least = 1, .most = most_rows}, "rows of each file");
-    c.number("--seed", seed, {.least = 0}, "other seeds give other numbers");
-    c.flag("--force", force, "replace files that are there already");
+    c.text("--out", options.folder, "DIR", "the folder for the files; made when it is not there");
+    c.number("--files", options.files, {.least = 1, .most = kMostGeneratedFiles}, "how many files");
+    c.number("--rows", options.rows, {.least = 1, .most = most_rows}, "rows of each file");
+    c.number("--seed", options.seed, {.least = 0}, "other seeds give other numbers");
+    c.flag("--force", options.force, "replace files that are there already");
   }
   void check(const Command& c) const {
-    if (!out.empty()) return;
+    if (!options.folder.empty()) return;
     throw UsageError(cat(c.about.path, " needs --out DIR"), {}, cat(c.line(), " --out data/", c.name()));
   }
 };
@@ -89,46 +83,33 @@ struct ImagesArguments : GenerateArguments {
   }
 };
 
-// Calls `generate` with a token that a signal stops, and says what it wrote; `note` gives more on its rows.
+// Says what was written, with `note`; `generate` takes the options and ends when a signal comes.
 template <class Generate, class Note>
-int run_generator(const GenerateArguments& arguments, Session& session, const Generate& generate, const Note& note) {
+int run_generator(GenerateOptions options, Session& session, const Generate& generate, const Note& note) {
   std::stop_source stop;
   const auto guard = session.signals.while_running([&stop] { stop.request_stop(); });
-  const GenerateResult result = generate(stop.get_token());
+  options.stop = stop.get_token();
+  const GenerateResult result = generate(options);
   const auto files = static_cast<int64_t>(result.paths.size());
   session.out.write(cat(result.stopped ? "stopped: wrote " : "wrote ", count_of(files, "file"), ", ",
-                        count_of(files * arguments.rows, "row"), note(result), ", ", format_bytes(result.bytes), " in ",
-                        escape_controls(arguments.out), '\n'));
+                        count_of(files * options.rows, "row"), note(result), ", ", format_bytes(result.bytes), " in ",
+                        escape_controls(options.folder), '\n'));
   session.out.flush();
   return result.stopped ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
 }
 
 int run_generate_sum(const SumArguments& arguments, Session& session) {
-  const auto generate = [&](std::stop_token stop) {
-    return generate_sum({.folder = arguments.out,
-                         .files = arguments.files,
-                         .rows = arguments.rows,
-                         .features = arguments.features,
-                         .seed = arguments.seed,
-                         .force = arguments.force,
-                         .stop = std::move(stop)});
-  };
-  return run_generator(arguments, session, generate, [](const GenerateResult& result) {
-    return cat(" (", result.rows_of_label[1], " with label 1)");
-  });
+  return run_generator(
+      arguments.options, session,
+      [&](const GenerateOptions& options) { return generate_sum(options, arguments.features); },
+      [](const GenerateResult& result) { return cat(" (", result.rows_of_label[1], " with label 1)"); });
 }
 
 int run_generate_images(const ImagesArguments& arguments, Session& session) {
-  const auto generate = [&](std::stop_token stop) {
-    return generate_images({.folder = arguments.out,
-                            .files = arguments.files,
-                            .rows = arguments.rows,
-                            .size = arguments.size,
-                            .seed = arguments.seed,
-                            .force = arguments.force,
-                            .stop = std::move(stop)});
-  };
-  return run_generator(arguments, session, generate, [](const GenerateResult&) { return ""; });
+  return run_generator(
+      arguments.options, session,
+      [&](const GenerateOptions& options) { return generate_images(options, arguments.size); },
+      [](const GenerateResult&) { return ""; });
 }
 
 }  // namespace

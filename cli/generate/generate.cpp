@@ -21,34 +21,22 @@ void add_number(GeneratedText& text, double value, double& sum) {
   text.add({digits, end});
 }
 
-// Returns the label. `row` counts over all files.
-int64_t add_row(GeneratedText& text, const GenerateOptions& options, uint64_t row) {
-  const auto features = static_cast<uint64_t>(options.features);
-  const uint64_t blocks = (features + 1) / 2;
-  double sum = 0;
-  for (uint64_t k = 0; k < blocks; ++k) {
-    const auto pair = normal_pair(philox(static_cast<uint64_t>(options.seed), kStream, row * blocks + k));
-    add_number(text, pair[0], sum);
-    if (2 * k + 1 < features) add_number(text, pair[1], sum);
-  }
-  text.add(sum > 0 ? "1.0\n" : "0.0\n");
-  return sum > 0 ? 1 : 0;
-}
-
 }  // namespace
 
-GenerateResult generate_sum(const GenerateOptions& options) {
-  check_generated("features", options.features, {.least = 1, .most = kMostGeneratedFeatures});
-  check_generated_seed(options.seed);
-  return write_generated_files({.folder = options.folder,
-                                .files = options.files,
-                                .rows = options.rows,
-                                .labels = 2,
-                                .force = options.force,
-                                .stop = options.stop},
-                               [&](GeneratedText& text, int64_t file, int64_t row) {
-                                 return add_row(text, options, static_cast<uint64_t>(file * options.rows + row));
-                               });
+GenerateResult generate_sum(const GenerateOptions& options, int64_t features) {
+  check_generated("features", features, 1, kMostGeneratedFeatures);
+  const auto blocks = static_cast<uint64_t>((features + 1) / 2);
+  return write_generated_files(options, 2, [&](GeneratedText& text, int64_t file, int64_t row) {
+    const auto first = static_cast<uint64_t>(file * options.rows + row) * blocks;
+    double sum = 0;
+    for (uint64_t k = 0; k < blocks; ++k) {
+      const auto pair = normal_pair(philox(static_cast<uint64_t>(options.seed), kStream, first + k));
+      add_number(text, pair[0], sum);
+      if (2 * k + 1 < static_cast<uint64_t>(features)) add_number(text, pair[1], sum);
+    }
+    text.add(sum > 0 ? "1.0\n" : "0.0\n");
+    return int64_t{sum > 0};
+  });
 }
 
 }  // namespace millrace

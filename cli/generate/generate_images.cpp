@@ -1,4 +1,4 @@
-#include "millrace/cli/generate/generate_images.h"
+#include "millrace/cli/generate/generate.h"
 
 #include <algorithm>
 #include <array>
@@ -105,40 +105,28 @@ void add_number(GeneratedText& text, int64_t number, char end) {
   text.add({digits, stop});
 }
 
-// Returns the label.
-int64_t add_row(GeneratedText& text, const GenerateImagesOptions& options, uint64_t first_block) {
-  Draws draws(static_cast<uint64_t>(options.seed), first_block);
-  const auto label = static_cast<int64_t>(scale_to(uint64_t{draws.word()} << 32, kDigits));
-  const Drawing drawing = draw_drawing(draws, static_cast<double>(options.size));
-  add_number(text, label, ',');
-  for (int64_t y = 0; y < options.size; ++y) {
-    for (int64_t x = 0; x < options.size; ++x) {
-      const Point middle = {static_cast<double>(x) + 0.5, static_cast<double>(y) + 0.5};
-      const double light = drawing.ink * coverage(drawing, static_cast<size_t>(label), middle);
-      const double value = std::floor(light + drawing.noise * draws.noise() + 0.5);
-      const bool is_last = x + 1 == options.size && y + 1 == options.size;
-      add_number(text, static_cast<int64_t>(std::clamp(value, 0.0, 255.0)), is_last ? '\n' : ',');
-    }
-  }
-  return label;
-}
-
 }  // namespace
 
-GenerateResult generate_images(const GenerateImagesOptions& options) {
-  check_generated("rows", options.rows, {.least = 1, .most = kMostImageRows});
-  check_generated("size", options.size, {.least = kLeastImageSize, .most = kMostImageSize});
-  check_generated_seed(options.seed);
-  return write_generated_files(
-      {.folder = options.folder,
-       .files = options.files,
-       .rows = options.rows,
-       .labels = kDigits,
-       .force = options.force,
-       .stop = options.stop},
-      [&](GeneratedText& text, int64_t file, int64_t row) {
-        return add_row(text, options, (static_cast<uint64_t>(file) << 44) + (static_cast<uint64_t>(row) << 12));
-      });
+GenerateResult generate_images(const GenerateOptions& options, int64_t size) {
+  check_generated("rows", options.rows, 1, kMostImageRows);
+  check_generated("size", size, kLeastImageSize, kMostImageSize);
+  return write_generated_files(options, kDigits, [&](GeneratedText& text, int64_t file, int64_t row) {
+    Draws draws(static_cast<uint64_t>(options.seed),
+                (static_cast<uint64_t>(file) << 44) + (static_cast<uint64_t>(row) << 12));
+    const auto label = static_cast<int64_t>(scale_to(uint64_t{draws.word()} << 32, kDigits));
+    const Drawing drawing = draw_drawing(draws, static_cast<double>(size));
+    add_number(text, label, ',');
+    for (int64_t y = 0; y < size; ++y) {
+      for (int64_t x = 0; x < size; ++x) {
+        const Point middle = {static_cast<double>(x) + 0.5, static_cast<double>(y) + 0.5};
+        const double light = drawing.ink * coverage(drawing, static_cast<size_t>(label), middle);
+        const double value = std::floor(light + drawing.noise * draws.noise() + 0.5);
+        const bool is_last = x + 1 == size && y + 1 == size;
+        add_number(text, static_cast<int64_t>(std::clamp(value, 0.0, 255.0)), is_last ? '\n' : ',');
+      }
+    }
+    return label;
+  });
 }
 
 }  // namespace millrace

@@ -13,19 +13,20 @@ namespace millrace {
 
 namespace {
 
-void check(const GeneratedFiles& wanted) {
-  if (wanted.folder.empty()) throw ConfigError("expected a folder for the files, got an empty text");
-  check_generated("files", wanted.files, {.least = 1, .most = kMostGeneratedFiles});
-  check_generated("rows", wanted.rows, {.least = 1, .most = kMostGeneratedRows});
+void check(const GenerateOptions& options) {
+  if (options.folder.empty()) throw ConfigError("expected a folder for the files, got an empty text");
+  check_generated("files", options.files, 1, kMostGeneratedFiles);
+  check_generated("rows", options.rows, 1, kMostGeneratedRows);
+  check_generated("seed", options.seed, 0, std::numeric_limits<int64_t>::max());
 }
 
-std::vector<std::string> paths_of(const GeneratedFiles& wanted) {
-  const size_t digits = std::max<size_t>(2, std::to_string(wanted.files - 1).size());
+std::vector<std::string> paths_of(const GenerateOptions& options) {
+  const size_t digits = std::max<size_t>(2, std::to_string(options.files - 1).size());
   std::vector<std::string> paths;
-  for (int64_t i = 0; i < wanted.files; ++i) {
+  for (int64_t i = 0; i < options.files; ++i) {
     const std::string number = std::to_string(i);
     const std::string name = cat("examples-", std::string(digits - number.size(), '0'), number, ".csv");
-    paths.push_back((std::filesystem::path(wanted.folder) / name).string());
+    paths.push_back((std::filesystem::path(options.folder) / name).string());
   }
   return paths;
 }
@@ -41,32 +42,24 @@ void refuse_to_overwrite(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-GeneratedText::GeneratedText(AtomicFile& file) : file_(file) { buffer_.reserve(kBufferBytes * 2); }
-
-void GeneratedText::flush() {
-  file_.write(buffer_);
-  bytes_ += buffer_.size();
-  buffer_.clear();
-}
-
-GenerateResult write_generated_files(const GeneratedFiles& wanted, WriteRow write_row) {
+GenerateResult write_generated_files(const GenerateOptions& options, size_t labels, WriteRow write_row) {
   const FloatMode mode;
-  check(wanted);
-  const std::vector<std::string> paths = paths_of(wanted);
-  if (!wanted.force) refuse_to_overwrite(paths);
+  check(options);
+  const std::vector<std::string> paths = paths_of(options);
+  if (!options.force) refuse_to_overwrite(paths);
   std::error_code failure;
-  std::filesystem::create_directories(wanted.folder, failure);
-  if (failure) throw IoError(cat("cannot make the folder: ", errno_text(failure.value())), {wanted.folder, 0, 0});
+  std::filesystem::create_directories(options.folder, failure);
+  if (failure) throw IoError(cat("cannot make the folder: ", errno_text(failure.value())), {options.folder, 0, 0});
 
   GenerateResult result;
-  result.rows_of_label.resize(static_cast<size_t>(wanted.labels));
-  for (int64_t i = 0; i < wanted.files; ++i) {
+  result.rows_of_label.resize(labels);
+  for (int64_t i = 0; i < options.files; ++i) {
     const std::string& path = paths[static_cast<size_t>(i)];
     AtomicFile file(path);
     GeneratedText text(file);
     std::vector<int64_t> rows_of_label = result.rows_of_label;
-    for (int64_t row = 0; row < wanted.rows; ++row) {
-      if (wanted.stop.stop_requested()) {
+    for (int64_t row = 0; row < options.rows; ++row) {
+      if (options.stop.stop_requested()) {
         result.stopped = true;
         return result;
       }
@@ -81,13 +74,9 @@ GenerateResult write_generated_files(const GeneratedFiles& wanted, WriteRow writ
   return result;
 }
 
-void check_generated(std::string_view name, int64_t value, const GeneratedRange& range) {
-  if (value >= range.least && value <= range.most) return;
-  throw ConfigError(cat(name, ": expected from ", range.least, " to ", range.most, ", got ", value));
-}
-
-void check_generated_seed(int64_t seed) {
-  check_generated("seed", seed, {.least = 0, .most = std::numeric_limits<int64_t>::max()});
+void check_generated(std::string_view name, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return;
+  throw ConfigError(cat(name, ": expected from ", least, " to ", most, ", got ", value));
 }
 
 }  // namespace millrace

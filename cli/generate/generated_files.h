@@ -1,7 +1,7 @@
 // What all generators of data sets share: numbered CSV files in a folder, each whole or not at all.
 //
 //   GenerateResult result = write_generated_files(
-//       {.folder = "data", .files = 2, .rows = 3, .labels = 2}, [](GeneratedText& text, int64_t file, int64_t row) {
+//       {.folder = "data", .files = 2, .rows = 3}, 2, [](GeneratedText& text, int64_t file, int64_t row) {
 //         text.add("0.5,1\n");
 //         return int64_t{1};
 //       });
@@ -21,6 +21,15 @@ namespace millrace {
 inline constexpr int64_t kMostGeneratedFiles = 1'000'000;
 inline constexpr int64_t kMostGeneratedRows = int64_t{1} << 40;  // of each file
 
+struct GenerateOptions {
+  std::string folder;
+  int64_t files = 20;
+  int64_t rows = 100;  // of each file
+  int64_t seed = 1;
+  bool force = false;         // overwrite files that are there
+  std::stop_token stop = {};  // ends the work after the row that is being written; its file is not kept
+};
+
 struct GenerateResult {
   std::vector<std::string> paths;  // of whole files
   uint64_t bytes = 0;
@@ -31,12 +40,16 @@ struct GenerateResult {
 // The text of a file, gathered so that few calls write it.
 class GeneratedText {
  public:
-  explicit GeneratedText(AtomicFile& file);
+  explicit GeneratedText(AtomicFile& file) : file_(file) {}
   void add(std::string_view text) {
     buffer_ += text;
     if (buffer_.size() >= kBufferBytes) flush();
   }
-  void flush();
+  void flush() {
+    file_.write(buffer_);
+    bytes_ += buffer_.size();
+    buffer_.clear();
+  }
   uint64_t bytes() const { return bytes_; }  // written so far
 
  private:
@@ -46,28 +59,15 @@ class GeneratedText {
   uint64_t bytes_ = 0;
 };
 
-struct GeneratedFiles {
-  std::string folder;
-  int64_t files = 1;
-  int64_t rows = 1;           // of each file
-  int64_t labels = 1;         // rows have a label from 0 to labels - 1
-  bool force = false;         // overwrite files that are there
-  std::stop_token stop = {};  // ends the work after the row that is being written; its file is not kept
-};
-
 // Adds a row with its line feed, and returns its label. Files and rows count from 0.
 using WriteRow = FunctionRef<int64_t(GeneratedText& text, int64_t file, int64_t row)>;
 
 // Writes folder/examples-00.csv and so on, as many digits as the last needs, at least two; makes the folder when it is
-// absent. Throws ConfigError for values out of range, IoError when a file is there (without `force`) or writing fails.
-GenerateResult write_generated_files(const GeneratedFiles& wanted, WriteRow write_row);
+// absent. Rows have a label from 0 to labels - 1. Throws ConfigError for values out of range, IoError when a file is
+// there (without `force`) or writing fails.
+GenerateResult write_generated_files(const GenerateOptions& options, size_t labels, WriteRow write_row);
 
 // Throws ConfigError "name: expected from least to most, got value".
-struct GeneratedRange {
-  int64_t least, most;
-};
-void check_generated(std::string_view name, int64_t value, const GeneratedRange& range);
-// That of a seed.
-void check_generated_seed(int64_t seed);
+void check_generated(std::string_view name, int64_t value, int64_t least, int64_t most);
 
 }  // namespace millrace

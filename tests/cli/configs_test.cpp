@@ -3,7 +3,6 @@
 
 #include "millrace/cli/compare/comparison.h"
 #include "millrace/cli/generate/generate.h"
-#include "millrace/cli/generate/generate_images.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"

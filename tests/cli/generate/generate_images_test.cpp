@@ -1,4 +1,4 @@
-#include "millrace/cli/generate/generate_images.h"
+#include "millrace/cli/generate/generate.h"
 
 #include <algorithm>
 #include <array>
@@ -67,7 +67,7 @@ TEST(GenerateImages, ARowIsALabelAndItsPixels) {
 // Of the same build or not, of whatever machine: whoever has the options has the data.
 TEST(GenerateImages, BytesAreAlwaysTheSame) {
   const TempFolder folder;
-  const GenerateImagesOptions options{.folder = folder.path(), .files = 1, .rows = 50, .seed = 3, .force = true};
+  const GenerateOptions options{.folder = folder.path(), .files = 1, .rows = 50, .seed = 3, .force = true};
   const auto hash = [&] {
     const std::string bytes = TempFolder::read(generate_images(options).paths[0]);
     Sha256 sum;
@@ -116,7 +116,7 @@ TEST(GenerateImages, OfOtherSizes) {
   const TempFolder folder;
   for (const int64_t size : {kLeastImageSize, kMostImageSize}) {
     const GenerateResult result =
-        generate_images({.folder = folder.path(), .files = 1, .rows = 2, .size = size, .force = true});
+        generate_images({.folder = folder.path(), .files = 1, .rows = 2, .force = true}, size);
     for (const std::string& line : lines_of(result.paths[0])) {
       EXPECT_EQ(numbers_of(line).size(), static_cast<size_t>(1 + size * size));
     }
@@ -124,7 +124,7 @@ TEST(GenerateImages, OfOtherSizes) {
 }
 
 TEST(GenerateImages, OptionsOutOfRange) {
-  EXPECT_EQ(error_of<ConfigError>([] { generate_images({.folder = "x", .size = 11}); }),
+  EXPECT_EQ(error_of<ConfigError>([] { generate_images({.folder = "x"}, 11); }),
             "size: expected from 12 to 64, got 11");
   EXPECT_EQ(error_of<ConfigError>([] { generate_images({.folder = "x", .rows = kMostImageRows + 1}); }),
             "rows: expected from 1 to 4294967296, got 4294967297");

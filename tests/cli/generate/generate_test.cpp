@@ -28,8 +28,8 @@ std::vector<std::string> lines_of(const std::string& path) {
 
 TEST(Generate, RowsAreTheDocumentedDrawsAndTheirLabel) {
   const TempFolder folder;
-  const GenerateOptions options{.folder = folder.path("d"), .files = 2, .rows = 3, .features = 5, .seed = 7};
-  const GenerateResult result = generate_sum(options);
+  const GenerateOptions options{.folder = folder.path("d"), .files = 2, .rows = 3, .seed = 7};
+  const GenerateResult result = generate_sum(options, 5);
   ASSERT_EQ(result.paths,
             (std::vector<std::string>{folder.path("d/examples-00.csv"), folder.path("d/examples-01.csv")}));
   uint64_t row = 0, bytes = 0;
@@ -60,7 +60,7 @@ TEST(Generate, DependsOnTheSeedAlone) {
   const TempFolder folder;
   const auto make = [&](const char* name, int64_t seed) {
     return TempFolder::read(
-        generate_sum({.folder = folder.path(name), .files = 1, .rows = 40, .features = 1000, .seed = seed}).paths[0]);
+        generate_sum({.folder = folder.path(name), .files = 1, .rows = 40, .seed = seed}, 1000).paths[0]);
   };
   const std::string first = make("a", 1);
   EXPECT_EQ(first, make("b", 1));
@@ -72,14 +72,14 @@ TEST(Generate, DependsOnTheSeedAlone) {
 // The cut into files does not change the rows.
 TEST(Generate, RowsContinueFromFileToFile) {
   const TempFolder folder;
-  const auto one = generate_sum({.folder = folder.path("a"), .files = 1, .rows = 6, .features = 3});
-  const auto two = generate_sum({.folder = folder.path("b"), .files = 2, .rows = 3, .features = 3});
+  const auto one = generate_sum({.folder = folder.path("a"), .files = 1, .rows = 6}, 3);
+  const auto two = generate_sum({.folder = folder.path("b"), .files = 2, .rows = 3}, 3);
   EXPECT_EQ(TempFolder::read(one.paths[0]), TempFolder::read(two.paths[0]) + TempFolder::read(two.paths[1]));
 }
 
 TEST(Generate, NumbersAreNormal) {
   const TempFolder folder;
-  const auto result = generate_sum({.folder = folder.path("a"), .files = 1, .rows = 400, .features = 100});
+  const auto result = generate_sum({.folder = folder.path("a"), .files = 1, .rows = 400}, 100);
   double sum = 0, squares = 0;
   for (const std::string& line : lines_of(result.paths[0])) {
     const std::vector<float> numbers = numbers_of(line);
@@ -97,7 +97,7 @@ TEST(Generate, NumbersAreNormal) {
 TEST(Generate, OptionsOutOfRange) {
   EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x", .files = 0}); }),
             "files: expected from 1 to 1000000, got 0");
-  EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x", .features = 0}); }),
+  EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x"}, 0); }),
             "features: expected from 1 to 16777216, got 0");
   EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x", .seed = -1}); }),
             "seed: expected from 0 to 9223372036854775807, got -1");

@@ -12,8 +12,8 @@ namespace millrace {
 namespace {
 
 // A row names its file and itself; its label is 1 where both are odd.
-GenerateResult write(const GeneratedFiles& wanted) {
-  return write_generated_files(wanted, [](GeneratedText& text, int64_t file, int64_t row) {
+GenerateResult write(const GenerateOptions& options, size_t labels = 2) {
+  return write_generated_files(options, labels, [](GeneratedText& text, int64_t file, int64_t row) {
     text.add(cat(file, ' ', row, '\n'));
     return file & row & 1;
   });
@@ -21,7 +21,7 @@ GenerateResult write(const GeneratedFiles& wanted) {
 
 TEST(GeneratedFiles, HaveTheirRowsInOrder) {
   const TempFolder folder;
-  const GenerateResult result = write({.folder = folder.path("a/b"), .files = 2, .rows = 2, .labels = 3});
+  const GenerateResult result = write({.folder = folder.path("a/b"), .files = 2, .rows = 2}, 3);
   EXPECT_EQ(result.paths,
             (std::vector<std::string>{folder.path("a/b/examples-00.csv"), folder.path("a/b/examples-01.csv")}));
   EXPECT_EQ(TempFolder::read(result.paths[0]), "0 0\n0 1\n");
@@ -34,26 +34,26 @@ TEST(GeneratedFiles, HaveTheirRowsInOrder) {
 TEST(GeneratedFiles, MayBeLargerThanWhatIsGathered) {
   const TempFolder folder;
   const std::string part(100'000, 'x');
-  const GenerateResult result =
-      write_generated_files({.folder = folder.path()}, [&](GeneratedText& text, int64_t, int64_t) {
-        for (int i = 0; i < 10; ++i) text.add(part);
-        EXPECT_GE(text.bytes(), 700'000u);
-        return int64_t{0};
-      });
+  const GenerateResult result = write_generated_files({.folder = folder.path(), .files = 1, .rows = 1}, 1,
+                                                      [&](GeneratedText& text, int64_t, int64_t) {
+                                                        for (int i = 0; i < 10; ++i) text.add(part);
+                                                        EXPECT_GE(text.bytes(), 700'000u);
+                                                        return int64_t{0};
+                                                      });
   EXPECT_EQ(result.bytes, 1'000'000u);
   EXPECT_EQ(TempFolder::read(result.paths[0]), std::string(1'000'000, 'x'));
 }
 
 TEST(GeneratedFiles, NamesHaveTheDigitsOfTheLast) {
   const TempFolder folder;
-  const GenerateResult result = write({.folder = folder.path("a"), .files = 101, .labels = 2});
+  const GenerateResult result = write({.folder = folder.path("a"), .files = 101, .rows = 1});
   EXPECT_EQ(result.paths.front(), folder.path("a/examples-000.csv"));
   EXPECT_EQ(result.paths.back(), folder.path("a/examples-100.csv"));
 }
 
 TEST(GeneratedFiles, AreNotOverwrittenUnlessForced) {
   const TempFolder folder;
-  GeneratedFiles wanted{.folder = folder.path(), .files = 2, .labels = 2};
+  GenerateOptions wanted{.folder = folder.path(), .files = 2, .rows = 1};
   folder.write("examples-01.csv", "mine");
   EXPECT_EQ(
       error_of<IoError>([&] { write(wanted); }),
@@ -70,7 +70,7 @@ TEST(GeneratedFiles, WhatIsStoppedLeavesWholeFilesOnly) {
   const TempFolder folder;
   std::stop_source stop;
   const GenerateResult result =
-      write_generated_files({.folder = folder.path("d"), .files = 3, .rows = 2, .stop = stop.get_token()},
+      write_generated_files({.folder = folder.path("d"), .files = 3, .rows = 2, .stop = stop.get_token()}, 1,
                             [&](GeneratedText& text, int64_t file, int64_t) {
                               if (file == 1) stop.request_stop();
                               text.add("x\n");
@@ -87,7 +87,7 @@ TEST(GeneratedFiles, WhatIsStoppedLeavesWholeFilesOnly) {
 TEST(GeneratedFiles, AreComputedInTheDefaultFloatingPointMode) {
   const TempFolder folder;
   const test::HostMode host(FE_UPWARD, true);
-  write_generated_files({.folder = folder.path()}, [](GeneratedText&, int64_t, int64_t) {
+  write_generated_files({.folder = folder.path(), .files = 1, .rows = 1}, 1, [](GeneratedText&, int64_t, int64_t) {
     EXPECT_EQ(std::fegetround(), FE_TONEAREST);
     return int64_t{0};
   });
@@ -100,7 +100,7 @@ TEST(GeneratedFiles, ValuesOutOfRange) {
   EXPECT_EQ(error_of<ConfigError>([] { write({.folder = "x", .rows = 0}); }),
             "rows: expected from 1 to 1099511627776, got 0");
   EXPECT_EQ(error_of<ConfigError>([] { write({}); }), "expected a folder for the files, got an empty text");
-  EXPECT_EQ(error_of<ConfigError>([] { check_generated_seed(-1); }),
+  EXPECT_EQ(error_of<ConfigError>([] { write({.folder = "x", .seed = -1}); }),
             "seed: expected from 0 to 9223372036854775807, got -1");
   const TempFolder folder;
   folder.write("file", "");
