@@ -3,9 +3,11 @@
 // A value: a program copies it and adds kinds of its own. After that it is constant, and any thread may read it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,11 +35,45 @@ struct NoOptions {
   void declare(OptionReader&) {}
 };
 
+// What was found in a field of a data set. It is offered to the kinds, and each says whether it suits the field:
+//
+//   static std::optional<Spec> suit(FoundField& field) {
+//     if (field.holds != FoundField::Holds::texts) return {};
+//     ..
+//     return Spec::map({{"field", field.field}});
+//   }
+//
+// So whoever looks at data and writes a configuration for them (`trainer init`) needs no list of kinds. A value.
+struct FoundField {
+  enum class Holds : uint8_t {
+    texts,
+    codes,    // whole numbers from 0 to classes - 1
+    amounts,  // other numbers
+  };
+
+  std::string about = {};  // what the field is about, a plain word; "label" of what is to be predicted
+  std::string field = {};  // what it is called now
+  Holds holds = Holds::texts;
+  bool label = false;                   // it is to be predicted; else it is to be learned from
+  bool decoded = false;                 // it is no text of a file any more
+  bool scaled = false;                  // of amounts: none is far from 0, so a model can read them
+  bool wide = false;                    // of amounts: float32 has too few digits for them
+  int64_t width = 1;                    // values of a row
+  std::vector<std::string> texts = {};  // of texts: all that were found
+  int64_t classes = 0;                  // of codes
+  Spec mean = {}, deviation = {};       // of amounts: a list, one for each column; the deviation is not 0
+
+  bool has(Holds what) const { return decoded && holds == what; }
+};
+
+// No options where a kind suits a field as it is.
+inline std::optional<Spec> plain_if(bool suits) { return suits ? std::optional(Spec::map()) : std::nullopt; }
+
 // `Base` is the interface that the kinds implement. A kind is a class with `static constexpr std::string_view kDoc`,
 // one sentence for the reference. If it has options, it has a nested `Options` struct (options.h) and a constructor
 // from it, else a constructor without arguments. If its required options make a poor example by themselves, it also has
 // `kExample`, the options that one would write between braces. An input op that leads from one port to another has
-// `kLeads` (Entry::leads).
+// `kLeads` (Entry::leads). A kind that suits some fields of data has suit() (Entry::suit).
 template <class Base>
 class Registry {
  public:
@@ -49,6 +85,9 @@ class Registry {
     std::function<std::unique_ptr<Base>(const Spec& options, Spec* resolved)> make;
     std::string example = {};  // see KindInfo
     std::string leads = {};    // for an input op that a hint may propose: "names to text", from port to port
+    // The options for a field that the kind suits, and the field becomes what the kind makes of it. No value if the
+    // kind does not suit it. A loss and a metric are asked about the label. Empty: the kind suits no field.
+    std::function<std::optional<Spec>(FoundField& field)> suit = {};
   };
 
   // `what` names the sort in messages: "layer", "input op"; `others` ends a list of all kinds.
@@ -60,6 +99,9 @@ class Registry {
     entry.doc = Kind::kDoc;
     if constexpr (requires { Kind::kExample; }) entry.example = Kind::kExample;
     if constexpr (requires { Kind::kLeads; }) entry.leads = Kind::kLeads;
+    if constexpr (requires(FoundField& field) { Kind::suit(field); }) {
+      entry.suit = [](FoundField& field) { return Kind::suit(field); };
+    }
     if constexpr (requires { typename Kind::Options; }) {
       entry.describe = describe_options<typename Kind::Options>;
       entry.make = [](const Spec& options, Spec* resolved) -> std::unique_ptr<Base> {

@@ -14,9 +14,7 @@ namespace {
 constexpr size_t kMostMarks = 24;
 constexpr size_t kMostSentinels = 8;
 
-bool has_leading_zero(std::string_view text) {
-  return text.size() > 1 && text[0] == '0' && std::all_of(text.begin(), text.end(), is_digit);
-}
+bool has_leading_zero(std::string_view text) { return text.size() > 1 && text[0] == '0' && all_digits(text); }
 
 // What people write where a measurement is missing: -9, -99, .. are too common as values.
 bool is_sentinel(double value) {
@@ -32,15 +30,9 @@ const std::vector<std::string>& usual_missing_marks() {
 }
 
 bool is_missing_mark(std::string_view text) {
-  if (text.empty()) return true;
-  std::string lower(text.substr(0, 8));
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  for (const std::string_view mark :
-       {"na", "n/a", "#n/a", "<na>", "nan", "null", "?", ".", "\\n", "#div/0!", "#value!", "#ref!", "#num!"}) {
-    if (text.size() < 8 && lower == mark) return true;
-  }
-  return false;
+  static const std::vector<std::string> kLower = {"",  "na", "n/a", "#n/a",    "<na>",    "nan",   "null",
+                                                  "?", ".",  "\\n", "#div/0!", "#value!", "#ref!", "#num!"};
+  return text.size() < 8 && contains(kLower, lower_case(text));
 }
 
 void NumberSums::add(double value) {
@@ -73,9 +65,7 @@ double NumberSums::deviation() const {
 
 NumberSums ColumnFacts::all_numbers() const {
   NumberSums out = numbers;
-  for (const Sentinel& one : sentinels) {
-    out.add(NumberSums{.count = one.count, .mean = one.value, .min = one.value, .max = one.value});
-  }
+  for (const Sentinel& one : sentinels) out.add(one.sums());
   return out;
 }
 
@@ -129,8 +119,8 @@ void ColumnFacts::add_number(std::string_view text, double value) {
 
 void ColumnFacts::add_text(std::string_view text, std::string_view written) {
   ++texts;
-  const bool is_new = std::find(examples.begin(), examples.end(), written) == examples.end();
-  if (is_new && examples.size() < kMostExamples) examples.emplace_back(written.substr(0, kLongestExample));
+  if (examples.size() < kMostExamples && !contains(examples, written))
+    examples.emplace_back(written.substr(0, kLongestExample));
   counts = false;
   if (looks_like_date(text)) ++dates;
   if (has_decimal_comma(text)) ++decimal_commas;
@@ -140,7 +130,7 @@ void ColumnFacts::add_text(std::string_view text, std::string_view written) {
 }
 
 bool ColumnFacts::add_mark(std::string_view text) {
-  if (text.empty() || std::find(marks.begin(), marks.end(), text) != marks.end()) return true;
+  if (text.empty() || contains(marks, text)) return true;
   if (text.size() > kLongestExample || marks.size() >= kMostMarks) return false;
   marks.emplace_back(text);
   return true;

@@ -4,7 +4,6 @@
 // missing values, such as -999, are counted apart until it is clear what they are. One thread at a time.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -59,6 +58,7 @@ class ColumnFacts {
     std::string text;
     double value = 0;
     uint64_t count = 0;
+    NumberSums sums() const { return {.count = count, .mean = value, .min = value, .max = value}; }
   };
   std::vector<Sentinel> sentinels;  // by text, few
 

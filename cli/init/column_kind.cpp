@@ -1,10 +1,10 @@
 #include "millrace/cli/init/column_kind.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <utility>
 
-#include "millrace/cli/init/column_numbers.h"
 #include "millrace/cli/init/value_text.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -16,45 +16,42 @@ namespace {
 constexpr size_t kMostCategoryTexts = 128;
 constexpr uint64_t kRowsOfAnIdentifier = 10;  // that count from row to row, at least
 
-ColumnChoice left_out(std::string reason) {
-  ColumnChoice out;
-  out.reason = std::move(reason);
-  return out;
-}
+ColumnChoice left_out(std::string reason) { return {.reason = std::move(reason)}; }
 
 bool all_numbers(const ColumnFacts& facts) { return facts.texts == 0 && facts.all_numbers().count > 0; }
 
-ColumnChoice number(const ColumnFacts& facts) {
-  ColumnChoice out;
-  out.kind = ColumnKind::number;
-  ColumnNumbers read = numbers_of(facts);
-  out.numbers = read.numbers;
-  out.marks = std::move(read.marks);
-  out.note = std::move(read.note);
-  if (out.numbers.min == out.numbers.max) return left_out(cat("every number in it is ", out.numbers.min));
-  const double deviation = out.numbers.deviation();
-  if (!std::isfinite(deviation) || !std::isfinite(out.numbers.mean)) return left_out("its numbers are too large");
-  if (deviation == 0) return left_out("its numbers differ by too little");
-  return out;
+// Whether a sentinel lies so far from all other numbers that it is none of them.
+bool is_clear(const ColumnFacts::Sentinel& one, const ColumnFacts& facts) {
+  const NumberSums& others = facts.numbers;
+  return one.count >= 2 && others.count > 0 && others.count * 9 >= one.count && others.min > one.value / 10;
 }
 
-ColumnChoice category(const ColumnFacts& facts) {
-  ColumnChoice out;
-  out.kind = ColumnKind::category;
-  out.marks = own_marks(facts);
+ColumnChoice number(const ColumnFacts& facts) {
+  ColumnNumbers read = numbers_of(facts);
+  const double deviation = read.numbers.deviation();
+  if (read.numbers.min == read.numbers.max) return left_out(cat("every number in it is ", read.numbers.min));
+  if (!std::isfinite(deviation) || !std::isfinite(read.numbers.mean)) return left_out("its numbers are too large");
+  if (deviation == 0) return left_out("its numbers differ by too little");
+  return {.kind = ColumnKind::number,
+          .note = std::move(read.note),
+          .marks = std::move(read.marks),
+          .numbers = read.numbers};
+}
+
+ColumnChoice category(const ColumnFacts& facts, const std::string& note) {
+  ColumnChoice out = {.kind = ColumnKind::category, .marks = own_marks(facts)};
   if (facts.missing + facts.nonfinite > 0) out.texts.emplace_back();
   for (const auto& [text, count] : facts.values) {
-    const bool is_mark = std::find(facts.marks.begin(), facts.marks.end(), text) != facts.marks.end();
-    if (!is_mark) out.texts.push_back(text);
+    if (!contains(facts.marks, text)) out.texts.push_back(text);
   }
-  out.note = alike_texts(out.texts);
+  out.note = note.empty() ? alike_texts(out.texts) : note;
   return out;
 }
 
-// Why a column that is not all numbers cannot be a category; empty where it can.
+// Why a column that is not all numbers cannot be a category; empty if it can.
 std::string no_category(const ColumnFacts& facts) {
   if (facts.not_utf8 > 0) return "its texts are not UTF-8 (iconv -f latin1 -t utf8 might help)";
-  if (facts.dates * 10 >= facts.texts * 9 && facts.dates > 0) return "dates and times";
+  if (are_dates(facts)) return "dates and times";
   if (std::string odd = odd_numbers(facts); !odd.empty()) return odd;
   const uint64_t present = facts.rows - facts.missing;
   const size_t texts = facts.values.size();
@@ -64,7 +61,76 @@ std::string no_category(const ColumnFacts& facts) {
   return cat(facts.many ? "too many" : cat(texts), " different texts, a category has ", kMostCategoryTexts, " at most");
 }
 
+// Why nothing can be learned from the column, as it seems from outside; empty if it may be.
+std::string identifies(const KindArgs& args, bool identifier, bool distinct) {
+  const ColumnFacts& facts = args.facts;
+  const double first = facts.numbers.min;
+  if (identifier && distinct && facts.only_whole()) return "an identifier, by its name";
+  const bool counts_rows = facts.counts && (first == 0 || first == 1 || identifier);
+  if (counts_rows && facts.rows >= kRowsOfAnIdentifier) return "it counts the rows";
+  const bool differs = distinct || facts.values.size() == facts.rows - facts.missing;
+  if (args.unnamed && facts.only_whole() && differs) return "it has no name, and nearly every row has another value";
+  return {};
+}
+
 }  // namespace
+
+std::vector<std::string> own_marks(const ColumnFacts& facts) {
+  std::vector<std::string> out = facts.marks;
+  std::erase_if(out, [](const std::string& text) { return contains(usual_missing_marks(), text); });
+  return out;
+}
+
+ColumnNumbers numbers_of(const ColumnFacts& facts) {
+  ColumnNumbers out = {.numbers = facts.numbers, .marks = own_marks(facts), .note = {}};
+  const auto count_as_missing = [&out](const std::string& text, const std::string& shown) {
+    out.marks.push_back(text);
+    out.note += cat(out.note.empty() ? "" : "; ", shown, " counts as missing");
+  };
+  for (const ColumnFacts::Sentinel& one : facts.sentinels) {
+    if (is_clear(one, facts)) {
+      count_as_missing(one.text, cat(one.text, " (", count_of(static_cast<int64_t>(one.count), "row"), ')'));
+    } else {
+      out.numbers.add(one.sums());
+    }
+  }
+  for (const std::string& text : facts.examples) count_as_missing(text, quote(text));
+  return out;
+}
+
+bool mostly_numbers(const ColumnFacts& facts) {
+  const uint64_t numbers = facts.all_numbers().count;
+  const auto has_letters = [](const std::string& text) {
+    return std::any_of(text.begin(), text.end(),
+                       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
+  };
+  const bool strokes = std::none_of(facts.examples.begin(), facts.examples.end(), has_letters);
+  const bool rich = facts.many || facts.values.size() > 30 || strokes;
+  // A configuration has to hold the texts, as marks.
+  if (facts.not_utf8 > 0 || facts.longest > ColumnFacts::kLongestExample) return false;
+  return facts.texts > 0 && facts.examples.size() < ColumnFacts::kMostExamples &&
+         (facts.texts * 20 <= numbers || (rich && facts.texts <= numbers));
+}
+
+bool are_dates(const ColumnFacts& facts) { return facts.dates > 0 && facts.dates * 10 >= facts.texts * 9; }
+
+std::string odd_numbers(const ColumnFacts& facts) {
+  if (facts.texts == 0 || (facts.grouped + facts.units) * 10 < facts.texts * 9) return {};
+  return cat(facts.grouped > 0 ? "numbers with groups of digits, such as " : "numbers with units or dashes, such as ",
+             quote(facts.examples.front()));
+}
+
+void check_decimal_commas(const ColumnFacts& facts, const std::string& name, bool commas_divide) {
+  // "1,234" may be either; one of them that has other than three digits behind the comma tells.
+  const bool certain = !commas_divide || facts.decimal_commas > facts.grouped;
+  if (facts.decimal_commas == 0 || !certain || facts.decimal_commas * 10 < facts.texts * 9) return;
+  throw DataError(
+      cat("the column ", quote(name), " holds numbers with decimal commas, such as ", quote(facts.examples.front()),
+          ", which no op reads"),
+      {},
+      "write them with dots (in a file whose delimiter is ; or a tab: sed 's/,/./g'), or leave the column out with "
+      "--ignore");
+}
 
 ColumnChoice choose_kind(const KindArgs& args) {
   const ColumnFacts& facts = args.facts;
@@ -78,23 +144,18 @@ ColumnChoice choose_kind(const KindArgs& args) {
   const bool identifier = args.named && sounds_like_identifier(args.name);
   const bool distinct = facts.many || facts.values.size() > kMostCategoryTexts ||
                         (facts.values.size() > 20 && facts.values.size() * 2 > present);
-  if (!args.keep && identifier && distinct && facts.only_whole()) return left_out("an identifier, by its name");
-  const double first = facts.numbers.min;
-  const bool counts_rows = facts.counts && (first == 0 || first == 1 || identifier);
-  if (!args.keep && counts_rows && facts.rows >= kRowsOfAnIdentifier) return left_out("it counts the rows");
-  const bool row_names = args.unnamed && facts.only_whole() && (distinct || facts.values.size() == present);
-  if (!args.keep && row_names) return left_out("it has no name, and nearly every row has another value");
+  if (std::string reason = identifies(args, identifier, distinct); !reason.empty() && !args.keep) {
+    return left_out(std::move(reason));
+  }
   const bool codes = facts.leading_zeros > 0 && facts.only_whole();
   const bool few_ids = identifier && !distinct && facts.only_whole();
-  const bool is_number = (all_numbers(facts) || mostly_numbers(facts)) && !codes && !few_ids;
-  if (is_number) return number(facts);
+  if ((all_numbers(facts) || mostly_numbers(facts)) && !codes && !few_ids) return number(facts);
   if (facts.texts == 0 && facts.all_numbers().count == 0) return left_out("no number in it is finite");
   const std::string reason = no_category(facts);
   if (reason.empty()) {
-    ColumnChoice out = category(facts);
-    if (codes) out.note = "codes with leading zeros are categories";
-    if (few_ids) out.note = "an identifier of few things is a category";
-    return out;
+    return category(facts, few_ids ? "an identifier of few things is a category"
+                           : codes ? "codes with leading zeros are categories"
+                                   : "");
   }
   if (args.keep) {
     throw DataError(cat("--keep ", quote(args.name), ": no model can read this column: ", reason));

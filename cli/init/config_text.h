@@ -23,7 +23,7 @@ struct ConfigText {
 // Throws ConfigError for texts that YAML cannot hold, DataError for a configuration that is too large.
 ConfigText config_text(const ConfigTextArgs& args);
 
-// A text within a comment: on one line, controls and marks of the writing direction escaped, cut where it is long.
+// A text within a comment: on one line, controls and marks of the writing direction escaped, cut if it is long.
 std::string comment_text(std::string_view text, size_t limit = 200);
 
 }  // namespace millrace

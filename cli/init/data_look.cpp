@@ -83,34 +83,24 @@ CsvForm look_at_form(const DataLookArgs& args, FileSystem& files, const std::vec
                     .label = args.label});
 }
 
-Spec texts(const std::vector<std::string>& values) {
-  Spec out = Spec::list();
-  for (const std::string& value : values) out.append(Spec::scalar(value, true, kFilesPlace));
-  return out;
-}
-
-Spec flag(bool value) { return Spec::scalar(value ? "true" : "false", false, kFilesPlace); }
-
 // The ops that give every column of every record as a text.
 Spec ops_of(const DataLook& look, bool spread) {
   const CsvForm& form = look.form;
-  Spec queue = Spec::map(kFilesPlace).set("files", texts(look.patterns)).set("shuffle", flag(false)).set("epochs", 1);
-  Spec reader = Spec::map(kFilesPlace);
-  reader.set("header", flag(form.header)).set("delimiter", form.delimiter).set("skip_lines", form.skip_lines);
-  if (!form.quotes) reader.set("quote", "none");
+  Spec reader = reader_options(form);
   // Of more than is looked at, something of many files.
   if (spread) reader.set("readers", std::min<int64_t>(std::ssize(look.paths), 16));
-  Spec cells =
-      Spec::map(kFilesPlace).set("columns", cat("0-", form.columns - 1)).set("type", "string").set("default", "");
-  Spec decode = Spec::map(kFilesPlace).set("fields", Spec::map(kFilesPlace).set("cells", std::move(cells)));
-  decode.set("missing", Spec::list(kFilesPlace)).set("on_bad_row", "skip");
   const int64_t rows = std::clamp<int64_t>(kCellsAtOnce / static_cast<int64_t>(form.columns), 1, 512);
-  Spec batch = Spec::map(kFilesPlace).set("batch_size", rows).set("allow_smaller_final_batch", flag(true));
-  Spec list = Spec::list(kFilesPlace);
-  list.append(Spec::map(kFilesPlace).set("filename_queue", std::move(queue)));
-  list.append(Spec::map(kFilesPlace).set("csv_reader", std::move(reader)));
-  list.append(Spec::map(kFilesPlace).set("decode_csv", std::move(decode)));
-  list.append(Spec::map(kFilesPlace).set("batch", std::move(batch)));
+  const Spec all = Spec::scalar(cat("0-", form.columns - 1), false, kFilesPlace);
+  const Spec files = OptionType<std::vector<std::string>>::write(look.patterns);
+  Spec cells = Spec::map({{"columns", all}, {"type", "string"}, {"default", ""}});
+  Spec decode = Spec::map().set("fields", Spec::map().set("cells", std::move(cells)));
+  decode.set("missing", Spec::list()).set("on_bad_row", "skip");
+  Spec list = Spec::list();
+  list.append(Spec::map().set("filename_queue", Spec::map({{"files", files}, {"shuffle", false}, {"epochs", 1}})));
+  list.append(Spec::map().set("csv_reader", std::move(reader)));
+  list.append(Spec::map().set("decode_csv", std::move(decode)));
+  list.append(
+      Spec::map().set(std::string(kBatchKind), Spec::map({{"batch_size", rows}, {"allow_smaller_final_batch", true}})));
   list.set_path("init");
   return list;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "millrace/cli/init/config_text.h"
 #include "millrace/cli/text/number_format.h"
@@ -28,13 +29,14 @@ std::string amount(double value) { return fmt::format("{:.10g}", value); }
 // A name as people read it: without quotes where it needs none.
 std::string shown(const std::string& name) { return comment_text(name, 60); }
 
-std::string listed(std::vector<std::string> items) {
-  if (items.size() > kMostListed) {
-    const size_t more = items.size() - kMostListed + 1;
-    items.resize(kMostListed - 1);
-    items.push_back(cat(more, " more"));
-  }
-  return join(items, ", ");
+// item(0), item(1), .. as far as there is room for.
+template <class Item>
+std::string listed(size_t count, const Item& item) {
+  const size_t named = count > kMostListed ? kMostListed - 1 : count;
+  std::vector<std::string> out;
+  for (size_t i = 0; i < named; ++i) out.push_back(item(i));
+  if (named < count) out.push_back(cat(count - named, " more"));
+  return join(out, ", ");
 }
 
 std::string form_text(const CsvForm& form) {
@@ -56,11 +58,8 @@ std::string label_text(const DataLook& look, const LabelChoice& label) {
     out += cat(": an amount from ", amount(label.numbers.min), " to ", amount(label.numbers.max), ", ",
                amount(label.numbers.mean), " on average; ", label.why);
   } else {
-    std::vector<std::string> classes;
-    for (size_t i = 0; i < label.texts.size(); ++i) {
-      classes.push_back(cat(shown(label.texts[i]), " (", label.counts[i], ')'));
-    }
-    out += cat(": ", label.texts.size(), " classes: ", listed(std::move(classes)), "; ", label.why);
+    const auto text = [&](size_t i) { return cat(shown(label.texts[i]), " (", label.counts[i], ')'); };
+    out += cat(": ", label.texts.size(), " classes: ", listed(label.texts.size(), text), "; ", label.why);
   }
   if (!label.notice.empty()) out += cat("; ", escape_controls(label.notice));
   const auto rarest = std::min_element(label.counts.begin(), label.counts.end());
@@ -72,46 +71,36 @@ std::string label_text(const DataLook& look, const LabelChoice& label) {
   return out;
 }
 
-std::vector<std::string> names_of(const DataLook& look, const std::vector<size_t>& columns) {
-  std::vector<std::string> out;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    // Only so many are shown.
-    out.push_back(i < kMostListed ? shown(look.name_of(columns[i])) : std::string());
-  }
-  return out;
-}
-
 std::string column_lines(const DataLook& look, const InitPlan& plan) {
   std::string out;
   std::vector<size_t> numbers;
-  for (const NumberGroup& group : plan.numbers)
-    numbers.insert(numbers.end(), group.columns.begin(), group.columns.end());
-  std::sort(numbers.begin(), numbers.end());
-  if (!numbers.empty()) {
-    out += line("numbers", cat(numbers.size(), ", normalised: ", listed(names_of(look, numbers))));
-  }
-  std::vector<std::string> categories;
-  for (const CategoryGroup& group : plan.categories) {
-    for (const size_t column : group.columns) {
-      categories.push_back(cat(shown(look.name_of(column)), " (", group.texts.size(), ')'));
+  std::vector<std::pair<size_t, size_t>> categories;  // with the number of their texts
+  for (const PlannedField& field : plan.fields) {
+    for (const size_t column : field.columns) {
+      const size_t texts = field.found.texts.size();
+      texts == 0 ? numbers.push_back(column) : categories.push_back({column, texts});
     }
   }
+  std::sort(numbers.begin(), numbers.end());
+  const auto name = [&](size_t column) { return shown(look.name_of(column)); };
+  if (!numbers.empty()) {
+    const auto number = [&](size_t i) { return name(numbers[i]); };
+    out += line("numbers", cat(numbers.size(), ", normalised: ", listed(numbers.size(), number)));
+  }
   if (!categories.empty()) {
-    const size_t count = categories.size();
-    out += line("categories", cat(count, ", with so many texts each: ", listed(std::move(categories))));
+    const auto category = [&](size_t i) { return cat(name(categories[i].first), " (", categories[i].second, ')'); };
+    out +=
+        line("categories", cat(categories.size(), ", with so many texts each: ", listed(categories.size(), category)));
   }
   for (size_t i = 0; i < std::min(plan.notes.size(), kMostListed); ++i) {
-    out += line(i == 0 ? "assumed" : "",
-                cat(shown(look.name_of(plan.notes[i].column)), ": ", escape_controls(plan.notes[i].text)));
+    const ColumnRemark& one = plan.notes[i];
+    out += line(i == 0 ? "assumed" : "", cat(name(one.column), ": ", escape_controls(one.text)));
   }
-  std::vector<std::string> left;
-  for (size_t i = 0; i < plan.left_out.size(); ++i) {
-    const ColumnRemark& one = plan.left_out[i];
-    left.push_back(i < kMostListed ? cat(shown(look.name_of(one.column)), " (", escape_controls(one.text), ')')
-                                   : std::string());
-  }
-  if (!left.empty()) out += line("left out", listed(std::move(left)));
-  return out;
+  if (plan.left_out.empty()) return out;
+  const auto left = [&](size_t i) {
+    return cat(name(plan.left_out[i].column), " (", escape_controls(plan.left_out[i].text), ')');
+  };
+  return out + line("left out", listed(plan.left_out.size(), left));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "millrace/cli/init/column_numbers.h"
+#include "millrace/cli/init/column_kind.h"
 #include "millrace/cli/init/value_text.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -22,9 +22,7 @@ constexpr uint64_t kRowsBesideALoneText = 20;
 // The texts of the classes with their counts, ordered as numbers where they all are.
 void list_classes(const ColumnFacts& facts, LabelChoice& out) {
   std::vector<std::pair<std::string, uint64_t>> classes(facts.values.begin(), facts.values.end());
-  std::erase_if(classes, [&](const auto& one) {
-    return std::find(out.marks.begin(), out.marks.end(), one.first) != out.marks.end();
-  });
+  std::erase_if(classes, [&](const auto& one) { return contains(out.marks, one.first); });
   const auto value = [](const std::string& text) {
     double number = 0;
     return parse_number(text, number) == NumberStatus::ok ? number : std::nan("");
@@ -90,24 +88,23 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
   return InitTask::regression;
 }
 
-void check_odd_numbers(const ColumnFacts& facts, const std::string& column) {
-  const std::string odd = odd_numbers(facts);
-  if (odd.empty()) return;
-  throw DataError(cat(column, " holds ", odd, ", which no op reads"), {},
-                  "write them as plain numbers, without units and marks between groups of digits");
-}
-
+// Throws for texts that are neither amounts nor classes, whatever is asked for.
 void check_utf8(const ColumnFacts& facts, const std::string& column) {
   if (facts.not_utf8 == 0) return;
   throw DataError(cat(column, " holds texts that are not UTF-8"), {},
                   "convert the files first: iconv -f latin1 -t utf8");
 }
-
 void check_dates(const ColumnFacts& facts, const std::string& column) {
-  if (facts.dates == 0 || facts.dates * 10 < facts.texts * 9) return;
+  if (!are_dates(facts)) return;
   throw DataError(cat(column, " holds dates or times, such as ", quote(facts.examples.front()),
                       ", which are neither amounts nor classes"),
                   {}, "write what is to be predicted as a number, such as the days since the first of them");
+}
+void check_odd_numbers(const ColumnFacts& facts, const std::string& column) {
+  const std::string odd = odd_numbers(facts);
+  if (odd.empty()) return;
+  throw DataError(cat(column, " holds ", odd, ", which no op reads"), {},
+                  "write them as plain numbers, without units and marks between groups of digits");
 }
 
 void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {

@@ -1,10 +1,11 @@
 #include "millrace/cli/init/plan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 
-#include "millrace/cli/init/column_numbers.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
@@ -12,8 +13,9 @@ namespace millrace {
 
 namespace {
 
-constexpr int64_t kMostWidth = 65536;    // values that a model is made for
-constexpr size_t kMostCategories = 256;  // groups of columns, each with ops of its own
+constexpr int64_t kMostWidth = 65536;  // values that a model is made for
+constexpr size_t kMostPlanned = 256;   // each with ops of its own
+constexpr size_t kMostOps = 8;         // of a field
 constexpr int64_t kWindowBytes = int64_t{128} << 20;
 constexpr uint64_t kLeastRowsToDivide = 50;
 
@@ -33,10 +35,36 @@ std::string plain_name(std::string_view text) {
   return out;
 }
 
-// What numbers are divided by. Where nearly all are alike, as of a flag that is rarely set, the deviation is so small
-// that one row would outweigh all others; so no number that was seen becomes more than 10.
+// Whether float32 is too short for numbers such as these, before they are normalised.
+bool needs_float64(const NumberSums& numbers) {
+  const double most = std::max(std::abs(numbers.min), std::abs(numbers.max));
+  return most > 1e30 || most < 1e-30 || most > 1e5 * numbers.deviation();
+}
+
+// As many digits as the type of the values has, and no more.
+Spec rounded(double value, bool wide) {
+  char buffer[40];
+  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, wide ? 17 : 7).ptr;
+  std::from_chars(buffer, end, value);
+  return Spec::of(value);
+}
+
+// What numbers are divided by. If nearly all are alike, as of a flag that is rarely set, the deviation is so small that
+// one row would outweigh all others; so no number that was seen becomes more than 10.
 double spread(const NumberSums& numbers) {
   return std::max(numbers.deviation(), std::max(numbers.max - numbers.mean, numbers.mean - numbers.min) / 10);
+}
+
+void add_note(std::string& notes, std::string_view note) { notes += cat(notes.empty() ? "" : "; ", note); }
+
+// The kinds that suit the label, sorted by name.
+template <class Base>
+std::vector<std::string> suiting(const Registry<Base>& registry, FoundField label) {
+  std::vector<std::string> out;
+  for (const auto& [kind, entry] : registry.entries()) {
+    if (entry.suit && entry.suit(label)) out.push_back(kind);
+  }
+  return out;
 }
 
 class Planner {
@@ -45,15 +73,13 @@ class Planner {
 
   InitPlan run() {
     find_wanted();
-    out_.label =
-        choose_label(look_.columns[look_.label], look_.name_of(look_.label), args_.task, look_.form.delimiter == ',');
-    if (!out_.label.texts.empty() && out_.label.texts.size() != 2) out_.outputs = std::ssize(out_.label.texts);
+    plan_label();
     for (size_t column = 0; column < look_.columns.size(); ++column) {
       if (column != look_.label) add_column(column);
     }
-    name_categories();
-    for (const NumberGroup& group : out_.numbers) out_.width += std::ssize(group.columns);
-    for (const CategoryGroup& group : out_.categories) out_.width += width_of(group);
+    std::stable_partition(out_.fields.begin(), out_.fields.end(),
+                          [](const PlannedField& field) { return field.found.texts.empty(); });
+    finish_fields();
     if (out_.width == 0) throw nothing_to_learn_from();
     choose_sizes();
     return std::move(out_);
@@ -73,8 +99,29 @@ class Planner {
     }
   }
 
-  static int64_t width_of(const CategoryGroup& group) {
-    return std::ssize(group.columns) * (std::ssize(group.texts) + 1);
+  void plan_label() {
+    out_.label =
+        choose_label(look_.columns[look_.label], look_.name_of(look_.label), args_.task, look_.form.delimiter == ',');
+    const LabelChoice& label = out_.label;
+    PlannedField& field = out_.label_field;
+    field.columns = {look_.label};
+    field.marks = label.marks;
+    field.found = {.about = "label", .field = "label", .label = true};
+    if (label.task == InitTask::regression) {
+      add_numbers(field.found, label.numbers, label.numbers.deviation());
+    } else if (label.codes) {
+      field.found.holds = FoundField::Holds::codes;
+      field.found.classes = std::ssize(label.texts);
+    } else {
+      field.found.field = "label_text";
+      field.found.texts = label.texts;
+    }
+    choose_ops(field);
+    const std::vector<std::string> losses = suiting(args_.catalog.layers.losses, field.found);
+    if (losses.empty()) throw DataError("no loss suits the label");
+    out_.loss = losses.front();
+    out_.metrics = suiting(args_.catalog.layers.metrics, field.found);
+    if (field.found.classes > 2) out_.outputs = field.found.classes;
   }
 
   void add_column(size_t column) {
@@ -90,72 +137,104 @@ class Planner {
                                        .unnamed = !named && !look_.form.names.empty(),
                                        .keep = kept_.contains(column),
                                        .commas_divide = look_.form.delimiter == ','});
+    if (choice.kind == ColumnKind::number && !add_number(column, choice)) choice.reason = "too many kinds of numbers";
     if (choice.kind == ColumnKind::category && !add_category(column, choice)) {
-      choice.kind = ColumnKind::left_out;
       choice.reason = "there are too many categories before it";
     }
-    if (choice.kind == ColumnKind::left_out) {
+    if (!choice.reason.empty()) {
       out_.left_out.push_back({column, choice.reason});
       return;
     }
-    if (choice.kind == ColumnKind::number) add_number(column, choice);
-    if (look_.form.header && !look_.has_own_name(column))
-      choice.note += cat(choice.note.empty() ? "" : "; ", "selected by its number, so new data need it there, too");
+    if (look_.form.header && !look_.has_own_name(column)) {
+      add_note(choice.note, "selected by its number, so new data need it there, too");
+    }
     if (!choice.note.empty()) out_.notes.push_back({column, choice.note});
     if (facts.missing + facts.nonfinite > 0 || !choice.marks.empty()) ++out_.missing_columns;
   }
 
-  void add_number(size_t column, const ColumnChoice& choice) {
-    const bool wide = needs_float64(choice.numbers);
-    auto group = std::find_if(out_.numbers.begin(), out_.numbers.end(),
-                              [&](const NumberGroup& one) { return one.wide == wide && one.marks == choice.marks; });
-    if (group == out_.numbers.end()) {
-      const size_t number = out_.numbers.size() + 1;
-      out_.numbers.push_back(
-          {.field = number == 1 ? "numbers" : cat("numbers_", number), .marks = choice.marks, .wide = wide});
-      group = out_.numbers.end() - 1;
-    }
-    group->columns.push_back(column);
-    group->mean.push_back(choice.numbers.mean);
-    group->spread.push_back(spread(choice.numbers));
+  static void add_numbers(FoundField& found, const NumberSums& numbers, double deviation) {
+    found.holds = FoundField::Holds::amounts;
+    found.wide = needs_float64(numbers);
+    if (found.mean.is_null()) found.mean = found.deviation = Spec::list();
+    found.mean.append(rounded(numbers.mean, found.wide));
+    found.deviation.append(rounded(deviation, found.wide));
+    found.width = std::ssize(found.mean.items());
   }
 
-  bool add_category(size_t column, const ColumnChoice& choice) {
-    // Columns of more than two texts are easier to read alone, unless there are many.
-    auto group = std::find_if(out_.categories.begin(), out_.categories.end(), [&](const CategoryGroup& one) {
-      return one.texts == choice.texts && one.marks == choice.marks;
+  // The field of columns that are read alike, with this one; a new one begins as `found`. Null if there are too many.
+  PlannedField* field_of(size_t column, FoundField found, const std::vector<std::string>& marks) {
+    auto field = std::find_if(out_.fields.begin(), out_.fields.end(), [&](const PlannedField& one) {
+      return one.found.holds == found.holds && one.found.wide == found.wide && one.found.texts == found.texts &&
+             one.marks == marks;
     });
-    if (group == out_.categories.end()) {
-      if (out_.categories.size() >= kMostCategories) return false;
-      out_.categories.push_back({.texts = choice.texts, .marks = choice.marks});
-      group = out_.categories.end() - 1;
+    if (field == out_.fields.end()) {
+      if (out_.fields.size() >= kMostPlanned) return nullptr;
+      out_.fields.push_back({.found = std::move(found), .marks = marks});
+      field = out_.fields.end() - 1;
+      field->found.width = 0;
     }
-    category_width_ += std::ssize(choice.texts) + 1;
-    if (category_width_ > kMostWidth) return false;
-    group->columns.push_back(column);
+    field->columns.push_back(column);
+    ++field->found.width;
+    return &*field;
+  }
+
+  bool add_number(size_t column, const ColumnChoice& choice) {
+    const bool wide = needs_float64(choice.numbers);
+    PlannedField* field = field_of(column, {.holds = FoundField::Holds::amounts, .wide = wide}, choice.marks);
+    if (field == nullptr) return false;
+    if (field->columns.size() == 1) {
+      ++numbers_;
+      field->found.field = field->found.about = numbers_ == 1 ? "numbers" : cat("numbers_", numbers_);
+    }
+    add_numbers(field->found, choice.numbers, spread(choice.numbers));
     return true;
   }
 
-  void name_categories() {
-    std::erase_if(out_.categories, [](const CategoryGroup& group) { return group.columns.empty(); });
+  bool add_category(size_t column, const ColumnChoice& choice) {
+    category_width_ += std::ssize(choice.texts) + 1;
+    return category_width_ <= kMostWidth &&
+           field_of(column, {.holds = FoundField::Holds::texts, .texts = choice.texts}, choice.marks) != nullptr;
+  }
+
+  void finish_fields() {
     std::set<std::string> taken = {"label"};
-    for (CategoryGroup& group : out_.categories) {
-      const size_t first = group.columns.front();
-      std::string base = look_.is_named(first) ? plain_name(look_.form.names[first]) : cat("column_", first);
-      if (group.columns.size() > 1) base += "_and_others";
-      std::string name = base;
-      for (int number = 2; !taken.insert(name).second; ++number) name = cat(base, '_', number);
-      group.field = name + "_text";
-      group.code = name + "_code";
-      group.one_hot = name + "_class";
+    for (PlannedField& field : out_.fields) {
+      if (!field.found.texts.empty()) {
+        const size_t first = field.columns.front();
+        std::string base = look_.is_named(first) ? plain_name(look_.form.names[first]) : cat("column_", first);
+        if (field.columns.size() > 1) base += "_and_others";
+        std::string& name = field.found.about = base;
+        for (int number = 2; !taken.insert(name).second; ++number) name = cat(base, '_', number);
+        field.found.field = name + "_text";
+      }
+      choose_ops(field);
+      if (!field.found.has(FoundField::Holds::amounts) || !field.found.scaled) {
+        for (const size_t column : field.columns) out_.left_out.push_back({column, "no op makes numbers of it"});
+        field.columns.clear();
+      } else {
+        out_.width += field.found.width;
+      }
+    }
+    std::erase_if(out_.fields, [](const PlannedField& field) { return field.columns.empty(); });
+  }
+
+  // Asks all kinds again and again, until none suits the field any more.
+  void choose_ops(PlannedField& field) const {
+    field.read_as = field.found.field;
+    const auto& kinds = args_.catalog.ops.entries();
+    for (auto kind = kinds.begin(); kind != kinds.end() && field.ops.size() < kMostOps;) {
+      const auto& [name, entry] = *kind++;
+      std::optional<Spec> options = entry.suit ? entry.suit(field.found) : std::nullopt;
+      if (!options) continue;
+      field.ops.push_back({name, std::move(*options), entry.doc});
+      kind = kinds.begin();
     }
   }
 
   DataError nothing_to_learn_from() const {
     std::string reasons;
-    size_t shown = 0;
-    for (const ColumnRemark& one : out_.left_out) {
-      if (++shown <= 5) reasons += cat(reasons.empty() ? "" : "; ", quote(look_.name_of(one.column)), ": ", one.text);
+    for (size_t i = 0; i < std::min<size_t>(out_.left_out.size(), 5); ++i) {
+      add_note(reasons, cat(quote(look_.name_of(out_.left_out[i].column)), ": ", out_.left_out[i].text));
     }
     return DataError("no column besides the label is left to learn from", {look_.paths.front()},
                      reasons + "; --keep COLUMN takes one in that holds numbers or few texts");
@@ -173,13 +252,14 @@ class Planner {
     out_.steps_per_epoch = (trained + out_.batch_size - 1) / out_.batch_size;
     const int64_t least = trained > 2000000 ? 1 : 3;
     out_.epochs = std::clamp<int64_t>((3000 + out_.steps_per_epoch - 1) / out_.steps_per_epoch, least, 100);
-    // Where each of many weights takes a step of this length, their sum goes far.
+    // If each of many weights takes a step of this length, their sum goes far.
     out_.learning_rate = out_.width > trained ? 0.0003 : 0.003;
     const int64_t units = trained < 1000 ? 16 : trained < 20000 ? 32 : 64;
-    out_.hidden = {units};
-    if (trained >= 1000) out_.hidden.push_back(units);
+    out_.hidden.assign(trained < 1000 ? 1 : 2, units);
     int64_t row_bytes = 4 * out_.width + 512;
-    for (const CategoryGroup& group : out_.categories) row_bytes += 96 + 40 * std::ssize(group.columns);
+    for (const PlannedField& field : out_.fields) {
+      if (!field.found.texts.empty()) row_bytes += 96 + 40 * std::ssize(field.columns);
+    }
     out_.window = std::min({trained, std::max<int64_t>(kWindowBytes / row_bytes, 4 * out_.batch_size), int64_t{50000}});
     if (look_.bad_rows > 0) {
       const double expected = static_cast<double>(look_.bad_rows) * share_seen * static_cast<double>(out_.epochs);
@@ -190,6 +270,7 @@ class Planner {
   const InitPlanArgs& args_;
   const DataLook& look_;
   std::set<size_t> ignored_, kept_;
+  size_t numbers_ = 0;  // fields of these
   int64_t category_width_ = 0;
   InitPlan out_;
 };

@@ -1,4 +1,5 @@
-// InitPlan: the training that `trainer init` makes of what it saw: fields, model, sizes. Pure; any thread may call it.
+// InitPlan: the training that `trainer init` makes of what it saw: fields, the kinds that suit them, sizes. Pure; any
+// thread may call it.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +9,26 @@
 #include "millrace/cli/init/column_kind.h"
 #include "millrace/cli/init/data_look.h"
 #include "millrace/cli/init/label_choice.h"
+#include "millrace/core/registry.h"
+#include "millrace/trainer/config/catalog.h"
 
 namespace millrace {
 
-// Columns of numbers that are read alike.
-struct NumberGroup {
-  std::string field = {};
-  std::vector<size_t> columns = {};
-  std::vector<double> mean = {}, spread = {};  // a value becomes (value - mean) / spread
-  std::vector<std::string> marks = {};         // besides the usual ones
-  bool wide = false;                           // float64
+// A kind that suits a field, with the options that it suits it with.
+struct ChosenOp {
+  std::string kind;
+  Spec options;
+  std::string doc;  // what it does
 };
 
-// Columns of texts with one vocabulary. The field is decoded, `code` is its number, `one_hot` what the model reads.
-struct CategoryGroup {
-  std::string field = {}, code = {}, one_hot = {};
+// Columns that are read alike, and what becomes of them. Those of numbers have no `found.texts`.
+struct PlannedField {
+  FoundField found = {};  // as it is after the ops
+  std::string read_as = {};
   std::vector<size_t> columns = {};
-  std::vector<std::string> texts = {};
-  std::vector<std::string> marks = {};
+  std::vector<std::string> marks = {};  // texts that stand for a missing value, besides the usual ones
+  // The ops that suited it, in their order: the first decodes it, and its options are those of the field.
+  std::vector<ChosenOp> ops = {};
 };
 
 struct ColumnRemark {
@@ -35,12 +38,14 @@ struct ColumnRemark {
 
 struct InitPlan {
   LabelChoice label;
-  std::vector<NumberGroup> numbers;
-  std::vector<CategoryGroup> categories;
+  PlannedField label_field;
+  std::vector<PlannedField> fields;  // of numbers first
   std::vector<ColumnRemark> left_out;
   std::vector<ColumnRemark> notes;
   size_t missing_columns = 0;  // of those that are read, how many have gaps
 
+  std::string loss;
+  std::vector<std::string> metrics;
   int64_t width = 0;  // values that the model reads
   std::vector<int64_t> hidden;
   int64_t outputs = 1;
@@ -55,9 +60,10 @@ struct InitPlanArgs {
   const DataLook& look;
   InitTask task = InitTask::automatic;
   std::vector<std::string> ignore = {}, keep = {};
+  Catalog catalog = Catalog::builtin();  // the kinds that are asked whether they suit a field
 };
 
-// Throws ConfigError for columns that are not there, DataError where nothing can be learned.
+// Throws ConfigError for columns that are not there, DataError if nothing can be learned.
 InitPlan plan_training(const InitPlanArgs& args);
 
 }  // namespace millrace

@@ -89,19 +89,11 @@ Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bo
   return out;
 }
 
-// How many fields are numbers, and how many of the rest are numbers with a decimal comma.
-struct NumberCount {
-  size_t numbers = 0, decimal_commas = 0;
-};
-NumberCount count_numbers(const Cut& cut) {
-  NumberCount out;
-  for (const Fields& record : cut.records) {
-    for (const std::string& field : record) {
-      out.numbers += is_number(field) ? 1 : 0;
-      out.decimal_commas += has_decimal_comma(trimmed(field)) ? 1 : 0;
-    }
-  }
-  return out;
+bool has_decimal_commas(const Cut& cut) {
+  return std::any_of(cut.records.begin(), cut.records.end(), [](const Fields& record) {
+    return std::any_of(record.begin(), record.end(),
+                       [](const std::string& field) { return has_decimal_comma(trimmed(field)); });
+  });
 }
 
 // Whether `a` cuts the text better than `b`.
@@ -109,8 +101,8 @@ bool is_better(const Cut& a, const Cut& b) {
   if ((a.columns > 1) != (b.columns > 1)) return a.columns > 1;
   if (a.columns <= 1) return false;
   // A comma between digits is rather part of a number where another delimiter cuts as regularly.
-  const bool b_splits_numbers = b.delimiter == ',' && a.order() >= 0.9 && count_numbers(a).decimal_commas > 0;
-  const bool a_splits_numbers = a.delimiter == ',' && b.order() >= 0.9 && count_numbers(b).decimal_commas > 0;
+  const bool b_splits_numbers = b.delimiter == ',' && a.order() >= 0.9 && has_decimal_commas(a);
+  const bool a_splits_numbers = a.delimiter == ',' && b.order() >= 0.9 && has_decimal_commas(b);
   if (b_splits_numbers != a_splits_numbers) return b_splits_numbers;
   if (a.preamble != b.preamble && std::min(a.order(), b.order()) > 0.9) return a.preamble < b.preamble;
   if (a.order() > b.order() + 0.05 || b.order() > a.order() + 0.05) return a.order() > b.order();
@@ -191,43 +183,30 @@ void pass_titles(Cut& cut, const SniffArgs& args) {
   if (header) cut.preamble = *header;
 }
 
-// Quotes that are bytes like others because they stand behind blanks or backslashes: what they hold is no number then,
-// and has another name.
+// Quotes that are bytes like others because blanks stand before them, or backslashes before those within: what they
+// hold is no number then, and has another name.
 void check_quotes(const Cut& cut, const SniffArgs& args) {
   if (cut.quotes) return;
-  size_t late = 0, escaped = 0, fields = 0;
+  bool escaped = false;
+  size_t late = 0, fields = 0;
   for (const Fields& record : cut.records) {
     for (const std::string& field : record) {
       const std::string_view bare = trimmed(field);
       const bool quoted = bare.size() > 1 && bare.front() == '"' && bare.back() == '"';
-      ++fields;
+      escaped = escaped || (quoted && bare.substr(0, bare.size() - 1).find("\\\"") != bare.npos);
       late += quoted && field.starts_with(' ') ? 1 : 0;
-      escaped += quoted && bare.substr(0, bare.size() - 1).find("\\\"") != bare.npos ? 1 : 0;
+      ++fields;
     }
   }
-  if (escaped > 0) {
-    throw DataError("quotes within quotes stand behind backslashes", {args.path, 1, 1},
-                    "double them instead: sed 's/\\\\\"/\"\"/g' FILE > NEW");
-  }
-  if (late * 4 < fields || late == 0) return;
+  if (!escaped && (late * 4 < fields || late == 0)) return;
   const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
-  throw DataError("blanks stand before quotes, which are no quotes then", {args.path, 1, 1},
-                  cat("take them away: sed 's/", delimiter, "  *\"/", delimiter, "\"/g' FILE > NEW"));
+  throw DataError("blanks stand before quotes, or backslashes before those within, so they are no quotes",
+                  {args.path, 1, 1},
+                  cat("mend them: sed 's/\\\\\"/\"\"/g; s/", delimiter, "  *\"/", delimiter, "\"/g' FILE > NEW"));
 }
 
 DataError no_rows(const SniffArgs& args, std::string_view message) {
   return DataError(message, {args.path, 1, 1}, "init learns from rows: give it a file that has some");
-}
-
-// How to mend a header that has one name less than the records have fields.
-std::string short_header_hint(const Cut& cut, int64_t line) {
-  const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
-  const auto ends_empty = [&](const Fields& record) { return record.size() != cut.columns || record.back().empty(); };
-  if (std::all_of(cut.records.begin(), cut.records.end(), ends_empty)) {
-    return cat("the records end with a delimiter, take it away: sed 's/", delimiter, "\\r*$//' FILE > NEW");
-  }
-  return cat("where the first column has names of rows and none itself, give it one: sed '", line, "s/^/row", delimiter,
-             "/' FILE > NEW");
 }
 
 // A part of a field that was cut in two, as it seems.
@@ -270,36 +249,28 @@ void check_preamble(const Cut& cut, const SniffArgs& args) {
   const bool close = names > 1 && names + 1 >= cut.columns;
   const auto line = static_cast<int64_t>(cut.lines[cut.preamble - 1]) + 1;
   if (!close && cut.preamble <= kMostPreamble) return;
-  throw DataError(cat("this record has ", names, " fields, most of those below it have ", cut.columns),
-                  {args.path, line, 1},
-                  names + 1 == cut.columns ? short_header_hint(cut, line)
-                  : names == cut.columns + 1 && cut.records[cut.preamble - 1].back().empty()
-                      ? cat("the header ends with a delimiter, take it away: sed '", line, "s/.\\r*$//' FILE > NEW")
-                      : "make them as many, or name the delimiter with --delimiter");
+  throw DataError(
+      cat("this record has ", names, " fields, most of those below it have ", cut.columns), {args.path, line, 1},
+      names + 1 == cut.columns
+          ? "give every column a name, also one with names of rows; a delimiter at the end of a record begins one"
+          : "make them as many, or name the delimiter with --delimiter");
 }
 
-// What to do with a text of one column whose fields blanks separate: one each, or runs of them.
+// What to do with a text of one column whose fields blanks separate.
 std::string blanks_hint(const SniffArgs& args, std::string_view text) {
   constexpr size_t kMost = size_t{256} << 10;
   SniffArgs part = args;
   part.whole = args.whole && text.size() <= kMost;
-  text = text.substr(0, kMost);
-  const auto is_even = [&](std::string_view one) {
-    const Cut cut = cut_records(part, one, ' ', true);
-    const auto is_full = [](const Fields& record) {
-      return std::find(record.begin(), record.end(), "") == record.end();
-    };
-    return cut.columns > 1 && cut.order() == 1 && std::all_of(cut.records.begin(), cut.records.end(), is_full);
-  };
-  if (is_even(text)) return "fields seem to end at blanks: --delimiter ' '";
   std::string squeezed;
-  for (const char c : text) {
+  for (const char c : text.substr(0, kMost)) {
     const bool at_start = squeezed.empty() || squeezed.back() == '\n';
     if (c == ' ' && (at_start || squeezed.back() == ' ')) continue;
     if (c == '\n' && squeezed.ends_with(' ')) squeezed.pop_back();
     squeezed += c;
   }
-  if (!is_even(squeezed)) return {};
+  const Cut cut = cut_records(part, squeezed, ' ', true);
+  if (cut.columns < 2 || cut.order() < 1) return {};
+  if (squeezed.size() == std::min(text.size(), kMost)) return "fields seem to end at blanks: --delimiter ' '";
   return "fields seem to end at runs of blanks, make each one: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; then "
          "--delimiter ' '";
 }
@@ -343,7 +314,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
   out.columns = cut.columns;
   if (cut.preamble > 0 || passed > 0) out.skip_lines = cut.lines[cut.preamble];
   out.header = !out.row_names && is_header(cut, args);
-  (out.header ? out.names : out.examples) = cut.records[cut.preamble];
+  if (out.header) out.names = cut.records[cut.preamble];
   if (out.row_names) {
     out.names = cut.records[cut.preamble - 1];
     out.names.insert(out.names.begin(), std::string());
@@ -352,8 +323,14 @@ CsvForm sniff_csv(const SniffArgs& args) {
     throw no_rows(args, "the file has a header and no rows");
   }
   if (out.columns == 1) out.blanks_hint = blanks_hint(known, text);
-  const NumberCount numbers = count_numbers(cut);
-  out.decimal_commas = cut.delimiter != ',' && numbers.decimal_commas > 0;
+  return out;
+}
+
+Spec reader_options(const CsvForm& form) {
+  Spec out = Spec::map().set("header", form.header);
+  if (form.delimiter != ',') out.set("delimiter", form.delimiter);
+  if (!form.quotes) out.set("quote", "none");
+  if (form.skip_lines > 0) out.set("skip_lines", form.skip_lines);
   return out;
 }
 

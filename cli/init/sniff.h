@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/spec.h"
+
 namespace millrace {
 
 struct SniffArgs {
@@ -31,14 +33,14 @@ struct CsvForm {
   // The header has names for all columns but the first, which holds names of rows, as R writes it. It is passed over
   // with the lines above it, and `header` is false; `names` has an empty one for the first column.
   bool row_names = false;
-  std::vector<std::string> examples;  // the first record's fields, where there is no header
-  // Numbers with decimal commas stand beside a delimiter that is none.
-  bool decimal_commas = false;
   // How a file whose fields blanks separate can be read; empty for others.
   std::string blanks_hint = {};
 };
 
 // Throws DataError: for what is no CSV text, a file without rows, and a header unlike the rows.
 CsvForm sniff_csv(const SniffArgs& args);
+
+// The options of csv_reader for files of this form.
+Spec reader_options(const CsvForm& form);
 
 }  // namespace millrace

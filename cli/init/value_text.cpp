@@ -48,6 +48,10 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
+bool contains(const std::vector<std::string>& texts, std::string_view text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
 std::string lower_case(std::string_view text) {
   std::string out(text);
   std::transform(out.begin(), out.end(), out.begin(),
@@ -141,12 +145,11 @@ std::string alike_texts(const std::vector<std::string>& texts) {
 }
 
 bool sounds_like_identifier(std::string_view name) {
+  static const std::vector<std::string> kWords = {"id",  "index",    "uuid",  "guid",      "key",
+                                                  "row", "rownames", "rowid", "unnamed: 0"};
   const std::string low = lower_case(name);
-  for (const std::string_view word : {"id", "index", "uuid", "guid", "key", "rownames", "row", "rowid", "unnamed: 0"}) {
-    if (low == word) return true;
-  }
-  return low.ends_with("_id") || low.ends_with(" id") || low.ends_with("-id") || name.ends_with("Id") ||
-         (name.size() > 2 && name.ends_with("ID"));
+  return contains(kWords, low) || low.ends_with("_id") || low.ends_with(" id") || low.ends_with("-id") ||
+         name.ends_with("Id") || (name.size() > 2 && name.ends_with("ID"));
 }
 
 }  // namespace millrace

@@ -9,6 +9,7 @@ namespace millrace {
 
 // The text without blanks and tabs around it.
 std::string_view trimmed(std::string_view text);
+bool contains(const std::vector<std::string>& texts, std::string_view text);
 // With the letters A to Z as a to z.
 std::string lower_case(std::string_view text);
 

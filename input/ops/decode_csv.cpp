@@ -65,6 +65,19 @@ class DecodeCsv final : public Transform {
   static constexpr std::string_view kDoc = "turns CSV text into rows of numbers";
   static constexpr std::string_view kExample = "fields: {features: {columns: 0-9}, label: {columns: 10, type: int32}}";
 
+  // The type of the field and what a missing value becomes: a mean; of a label what no row has.
+  static std::optional<Spec> suit(FoundField& field) {
+    if (field.decoded) return {};
+    field.decoded = true;
+    switch (field.holds) {
+      case FoundField::Holds::texts: return Spec::map({{"type", "string"}, {"default", ""}});
+      case FoundField::Holds::codes: return Spec::map({{"type", "int32"}, {"default", -1}});
+      case FoundField::Holds::amounts: break;
+    }
+    Spec missing = field.label ? Spec::scalar("nan", false, {}) : field.mean;
+    return Spec::map({{"type", field.wide ? "float64" : "float32"}, {"default", std::move(missing)}});
+  }
+
   explicit DecodeCsv(const Options& options)
       : requests_(read_fields(options.fields, options.allow_nonfinite)),
         names_(options.names.is_null() ? HeaderNames() : HeaderNames(options.names)),

@@ -30,6 +30,12 @@ class Normalize final : public Transform {
   };
   static constexpr std::string_view kDoc = "(value - mean) / std, with given numbers";
 
+  static std::optional<Spec> suit(FoundField& field) {
+    if (!field.has(FoundField::Holds::amounts) || field.scaled) return {};
+    field.scaled = true;
+    return Spec::map({{"fields", field.field}, {"mean", field.mean}, {"std", field.deviation}});
+  }
+
   explicit Normalize(Options options) : options_(std::move(options)) {}
 
   std::optional<std::vector<std::string>> concerned_fields() const override { return options_.fields; }

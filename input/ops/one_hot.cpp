@@ -32,6 +32,15 @@ class OneHot final : public Transform {
   static constexpr std::string_view kDoc = "a class number as a vector of 0 with a 1 at that place";
   static constexpr std::string_view kExample = "field: colour, classes: 3, as: colours";
 
+  static std::optional<Spec> suit(FoundField& field) {
+    if (!field.has(FoundField::Holds::codes) || field.label) return {};
+    const std::string codes = std::exchange(field.field, field.about + "_class");
+    field.holds = FoundField::Holds::amounts;
+    field.scaled = true;
+    field.width *= field.classes;
+    return Spec::map({{"field", codes}, {"classes", field.classes}, {"as", field.field}});
+  }
+
   explicit OneHot(Options options) : options_(std::move(options)) {}
 
   Port bind(const BindArgs& args) override {

@@ -50,6 +50,18 @@ class Vocabulary final : public Transform {
   static constexpr std::string_view kDoc = "texts as numbers, by their place in a list";
   static constexpr std::string_view kExample = "field: colour, texts: [blue, green, red], as: colour_code";
 
+  // Of a label every text is a class, and another one is an error.
+  static std::optional<Spec> suit(FoundField& field) {
+    if (!field.has(FoundField::Holds::texts) || field.texts.empty()) return {};
+    const std::string texts = std::exchange(field.field, field.label ? field.about : field.about + "_code");
+    field.holds = FoundField::Holds::codes;
+    field.classes = std::ssize(field.texts) + (field.label ? 0 : 1);
+    return Spec::map({{"field", texts},
+                      {"as", field.field},
+                      {"texts", OptionType<std::vector<std::string>>::write(field.texts)},
+                      {"unknown", field.label ? "error" : "code"}});
+  }
+
   explicit Vocabulary(Options options) : options_(std::move(options)) {
     int32_t code = 0;
     for (const std::string& text : options_.texts) {

@@ -18,6 +18,8 @@ class Mse final : public ElementwiseLoss<SquaredError> {
  public:
   static constexpr std::string_view kDoc = "mean squared error: (prediction - label)^2 over rows and columns";
 
+  static std::optional<Spec> suit(const FoundField& label) { return plain_if(label.has(FoundField::Holds::amounts)); }
+
   Mse() : ElementwiseLoss("mse", kFiniteLabels) {}
   Predictions predictions() const override { return Predictions::numbers; }
 };

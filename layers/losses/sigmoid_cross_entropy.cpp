@@ -22,6 +22,10 @@ class SigmoidCrossEntropy final : public ElementwiseLoss<CrossEntropy> {
  public:
   static constexpr std::string_view kDoc = "cross-entropy of the sigmoid of each logit with a label between 0 and 1";
 
+  static std::optional<Spec> suit(const FoundField& label) {
+    return plain_if(label.has(FoundField::Holds::codes) && label.classes == 2);
+  }
+
   SigmoidCrossEntropy()
       : ElementwiseLoss("sigmoid_cross_entropy", {.min = 0, .max = 1, .hint = "0 stands for no and 1 for yes"}) {}
   Predictions predictions() const override { return Predictions::sigmoid_logits; }

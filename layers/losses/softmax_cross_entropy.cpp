@@ -108,6 +108,10 @@ class SoftmaxCrossEntropy final : public Loss {
   };
   static constexpr std::string_view kDoc = "cross-entropy of the softmax of several logits with the index of a class";
 
+  static std::optional<Spec> suit(const FoundField& label) {
+    return plain_if(label.has(FoundField::Holds::codes) && label.classes != 2);
+  }
+
   explicit SoftmaxCrossEntropy(const Options& options) : smoothing_(options.label_smoothing) {}
 
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {

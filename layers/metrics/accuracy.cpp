@@ -36,6 +36,8 @@ class Accuracy final : public Metric {
  public:
   static constexpr std::string_view kDoc = "the share of rows whose sign (one logit) or largest logit is the label's";
 
+  static std::optional<Spec> suit(const FoundField& label) { return plain_if(label.has(FoundField::Holds::codes)); }
+
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     check_logits("accuracy", prediction, label);
   }

@@ -179,6 +179,10 @@ class Auc final : public Metric {
       "area under the ROC curve of one logit, compared as float32, ties count half; NaN unless both labels occur; "
       "exact up to a million rows (1048576, of 8 bytes each), beyond them scores that agree in 18 bits are ties";
 
+  static std::optional<Spec> suit(const FoundField& label) {
+    return plain_if(label.has(FoundField::Holds::codes) && label.classes == 2);
+  }
+
   bool less_is_better() const override { return false; }
   Predictions predictions() const override { return Predictions::logits; }
 

@@ -9,6 +9,8 @@ class Mae final : public MeanError<SizeOf> {
  public:
   static constexpr std::string_view kDoc = "mean absolute error: |prediction - label| over rows and columns";
 
+  static std::optional<Spec> suit(const FoundField& label) { return plain_if(label.has(FoundField::Holds::amounts)); }
+
   Mae() : MeanError("mae") {}
   int label_power() const override { return 1; }
 };

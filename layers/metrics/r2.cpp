@@ -143,6 +143,8 @@ class R2 final : public Metric {
       "coefficient of determination: 1 - squared errors / squared deviations of the labels from their column's mean, "
       "each summed over all columns; where labels are all alike, 1 if every prediction is right, else 0";
 
+  static std::optional<Spec> suit(const FoundField& label) { return plain_if(label.has(FoundField::Holds::amounts)); }
+
   void check(const TensorSpec& prediction, const TensorSpec& label) const override {
     check_numbers("r2", prediction, label);
   }

@@ -63,7 +63,7 @@ TEST_F(ConfigTextTest, ForNumbersAndCodes) {
   const std::string prices =
       text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, ',', i * 31 % 57, ".5"); }));
   EXPECT_NE(prices.find("loss: mse"), std::string::npos);
-  EXPECT_NE(prices.find("- normalize: {fields: label, mean: "), std::string::npos);
+  EXPECT_NE(prices.find("- normalize: {fields: label, mean: ["), std::string::npos);
   const std::string codes = text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, ',', i % 4); }));
   EXPECT_NE(codes.find("type: int32"), std::string::npos);
   EXPECT_EQ(codes.find("vocabulary"), std::string::npos);
@@ -94,10 +94,10 @@ TEST_F(ConfigTextTest, ColumnsWithoutANameOfTheirOwnAreNumbers) {
                                                  ".5,", i % 23, ".5,", i % 2);
                                     }));
   EXPECT_NE(text.find("columns: [0, 1, 2, \"5\", \"1\"]"), std::string::npos) << text;
-  EXPECT_NE(text.find("        0: a\n        1: a\n        2: \"\"\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("      names: {0: a, 1: a, 2: \"\"}  "), std::string::npos) << text;
   const std::string bare = text_for(
       "b.csv", table("1.5,2.5,0", 60, [](int i) { return cat(i * 7 % 13, ".5,", i * 5 % 11, ".5,", i % 2); }), "2");
-  EXPECT_NE(bare.find("columns: [0-1]"), std::string::npos) << bare;
+  EXPECT_NE(bare.find("columns: 0-1"), std::string::npos) << bare;
 }
 
 TEST_F(ConfigTextTest, NamesThatYamlCannotHoldAreNumbers) {
@@ -123,7 +123,7 @@ TEST_F(ConfigTextTest, NamesClassesThatDifferInLittle) {
 TEST_F(ConfigTextTest, ColumnsAreNumbersWhereTheirNamesWouldTakeTooMuch) {
   const std::string text = text_for("a.csv", wide_table(6000, std::string(200, 'g')));
   EXPECT_TRUE(by_number_);
-  EXPECT_NE(text.find("columns: [0-5999]\n"), std::string::npos);
+  EXPECT_NE(text.find("columns: 0-5999\n"), std::string::npos);
   EXPECT_NE(text.find("# by number, names are too long: other files need the same columns at the same places"),
             std::string::npos);
   EXPECT_EQ(text.find("names:"), std::string::npos);

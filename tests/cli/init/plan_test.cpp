@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "millrace/core/text.h"
 #include "tests/input/op_testing.h"
@@ -36,15 +38,14 @@ TEST_F(PlanTest, JoinsColumnsThatAreReadAlike) {
     return cat(number(i), ',', number(i + 1), ',', i % 20 == 0 ? "-999" : number(i), ',', 1700000000 + i * 13 % 97, ',',
                i % 3 == 0 ? "yes" : "no", ',', i % 5 == 0 ? "yes" : "no", ',', i % 2 == 0 ? "red" : "blue", ',', i % 2);
   }));
-  ASSERT_EQ(made.numbers.size(), 3u);
-  EXPECT_EQ(made.numbers[0].field, "numbers");
-  EXPECT_EQ(made.numbers[0].columns, (std::vector<size_t>{0, 1}));
-  EXPECT_EQ(made.numbers[1].marks, std::vector<std::string>{"-999"});
-  EXPECT_TRUE(made.numbers[2].wide);
-  ASSERT_EQ(made.categories.size(), 2u);
-  EXPECT_EQ(made.categories[0].columns, (std::vector<size_t>{4, 5}));
-  EXPECT_EQ(made.categories[0].field, "c_and_others_text");
-  EXPECT_EQ(made.categories[1].one_hot, "e_class");
+  ASSERT_EQ(made.fields.size(), 5u);
+  EXPECT_EQ(made.fields[0].read_as, "numbers");
+  EXPECT_EQ(made.fields[0].columns, (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(made.fields[1].marks, std::vector<std::string>{"-999"});
+  EXPECT_TRUE(made.fields[2].found.wide);
+  EXPECT_EQ(made.fields[3].columns, (std::vector<size_t>{4, 5}));
+  EXPECT_EQ(made.fields[3].read_as, "c_and_others_text");
+  EXPECT_EQ(made.fields[4].found.field, "e_class");
   EXPECT_EQ(made.width, 4 + 2 * 3 + 3);
   EXPECT_EQ(made.outputs, 1);
   EXPECT_EQ(made.missing_columns, 1u);
@@ -53,9 +54,10 @@ TEST_F(PlanTest, JoinsColumnsThatAreReadAlike) {
 TEST_F(PlanTest, NoNumberIsManyDeviationsFromTheMean) {
   const InitPlan made =
       plan(table("a,flag,y", 400, [](int i) { return cat(number(i), i == 7 ? ",1," : ",0,", i % 2); }));
-  ASSERT_EQ(made.numbers.size(), 1u);
-  EXPECT_NEAR(made.numbers[0].spread[0], 288, 5) << "the deviation";
-  EXPECT_NEAR(made.numbers[0].spread[1], (1 - 1.0 / 400) / 10, 1e-12) << "one that is 0.05";
+  ASSERT_EQ(made.fields.size(), 1u);
+  const std::vector<Spec>& spread = made.fields[0].found.deviation.items();
+  EXPECT_NEAR(spread[0].as_double(), 288, 5) << "the deviation";
+  EXPECT_NEAR(spread[1].as_double(), (1 - 1.0 / 400) / 10, 1e-6) << "one that is 0.05";
 }
 
 TEST_F(PlanTest, IgnoresAndKeepsWhatTheUserNames) {
@@ -126,8 +128,61 @@ TEST_F(PlanTest, NamesOfFieldsAreTheirOwn) {
                               ',', i % 2);
                  }));
   std::vector<std::string> fields;
-  for (const CategoryGroup& group : made.categories) fields.push_back(group.field);
+  for (const PlannedField& field : made.fields) fields.push_back(field.read_as);
   EXPECT_EQ(fields, (std::vector<std::string>{"label_2_text", "stra_e_text", "stra_e_2_text", "c1st_text"}));
+}
+
+TEST_F(PlanTest, WideNumbersNeedMoreThanFloat32) {
+  const auto is_wide = [&](const std::string& before) {
+    return plan(table("a,y", 100, [&](int i) { return cat(before, i % 7, i % 2 ? ",a" : ",b"); })).fields[0].found.wide;
+  };
+  EXPECT_FALSE(is_wide("1"));
+  EXPECT_TRUE(is_wide("170000000"));
+}
+
+// As another kind would say it that turns many texts into numbers.
+struct Lengths {
+  static std::optional<Spec> suit(FoundField& field) {
+    if (!field.has(FoundField::Holds::texts) || field.label) return {};
+    const std::string texts = std::exchange(field.field, field.about + "_length");
+    field.holds = FoundField::Holds::amounts;
+    field.scaled = true;
+    return Spec::map({{"of", texts}, {"as", field.field}});
+  }
+};
+
+TEST_F(PlanTest, AsksEveryKindOfTheCatalogWhetherItSuits) {
+  files_.files["a.csv"] =
+      table("a,soil,y", 100, [](int i) { return cat(number(i), ',', i % 3 == 0 ? "clay" : "sand", ',', i % 4); });
+  const DataLook look = look_at_data({.files = {"a.csv"}, .label = "y", .file_system = &files_});
+  const auto ops = [](const PlannedField& field) {
+    std::string out;
+    for (const ChosenOp& op : field.ops) out += op.kind + ' ';
+    return out;
+  };
+  const InitPlan made = plan_training({.look = look});
+  EXPECT_EQ(ops(made.fields[0]), "decode_csv normalize ");
+  EXPECT_EQ(ops(made.fields[1]), "decode_csv vocabulary one_hot ");
+  EXPECT_EQ(ops(made.label_field), "decode_csv ");
+  EXPECT_EQ(made.loss, "softmax_cross_entropy");
+  EXPECT_EQ(made.metrics, std::vector<std::string>{"accuracy"});
+  Catalog catalog = Catalog::builtin();
+  OpRegistry::Entry entry = catalog.ops.entries().at("map");
+  entry.suit = Lengths::suit;
+  catalog.add_op("lengths", entry);
+  const InitPlan other = plan_training({.look = look, .catalog = catalog});
+  EXPECT_EQ(ops(other.fields[1]), "decode_csv lengths ");
+  EXPECT_EQ(other.width, 2);
+}
+
+TEST_F(PlanTest, TheLabelDecidesWhatTheModelIsJudgedBy) {
+  const auto judged = [&](const std::function<std::string(int)>& label) {
+    const InitPlan made = plan(table("a,y", 100, [&](int i) { return cat(number(i), ',', label(i)); }));
+    return cat(made.loss, ' ', join(made.metrics));
+  };
+  EXPECT_EQ(judged([](int i) { return cat(i % 2); }), "sigmoid_cross_entropy accuracy and auc");
+  EXPECT_EQ(judged([](int i) { return i % 3 == 0 ? "p" : i % 3 == 1 ? "q" : "r"; }), "softmax_cross_entropy accuracy");
+  EXPECT_EQ(judged([](int i) { return cat(i * 31 % 57, ".5"); }), "mse mae and r2");
 }
 
 }  // namespace
