@@ -9,7 +9,6 @@
 #include "millrace/cli/process/usage_error.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/text.h"
-#include "millrace/version.h"
 
 namespace millrace::cli {
 
@@ -21,9 +20,14 @@ std::vector<std::string> names_below(const Command& command) {
   return out;
 }
 
+// Whether `word` is a command of the program that this build leaves out.
+bool is_left_out(const std::string& word, const Command& above) {
+  const std::vector<std::string> left_out = {MILLRACE_COMMANDS_LEFT_OUT};
+  return above.about.path.empty() && std::find(left_out.begin(), left_out.end(), word) != left_out.end();
+}
+
 UsageError unknown_subcommand(const std::string& word, const Command& above) {
-  const std::vector<std::string> left_out = describe_build().left_out;
-  if (std::find(left_out.begin(), left_out.end(), word) != left_out.end()) {
+  if (is_left_out(word, above)) {
     return UsageError(left_out_text(cat("subcommand ", quote(word)), word), {}, left_out_hint(word));
   }
   const std::vector<std::string> known = names_below(above);
@@ -46,7 +50,11 @@ const Command& find_command(std::span<const std::string> words, const Command& p
 // Takes the words one after another.
 class Parser {
  public:
-  explicit Parser(const Command& program) : command_(&program) {}
+  explicit Parser(const Command& program) : command_(&program) {
+    for (const Command* command : all_commands(program)) {
+      for (const Argument& argument : command->arguments) argument.given = false;
+    }
+  }
 
   bool parse(std::span<const std::string> words);  // whether help is wanted
   const Command& command() const { return *command_; }
@@ -60,6 +68,7 @@ class Parser {
 
   const Command* command_;
   const Argument* waiting_ = nullptr;  // an option whose value is the next word, whatever it looks like
+  std::string misplaced_, behind_;     // an option that stands before a command, and that command
   bool options_ended_ = false;
   bool help_ = false;
 };
@@ -75,6 +84,10 @@ bool Parser::parse(std::span<const std::string> words) {
   }
   if (help_) return true;
   if (failure) throw UsageError(*failure);
+  if (!misplaced_.empty()) {
+    throw UsageError(cat(misplaced_, " stands before ", behind_, ", where it means nothing"), {},
+                     cat("put it behind: ", command_->line(), ' ', misplaced_, " ..."));
+  }
   if (waiting_ != nullptr) throw UsageError(cat(waiting_->name(), " needs a value"));
   if (command_->check) command_->check(*command_);
   return false;
@@ -100,6 +113,10 @@ void Parser::take_option(const std::string& word) {
   const size_t equals = std::min(word.find('='), word.size());
   const std::string name = word.substr(0, equals);
   const Argument* option = command_->option(name);
+  if (option == nullptr && word.size() > 2 && word[1] != '-' && command_->option(word.substr(0, 2)) != nullptr) {
+    take_option(word.substr(0, 2));  // several short ones in one word: all of these are flags
+    return take_option("-" + word.substr(2));
+  }
   if (option == nullptr) {
     std::vector<std::string> known;
     for (const Argument& argument : command_->arguments) {
@@ -108,10 +125,12 @@ void Parser::take_option(const std::string& word) {
     throw UsageError(cat("unknown option ", name), {}, suggestion(name, known));
   }
   const bool has_value = equals < word.size();
-  if (option->value.empty()) {
+  if (!option->read) {
+    help_ = true;
+  } else if (option->value.empty()) {
     if (has_value) throw UsageError(cat(name, " takes no value, got ", quote(word.substr(equals + 1))));
-    option->given = true;
-    option->read ? option->read({}) : static_cast<void>(help_ = true);
+    if (std::exchange(option->given, true)) throw UsageError(cat(option->name(), " is given twice"));
+    option->read({});
   } else if (has_value) {
     read(*option, word.substr(equals + 1));
   } else {
@@ -120,6 +139,7 @@ void Parser::take_option(const std::string& word) {
 }
 
 void Parser::take_argument(const std::string& word) {
+  if (is_left_out(word, *command_)) throw unknown_subcommand(word, *command_);
   for (const Argument& argument : command_->arguments) {
     if (!argument.is_positional() || (argument.given && !argument.repeats)) continue;
     const bool is_file = word.empty() || word.find_first_of("./") != word.npos || ::access(word.c_str(), F_OK) == 0;
@@ -132,9 +152,9 @@ void Parser::take_argument(const std::string& word) {
 void Parser::enter(const Command& below) {
   const Command& above = *std::exchange(command_, &below);
   for (const Argument& argument : above.arguments) {
-    if (!argument.given) continue;
-    throw UsageError(cat(argument.name(), " stands before ", below.name(), ", where it means nothing"), {},
-                     cat("put it behind: ", below.line(), ' ', argument.name(), " ..."));
+    if (!argument.given || !misplaced_.empty()) continue;
+    misplaced_ = argument.name();
+    behind_ = below.name();
   }
 }
 

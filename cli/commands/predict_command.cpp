@@ -20,8 +20,7 @@ constexpr CommandText kPredictText = {
     "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",
     R"(The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files
 without a header where it stands behind all others. The file of --out appears whole or not at all.
-Formats (a row is its file and
-line):
+Formats (a row is its file and line):
   csv    row,class,probability             of a model trained with sigmoid_cross_entropy
          row,class,probability_0,...       with softmax_cross_entropy; the first of the likeliest
          row,prediction or prediction_0,.. with another loss, and with --raw

@@ -69,7 +69,7 @@ std::string help_page(const Command& command) {
 
 std::string short_help(const Command& program) {
   return cat(program.about.summary, "\n\nUSAGE:\n", program.about.usage, '\n', subcommands(program),
-             "\ntrainer --help says more\n");
+             "\nBegin with trainer init DATA --label NAME; trainer --help says more\n");
 }
 
 }  // namespace millrace::cli

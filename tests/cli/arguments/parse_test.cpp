@@ -65,12 +65,18 @@ TEST_F(ParseTest, TheFirstMistakeIsTold) {
   EXPECT_EQ(refused({"-q", "sum"}),
             "--quiet stands before sum, where it means nothing; put it behind: trainer sum --quiet ... (trainer sum "
             "--help shows the usage)");
+  EXPECT_EQ(refused({"-q", "sum", "--rows", "2"}), refused({"-q", "sum"})) << "whatever comes behind it";
+  EXPECT_EQ(refused({"-q", "--quiet"}), "--quiet is given twice; trainer --help shows the usage");
+  EXPECT_EQ(refused({"-qx"}), "unknown option -x; trainer --help shows the usage");
+  EXPECT_EQ(refused({"-qq"}), "--quiet is given twice; trainer --help shows the usage");
   EXPECT_EQ(refused({"smu"}), "unknown subcommand \"smu\"; did you mean sum? (trainer --help shows the usage)");
 }
 
 TEST_F(ParseTest, HelpIsGivenWhateverElseIsWrong) {
   EXPECT_TRUE(parse(Words{"--bogus", "-h"}, program_).help);
   EXPECT_TRUE(parse(Words{"help", "sum"}, program_).help);
+  EXPECT_TRUE(parse(Words{"-qh"}, program_).help);
+  EXPECT_TRUE(parse(Words{"--help=x"}, program_).help);
   EXPECT_FALSE(parse(Words{"sum"}, program_).help);
 }
 
