@@ -1,4 +1,5 @@
-// A plug-in includes this header: MILLRACE_PLUGIN of catalog.h, and all of extend.h; see docs/extending.md.
+// A plug-in includes this header: MILLRACE_PLUGIN of trainer/config/catalog.h, and all of extend.h; see
+// docs/extending.md.
 #pragma once
 
 #include "millrace/extend.h"

@@ -33,9 +33,9 @@ struct GradientCheck {
 };
 
 // Inputs and parameters are drawn from +-[0.1, 1.5): not from near 0, where many functions have a bend. Inputs that the
-// layer reads as whole numbers are 0 and 1. A gradient that was not written, or is not finite, is an infinite error.
-// REQUIRES: build() of the layer was not called yet. Throws what the layer throws, and ShapeError where it takes
-// another number of inputs, or there are no values or no gradients.
+// layer reads as whole numbers are 0 and 1, moved into the layer's range. A gradient that was not written, or is not
+// finite, is an infinite error. REQUIRES: build() of the layer was not called yet. Throws what the layer throws, and
+// ShapeError where it takes another number of inputs, or there are no values or no gradients.
 MILLRACE_EXPORT GradientCheck check_gradients(Layer& layer, const GradientCase& with = {});
 
 struct LossCase {
@@ -45,9 +45,10 @@ struct LossCase {
   bool weighted = true;  // whether rows have weights, the first of them 0
 };
 
-// Predictions are drawn as a layer's inputs; labels, too, within the loss's range where it has one, as whole numbers
-// where it reads such. A weight of the rows that is not their sum, and a row of weight 0 that counts, are infinite
-// errors, too. Throws what the loss throws, and ShapeError for fewer than two rows.
+// Predictions are drawn as a layer's inputs are. Labels are drawn evenly from the loss's range (of a wide range, from a
+// part of width 4) or, without one, from -1 to 1; they are whole numbers if the loss reads such. A weight of the rows
+// that is not their sum, and a row of weight 0 that counts, are infinite errors, too. Throws what the loss throws, and
+// ShapeError for fewer than two rows.
 MILLRACE_EXPORT GradientCheck check_gradients(const Loss& loss, const LossCase& with = {});
 
 // check_restore: whether an input that is saved, and restored elsewhere, goes on as if nothing had happened.
@@ -55,14 +56,14 @@ MILLRACE_EXPORT GradientCheck check_gradients(const Loss& loss, const LossCase& 
 //   const Spec every_input = parse_yaml("[synthetic: {features: 4}, every: {rows: 3}, batch: {batch_size: 4}]", "t");
 //   EXPECT_EQ(check_restore(every_input, catalog.ops).difference, "");
 struct RestoreCheck {
-  int64_t batches = 0;          // that were compared, behind each of the others
+  int64_t batches = 0;          // how many were read
   std::string difference = {};  // the first one: "saved behind batch 2: batch 4 has other rows"; empty: none
 };
 
-// The first `most` batches of the list are read on one thread, and the state is saved behind each of them. Then another
-// graph of the list goes on from there, on two threads, and must give the rest of them: the same rows, values and
-// places, and the same counts of rows that were given, bad or left out. Throws what the ops throw, and DataError where
-// there is no batch.
+// Reads the first `most` batches of the list on one thread, and saves the state before each of them. From each state
+// another graph of the list goes on, on two threads, and must give the rest of them: the same rows, values and places,
+// and the same counts of rows that were given, bad or left out. Throws what the ops throw, and DataError if there is no
+// batch.
 MILLRACE_EXPORT RestoreCheck check_restore(const Spec& input, const OpRegistry& ops, int64_t most = 10);
 
 }  // namespace millrace

@@ -1,10 +1,11 @@
-# Copies the headers that are installed from `include_dir` to `destination`: what programs and plug-ins may include. They are
-# chosen by hand, and there are few of them, as each is a promise. tests/install holds that they include no others.
+# Copies the headers that are installed from `include_dir` to `destination`: what programs and plug-ins may include.
+# They are chosen by hand, and there are few of them, as each is a promise. tests/install holds that they include no
+# others.
 cmake_policy(VERSION 3.22)
 set(headers
   # A program that trains and predicts: docs/embedding.md.
   c.h                                 # the same in C
-  millrace.h                          # all of this section and the next
+  millrace.h                          # all of this section and the next, but c.h
   version.h                           # of the headers, and of the library that runs
   trainer/trainer.h                   # trains, and tells how it goes
   trainer/predict/network.h           # predicts with a saved model

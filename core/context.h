@@ -47,7 +47,7 @@ class FunctionRef<R(Args...)> {
 //   executor.parallel_for(tiles, [&](int64_t tile) { ... });
 //
 // Thread-safety: every member may be called from any thread, also from inside a task. Tasks wait for other tasks only
-// through parallel_for and TaskGroup::wait (executor.h), and a thread that waits helps: it runs other tasks meanwhile.
+// through parallel_for, and a thread that waits helps: it runs other tasks meanwhile.
 // Inside, OpenMP is limited to one thread and the floating-point mode is the default one; afterwards the caller's
 // settings come back.
 //
@@ -57,7 +57,7 @@ class FunctionRef<R(Args...)> {
 // Two executors whose tasks call each other may wait for each other.
 class MILLRACE_EXPORT Executor {
  public:
-  // The processors that this process may use: affinity mask and cgroup quotas (cpu_quota.h), at least 1.
+  // The processors that this process may use: affinity mask and cgroup quotas, at least 1.
   static int available_threads();
 
   // The library that runs the threads: "oneTBB 2021.8".
@@ -121,7 +121,7 @@ struct CudaNeeds {
   bool convolutions = false;
 };
 
-// "auto" (see automatic_device; a device whose libraries are missing is not usable), "cpu" or "cuda:N". Throws
+// "auto" (see automatic_device; a device whose libraries are missing is not usable), "cpu", "cuda" or "cuda:N". Throws
 // ConfigError for other text, DeviceError for a device that cannot be used. `warning`, if not null, receives the
 // warning of automatic_device().
 MILLRACE_EXPORT Device parse_device(std::string_view text, std::string* warning = nullptr, const CudaNeeds& needs = {});
@@ -164,7 +164,6 @@ class MILLRACE_EXPORT Memory {
 
 class Event;
 
-// See core/cuda/backend.h.
 namespace cuda {
 class State;
 struct MILLRACE_EXPORT StateDeleter {
@@ -203,6 +202,7 @@ class MILLRACE_EXPORT Context {
   // The same for destructors: a failure of the work has surfaced where its result was wanted.
   void drain() noexcept;
 
+  // For the library itself, where the type Event is known.
   // Marks in `event` the work that this context was given so far. REQUIRES: an event of this device.
   void record(Event& event);
   // Later work of this context waits for the work that the event marks, on any device; on the CPU this call waits.

@@ -113,6 +113,6 @@ MILLRACE_EXPORT std::exception_ptr as_error(const std::exception_ptr& exception,
 
 // Throws a copy of the Error with its own type, so that every caller may add to its own copy; the copy gets `place` if
 // it has none. Any other exception is thrown unchanged.
-[[noreturn]] void raise_copy(const std::exception_ptr& error, const Place& place = {});
+[[noreturn]] MILLRACE_EXPORT void raise_copy(const std::exception_ptr& error, const Place& place = {});
 
 }  // namespace millrace

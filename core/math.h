@@ -16,7 +16,7 @@
 
 namespace millrace::math {
 
-namespace detail {
+namespace math_detail {
 
 template <class T>
 struct Format;
@@ -156,28 +156,28 @@ MILLRACE_HD inline T small_erf(T z) {
   }
 }
 
-}  // namespace detail
+}  // namespace math_detail
 
 template <class T>
 MILLRACE_HD inline T exp(T x) {
   // Outside these bounds the result is infinite or zero; the bounds themselves give exactly that.
-  constexpr T high = static_cast<T>(detail::kIsFloat<T> ? 89 : 710),
-              low = static_cast<T>(detail::kIsFloat<T> ? -104 : -746);
+  constexpr T high = static_cast<T>(math_detail::kIsFloat<T> ? 89 : 710),
+              low = static_cast<T>(math_detail::kIsFloat<T> ? -104 : -746);
   T bounded = x > high ? high : x;
   bounded = bounded < low ? low : bounded;
-  const detail::Reduced<T> reduced = detail::reduce(bounded);
+  const math_detail::Reduced<T> reduced = math_detail::reduce(bounded);
   const auto half = reduced.n >> 1;
   // In two steps, because some powers of two would overflow or be denormal by themselves.
-  return (T(1) + detail::small_expm1(reduced.r)) * detail::power_of_two<T>(half) *
-         detail::power_of_two<T>(reduced.n - half);
+  return (T(1) + math_detail::small_expm1(reduced.r)) * math_detail::power_of_two<T>(half) *
+         math_detail::power_of_two<T>(reduced.n - half);
 }
 
 template <class T>
 MILLRACE_HD inline T log(T x) {
-  using F = detail::Format<T>;
+  using F = math_detail::Format<T>;
   using Limits = std::numeric_limits<T>;
   const bool tiny = x < Limits::min();
-  const T normal = tiny ? x * detail::power_of_two<T>(F::kMantissaBits + 1) : x;
+  const T normal = tiny ? x * math_detail::power_of_two<T>(F::kMantissaBits + 1) : x;
   // normal = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
   constexpr auto one = std::bit_cast<typename F::Bits>(T(1));
   const typename F::Bits shifted = std::bit_cast<typename F::Bits>(normal) + (one - F::kSqrtHalf);
@@ -187,7 +187,7 @@ MILLRACE_HD inline T log(T x) {
   const T f = std::bit_cast<T>((shifted & mantissa) + F::kSqrtHalf) - T(1);
 
   const T s = f / (T(2) + f), half_square = T(0.5) * f * f;
-  const T rest = s * (half_square + detail::atanh_rest(s * s));
+  const T rest = s * (half_square + math_detail::atanh_rest(s * s));
   const T value = k * F::kLn2High - ((half_square - (rest + k * F::kLn2Low)) - f);
   const T outside = x == T(0) ? -Limits::infinity() : Limits::quiet_NaN();
   return x > T(0) ? (x < Limits::infinity() ? value : x) : outside;
@@ -208,25 +208,25 @@ MILLRACE_HD inline T log1p(T x) {
 template <class T>
 MILLRACE_HD inline T tanh(T x) {
   // From here on the result rounds to 1.
-  constexpr T most = static_cast<T>(detail::kIsFloat<T> ? 10 : 22);
+  constexpr T most = static_cast<T>(math_detail::kIsFloat<T> ? 10 : 22);
   const T magnitude = x < T(0) ? -x : x;
   const T bounded = magnitude > most ? most : magnitude;
-  const T e = detail::positive_expm1(bounded + bounded);
+  const T e = math_detail::positive_expm1(bounded + bounded);
   const T value = e / (e + T(2));
   const T inside = magnitude < T(0.35) ? magnitude : T(0);
-  const T small = x + x * detail::small_tanh(inside * inside);
+  const T small = x + x * math_detail::small_tanh(inside * inside);
   const T inner = x == T(0) ? x : small;
   return magnitude >= T(0.35) ? (x < T(0) ? -value : value) : inner;
 }
 
 template <class T>
 MILLRACE_HD inline T erf(T x) {
-  constexpr T most = static_cast<T>(detail::kIsFloat<T> ? 4 : 6);
+  constexpr T most = static_cast<T>(math_detail::kIsFloat<T> ? 4 : 6);
   const T magnitude = x < T(0) ? -x : x;
   const T bounded = magnitude > most ? most : magnitude;
-  const T large = T(1) - math::exp(-detail::minus_log_erfc(bounded < T(1) ? T(1) : bounded));
+  const T large = T(1) - math::exp(-math_detail::minus_log_erfc(bounded < T(1) ? T(1) : bounded));
   const T inside = bounded < T(1) ? bounded : T(1);
-  const T small = x + x * detail::small_erf(inside * inside);
+  const T small = x + x * math_detail::small_erf(inside * inside);
   const T signed_large = x < T(0) ? -large : large;
   return magnitude >= T(1) ? signed_large : small;
 }
@@ -242,10 +242,10 @@ MILLRACE_HD inline SineCosine sine_cosine(double turns) {
   const int quarter = static_cast<int>(turns * 4 + 0.5);
   const double x = (turns * 4 - quarter) * half_pi, z = x * x;
   const double sine = x + x * z *
-                              detail::polynomial(z, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
-                                                 1.0 / 6227020800, -1.0 / 1307674368000);
-  const double cosine = 1 + z * detail::polynomial(z, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800,
-                                                   1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000);
+                              math_detail::polynomial(z, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880,
+                                                      -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000);
+  const double cosine = 1 + z * math_detail::polynomial(z, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800,
+                                                        1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000);
   switch (quarter & 3) {
     case 0: return {sine, cosine};
     case 1: return {cosine, -sine};

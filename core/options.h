@@ -10,11 +10,13 @@
 // The default of an optional key is the member's initial value. An OptionReader is used by one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -196,9 +196,10 @@ void launch_rows(Context& context, int64_t rows, int64_t columns, const F& body)
 }
 
 // body.store(column, the sum over the rows of body.term(body.load(row, column), row, column), of type T), on a device
-// that is not the CPU. Every term of a column is computed before its sum is stored. If term() stores a value, no load()
-// of another row and column may read it. `scratch`: sizeof(T) / 4 times column_sum_scratch() float32 values. A block of
-// threads has at most kTile neighbouring columns.
+// that is not the CPU. All terms of a column are computed before its sum is stored. If term() stores a value, no load()
+// of another row and column may read it. `scratch` is null (then it is one launch) or has sizeof(T) / 4 times the bytes
+// of column_sum_scratch() for (rows, columns) float32 values. A block of threads has at most kTile neighbouring
+// columns.
 template <class T, int kTile = 32, class F>
 void launch_columns(Context& context, int64_t rows, int64_t columns, const F& body, void* scratch) {
   if (rows <= 0 || columns <= 0) return;

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"

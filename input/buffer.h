@@ -3,12 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/export.h"
 #include "millrace/input/op.h"
 #include "millrace/input/rows/row_block.h"
@@ -40,10 +42,10 @@ class MILLRACE_EXPORT RowStream {
   virtual void set_ahead(int64_t rows, int threads) = 0;
   // Source::passes(), the most of what is read.
   virtual uint32_t passes() const = 0;
-  // Where rows of several inputs come: in about how many rows there is one of the rarest input. 0: there is one input.
+  // If rows come from several inputs: about one row in this many is of the rarest input. 0: there is one input.
   virtual int64_t spread() const { return 0; }
-  // Whether the rows that come now came before: they are read again, and what is counted, reported or printed of them
-  // was. They are the same rows all the same.
+  // Whether the rows that come now are read again. They are the same rows as before, and nothing about them is counted,
+  // reported or printed a second time.
   virtual void set_silent(bool silent) = 0;
   virtual void save(State& state) const = 0;
   virtual void restore(const State& state) = 0;
@@ -54,8 +56,8 @@ class MILLRACE_EXPORT RowStream {
 struct BufferHost {
   std::function<Place(const RowId&)> place;     // where a row came from
   std::function<void(std::string_view)> print;  // a line for the log; may be empty
-  // Whether the rows are wanted no more; an op that may pull for long without an input's source to end it asks. May be
-  // empty.
+  // Whether nobody wants the rows any more. An op asks if it may pull for long and no source of an input would end
+  // that. May be empty.
   std::function<bool()> cancelled;
 };
 
@@ -70,7 +72,7 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   virtual bool endless(const std::vector<bool>& inputs) const {
     return std::find(inputs.begin(), inputs.end(), true) != inputs.end();
   }
-  // Whether it waits for the end of its input: behind data without one it would never give what it is there for.
+  // Whether it waits for the end of its input. After data without an end it would never give what it is there for.
   virtual bool needs_end() const { return false; }
   // Whether what it does depends on values of the rows, or shows them.
   virtual bool reads_fields() const { return false; }
@@ -79,7 +81,7 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
   // 0: bind() was not called, or did not call RowBuffer::bind().
   size_t input_count() const { return streams_.size(); }
 
-  // What most buffers want: everything goes to the input that it concerns, else to all; what may wait is shared out.
+  // These suit most buffers: a call goes to the input that it concerns, otherwise to all. What may wait is shared out.
   void rewind(uint32_t run) override;
   bool has_source(uint32_t source) const override;
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;

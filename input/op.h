@@ -3,10 +3,13 @@
 //   names -> text -> rows -> batches        the ports; a graph whose ports do not fit is a ConfigError before the start
 //
 // An author of an op never sees a thread: sources and buffers are called by one thread at a time and in sequence order,
-// transforms are const and may run anywhere. docs/extending.md shows one of each.
+// transforms are const and may run anywhere. docs/extending.md shows one of each. Before Op: State, which ops save and
+// restore, and what an op is bound with and to.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -64,7 +67,7 @@ constexpr std::string_view to_string(PortType type) {
   return kNames[static_cast<size_t>(type)];
 }
 
-// How text is cut into records; who writes it and who reads it know the type that derives from this.
+// How text is cut into records. The op that gives the text and the op that reads it both know the derived type.
 struct MILLRACE_EXPORT TextFormat {
   virtual ~TextFormat() = default;
   virtual std::string_view name() const = 0;  // "CSV"
@@ -78,8 +81,8 @@ struct MILLRACE_EXPORT TextFormat {
 class MILLRACE_EXPORT TextReader {
  public:
   virtual ~TextReader() = default;
-  // Replaces `out` by what `text` becomes as value `element` of field `field`; of a ragged field, by all its values.
-  // False: it is no such value.
+  // Replaces `out` with the value that `text` becomes as value `element` of field `field`, or with all values if the
+  // field is ragged. Returns false if the text is not such a value.
   virtual bool read(std::string_view text, size_t field, size_t element, Varying& out) const = 0;
   // Texts that stand for no value of field `field`; the empty one does, too, and is not among them.
   virtual const std::vector<std::string>& missing(size_t field) const = 0;
@@ -129,7 +132,7 @@ struct BindArgs {
 struct OpStatistics {
   std::string name;
   double busy_seconds = 0;
-  // Of a source and the transforms behind it: while none of their tasks ran, as there was no room for what they make.
+  // How long a source and the transforms after it ran no task, because there was no room for what they make.
   double blocked_seconds = 0;
   uint64_t rows = 0;   // given out
   uint64_t bytes = 0;  // of text, read or decoded

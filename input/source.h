@@ -1,5 +1,5 @@
 // Source: an op at the beginning of the graph, which gives units of work: whole files (NameSource), or ranges of files
-// or of row numbers (RowSource). Behind these stand what such ops are made of: IndexSource for rows that have only a
+// or of row numbers (RowSource). After them come base classes of such ops: IndexSource for rows that have only a
 // number, FileSource for formats of files, RecordSource for files of records of one length. The rows of a program are
 // memory_op() and callback_op().
 #pragma once
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/export.h"
 #include "millrace/input/op.h"
 #include "millrace/input/rows/chunk.h"
@@ -47,8 +48,8 @@ class MILLRACE_EXPORT Units {
   virtual ~Units() = default;
   // The next unit, or false behind the last.
   virtual bool next(Unit& unit) = 0;
-  // Whether next() can answer at once, which it need not where data come over time (a pipe). While it cannot, `wake` is
-  // called, by any thread, when it may.
+  // Whether next() can answer at once. It may not be able to if data come over time (a pipe). Then any thread calls
+  // `wake` when next() may be able to answer.
   virtual bool ready() noexcept { return true; }
   virtual void set_wake(const std::function<void()>&) {}
   // Ends every wait for data soon, also that of a read that the units asked for; there are no more. From any thread.
@@ -281,11 +282,11 @@ MILLRACE_EXPORT OpRegistry::Entry memory_op(std::shared_ptr<const RowBlock> rows
 struct CallbackRows {
   RowSpec rows;
   // Writes the next rows of pass `pass`, counted from 0, to the front of the block, which has room for
-  // block.capacity(), and says with block.resize() how many there are: none ends the pass. Their ids are set by the
-  // graph. Called by one thread at a time, whatever graphs ask, not always the same one, and ahead of the rows that a
-  // step needs; the passes of a graph come in order, but that an op `cache` may ask for one again. What it throws is
-  // thrown where its first row would be used; what is no Error, as an InternalError with its text. Whoever stops a
-  // training waits until it returns.
+  // block.capacity(), and says with block.resize() how many there are: none ends the pass. The graph sets their ids.
+  // Called by one thread at a time, whatever graphs ask, but not always by the same one, and ahead of the rows that a
+  // step needs. The passes of a graph come in order, except that an op `cache` may ask for one again. An exception is
+  // thrown when its first row would be used; if it is not an Error, it becomes an InternalError with its text. Whoever
+  // stops a training waits until `fill` returns.
   std::function<void(RowBlock& block, uint32_t pass)> fill;
   int64_t rows_at_once = 256;  // the room of a block
 };

@@ -13,8 +13,9 @@
 
 namespace millrace {
 
-// What a field's values were before ops changed them, as far as it is known: value * scale + offset, one of each or one
-// for each column; of a class number, where `texts` are given, its text.
+// How to get back the values that a field had before ops changed them, as far as that is known: value * scale + offset,
+// with one scale and offset, or one for each column. If `texts` are given, a value is a class number and stands for its
+// text.
 struct FieldHistory {
   std::string field;  // its name, before what was undone so far
   std::vector<std::string> texts = {};
@@ -30,15 +31,16 @@ class MILLRACE_EXPORT Transform : public Op {
   // Changes the chunk in place: text to rows, or rows to rows. Pure: no counters, logs or writes; what is to be told
   // goes into chunk.notes. Random numbers only by row id and pass. Memory that is worth keeping lies in chunk.work().
   //
-  // A failure that belongs to a place in the data (a bad value, a file that cannot be opened) is given to chunk.fail().
-  // A DataError that is thrown counts as one behind the rows made so far, where text comes in; where rows come in it
-  // lacks its row, and is a bug. Any other exception (EIO, no memory, a bug) reaches the consumer at once.
+  // Give a failure that belongs to a place in the data (a bad value, a file that cannot be opened) to chunk.fail(). If
+  // text comes in, a DataError that is thrown counts as a failure after the rows made so far. If rows come in, a thrown
+  // DataError lacks its row, and is a bug. Any other exception (EIO, no memory, a bug) reaches the consumer at once.
   virtual void apply(Chunk& chunk) const = 0;
 
-  // Told of each of its bad rows when the consumer passes it: serial, in row order, the one beyond the limit too (a
-  // report file).
+  // Called for each of its bad rows when the consumer passes that row: one call at a time, in row order, also for the
+  // row that exceeds the limit. For a report file.
   virtual void report(const BadRow&) {}
-  // A restored run goes on behind the first `reports` of them: a report file keeps those. Before the first report().
+  // Called before the first report(). A restored run goes on after the first `reports` reports, which a report file
+  // keeps.
   virtual void resume_reports(uint64_t) {}
   // Upper bound of the bytes that apply() keeps in chunk.work() for each task.
   virtual uint64_t work_bound() const { return 0; }

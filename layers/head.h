@@ -1,5 +1,5 @@
 // Head: a product with a vector, y = x w + b, as the last layer of a model often is. On CUDA a loss may compute it on
-// its way (layers/model/fusions/), which saves starting a kernel.
+// its way, which saves starting a kernel: its plan is a HeadLossPlan then.
 //
 // HeadRow is its body, for launch_rows() (core/parallel.h) or inside another one.
 #pragma once

@@ -1,4 +1,5 @@
-// Layer: one node of a model. LayerPlan: its work for one batch size on one device.
+// Layer: one node of a model. LayerPlan: its work for one batch size on one device. Before them: what a layer declares
+// and is given; after them: checks of shapes.
 //
 // A Layer is configuration and never changes after build(). Parameters, state and activations belong to the model and
 // its plan, so one Layer may serve several plans and threads. A LayerPlan is used by one thread at a time.
@@ -6,8 +7,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,8 +31,8 @@ struct ValueRange {
   std::string_view hint = {};  // how to mend a value outside; a literal
 };
 
-// As what a layer reads a field of the batch, or a loss its label. The step converts, and refuses other values with the
-// place of their row.
+// The form in which a layer reads a field of the batch, or a loss its label. The step converts the values, and refuses
+// other values with the place of their row.
 struct Wanted {
   DType dtype = DType::f32;
   std::optional<ValueRange> range = {};  // absent: every value is allowed
@@ -40,12 +43,13 @@ enum class Mode : uint8_t { train, predict };
 // How a layer's values may be laid out in memory. An image is a row of the shape (channels, height, width). Every other
 // row is plain: its values are in the order of its shape, and rows begin at multiples of kRowAlignment.
 enum class LayoutUse : uint8_t {
-  plain,   // images are laid out like every other row
-  same,    // any layout that all inputs have in common: for layers that treat each value by itself
-  images,  // images are laid out as layers/images/images.h says
+  plain,  // images are laid out like every other row
+  same,   // any layout that all inputs have in common: for layers that treat each value by itself
+  // On the CPU pixel by pixel, each with all its channels; on CUDA in the order of the shape. No gaps between rows.
+  images,
 };
 
-// The first value of a parameter or a piece of state: zeros unless it says otherwise. initialize.h has the formulas.
+// The first value of a parameter or a piece of state: zeros unless it says otherwise.
 struct Initializer {
   enum class Kind : uint8_t { constant, uniform, normal };
   Kind kind = Kind::constant;
@@ -124,7 +128,8 @@ struct BackwardArgs {
 class MILLRACE_EXPORT LayerPlan {
  public:
   virtual ~LayerPlan() = default;
-  // More rows never need fewer bytes. A plan that needs none for one number of rows needs none for any.
+  // Bytes of `saved` and `scratch`. More rows never need fewer bytes. A plan that needs none for one number of rows
+  // needs none for any number.
   virtual size_t saved_bytes() const { return 0; }
   virtual size_t scratch_bytes() const { return 0; }
   // Whether backward reads its inputs or its output; values that it does not read are not kept.

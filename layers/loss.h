@@ -1,5 +1,6 @@
 // Judges of predictions. Loss: the value that training minimises, the mean over the batch's rows (weighted:
-// sum(w l) / sum(w)), and its gradient. Metric: a number for the user.
+// sum(w l) / sum(w)), and its gradient. Metric: a number for the user. Predictions: what the numbers of a
+// model mean to them.
 //
 // Row weights are finite and not negative: the step refuses others before the loss sees them. A row of weight 0 does
 // not count, whatever its prediction; if all weights are 0, loss and gradient are 0.

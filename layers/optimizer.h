@@ -90,10 +90,9 @@ struct DecayedGradient {
   MILLRACE_HD T operator[](int64_t i) const { return gradient[i] + decay * parameter[i]; }
 };
 
-// A number that changes from update to update and is more exact than the floats of Optimizer::scalars():
-// two of them hold one, and their sum has 48 bits. So the rates and corrections of a training in float64 are not
-// rounded to 24 bits. What one float holds is: the rate of plain SGD, by which backward adds gradients to parameters,
-// and the scale of the gradients.
+// A number that changes from update to update, kept as two floats of Optimizer::scalars(). Their sum has 48 bits, so
+// the rates and corrections of a training in float64 are not rounded to 24 bits. Two numbers are single floats: the
+// rate of plain SGD, by which backward adds gradients to parameters, and the scale of the gradients.
 //
 //   void scalars(uint64_t step, std::span<float> out) const { write_exact(rate(step), out, 0); }
 //   ExactNumber<T>(args.scalars, 0)          // a member of the functor, which reads its value()
@@ -166,8 +165,8 @@ struct UpdateOptions {
   std::vector<std::string> no_decay;
 
   void declare(OptionReader& o) {
-    // Floats hold them, and what optimizers make of them: products of both, and a rate that is divided by what a
-    // running mean lacks of a full one, 1e-16 or more.
+    // Within these bounds a float holds the rate, the decay and what optimizers make of them: their product, and a rate
+    // divided by 1 minus the kept share of a running mean, which is 1e-16 or more.
     const Range rates{.min = 1e-30, .max = 1e18};
     const char* const rate_doc = "how far a step goes against the gradient";
     if (learning_rate > 0) {

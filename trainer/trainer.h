@@ -1,4 +1,5 @@
-// Trainer: from a configuration to a trained model, in this process.
+// Trainer: from a configuration to a trained model, in this process. Before it: the reports and the result; after it:
+// write_trace().
 //
 //   millrace::Trainer trainer = millrace::Trainer::from_file("mlp.yaml");
 //   millrace::TrainResult result = trainer.run();   // saves the model where the configuration says so
@@ -52,7 +53,7 @@ struct StepReport {
   uint64_t groups = 0;    // launches of several steps at once (CUDA), since the start
 };
 
-// Of one step, when it is over; the times are those since the start. Costs nothing to speak of.
+// One step, after it has ended; `seconds` and `input` count from the start. Such a report costs next to nothing.
 struct BatchReport {
   int64_t step = 0;    // counted from 1
   int64_t rows = 0;    // of the batch
@@ -81,7 +82,8 @@ struct BestStep {
 struct TrainResult {
   std::string reason;  // "end of data", "steps", "no improvement" or "stopped"
   int64_t steps = 0;
-  // Of these, steps that no update followed, as loss or gradient were not finite (train.on_nonfinite: skip).
+  // How many of these steps no update followed, because the loss or a gradient was not finite (train.on_nonfinite:
+  // skip).
   int64_t skipped_steps = 0;
   uint64_t rows = 0;
   uint64_t epochs = 0;  // passes up to the newest of which a row was trained on, however far the input is ahead
@@ -118,9 +120,9 @@ struct Config;
 
 class MILLRACE_EXPORT Trainer {
  public:
-  // Read, checked and built, nothing run yet. Throws every error that can be known before the first step: also for a
-  // file of the key `save` that could not be written. `trace` is told what the training does when, and outlives the
-  // Trainer; see core/trace.h.
+  // Reads, checks and builds; nothing runs yet. Throws every error that can be known before the first step, also if the
+  // file of the key `save` could not be written. `trace` is told what the training does and when; it must outlive the
+  // Trainer. See core/trace.h.
   static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {},
                            const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
   // The same for a YAML text; `name` stands for the file in messages.
@@ -145,6 +147,7 @@ class MILLRACE_EXPORT Trainer {
 
   // The configuration with every default, as a saved model holds it.
   const Spec& resolved() const;
+  // For the library itself: these types are not installed.
   const Config& config() const;
   Model& model();
   const InputGraph& input() const;
@@ -152,8 +155,8 @@ class MILLRACE_EXPORT Trainer {
   const InputGraph* validation_input() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
-  // Bytes of input graph, batches, model and plans at most (P5): the same before, during and after run(). Beside them
-  // stands a fixed part: the configuration, threads, and what libraries keep for themselves.
+  // An upper bound of the bytes of input graph, batches, model and plans: the same before, during and after run(). A
+  // fixed part is not in it: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
   // Trains until the data or train.steps end, or validation.patience, or stop(), then saves the model where the key
@@ -161,8 +164,8 @@ class MILLRACE_EXPORT Trainer {
   // the model is as the last finished step left it, and steps() says how many there were.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
-  // Ends run() after the step that runs now, or in the middle of a validation, which then does not count, and without
-  // another one; callbacks may call it too. Idempotent.
+  // Ends run() after the step that runs now. A validation that runs now is cut short and does not count, and no other
+  // one follows. Callbacks may call it, too. Idempotent.
   void stop() noexcept;
 
   // Writes the model with its resolved configuration to a temporary file, syncs and renames it. With the optimizer's

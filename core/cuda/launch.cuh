@@ -8,8 +8,8 @@
 // file includes these libraries. nvcc compiles the real ones; MILLRACE_CUB_STAND_IN names a header with the same
 // functions for a compiler of C++.
 //
-// They only enqueue: no allocation, no synchronisation, may be captured. A launch that fails throws DeviceError; what
-// fails inside the kernel is thrown by the next call that waits.
+// Launches only enqueue: no allocation, no synchronisation, may be captured. A launch that fails throws DeviceError;
+// what fails inside the kernel is thrown by the next call that waits.
 #pragma once
 
 #include <cuda_runtime_api.h>

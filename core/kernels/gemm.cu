@@ -10,7 +10,6 @@
 
 #include "millrace/core/cuda/cublaslt.h"
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/cuda/launch.cuh"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/export.h"

@@ -1,6 +1,9 @@
 // Sums in an order that shapes and the device alone decide: parts of them, joined in index order or as a tree.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/tensor.h"

@@ -3,6 +3,7 @@
 // Thread-safe: any thread may use a FileSystem, and read from one File, at the same time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,12 +1,5 @@
-// InputGraph: the input of a configuration, bound. Pipeline: an input graph that runs. Its next() gives one batch after
-// another; their rows are a pure function of configuration, seed and data, whatever the threads, capacities and chunk
-// sizes.
-//
-//   Pipeline pipeline(InputGraph::build(spec_list, registry, {.seed = 23}), {.executor = &executor});
-//   RowBlock batch = pipeline.make_slot();
-//   while (pipeline.next(batch) > 0) { ... }
-//
-// One thread uses a Pipeline; place() and cancel() may be called from any. The destructor joins every task.
+// The input graph of a program. InputGraph: the input of a configuration, bound. Pipeline: an input graph that runs. At
+// the end: what was counted and timed, also by a delivery that brings the batches to a step.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +11,13 @@
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/core/errors.h"
 #include "millrace/core/export.h"
 #include "millrace/core/spec.h"
 #include "millrace/input/buffer.h"
 #include "millrace/input/op.h"
+#include "millrace/input/rows/chunk.h"
+#include "millrace/input/rows/row_block.h"
 #include "millrace/input/transform.h"
 
 namespace millrace {
@@ -66,8 +62,8 @@ class MILLRACE_EXPORT InputGraph {
   };
   // Absent where the op has no such key.
   std::optional<BatchRowsKey> batch_rows() const;
-  // Fields of the output that an op makes of text, and that neither `readers` nor any op names; none where a transform
-  // does not say what it reads.
+  // The fields of the output that an op makes from text and that neither `readers` nor any op names. Empty if a
+  // transform does not say what it reads.
   std::vector<std::string> unread_fields(const std::vector<std::string>& readers) const;
   InputFiles files() const;
   // Whether some of the data can be read only once: standard input, a pipe, rows of a callback.
@@ -81,12 +77,12 @@ class MILLRACE_EXPORT InputGraph {
   std::string endless_source() const;
   // Opens every file and checks every header. Throws as build() does.
   void check_files() const;
-  // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads (P5), its slots apart, and
-  // apart the values whose size varies from row to row.
+  // An upper bound of the bytes that a pipeline of this graph holds with `threads` threads, without its slots and
+  // without the values whose size varies from row to row.
   uint64_t memory_bound(int threads) const;
   // Whether there are such values anywhere in the graph.
   bool varies() const;
-  // Things that are allowed but unlikely to be meant: "capacity 79 raised to 33: ...".
+  // Things that are allowed but unlikely to be meant: "capacity 79 raised to 133: ...".
   const std::vector<std::string>& warnings() const;
 
  private:
@@ -105,8 +101,8 @@ struct PipelineOptions {
   Device reader = Device::cpu();  // slots are in host memory that this device can copy from
   // Tasks that may decode at once for each source, whatever the ops say; 0: what they say.
   int threads = 0;
-  // For who works ahead, and has to keep reports until their rows are used: called instead of Transform::report(),
-  // which it calls later, never at the same time as another one.
+  // For code that works ahead and keeps reports until their rows are used. It is called instead of Transform::report(),
+  // and calls that later, never two at the same time.
   std::function<void(Transform&, const BadRow&)> on_report = {};
   // Is told what every op does when, and outlives the pipeline. nullptr: nobody wants to know.
   Trace* trace = nullptr;
@@ -133,6 +129,14 @@ struct InputStatistics {
   uint64_t second_tries = 0;  // chunks decoded again because their task began inside a quoted field
 };
 
+// An input graph that runs. next() gives one batch after another; their rows are a pure function of configuration, seed
+// and data, whatever the threads, capacities and chunk sizes.
+//
+//   Pipeline pipeline(InputGraph::build(spec_list, registry, {.seed = 23}), {.executor = &executor});
+//   RowBlock batch = pipeline.make_slot();
+//   while (pipeline.next(batch) > 0) { ... }
+//
+// One thread uses a Pipeline; place() and cancel() may be called from any. The destructor joins every task.
 class MILLRACE_EXPORT Pipeline {
  public:
   Pipeline(InputGraph graph, PipelineOptions options);
@@ -173,7 +177,7 @@ class MILLRACE_EXPORT Pipeline {
   std::unique_ptr<Impl> impl_;
 };
 
-// Where the time went of the thread that takes batches from whoever brings them to a step.
+// How the thread that takes batches for a step, from a delivery, spent its time.
 struct DeliveryTimes {
   double make_seconds = 0;  // making batches itself
   double wait_seconds = 0;  // waiting for what others make; it helps meanwhile

@@ -5,6 +5,7 @@
 // afterwards.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -35,9 +36,9 @@ struct Unit {
   std::shared_ptr<const StreamPart> part = nullptr;  // of a stream: keeps its bytes
 };
 
-// The bytes of a chunk from the start of its first record on. Records that start before `limit` belong to it; the last
-// may reach beyond, see extend(). The producer chooses the first record (for a range that is not exact: what follows
-// the first line end at or behind the byte before it); the stream checks the choice.
+// The bytes of a chunk, from the start of its first record on. Records that start before `limit` belong to the chunk;
+// the last one may reach beyond it, see extend(). The producer chooses the first record: if a range is not exact, the
+// one after the first line end at or after the byte before the range. The stream checks the choice.
 class MILLRACE_EXPORT ChunkText {
  public:
   virtual ~ChunkText() = default;

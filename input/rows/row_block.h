@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -31,7 +32,7 @@ struct MILLRACE_EXPORT FieldSpec {
   std::optional<char> split = {};  // as many values as a row has; in text this byte stands between them
 
   bool ragged() const { return split.has_value(); }
-  // Whether a row's bytes are as many as its values happen to take: then they are a Varying.
+  // Whether the number of bytes differs from row to row. Then the values of a row are a Varying.
   bool varies() const { return text || ragged(); }
   // In the block; a Varying has its own memory.
   size_t row_bytes() const {
@@ -77,7 +78,7 @@ class Varying {
     ends_.push_back(static_cast<uint32_t>(bytes_.size()));
   }
   size_t bytes() const { return bytes_.size() + ends_.size() * sizeof(uint32_t); }
-  // Calls body(string_view) for what two values have in common only when they are equal.
+  // Calls body(string_view) with pieces of bytes that are the same for two values only if the values are equal.
   template <class Body>
   void visit_bytes(const Body& body) const {
     body(std::string_view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size()));

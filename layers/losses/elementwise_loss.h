@@ -1,5 +1,5 @@
-// WeightedMean: the mean of a loss's terms over the batch's rows, weighted or not, which the losses share.
-// ElementwiseLoss: a loss whose mean is over the rows and over the columns of a row, each value by itself.
+// Losses that are a mean over the rows. ElementwiseLoss, at the end: a loss that judges each value by itself, by a
+// functor. WeightedMean, which all of them share: the mean of a loss's terms over the batch's rows, weighted or not.
 //
 //   struct Squares {                                            // a named functor, never a lambda
 //     template <class T> MILLRACE_HD LossTerm<T> operator()(T x, T y) const { return {(x - y) * (x - y), 2 * (x - y)};
@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "millrace/core/context.h"
 #include "millrace/core/export.h"
@@ -34,7 +35,8 @@ struct RowShares {
   int64_t stride;
   T inverse_count;  // of what the mean divides by beside the weights
 
-  // 0: the row does not count. Its results are chosen, not multiplied: 0 times a value that is not finite would show.
+  // 0 if the row does not count. Choose its results by that, do not multiply: 0 times a value that is not finite would
+  // be NaN.
   MILLRACE_HD T weight_of(int64_t row) const { return weight != nullptr ? static_cast<T>(weight[row * stride]) : T(1); }
   // What the slope of a term counts in the gradient of the mean.
   MILLRACE_HD T share_of(T row_weight) const {
@@ -46,7 +48,7 @@ struct RowShares {
 // Like the loops of parallel.h, this template has another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
-// The weight of all rows, of which `shares` then knows; `weight` is a lane's place for it.
+// Stores the weight of all rows in `weight`, a variable of the lane. If rows are weighted, `shares` points to it then.
 template <class T, class Lanes>
 MILLRACE_HD void add_weights(const Lanes& lanes, int64_t rows, RowShares<T>& shares, T& weight) {
   weight = static_cast<T>(rows);
@@ -55,7 +57,8 @@ MILLRACE_HD void add_weights(const Lanes& lanes, int64_t rows, RowShares<T>& sha
   shares.weight_sum = &weight;
 }
 
-// `mean` is that of the terms, by their number where they are not weighted.
+// Stores loss and weight. `mean` is the sum of the terms divided by their number or, if rows are weighted, by the
+// number of terms in a row; then `weight` divides it, too.
 template <class T>
 MILLRACE_HD void store_mean(T* loss, T mean, bool weighted, T weight) {
   loss[0] = !weighted ? mean : weight != T(0) ? mean / weight : T(0);
@@ -69,7 +72,7 @@ struct WholeMean {
   RowShares<T> shares;
   T* loss;
   int64_t rows, terms;
-  double scale;          // of the sum: what it is divided by beside the weights
+  double scale;          // the sum is multiplied by it: 1 over what the mean divides by besides the weights
   bool weight_is_known;  // loss[1] has the sum of the weights
 
   template <class Lanes>

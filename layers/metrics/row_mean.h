@@ -1,8 +1,8 @@
-// What metrics share that are the weighted mean of a number that each row has: the plan that adds it up and the
-// accumulator that divides.
+// Parts of metrics that are a weighted mean over rows: every row has a number, RowMeanPlan adds the numbers up, and
+// RowMeanAccumulator divides.
 //
-// Sums are of doubles in an order that the batches' shapes decide. Where rows are not weighted and the numbers are
-// whole, every window is exact; else how rows are shared out to batches may change the last bits.
+// Sums are in double, in an order that the batches' shapes decide. If rows are not weighted and the numbers are whole,
+// every window is exact; otherwise another division of the rows into batches may change the last bits.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,11 @@
 #include <limits>
 #include <span>
 
+#include "millrace/core/context.h"
 #include "millrace/core/export.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
+#include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
 
 namespace millrace {

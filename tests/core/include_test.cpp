@@ -94,7 +94,7 @@ std::string complaint(const std::string& path, const std::string& include) {
     }
   }
   if (include.front() != '"') return {};
-  if (include.ends_with(".cuh\"") && path != "core/parallel.h" && !owns(kLibraries[3], path)) {
+  if (include.ends_with(".cuh\"") && path != "core/parallel.h") {
     return cat(path, " includes ", include, ", but CUDA is not for this file");
   }
   // The generated one; and the headers for users, which lie in api/.

@@ -1,5 +1,5 @@
 // Catalog: every kind that a configuration may name. A value: a program copies it and adds kinds of its own, and those
-// of plug-ins.
+// of plug-ins: load_plugin() and MILLRACE_PLUGIN, at the end.
 //
 //   Catalog catalog = Catalog::builtin();
 //   catalog.add_layer<Swish>("swish");
@@ -31,7 +31,7 @@ struct MILLRACE_EXPORT Catalog {
   static Catalog builtin();
 
   // Adds a kind under a name that a configuration may use: registry.h says what class it is. Throws ConfigError when
-  // the name is taken, or has more than letters, digits, _ and -.
+  // the name is taken, or is_name() (core/text.h) refuses it.
   template <class L>
   void add_layer(std::string_view name) {
     layers.layers.add<L>(checked(name));
@@ -62,7 +62,6 @@ struct MILLRACE_EXPORT Catalog {
 // Plug-ins: shared objects with layers, losses, metrics, optimizers and input ops that were built outside this library.
 //
 //   // softsign.cpp, built by millrace_add_plugin(softsign softsign.cpp)
-//   #include <millrace/extend.h>
 //   #include <millrace/plugin.h>
 //   ..
 //   MILLRACE_PLUGIN(catalog) { catalog.add_layer<SoftsignLayer>("softsign"); }
@@ -83,10 +82,10 @@ MILLRACE_EXPORT void load_plugin(const std::string& path, Catalog& catalog);
 namespace plugin_detail {
 
 // The declarations of the virtual functions that kinds implement, as one number. A test computes it anew.
-inline constexpr uint64_t kInterfaces = 0xff76c84de83ea039;
+inline constexpr uint64_t kInterfaces = 0xf7753fe52458d00a;
 
-// What must agree between a plug-in and who loads it, as one number: these, and how large the types are that they
-// share.
+// One number that must be the same in a plug-in and in the program that loads it. It is made of kInterfaces and the
+// sizes of the types that both share.
 inline constexpr uint64_t kLayout = [] {
   uint64_t hash = kInterfaces;
   for (const size_t size :

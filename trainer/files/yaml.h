@@ -5,6 +5,7 @@
 // is accepted). Functions only; any thread may call them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 

@@ -10,10 +10,9 @@
 // All its members but the constructor may be called from any thread, at the same time. Every call that runs at once
 // with others has its own memory and threads; both are kept for later calls.
 //
-// The same rows in one call give the same bits. The same row beside another number of rows may differ in the last bits:
-// the rows of a call go through the model together, up to 256 at a time and filled up to a power of two, and the
-// products of matrices of another size may add the same terms up in another order. Where that matters, give one row a
-// call.
+// The same rows in one call give the same bits. If a row is in a call with another number of rows, its last bits may
+// differ: up to 256 rows go through the model together, filled up to a power of two, and products of matrices of
+// another size may add up the same terms in another order. If that matters, give one row in each call.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +27,7 @@
 #include "millrace/core/tensor.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/input/rows/row_block.h"
+#include "millrace/input/transform.h"
 #include "millrace/layers/loss.h"
 #include "millrace/trainer/config/catalog.h"
 
@@ -45,10 +45,11 @@ struct NetworkOptions {
 
 class MILLRACE_EXPORT Network {
  public:
-  // A model that a training saved. Throws MissingError, DataError (no model file, or one whose values do not fit its
-  // configuration), ConfigError with a place in the file's configuration.
+  // A model that a training saved. Throws MissingError; DataError if the file is not a model file, or its values do not
+  // fit its configuration; ConfigError with a place in the file's configuration.
   static Network load(const std::string& path, const NetworkOptions& options = {},
                       const Catalog& catalog = Catalog::builtin());
+  // For the library itself: the type is not installed.
   Network(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog);
   Network(Network&&) noexcept;
   Network& operator=(Network&&) noexcept;
@@ -56,6 +57,7 @@ class MILLRACE_EXPORT Network {
 
   // The configuration of the training, with every default and override.
   const Spec& resolved() const;
+  // For the library itself: the type is not installed.
   const Config& config() const;
   // What a row is made of.
   const RowSpec& fields() const;
@@ -67,7 +69,8 @@ class MILLRACE_EXPORT Network {
   // Writes the outputs of the rows one after another. Throws ShapeError when the rows are not of fields(), or `outputs`
   // is not as large as all outputs; DataError that names the first row which a transform or the model refuses.
   void predict(const RowBlock& rows, std::span<float> outputs) const;
-  // The same of rows that `fill` writes: those from `begin` on to the first `count` of a block of fields().
+  // The same for rows that `fill` writes: the `count` rows from row `begin` on, into the first `count` rows of `block`,
+  // whose fields are fields().
   using Fill = FunctionRef<void(RowBlock& block, int64_t begin, int64_t count)>;
   void predict(int64_t rows, Fill fill, std::span<float> outputs) const;
   // The same of rows of a single float32 field, given as its values. Throws ShapeError, too, when there are others or
@@ -82,9 +85,10 @@ class MILLRACE_EXPORT Network {
 
 struct MILLRACE_EXPORT PredictorArgs {
   std::string model;  // a file that a training saved
-  // Paths or patterns, read instead of the training's files, which are read where there are none and held_out is set.
+  // Paths or patterns to read instead of the training's files. If there are none, held_out must be set, and the
+  // training's files are read.
   std::vector<std::string> data;
-  std::vector<std::string> overrides = {};  // of the saved configuration, as "path=value" (overrides.h)
+  std::vector<std::string> overrides = {};  // of the saved configuration, as "path=value"
   bool judge = false;                       // read the label, too, for loss() and metrics()
   bool held_out = false;                    // of the data only the rows that the training held out
   Place data_place = {"data"};              // of errors about `data`
@@ -115,6 +119,7 @@ class MILLRACE_EXPORT Predictor {
 
   // The configuration that the file holds, with every default and override.
   const Spec& resolved() const;
+  // For the library itself: these types are not installed.
   const Config& config() const;
   const Model& model() const;
   const InputGraph& input() const;
