@@ -13,13 +13,13 @@ namespace millrace::cli {
 
 namespace {
 
-constexpr size_t kColumn = 28;
+constexpr size_t kDocColumn = 28;
 
 std::string two_columns(const std::string& left, const std::string& right) {
   const std::string start = "  " + left;
-  const std::string doc = wrapped(right, kColumn, kColumn);
-  if (start.size() + 2 > kColumn) return fmt::format("{}\n{:{}}{}\n", start, "", kColumn, doc);
-  return fmt::format("{:<{}}{}\n", start, kColumn, doc);
+  const std::string doc = wrapped(right, kDocColumn, kDocColumn);
+  if (start.size() + 2 > kDocColumn) return fmt::format("{}\n{:{}}{}\n", start, "", kDocColumn, doc);
+  return fmt::format("{:<{}}{}\n", start, kDocColumn, doc);
 }
 
 std::string argument_lines(const Argument& argument) {
