@@ -6,16 +6,17 @@
  *     fprintf(stderr, "%s\n", millrace_error_text(error));
  *     ...
  *
- * Every function that can fail returns a status, and MILLRACE_OK is 0. Where its last argument `error` is not NULL,
- * *error receives what went wrong, or NULL; millrace_error_free() frees it. Read it in a statement of its own: in
+ * Every function that can fail returns a status, and MILLRACE_OK is 0. If its last argument `error` is not NULL,
+ * *error receives what went wrong, or NULL; millrace_error_free() frees it. Read it in a separate statement: in
  * check(millrace_x(.., &error), error) a compiler may read `error` before the call sets it. Objects are freed by the
- * function of their type; NULL may be freed. Texts are UTF-8, end with a zero byte, and belong to who gives them; those
- * that a function returns live as long as the object that it was asked of. Nothing is printed.
+ * function of their type; NULL may be freed. Texts are UTF-8, end with a zero byte, and belong to the side that gives
+ * them; a text that a function returns lives as long as the object that the function was called for. Nothing is
+ * printed.
  *
  * One thread uses a trainer or a catalog; millrace_trainer_stop() and all functions of a network may be called from any
  * thread.
  *
- * This interface is stable: what a program was built with works with every later library of the same soname. */
+ * This interface is stable: a program that was built with it works with every later library of the same soname. */
 #ifndef MILLRACE_C_H
 #define MILLRACE_C_H
 
@@ -35,7 +36,7 @@ extern "C" {
 typedef enum millrace_status {
   MILLRACE_OK = 0,
   MILLRACE_ERROR_CONFIG = 1,   /* the configuration is wrong: a key, a value, shapes that do not fit */
-  MILLRACE_ERROR_DATA = 2,     /* the data are */
+  MILLRACE_ERROR_DATA = 2,     /* the data are wrong */
   MILLRACE_ERROR_MISSING = 3,  /* an input is not there, or not readable */
   MILLRACE_ERROR_IO = 4,       /* reading or writing failed */
   MILLRACE_ERROR_DEVICE = 5,   /* a device or one of its libraries failed */
@@ -56,15 +57,15 @@ MILLRACE_C_EXPORT const char* millrace_error_text(const millrace_error* error);
 MILLRACE_C_EXPORT const char* millrace_error_message(const millrace_error* error);
 /* How to mend it, or "". */
 MILLRACE_C_EXPORT const char* millrace_error_hint(const millrace_error* error);
-/* The file at fault, what stands for it (the name of a text, "--set KEY=VALUE" of a setting), or "". */
+/* The file at fault, or what stands for it (the name of a text, "--set KEY=VALUE" for a setting), or "". */
 MILLRACE_C_EXPORT const char* millrace_error_file(const millrace_error* error);
-/* Counted from 1; 0 where it is not known. */
+/* Counted from 1; 0 if it is not known. */
 MILLRACE_C_EXPORT int64_t millrace_error_line(const millrace_error* error);
 MILLRACE_C_EXPORT int64_t millrace_error_column(const millrace_error* error);
 MILLRACE_C_EXPORT void millrace_error_free(millrace_error* error);
 
-/* ---- Catalogs: the kinds that a configuration may name, and rows of this program. Where a function takes a catalog,
- * NULL stands for the built-in kinds; it copies what it needs. */
+/* ---- Catalogs: the kinds that a configuration may name, and rows of this program. A function that takes a catalog
+ * copies what it needs; NULL stands for the built-in kinds. */
 
 typedef struct millrace_catalog millrace_catalog;
 
@@ -97,9 +98,9 @@ MILLRACE_C_EXPORT millrace_status millrace_catalog_add_rows(millrace_catalog* ca
                                                             int64_t rows, const void* const* values,
                                                             millrace_error** error);
 
-/* Makes rows of pass `pass`, counted from 0: writes up to `room` rows, those of field i to values[i], one after
- * another, and returns how many there are: 0 ends the pass, less than 0 is an error that ends the training. Called by
- * one thread at a time, not always the same one, and ahead of what is trained on. */
+/* Makes rows of pass `pass`, counted from 0: writes up to `room` rows, the values of field i to values[i], one row
+ * after another, and returns how many rows it wrote: 0 ends the pass, less than 0 is an error that ends the training.
+ * It is called by one thread at a time, not always the same one, and before its rows are needed for training. */
 typedef int64_t (*millrace_fill)(void* user, uint32_t pass, int64_t room, void* const* values);
 
 /* Adds an input op of the kind `kind` that asks this program for its rows, `room` at a time. Its option `epochs` (1)
@@ -119,14 +120,14 @@ typedef struct millrace_network millrace_network;
 MILLRACE_C_EXPORT millrace_status millrace_trainer_from_file(const char* path, const char* const* settings,
                                                              size_t count, const millrace_catalog* catalog,
                                                              millrace_trainer** trainer, millrace_error** error);
-/* Of a YAML text; `name` stands for its file in messages. */
+/* The same for a YAML text; `name` stands for its file in messages. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_from_string(const char* text, const char* name,
                                                                const char* const* settings, size_t count,
                                                                const millrace_catalog* catalog,
                                                                millrace_trainer** trainer, millrace_error** error);
 MILLRACE_C_EXPORT void millrace_trainer_free(millrace_trainer* trainer);
 
-/* What is told every train.log_every steps. */
+/* The report of every train.log_every steps. */
 typedef struct millrace_step {
   int64_t step;   /* counted from 1 */
   uint64_t epoch; /* counted from 1 */
@@ -137,7 +138,7 @@ typedef struct millrace_step {
   double seconds;    /* since the start */
 } millrace_step;
 
-/* What is told behind every validation. */
+/* The report of every validation. */
 typedef struct millrace_validation {
   int64_t step; /* the last one before it */
   uint64_t rows;
@@ -148,14 +149,14 @@ typedef struct millrace_validation {
 /* Called on the thread of millrace_trainer_run(). A member that is NULL is not called. */
 typedef struct millrace_callbacks {
   size_t size; /* sizeof(millrace_callbacks) */
-  void* user;  /* given back to each of them */
+  void* user;  /* passed to each callback */
   void (*on_step)(void* user, const millrace_step* step);
   void (*on_log)(void* user, const char* text); /* warnings, bad rows, lines of the op `print` */
   void (*on_validation)(void* user, const millrace_validation* validation);
 } millrace_callbacks;
 
 typedef struct millrace_result {
-  size_t size; /* sizeof(millrace_result), set by the caller; no more is written */
+  size_t size; /* sizeof(millrace_result), set by the caller; no more bytes are written */
   int64_t steps;
   uint64_t rows;
   uint64_t epochs;
@@ -166,18 +167,20 @@ typedef struct millrace_result {
   char reason[31];   /* "end of data", "steps", "no improvement" or "stopped" */
 } millrace_result;
 
-/* Trains until the data or train.steps end, or millrace_trainer_stop(), then saves the model where the configuration
- * says so. Once. `callbacks` and `result` may be NULL. */
+/* Trains until the data end, train.steps are done, validation.patience has run out or millrace_trainer_stop() is
+ * called; then saves the model if the configuration has the key `save`. A trainer runs only once. `callbacks` and
+ * `result` may be NULL. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_callbacks* callbacks,
                                                        millrace_result* result, millrace_error** error);
-/* Ends the run after the step that runs now. Any thread, also a callback; not a signal handler. */
+/* Ends the run after the step that runs now. May be called from any thread and from callbacks, but not from a signal
+ * handler. */
 MILLRACE_C_EXPORT void millrace_trainer_stop(millrace_trainer* trainer);
-/* Steps that were finished, also those of a run that failed. */
+/* Steps that were finished, even if the run failed. */
 MILLRACE_C_EXPORT int64_t millrace_trainer_steps(const millrace_trainer* trainer);
-/* The metric `name` as the run told it last. */
+/* The metric `name` of the finished run. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_metric(const millrace_trainer* trainer, const char* name,
                                                           double* value, millrace_error** error);
-/* With the optimizer's state where the configuration has save: {file: .., optimizer: true}. */
+/* Writes the model, with the optimizer's state if the configuration has save: {file: .., optimizer: true}. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_save(millrace_trainer* trainer, const char* path,
                                                         millrace_error** error);
 /* A copy of the model as it is now. */
@@ -186,12 +189,12 @@ MILLRACE_C_EXPORT millrace_status millrace_trainer_network(millrace_trainer* tra
 
 /* ---- Networks: trained models that predict rows of this program, for any number of threads at once. */
 
-/* A model file. `threads` is how many one call works with, its own included; 0: all. */
+/* Loads a model file. `threads` is how many one call works with, including the thread that calls; 0: all. */
 MILLRACE_C_EXPORT millrace_status millrace_network_load(const char* path, int threads, const millrace_catalog* catalog,
                                                         millrace_network** network, millrace_error** error);
 MILLRACE_C_EXPORT void millrace_network_free(millrace_network* network);
 
-/* What a row is made of, before the transforms of the configuration's input list, which are done here. */
+/* What a row is made of, before the transforms of the configuration's input list, which the network applies. */
 MILLRACE_C_EXPORT size_t millrace_network_field_count(const millrace_network* network);
 /* Field `index`; its name lives as long as the network. REQUIRES: index < millrace_network_field_count(). */
 MILLRACE_C_EXPORT millrace_field millrace_network_field(const millrace_network* network, size_t index);

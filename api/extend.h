@@ -1,4 +1,4 @@
-// What a layer, loss, metric, optimizer or input op is made of: everything that docs/extending.md speaks of.
+// What a program needs to write a layer, loss, metric, optimizer or input op: everything in docs/extending.md.
 #pragma once
 
 #include "millrace/core/errors.h"

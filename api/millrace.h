@@ -1,4 +1,4 @@
-// Millrace for programs that train and predict in their own process: everything that docs/embedding.md speaks of.
+// Millrace for programs that train and predict in their own process: everything in docs/embedding.md.
 //
 //   #include <millrace/millrace.h>
 //

@@ -1,4 +1,4 @@
-// A plug-in includes this header: MILLRACE_PLUGIN of trainer/config/catalog.h, and all of extend.h; see
+// The header that a plug-in includes. It has MILLRACE_PLUGIN, of trainer/config/catalog.h, and all of extend.h; see
 // docs/extending.md.
 #pragma once
 

@@ -6,7 +6,7 @@
 
 namespace millrace::cli {
 
-// `words` are the arguments behind the program's name. Reports every failure; throws nothing.
+// `words` are the arguments after the program's name. Reports every failure; throws nothing.
 int run(const std::vector<std::string>& words);
 
 }  // namespace millrace::cli

@@ -63,14 +63,14 @@ class MILLRACE_EXPORT Executor {
   // The library that runs the threads: "oneTBB 2021.8".
   static std::string library();
 
-  // `threads` >= 1, or 0 for available_threads(). `trace` receives the loops, and outlives this.
+  // `threads` >= 1, or 0 for available_threads(). `trace` receives the loops, and must outlive the executor.
   explicit Executor(int threads = 0, Trace* trace = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   int threads() const { return threads_; }
-  // The trace of everything that runs on this executor; null: nobody traces.
+  // The trace of everything that runs on this executor; null if nobody traces.
   Trace* trace() const { return trace_; }
 
   // Calls body(i) for every i in [0, count), in any order, on any of the threads; returns when all have ended.
@@ -112,7 +112,7 @@ struct MILLRACE_EXPORT Device {
 struct CudaStatus {
   std::vector<int> usable;     // their numbers, the fastest first
   std::string reason;          // why none is usable: "this build has no CUDA support", "no driver", ...
-  bool worth_telling = false;  // there is a driver or a device all the same
+  bool worth_telling = false;  // none is usable although there is a driver or a device
 };
 MILLRACE_EXPORT CudaStatus cuda_status();
 
@@ -199,10 +199,10 @@ class MILLRACE_EXPORT Context {
   void fill_zero(void* destination, size_t bytes);
   // Waits for the work that this context was given.
   void synchronize();
-  // The same for destructors: a failure of the work has surfaced where its result was wanted.
+  // The same for destructors. It ignores a failure of the work, which has surfaced where the result was needed.
   void drain() noexcept;
 
-  // For the library itself, where the type Event is known.
+  // For the library itself, which knows the type Event.
   // Marks in `event` the work that this context was given so far. REQUIRES: an event of this device.
   void record(Event& event);
   // Later work of this context waits for the work that the event marks, on any device; on the CPU this call waits.

@@ -2,7 +2,7 @@
 //
 //   Mutex mutex_;
 //   int64_t waiting_ MILLRACE_GUARDED_BY(mutex_) = 0;
-//   void add_locked() MILLRACE_REQUIRES(mutex_);  // whoever calls it holds the mutex
+//   void add_locked() MILLRACE_REQUIRES(mutex_);  // its caller holds the mutex
 //
 // Clang reports every use of a guarded member without its mutex (-Wthread-safety); other compilers check nothing.
 #pragma once

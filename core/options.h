@@ -252,7 +252,8 @@ class MILLRACE_EXPORT OptionReader {
     visit(name, &value, kAccess<T>, false, range, doc);
   }
 
-  // A declared key decides only how fast results come, not what they are: a saved state goes on with any value of it.
+  // A declared key decides only how fast results come, not what they are: a saved state may go on with another value of
+  // it.
   void only_speed(std::string_view name);
 
   // The value of a declared key may be written in place of the kind's options: `reshape: [1, 28, 28]`. A kind has at
@@ -333,7 +334,7 @@ class MILLRACE_EXPORT OptionReader {
   Spec resolved_;
 };
 
-// T's members from `spec`, checked; `resolved`, if given, receives every key with its value.
+// Reads T's members from `spec` and checks them; `resolved`, if given, receives every key with its value.
 template <class T>
 T read_options(const Spec& spec, Spec* resolved) {
   T out;

@@ -59,7 +59,7 @@ struct SumPair {
 // by add(a, b) in an order that only width decides. On a GPU it has is_last(), for last_row().
 inline constexpr int kMostLanes = 512;
 
-// A row of the CPU is one thread's.
+// On the CPU one thread computes a row.
 struct OneThread {
   MILLRACE_HD static constexpr int rank() { return 0; }
   MILLRACE_HD static constexpr int width() { return 1; }
@@ -76,7 +76,8 @@ class BlockLanes {
 
   MILLRACE_HD bool first() const { return block_.rank() == 0; }
 
-  // Whether the rows of all other blocks came here before; if so, everything that first() wrote in them is visible.
+  // Whether all other blocks called this before, for their rows; if so, everything that their first lanes wrote is
+  // visible.
   // `ticket` is 0 before a launch and after it. REQUIRES: a GPU, no more rows than a grid has blocks, and one call for
   // each row.
   MILLRACE_HD bool last_row(unsigned* ticket) const { return block_.is_last(ticket); }
@@ -153,7 +154,7 @@ constexpr int lanes_for(int64_t columns) {
 
 }  // namespace millrace
 
-// Their launches on CUDA, which take lanes.
+// The launches of these loops on CUDA; they use the lanes.
 #if defined(MILLRACE_CUDA_UNIT)
 #include "millrace/core/cuda/launch.cuh"
 #endif
@@ -269,9 +270,8 @@ void for_each_row_on_cpu(Context& context, int64_t rows, int64_t columns, const 
   });
 }
 
-// body(row) for every row, where a body walks over `columns` values by itself. It works like for_each_index, but its
-// blocks of rows suit the length of a row: on the CPU, long rows are shared out one by one. On CUDA one thread does a
-// row.
+// body(row) for every row; the body itself walks over `columns` values. It works like for_each_index, but its blocks of
+// rows suit the length of a row: on the CPU, long rows are shared out one by one. On CUDA one thread does a row.
 template <class F>
 void for_each_row(Context& context, int64_t rows, int64_t columns, F body) {
   if (!context.device().is_cpu()) return launch_for_each_index(context, rows, body);
@@ -284,7 +284,7 @@ struct OneLaneBody {
   MILLRACE_HD void operator()(int64_t row) const { body(row, OneLane{}); }
 };
 
-// The same, but on CUDA a block of threads shares a row, in bodies that are written for that: body(row, lanes).
+// The same, but on CUDA a block of threads shares a row. Bodies are written for that: body(row, lanes).
 template <class F>
 void for_each_row_by_lanes(Context& context, int64_t rows, int64_t columns, F body) {
   if (!context.device().is_cpu()) return launch_rows(context, rows, columns, body);

@@ -19,7 +19,7 @@
 
 namespace millrace {
 
-// For the registries of a catalog.
+// What ends a list of all kinds in the messages of a catalog's registries.
 inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
 
 // The error of a kind or a command that a build leaves out with the capability `without`, and how to mend it.
@@ -43,7 +43,7 @@ struct NoOptions {
 //     return Spec::map({{"field", field.field}});
 //   }
 //
-// So whoever looks at data and writes a configuration for them (`trainer init`) needs no list of kinds. A value.
+// So code that looks at data and writes a configuration for them (`trainer init`) needs no list of kinds. A value.
 struct FoundField {
   enum class Holds : uint8_t {
     texts,
@@ -51,22 +51,22 @@ struct FoundField {
     amounts,  // other numbers
   };
 
-  std::string about = {};  // what the field is about, a plain word; "label" of what is to be predicted
-  std::string field = {};  // what it is called now
+  std::string about = {};  // what the field is about, a plain word; "label" if it is to be predicted
+  std::string field = {};  // the name that it has now
   Holds holds = Holds::texts;
   bool label = false;                   // it is to be predicted; else it is to be learned from
-  bool decoded = false;                 // it is no text of a file any more
-  bool scaled = false;                  // of amounts: none is far from 0, so a model can read them
-  bool wide = false;                    // of amounts: float32 has too few digits for them
+  bool decoded = false;                 // it is no longer the text of a file
+  bool scaled = false;                  // for amounts: none is far from 0, so a model can read them
+  bool wide = false;                    // for amounts: float32 has too few digits for them
   int64_t width = 1;                    // values of a row
-  std::vector<std::string> texts = {};  // of texts: all that were found
-  int64_t classes = 0;                  // of codes
-  Spec mean = {}, deviation = {};       // of amounts: a list, one for each column; the deviation is not 0
+  std::vector<std::string> texts = {};  // for texts: all that were found
+  int64_t classes = 0;                  // for codes
+  Spec mean = {}, deviation = {};       // for amounts: a list, one for each column; the deviation is not 0
 
   bool has(Holds what) const { return decoded && holds == what; }
 };
 
-// No options where a kind suits a field as it is.
+// For suit(), if a kind suits a field without options: an empty map if `suits`, else no value.
 inline std::optional<Spec> plain_if(bool suits) { return suits ? std::optional(Spec::map()) : std::nullopt; }
 
 // `Base` is the interface that the kinds implement. A kind is a class with `static constexpr std::string_view kDoc`,
@@ -85,8 +85,8 @@ class Registry {
     std::function<std::unique_ptr<Base>(const Spec& options, Spec* resolved)> make;
     std::string example = {};  // see KindInfo
     std::string leads = {};    // for an input op that a hint may propose: "names to text", from port to port
-    // The options for a field that the kind suits, and the field becomes what the kind makes of it. No value if the
-    // kind does not suit it. A loss and a metric are asked about the label. Empty: the kind suits no field.
+    // Returns the options for a field that the kind suits, and changes `field` into what the kind makes of it. No value
+    // if the kind does not suit it. A loss and a metric are asked about the label. Empty: the kind suits no field.
     std::function<std::optional<Spec>(FoundField& field)> suit = {};
   };
 

@@ -4,9 +4,9 @@
 //   while (..) step.run(context, [&] { plan.forward(context, inputs, pass); plan.backward(context, ..); });
 //
 // On CUDA the work is recorded once and then launched as a whole, as one graph. A launch costs the host a few
-// microseconds, however much work it is. So everything except memory must be the same each time: addresses, sizes, and
-// all that the code on the host decides by. Numbers that change are in memory, which the work reads when it runs. On
-// the CPU the work simply runs.
+// microseconds, however much work it is. So everything except the contents of memory must be the same each time:
+// addresses, sizes, and everything on which code on the host bases a decision. Numbers that change are in memory, which
+// the work reads when it runs. On the CPU the work simply runs.
 //
 // A ReplayChain launches several of them at once, one after another.
 //

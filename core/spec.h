@@ -62,7 +62,7 @@ class MILLRACE_EXPORT Spec {
   static Spec list(std::source_location where = std::source_location::current());
   static Spec map(std::source_location where = std::source_location::current());
   static Spec list(std::initializer_list<Item> items, std::source_location where = std::source_location::current());
-  // If two members have one key, the last counts.
+  // If two members have the same key, the last one counts.
   static Spec map(std::initializer_list<Member> members, std::source_location where = std::source_location::current());
   // Scalars made in code.
   static Spec of(std::string_view text, std::source_location where = std::source_location::current());
@@ -104,8 +104,8 @@ class MILLRACE_EXPORT Spec {
 
   // Lists and maps.
   size_t size() const { return kind_ == Kind::list ? items_.size() : entries_.size(); }
-  const std::vector<Spec>& items() const;     // REQUIRES a list, else ConfigError
-  const std::vector<Entry>& entries() const;  // REQUIRES a map, else ConfigError; in order of writing
+  const std::vector<Spec>& items() const;     // throws ConfigError unless this is a list
+  const std::vector<Entry>& entries() const;  // in order of writing; throws ConfigError unless this is a map
   // The value of `key`, or nullptr.
   const Spec* find(std::string_view key) const;
 
@@ -146,7 +146,8 @@ class MILLRACE_EXPORT Spec {
 };
 
 // An item of a list or map that is made in code: a Spec, a text, a number, nullptr for null, or the members of a map
-// between braces. Its place is the place of the innermost list() or map() call around it: compilers agree on no other.
+// between braces. Its place is the place of the innermost list() or map() call around it: the only place on which
+// compilers agree.
 struct Spec::Item {
   Item(Spec spec) : value(std::move(spec)) {}
   Item(std::initializer_list<Member> members) : value(map(members, {})) {}
@@ -161,8 +162,8 @@ struct Spec::Member {
   Item item;
 };
 
-// An op, layer, loss, metric or optimizer is written `kind` or `kind: {options}`; this reads both. registry.h also
-// reads kinds for whose options one value may stand.
+// An op, layer, loss, metric or optimizer is written `kind` or `kind: {options}`; this reads both. Registry::read()
+// also reads `kind: value`, for a kind whose options one value may replace.
 struct KindAndOptions {
   std::string kind;
   Spec options;  // a map, perhaps empty, at the place of the node

@@ -46,7 +46,7 @@ MILLRACE_EXPORT std::string quote(std::string_view text, size_t limit = 60);
 // "a, b and c"; `joint` is the last separator.
 MILLRACE_EXPORT std::string join(const std::vector<std::string>& items, std::string_view joint = " and ");
 
-// Whether two texts are the same but for the case of ASCII letters.
+// Whether two texts are the same except for the case of ASCII letters.
 MILLRACE_EXPORT bool same_text(std::string_view a, std::string_view b);
 
 // The candidate that `word` was meant to be, whatever the case. In this order: the same word, the shortest that begins

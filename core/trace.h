@@ -36,9 +36,9 @@ class MILLRACE_EXPORT Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  // Names the calling thread, which otherwise has the system's name for it.
+  // Names the calling thread; without this call it has the name that the system gave it.
   void name_thread(std::string_view name) noexcept;
-  // A number that changes over time, as it is now.
+  // Adds the present value of a number that changes over time.
   void count(std::string_view name, int64_t value) noexcept;
 
   uint64_t dropped() const { return dropped_.load(); }
@@ -52,8 +52,8 @@ class MILLRACE_EXPORT Trace {
   struct Log;
   struct Logs;
   struct Cached;
-  // Stands for a thread or a trace. Nobody else has the same token while anybody holds it; the address of a trace or
-  // the id of a thread may be used again.
+  // Stands for a thread or a trace. No other one has the same token while anyone holds it, whereas the address of a
+  // trace or the id of a thread may be used again.
   using Token = std::shared_ptr<const char>;
 
   Log* log() noexcept;

@@ -17,7 +17,7 @@
 
 namespace millrace {
 
-// Rows left out by name, with the cause: "last partial batch".
+// How many rows were left out for one named cause, such as "last partial batch".
 struct Dropped {
   std::string cause;
   uint64_t rows = 0;
@@ -28,36 +28,38 @@ class MILLRACE_EXPORT RowStream {
  public:
   virtual ~RowStream() = default;
   // The next rows, at least 1 and at most `at_most`; none at the end of the data. Valid until the next call.
-  // Throws the error of the next row when that row cannot be had; calling again throws it again.
+  // Throws the error of the next row if that row cannot be had; a further call throws it again.
   virtual RowSpan pull(int64_t at_most) = 0;
-  // Begins again as run `run`, another than before; run 0 gives once more what it gave first (`cache` asks for it).
+  // Begins again as run `run`. `repeat` asks for a further run; `cache` asks for run 0 again, which gives the same rows
+  // as the first time.
   virtual void rewind(uint32_t run) = 0;
   // Whether rows of source `source` (RowId::source) come from here.
   virtual bool has_source(uint32_t source) const = 0;
-  // Reads the record `id` again into row `row` of `block` (restoring a window). Throws DataError when there is no such
-  // record, or it is not what it was.
+  // Reads the record `id` again into row `row` of `block`, to restore a window. Throws DataError if there is no such
+  // record, or if it has changed.
   virtual void fetch(const RowId& id, RowBlock& block, int64_t row) = 0;
   // How many decoded rows may wait ahead of pull(), and how many tasks may decode at once (0: as many as the executor
   // has threads). Changes no order. Called once, before the start.
   virtual void set_ahead(int64_t rows, int threads) = 0;
-  // Source::passes(), the most of what is read.
+  // How many passes one run has, as Source::passes(): the most of any input. `repeat` multiplies it by its epochs.
   virtual uint32_t passes() const = 0;
-  // If rows come from several inputs: about one row in this many is of the rarest input. 0: there is one input.
+  // If rows come from several inputs: about one row in this many comes from the rarest input. 0: there is only one
+  // input.
   virtual int64_t spread() const { return 0; }
-  // Whether the rows that come now are read again. They are the same rows as before, and nothing about them is counted,
-  // reported or printed a second time.
+  // Says whether the rows that come now are read a second time. If so, nothing about them is counted, reported or
+  // printed again.
   virtual void set_silent(bool silent) = 0;
   virtual void save(State& state) const = 0;
   virtual void restore(const State& state) = 0;
   virtual void add_dropped(std::vector<Dropped>&) const {}
 };
 
-// What a buffer may ask of, and tell to, whoever runs it: while it runs, not in bind().
+// The functions with which a running buffer asks and tells its pipeline. Not for use in bind().
 struct BufferHost {
   std::function<Place(const RowId&)> place;     // where a row came from
   std::function<void(std::string_view)> print;  // a line for the log; may be empty
-  // Whether nobody wants the rows any more. An op asks if it may pull for long and no source of an input would end
-  // that. May be empty.
+  // Whether nobody wants the rows any more. An op asks this if it may loop for a long time and no source would end the
+  // loop when the pipeline is cancelled. May be empty.
   std::function<bool()> cancelled;
 };
 
@@ -65,23 +67,24 @@ struct BufferHost {
 class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  // Takes the inputs and the host, and gives the rows of the first input on as they are. An op that overrides it calls
-  // it.
+  // Takes the inputs and the host, and hands on the rows of the first input as they are. An op that overrides bind()
+  // calls this one.
   Port bind(const BindArgs& args) override;
   // Whether its rows never end; `inputs` says the same of each input. May be called before bind().
   virtual bool endless(const std::vector<bool>& inputs) const {
     return std::find(inputs.begin(), inputs.end(), true) != inputs.end();
   }
-  // Whether it waits for the end of its input. After data without an end it would never give what it is there for.
+  // Whether it waits for the end of its input. With an input that never ends it would be of no use.
   virtual bool needs_end() const { return false; }
-  // Whether what it does depends on values of the rows, or shows them.
+  // Whether what it does depends on the values of the rows, or whether it shows them.
   virtual bool reads_fields() const { return false; }
-  // Whether it picks rows by their number in the data, so that a single pass over the same data needs it, too.
+  // Whether it picks rows by their number in the data, so that it is also needed for a single pass over the same data.
   virtual bool picks_by_number() const { return false; }
-  // 0: bind() was not called, or did not call RowBuffer::bind().
+  // How many inputs it has; 0: bind() was not called, or did not call RowBuffer::bind().
   size_t input_count() const { return streams_.size(); }
 
-  // These suit most buffers: a call goes to the input that it concerns, otherwise to all. What may wait is shared out.
+  // These suit most buffers: a call goes to the input that it concerns, or else to all inputs. set_ahead() divides rows
+  // and threads among the inputs.
   void rewind(uint32_t run) override;
   bool has_source(uint32_t source) const override;
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
@@ -107,10 +110,11 @@ class MILLRACE_EXPORT RowBuffer : public Op, public RowStream {
 class MILLRACE_EXPORT BatchBuffer : public Op {
  public:
   std::vector<PortType> inputs() const override { return {PortType::rows}; }
-  // Takes the input, and gives batches of its rows. An op calls it and says how many rows they have.
+  // Takes the input, and gives batches of its rows. An op that overrides bind() calls this one, and sets the port's
+  // batch_size.
   Port bind(const BindArgs& args) override;
   virtual Ahead ahead() const { return {}; }
-  // Rows from which it draws; 0 where it keeps their order.
+  // How many rows it draws from; 0 if it keeps their order.
   virtual int64_t window() const { return 0; }
 
   // Replaces the contents of `batch`, which has room for the port's batch_size, and returns its number of rows; 0 at

@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-// Kinds that a list of ops gets where it is read in another way than it says.
+// Kinds that other code puts into a list of ops to read it in another way than the list says.
 inline constexpr std::string_view kBatchKind = "batch";    // gives the rows in order
 inline constexpr std::string_view kRepeatKind = "repeat";  // gives them again and again
 

@@ -1,10 +1,11 @@
-// Op: one node of the input graph. Three kinds: Source (source.h), Transform (transform.h), Buffer (buffer.h).
+// Op: one node of the input graph. There are three kinds: Source (source.h), Transform (transform.h), Buffer
+// (buffer.h).
 //
 //   names -> text -> rows -> batches        the ports; a graph whose ports do not fit is a ConfigError before the start
 //
 // An author of an op never sees a thread: sources and buffers are called by one thread at a time and in sequence order,
-// transforms are const and may run anywhere. docs/extending.md shows one of each. Before Op: State, which ops save and
-// restore, and what an op is bound with and to.
+// transforms are const and may run anywhere. docs/extending.md shows one of each. Before Op, this file has State, which
+// ops save and restore, and what bind() takes and returns.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@
 
 namespace millrace {
 
-// What a pipeline must know to go on where it was: named numbers and texts, in scopes named after ops.
+// Everything that a pipeline must know to go on from where it was: named numbers and texts, in scopes named after ops.
 //
 // A value. encode() gives bytes that decode() checks (magic, version, checksum), so a truncated or foreign file is an
 // error.
@@ -34,10 +35,10 @@ class MILLRACE_EXPORT State {
   void set(std::string_view key, std::vector<uint64_t> values);
   void set(std::string_view key, uint64_t value) { set(key, std::vector<uint64_t>{value}); }
   void set_text(std::string_view key, std::string value);
-  // The part of one op; made when absent.
+  // The part of one op; it is made if it is absent.
   State& scope(std::string_view name);
 
-  // Throw DataError that names the key when it is absent.
+  // These throw DataError, which names the key, if the key is absent.
   const std::vector<uint64_t>& values(std::string_view key) const;
   uint64_t value(std::string_view key) const;
   const std::string& text(std::string_view key) const;
@@ -71,20 +72,21 @@ constexpr std::string_view to_string(PortType type) {
 struct MILLRACE_EXPORT TextFormat {
   virtual ~TextFormat() = default;
   virtual std::string_view name() const = 0;  // "CSV"
-  // Fields of every record where only their positions tell them apart; 0 where they have names, or none was seen.
+  // How many fields every record has, if only their positions tell them apart; 0 if they have names, or if no record
+  // was seen.
   virtual int64_t nameless_fields() const { return 0; }
 
   bool operator==(const TextFormat&) const = default;
 };
 
-// How texts become values, for who writes values so that they read back.
+// How texts become values, for code that writes values which must read back the same.
 class MILLRACE_EXPORT TextReader {
  public:
   virtual ~TextReader() = default;
-  // Replaces `out` with the value that `text` becomes as value `element` of field `field`, or with all values if the
-  // field is ragged. Returns false if the text is not such a value.
+  // Replaces `out` with the value that `text` stands for as value `element` of field `field`, or with all its values if
+  // the field is ragged. Returns false if the text is not such a value.
   virtual bool read(std::string_view text, size_t field, size_t element, Varying& out) const = 0;
-  // Texts that stand for no value of field `field`; the empty one does, too, and is not among them.
+  // Texts that stand for a missing value in field `field`. The empty text always does, and is not in the list.
   virtual const std::vector<std::string>& missing(size_t field) const = 0;
 };
 
@@ -96,7 +98,7 @@ struct TextColumns {
   std::shared_ptr<const TextReader> reader = nullptr;
 };
 
-// What flows out of an op.
+// The output of an op.
 struct Port {
   PortType type = PortType::none;
   std::shared_ptr<const TextFormat> format = nullptr;  // text
@@ -105,7 +107,7 @@ struct Port {
   std::shared_ptr<const TextColumns> text = nullptr;  // of an op that decodes text in columns: where its rows come from
 };
 
-// Which rows are wanted where an op divides them in two: those to train on, those held out, or all of them.
+// Which rows are wanted if an op divides them in two: those to train on, those held out, or all of them.
 enum class Side : uint8_t { trained, held_out, all };
 
 class NameSource;
@@ -114,7 +116,7 @@ class RowStream;
 struct BufferHost;
 
 // Everything that an op is given, when its graph is built and before anything runs. What the pointers point to outlives
-// the op; the lists and the name are there during bind() only.
+// the op. The lists and the name are valid only during bind().
 struct BindArgs {
   std::span<const Port> inputs = {};
   std::string_view name = {};  // the op's, unique in the graph; the key of its random numbers
@@ -122,21 +124,21 @@ struct BindArgs {
   Side side = Side::trained;  // whoever builds the graph chooses it, never the configuration
   FileSystem* files = nullptr;
   uint32_t source_index = 0;                 // sources: their number, for RowId::source
-  NameSource* names = nullptr;               // row sources: what names their files; null where nothing does
-  std::span<RowSource* const> sources = {};  // those before the op, by RowId::source
+  NameSource* names = nullptr;               // row sources: what names their files; null: nothing does
+  std::span<RowSource* const> sources = {};  // the sources before the op, by RowId::source
   std::span<RowStream* const> streams = {};  // buffers: the rows of each input
   const BufferHost* host = nullptr;          // row buffers
 };
 
-// What an op did so far; the time is that of all threads together.
+// Counts and times of an op so far. Its busy time is summed over all threads.
 struct OpStatistics {
   std::string name;
   double busy_seconds = 0;
-  // How long a source and the transforms after it ran no task, because there was no room for what they make.
+  // How long a source and the transforms after it ran no task because there was no room for what they make.
   double blocked_seconds = 0;
   uint64_t rows = 0;   // given out
   uint64_t bytes = 0;  // of text, read or decoded
-  // Ops that let decoded rows wait: how many wait now, how many did on average, and how many may.
+  // Ops that let decoded rows wait: how many wait now, how many waited on average, and how many may.
   uint64_t held = 0;
   std::optional<double> mean_held = {};
   uint64_t capacity = 0;
@@ -147,13 +149,14 @@ class MILLRACE_EXPORT Op {
   virtual ~Op() = default;
   // The port that each input must have; for most ops one.
   virtual std::vector<PortType> inputs() const = 0;
-  // Whether there may be any number of inputs from two on, each as the first of inputs(); the key `from` names them.
+  // Whether the op takes two or more inputs, each with the first port of inputs(); the key `from` names them.
   virtual bool joins() const { return false; }
-  // Looks at what comes in, opens and checks what must be there, and says what comes out. Once, before the start.
-  // Throws ConfigError, MissingError, DataError; an error without a place gets the place of the op's configuration.
+  // Looks at what comes in, opens and checks what must be there, and says what comes out. Called once, before the
+  // start. Throws ConfigError, MissingError, DataError; an error without a place gets the place of the op's
+  // configuration.
   virtual Port bind(const BindArgs& args) = 0;
 
-  // The rest is called after bind().
+  // The functions below are called after bind().
   // Opens and checks everything that bind() leaves for later: every file, every header. Throws as bind() does.
   virtual void check_files() const {}
   // Upper bound of the bytes that this op holds itself (P5): a window, a cache. Chunks and slots are counted elsewhere.
@@ -162,7 +165,7 @@ class MILLRACE_EXPORT Op {
   virtual std::vector<std::string> warnings() const { return {}; }
 };
 
-// What an op lets the stream before it do: see RowStream::set_ahead(), which the graph calls with it.
+// How far an op lets the stream before it run ahead. The graph passes it to RowStream::set_ahead().
 struct Ahead {
   int64_t rows = 0;
   int threads = 0;

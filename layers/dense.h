@@ -1,5 +1,5 @@
-// dense: a fully connected layer. It has a header so that fusions (layers/model/fusions/) know it and what it was
-// given.
+// dense: a fully connected layer. It has a header so that fusions (layers/model/fusions/) know the layer and its
+// options.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Head: a product with a vector, y = x w + b, as the last layer of a model often is. On CUDA a loss may compute it on
-// its way, which saves starting a kernel: its plan is a HeadLossPlan then.
+// Head: a product with a vector, y = x w + b; the last layer of a model is often one. On CUDA a loss may compute the
+// head in its own kernel, which saves starting another one: then the loss's plan is a HeadLossPlan.
 //
-// HeadRow is its body, for launch_rows() (core/parallel.h) or inside another one.
+// HeadRow is the body of a head, for launch_rows() (core/parallel.h) or inside another body.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline bool has_quads(const ConstTensorView& view) {
          (view.rows() <= 1 || view.row_bytes() % alignof(Quad) == 0);
 }
 
-// The quad at `from`, of which `there` values exist; the others are 0. `aligned`: see has_quads().
+// The quad at `from`. If only `there` values exist there, the others are 0. `aligned`: see has_quads().
 MILLRACE_HD inline Quad load_quad(const float* from, int64_t there, bool aligned) {
   if (aligned && there >= 4) return *reinterpret_cast<const Quad*>(from);
   Quad out{};
@@ -38,7 +38,7 @@ MILLRACE_HD inline Quad load_quad(const float* from, int64_t there, bool aligned
   return out;
 }
 
-// Stores as much of the quad as there is room for.
+// Stores the first `there` values of the quad, at most all four.
 MILLRACE_HD inline void store_quad(float* to, const Quad& quad, int64_t there, bool aligned) {
   if (aligned && there >= 4) {
     *reinterpret_cast<Quad*>(to) = quad;
@@ -49,11 +49,11 @@ MILLRACE_HD inline void store_quad(float* to, const Quad& quad, int64_t there, b
   }
 }
 
-// Of float32 values in a GPU's memory, the same in every step.
+// All values are float32, in a GPU's memory, at the same addresses in every step.
 struct Head {
   ConstTensorView x;           // (B, in)
-  TensorView rectified;        // x itself where it becomes max(x, 0) first, in place; null where it stays
-  ConstTensorView weight;      // of `in` values
+  TensorView rectified;        // x itself if it first becomes max(x, 0), in place; null if x stays as it is
+  ConstTensorView weight;      // `in` values
   ConstTensorView bias;        // null: none
   TensorView y;                // (B, 1)
   unsigned* ticket = nullptr;  // 0 between launches: for Lanes::last_row(), which a loss calls
@@ -106,11 +106,11 @@ struct HeadRow {
 
 }  // namespace MILLRACE_UNIT
 
-// The plan of a loss that can compute the head before it on its way, in one kernel. A loss need not be able to: the
+// The plan of a loss that can also compute the head before it, in one kernel. A loss need not have such a plan: the
 // fusion of heads finds out.
 class MILLRACE_EXPORT HeadLossPlan : public LossPlan {
  public:
-  // Whether that is faster than one after the other.
+  // Whether one kernel for both is possible, and faster than one after the other.
   virtual bool can_run_with_head() const = 0;
   // Computes the head, whose y is the prediction, then does what run() does.
   // REQUIRES: can_run_with_head(); a CUDA context; float32 values.

@@ -88,7 +88,7 @@ enum class GradientUse : uint8_t { none, write, add };
 
 struct PlanArgs {
   std::span<const TensorView> inputs = {};  // shapes with batch, strides as they will be; no data
-  TensorView output = {};                   // likewise
+  TensorView output = {};                   // the same for the output
   Mode mode = Mode::train;
   // One for each input; backward's Destinations agree with it (write: beta = 0, add: beta = 1).
   std::span<const GradientUse> input_gradients = {};
@@ -106,7 +106,7 @@ struct ForwardArgs {
   TensorView output = {};
   void* saved = nullptr;           // kept until backward: saved_bytes()
   void* scratch = nullptr;         // free to use during the call: scratch_bytes()
-  const uint64_t* step = nullptr;  // forward passes in mode train before this one; in the device's memory
+  const uint64_t* step = nullptr;  // the number of forward passes in mode train before this one; in device memory
 };
 
 struct BackwardArgs {
@@ -115,8 +115,8 @@ struct BackwardArgs {
   std::span<const ConstTensorView> state = {};  // as forward left it
   ConstTensorView output = {};                  // null unless backward_reads_output()
   ConstTensorView output_gradient = {};
-  std::span<const Destination> input_gradients = {};      // null where not needed
-  std::span<const Destination> parameter_gradients = {};  // null where not needed; may be the parameter itself
+  std::span<const Destination> input_gradients = {};      // null if not needed
+  std::span<const Destination> parameter_gradients = {};  // null if not needed; may be the parameter itself
   const void* saved = nullptr;
   void* scratch = nullptr;
   const uint64_t* step = nullptr;  // the same as forward's
@@ -150,9 +150,9 @@ class MILLRACE_EXPORT Layer {
   // How many inputs the layer takes; max_inputs() < 0 means any number from min_inputs() on.
   virtual int min_inputs() const { return 1; }
   virtual int max_inputs() const { return 1; }
-  // What the layer wants of input `input`: the model's dtype, unless it reads whole numbers (an embedding), which may
-  // have to be in a range. Fields of the batch are converted and checked. What another layer gives must have the dtype,
-  // and may be any value. Only inputs of the model's dtype have gradients. Called before build(), too.
+  // How the layer wants its input `input`: in the model's dtype, unless it reads whole numbers (an embedding), which
+  // may have to be in a range. Fields of the batch are converted and checked. The output of another layer must have the
+  // dtype, and may hold any value. Only inputs of the model's dtype have gradients. Called before build(), too.
   virtual Wanted wants(int /*input*/, DType model) const { return {.dtype = model}; }
   // The layout of inputs and output in memory; the model converts values between layers that differ.
   virtual LayoutUse layout_use() const { return LayoutUse::plain; }

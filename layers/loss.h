@@ -1,6 +1,6 @@
 // Judges of predictions. Loss: the value that training minimises, the mean over the batch's rows (weighted:
-// sum(w l) / sum(w)), and its gradient. Metric: a number for the user. Predictions: what the numbers of a
-// model mean to them.
+// sum(w l) / sum(w)), and its gradient. Metric: a number for the user. Predictions: what a model's numbers mean to a
+// loss or a metric.
 //
 // Row weights are finite and not negative: the step refuses others before the loss sees them. A row of weight 0 does
 // not count, whatever its prediction; if all weights are 0, loss and gradient are 0.
@@ -55,7 +55,7 @@ struct LossArgs {
   ConstTensorView label = {};
   ConstTensorView weight = {};  // (B, 1) float32; null if not weighted
   // Two values of the prediction's dtype, in the device's memory: the mean over the rows and the sum of their weights
-  // (unweighted: their number). With the second an evaluation joins the means of its batches.
+  // (unweighted: their number). An evaluation uses the second to join the means of its batches.
   void* loss = nullptr;
   TensorView gradient = {};  // of the mean, by the prediction; null if only the loss is wanted
   void* scratch = nullptr;
@@ -142,7 +142,7 @@ class MILLRACE_EXPORT Metric {
   // True if a smaller value means a better model, as an error does; false if a larger one does, as a share of right
   // rows.
   virtual bool less_is_better() const = 0;
-  // What it takes predictions for.
+  // What the metric takes predictions for.
   virtual Predictions predictions() const { return Predictions::unknown; }
   // The power of the label's unit in the metric: 1 for a mean error, 2 for a squared one, 0 for a share. An affine
   // change of the labels multiplies the metric by that power of its factor.
@@ -151,7 +151,7 @@ class MILLRACE_EXPORT Metric {
 
 using MetricRegistry = Registry<Metric>;
 
-// What metrics came to, by their names.
+// The values of metrics, with their names.
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
 }  // namespace millrace

@@ -3,10 +3,10 @@
 // Schedule.
 //
 // An optimizer must
-// - multiply every gradient by `gradient_scale` before it does anything else with it (ScaledGradient is
-//   a gradient that did): clipping and loss scaling rely on it;
-// - update each element by itself, so that a call for neighbours gives what one call for each would;
-// - leave an element at 0 whose parameter, gradient and slots are 0: the padding between parameters is one.
+// - multiply every gradient by `gradient_scale` before it does anything else with it (ScaledGradient does so):
+//   clipping and loss scaling rely on it;
+// - update each element by itself, so that one call for neighbours gives the same as a call for each;
+// - leave an element at 0 if its parameter, gradient and slots are 0: the padding between parameters is like that.
 // keeps_update_contract() of tests/layers/optimizers/update_contract.h checks these.
 #pragma once
 
@@ -35,7 +35,7 @@ struct UpdateArgs {
   const float* scalars = nullptr;          // the numbers of scalars() for this update, in the device's memory
   // One number in the device's memory, read when the update runs; null is 1.
   const float* gradient_scale = nullptr;
-  bool decay = false;  // whether weight decay applies to these parameters, as decays() says of each
+  bool decay = false;  // whether weight decay applies to these parameters: what decays() says about each
 };
 
 class MILLRACE_EXPORT Optimizer {
@@ -77,7 +77,7 @@ struct ScaledGradient {
   }
 };
 
-// The same with the gradient of weight_decay / 2 * parameter^2, where decay applies.
+// The same plus the gradient of weight_decay / 2 * parameter^2, if decay applies.
 template <class T>
 struct DecayedGradient {
   ScaledGradient<T> gradient;
@@ -102,14 +102,14 @@ struct ExactNumber {
 
   ExactNumber(const float* scalars, int index) : halves(scalars + 2 * index) {}
 
-  // As a float: the one nearest to it.
+  // If T is float: the float nearest to the number.
   MILLRACE_HD T value() const { return static_cast<T>(halves[0]) + static_cast<T>(halves[1]); }
 };
 
-// Scalars that `numbers` of them take.
+// How many scalars that many such numbers take.
 constexpr int scalars_of(int numbers) { return 2 * numbers; }
 
-// Writes number `index` of an optimizer's. REQUIRES: |value| is no more than the greatest float.
+// Writes `value` as number `index`. REQUIRES: |value| is no more than the greatest float.
 inline void write_exact(double value, std::span<float> out, size_t index) {
   const auto high = static_cast<float>(value);
   out[2 * index] = high;
@@ -122,21 +122,22 @@ class ScheduleShape;
 //
 //   schedule: cosine: {steps: 10000, warmup: 500}
 //
-// Every schedule begins with `warmup` updates in which the rate rises linearly to where the schedule itself begins:
-// with a warm-up of n, update number i from 0 has (i + 1) / n of it. After them the schedule counts its updates from 0.
-// `steps` counts all updates, those of the warm-up too, so it can be the same number as train.steps. Behind its end a
+// Every schedule begins with `warmup` updates in which the rate rises linearly to the rate that the schedule itself
+// begins with: in a warm-up of n updates, update i (from 0) has (i + 1) / n of it. After them the schedule counts its
+// updates from 0.
+// `steps` counts all updates, those of the warm-up too, so it can be the same number as train.steps. After its end a
 // schedule keeps the last factor.
 //
 // A value; any thread may read it.
 class MILLRACE_EXPORT Schedule {
  public:
-  // The constant one.
+  // The constant schedule.
   Schedule();
   // From `name` or `name: {options}`. Throws ConfigError.
   explicit Schedule(const Spec& spec);
 
   double factor(uint64_t step) const;
-  // As it may be written, with every option.
+  // The schedule as a configuration may write it, with every option.
   const Spec& spec() const { return spec_; }
 
  private:
@@ -152,7 +153,7 @@ struct MILLRACE_EXPORT OptionType<Schedule> {
   static std::vector<OptionForm> forms();
 };
 
-// The options that every optimizer has, declared once: its rate, the schedule of that, and weight decay.
+// The options that every optimizer has, declared once: its rate, the rate's schedule, and weight decay.
 //
 //   struct Options : UpdateOptions {
 //     Options() { learning_rate = 0.01; }
@@ -193,8 +194,8 @@ inline void declare_kept_share(OptionReader& o, std::string_view name, double& s
   o.optional(name, share, {.min = 0, .max = 1, .below_max = true}, doc);
 }
 
-// An optional key for what is added to a root before something is divided by it. Never 0, also as a float: where
-// gradients have always been 0, nothing may change.
+// An optional key for what is added to a root before something is divided by it. It is never 0, not even as a float:
+// a parameter whose gradients have always been 0 must not change.
 inline void declare_epsilon(OptionReader& o, double& epsilon) {
   o.optional("epsilon", epsilon, {.min = 1e-30, .max = 1e30}, "added to the root that the gradient is divided by");
 }

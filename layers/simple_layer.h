@@ -28,7 +28,7 @@
 //     bool backward_reads_output() const override { return false; }
 //   };
 //
-// Functors are in an unnamed namespace. Thread-safety and ownership are as for Layer.
+// Put functors into an unnamed namespace. Thread-safety and ownership are as for Layer.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,7 @@ struct Target {
   }
 
   MILLRACE_HD void store(int64_t row, int64_t column, T value) const { store_at(row * stride + column, value); }
-  // The same, `at` values after the first.
+  // The same for the value that lies `at` values after the first.
   MILLRACE_HD void store_at(int64_t at, T value) const {
     T* const target = data + at;
     const T scaled = (alpha != nullptr ? static_cast<T>(*alpha) : factor) * value;

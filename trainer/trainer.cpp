@@ -34,7 +34,7 @@ struct Trainer::Impl {
   Impl(Config read_config, InputGraph graph, Device device, const Catalog& given_catalog, Trace* given)
       : config(std::move(read_config)),
         catalog(given_catalog),
-        // What records nothing still shows a profiler the ranges.
+        // A trace that records nothing still shows a profiler the ranges.
         own_trace(given == nullptr && cuda::profiler_attached() ? std::make_unique<Trace>(0) : nullptr),
         trace(own_trace ? own_trace.get() : given),
         executor(config.threads, trace),
@@ -63,7 +63,7 @@ struct Trainer::Impl {
   Config config;
   const Catalog catalog;
   const std::unique_ptr<Trace> own_trace;
-  Trace* const trace;  // null: nobody wants to know
+  Trace* const trace;  // null: nothing is traced
   Executor executor;
   Context context;
   std::unique_ptr<Delivery> delivery;
@@ -71,7 +71,7 @@ struct Trainer::Impl {
   std::unique_ptr<TrainStep> step;
   std::unique_ptr<Validation> validator;  // with a key `validation`
   std::vector<std::string> warnings;
-  std::unique_ptr<TrainingLoop> loop;  // the last that is made
+  std::unique_ptr<TrainingLoop> loop;  // made last
 };
 
 PipelineOptions Trainer::Impl::pipeline_options() {
@@ -161,7 +161,7 @@ void Trainer::Impl::warn_of_endlessness() {
                          "(epochs, rows), or set train.steps"));
 }
 
-// Finds out before the training that its model could not be kept.
+// Finds out before the training whether its model can be kept.
 void Trainer::Impl::check_save() const {
   if (!config.save) return;
   const std::string& file = config.save->file;
@@ -182,7 +182,8 @@ void Trainer::Impl::check_save() const {
       "write long lists shorter: files as a pattern, columns as ranges such as 0-999");
 }
 
-// What a model file says of its making: where it was saved to and what it began with is nothing to whoever reads it.
+// The configuration that goes into a model file. Readers of the file need not know where the model was saved, what it
+// began with, and what was compared.
 Spec Trainer::Impl::kept_config() const {
   Spec kept = config.resolved;
   kept.erase("save");

@@ -1,14 +1,14 @@
-// Trainer: from a configuration to a trained model, in this process. Before it: the reports and the result; after it:
-// write_trace().
+// Trainer: trains a model in this process, as a configuration says. Its reports and its result are declared before it,
+// write_trace() after it.
 //
 //   millrace::Trainer trainer = millrace::Trainer::from_file("mlp.yaml");
-//   millrace::TrainResult result = trainer.run();   // saves the model where the configuration says so
+//   millrace::TrainResult result = trainer.run();   // saves the model if the configuration says so
 //   trainer.save("model.safetensors");
 //
 // One thread uses a Trainer; stop() may be called from any thread, but not from a signal handler: it takes locks. A
 // program that ends a training on a signal sets a flag in the handler and calls stop() from on_step or on_progress, or
-// gives the signal to a thread of its own (signalfd, sigwait). Several trainers may live in one process. Nothing is
-// printed: reports go to callbacks, failures are Errors.
+// it receives the signal in a thread that does nothing else (signalfd, sigwait). Several trainers may live in one
+// process. Nothing is printed: reports go to callbacks, failures are Errors.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ namespace millrace {
 
 class Trace;
 
-// What a training tells on its way: reports, each of its own callback.
+// What a training reports while it runs; each report has its own callback.
 struct StartReport {
   std::string device;
   int threads = 0;
@@ -45,15 +45,16 @@ struct StepReport {
   int64_t step = 0;    // counted from 1
   uint64_t epoch = 0;  // counted from 1: the pass of the newest row
   int64_t batch_size = 0;
-  double loss = 0;        // of this batch, or with train.report_over: window of all since the report before
+  double loss = 0;        // of this batch; with train.report_over: window, of all since the previous on_step
   MetricValues metrics;   // likewise
-  double rows_per_s = 0;  // since the report before
-  double input_wait = 0;  // share of the time since the report before in which the step waited for input
+  double rows_per_s = 0;  // since the previous on_step, or the start
+  double input_wait = 0;  // share of the same time in which the step waited for input
   double seconds = 0;     // since the start
   uint64_t groups = 0;    // launches of several steps at once (CUDA), since the start
 };
 
-// One step, after it has ended; `seconds` and `input` count from the start. Such a report costs next to nothing.
+// One step, after it has ended; `seconds` and `input` count from the start. Such a report costs next to nothing, but on
+// CUDA every step is then launched by itself.
 struct BatchReport {
   int64_t step = 0;    // counted from 1
   int64_t rows = 0;    // of the batch
@@ -63,7 +64,7 @@ struct BatchReport {
 };
 
 struct ValidationReport {
-  int64_t step = 0;    // the last one before it
+  int64_t step = 0;    // the last one before the validation
   uint64_t epoch = 0;  // of that step
   uint64_t rows = 0;
   double loss = 0;       // over all rows
@@ -82,26 +83,26 @@ struct BestStep {
 struct TrainResult {
   std::string reason;  // "end of data", "steps", "no improvement" or "stopped"
   int64_t steps = 0;
-  // How many of these steps no update followed, because the loss or a gradient was not finite (train.on_nonfinite:
-  // skip).
+  // How many of these steps were not followed by an update, because the loss or a gradient was not finite
+  // (train.on_nonfinite: skip).
   int64_t skipped_steps = 0;
   uint64_t rows = 0;
-  uint64_t epochs = 0;  // passes up to the newest of which a row was trained on, however far the input is ahead
+  uint64_t epochs = 0;  // passes, up to the newest one with a row that was trained on, however far ahead the input is
   double seconds = 0;
-  int64_t last_batch = 0;  // rows of it; 0 when there was none
-  bool window = false;     // loss and metrics are over the last window (train.report_over), not of the last batch alone
+  int64_t last_batch = 0;  // its rows; 0 when there was none
+  bool window = false;     // loss and metrics are over the last window (train.report_over), not only the last batch
   double loss = 0;         // NaN when there was no step
   MetricValues metrics;
-  // With validation.keep_best: whose parameters the model has, unless no validation had a number.
+  // With validation.keep_best: the validation whose parameters the model has; absent if none had finite values.
   std::optional<BestStep> best;
   std::string weights;  // sha-256 over the parameters in model order, little-endian f32
   std::string saved;    // the file of the key `save`; empty: the model was not saved
   double input_wait = 0;
   InputSummary input;
   DeliveryStatistics delivery;
-  double validation_seconds = 0;  // of `seconds`, spent on validations
+  double validation_seconds = 0;  // the part of `seconds` that was spent on validations
   std::string device;
-  bool recorded = false;  // the last step came as recorded graphs (CUDA)
+  bool recorded = false;  // the last step ran as recorded graphs (CUDA)
   int threads = 1;
 };
 
@@ -120,16 +121,16 @@ struct Config;
 
 class MILLRACE_EXPORT Trainer {
  public:
-  // Reads, checks and builds; nothing runs yet. Throws every error that can be known before the first step, also if the
-  // file of the key `save` could not be written. `trace` is told what the training does and when; it must outlive the
-  // Trainer. See core/trace.h.
+  // Reads, checks and builds; nothing runs yet. Throws every error that can be known before the first step; one of them
+  // is that the file of the key `save` cannot be written. `trace` is told what the training does and when; it must
+  // outlive the Trainer. See core/trace.h.
   static Trainer from_file(const std::string& path, std::span<const std::string> overrides = {},
                            const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
   // The same for a YAML text; `name` stands for the file in messages.
   static Trainer from_string(std::string_view text, const std::string& name,
                              std::span<const std::string> overrides = {}, const Catalog& catalog = Catalog::builtin(),
                              Trace* trace = nullptr);
-  // With overrides written down: {"seed=24", "train.steps=100"}.
+  // The same with a list of overrides: {"seed=24", "train.steps=100"}.
   static Trainer from_file(const std::string& path, std::initializer_list<std::string> overrides,
                            const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr) {
     return from_file(path, std::span(overrides.begin(), overrides.size()), catalog, trace);
@@ -139,7 +140,7 @@ class MILLRACE_EXPORT Trainer {
                              Trace* trace = nullptr) {
     return from_string(text, name, std::span(overrides.begin(), overrides.size()), catalog, trace);
   }
-  // Of a configuration made in code, which is checked as one from a file; messages say where each value was set.
+  // The same for a configuration that was made in code; messages say where each value was set.
   static Trainer from_spec(Spec config, const Catalog& catalog = Catalog::builtin(), Trace* trace = nullptr);
   Trainer(Trainer&&) noexcept;
   Trainer& operator=(Trainer&&) noexcept;
@@ -155,21 +156,22 @@ class MILLRACE_EXPORT Trainer {
   const InputGraph* validation_input() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
-  // An upper bound of the bytes of input graph, batches, model and plans: the same before, during and after run(). A
-  // fixed part is not in it: the configuration, threads, and what libraries keep for themselves.
+  // An upper bound of the bytes of input graph, batches, model and plans: the same before, during and after run(). It
+  // leaves out a fixed part: the configuration, threads, and what libraries keep for themselves.
   uint64_t memory_bound() const;
 
-  // Trains until the data or train.steps end, or validation.patience, or stop(), then saves the model where the key
-  // `save` is set. Once: a second call throws InternalError, also when the first one failed. When an error is thrown,
-  // the model is as the last finished step left it, and steps() says how many there were.
+  // Trains until the data end, train.steps are done, validation.patience has run out or stop() is called; then saves
+  // the model if the key `save` is set. Only once: a second call throws InternalError, also when the first one failed.
+  // When an error is thrown, the model is as the last finished step left it, and steps() says how many steps were
+  // finished.
   TrainResult run(const TrainCallbacks& callbacks = {});
   int64_t steps() const;
   // Ends run() after the step that runs now. A validation that runs now is cut short and does not count, and no other
-  // one follows. Callbacks may call it, too. Idempotent.
+  // validation follows. Callbacks may call it, too. Idempotent.
   void stop() noexcept;
 
-  // Writes the model with its resolved configuration to a temporary file, syncs and renames it. With the optimizer's
-  // state where the configuration has save: {file: .., optimizer: true}.
+  // Writes the model with its resolved configuration to a temporary file, syncs and renames it. The optimizer's state
+  // is written, too, if the configuration has save: {file: .., optimizer: true}.
   void save(const std::string& path);
   // A copy of the model as it is now, to predict with.
   Network network(const NetworkOptions& options = {});
@@ -180,8 +182,7 @@ class MILLRACE_EXPORT Trainer {
   std::unique_ptr<Impl> impl_;
 };
 
-// Writes what a Trace has of a training until now into a file (see core/trace.h). The file appears whole or not at all.
-// Throws IoError.
+// Writes what `trace` holds so far to a file (see core/trace.h), which appears whole or not at all. Throws IoError.
 MILLRACE_EXPORT void write_trace(const Trace& trace, const std::string& path);
 
 }  // namespace millrace

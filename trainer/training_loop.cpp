@@ -20,7 +20,7 @@ namespace millrace {
 namespace {
 
 constexpr auto kProgressInterval = std::chrono::milliseconds(100);
-// Lines about steps that were skipped, at most.
+// The most lines about skipped steps.
 constexpr int kSkipsTold = 10;
 
 double seconds_between(Clock::time_point from, Clock::time_point to) {
@@ -112,7 +112,7 @@ const RowBlock* TrainingLoop::Impl::next_batch() {
 }
 
 void TrainingLoop::Impl::train_on(const RowBlock& batch) {
-  // Not before there is another batch: the result reports the last window, too.
+  // A window starts only when its first batch is there: without one, the result still reports the window before.
   if (std::exchange(window_ended, false)) step.start_window();
   StepOutcome outcome = StepOutcome::trained;
   try {
@@ -123,7 +123,7 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   } catch (DataError& error) {
     if (step.error_row() >= 0) error.set_place(delivery.place(batch.id(step.error_row())));
     throw;
-  } catch (...) {  // of a loss, a metric or an optimizer that is not ours, or no memory
+  } catch (...) {  // from a loss, a metric or an optimizer that is not ours, or for lack of memory
     std::rethrow_exception(as_error(std::current_exception(), "the step"));
   }
   take_outcome(outcome, &batch);
@@ -136,7 +136,7 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   if (validator) last_epoch = epoch_of(batch);
   rows_done += static_cast<uint64_t>(batch.size());
   if (callbacks.on_batch) {
-    step.model();  // whoever is told of each batch may look at it
+    step.model();  // launches what waits, as on_batch may look at the model
     callbacks.on_batch({.step = steps_done,
                         .rows = batch.size(),
                         .queued = delivery.queued(),
@@ -147,14 +147,14 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks.on_progress && now - progress_shown >= kProgressInterval;
   const bool may_warn = config.train.on_nonfinite == OnNonfinite::warn && !warned_of_nonfinite;
-  // Elsewhere than on the CPU, looking costs a wait.
+  // On any other device than the CPU, looking costs a wait.
   const bool looks = log_now || show_now || context.device().is_cpu();
   if (may_warn && looks) {
     const double loss = step.batch_loss();
     warned_of_nonfinite = !std::isfinite(loss);
     if (warned_of_nonfinite) log(cat("warning: ", not_finite(steps_done, loss, &batch).what()));
   }
-  // Whether anybody listens does not change what the result says.
+  // Also without on_step: callbacks must not change what the result says.
   if (report_now) window_ended = true;
   if (!log_now && !show_now) return;
   const TraceRange range(trace, "step", "report");
@@ -175,17 +175,17 @@ void TrainingLoop::Impl::take_outcome(StepOutcome outcome, const RowBlock* batch
   if (outcome == StepOutcome::trained) return;
   const double loss = outcome == StepOutcome::loss_not_finite ? step.batch_loss() : 0;
   const int64_t number = steps_done + (batch != nullptr ? 1 : 0);
-  // A gradient of several batches says nothing of the last one's rows.
+  // A gradient of several batches says nothing about the rows of the last one.
   if (outcome == StepOutcome::gradient_not_finite && config.train.accumulate > 1) batch = nullptr;
   const DataError error = not_finite(number, loss, batch);
   if (config.train.on_nonfinite == OnNonfinite::fail) throw error;
-  // Of a training that went astray every step is skipped.
+  // A training that went astray skips every step.
   if (++skips_told > kSkipsTold) return;
   log(cat("warning: skipped ", error.what()));
   if (skips_told == kSkipsTold) log("warning: further skipped steps are counted, but not told");
 }
 
-// Step `number`'s batch is null where it is gone.
+// `batch` is the one of step `number`, or null if its rows are gone or say nothing.
 DataError TrainingLoop::Impl::not_finite(int64_t number, double loss, const RowBlock* batch) const {
   std::vector<std::string> fields;
   for (const NamedSpec& field : step.model().fields()) fields.push_back(field.name);
@@ -197,7 +197,7 @@ DataError TrainingLoop::Impl::not_finite(int64_t number, double loss, const RowB
        }});
 }
 
-// The batches that an update still misses make one at the end of the training.
+// At the end of the training, updates with the batches that no update has followed yet.
 void TrainingLoop::Impl::flush() {
   StepOutcome outcome = StepOutcome::trained;
   context.executor().run([&] { outcome = step.flush(); });
@@ -223,16 +223,17 @@ bool TrainingLoop::Impl::validation_is_due() const { return validator && steps_d
 void TrainingLoop::Impl::validate() {
   const Clock::time_point before = Clock::now();
   const TraceRange range(trace, "step", "validation", before);
-  step.model();  // which the validator looks at
+  step.model();  // launches what waits, as the validator looks at the model
   const auto done = validator->run(steps_done, last_epoch);
   validated_updates = step.updates();
   if (done && callbacks.on_validation) callbacks.on_validation(*done);
   const Clock::duration took = Clock::now() - before;
   validating += took;
-  window_began += took;  // the rates of reports are those of the training
+  window_began += took;  // the rates in reports leave validations out
 }
 
-// The validation behind the last step, or the update behind it, and the best model where it is kept.
+// Validates after the last step, or after the update that followed it, unless that was done; then puts back the best
+// model if it is kept.
 void TrainingLoop::Impl::end_validation(TrainResult& result) {
   const bool up_to_date = validator->validated() == steps_done && validated_updates == step.updates();
   if (!stopping.load() && steps_done > 0 && !up_to_date) validate();
@@ -263,7 +264,7 @@ TrainResult TrainingLoop::Impl::result(std::string reason) {
   }
   out.weights = weights_hash(step.model(), context);
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited).count() / out.seconds : 0;
-  delivery.stop();  // nobody wants what is being made
+  delivery.stop();  // nobody needs the batches that are being made
   out.input = delivery.summary();
   out.delivery = delivery.statistics();
   out.device = context.device().text();

@@ -1,6 +1,6 @@
-// TrainingLoop: batch after batch through the step, until something ends it; with reports and validations on the way.
+// TrainingLoop: gives the step batch after batch, until something ends the training; reports and validates meanwhile.
 //
-// What TrainingLoopArgs refer to must outlive it. One thread runs it; stop() and log() may be called from any.
+// What TrainingLoopArgs refer to must outlive it. One thread runs it; stop() and log() may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,14 @@ class TrainingLoop {
   TrainingLoop(const TrainingLoop&) = delete;
   TrainingLoop& operator=(const TrainingLoop&) = delete;
 
-  // Trains to the end; logs `warnings` first. Everything of the result but `saved` is filled in. Once: a second call
-  // throws InternalError, also when the first one failed.
+  // Trains to the end; logs `warnings` first. Fills in everything of the result except `saved`. Only once: a second
+  // call throws InternalError, also when the first one failed.
   TrainResult run(const TrainCallbacks& callbacks, const std::vector<std::string>& warnings);
-  // Steps that are over.
+  // Steps that have ended.
   int64_t steps() const;
   // Ends run() after the step that runs now, or in the middle of a validation. Idempotent.
   void stop() noexcept;
-  // To on_log of the callbacks that run() was given; nowhere before.
+  // Gives `text` to on_log of the callbacks that run() was given; does nothing before run().
   void log(std::string_view text) const;
 
  private:

@@ -44,7 +44,7 @@ InputGraph Validation::build() const {
       {.list = pass_.list, .registry = registry_, .seed = config_.seed, .config_file = config_.written.place().file});
 }
 
-// What was there before the first step and is gone now is a failure of the run.
+// A file that was there before the first step and is gone now is a failure of the run.
 InputGraph Validation::build_again() const {
   try {
     return build();
@@ -121,14 +121,14 @@ bool Validation::read_rows() {
   return !pipeline.cancelled();
 }
 
-// Finds out whether it is the best one so far.
+// Finds out whether this validation is the best one so far.
 void Validation::judge(ValidationReport& report) {
   const std::string watched = options_.watched();
   double value = report.loss;
   for (const auto& [name, metric] : report.metrics) {
     if (name == watched) value = metric;
   }
-  // A model that gives NaN or more than can be counted is no good, whatever a metric makes of it.
+  // A model whose loss is NaN or infinite is no good, even if its metric is finite.
   const bool usable = std::isfinite(report.loss) && std::isfinite(value);
   report.best = usable && (!best_ || (options_.more_is_better() ? value > best_->value : value < best_->value));
   without_improvement_ = report.best ? 0 : without_improvement_ + 1;

@@ -1,12 +1,12 @@
-// Validation: what a training does with its key `validation`: reads its rows, judges the model by them, remembers the
-// best one.
+// Validation: what a training does with its key `validation`: reads the validation's rows, judges the model by them and
+// remembers the best model.
 //
 //   Validation validation({.config = config, ..});
 //   if (auto report = validation.run(step, epoch)) ...
 //   validation.put_back_best();
 //
-// run() reads the model and never changes it, nor anything else that the training goes by. One thread uses a
-// Validation; stop() may be called from any. What its arguments refer to must outlive it.
+// run() changes neither the model nor anything else that the training depends on. One thread uses a Validation; stop()
+// may be called from any thread. What its arguments refer to must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -38,28 +38,29 @@ struct ValidationArgs {
 
 class Validation {
  public:
-  // Builds and checks the graph. Throws as InputGraph::build(), and ConfigError when its rows do not fit the model, the
-  // loss or a metric.
+  // Builds and checks the graph. Throws what InputGraph::build() throws, and ConfigError when the graph's rows do not
+  // fit the model, the loss or a metric.
   explicit Validation(const ValidationArgs& args);
   Validation(const Validation&) = delete;
   Validation& operator=(const Validation&) = delete;
 
-  // What run() reads, as it was when this was made.
+  // What run() reads, as it was when the Validation was made.
   const InputGraph& input() const { return graph_; }
-  // What a pass leaves out of the list, and what the graph warns about.
+  // Which ops a pass leaves out of the list, and what the graph warns about.
   const std::vector<std::string>& warnings() const { return warnings_; }
   uint64_t memory_bound();
 
   // Makes what the first run() needs, ahead of time.
   void prepare() { plan_->prepare(graph_.output().batch_size); }
-  // Reads every row afresh. Empty: stopped, and nothing counts. Throws what a training throws about its data.
+  // Reads every row again. Empty if it was stopped: then it does not count. Throws what a training throws about its
+  // data.
   std::optional<ValidationReport> run(int64_t step, uint64_t epoch);
   // The step of the last run(), or -1.
   int64_t validated() const { return validated_; }
-  // Whether `patience` is at its end.
+  // Whether `patience` has run out.
   bool gave_up() const { return options_.patience && without_improvement_ >= *options_.patience; }
   // With keep_best: gives the model the parameters and states of the best validation and says which one it was. Empty,
-  // with nothing changed, when none had a number.
+  // with nothing changed, when no validation had finite values.
   std::optional<BestStep> put_back_best();
 
   // Makes run() return soon, also one that comes later. Idempotent.

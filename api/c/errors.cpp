@@ -21,7 +21,7 @@ millrace_status status_of(ErrorKind kind) {
   return MILLRACE_ERROR_INTERNAL;
 }
 
-// Where there is no memory even for an error.
+// For use when there is no memory even for an error.
 millrace_error& out_of_memory() {
   static millrace_error error{MILLRACE_ERROR_INTERNAL, "out of memory", "out of memory", "", ""};
   return error;

@@ -18,16 +18,17 @@ struct millrace_error {
 
 namespace millrace::c {
 
-// A call whose arguments make no sense; the library's own errors are of configuration and data.
+// For a call whose arguments make no sense; the library's own errors are about configuration and data.
 class ArgumentError final : public Error {
  public:
   explicit ArgumentError(std::string_view message) : Error(ErrorKind::internal, message) {}
 };
 
-// Runs `body`. What it throws becomes a status and, where `out` is given, an error for millrace_error_free().
+// Runs `body`. What it throws becomes a status and, if `out` is given, an error for millrace_error_free().
 millrace_status guarded(millrace_error** out, FunctionRef<void()> body) noexcept;
 
-// Throw ArgumentError: for NULL, and for a structure whose first member does not say how large the caller's is.
+// Throw ArgumentError: require() for NULL, require_size() if `size`, the first member of a structure, cannot be the
+// size of the caller's structure.
 void require(const void* argument, std::string_view name);
 void require_size(size_t size, std::string_view name);
 

@@ -1,4 +1,4 @@
-// Rows that a C program keeps in arrays: a value of a field lies `width` values behind that of the row before.
+// Rows that a C program keeps in arrays, one for each field: `width` values of a row, then those of the next row.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ millrace_type type_of(DType dtype);
 // Throws ArgumentError for fields that make no sense.
 RowSpec rows_of(const millrace_field* fields, size_t count);
 
-// Throws ArgumentError where an array is missing.
+// Throws ArgumentError if an array is missing.
 void require_each(const void* const* values, size_t count);
 
-// To the first `count` rows of `block`, from the arrays' rows from `begin` on.
+// Copies the arrays' rows from `begin` on to the first `count` rows of `block`.
 void copy_in(const void* const* values, int64_t begin, int64_t count, RowBlock& block);
 
-// Asks the program's function for rows, by way of arrays without gaps between rows.
+// Asks the program's function for rows: it writes them to arrays without gaps, which are then copied.
 class Filler {
  public:
   Filler(RowSpec rows, std::string kind, millrace_fill fill, void* user)

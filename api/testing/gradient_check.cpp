@@ -20,7 +20,7 @@ namespace millrace {
 
 namespace {
 
-// Value i in the order of memory, whatever padding lies between the rows.
+// Value i in the order of memory, not counting the padding that may lie between rows.
 template <class T = double>
 T& at(Tensor& tensor, int64_t i) {
   const TensorView view = tensor.view();
@@ -61,7 +61,7 @@ class CheckedLayer final : private ParamBuilder {
  public:
   CheckedLayer(Layer& layer, const GradientCase& with) : layer_(layer), batch_(with.batch) {
     std::vector<TensorSpec> rows;
-    std::vector<ValueRange> ranges;  // of whole numbers
+    std::vector<ValueRange> ranges;  // of inputs that are whole numbers
     for (size_t i = 0; i < with.inputs.size(); ++i) {
       const auto [dtype, range] = layer.wants(static_cast<int>(i), DType::f64);
       ranges.push_back(range.value_or(ValueRange{.min = 0, .max = 1}));
@@ -116,7 +116,7 @@ class CheckedLayer final : private ParamBuilder {
   void backward() {
     for (Value* value : differentiable()) fill(value->gradient, std::numeric_limits<double>::quiet_NaN());
     std::vector<ConstTensorView> inputs = views(inputs_);
-    // As in a model: what is not read is not kept.
+    // As in a model, inputs that are not read are not kept.
     if (!plan_->backward_reads_inputs()) inputs.assign(inputs.size(), {});
     const std::vector<ConstTensorView> params = views(parameters_), state = state_views();
     const std::vector<Destination> input_gradients = destinations(inputs_), gradients = destinations(parameters_);
@@ -197,7 +197,7 @@ class CheckedLayer final : private ParamBuilder {
   uint64_t step_ = 0;
 };
 
-// Adds to `out` how far `gradient` is from the differences of `function`, by each element of `value`.
+// Compares `gradient` with the differences of `function` by each element of `value`; `out` keeps the largest error.
 void compare(GradientCheck& out, std::string_view name, Tensor& value, Tensor& gradient,
              const std::function<double()>& function) {
   constexpr double kStep = 1e-5;
@@ -242,7 +242,7 @@ class CheckedLoss {
   Tensor& prediction() { return prediction_; }
   Tensor& gradient() { return gradient_; }
 
-  // The mean. The gradient is not a number where it is not written.
+  // The mean loss. Values of the gradient that the loss does not write are NaN.
   double run(bool with_gradient) {
     if (with_gradient) fill(gradient_, std::numeric_limits<double>::quiet_NaN());
     plan_->run(context_, {.prediction = prediction_.view(),
@@ -276,7 +276,7 @@ class CheckedLoss {
     return Tensor(Device::cpu(), {row.shape.with_batch(batch_), row.dtype}, Tensor::Rows::padded);
   }
 
-  // Of a wide range its first five numbers.
+  // From a wide range, draws only numbers of a part of width 4, which reaches 0 or is nearest to it.
   void draw_label(const ValueRange& range) {
     const double least = std::max(range.min, std::min(-4.0, range.max - 4)), most = std::min(range.max, least + 4);
     const bool whole = label_row_.dtype != DType::f32 && label_row_.dtype != DType::f64;

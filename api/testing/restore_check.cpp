@@ -11,7 +11,7 @@ namespace millrace {
 
 namespace {
 
-// Equal for equal rows, with where they came from.
+// A text that is equal for equal rows from the same places.
 std::string content_of(const Pipeline& pipeline, const RowBlock& batch) {
   std::string out;
   const std::vector<FieldSpec>& fields = batch.spec().fields;
@@ -39,7 +39,7 @@ struct Batch {
   std::string content, counts;
 };
 
-// The next one; empty at the end of the data.
+// The next batch; its content is empty at the end of the data.
 Batch next_of(Pipeline& pipeline, RowBlock& slot) {
   const int64_t rows = pipeline.next(slot);
   return {rows == 0 ? std::string() : content_of(pipeline, slot), counts_of(pipeline.summary())};

@@ -25,11 +25,11 @@
 
 namespace millrace::cli {
 
-// An option, a flag or a positional argument. The placeholder of its value says what completes it: names joined by |
-// are all there is; FILE, DIR and GLOB are paths; OP, KIND and KEY are what names_for() lists; anything else is up to
-// the user.
+// An option, a flag or a positional argument. The placeholder of its value says how a shell completes it: with one of
+// the names that | joins; with a path for FILE, DIR and GLOB; with what names_for() lists for OP, KIND and KEY. Any
+// other value is up to the user.
 struct Argument {
-  std::vector<std::string> names;  // "-q", "--quiet"; of a positional argument "FILE"
+  std::vector<std::string> names;  // "-q", "--quiet"; for a positional argument "FILE"
   std::string value;               // the placeholder; empty for a flag
   std::string default_value;       // empty when there is none
   std::string doc;
@@ -47,12 +47,12 @@ struct WholeRange {
   int64_t most = std::numeric_limits<int64_t>::max();
 };
 
-// What the help of a command says besides its options.
+// What the help of a command says in addition to its options.
 struct CommandText {
   std::string_view path;      // "generate sum"; empty for the program itself
   std::string_view summary;   // one line
   std::string_view usage;     // lines, indented by two
-  std::string_view details;   // what is worth knowing, then examples; in lines of at most 100 columns
+  std::string_view details;   // what a user should know, then examples; lines have at most 100 columns
   std::string_view see_also;  // commands and pages, with commas between them
 };
 
@@ -62,18 +62,19 @@ struct Command {
   CommandText about;
   std::vector<Argument> arguments;
   std::vector<Command> commands;
-  std::function<void(const Command&)> check;  // looks at all that was read; throws UsageError
-  std::function<int(Session&)> run;           // the exit code of a run that did not fail; throws Errors
+  std::function<void(const Command&)> check;  // checks all values together, once they are read; throws UsageError
+  std::function<int(Session&)> run;           // returns the exit code of a run that did not fail; throws Errors
 
-  // "sum", and "trainer generate sum".
+  // For "generate sum": "sum", and "trainer generate sum".
   std::string name() const;
   std::string line() const;
 
-  // Declares what is read into `value`, which outlives the command. What follows heading() stands under it in the help.
+  // Each declares an argument that is read into `value`, which must outlive the command. In the help, arguments that
+  // are declared after heading() stand under that heading.
   void heading(std::string_view group) { group_ = group; }
   void flag(std::string_view names, bool& value, std::string_view doc);
   void text(std::string_view name, std::string& value, std::string_view placeholder, std::string_view doc);
-  // One that may be repeated.
+  // An option that may be repeated.
   void texts(std::string_view name, std::vector<std::string>& values, std::string_view placeholder,
              std::string_view doc);
   template <class T>
@@ -83,7 +84,7 @@ struct Command {
   Argument& add(std::string_view names, std::string_view placeholder, std::string_view doc,
                 std::function<void(const std::string&)> read);
 
-  // The option of that name, and the command of that name below this one; null when there is none.
+  // The option with that name; the subcommand with that name. Null if there is none.
   const Argument* option(std::string_view name) const;
   const Command* below(std::string_view name) const;
   bool given(std::string_view name) const;
@@ -92,21 +93,22 @@ struct Command {
   std::string group_;
 };
 
-// `command` and all below it, each before its own subcommands. They point into `command`.
+// `command` and all commands below it, each before its own subcommands. The pointers point into `command`.
 std::vector<const Command*> all_commands(const Command& command);
 std::vector<const Command*> all_commands(Command&&) = delete;
 
-// The names that a placeholder like "bash|zsh|fish" offers; none for others.
+// The names that a placeholder like "bash|zsh|fish" offers; empty for other placeholders.
 std::vector<std::string> choices_of(std::string_view value);
 
-// The value of the option `name`; the value among `choices`. They throw UsageError.
+// `text`, the value of the option `name`, as a number in `range`, or as one of `choices`. Both throw UsageError.
 int64_t whole_number(std::string_view name, const std::string& text, const WholeRange& range);
 const std::string& one_of(std::string_view name, const std::string& text, const std::vector<std::string>& choices);
 
-// "did you mean check?", or `otherwise`.
+// "did you mean check?", or `otherwise` if no known word is near.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known, std::string otherwise = {});
 
-// A command whose arguments `run` gets. A type of arguments has declare(Command&), and may have check(const Command&).
+// A command that reads an `Arguments` and calls `run` with it. `Arguments` has declare(Command&), and may have
+// check(const Command&).
 template <class Arguments>
 Command make_command(const CommandText& about, int (*run)(const Arguments&, Session&)) {
   const auto arguments = std::make_shared<Arguments>();

@@ -37,7 +37,7 @@ struct ConfigArguments : KeyArguments {
 struct ModelArguments : KeyArguments {
   std::string model;
   std::vector<std::string> data;
-  bool held_out = false;  // the rows that were held out: no data need be named
+  bool held_out = false;  // use the rows that the training held out; then no data need be named
 
   void declare(Command& c);
   void check(const Command& c);
@@ -46,12 +46,12 @@ struct ModelArguments : KeyArguments {
   std::vector<std::string> more_data_;  // without --data
 };
 
-// The file --config with what --set changes; `save`, if it is not empty, is its key of that name. Throws MissingError,
-// ConfigError.
+// The file of --config, changed by --set. `save`, unless it is empty, becomes the file that the key `save` names.
+// Throws MissingError, ConfigError.
 Spec read_configuration(const ConfigArguments& arguments, const std::string& save = {});
 
 // Throws UsageError if `path` is `source` (the configuration or the model), or a file that the input graph reads or
-// writes; `option` begins its message. Nothing is wrong with an empty path.
+// writes; its message begins with `option`. An empty path passes.
 void check_out(std::string_view option, const std::string& path, const InputFiles& files, const std::string& source);
 
 // The built-in kinds and those of --plugin. Throws as load_plugin().

@@ -1,4 +1,5 @@
-// parse(): which command the words of a command line ask for; their values go where its options were declared to.
+// parse(): which command the words of a command line ask for. The values of its options are read into the variables
+// that they were declared with.
 #pragma once
 
 #include <span>
@@ -9,11 +10,11 @@
 namespace millrace::cli {
 
 struct Parsed {
-  const Command& command;  // the program or one below it
-  bool help;               // only its help is wanted
+  const Command& command;  // the program or one of its subcommands
+  bool help;               // only the command's help is asked for
 };
 
-// `words` are those after the program's name. Throws UsageError, whose hint says where the usage is shown.
+// `words` are those after the program's name. Throws UsageError; its hint says how to see the usage.
 Parsed parse(std::span<const std::string> words, const Command& program);
 
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// The subcommands, each declared in a file of its own: its options, its help, and what it runs. cli/CMakeLists.txt
+// The subcommands. Each is declared in a file of its own: its options, its help, and what it runs. cli/CMakeLists.txt
 // lists those that are built.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace millrace::cli {
 
-// All there is: `trainer` itself, which trains, and below it the others in the order of the help.
+// The whole program: `trainer` itself, which trains, with the other commands below it in the order of the help.
 Command program();
 
 Command train_command();
@@ -17,7 +17,7 @@ Command speed_command();
 Command compare_command();
 Command evaluate_command();
 Command predict_command();
-Command generate_command();  // and those below it
+Command generate_command();  // with its subcommands
 Command ops_command();
 Command layers_command();
 Command config_command();
@@ -26,7 +26,7 @@ Command doctor_command();
 Command man_command();
 Command completion_command();
 
-// The program without those below it.
+// `trainer` without its subcommands.
 Command root_command();
 // `trainer --version`.
 int run_version(Session& session);

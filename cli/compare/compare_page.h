@@ -1,5 +1,5 @@
-// What `trainer compare` found, as one HTML page that needs nothing besides itself: a table, bars, and how full the
-// queues were. A pure function.
+// What `trainer compare` found, as one HTML page that needs no other file: a table, bars, and how full the queues were.
+// A pure function.
 #pragma once
 
 #include <string>

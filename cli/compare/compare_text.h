@@ -8,13 +8,13 @@
 
 namespace millrace::cli {
 
-// A table of the deliveries, where their time went, and what follows from it.
+// A table of the deliveries and of where their time went, then the verdicts.
 std::string compare_text(const Comparison& comparison);
-// One object on one line.
+// One JSON object on one line.
 std::string compare_json(const Comparison& comparison);
 
-// What follows: which is faster by how much, what the rest of the time is, whether all trained the same. Differences
-// below the noise are called none. A sentence each.
+// What follows from the numbers, a sentence each: which delivery is faster and by how much, what takes the rest of the
+// time, whether all trained the same. A difference below the noise counts as none.
 std::vector<std::string> compare_verdicts(const Comparison& comparison);
 
 // "100 steps of 256 rows on 2 threads of AMD EPYC 9B14: 5 rounds, the first 10 steps of each training not timed".

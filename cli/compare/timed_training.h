@@ -1,4 +1,4 @@
-// TimedTraining: a training that is run for its time alone, again and again with this or that changed.
+// TimedTraining: runs trainings only to time them, one after another with something changed.
 //
 //   TimedTraining timed(catalog);
 //   const TimedRun run = timed.run(config, {.warm_up = 10});
@@ -22,18 +22,18 @@ namespace millrace {
 
 struct TimedOptions {
   int64_t warm_up = 10;  // first steps, which are not timed
-  // It ends when the timed steps took so long, and are so many.
+  // The training ends when its timed steps took this long and are at least this many.
   double seconds = std::numeric_limits<double>::infinity();
   int64_t least_steps = 1;
 };
 
 struct TimedRun {
-  bool stopped = false;  // by stop(); then the rest says nothing
+  bool stopped = false;  // by stop(); then the other members mean nothing
   int64_t steps = 0, timed = 0;
   double seconds = 0;            // of the timed steps
-  double processor_seconds = 0;  // of all threads of this process, meanwhile
-  DeliveryTimes times;           // of these
-  std::vector<int64_t> queued;   // behind each of these
+  double processor_seconds = 0;  // of all threads of this process, during the timed steps
+  DeliveryTimes times;           // during the timed steps
+  std::vector<int64_t> queued;   // batches in the queue after each timed step
   StartReport start;
   TrainResult result;
 
@@ -41,7 +41,7 @@ struct TimedRun {
   double step_seconds() const { return seconds / static_cast<double>(timed); }
 };
 
-// Of several runs.
+// A value of several runs.
 struct Spread {
   double median = 0, min = 0, max = 0;
 
@@ -50,17 +50,17 @@ struct Spread {
 };
 inline double median_of(std::vector<double> values) { return Spread::of(std::move(values)).median; }
 
-// `config` without what a training does beside its steps: saving, validating.
+// `config` without the keys for what a training does besides its steps: saving, validating.
 Spec for_timing(Spec config);
 
 class TimedTraining {
  public:
-  // `catalog` outlives it.
+  // `catalog` must outlive the TimedTraining.
   explicit TimedTraining(const Catalog& catalog) : catalog_(catalog) {}
 
-  // Trains by `config` from the beginning. Throws what the training does.
+  // Trains by `config` from the beginning. Throws what the training throws.
   TimedRun run(const Spec& config, const TimedOptions& options);
-  // Ends run() soon, this one and all further ones. Idempotent.
+  // Ends run() soon: the present call and all later ones. Idempotent.
   void stop() noexcept;
   bool stopped() const;
 

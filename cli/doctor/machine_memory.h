@@ -1,5 +1,5 @@
-// How much memory this process may use, and how much of it is taken: of the machine and of the cgroups around it. What
-// the kernel keeps of files counts as free: it gives that up.
+// How much memory this process may use, and how much of it is available, by the machine and by the cgroups around the
+// process. What the kernel caches of files counts as available, because the kernel gives it up.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct MemoryPaths {
 };
 
 struct MachineMemory {
-  uint64_t total = 0;      // bytes of the machine, or of the least limit around this process
-  uint64_t available = 0;  // of these
-  bool limited = false;    // by a cgroup
+  uint64_t total = 0;      // bytes that the machine has, or that the lowest limit around this process allows
+  uint64_t available = 0;  // bytes of `total` that are not taken
+  bool limited = false;    // `total` is the limit of a cgroup
 };
 
-// Empty where the kernel does not tell.
+// Empty if the kernel does not tell.
 std::optional<MachineMemory> machine_memory(const MemoryPaths& paths = {});
 
 }  // namespace millrace::cli

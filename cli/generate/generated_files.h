@@ -1,4 +1,4 @@
-// What all generators of data sets share: numbered CSV files in a folder, each whole or not at all.
+// What all generators of data sets share: numbered CSV files in a folder. A file appears whole or not at all.
 //
 //   GenerateResult result = write_generated_files(
 //       {.folder = "data", .files = 2, .rows = 3}, 2, [](GeneratedText& text, int64_t file, int64_t row) {
@@ -26,18 +26,18 @@ struct GenerateOptions {
   int64_t files = 20;
   int64_t rows = 100;  // of each file
   int64_t seed = 1;
-  bool force = false;         // overwrite files that are there
+  bool force = false;         // overwrite files that exist
   std::stop_token stop = {};  // ends the work after the row that is being written; its file is not kept
 };
 
 struct GenerateResult {
-  std::vector<std::string> paths;  // of whole files
+  std::vector<std::string> paths;  // of the files that were finished
   uint64_t bytes = 0;
   std::vector<int64_t> rows_of_label;
   bool stopped = false;
 };
 
-// The text of a file, gathered so that few calls write it.
+// The text of a file, gathered so that few system calls write it.
 class GeneratedText {
  public:
   explicit GeneratedText(AtomicFile& file) : file_(file) {}
@@ -62,9 +62,9 @@ class GeneratedText {
 // Adds a row with its line feed, and returns its label. Files and rows count from 0.
 using WriteRow = FunctionRef<int64_t(GeneratedText& text, int64_t file, int64_t row)>;
 
-// Writes folder/examples-00.csv and so on, as many digits as the last needs, at least two; makes the folder when it is
-// absent. Rows have a label from 0 to labels - 1. Throws ConfigError for values out of range, IoError when a file is
-// there (without `force`) or writing fails.
+// Writes folder/examples-00.csv and so on, with as many digits as the last number needs, at least two; makes the folder
+// if it is absent. Rows have a label from 0 to labels - 1. Throws ConfigError for values out of range, IoError if a
+// file exists (without `force`) or writing fails.
 GenerateResult write_generated_files(const GenerateOptions& options, size_t labels, WriteRow write_row);
 
 // Throws ConfigError "name: expected from least to most, got value".

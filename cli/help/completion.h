@@ -1,5 +1,5 @@
-// Completion of the command line in a shell. The script of a shell asks the program, `trainer __complete WORD...`, so
-// that all shells offer the same and know every kind of this build.
+// Completion of the command line in a shell. The shell's script asks the program by `trainer __complete WORD...`, so
+// that all shells offer the same words and know every kind of this build.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ namespace cli {
 
 inline constexpr std::string_view kCompletionWord = "__complete";
 
-// What may stand in place of the last of `words`, which are those after the program's name: a line for each, with a tab
-// and what it means if that is worth saying. The line ":files" stands for the names of files.
+// What may stand in place of the last of `words`, which are those after the program's name: a line for each; after a
+// tab, some lines say what the word means. The line ":files" stands for the names of files.
 std::string completions(std::span<const std::string> words, const Command& program);
 
 std::string_view completion_script(Shell shell);

@@ -1,7 +1,7 @@
 // ColumnFacts: what the texts of one column are, counted in one pass and in bounded memory.
 //
 // A text is a missing value (blank, NA, ?, null and the like), a number, or another text. Numbers that people write for
-// missing values, such as -999, are counted apart until it is clear what they are. One thread at a time.
+// missing values, such as -999, are counted separately until it is clear what they are. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ struct TextBudget {
 // Mean and spread of numbers, by Welford's sums.
 struct NumberSums {
   uint64_t count = 0;
-  double mean = 0, squares = 0;  // of the differences to the mean
+  double mean = 0, squares = 0;  // `squares`: the sum of the squared differences from the mean
   double min = 0, max = 0;
 
   void add(double value);
   void add(const NumberSums& other);
-  // Of the whole population; 0 of fewer than two.
+  // The standard deviation of the whole population; 0 for fewer than two numbers.
   double deviation() const;
 };
 
-// What of a column is listed, at most: different values where all are numbers, and where texts are among them, and
-// bytes of one.
+// The values of a column are listed up to these limits: so many different values if all are numbers, so many if texts
+// are among them, and so many bytes of one value.
 struct ColumnLimits {
   size_t numbers = 128, texts = 1024;
   size_t bytes = 256;
@@ -46,13 +46,13 @@ class ColumnFacts {
   uint64_t rows = 0;
   uint64_t missing = 0;
   NumberSums numbers;          // without `sentinels`
-  uint64_t fractions = 0;      // of the numbers, those that are not written as whole ones
-  uint64_t leading_zeros = 0;  // whole ones like 00501
+  uint64_t fractions = 0;      // numbers that are not written as whole numbers
+  uint64_t leading_zeros = 0;  // whole numbers like 00501
   uint64_t nonfinite = 0;      // infinities; they are neither numbers nor missing
   bool counts = true;          // every row has a number, one more than the row before
-  // Other texts, and those of them that look like something.
+  // The other texts, and how many of them look like a date, and so on.
   uint64_t texts = 0, dates = 0, decimal_commas = 0, grouped = 0, units = 0, not_utf8 = 0;
-  size_t longest = 0;  // bytes of one
+  size_t longest = 0;  // bytes of the longest text that is not missing
 
   struct Sentinel {
     std::string text;
@@ -60,15 +60,15 @@ class ColumnFacts {
     uint64_t count = 0;
     NumberSums sums() const { return {.count = count, .mean = value, .min = value, .max = value}; }
   };
-  std::vector<Sentinel> sentinels;  // by text, few
+  std::vector<Sentinel> sentinels;  // one for each text; few
 
-  // Every text with its count that is not missing, numbers too; empty where they are `many`, beyond the limits.
+  // Every text that is not missing, numbers too, with its count; empty if there are `many`, more than the limits allow.
   std::map<std::string, uint64_t, std::less<>> values;
   bool many = false;
   // Texts that stood for a missing value or an infinity, as they were written, blanks included; few.
   std::vector<std::string> marks;
 
-  // Different texts among `texts`, as they were written, the first few, each cut at so many bytes.
+  // The first kMostExamples different texts of `texts`, as they were written, each cut at kLongestExample bytes.
   std::vector<std::string> examples;
   static constexpr size_t kMostExamples = 4, kLongestExample = 1024;
 
@@ -79,7 +79,7 @@ class ColumnFacts {
  private:
   void add_number(std::string_view text, double value);
   void add_text(std::string_view text, std::string_view written);
-  // Whether it is kept.
+  // Whether the mark is kept in `marks`.
   bool add_mark(std::string_view text);
   void count_value(std::string_view text, TextBudget& budget);
 
@@ -87,8 +87,9 @@ class ColumnFacts {
   double last_ = 0;
 };
 
-// Whether a text, without the blanks around it, stands for no value wherever it is found: empty, NA, N/A, nan, null, ?.
+// Whether a text, already without the blanks around it, means a missing value in any column: empty, NA, N/A, nan,
+// null, ? and the like.
 bool is_missing_mark(std::string_view text);
-// The spellings of these that data may have; the empty text is not among them.
+// Their spellings that are usual in data; the empty text is not among them.
 const std::vector<std::string>& usual_missing_marks();
 }  // namespace millrace

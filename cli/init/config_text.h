@@ -1,4 +1,4 @@
-// The configuration that a plan becomes, as YAML with comments. Pure; any thread may call it.
+// Writes a plan as a configuration, in YAML with comments. Pure functions; any thread may call them.
 #pragma once
 
 #include <string>
@@ -12,18 +12,19 @@ struct ConfigTextArgs {
   const DataLook& look;
   const InitPlan& plan;
   std::string save;     // the model's file
-  std::string command;  // that trains with the configuration; for its head
+  std::string command;  // the one that trains with the configuration; for the comment at its head
 };
 
 struct ConfigText {
   std::string text;
-  bool by_number = false;  // columns are selected by number, though they have names: these would take too much
+  bool by_number = false;  // columns have names, but are selected by number, as the names would take too much space
 };
 
 // Throws ConfigError for texts that YAML cannot hold, DataError for a configuration that is too large.
 ConfigText config_text(const ConfigTextArgs& args);
 
-// A text within a comment: on one line, controls and marks of the writing direction escaped, cut if it is long.
+// `text` for a comment: on one line, with control characters and marks of the writing direction escaped, cut if it is
+// longer than `limit`.
 std::string comment_text(std::string_view text, size_t limit = 200);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// DataLook: what `trainer init` sees of the data: the form of the files, and the facts of every column, read once by
-// the same ops that a training reads with.
+// DataLook: what `trainer init` sees of the data: the form of the files and the facts of every column. The data are
+// read once, by the ops that a training reads with.
 #pragma once
 
 #include <cstdint>
@@ -20,42 +20,45 @@ struct DataLookArgs {
   std::string label;               // as the user names the column
   std::optional<char> delimiter = {};
   std::optional<bool> header = {};
-  uint64_t most_bytes = uint64_t{256} << 20;  // of text; more is not looked at
-  FileSystem* file_system = nullptr;          // null: that of this machine
+  uint64_t most_bytes = uint64_t{256} << 20;  // of text; the rest is not looked at
+  FileSystem* file_system = nullptr;          // null: this machine's files
 };
 
 struct DataLook {
-  std::vector<std::string> patterns;  // for filename_queue; each matches a file that none before it does
-  std::vector<std::string> paths;     // what they match
+  std::vector<std::string> patterns;  // for filename_queue; each matches a file that no earlier one matches
+  std::vector<std::string> paths;     // the files that the patterns match
   CsvForm form;
   std::vector<ColumnFacts> columns;
-  size_t label = 0;  // its column
+  size_t label = 0;  // the column of the label
   uint64_t rows = 0;
   uint64_t bytes = 0, all_bytes = 0;
   bool whole = true;  // every row was looked at
-  // Records that cannot be cut into as many fields as the others, and the first of them with what is wrong.
+  // Records that do not have as many fields as the others; and the first few of them, each with its place and what is
+  // wrong.
   uint64_t bad_rows = 0;
   std::vector<std::string> bad_examples;
 
   std::set<std::string> repeated;  // names that several columns have
 
   bool is_named(size_t column) const { return !form.names.empty() && !form.names[column].empty(); }
-  // How the column is called: by its name, where that tells it from the others, and by its number.
+  // What messages call the column: its name; its name and number, if several columns have that name; or its number, if
+  // it has no name.
   std::string name_of(size_t column) const;
-  // Whether the header calls the column something that a configuration can hold, and no other column so.
+  // Whether there is a header, whose name for the column a configuration can hold; and whether that name is not empty,
+  // and no other column has it.
   bool has_name(size_t column) const;
   bool has_own_name(size_t column) const;
 };
 
-// The most columns that it looks at.
+// The most columns that look_at_data() looks at.
 inline constexpr size_t kMostLookColumns = 65536;
 
-// Throws UsageError-like ConfigError for a label that is no column, MissingError and IoError for files, DataError for
-// data that no training could read.
+// Throws ConfigError for a label that is not a column, MissingError and IoError for files, DataError for data that no
+// training could read.
 DataLook look_at_data(const DataLookArgs& args);
 
-// The column that a user calls `name`: by its header name, else by its number from 0. Throws ConfigError, whose message
-// begins with `what`.
+// The column that a user calls `name`: by its name in the header, else by its number from 0. Throws ConfigError if
+// there is none, or the header has the name several times; the message begins with `what`.
 size_t find_column(const CsvForm& form, const std::string& name, const std::string& what);
 
 }  // namespace millrace

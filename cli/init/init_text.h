@@ -15,9 +15,9 @@ struct InitTextArgs {
   bool by_number = false;   // see ConfigText
 };
 
-// What was seen and assumed, a line each.
+// What was seen and assumed, a line for each thing.
 std::string init_text(const InitTextArgs& args);
-// The last lines: commands that a shell takes as they stand, to train and to judge the model.
+// The last lines: commands to train and to judge the model, ready to be pasted into a shell.
 std::string next_command(const std::string& config);
 std::string then_command(const std::string& model);
 

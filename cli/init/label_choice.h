@@ -1,4 +1,5 @@
-// What the label asks for: one of some classes, or an amount. Pure functions of the facts; any thread may call them.
+// What the label asks a model to predict: one of some classes, or an amount. Pure functions of the facts; any thread
+// may call them.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +22,19 @@ struct EnumNames<InitTask> {
 
 struct LabelChoice {
   InitTask task = InitTask::automatic;  // never automatic
-  std::string why;                      // of what was found out
+  std::string why;                      // why this task was chosen
   std::vector<std::string> marks;
   uint64_t missing = 0;  // rows without a label
-  // Classes: their texts in the order of their numbers, and how many rows have each. `codes`: the texts are the
-  // numbers.
+  // For classes: their texts in the order of their numbers, and how many rows have each. `codes`: every text is the
+  // number of its class.
   std::vector<std::string> texts;
   std::vector<uint64_t> counts;
   bool codes = false;
-  std::string notice;  // that some of the texts differ in little
-  NumberSums numbers;  // regression
+  std::string notice;  // says that some of the texts hardly differ; else empty
+  NumberSums numbers;  // for regression
 };
 
-// Throws DataError where there is nothing to learn, or nothing that could be.
+// Throws DataError if the label gives nothing to learn, or nothing that a model could learn.
 LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, InitTask wanted, bool commas_divide = true);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// InitPlan: the training that `trainer init` makes of what it saw: fields, the kinds that suit them, sizes. Pure; any
-// thread may call it.
+// InitPlan: the training that `trainer init` plans for the data that it saw: fields, the kinds that suit them, sizes. A
+// pure function; any thread may call it.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,21 @@
 
 namespace millrace {
 
-// A kind that suits a field, with the options that it suits it with.
+// A kind that suits a field, with the options that make it suit.
 struct ChosenOp {
   std::string kind;
   Spec options;
   std::string doc;  // what it does
 };
 
-// Columns that are read alike, and what becomes of them. Those of numbers have no `found.texts`.
+// Columns that are read in the same way, and what becomes of them. For numbers `found.texts` is empty.
 struct PlannedField {
-  FoundField found = {};  // as it is after the ops
+  FoundField found = {};  // the field as it is after the ops
   std::string read_as = {};
   std::vector<size_t> columns = {};
   std::vector<std::string> marks = {};  // texts that stand for a missing value, besides the usual ones
-  // The ops that suited it, in their order: the first decodes it, and its options are those of the field.
+  // The ops that suited the field, in their order. The first one decodes it; that op's options are options of the
+  // field.
   std::vector<ChosenOp> ops = {};
 };
 
@@ -39,21 +40,21 @@ struct ColumnRemark {
 struct InitPlan {
   LabelChoice label;
   PlannedField label_field;
-  std::vector<PlannedField> fields;  // of numbers first
+  std::vector<PlannedField> fields;  // those of numbers first
   std::vector<ColumnRemark> left_out;
   std::vector<ColumnRemark> notes;
-  size_t missing_columns = 0;  // of those that are read, how many have gaps
+  size_t missing_columns = 0;  // how many of the columns that are read have missing values
 
   std::string loss;
   std::vector<std::string> metrics;
-  int64_t width = 0;  // values that the model reads
+  int64_t width = 0;  // values of a row that the model reads
   std::vector<int64_t> hidden;
   int64_t outputs = 1;
   double learning_rate = 0;
-  double held_out = 0;  // share; 0: too few rows
+  double held_out = 0;  // the share of the rows; 0: too few rows
   int64_t batch_size = 0, window = 0;
   int64_t epochs = 0, steps_per_epoch = 0;
-  int64_t max_bad_rows = 0;  // 0: there were none, and each is an error
+  int64_t max_bad_rows = 0;  // 0: there were none, so the training takes each as an error
 };
 
 struct InitPlanArgs {
@@ -63,7 +64,7 @@ struct InitPlanArgs {
   Catalog catalog = Catalog::builtin();  // the kinds that are asked whether they suit a field
 };
 
-// Throws ConfigError for columns that are not there, DataError if nothing can be learned.
+// Throws ConfigError for columns that do not exist, DataError if nothing can be learned.
 InitPlan plan_training(const InitPlanArgs& args);
 
 }  // namespace millrace

@@ -15,12 +15,12 @@ namespace millrace {
 
 struct SniffArgs {
   std::string_view head;  // the first bytes of the file
-  bool whole = false;     // they are all of it
+  bool whole = false;     // `head` is the whole file
   std::string path;       // for messages
   // What is known already.
   std::optional<char> delimiter = {};
   std::optional<bool> header = {};
-  std::string label = {};  // where a field of the first record is called so, that record is a header
+  std::string label = {};  // if a field of the first record has this text, that record is a header
 };
 
 struct CsvForm {
@@ -29,15 +29,15 @@ struct CsvForm {
   int64_t skip_lines = 0;
   bool header = false;
   size_t columns = 0;
-  std::vector<std::string> names;  // of the header; empty without one
-  // The header has names for all columns but the first, which holds names of rows, as R writes it. It is passed over
-  // with the lines above it, and `header` is false; `names` has an empty one for the first column.
+  std::vector<std::string> names;  // from the header; empty without one
+  // The header names all columns except the first, which holds the names of rows, as R writes it. Such a header is
+  // skipped like the lines above it, and `header` is false; the first of `names` is empty.
   bool row_names = false;
-  // How a file whose fields blanks separate can be read; empty for others.
+  // How to read a file whose fields are separated by blanks; empty for other files.
   std::string blanks_hint = {};
 };
 
-// Throws DataError: for what is no CSV text, a file without rows, and a header unlike the rows.
+// Throws DataError for text that is not CSV, for a file without rows, and for a header that does not fit the rows.
 CsvForm sniff_csv(const SniffArgs& args);
 
 // The options of csv_reader for files of this form.

@@ -1,4 +1,4 @@
-// What the texts of values look like: functions of them alone; any thread may call them.
+// What the texts of values look like. Pure functions; any thread may call them.
 #pragma once
 
 #include <string>
@@ -10,26 +10,27 @@ namespace millrace {
 // The text without blanks and tabs around it.
 std::string_view trimmed(std::string_view text);
 bool contains(const std::vector<std::string>& texts, std::string_view text);
-// With the letters A to Z as a to z.
+// Changes only the letters A to Z.
 std::string lower_case(std::string_view text);
 
 bool is_digit(char c);
 bool all_digits(std::string_view text);  // at least one
 
-// Whether `text` is a number with a decimal comma: "3,14", "-0,5"; and with digits in groups: "1,234.5", "1.234,5".
+// Whether `text` is a number with a decimal comma ("3,14", "-0,5"); a number with digits in groups ("1,234.5",
+// "1.234,5").
 bool has_decimal_comma(std::string_view text);
 bool has_grouped_digits(std::string_view text);
-// Whether it is a number with a unit, or with a dash for its minus: "$5", "12%", "5 EUR".
+// Whether `text` is a number with a unit, or with a dash for its minus sign: "$5", "12%", "5 EUR".
 bool has_unit(std::string_view text);
 
-// Whether it is a date or a time: 2024-01-31, 31/01/2024, 2024-01, 2024-01-31T10:00, 10:30.
+// Whether `text` is a date or a time: 2024-01-31, 31/01/2024, 2024-01, 2024-01-31T10:00, 10:30.
 bool looks_like_date(std::string_view text);
 
-// Which of the texts differ in letter case or blanks around them alone, the first few: `"Yes" and "yes" differ ..`;
-// empty where none do.
+// Names the first few texts that differ only in letter case or in the blanks around them: `"Yes" and "yes" differ ..`;
+// empty if there are none.
 std::string alike_texts(const std::vector<std::string>& texts);
 
-// Whether a column of this name holds identifiers: "id", "customer_id", "row".
+// Whether a column of this name probably holds identifiers: "id", "customer_id", "row".
 bool sounds_like_identifier(std::string_view name);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Exit codes: what the program tells its caller. The numbers are those of sysexits.h and of shells for signals.
+// Exit codes: what the program tells its caller. The numbers are from sysexits.h, and for signals from shells.
 #pragma once
 
 #include <string>
@@ -23,9 +23,9 @@ enum ExitCode : int {
 // "0 done, 2 usage, ...": all of them, for the help.
 std::string exit_codes_text();
 
-// What a failure of this kind ends with.
+// The exit code after a failure of this kind.
 int exit_code(ErrorKind kind);
-// What a run ends with that signal `number` stopped.
+// The exit code of a run that signal `number` stopped.
 int exit_code_of_signal(int number);
 
 }  // namespace millrace::cli

@@ -5,7 +5,7 @@
 //   out.write(line);
 //   out.flush();
 //
-// One thread uses an Output. What was not flushed is lost when it is destroyed, and a file with it: call close().
+// One thread uses an Output. Call close(): the destructor drops text that was not flushed, and the whole file with it.
 #pragma once
 
 #include <memory>
@@ -18,20 +18,20 @@
 
 namespace millrace::cli {
 
-// Whoever read our standard output has gone (`| head`): a reason to stop quietly, no failure.
+// The reader of our standard output has gone (`| head`): a reason to stop quietly, not a failure.
 MILLRACE_DECLARE_ERROR(OutputClosed, IoError);
 
 class Output {
  public:
   static Output standard();
-  // `path` gets its contents by close(). What is no regular file (a pipe, a device), and the file that standard output
-  // or standard error is, takes them as they come. Throws IoError.
+  // The file `path` gets its contents in close(). A pipe or a device gets them as they are written, and so does the
+  // file to which standard output or standard error is redirected. Throws IoError.
   static Output file(const std::string& path);
 
-  // Throw IoError with the reason, OutputClosed when nobody reads any more.
+  // These, and close(), throw IoError with the reason, and OutputClosed if nobody reads any more.
   void write(std::string_view text);
   void flush();
-  // flush() where a failure has already been found: another one is not told.
+  // flush() after a failure: if it fails too, it does not say so.
   void flush_quietly() noexcept;
   // flush(), then close: some failures show only there. Nothing may be written afterwards.
   void close();
@@ -41,9 +41,9 @@ class Output {
   explicit Output(std::unique_ptr<AtomicFile> file);
   [[noreturn]] void fail(int code) const;
 
-  std::unique_ptr<AtomicFile> file_;  // null for what is written as it comes
-  Descriptor owned_;                  // empty for standard output and for file_
-  int number_ = -1;                   // where file_ is null
+  std::unique_ptr<AtomicFile> file_;  // null if text is written as it comes
+  Descriptor owned_;                  // empty for standard output and if there is a file_
+  int number_ = -1;                   // the descriptor, if file_ is null
   std::string name_;
   std::string buffer_;
 };

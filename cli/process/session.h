@@ -1,4 +1,4 @@
-// Session: what every command is given: its output, the signals, and where words for people go.
+// Session: what every command gets: its output and the signals.
 #pragma once
 
 #include "millrace/cli/process/output.h"

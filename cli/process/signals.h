@@ -1,13 +1,13 @@
-// SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in order; a second one ends the program at once, unless it is
-// SIGHUP, which a terminal that closes sends more than once.
+// SignalWatcher: SIGINT, SIGTERM and SIGHUP end the work in an orderly way; a second one ends the program at once. A
+// second SIGHUP does not, because a terminal that closes may send several.
 //
 //   SignalWatcher signals;                                        // before any other thread
 //   { auto guard = signals.while_running([&] { trainer.stop(); }); trainer.run(); }
 //   if (signals.received() != 0) ...
 //
 // A thread of its own takes the signals, so `stop` runs as ordinary code. Signals that were ignored when the program
-// began stay ignored. SIGPIPE and SIGXFSZ are ignored from the constructor on, so that the write fails that would have
-// raised them. One SignalWatcher a process.
+// began stay ignored. SIGPIPE and SIGXFSZ are ignored from the constructor on, so a write that would raise them fails
+// instead. A process has at most one SignalWatcher.
 #pragma once
 
 #include <atomic>
@@ -38,7 +38,8 @@ class SignalWatcher {
     SignalWatcher& watcher_;
   };
 
-  // While the guard lives the first signal calls `stop`, from another thread. Without a guard it ends the program.
+  // While the guard lives, the first signal calls `stop`, from another thread. Without a guard, a signal ends the
+  // program.
   [[nodiscard]] Guard while_running(std::function<void()> stop);
   // The first signal that came, or 0.
   int received() const { return received_.load(); }

@@ -1,7 +1,7 @@
-// StatusLine: what a long command is about, on standard error: one line that is written over on a terminal, else a line
-// whenever something new begins.
+// StatusLine: says on standard error what a long command is doing: on a terminal in one line that is written over,
+// elsewhere in a new line whenever something new begins.
 //
-// One thread uses it. The destructor wipes what a terminal shows.
+// One thread uses it. The destructor wipes the line on the terminal.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class StatusLine {
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
-  // `detail` is shown on a terminal alone, where it may change often.
+  // `detail` may change often; it is shown only on a terminal.
   void show(std::string_view what, std::string_view detail = {});
   void clear();
 

@@ -8,13 +8,13 @@
 namespace millrace::cli {
 
 bool is_terminal(int descriptor);
-// Columns of the terminal, 80 when it does not say.
+// Columns of the terminal; 80 if it does not tell.
 size_t terminal_width(int descriptor);
-// A terminal that understands colours, and NO_COLOR is not set.
+// Whether it is a terminal that understands colours, and NO_COLOR is not set.
 bool wants_color(int descriptor);
 
 enum class Color { red, cyan };
-// `text` in bold and in `color`; as it is when `enabled` is false.
+// `text` in bold and in `color`; unchanged if `enabled` is false.
 std::string paint(std::string_view text, Color color, bool enabled);
 
 // The first `columns` characters.

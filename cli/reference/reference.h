@@ -13,43 +13,43 @@ namespace millrace::cli {
 
 // One op, layer, loss, metric, optimizer or schedule.
 struct KindReference {
-  std::string sort;  // "layer", "input op": what its registry calls it
+  std::string sort;  // "layer", "input op": what its registry calls its kinds
   KindInfo info;
   std::vector<OptionInfo> common;  // keys that every kind of the sort has
-  std::string ports;               // of an op: "text -> rows"
+  std::string ports;               // for an op: "text -> rows"
 };
 
 std::vector<KindReference> describe_ops(const Catalog& catalog);
 // Layers, losses, metrics, optimizers and schedules.
 std::vector<KindReference> describe_layers(const Catalog& catalog);
 
-// The node as a configuration may hold it, "dense: {units: 64}", or the name alone: the options that its author gives
-// as an example, else the required ones with plausible values.
+// The kind as a configuration may hold it: "dense: {units: 64}", or only its name. The options are those that its
+// author gives as an example, else the required ones with plausible values.
 std::string kind_example(const KindInfo& kind);
-// The same with the key that it stands under, in lines.
+// The same under the key where it belongs, in lines.
 std::string placed_example(const KindReference& kind);
 
 // An option with the path that leads to it: "train.steps", "decode_csv.fields.NAME.columns".
 struct PlacedOption {
   std::string path;
-  const OptionInfo* option;  // of those given to flatten()
+  const OptionInfo* option;  // points into what flatten() was given
 };
-// Every option and those inside it, each before its own.
+// Every option with those inside it; an option comes before those inside it.
 std::vector<PlacedOption> flatten(std::span<const OptionInfo> options);
 
-// The default as it is written in a configuration; empty when there is none, or too much of it.
+// The default as a configuration would write it; empty if there is none, or if it is a map.
 std::string default_text(const OptionInfo& option);
 // "integer; at least 1".
 std::string value_text(const OptionInfo& option);
-// "input ops": the sort that the option names kinds of; empty when it names none.
+// "input ops": the sort of the kinds that the option's value names; empty if it names no kinds.
 std::string named_sort(const OptionInfo& option);
 std::string plural(std::string_view sort);
-// The sorts of these kinds as a group is asked for: "metrics".
+// The sorts of these kinds, as a user asks for a group: "metrics".
 std::vector<std::string> sorts_of(const std::vector<KindReference>& kinds);
-// Whatever else is to be said of an option, to stand after its doc: "; changes no row".
+// What else there is to say about an option, to stand after its doc: "; changes no row".
 std::string notes_of(const OptionInfo& option);
 
-// The names that a placeholder of the command line stands for: OP, KIND or KEY. None for others.
+// The names that the placeholders OP, KIND and KEY of the command line stand for; empty for others.
 std::vector<std::string> names_for(std::string_view placeholder);
 
 }  // namespace millrace::cli

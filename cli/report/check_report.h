@@ -15,13 +15,13 @@ struct CheckReport {
   std::string model;  // Model::summary()
   int64_t parameters = 0;
   uint64_t memory_bound = 0;
-  bool varies = false;    // the bound leaves out strings and ragged fields
-  int64_t rows_read = 0;  // from the start of the files; 0: none was read
+  bool varies = false;    // there are strings or ragged fields, which the bound leaves out
+  int64_t rows_read = 0;  // from the start of the files; 0: no row was read
   std::vector<std::string> warnings;
 };
 
 std::string check_text(const CheckReport& report);
-// The "check" event, one line; `config`, where given, is its last key.
+// The "check" event, one line; `config`, if given, is its last key.
 std::string check_event(const CheckReport& report, const Spec* config);
 
 }  // namespace millrace::cli

@@ -16,17 +16,18 @@ struct EvaluationResult {
   uint64_t files = 0;
   double loss = 0;
   MetricValues metrics = {};
-  MetricValues in_label_unit = {};             // of these, where the label was normalised, those that have its unit
-  std::optional<double> commonest_class = {};  // the share of rows that are of it
+  MetricValues in_label_unit = {};             // what in_label_unit() makes of the metrics
+  std::optional<double> commonest_class = {};  // the share of the rows that belong to it
   double seconds = 0;
 };
 
-// The metrics that have the label's unit, as they are before the label was normalised or mapped; none where it was not.
+// The metrics that are in the label's unit (or a power of it), converted to the unit that the label had before it was
+// normalised or mapped; empty if its unit was not changed.
 MetricValues in_label_unit(const MetricValues& metrics, const std::vector<NamedMetric>& kinds,
                            const FieldHistory& label);
 
-// "1000 rows of 4 files in 0.031 s (32258 rows/s)", then "loss 0.43  accuracy 0.81"; and a line where the accuracy is
-// no better than that of saying the commonest class of every row.
+// "1000 rows of 4 files in 0.031 s (32258 rows/s)", then "loss 0.43  accuracy 0.81"; and one more line if the model is
+// no more accurate than a guess of the commonest class for every row.
 std::string evaluation_text(const EvaluationResult& result);
 // The "evaluation" event, one line.
 std::string evaluation_event(const EvaluationResult& result);

@@ -18,7 +18,7 @@ struct Failure {
 
 Failure describe_failure(const std::exception& failure);
 
-// "error: place: message", then "hint: ..." where there is one. Control characters are escaped.
+// "error: place: message", then "hint: ..." if there is one. Control characters are escaped.
 std::string failure_text(const Failure& failure, bool color);
 // The "error" event, one line. What is unknown is null.
 std::string failure_event(const Failure& failure);

@@ -13,14 +13,14 @@ namespace millrace::cli {
 std::string start_event(const StartReport& start);
 std::string step_event(const StepReport& step);
 std::string validation_event(const ValidationReport& report);
-// What the training says besides: warnings, rows that were left out, lines of `print`.
+// What else the training says: warnings, rows that were left out, lines of `print`.
 std::string log_event(std::string_view text);
 std::string done_event(const TrainResult& result, const Diagnosis& diagnosis);
 
-// {"accuracy":0.81} as the value of the key "metrics".
+// Adds the key "metrics" with the value {"accuracy":0.81}.
 void add_metrics(JsonText& json, const MetricValues& metrics);
 
-// Rows left out by name, all causes together; bad rows are counted apart.
+// The rows that were left out, for all causes together; bad rows are not among them.
 uint64_t dropped_rows(const InputSummary& input);
 
 }  // namespace millrace::cli

@@ -1,7 +1,8 @@
-// Progress: how a training goes, on standard error: one live line on a terminal, else a log line now and then.
+// Progress: says on standard error how a training goes: in one live line on a terminal, else in a log line now and
+// then.
 //
-// One thread uses a Progress. The live line is wiped by clear() and by the destructor, so that what is printed next
-// begins at the left edge.
+// One thread uses a Progress. clear() and the destructor wipe the live line, so that the next output begins at the left
+// edge.
 #pragma once
 
 #include <optional>
@@ -23,13 +24,13 @@ class Progress {
 
   ProgressStyle style() const { return style_; }
   void start(const StartReport& start) { steps_ = start.steps; }
-  // A log line, or nothing.
+  // Writes a log line if the style is `lines`.
   void step(const StepReport& report);
-  // The live line, or nothing.
+  // Writes the live line if the style is `live`.
   void live(const StepReport& report);
-  // A line of its own, also beside a live line.
+  // Writes a line of its own, even if there is a live line; nothing if the style is `none`.
   void validation(const ValidationReport& report);
-  // A line of its own: warnings, bad rows, what `print` prints.
+  // The same for a warning, a bad row, a line of `print`.
   void log(std::string_view text);
   void clear();
 
@@ -41,7 +42,7 @@ class Progress {
 
 // "step 20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%".
 std::string progress_line(const StepReport& report);
-// The same with "step 20/1000  1 min 38 s left" where the number of steps is known.
+// The same with "step 20/1000  1 min 38 s left" if the number of steps is known.
 std::string live_line(const StepReport& report, std::optional<int64_t> steps);
 // "step 200  validation loss 0.43  accuracy 0.81  1000 rows  best".
 std::string validation_line(const ValidationReport& report);

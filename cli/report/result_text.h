@@ -8,11 +8,11 @@
 
 namespace millrace::cli {
 
-// Several lines: steps, rows, epochs, seconds; last batch, loss, metrics; what was left out; the weights' hash; the
-// model's file, or how to keep the model. `input` are further lines, on the input.
+// Several lines: steps, rows, epochs, seconds; last batch, loss, metrics; what was left out; the hash of the weights;
+// the model's file, or how to keep the model. `input` holds more lines, about the input.
 std::string result_text(const TrainResult& result, std::string_view input = {});
 
-// "left out: 8 rows (last partial batch), 2 bad rows", or nothing was: "left out: nothing".
+// "left out: 8 rows (last partial batch), 2 bad rows"; or "left out: nothing".
 std::string left_out_text(const InputSummary& input);
 
 // "accuracy 0.57  error 0.43".

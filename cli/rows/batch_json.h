@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-// Writes over what `json` held. `places` says where each row came from.
+// Replaces what `json` held. `places` says where each row came from.
 void write_batch(JsonText& json, int64_t index, const RowBlock& batch, std::span<const std::string> places);
 
 }  // namespace millrace::cli

@@ -1,5 +1,5 @@
-// ClassCounts: how many rows are of each class, so that an accuracy can be compared with that of always saying the
-// commonest one. One thread at a time.
+// ClassCounts: how many rows belong to each class, so that an accuracy can be compared with the share of the commonest
+// class. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace millrace::cli {
 
 class ClassCounts {
  public:
-  // Of rows whose field `label` is a class: yes where it is above 0.5, or one of many. Of other predictions nothing is
-  // counted.
+  // The field `label` holds the class of a row: for yes_or_no a number, above 0.5 for yes; for one_of_many the class's
+  // number. For other kinds nothing is counted.
   ClassCounts(PredictionKind kind, std::string label) : kind_(kind), label_(std::move(label)) {}
 
   void add(const RowBlock& batch);
-  // The share of the commonest class; none where no row was counted.
+  // The share of the commonest class; none if no row was counted.
   std::optional<double> commonest() const;
 
  private:

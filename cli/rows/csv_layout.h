@@ -1,5 +1,5 @@
-// CsvLayout: which value of a row stands in which column of a CSV file, so that the configuration which made the rows
-// reads the same values from that file again.
+// CsvLayout: which value of a row stands in which column of a CSV file. The configuration that made the rows reads the
+// same values from that file again.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,17 @@ namespace millrace::cli {
 struct CsvValue {
   size_t field = 0;
   size_t element = 0;
-  // In the column stand all values of the field, with this byte between them.
+  // If set, all values of the field stand in the column, with this byte between them.
   std::optional<char> split = {};
-  // Which of the decoder's fields reads it from there; none for what is made later.
+  // The decoder's field that reads the value from the column; none if an op after the decoder makes the value, or
+  // changes its type.
   std::optional<size_t> read_by = {};
 };
 
 struct CsvColumn {
   std::string name = {};
-  // What is read from the column, that whose text says most first; none: nobody reads it, and it is left empty.
+  // The values that are read from the column, the one with the most exact text first. If there are none, the column is
+  // left empty.
   std::vector<CsvValue> values = {};
 };
 
@@ -33,12 +35,12 @@ struct CsvLayout {
   std::vector<CsvColumn> columns;
   CsvDialect dialect;
   bool header = true;
-  std::shared_ptr<const TextReader> reader = nullptr;  // none where the rows were not decoded
+  std::shared_ptr<const TextReader> reader = nullptr;  // null if the rows were not decoded from CSV
 };
 
-// `rows` is what the graph gives and `from` where they come from, InputGraph::text_columns(). Every value stands in the
-// column that it was read from, under that column's name; fields that were made later stand behind them. Where the rows
-// come from no CSV, the fields stand side by side, with a header.
+// `rows` is what the graph gives; `from` says where the rows come from, as InputGraph::text_columns() does. Every value
+// stands in the column that it was read from, under that column's name; fields that later ops made stand after them. If
+// the rows do not come from CSV, the fields stand side by side, with a header.
 CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows);
 
 }  // namespace millrace::cli

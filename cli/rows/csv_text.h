@@ -11,25 +11,26 @@
 
 namespace millrace::cli {
 
-// Appends a field; `first` of its line. It is quoted where it would be read as something else.
+// Appends a field, in quotes if it would be read as something else without them. `first`: it is the first of its line.
 void append_csv_field(std::string& out, std::string_view text, const CsvDialect& dialect, bool first);
 
 class CsvText {
  public:
   explicit CsvText(CsvLayout layout);
 
-  // Appends the lines before the first row. Call once, first.
+  // Appends the lines before the first row. Call it once, before append(). Throws DataError if a column's name needs
+  // quotes and the dialect has none.
   void append_head(std::string& out);
   // Appends a line for each row of `batch`; `place` says where a row came from. Throws DataError, at that place, for a
-  // value that no text is read as.
+  // value that no text would be read as, and for a row too long to be read.
   void append(std::string& out, const RowBlock& batch, FunctionRef<Place(int64_t)> place);
 
  private:
-  // Whether the text of a number in that column is right as it is.
+  // Whether the column holds a number whose text needs neither quotes nor a check.
   bool is_plain(const CsvColumn& column, const RowSpec& rows) const;
-  // Texts that stand for no value where the value is read.
+  // The texts that the reader of the value takes for a missing value.
   const std::vector<std::string>& missing_of(const CsvValue& value) const;
-  // The text of a column in `text_`; false where none is read as the row's values.
+  // Puts the text of a column into `text_`; false if no text would be read as the row's values.
   bool find_text(size_t column, const RowBlock& batch, int64_t row);
   bool try_text(size_t column, const RowBlock& batch, int64_t row, std::string text, bool exactly);
   bool can_stand(size_t column, std::string_view text) const;

@@ -10,7 +10,7 @@
 
 namespace millrace::cli {
 
-// The texts of a field of one row, as a range of values.
+// The texts of a field of one row, used like a span.
 class Texts {
  public:
   explicit Texts(const Varying& values) : values_(values) {}

@@ -27,17 +27,17 @@ struct EnumNames<cli::PredictionFormat> {
 
 namespace cli {
 
-// What is said of a row, by the loss that the model was trained with.
+// What is said about a row. The loss that the model was trained with decides it.
 enum class PredictionKind : uint8_t {
   values,      // the model's outputs
-  yes_or_no,   // of one logit: whether it is positive, and the probability of that
-  one_of_many  // of several logits: the first of the largest, and the probability of each
+  yes_or_no,   // for one logit: whether it is positive, and the probability that it is
+  one_of_many  // for several logits: which is the largest (the first of equal ones), and the probability of each
 };
 PredictionKind prediction_kind(Predictions predictions, int64_t outputs, bool raw);
 
 // What a row's outputs mean.
 struct Prediction {
-  std::optional<int64_t> chosen;  // absent where a NaN leaves it open
+  std::optional<int64_t> chosen;  // absent if a NaN leaves it open
   std::vector<float> values;
 };
 
@@ -45,7 +45,7 @@ struct PredictionTextArgs {
   PredictionFormat format = PredictionFormat::csv;
   PredictionKind kind = PredictionKind::values;
   int64_t outputs = 1;  // values of a row
-  // What becomes of them: texts of classes, or what was done to the label is undone.
+  // Gives the classes their texts, or tells how to undo what was done to the label.
   FieldHistory label = {};
 };
 
@@ -55,11 +55,12 @@ class PredictionText {
 
   // The lines before the first row.
   std::string head() const;
-  // Appends the line of a row. A class that NaN leaves open is null, in CSV empty, and so is a name that it lacks.
+  // Appends the line of a row. In CSV a class that a NaN leaves open is empty, and so is the name of a class without
+  // one; in JSON the class is null, and the name is left out.
   void append(std::string& out, std::string_view place, std::span<const float> output) const;
 
  private:
-  // `name` may be null; `undone`, where not empty, stands in place of the values.
+  // `name` may be null; `undone`, if it is not empty, stands in place of the values.
   void append_csv(std::string& out, std::string_view place, const Prediction& prediction, const std::string* name,
                   const std::vector<double>& undone) const;
   void append_json(std::string& out, std::string_view place, const Prediction& prediction, const std::string* name,

@@ -1,10 +1,10 @@
-// Speed: what the input alone, the step alone and both together reach, and which key makes it faster, tried out.
+// Speed: how fast the input alone, the step alone and both together are, and which key makes the training faster.
 //
 //   SpeedTest test(read_yaml_file("mlp.yaml"));
 //   const SpeedReport report = test.run();
 //
-// What is advised was tried: its gain was measured in turn with the configuration as it is. One thread uses a
-// SpeedTest; stop() may be called from any. Nothing is printed, saved or validated.
+// Every advice was tried: its gain was measured in turn with the configuration as it is. One thread uses a SpeedTest;
+// stop() may be called from any. Nothing is printed, saved or validated.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +28,15 @@ struct SpeedReport {
   int64_t batch_size = 0;
   // The input alone, on all threads.
   double input_rows_per_second = 0, input_bytes_per_second = 0;
-  Spread step;       // seconds of a step on one batch, again and again
-  Spread together;   // with the input
-  double noise = 0;  // how much `together` differs from itself within a round, median
+  Spread step;       // seconds of a step that uses the same batch again and again
+  Spread together;   // seconds of a step with the input
+  double noise = 0;  // how much two measurements of `together` in a round differ, as a share, median
   Bottleneck bottleneck = Bottleneck::none;
-  std::string op;  // the op that takes most of the input's time, or that the advice is about
+  std::string op;  // the op that the advice is about, else the one that takes most of the input's time
   std::vector<OpStatistics> ops;
-  Diagnosis diagnosis;           // of a run with both
+  Diagnosis diagnosis;           // of a run with input and step
   std::optional<Advice> advice;  // with the gain that was measured; absent: nothing that was tried is faster
-  std::vector<Advice> tried;     // everything, with its gain
+  std::vector<Advice> tried;     // everything that was tried, with its gain
 
   double batch_seconds() const { return static_cast<double>(batch_size) / input_rows_per_second; }
 };
@@ -49,14 +49,14 @@ struct SpeedOptions {
 
 class SpeedTest {
  public:
-  // Throws as Trainer::from_spec(), and ConfigError where the data can be read only once.
+  // Throws as Trainer::from_spec(), and ConfigError if the data can be read only once.
   explicit SpeedTest(const Spec& config, const Catalog& catalog = Catalog::builtin());
   ~SpeedTest();
   SpeedTest(const SpeedTest&) = delete;
   SpeedTest& operator=(const SpeedTest&) = delete;
 
-  // Once. `on_part` hears what is measured next. No value after stop(). Throws what the trainings do, and DataError
-  // where there are not enough data for anything to be timed.
+  // Call it once. `on_part` is told what is measured next. No value after stop(). Throws what the trainings throw, and
+  // DataError if there are too few data to time anything.
   std::optional<SpeedReport> run(const SpeedOptions& options = {},
                                  const std::function<void(std::string_view)>& on_part = {});
   // Ends run() soon. Idempotent.
@@ -67,14 +67,14 @@ class SpeedTest {
   std::unique_ptr<Impl> impl_;
 };
 
-// By how much longer a step takes with the input: input where it at least doubles, step where it adds less than a
-// tenth.
+// The input, if a step takes at least twice as long with it as without; the step, if the input adds less than a tenth
+// of the time together.
 Bottleneck bottleneck_of(double step_seconds, double together_seconds);
-// What gained most, unless that is less than is worth while, or than the noise.
+// The advice that gained most, unless the gain is less than kWorthwhileGain, or within the noise.
 std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise);
 
-// What is worth trying beside what a diagnosis says: keys of this resolved configuration that decide only how fast it
-// is.
+// What is worth trying in addition to a diagnosis's advice: keys of this resolved configuration that change only how
+// fast it is.
 std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, int threads);
 
 }  // namespace millrace

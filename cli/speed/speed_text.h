@@ -8,7 +8,7 @@
 namespace millrace::cli {
 
 std::string speed_text(const SpeedReport& report);
-// One object on one line.
+// One JSON object on one line.
 std::string speed_json(const SpeedReport& report);
 
 }  // namespace millrace::cli

@@ -45,11 +45,11 @@ class JsonText {
   void clear();
 
  private:
-  // A value that is written already.
+  // Appends a value that is JSON already.
   JsonText& raw(std::string_view text);
 
   std::string text_;
-  bool first_ = true;  // nothing stands before the next value or key that needs a comma
+  bool first_ = true;  // the next value or key needs no comma before it
 };
 
 }  // namespace millrace::cli

@@ -13,12 +13,12 @@ namespace millrace::cli {
 
 // Losses and metrics: four significant digits ("0.6931", "1.235e-05", "nan").
 std::string format_value(double value);
-// Rates: whole numbers from 100 on, three significant digits below ("12345", "3.25").
+// Rates: from 100 on as whole numbers, below with three significant digits ("12345", "3.25").
 std::string format_rate(double per_second);
 inline constexpr double kMilliseconds = 1e3;
-// The milliseconds of a time, as format_rate() has them.
+// A time in milliseconds, with the digits of format_rate().
 std::string format_milliseconds(double seconds);
-// "3%": a share of 0 to 1 without decimals; "<1%" for what is more than nothing and would be 0%.
+// "3%": a share from 0 to 1 in percent, without decimals; "<1%" if it is more than 0 and would be rounded to 0%.
 std::string format_share(double share);
 // "0.042 s", "3.1 s", "42 s", "2 min 05 s", "3 h 07 min".
 std::string format_seconds(double seconds);
@@ -29,7 +29,7 @@ std::string format_bytes(uint64_t bytes);
 template <class T>
 std::string_view shortest_text(T value, std::span<char> buffer) {
   if constexpr (std::is_floating_point_v<T>) {
-    // The sign of a NaN is no part of the value, and its shortest text would have one.
+    // The sign of a NaN is no part of its value, but to_chars() would write it.
     if (std::isnan(value)) return "nan";
   }
   const char* end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;

@@ -7,11 +7,12 @@
 
 namespace millrace::cli {
 
-// What help and reference pages keep to.
+// The width of help and reference pages.
 inline constexpr size_t kPageWidth = 100;
 
 // The words of `text` in lines of at most kPageWidth columns; every line but the first begins with `indent` blanks, and
-// the first has `used` columns before it. A word that is longer than a line stands alone. No newline at the end.
+// `used` columns stand before the first. A word that is longer than a line has a line of its own. There is no newline
+// at the end.
 std::string wrapped(std::string_view text, size_t indent, size_t used);
 
 }  // namespace millrace::cli

@@ -19,14 +19,15 @@ struct BuildInfo {
 };
 BuildInfo build_info();
 
-// The usable devices; opens no library but the driver.
+// The usable devices; opens no library except the driver.
 CudaStatus status();
 // Why `device` cannot be used; empty when it can.
 std::string unusable(Device device);
-// What a training on any device would miss of CUDA's libraries, and how to get it; empty when all is there. Opens them.
+// Which of CUDA's libraries a training on any device would miss, and how to get it; empty if all are there. Opens the
+// libraries.
 std::string missing_library(const CudaNeeds& needs);
 
-// Zero-filled device memory. Throws DeviceError. REQUIRES, of free(): what uses the memory has ended.
+// Zero-filled device memory. Throws DeviceError. REQUIRES for free(): all work that uses the memory has ended.
 void* allocate(Device device, size_t bytes);
 void free(Device device, void* data) noexcept;
 // Host memory for copies from and to `device`. Throws DeviceError.
@@ -36,8 +37,8 @@ void free_pinned(Device device, void* data) noexcept;
 // A stream and the library handles made on it (cuBLASLt is opened when the first product is planned).
 StatePointer make_state(Device device);
 
-// All on the state's stream; each pointer of a copy is the host's or the device's. copy() waits as Context::copy says;
-// copy_async() never does. REQUIRES, of copy_async: host memory is pinned.
+// All of these run on the state's stream. Each pointer of a copy points to the host's or the device's memory. copy()
+// waits as Context::copy() says; copy_async() never does. REQUIRES for copy_async(): host memory is pinned.
 void copy(State& state, void* destination, const void* source, size_t bytes);
 void copy_async(State& state, void* destination, const void* source, size_t bytes);
 void fill_zero(State& state, void* destination, size_t bytes);
@@ -51,14 +52,14 @@ struct MILLRACE_EXPORT EventDeleter {
 using EventPointer = std::unique_ptr<Event, EventDeleter>;
 EventPointer make_event(Device device);
 void record(Event& event, State& state);
-// What the state's stream is given from now on waits for the event.
+// Work that the state's stream is given from now on waits for the event.
 void wait(State& state, const Event& event);
 bool finished(const Event& event);
 void synchronize(const Event& event);
 
-// What a state's stream is given between begin_recording() and end_recording() is not run but kept, to be launched as a
-// whole; see core/replay.h. One thread makes all of these calls. Throw DeviceError; a recording whose begin succeeded
-// is ended or abandoned.
+// Work that a state's stream is given between begin_recording() and end_recording() is not run but kept, to be launched
+// as a whole; see core/replay.h. One thread makes all of these calls. They throw DeviceError. REQUIRES: after a
+// begin_recording() that succeeded, the recording is ended or abandoned.
 class Recording;
 struct MILLRACE_EXPORT RecordingDeleter {
   void operator()(Recording* recording) const noexcept;
@@ -68,7 +69,7 @@ void begin_recording(State& state);
 RecordingPointer end_recording(State& state);
 void abandon_recording(State& state) noexcept;
 void launch(State& state, const Recording& recording);
-// All of them as one recording, each behind the one before it. Throws DeviceError.
+// All of `links` as one recording, in their order. Throws DeviceError.
 RecordingPointer chain(State& state, std::span<const Recording* const> links);
 
 }  // namespace millrace::cuda

@@ -80,13 +80,14 @@ template <>
 inline constexpr auto kCudnnType<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
 template <>
 inline constexpr auto kCudnnType<cudnnBackendBehaviorNote_t> = CUDNN_TYPE_BEHAVIOR_NOTE;
-// A descriptor is a pointer to void, as an address is; those are the ones that are set far more often.
+// A descriptor is a pointer to void, and so is an address. Descriptors are set far more often, so the type stands for
+// them; set_addresses() sets addresses.
 template <>
 inline constexpr auto kCudnnType<cudnnBackendDescriptor_t> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
 
 class CudnnDescriptor {
  public:
-  // REQUIRES: `library` outlives it.
+  // REQUIRES: `library` outlives the descriptor.
   CudnnDescriptor(const Cudnn& library, cudnnBackendDescriptorType_t type);
 
   template <class T>
@@ -120,8 +121,8 @@ class CudnnDescriptor {
   int64_t descriptors(cudnnBackendAttributeName_t name, std::span<const CudnnDescriptor> out) const;
 
   void finalize();
-  // False where the library says that it does not support what is described, or with `may_be_wrong` that nobody can;
-  // any other failure is thrown.
+  // False if the library says that it does not support what is described or, with `may_be_wrong`, that the description
+  // is wrong. Throws for any other failure.
   [[nodiscard]] bool try_finalize(bool may_be_wrong = false);
 
   cudnnBackendDescriptor_t get() const { return descriptor_.get(); }

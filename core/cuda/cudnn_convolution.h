@@ -15,13 +15,14 @@
 
 namespace millrace::cuda {
 
-// What it is planned for: the GPU of a handle or, without one, a GPU that is described (a DEVICEPROP descriptor).
+// What a convolution is planned for: the GPU of a handle or, without a handle, a GPU that is described (a DEVICEPROP
+// descriptor).
 struct CudnnTarget {
   cudnnHandle_t handle = nullptr;
   const CudnnDescriptor* device = nullptr;
   Precision precision = Precision::float32;
-  // To see what the choice costs (bench/gpu): so many engines that would do are left out; with `any_numbers` engines
-  // that round, or sum in another order each time, would do, too.
+  // To see what the choice costs (bench/gpu): leaves out the first `skip` engines that would do; with `any_numbers`,
+  // engines that round, or that sum in a different order each time, would do, too.
   int skip = 0;
   bool any_numbers = false;
 };
@@ -30,13 +31,13 @@ class CudnnConvolution {
  public:
   enum class Pass : uint8_t { forward, input_gradient, weight_gradient };
 
-  // REQUIRES: `spec` has been checked. Throws DeviceError when no engine will do.
+  // REQUIRES: `spec` has been checked. Throws DeviceError if no engine will do.
   CudnnConvolution(const Cudnn& library, const CudnnTarget& target, const ConvolutionSpec& spec, Pass pass);
 
   // Bytes that a run needs of the GPU's memory, at most kWorkspaceBytes (kernels.h).
   size_t workspace() const { return workspace_; }
 
-  // How many engines stood before the one that was taken and would not do.
+  // How many engines of the list were tried before the one that was taken, and would not do.
   int passed_over() const { return passed_over_; }
   // The engine that was taken, by the library's number, and how many stood before it in the list.
   int64_t engine() const { return engine_; }
@@ -55,7 +56,7 @@ class CudnnConvolution {
   bool take_plan(const CudnnTarget& target, cudnnBackendHeurMode_t mode);
 
   const Cudnn& library_;
-  // The library may read from what a descriptor was made of for as long as that lives.
+  // As long as a descriptor lives, the library may read the descriptors that it was made from.
   CudnnDescriptor x_, weight_, y_, convolution_, operation_, graph_;
   std::optional<CudnnDescriptor> configuration_, plan_;
   size_t workspace_ = 0;

@@ -1,4 +1,4 @@
-// Recording: what a stream was given between two calls, as a graph that can be launched.
+// Recording: the work that a stream was given between two calls, as a graph that can be launched.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,7 +17,7 @@ using GraphPointer = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, Destroy
 
 class Recording {
  public:
-  // Throws DeviceError when it cannot be made ready.
+  // Throws DeviceError if the graph cannot be made ready to launch.
   Recording(int device, GraphPointer graph);
   ~Recording();
   Recording(const Recording&) = delete;
@@ -28,7 +28,7 @@ class Recording {
 
  private:
   int device_;
-  GraphPointer graph_;  // to be part of others
+  GraphPointer graph_;  // kept so that it can become a part of other graphs
   cudaGraphExec_t exec_ = nullptr;
 };
 

@@ -16,9 +16,9 @@ namespace millrace::cuda {
 // Whether anyone in this process uses `device`, so that it has a context.
 MILLRACE_EXPORT bool has_context(int device) noexcept;
 
-// Makes `device` the calling thread's current one until the end of the block, then restores the one before, where that
-// one is in use: to make a device current opens a context on it, hundreds of megabytes for nothing. So a thread that
-// would have been the first to use another device stays on this one.
+// Makes `device` the calling thread's current device until the end of the block. Then it restores the earlier device,
+// but only if this process uses that one: making a device current opens a context on it, which would take hundreds of
+// megabytes for nothing. Otherwise the thread stays on `device`.
 class MILLRACE_EXPORT DeviceGuard {
  public:
   // Throws DeviceError when the device is not there.
@@ -44,11 +44,11 @@ class MILLRACE_EXPORT Event {
   Event(Event&& other) noexcept : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
   Event& operator=(Event&&) = delete;
 
-  // Marks what `stream` was given so far.
+  // Marks the work that `stream` was given so far.
   void record(const Stream& stream);
   // True when the marked work has ended, or nothing was marked yet.
   bool finished() const;
-  // The host waits: awake at first, for about as long as it takes to wake up, then asleep, so that others have its
+  // The host waits: first awake, for about as long as waking up would take, then asleep, so that other threads have its
   // processor.
   void synchronize() const;
   // Work given to `stream` from now on waits, the host does not.
@@ -70,12 +70,12 @@ class MILLRACE_EXPORT Stream {
 
   cudaStream_t get() const { return stream_; }
   int device() const { return device_; }
-  // Waits for everything given to the stream, as for an event; throws what any of it failed with.
+  // Waits for all work that the stream was given, as for an event. Throws if any of it failed.
   void synchronize() const;
 
  private:
   int device_;
-  mutable Event end_;  // of what it was given, where somebody waits for that
+  mutable Event end_;  // marks the end of the work when somebody waits for it
   cudaStream_t stream_ = nullptr;
 };
 

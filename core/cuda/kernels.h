@@ -15,13 +15,14 @@
 
 namespace millrace::cuda {
 
-// What a library's algorithm may use at most, whatever memory is free: the choice must not depend on it.
+// The most workspace that a library's algorithm may use, however much memory is free: the choice of an algorithm must
+// not depend on free memory.
 inline constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 // REQUIRES: `spec` has been checked, and its leading dimensions are filled in.
 std::unique_ptr<Gemm> make_gemm(Context& context, const GemmSpec& spec);
 
-// The same of float32 where m, n or k is 1.
+// The same for float32 if m, n or k is 1.
 std::unique_ptr<Gemm> make_narrow_gemm(Context& context, const GemmSpec& spec);
 
 // As in core/kernels/reduce.h, with the same scratch.

@@ -1,15 +1,15 @@
-// The CUDA side of core/parallel.h, which includes it behind the lanes; nobody else does.
+// The CUDA side of core/parallel.h, which includes it after the lanes; no other file includes it.
 //
 // launch_for_each: body(i) for every i in [0, count) as one kernel on the state's stream.
 // launch_rows: the same for bodies whose index is shared by the lanes of a block.
-// launch_columns: sums over the rows of what a body makes of each row and column.
+// launch_columns: adds up, over the rows, what a body makes of each row and column.
 //
-// Threads of a block join their values by CUB, and a block knows by libcu++ that it is the last of its grid. No other
-// file includes these libraries. nvcc compiles the real ones; MILLRACE_CUB_STAND_IN names a header with the same
+// Threads of a block join their values with CUB; a block finds out with libcu++ whether it is the last of its grid. No
+// other file includes these libraries. nvcc compiles the real ones; MILLRACE_CUB_STAND_IN names a header with the same
 // functions for a compiler of C++.
 //
-// Launches only enqueue: no allocation, no synchronisation, may be captured. A launch that fails throws DeviceError;
-// what fails inside the kernel is thrown by the next call that waits.
+// Launches only enqueue: they allocate nothing, synchronise nothing, and may be captured. A launch that fails throws
+// DeviceError; for a failure inside the kernel, the next call that waits throws.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -41,8 +41,8 @@ struct JoinSpace {
   Place warps[kMostLanes / kWarp], values[kMostLanes / kWarp];
 };
 
-// The values of a block's threads, joined by add(a, b) in an order that their number decides, for all of them.
-// REQUIRES: whole warps, all of whose threads come here.
+// Joins the values of a block's threads by add(a, b), in an order that their number decides; all threads get the
+// result. REQUIRES: whole warps, and all threads of the block call it.
 template <class V, class Add>
 __device__ V join_threads(const V& own, const Add& add, JoinSpace& space) {
   using Reduce = cub::WarpReduce<V>;
@@ -60,8 +60,9 @@ __device__ V join_threads(const V& own, const Add& add, JoinSpace& space) {
   return joined;
 }
 
-// For one thread of each block, once a launch: whether all other blocks of the grid came here before. The thread then
-// sees everything that their threads had written when they came. The ticket is 0 before a launch and after it.
+// One thread of each block calls it, once in a launch: whether all other blocks of the grid called it before. If so,
+// the thread sees everything that the callers had written before their calls. The ticket is 0 before a launch and after
+// it.
 __device__ inline bool take_ticket(unsigned* at) {
   const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> ticket(*at);
   if (ticket.fetch_add(1, ::cuda::memory_order_acq_rel) + 1 != gridDim.x) return false;
@@ -73,7 +74,7 @@ __device__ inline bool take_ticket(unsigned* at) {
 
 #endif
 
-// What the runtime knows a kernel by.
+// The address by which the runtime knows a kernel.
 #if !defined(MILLRACE_KERNEL_ADDRESS)
 #define MILLRACE_KERNEL_ADDRESS(kernel) reinterpret_cast<const void*>(kernel)
 #endif
@@ -83,7 +84,7 @@ namespace millrace::cuda {
 class State;
 
 inline constexpr int kLaunchThreads = 256;
-// The largest grid that a GPU takes; what lies beyond is reached by striding.
+// The largest grid that a GPU takes; kernels reach the rest by striding.
 inline constexpr int64_t kLaunchBlocks = (int64_t{1} << 31) - 1;
 
 template <class F>
@@ -93,11 +94,11 @@ __global__ void __launch_bounds__(kLaunchThreads) for_each_kernel(int64_t count,
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * kLaunchThreads + threadIdx.x; i < count; i += stride) body(i);
 }
 
-// cudaLaunchKernel(): a plug-in has a runtime of its own, and no other one knows its kernels.
+// The type of cudaLaunchKernel(). A plug-in has a CUDA runtime of its own, and no other runtime knows its kernels.
 using KernelLauncher = cudaError_t (*)(const void* kernel, dim3 blocks, dim3 threads, void** arguments, size_t shared,
                                        cudaStream_t stream);
 
-// Launches the kernel of an address with the addresses of its arguments.
+// Launches the kernel at an address, with the addresses of its arguments.
 MILLRACE_EXPORT void launch_at(State& state, int64_t blocks, int threads, const void* kernel, void** arguments,
                                KernelLauncher launcher);
 
@@ -131,8 +132,8 @@ struct ThreadBlock {
   __device__ V join(const V& own, const Add& add) const {
     return join_threads(own, add, memory.joins);
   }
-  // Once a launch. Whether all other blocks of the grid came here before; what the first thread of each had written is
-  // seen then.
+  // Called once in a launch. Whether all other blocks of the grid called it before; if so, what their first threads had
+  // written is visible.
   __device__ bool is_last(unsigned* ticket) const {
     if (rank() == 0) memory.is_last = take_ticket(ticket);
     __syncthreads();
@@ -155,7 +156,7 @@ void launch_rows(State& state, int64_t rows, int lanes, const F& body) {
   launch_kernel(state, std::min(rows, kLaunchBlocks), lanes, rows_kernel<F>, rows, body);
 }
 
-// Both, for work that tests run on the host.
+// Both launches as one object; in tests another object, which runs the bodies on the host, takes its place.
 struct Launcher {
   State& state;
 
@@ -163,38 +164,39 @@ struct Launcher {
   void operator()(int64_t count, const F& body) const {
     launch_for_each(state, count, body);
   }
-  // As many lanes as a row of `columns` values is worth.
+  // With the best number of lanes for a row of `columns` values.
   template <class F>
   void rows(int64_t count, int64_t columns, const F& body) const {
     launch_rows(state, count, lanes_for(columns), body);
   }
 };
 
-// A block adds up neighbouring columns, its tile, each by several threads, its lanes, over some of the rows: a chunk.
+// A block adds up neighbouring columns (its tile) over some of the rows (its chunk). Several threads (lanes) share each
+// column.
 inline constexpr int kColumnTile = 32;       // unless a caller wants fewer
 inline constexpr int kColumnThreads = 1024;  // at most
-// Rows that a thread looks at before it is done with the first of them; fewer of wide sums, for want of registers.
+// Rows that a thread loads before it adds the first of them; fewer if sums are wide, as registers are few.
 template <class T>
 inline constexpr int kColumnAhead = sizeof(T) <= 8 ? 4 : 2;
 
-// Rows of a chunk: all of them where they are few, else so many that there are blocks for every multiprocessor.
+// Rows of a chunk: all of them if they are few, else so many that there are blocks for every multiprocessor.
 inline int64_t chunk_rows(int64_t rows, int64_t tiles) {
-  constexpr int64_t kAtOnce = 512, kFewest = kSumRows, kBlocks = 128;  // the scratch is for that few
+  constexpr int64_t kAtOnce = 512, kFewest = kSumRows, kBlocks = 128;  // the scratch has room for chunks of kFewest
   if (rows <= kAtOnce) return rows;
   int64_t chunk = kAtOnce;
   while (chunk > kFewest && tiles * ((rows + chunk - 1) / chunk) < kBlocks) chunk /= 2;
   return chunk;
 }
 
-// As many as have something to do, each with `ahead` rows: a power of 2.
+// As many lanes as have something to do if each takes `ahead` rows; a power of 2.
 inline int column_lanes(int64_t chunk, int ahead, int most) {
   int lanes = 1;
   while (lanes < most && lanes * ahead < chunk) lanes *= 2;
   return lanes;
 }
 
-// Blocks are tiles * chunks: those of the first chunk, then those of the next. Where there is more than one chunk, sums
-// go to `partial`, of (chunks, columns).
+// There are tiles * chunks blocks: those of the first chunk, then those of the next. If there is more than one chunk,
+// sums go to `partial`, which is (chunks, columns).
 template <class T, int kTile, class F>
 __global__ void __launch_bounds__(kColumnThreads)
     columns_kernel(int64_t rows, int64_t columns, int64_t chunk, int64_t blocks, const F body, T* partial) {
@@ -210,7 +212,7 @@ __global__ void __launch_bounds__(kColumnThreads)
     T total{};
     MILLRACE_ROLLED
     for (int64_t row = first + lane; row < last; row += kAhead * lanes) {
-      // A term may store: all is loaded before, so that one wait is enough.
+      // term() may store. All rows are loaded before that, so that one wait is enough.
       decltype(body.load(row, column)) loaded[kAhead];
       for (int i = 0; i < kAhead; ++i) {
         if (row + i * lanes < last) loaded[i] = body.load(row + i * lanes, column);
@@ -248,9 +250,10 @@ struct JoinColumns {
 };
 
 // body.store(column, sum over the rows of body.term(body.load(row, column), row, column)), in an order that the shape
-// decides: one launch where the rows are few, or where there is no scratch, else two. Of one column every term is there
-// before its sum is stored; what term() stores, no load() of another row and column reads.
-// REQUIRES: 0 < rows, columns; `scratch` is null or that of column_sum() (kernels/reduce.h), sizeof(T) / 4 times.
+// decides: one launch if the rows are few or there is no scratch, else two. All terms of a column are computed before
+// its sum is stored.
+// REQUIRES: 0 < rows, columns; no load() reads what term() stores for another row and column; `scratch` is null or has
+// sizeof(T) / 4 times the bytes of column_sum_scratch() (kernels/reduce.h).
 template <class T, int kTile = kColumnTile, class F>
 void launch_columns(State& state, int64_t rows, int64_t columns, const F& body, void* scratch) {
   const int64_t tiles = (columns + kTile - 1) / kTile;

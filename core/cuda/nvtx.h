@@ -7,7 +7,7 @@ namespace millrace::cuda {
 // Whether a profiler watches this process.
 bool profiler_attached() noexcept;
 
-// Ranges of a thread nest.
+// The ranges of one thread nest.
 void push_range(const char* name) noexcept;
 void pop_range() noexcept;
 

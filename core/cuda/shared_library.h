@@ -9,7 +9,7 @@
 
 namespace millrace::cuda {
 
-// What is wanted and what to say when it is not there.
+// Which library is wanted, and what a message says if it is not there.
 struct LibraryNeed {
   std::string name;                  // "cuBLASLt"
   std::string purpose;               // "matrix products on a GPU"
@@ -26,7 +26,7 @@ class SharedLibrary {
 
   // The address of a function. Throws DeviceError when this version of the library has none of that name.
   void* symbol(const char* name) const;
-  // The same as a pointer of the type of `Function`, of which nothing but the type is used.
+  // The same as a pointer to a function of type `Function`.
   template <class Function>
   Function* function(const char* name) const {
     return reinterpret_cast<Function*>(symbol(name));

@@ -31,7 +31,7 @@ class MILLRACE_EXPORT State {
 
   // Opens cuBLASLt at the first call. Throws DeviceError when it is not there.
   const CublasLt& cublaslt();
-  // The same of cuDNN, with a handle on the stream.
+  // The same for cuDNN, with a handle on the stream.
   const Cudnn& cudnn();
   cudnnContext* cudnn_handle();
 

@@ -1,4 +1,4 @@
-// What nvcc alone knows about this build.
+// What only nvcc knows about this build.
 #pragma once
 
 namespace millrace::cuda {

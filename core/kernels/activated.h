@@ -1,4 +1,4 @@
-// activated: what a product's activation makes of a value, on the host and on CUDA. A NaN stays one.
+// activated: applies a product's activation to a value, on the host and on CUDA. A NaN stays a NaN.
 #pragma once
 
 #include "millrace/core/export.h"

@@ -1,8 +1,9 @@
 // Batch normalisation: every channel of a batch gets mean 0 and deviation 1, then a scale and a shift.
 //
-// The values are `rows` lines of `channels` neighbours, `stride` apart: a batch of vectors, or, channels last, the
-// pixels of a batch of images. On CUDA images are (batch, channels, pixels) without gaps instead. Sums run over blocks
-// whose size the shape decides, in double, joined in order. f32 and f64, else InternalError. Nothing is allocated.
+// The values are `rows` lines, `stride` elements apart, each with a value for every channel: the vectors of a batch or,
+// channels last, the pixels of a batch of images. On CUDA images are (batch, channels, pixels) without gaps instead.
+// Sums are in double; they run over blocks whose size the shape decides, and the blocks are joined in order. f32 and
+// f64, else InternalError. Nothing is allocated.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace millrace {
 
 struct BatchNormSpec {
   int64_t rows = 0, channels = 0;
-  int64_t pixels = 1;  // lines that make an image
+  int64_t pixels = 1;  // lines of one image
   DType dtype = DType::f32;
   double epsilon = 1e-5;  // added to the variance
 };
@@ -33,7 +34,8 @@ struct ConstNormRows {
 // Bytes of `scratch` for the functions below.
 size_t batch_norm_scratch(Device device, const BatchNormSpec& spec);
 
-// mean and variance receive those of each channel; the variance is that of the rows alone (divided by their number).
+// `mean` and `variance` receive a value for each channel. The variance is divided by the number of rows, not by one
+// less.
 void batch_moments(Context& context, const BatchNormSpec& spec, ConstNormRows x, void* mean, void* variance,
                    void* scratch);
 
@@ -46,7 +48,7 @@ struct NormParams {
 // y = (x - mean) / sqrt(variance + epsilon) * weight + bias
 void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, const NormParams& params, NormRows y);
 
-// What goes back through batch_norm() with the moments of x itself. The destinations may be null.
+// Where the gradients of batch_norm() go, if it used the moments of x itself. The destinations may be null.
 struct BatchNormGradients {
   NormRows dx;  // data null: not wanted
   float dx_beta = 0;

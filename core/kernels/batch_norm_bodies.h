@@ -1,4 +1,4 @@
-// What CUDA's kernels of batch_norm.h run, and in which order. `launch` is as in image_sums.h.
+// The bodies of CUDA's kernels for batch_norm.h, and the order in which they run. `launch` is as in image_sums.h.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace millrace::cuda {
 
 inline namespace MILLRACE_UNIT {
 
-// Thread i is channel i: a moment is its sum's mean.
+// Thread i is channel i: its moment is its sum times `share`.
 template <class T>
 struct StoreMoment {
   ChannelTotals totals;
@@ -38,7 +38,7 @@ struct NormPointers {
   const T* weight;
   const T* bias;
   double epsilon;
-  // Only the sum is double's: every value needs this, and many GPUs are slow in double.
+  // Only the addition is in double: every value needs this, and many GPUs are slow in double.
   MILLRACE_HD T inverse_deviation(int64_t channel) const {
     return T(1) / std::sqrt(static_cast<T>(static_cast<double>(variance[channel]) + epsilon));
   }
@@ -67,12 +67,12 @@ struct NormTerms {
   T slope, steep, shift;
 };
 
-// Thread i is channel i: the terms of its dx, and the gradients of its weight and bias where they are wanted.
+// Thread i is channel i: the terms of its dx, and the gradients of its weight and bias if they are wanted.
 template <class T>
 struct FinishNormGradient {
   ChannelTotals totals;
   NormPointers<T> params;
-  double share;  // of one value of a channel
+  double share;  // 1 over the number of a channel's values
   const float* dx_alpha;
   NormTerms<T>* terms;
   T* dweight;
@@ -89,7 +89,7 @@ struct FinishNormGradient {
     const double scale = alpha * static_cast<double>(params.weight[channel]) * inverse;
     terms[channel] = {static_cast<T>(scale), static_cast<T>(-scale * inverse * inverse * sums.second * share),
                       static_cast<T>(-scale * sums.first * share)};
-    // The weight has been read, and may lie where its gradient goes.
+    // The weight has been read before: its gradient may go to the same place.
     store(sums.second * inverse, dweight, dweight_beta, dweight_alpha, channel);
     store(sums.first, dbias, dbias_beta, dbias_alpha, channel);
   }
@@ -136,7 +136,7 @@ struct FollowMoment {
   }
 };
 
-// The batch as images, of one pixel where it holds vectors.
+// The batch as images; a vector is an image of one pixel.
 inline ChannelPlaces places_of(const BatchNormSpec& spec) {
   return {spec.rows / spec.pixels, spec.channels, spec.pixels};
 }
@@ -168,7 +168,7 @@ void run_batch_norm(const BatchNormSpec& spec, const ConstNormRows& x, const Nor
 }
 
 inline size_t norm_scratch(const BatchNormSpec& spec) {
-  // The terms are of doubles at most.
+  // The terms are doubles at most.
   return channel_sums_scratch(places_of(spec)) + static_cast<size_t>(spec.channels) * sizeof(NormTerms<double>);
 }
 

@@ -1,4 +1,4 @@
-// Values that every pixel of a channel has in common: added to images, and summed over them.
+// One value for each channel of a batch of images: added to all of the channel's pixels, or summed over them.
 //
 // Images are (batch, channels, pixels) without gaps; on the CPU channels last, on CUDA in that order. f32 and f64, else
 // InternalError. Results do not depend on the number of threads; nothing is allocated.
@@ -17,7 +17,7 @@ struct ChannelSpec {
   DType dtype = DType::f32;
 };
 
-// images += values, of which there is one a channel.
+// images += values, one for each channel.
 void add_to_channels(Context& context, const ChannelSpec& spec, const void* values, void* images);
 
 // The sum of each channel's pixels. `scratch` has channel_sum_scratch() bytes.

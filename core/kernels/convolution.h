@@ -1,10 +1,10 @@
 // Convolutions of images and their gradients, planned once, run many times.
 //
 // Images are (batch, channels, height, width) without gaps, on the CPU channels last. A weight is (out_channels,
-// in_channels / groups, kernel height, kernel width) in the order of its shape; the outputs of a group read the inputs
-// of that group alone. CPU: oneDNN on a fixed number of images at a time; float64 goes through loops of our own. A
-// result depends on shapes, values and device alone, never on the number of threads. What is planned is used by one
-// thread at a time and belongs to the Context it was made for.
+// in_channels / groups, kernel height, kernel width) in the order of its shape; the outputs of a group read only the
+// inputs of that group. CPU: oneDNN on a fixed number of images at a time; float64 goes through loops of our own. A
+// result depends only on shapes, values and device, never on the number of threads. A plan is used by one thread at a
+// time and belongs to the Context that it was made for.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,7 @@ class Convolution {
   virtual ~Convolution() = default;
   // Allocates nothing of its own and, on CUDA, only enqueues. Throws InternalError when the library fails.
   virtual void run(Context& context, const Args& args) = 0;
-  // Bytes of the buffers that it holds itself, at most: with a smaller batch it would hold no more.
+  // Bytes of the buffers that it holds itself, at most: for a smaller batch it would hold no more.
   virtual size_t bytes() const { return 0; }
 };
 

@@ -13,7 +13,7 @@ T alpha_of(const GemmArgs& args) {
   return args.alpha != nullptr ? static_cast<T>(*args.alpha) : T(1);
 }
 
-// c = activation(c + bias). The bias may be absent; a NaN stays one.
+// c = activation(c + bias). The bias may be absent; a NaN stays a NaN.
 template <class T>
 void add_bias_and_activate(const T* bias, FusedActivation activation, int64_t columns, T* c) {
   if (bias != nullptr) {

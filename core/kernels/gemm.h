@@ -1,9 +1,9 @@
 // Matrix products: c = activation(alpha * op(a) * op(b) + bias + beta * c), planned once, run many times.
 //
 // CPU: a fixed grid of tiles, each one single-threaded call of oneDNN; vectors and float64 go through loops of our own.
-// CUDA: cuBLASLt; vectors go through kernels of our own. The result depends on shapes, values, device and the context's
-// precision alone, never on the number of threads. A Gemm is used by one thread at a time and belongs to the Context it
-// was made for.
+// CUDA: cuBLASLt; vectors go through kernels of our own. The result depends only on shapes, values, device and the
+// context's precision, never on the number of threads. A Gemm is used by one thread at a time and belongs to the
+// Context that it was made for.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace millrace {
 
-// What a product does to its result on the way out; any other activation is a pass of its own.
+// An activation that a product applies to its result before it stores it; every other activation is a pass of its own.
 enum class FusedActivation : uint8_t { none, relu };
 
 struct GemmSpec {
@@ -25,7 +25,7 @@ struct GemmSpec {
   bool transpose_a = false;           // a is stored as (k, m)
   bool transpose_b = false;           // b is stored as (n, k)
   int64_t lda = 0, ldb = 0, ldc = 0;  // elements between stored rows; 0 = contiguous
-  float beta = 0;                     // c's own share; with 0 c is only written
+  float beta = 0;                     // the factor of the old c; if it is 0, c is only written
   bool bias = false;                  // adds bias[n] to every row
   FusedActivation activation = FusedActivation::none;
 };
@@ -44,7 +44,7 @@ class MILLRACE_EXPORT Gemm {
   // Allocates nothing of its own and, on CUDA, only enqueues. Throws InternalError when oneDNN fails.
   // REQUIRES: c overlaps neither a, b nor bias.
   virtual void run(Context& context, const GemmArgs& args) = 0;
-  // Bytes of the buffers that it holds itself, at most: with fewer rows m it would hold no more.
+  // Bytes of the buffers that it holds itself, at most: for fewer rows m it would hold no more.
   virtual size_t bytes() const { return 0; }
 };
 

@@ -1,5 +1,5 @@
-// The CPU's ways to a matrix product. make_gemm (gemm.h) checks a spec, fills in its leading dimensions and chooses.
-// Each result depends on spec and values alone.
+// The implementations of matrix products on the CPU. make_gemm() (gemm.h) checks a spec, fills in its leading
+// dimensions and chooses one. Each result depends only on spec and values.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@ namespace millrace::cpu {
 // f64, for checks, any shape, in plain loops: element (i, j) is summed over k in order.
 std::unique_ptr<Gemm> make_loop_gemm(Context& context, const GemmSpec& spec);
 
-// f32 where m, n or k is 1: dot products, rows times a matrix, outer products. REQUIRES one of them to be 1.
+// f32, if m, n or k is 1: dot products, rows times a matrix, outer products. REQUIRES: one of them is 1.
 std::unique_ptr<Gemm> make_narrow_gemm(Context& context, const GemmSpec& spec);
 
 // f32, any shape: tiles by dnnl_sgemm, which writes in place but packs transposed operands into memory of its own.
 std::unique_ptr<Gemm> make_sgemm_gemm(Context& context, const GemmSpec& spec);
 
-// f32, any shape: tiles by oneDNN's matmul primitive into buffers made here; faster where rows of op(a) and columns of
+// f32, any shape: tiles by oneDNN's matmul primitive into buffers made here; faster if rows of op(a) and columns of
 // op(b) are contiguous.
 std::unique_ptr<Gemm> make_matmul_gemm(Context& context, const GemmSpec& spec);
 

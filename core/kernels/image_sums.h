@@ -1,7 +1,8 @@
-// Sums over all pixels of each channel of a batch, in double and in one order: what CUDA's kernels run.
+// Sums over all pixels of each channel of a batch, in double and always in the same order: the bodies of CUDA's
+// kernels.
 //
 // Values are (batch, channels, pixels); a vector is an image of one pixel. They are cut into about kSumBlocks blocks,
-// each of some images or, if there are few and large ones, of a run of one image's pixels. A part is one channel of one
+// each of some images or, if images are few and large, of a run of one image's pixels. A part is one channel of one
 // block: its lanes add it up, then the parts of a channel are added in order.
 #pragma once
 
@@ -24,7 +25,7 @@ inline constexpr int64_t kSumBlock = 4096;
 struct ChannelPlaces {
   int64_t batch = 0, channels = 0, pixels = 0;
 
-  // Of a block, and pixels of each; all of them, if the block has several images.
+  // The images of a block, and the pixels of each image in it: all of them, if the block has several images.
   int64_t images() const { return std::min(batch, std::max(ceil_div(batch, kSumBlocks), ceil_div(kSumBlock, pixels))); }
   int64_t run() const {
     const int64_t runs = std::min(ceil_div(pixels, kSumBlock), std::max<int64_t>(kSumBlocks / batch, 1));
@@ -88,8 +89,9 @@ inline size_t channel_sums_scratch(const ChannelPlaces& places) {
   return static_cast<size_t>(places.blocks() * places.channels) * sizeof(SumPair);
 }
 
-// Adds up the parts; what reads the totals comes next. `launch(count, body)` runs body(i) for i below count, and
-// `launch.rows(count, columns, body)` runs body(i, lanes) with lanes for so many columns: all of it before the next.
+// Adds up the parts; the next launch may read the totals. `launch(count, body)` runs body(i) for i below count, and
+// `launch.rows(count, columns, body)` runs body(i, lanes) with lanes for so many columns. Each launch ends before the
+// next begins.
 template <class T, class Launch>
 ChannelTotals sum_channels(PartSums<T> body, void* scratch, const Launch& launch) {
   const ChannelPlaces& places = body.places;

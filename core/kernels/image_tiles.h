@@ -1,4 +1,4 @@
-// ImageTiles: how a batch of images is shared out to tasks. Depends on the work alone, never on threads. A value.
+// ImageTiles: how a batch of images is divided among tasks. It depends only on the work, never on threads. A value.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace millrace::cpu {
 
 class ImageTiles {
  public:
-  // Of `batch` images with `work` multiplications each: sixteen tiles where that makes each worth a task, else fewer;
-  // more where tiles would be so large that threads wait for the last one; at most `most`.
+  // Tiles of `batch` images with `work` multiplications each: sixteen if each is then worth a task, else fewer; more if
+  // tiles would be so large that threads wait for the last one; at most `most`.
   ImageTiles(int64_t batch, int64_t work, int64_t most) : batch_(batch) {
     constexpr int64_t kEnoughTiles = 16, kWorthATask = int64_t{1} << 20, kLargest = int64_t{1} << 24;
     // The products of a whole batch may be more than can be counted; then there are enough for every image.
@@ -23,7 +23,7 @@ class ImageTiles {
     count_ = std::clamp<int64_t>(count_, 1, std::min(batch, most));
   }
 
-  // As many tiles of one size as are no more than these.
+  // The largest number of tiles that all have the same size, but no more than these.
   ImageTiles evened() const {
     ImageTiles out = *this;
     while (batch_ % out.count_ != 0) --out.count_;
@@ -33,9 +33,9 @@ class ImageTiles {
   int64_t count() const { return count_; }
   int64_t begin(int64_t tile) const { return batch_ / count_ * tile + std::min(tile, batch_ % count_); }
   int64_t images(int64_t tile) const { return begin(tile + 1) - begin(tile); }
-  // Of the first tile, which is as large as any.
+  // The images of the first tile; no tile has more.
   int64_t most_images() const { return images(0); }
-  // Of the last, which is as small as any: at most one image smaller.
+  // The images of the last tile; no tile has fewer. It is at most one less than most_images().
   int64_t least_images() const { return images(count_ - 1); }
 
  private:

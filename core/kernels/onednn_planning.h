@@ -1,7 +1,7 @@
-// OneDnnPlanning: held by the thread that makes primitives of oneDNN, one thread in the process at a time.
+// OneDnnPlanning: a thread holds one while it makes primitives of oneDNN; only one thread in the process can.
 //
-// The library finds primitives that it made before in a cache for all threads. Ours and its code is rarely built for
-// ThreadSanitizer; the lock shows a program that is in which order they come to the cache.
+// The library keeps the primitives that it made in a cache for all threads. It is rarely built for ThreadSanitizer; the
+// lock shows a program that is built for it in which order threads use the cache.
 #pragma once
 
 #include <dnnl.hpp>
@@ -17,7 +17,7 @@ class OneDnnPlanning {
  public:
   OneDnnPlanning();
 
-  // For which the primitives are made.
+  // The engine for which primitives are made.
   const dnnl::engine& engine() const { return engine_; }
 
  private:
@@ -25,8 +25,8 @@ class OneDnnPlanning {
   dnnl::engine engine_;
 };
 
-// Runs plan(engine) where OpenMP is limited to one thread, as the primitives will run. An InternalError says that
-// oneDNN could not plan `what`.
+// Runs plan(engine) with OpenMP limited to one thread, as the primitives will run. If oneDNN fails, throws an
+// InternalError that says that oneDNN could not plan `what`.
 void plan_inside(Context& context, const std::string& what, FunctionRef<void(const dnnl::engine&)> plan);
 
 }  // namespace millrace::cpu

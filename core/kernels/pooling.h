@@ -1,7 +1,7 @@
 // Pooling: the largest value, or the mean, of each window of an image's channel, and the gradients.
 //
-// Images are (batch, channels, height, width), on the CPU channels last; there may be gaps between them. What lies
-// outside the image counts for nothing: it is never the largest value nor part of a mean. A NaN in a window is its
+// Images are (batch, channels, height, width), on the CPU channels last; there may be gaps between them. The padding
+// around an image does not count: it is never the largest value, and never part of a mean. A NaN in a window is its
 // largest value. Results do not depend on the number of threads. f32 and f64, else InternalError; nothing is allocated.
 #pragma once
 
@@ -22,8 +22,8 @@ struct PoolingSpec {
   TensorSpec output() const { return {Shape{batch, channels, height.out(), width.out()}, dtype}; }
 };
 
-// `taken` gets for each value of y which value of the window it was, as max_pool_gradient() wants it; null: nobody
-// does.
+// For each value of y, `taken` gets the number of the value in its window that y took; max_pool_gradient() reads it.
+// null: not wanted.
 void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y, int32_t* taken);
 void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
                        const Destination& dx);

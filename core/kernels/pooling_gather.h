@@ -1,5 +1,6 @@
-// What CUDA's pooling kernels run: each body makes one value and reads what it needs, so that nothing is added up by
-// several threads. Images are (batch, channels, height, width) in that order; `stride` is from one image to the next.
+// The bodies of CUDA's pooling kernels. Each call makes one value and reads all that it needs, so that no two threads
+// add to the same value. Images are (batch, channels, height, width) in that order; `stride` is from one image to the
+// next.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ struct PoolAxis {
     return inside < kernel ? inside : kernel;
   }
   MILLRACE_HD int64_t held(int64_t window) const { return end(window) - begin(window); }
-  // The windows that reach over a pixel: from the first to the last.
+  // The windows that may cover a pixel: from the first to the last.
   MILLRACE_HD int64_t first_window(int64_t at) const {
     const int64_t behind = at + before - (kernel - 1) * dilation;
     return behind > 0 ? (behind + stride - 1) / stride : 0;
@@ -44,14 +45,14 @@ struct PoolAxis {
     const int64_t last = (at + before) / stride;
     return last < out ? last : out - 1;
   }
-  // Which value of such a window a pixel is; -1: it lies between two.
+  // Which value of such a window the pixel is; -1: it lies between two values.
   MILLRACE_HD int64_t value(int64_t at, int64_t window) const {
     const int64_t distance = at + before - window * stride;
     return distance % dilation == 0 ? distance / dilation : -1;
   }
 };
 
-// A channel of an image, and a place in it.
+// A channel of an image, and a place in the channel.
 struct PoolPlace {
   int64_t image, channel, high, wide;
   MILLRACE_HD PoolPlace(int64_t i, int64_t channels, int64_t height, int64_t width)
@@ -84,7 +85,7 @@ struct MaxPool {
       MILLRACE_ROLLED
       for (int64_t w = first_w; w < end_w; ++w) {
         const T value = line[width.pixel(to.wide, w)];
-        // A NaN is larger than all, and the first one stays.
+        // A NaN is larger than every number, and the first NaN stays.
         if (number >= 0 && !(value > most) && !(value != value && most == most)) continue;
         most = value;
         number = h * width.kernel + w;
@@ -119,12 +120,12 @@ struct AveragePool {
   }
 };
 
-// Index i is a value of dx: what its windows give it, the first one first.
+// Index i is a value of dx: the sum of what its windows give it, from the first window to the last.
 template <class T>
 struct PoolGradient {
   PoolAxis height, width;
   int64_t channels;
-  const int32_t* taken;  // null: of an average
+  const int32_t* taken;  // null: the pooling was an average
   const T* dy;
   int64_t dy_stride;
   T* dx;

@@ -1,4 +1,4 @@
-// Sums in an order that shapes and the device alone decide: parts of them, joined in index order or as a tree.
+// Sums in an order that only shapes and the device decide: partial sums, joined in index order or as a tree.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-// Rows of a block of the column sum.
+// Rows in a block of column_sum().
 inline constexpr int64_t kSumRows = 64;
-// Values of a block of the sum.
+// Values in a block of sum().
 inline constexpr int64_t kSumValues = 1024;
 
 // Bytes of scratch that column_sum needs for an input of this shape.
@@ -30,8 +30,8 @@ MILLRACE_EXPORT size_t sum_scratch(int64_t count);
 // REQUIRES: scratch has sum_scratch(values.elements()) bytes on the device.
 MILLRACE_EXPORT void sum(Context& context, ConstTensorView values, void* result, double scale, void* scratch);
 
-// *result = the sum of the squares of a vector's values, in double: finite where all values are (of float64, where
-// their squares are too). f32 or f64, else ShapeError. REQUIRES: scratch as for sum().
+// *result = the sum of the squares of a vector's values, in double. It is finite if all values are finite and, for
+// float64, their squares are, too. f32 or f64, else ShapeError. REQUIRES: scratch as for sum().
 MILLRACE_EXPORT void square_sum(Context& context, ConstTensorView values, double* result, void* scratch);
 
 }  // namespace millrace

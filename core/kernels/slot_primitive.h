@@ -18,11 +18,11 @@ class SlotPrimitive {
     void* data = nullptr;  // the same in every call; null: each call gives its own
   };
 
-  // `what` it computes is said where it fails.
+  // `what` it computes, for messages.
   SlotPrimitive(std::string what, const dnnl::engine& engine, dnnl::primitive primitive, std::span<const Arg> args,
                 size_t slots);
 
-  // Runs with `data` for the arguments that have none of their own, in their order. Throws InternalError.
+  // Runs with `data` for the arguments without fixed data, in their order. Throws InternalError.
   void run(size_t slot, std::span<const void* const> data) const;
 
  private:

@@ -1,4 +1,4 @@
-// TileGrid: how the result of a matrix product is cut into tiles. Depends on the shape alone, never on threads.
+// TileGrid: how the result of a matrix product is cut into tiles. It depends only on the shape, never on threads.
 // A value; any thread may read it.
 #pragma once
 
@@ -16,12 +16,12 @@ struct Tile {
 class TileGrid {
  public:
   struct Limits {
-    int64_t most_rows, most_columns;    // of a tile, when the product is large
-    int64_t least_rows, least_columns;  // no smaller for the sake of more tiles
+    int64_t most_rows, most_columns;    // of a tile
+    int64_t least_rows, least_columns;  // tiles are not made smaller than this to get more of them
   };
 
-  // Tiles as large as allowed; smaller ones where there would be fewer than sixteen and each is worth a task: few large
-  // tiles leave threads waiting for the last one. Columns are cut first.
+  // Tiles are as large as allowed. They are smaller if there would be fewer than sixteen, as long as each is worth a
+  // task: with few large tiles, threads wait for the last one. Columns are cut first.
   TileGrid(int64_t m, int64_t n, int64_t k, const Limits& limits)
       : m_(m), n_(n), rows_(limits.most_rows), columns_(limits.most_columns) {
     constexpr int64_t kEnoughTiles = 16, kWorthATask = int64_t{1} << 21;  // multiplications
@@ -41,7 +41,7 @@ class TileGrid {
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
 
-  // Neighbours in `index` share columns, so that they find them in a cache.
+  // Tiles with neighbouring indices share columns, so that they find them in a cache.
   Tile tile(int64_t index) const {
     const int64_t across = ceil_div(m_, rows_);
     const int64_t row = index % across * rows_, column = index / across * columns_;

@@ -1,4 +1,4 @@
-// WeightLayout: a weight on its way between the model and oneDNN, which has layouts of its own.
+// WeightLayout: copies a weight between the model's layout and a layout of oneDNN's own.
 //
 // Used by one thread at a time.
 #pragma once
@@ -18,9 +18,10 @@ class WeightLayout {
 
   WeightLayout(const dnnl::engine& engine, const dnnl::memory::desc& plain, const dnnl::memory::desc& inner, Way way);
 
-  // As the library reads or writes it.
+  // The weight in the layout that the library reads or writes.
   void* inner() const { return inner_.data(); }
-  // Copies between inner() and `plain`, which is only read on the way in.
+  // Inwards: copies `plain` to inner(). Outwards: copies inner() to `plain`, which is then written in spite of its
+  // type.
   void change(const void* plain) { primitive_->run(0, {&plain, 1}); }
   size_t bytes() const { return inner_.bytes() + scratch_.bytes(); }
 

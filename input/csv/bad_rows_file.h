@@ -1,4 +1,4 @@
-// BadRowsFile: a JSON line for every row that was left out because of its faults.
+// BadRowsFile: writes a JSON line for every row that was left out because of its faults.
 //
 //   {"v":1,"file":"d/a.csv","line":4,"column":3,"field":"features","text":"abc","reason":"column 2 (features): .."}
 //
@@ -17,10 +17,10 @@ class BadRowsFile {
  public:
   explicit BadRowsFile(std::string path) : path_(std::move(path)) {}
 
-  // `field` and `text` are null where no value is at fault. Throws IoError.
+  // `field` and `text` are null if no single value is at fault. Throws IoError.
   void add(const BadRow& row);
-  // Keeps the first `rows` lines of the file that an earlier run left, and goes on behind them; a file that is not
-  // there any more begins anew. Throws DataError when there are fewer lines, IoError. REQUIRES: before the first add().
+  // Keeps the first `rows` lines of the file that an earlier run left, and goes on after them; if the file is gone, it
+  // begins anew. Throws DataError if there are fewer lines; IoError. REQUIRES: add() was not called yet.
   void resume(uint64_t rows);
 
  private:

@@ -1,11 +1,11 @@
-// FieldSelection: which columns make which field, as decode_csv's `fields` say.
+// FieldSelection: which columns make which field, as decode_csv's option `fields` says.
 //
 //   fields: {features: {columns: 0-1023}, price: {columns: [open, close], type: float64, default: [0, nan]},
 //            name: {columns: 7, type: string}, tags: {columns: 8, type: int32, split: " "},
 //            image: {columns: 9-792, reshape: [1, 28, 28]}, city: {columns: 793, type: string, missing: ["?"]}}
 //
-// Read in two steps: the configuration when the op is made, header names and the number of columns when it is bound.
-// Constant afterwards.
+// It is read in two steps: the configuration when the op is made, header names and the number of columns when the op is
+// bound. Constant after that.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@
 
 namespace millrace {
 
-// What a missing value becomes: numbers of the field's type, or texts. One for each column; of a ragged field any
-// number.
+// The values that missing ones become: numbers of the field's type, or texts. There is one for each column; a ragged
+// field has any number of them.
 struct DefaultValues {
   bool given = false;
   std::vector<std::byte> numbers = {};
@@ -32,15 +32,15 @@ struct DefaultValues {
 
 // A field as it was asked for.
 struct FieldRequest {
-  // An index, a range of them, or a header name.
+  // An index, a range of indices, or a header name.
   struct Item {
     std::string text;
     bool quoted = false;
     bool is_index = false;
-    uint64_t first = 0, last = 0;  // inclusive, when is_index
+    uint64_t first = 0, last = 0;  // both inclusive, if is_index
     Spec spec;                     // for messages
 
-    // Whether the header decides how many columns it is: a range in quotes may be a name.
+    // Whether the header decides how many columns the item is: a range in quotes may be a header name.
     bool is_open() const { return quoted && is_index && first != last; }
   };
 
@@ -50,16 +50,16 @@ struct FieldRequest {
   std::optional<RowSizes> reshape;
   Spec reshape_node;  // for messages
   bool allow_nonfinite = true;
-  std::optional<std::vector<std::string>> missing;  // in place of what stands for no value elsewhere
-  // Known before the header is, unless an item is open.
+  std::optional<std::vector<std::string>> missing;  // texts that stand for a missing value, instead of the op's
+  // The shape and the defaults are known without the header, unless an item is open.
   bool is_open = false;
   DefaultValues defaults;
 };
 
-// How the value of `fields` may be written.
+// The forms that the value of `fields` may have.
 std::vector<OptionForm> field_forms();
 
-// The value of `fields`. Throws ConfigError for what is wrong whatever the data are.
+// Reads the value of `fields`. Throws ConfigError for mistakes that do not depend on the data.
 std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
 
 // A field with its columns, in the order of its elements.
@@ -70,8 +70,8 @@ struct SelectedField {
   std::optional<std::vector<std::string>> missing = {};
 };
 
-// Finds the columns. Throws ConfigError, at the place in the configuration, for a column that the records lack.
-// Without any record (dialect.columns == 0) header names stay unresolved, at column 0: nothing will be read.
+// Finds the columns. Throws ConfigError, at the place in the configuration, for a column that the records lack. If
+// there is no record (dialect.columns == 0), header names stay unresolved, at column 0: nothing will be read.
 std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect);
 
 }  // namespace millrace

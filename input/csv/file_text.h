@@ -1,4 +1,4 @@
-// FileText: the bytes of one range of a file, in memory of its own that is used again for the next range.
+// FileText: the bytes of one range of a file, in its own memory, which is used again for the next range.
 //
 // One thread at a time.
 #pragma once
@@ -20,32 +20,32 @@ class FileText final : public ChunkText {
  public:
   // Takes the memory that ranges of up to `bytes` bytes need, so that start() allocates nothing for them.
   void reserve(uint64_t bytes);
-  // Waits until few enough others have a file open; this one may until close().
+  // Waits until few enough others have a file open. This FileText may then have one open until close().
   void take_turn();
-  // Reads [begin, end) of the unit's file, with the byte before when the unit is not exact, and a little more, so that
-  // the last record is likely to be whole. (A part of a stream begins and ends at a line, so it needs neither.) Then
-  // goes to the first record of the range. Throws IoError.
+  // Reads [begin, end) of the unit's file, and a little more, so that the last record is likely to be whole. If the
+  // unit is not exact, also reads the byte before. (A part of a stream begins and ends at a line, so it needs neither.)
+  // Then goes to the first record of the range. Throws IoError.
   void start(std::shared_ptr<const File> file, const Unit& unit);
-  // Becomes empty: the file cannot be read.
+  // Becomes empty, because the file cannot be read.
   void fail(const Unit& unit);
-  // Doubles what is held beyond the limit.
+  // Doubles the number of bytes held beyond the limit.
   void extend() override;
   void close() noexcept override;
   // Drops the first `bytes` bytes. REQUIRES: bytes <= bytes().size().
   void skip(size_t bytes);
 
-  // Memory for who looks at the text before the decoder does.
+  // Memory for code that looks at the text before the decoder does.
   ScannedRecord& scratch() { return scratch_; }
 
  private:
   void read(uint64_t to, uint64_t at_least);
   void skip_to_record();
 
-  std::optional<ReadingTurn> turn_;  // declared before file_, so that the file is closed before it ends
+  std::optional<ReadingTurn> turn_;  // declared before file_, so that the file is closed before the turn ends
   std::shared_ptr<const File> file_;
   std::shared_ptr<const FileEntry> entry_;
   std::vector<char> buffer_;
-  uint64_t end_ = 0;  // file offset behind what was read
+  uint64_t end_ = 0;  // file offset after the bytes that were read
   ScannedRecord scratch_;
 };
 

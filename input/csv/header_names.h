@@ -1,5 +1,5 @@
-// HeaderNames: what the header has to call columns that are selected by index, as decode_csv's option `names` says.
-// Another file that has another column there is an error, and is not read as if it had the same ones.
+// HeaderNames: the names that the header must give to columns selected by index, as decode_csv's option `names` says. A
+// file that has another column at that index is an error; it is not read as if it had the same columns.
 //
 //   {fields: {x: {columns: [0, 2, width]}}, names: {0: "", 2: length}}
 //
@@ -17,13 +17,13 @@ namespace millrace {
 
 class HeaderNames {
  public:
-  // None.
+  // No names.
   HeaderNames() = default;
-  // The value of `names`. Throws ConfigError.
+  // Reads the value of `names`. Throws ConfigError.
   explicit HeaderNames(const Spec& names);
 
-  // Throws ConfigError where there is no header; DataError, at its place in the file, where the header calls one of
-  // `columns` otherwise.
+  // Throws ConfigError if there is no header; DataError, at the place of the name in the file, if the header gives one
+  // of `columns` another name. Checks only columns that are in `columns`.
   void check(const std::vector<uint32_t>& columns, const CsvDialect& dialect) const;
 
  private:

@@ -1,4 +1,4 @@
-// Hints for the mistakes of the first day: a delimiter, a header or a mark of missing values that was not announced.
+// Hints for the mistakes of a first day: a delimiter, a header or a text for missing values that was not configured.
 #pragma once
 
 #include <string>
@@ -8,17 +8,19 @@
 
 namespace millrace {
 
-// That a file which begins with `start`, its first record, is no text as it should be: compressed, another format,
-// UTF-16, or with line ends of a CR alone; else empty. `from_pipe`: standard input could be read instead.
+// Says why a file that begins with `start`, its first record, is not the text that it should be: it is compressed, in
+// another format, UTF-16 or UTF-32, or its line ends are only a CR. Else empty. `from_pipe`: standard input could be
+// read instead.
 std::string encoding_hint(std::string_view start, bool from_pipe = true);
 
-// "set csv_reader: {delimiter: ";"}" where `text`, all of a record, holds a usual delimiter; else empty.
+// "set csv_reader: {delimiter: ";"}" if `text`, a whole record, holds a usual delimiter; else empty.
 std::string delimiter_hint(std::string_view text, const CsvDialect& dialect);
 
-// That the first line is likely to be none of the data, where all records have to have its one field; else empty.
+// Says that the first line is likely not to be data, if the first record has one field, so that all records must have
+// one; else empty.
 std::string first_line_hint(const CsvDialect& dialect);
 
-// For a field `text` of `record` that should be a number; empty where nothing is likely to help.
+// A hint for a field `text` of `record` that should be a number; empty if nothing is likely to help.
 std::string number_hint(std::string_view text, std::string_view record, const CsvDialect& dialect);
 
 }  // namespace millrace

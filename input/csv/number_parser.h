@@ -1,8 +1,8 @@
 // Numbers from text: correctly rounded, whatever the locale.
 //
-// Surrounding blanks (space, tab) and a sign are allowed. float32/float64: decimal and exponent forms, inf, infinity
-// and nan in any case; overflow gives infinity, underflow denormals and zero, as strtof and strtod do. int32/int64:
-// decimal digits. Stateless: any thread may call at any time.
+// Surrounding blanks (space, tab) and a sign are allowed. float32/float64: decimal and exponent forms, and inf,
+// infinity and nan in upper or lower case; overflow gives infinity, underflow gives denormals and zero, as with strtof
+// and strtod. int32/int64: decimal digits. Stateless: any thread may call at any time.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace millrace {
 
 enum class NumberStatus : uint8_t { ok, malformed, out_of_range };
 
-// Integers only: out_of_range. `out` is unspecified when the status is not ok.
+// Only integers can be out_of_range. `out` is unspecified if the status is not ok.
 // T: float, double, int32_t, int64_t.
 template <class T>
 [[nodiscard]] NumberStatus parse_number(std::string_view text, T& out);
@@ -39,7 +39,7 @@ auto with_parsed_type(DType dtype, const Body& body) {
 }
 
 // Neighbouring fields of one record: field 0 is [begin, ends[0]) of `text`, field k is [ends[k - 1] + 1, ends[k]). All
-// of `text` up to the last end can be read, what is before `begin`, too.
+// of `text` up to the last end can be read, including the bytes before `begin`.
 struct NumberRun {
   const char* text = nullptr;
   size_t begin = 0;
@@ -47,8 +47,8 @@ struct NumberRun {
   size_t count = 0;
 };
 
-// Parses the run's fields into `out` until one is not a number; returns how many are done. The same values as
-// parse_number() of each.
+// Parses the run's fields into `out` until one is not a number; returns how many are done. Gives the same values as
+// parse_number() for each field.
 [[nodiscard]] size_t parse_run(const NumberRun& run, float* out);
 [[nodiscard]] size_t parse_run(const NumberRun& run, double* out);
 [[nodiscard]] size_t parse_run(const NumberRun& run, int32_t* out);

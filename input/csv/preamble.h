@@ -11,16 +11,16 @@
 namespace millrace {
 
 struct Preamble {
-  uint64_t lines = 0;        // line ends in it
-  bool has_header = false;   // text.scratch() holds the header; false also when the file ends before it
+  uint64_t lines = 0;        // line ends in the preamble
+  bool has_header = false;   // text.scratch() holds the header; also false if the file ends before it
   uint64_t header_line = 0;  // line ends before the header
 };
 
-// Passes a line, whatever is in it; the end of the file ends one, too. REQUIRES: there is one.
+// Passes a line, whatever is in it; the end of the file ends a line, too. REQUIRES: there is a line.
 void skip_line(FileText& text);
 
-// Passes the preamble of the file that `text` starts with, a header only where `header` says that there is one:
-// afterwards `text` starts behind it. Throws DataError for a header that cannot be cut into fields, IoError.
+// Passes the preamble that `text` starts with; the preamble has a header only if `header` is true. After the call,
+// `text` starts after the preamble. Throws DataError for a header that cannot be cut into fields; IoError.
 Preamble pass_preamble(FileText& text, bool header, const CsvDialect& dialect, const FileEntry& file);
 
 }  // namespace millrace

@@ -1,9 +1,9 @@
-// RecordCutter: one record after another from a chunk's text: by the index where it can, byte by byte where it must.
+// RecordCutter: cuts one record after another from a chunk's text, by the index if it can, else byte by byte.
 //
 //   RecordCutter cutter(dialect, text, chunk.lines, scratch);
 //   while (cutter.next()) use(cutter.record());
 //
-// Comments are passed over, and blank lines where the dialect says so. One thread at a time; the scratch is reused.
+// Comments are skipped, and so are blank lines if the dialect says so. One thread at a time; the scratch is reused.
 #pragma once
 
 #include <cstddef>
@@ -20,18 +20,18 @@ namespace millrace {
 // A record cut into fields. Valid until the next call to the cutter.
 struct Record {
   enum class Kind : uint8_t {
-    plain,    // without quotes: `text`, `begin`, `ends` and `count` say it all
-    scanned,  // with quotes, or with a fault: `scanned`
-    blank,    // a blank line, where the dialect takes it for an error
+    plain,    // without quotes: use `text`, `begin`, `ends` and `count`
+    scanned,  // with quotes, or with a fault: use `scanned`
+    blank,    // a blank line, if the dialect takes it for an error
   };
   Kind kind = Kind::plain;
   uint64_t offset = 0;          // in the file
   uint64_t line = 0;            // line ends between the chunk's first record and this one
-  uint64_t lines = 0;           // line ends inside it, its own included, also where the end of the file stands for it
-  std::string_view bytes = {};  // the record with its line end; empty when a fault hides the end
+  uint64_t lines = 0;           // line ends in it, its own included; the end of the file counts as one
+  std::string_view bytes = {};  // the record with its line end; empty if a fault hides the end
 
-  // plain: field k is [ends[k - 1] + 1, ends[k]) of `text`, field 0 begins at `begin`; only fields below the dialect's
-  // number of columns can be had.
+  // plain: field k is [ends[k - 1] + 1, ends[k]) of `text`; field 0 begins at `begin`. Fields beyond the dialect's
+  // number of columns are counted, but not held.
   const char* text = nullptr;
   size_t begin = 0;
   const uint32_t* ends = nullptr;
@@ -61,15 +61,15 @@ struct CutterScratch {
 
 class RecordCutter {
  public:
-  // `lines`: line ends that lie before the text's first byte. The arguments outlive the cutter.
+  // `lines`: how many line ends lie before the text's first byte. The arguments outlive the cutter.
   RecordCutter(const CsvDialect& dialect, ChunkText& text, uint64_t lines, CutterScratch& scratch);
 
-  // Goes to the next record that starts before the text's limit. False when there is none. Throws IoError.
-  // REQUIRES: the record before had no fault, or its end is certain.
+  // Goes to the next record that starts before the text's limit. False if there is none. Throws IoError. REQUIRES: the
+  // record before had no fault, or its end is certain.
   bool next();
   const Record& record() const { return record_; }
 
-  // File offset behind what next() passed, and the line ends up to there.
+  // The file offset after everything that next() passed, and the line ends up to there.
   uint64_t end_offset() const { return text_.offset() + at_; }
   uint64_t lines() const { return lines_; }
 
@@ -95,8 +95,8 @@ class RecordCutter {
   Record record_;
   size_t at_ = 0;  // where in the text the next record starts
   uint64_t lines_ = 0;
-  size_t separator_ = 0;  // number of the next separator to look at
-  size_t event_ = 0;      // and of the next event
+  size_t separator_ = 0;  // index of the next separator to look at
+  size_t event_ = 0;      // index of the next event
   size_t surplus_ = 0;    // separators of this record that are counted, but not held
 };
 

@@ -1,4 +1,4 @@
-// What is said about a record that cannot be used: fault, place, and how to mend it.
+// The error of a record that cannot be used: its fault, its place, and how to mend it.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace millrace {
 struct RecordError {
   std::string message;
   std::string hint;
-  std::string field;        // the name of the field at fault, where it is one value's
-  std::string value;        // and its text
+  std::string field;        // the name of the field at fault, if the fault is one value's
+  std::string value;        // the text of that value
   uint64_t line = 0;        // line ends between the chunk's first record and the line to name
   int64_t column = 1;       // 1-based byte in its line
-  bool certain_end = true;  // the record may be left out: where it ends is known
+  bool certain_end = true;  // whether it is known where the record ends, so that it may be left out
 };
 
 // REQUIRES: record.fault() != none.
 RecordError syntax_error(const Record& record, const CsvDialect& dialect);
 RecordError blank_line_error(const Record& record);
-// The record has another number of fields than dialect.columns.
+// For a record whose number of fields is not dialect.columns.
 RecordError field_count_error(const Record& record, const CsvDialect& dialect);
 RecordError value_error(const Record& record, const BadValue& bad, const RowConverter& converter,
                         const CsvDialect& dialect);

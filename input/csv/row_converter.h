@@ -1,7 +1,7 @@
-// RowConverter: the fields of a record, as numbers and texts, in a row.
+// RowConverter: turns the fields of a record into the numbers and texts of a row.
 //
-// Neighbouring columns of one field are parsed as a run; what a run cannot take (empty, missing, malformed) is looked
-// at alone. Constant after construction, so any thread may use it.
+// Neighbouring columns of one field are parsed as a run. A value that a run cannot take (empty, missing, malformed) is
+// handled by itself. Constant after construction, so any thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@ namespace millrace {
 
 enum class ValueFault : uint8_t { none, required, malformed, out_of_range, nonfinite };
 
-// A value that cannot be had.
+// A value that cannot be converted.
 struct BadValue {
   ValueFault fault = ValueFault::none;
   uint32_t column = 0;
-  size_t field = 0;  // of the fields selected
-  // Where the value is one of a ragged field: its number, from 0, and its text.
+  size_t field = 0;  // index of the selected field
+  // If the value is one of a ragged field: its number, from 0, and its text.
   std::optional<size_t> value = {};
   std::string_view text = {};
 };
 
-// What decides whether a text is a value, besides its type.
+// The rules that decide, besides the field's type, whether a text is a value.
 struct ValueRules {
-  // Texts that stand for no value, besides the empty one, in fields that have none of their own.
+  // Texts that stand for a missing value, besides the empty text, in fields without a list of their own.
   std::vector<std::string> missing;
   bool allow_nonfinite = true;
 };
@@ -44,10 +44,10 @@ class RowConverter final : public TextReader {
   RowSpec spec() const;
   const std::vector<SelectedField>& fields() const { return fields_; }
 
-  // Fills row `row` of `rows`. False when a value cannot be had; then the row is undefined and find_fault() says why.
-  // REQUIRES: the record has no fault and enough fields.
+  // Fills row `row` of `rows`. False if a value cannot be converted: the row is then undefined, and find_fault() says
+  // why. REQUIRES: the record has no fault and enough fields.
   [[nodiscard]] bool convert(const Record& record, RowBlock& rows, int64_t row) const;
-  // The leftmost bad value; where one column serves several fields, that of the first of them.
+  // The leftmost bad value; if several fields read that column, the value of the first of these fields.
   BadValue find_fault(const Record& record) const;
 
   bool read(std::string_view text, size_t field, size_t element, Varying& out) const override;
@@ -67,14 +67,15 @@ class RowConverter final : public TextReader {
     uint32_t element;
   };
 
-  // What stands for no value in a field, and whether such a text is a number that has to be told from others before it
-  // is parsed ("-999"), or one that is seen afterwards ("nan").
+  // The texts that stand for a missing value in a field. `finite`: one of them is a finite number ("-999"), so texts
+  // must be compared before they are parsed. `nonfinite`: one of them is another number ("nan"), which shows after
+  // parsing.
   struct Missing {
     std::vector<std::string> texts = {};
     bool finite = false, nonfinite = false;
   };
 
-  // These add the values to `out` where there is one.
+  // These add the values to `out`, if it is not null.
   BadValue convert_one(std::string_view text, size_t field, size_t element, Varying* out) const;
   ValueFault convert_text(std::string_view text, size_t field, size_t element, Varying* out) const;
   BadValue convert_list(std::string_view text, size_t field, Varying* out) const;
@@ -90,7 +91,7 @@ class RowConverter final : public TextReader {
   std::vector<SelectedField> fields_;
   ValueRules rules_;
   std::vector<Missing> missing_;   // by field
-  std::vector<Run> runs_;          // of numbers
+  std::vector<Run> runs_;          // of fields of numbers
   std::vector<size_t> varying_;    // fields whose size varies
   std::vector<Target> by_column_;  // every value, leftmost first
 };

@@ -1,7 +1,7 @@
-// TextIndex: where the delimiters, line feeds and quotes of a text lie, found a window at a time.
+// TextIndex: finds where the delimiters, line feeds and quotes of a text lie, one window of the text at a time.
 //
-// Records without quotes are cut by it alone: no byte of them is looked at one by one. Positions are offsets from the
-// start of the text, so they stay valid when the text grows or moves. Reused; one thread at a time.
+// It is all that is needed to cut records without quotes, so their bytes are not looked at one by one. Positions are
+// offsets from the start of the text, so they stay valid when the text grows or moves. Reused; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -22,24 +22,24 @@ class TextIndex {
   // A line feed, a quote, or the end of the text.
   struct Event {
     uint32_t position = 0;
-    uint32_t separators = 0;  // how many separators that are held lie before it
+    uint32_t separators = 0;  // how many of the separators held lie before it
   };
 
-  // Takes the memory for so many separators and events.
+  // Takes memory for `entries` separators and `entries` events.
   void reserve(size_t entries);
   // Forgets everything, keeps memory.
   void clear();
-  // Forgets all events and all but the separators [first, last).
+  // Forgets all events, and all separators except [first, last).
   void keep(size_t first, size_t last);
   // Indexes [size(), to) of the text that starts at `text`. REQUIRES: to >= size(), [size(), to) can be read.
   void extend(const char* text, size_t to, const TextMarks& marks);
-  // Puts a separator and an event at size(), as if a line feed stood there: the text ends.
+  // Says that the text ends: puts a separator and an event at size(), as if a line feed stood there.
   void finish();
 
   // How many bytes are indexed.
   size_t size() const { return size_; }
   size_t separator_count() const { return separator_count_; }
-  // Delimiters and line feeds, ascending. May be overwritten by the reader.
+  // Positions of delimiters and line feeds, ascending. The reader may overwrite them.
   uint32_t* separators() { return separators_.data(); }
   size_t event_count() const { return event_count_; }
   const Event* events() const { return events_.data(); }

@@ -1,4 +1,4 @@
-// What must still be true of a file that was matched: its size while it is read, its content when a saved run goes on.
+// Checks that a matched file has not changed: its size while it is read, its content when a saved run goes on.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,19 @@
 
 namespace millrace {
 
-// What is kept of a file to notice later that it has changed: 64-bit FNV-1a of its first and of its last block.
+// A digest that is kept to notice later that a file has changed: 64-bit FNV-1a of its first and of its last block.
 struct FileDigest {
-  // Bytes of a block; all that there is of a smaller file.
+  // Bytes of a block; a smaller file is one block as a whole.
   static constexpr uint64_t kBlockBytes = 4096;
 
   uint64_t first = 0, last = 0;
 };
 
-// Of the bytes that `entry` has. Reads two blocks. Throws IoError that names the file, also when it is shorter now.
+// The digest of the first entry.size bytes of the file. Reads two blocks. Throws an IoError that names the file, also
+// if the file is shorter now.
 FileDigest digest_of(const FileEntry& entry, FileSystem& files);
 
-// The error of a file that has fewer bytes than when it was matched.
+// Throws the error for a file that now has only `size` bytes, fewer than when it was matched.
 [[noreturn]] void throw_shrunk(const FileEntry& entry, uint64_t size);
 
 }  // namespace millrace

@@ -18,14 +18,14 @@ class StreamFile;
 class MILLRACE_EXPORT File {
  public:
   virtual ~File() = default;
-  // As it is now.
+  // The size as it is now.
   virtual uint64_t size() const = 0;
-  // As it was when it was opened.
+  // The size as it was when the file was opened.
   virtual uint64_t size_at_open() const { return size(); }
-  // Whether enough others can be opened while this one is open and nobody reads it.
+  // Whether this file may stay open while nobody reads it, because enough other files can still be opened.
   virtual bool may_stay_open() const { return true; }
-  // Up to `bytes` bytes at `offset`; fewer only at the end of the file as it is now. Retries EINTR and short reads.
-  // Throws IoError with the path.
+  // Reads up to `bytes` bytes at `offset`, and returns how many; fewer only at the end of the file as it is now.
+  // Retries EINTR and short reads. Throws IoError with the path.
   virtual size_t read(uint64_t offset, void* to, size_t bytes) const = 0;
 };
 
@@ -33,16 +33,16 @@ class MILLRACE_EXPORT File {
 class MILLRACE_EXPORT ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // Waits for at least one byte; 0 at the end, and after interrupt(). Retries EINTR. Throws IoError with the path. One
-  // thread at a time.
+  // Waits for at least one byte, and returns how many were read; 0 at the end, and after interrupt(). Retries EINTR.
+  // Throws IoError with the path. One thread at a time.
   virtual size_t read(void* to, size_t bytes) = 0;
-  // Makes read() return 0 soon, also one that waits now. From any thread.
+  // Makes read() return 0 soon, even a call that is waiting now. From any thread.
   virtual void interrupt() noexcept = 0;
 };
 
 struct OpenedFile {
   std::shared_ptr<const File> file;
-  bool just_now = false;  // it was not open before
+  bool just_now = false;  // the file was not open before
 };
 
 class MILLRACE_EXPORT FileSystem {
@@ -56,33 +56,33 @@ class MILLRACE_EXPORT FileSystem {
   // "-" is standard input, everywhere.
   virtual std::unique_ptr<ByteStream> open_stream(const std::string& path) = 0;
   enum class Type { none, file, folder, stream, other };
-  // What `path` is, symbolic links followed; `none` when it is absent or a dangling link.
+  // The type of `path`, with symbolic links followed; `none` if it is absent or a dangling link.
   virtual Type type(const std::string& path) = 0;
-  // What a file that will be read is now.
+  // The type and size that a file to read has now.
   struct Look {
     Type type = Type::none;
-    uint64_t size = 0;  // of a file
+    uint64_t size = 0;  // 0 if it is not a file
   };
-  // As type(). Throws what open() would where `path` is a file that cannot be opened, or in a folder of which only the
-  // names are known.
+  // The type is the same as from type(). Throws what open() would throw if `path` is a file that cannot be opened, or
+  // if it lies in a folder whose names can be listed but whose files cannot be reached.
   virtual Look look(const std::string& path) {
     const Type what = type(path);
     return {what, what == Type::file ? open(path)->size() : 0};
   }
-  // Whether both name one file, by whatever links.
+  // Whether both paths name the same file, through whatever links.
   virtual bool same(const std::string& a, const std::string& b) { return a == b; }
   // Paths that match `pattern` (`*`, `?`, `[..]`; `*` leaves out hidden files), sorted bytewise.
   virtual std::vector<std::string> match(const std::string& pattern) = 0;
-  // Names in a folder, sorted; for the message of an empty match.
+  // Names in a folder, sorted; for the message when nothing matches.
   virtual std::vector<std::string> list(const std::string& folder) = 0;
 };
 
-// A file of the graph, as it was when it was matched. Constant; shared by whoever works on it.
+// A file of the graph, as it was when it was matched. Constant; shared by all that use it.
 struct FileEntry {
   std::string path;    // as opened, for messages
   uint32_t index = 0;  // its number in the source
   uint64_t size = 0;
-  std::shared_ptr<StreamFile> stream = nullptr;  // of data that come once: then nobody knows the size
+  std::shared_ptr<StreamFile> stream = nullptr;  // for data that come once; their size is not known
 };
 
 }  // namespace millrace

@@ -1,8 +1,8 @@
-// StreamFile: data that come once, in order (standard input, a pipe), as a File of which only the newest part is there.
+// StreamFile: data that come once, in order (standard input, a pipe), as a File that holds only its newest bytes.
 //
-// A thread of its own waits for the data, up to a limit ahead of who takes them. They are handed on in parts that end
-// behind a line end, so that a part is likely to hold whole records; what follows a part can be read as long as nobody
-// has taken and dropped it. Thread-safe; the thread begins with the first call that asks for data.
+// Its own thread waits for the data, and reads up to a limit ahead of the code that takes them. The data are handed on
+// in parts that end after a line end, so that a part is likely to hold whole records. The bytes after a part can be
+// read until someone has taken and dropped them. Thread-safe; the thread begins with the first call that asks for data.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@
 
 namespace millrace {
 
-// Bytes of a stream, from `begin` on. Constant once it is taken.
+// Bytes of a stream, from `begin` on. Constant after take() has given it.
 struct StreamPart {
   uint64_t begin = 0;
   std::string bytes;
@@ -30,30 +30,31 @@ struct StreamPart {
 
 class MILLRACE_EXPORT StreamFile final : public File {
  public:
-  // What size() says: nobody knows, and no offset reaches it.
+  // The value that size() returns, because the size is not known; no offset reaches it.
   static constexpr uint64_t kUnknownSize = uint64_t{1} << 60;
 
   explicit StreamFile(std::unique_ptr<ByteStream> bytes) : bytes_(std::move(bytes)) {}
   // Interrupts.
   ~StreamFile() override;
 
-  // The most bytes of a part, but for longer lines. Before the first call that asks for data.
+  // The most bytes of a part, unless a line is longer. Called before the first call that asks for data.
   void set_part_bytes(size_t bytes) { part_bytes_ = bytes; }
-  // Upper bound of the bytes that are held besides the parts that were taken.
+  // Upper bound of the bytes that are held, not counting the parts that were taken.
   static uint64_t memory_bound(size_t part_bytes);
-  // Called, by another thread, when ready() may have become true. When it returns, the one before is not running.
+  // `wake` is called, by another thread, when ready() may have become true. After set_wake() has returned, the earlier
+  // `wake` is not running any more.
   void set_wake(std::function<void()> wake);
 
   // Whether take() can answer at once.
   bool ready();
-  // Whether there is nothing more to take. False while nobody knows.
+  // Whether there is nothing more to take. False while that is not known.
   bool at_end() const;
-  // The next part; none at the end and after interrupt(). Waits for it. Throws IoError when reading failed.
+  // The next part, for which it waits; none at the end and after interrupt(). Throws IoError if reading failed.
   std::shared_ptr<const StreamPart> take();
-  // What is there at `offset`, at least one byte, for which it waits; 0 at the end and after interrupt().
+  // Reads what is there at `offset`. Waits for at least one byte; returns 0 at the end and after interrupt().
   size_t read(uint64_t offset, void* to, size_t bytes) const override;
   uint64_t size() const override { return kUnknownSize; }
-  // Whoever waits goes on, and there is no more to come.
+  // Ends all waits; no more data come.
   void interrupt() noexcept;
 
  private:
@@ -72,13 +73,13 @@ class MILLRACE_EXPORT StreamFile final : public File {
 
   mutable Mutex mutex_;
   mutable std::condition_variable more_, room_;
-  // Parts that nobody took yet; the last may grow.
+  // Parts that were not taken yet; the last may grow.
   std::deque<std::shared_ptr<StreamPart>> waiting_ MILLRACE_GUARDED_BY(mutex_);
-  // For readers of what follows a part.
+  // Parts that were taken, for readers of the bytes after a part.
   std::deque<std::weak_ptr<const StreamPart>> taken_ MILLRACE_GUARDED_BY(mutex_);
-  StreamPart rest_ MILLRACE_GUARDED_BY(mutex_);  // after the last line end
+  StreamPart rest_ MILLRACE_GUARDED_BY(mutex_);  // the bytes after the last line end
   size_t waiting_bytes_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  mutable int readers_ MILLRACE_GUARDED_BY(mutex_) = 0;  // that wait for bytes after a part
+  mutable int readers_ MILLRACE_GUARDED_BY(mutex_) = 0;  // how many calls of read() wait for bytes after a part
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false, interrupted_ MILLRACE_GUARDED_BY(mutex_) = false;
   std::exception_ptr failure_ MILLRACE_GUARDED_BY(mutex_);
   mutable bool started_ MILLRACE_GUARDED_BY(mutex_) = false;

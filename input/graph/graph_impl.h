@@ -1,4 +1,4 @@
-// What an InputGraph holds; shared by graph.cpp, which builds it, and pipeline.cpp, which runs it.
+// The contents of an InputGraph; shared by graph.cpp, which builds it, and pipeline.cpp, which runs it.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,17 @@ struct GraphImpl {
   Place place(const RowId& id) const { return sources[id.source]->place(id); }
 
   uint64_t seed = 0;
-  BufferHost host;                  // of the row buffers; the pipeline fills it
-  std::vector<GraphNode> nodes;     // an op stands behind its inputs
+  BufferHost host;                  // for the row buffers; the pipeline fills it
+  std::vector<GraphNode> nodes;     // an op stands after its inputs
   std::vector<RowSource*> sources;  // by RowId::source
   Spec resolved;
   std::vector<std::string> warnings;
 
-  // The streams refer to the ops; a stream reads those before it.
+  // The streams refer to the ops. A stream only reads streams before it.
   std::vector<std::unique_ptr<SourceStream>> source_streams;
   std::vector<std::unique_ptr<TransformStream>> transform_streams;
-  size_t batch_node = 0;             // the batch buffer; the transforms behind it are batch_links
-  RowStream* batch_input = nullptr;  // what it reads
+  size_t batch_node = 0;             // the batch buffer; the transforms after it are batch_links
+  RowStream* batch_input = nullptr;  // what the batch buffer reads
   std::vector<ChainLink> batch_links;
 
   BatchBuffer& batch_buffer() const { return *nodes[batch_node].batch_buffer; }

@@ -16,38 +16,39 @@ namespace millrace {
 
 struct GraphImpl;
 
-// One op of the list. Exactly one of the five pointers below `op` is set; it is what `op` is.
+// One op of the list. Exactly one of the five pointers after `op` is set: it points to the same op, and its type tells
+// the kind.
 struct GraphNode {
   std::string kind, name;
   Spec spec;                        // as written, for the place of errors
-  std::vector<OptionInfo> options;  // what its kind says of them
+  std::vector<OptionInfo> options;  // the options of its kind, as the kind describes them
   std::unique_ptr<Op> op;
   NameSource* names = nullptr;
   RowSource* source = nullptr;
   Transform* transform = nullptr;
   RowBuffer* row_buffer = nullptr;
   BatchBuffer* batch_buffer = nullptr;
-  std::vector<std::string> from;  // as written; empty: the op before
-  std::vector<size_t> inputs;     // earlier nodes
+  std::vector<std::string> from;  // names, as written; empty: the op before
+  std::vector<size_t> inputs;     // indices of earlier nodes
   Port output;
-  std::string endless;  // the name of the op for which its rows never end; empty: they end
+  std::string endless;  // the name of the op that makes its rows never end; empty: they end
 };
 
-// The key that the op uses as `use`; null: it has none.
+// The op's key whose use is `use`; null: it has none.
 const OptionInfo* option_of(const GraphNode& node, OptionUse use);
 
 // The keys that every op has besides its own options.
 std::vector<OptionInfo> describe_graph_keys();
 
-// The ops of `list`, made and named but not connected; `resolved` receives the list with all names and options.
+// The ops of `list`, made and named but not yet connected. `resolved` receives the list with all names and options.
 // Throws ConfigError.
 std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& registry, Spec& resolved);
 
-// The names in the value of a key that is used as OptionUse::fields.
+// The field names in the value of a key whose use is OptionUse::fields.
 std::vector<std::string> listed_fields(const Spec& fields);
 
-// Which kinds lead from one port to another: `before`, the fewest kinds that lead there, in order, and `after`; empty:
-// none do. Kinds say themselves where they lead (Registry::Entry::leads).
+// A hint which kinds lead from one port to another: `before`, then the fewest kinds that lead there, in order, then
+// `after`. Empty: no kinds lead there. Each kind says itself where it leads (Registry::Entry::leads).
 std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, std::string_view before,
                        std::string_view after);
 
@@ -55,7 +56,7 @@ std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, s
 // that only decide how fast they come are left out.
 std::vector<std::string> fingerprint(const GraphImpl& graph);
 
-// Calls `body`; an Error without a place that it throws gets the place and the path of `node`.
+// Calls `body`. If `body` throws an Error without a place, the Error gets the place and the path of `node`.
 template <class Body>
 auto at_node(const GraphNode& node, const Body& body) {
   try {

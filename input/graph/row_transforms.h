@@ -1,5 +1,5 @@
-// RowTransforms: what an input graph does to each row between its source and its batches, done to rows that a program
-// holds.
+// RowTransforms: does to rows that a program holds what an input graph does to each row between its source and its
+// batches.
 //
 //   const RowTransforms transforms(InputGraph::build(list, registry, {}));
 //   RowTransforms::Memory memory;
@@ -15,23 +15,23 @@ namespace millrace {
 
 class RowTransforms {
  public:
-  // What one thread keeps from call to call.
+  // Memory that one thread keeps from call to call.
   struct Memory {
     TaskMemory task;
     Chunk chunk;
   };
 
-  // REQUIRES: a graph of one source of rows, transforms, and one buffer, which gives batches.
+  // REQUIRES: the graph has one source of rows, transforms, and one buffer, which gives batches.
   explicit RowTransforms(InputGraph graph);
 
   const RowSpec& input() const { return input_; }
   const RowSpec& output() const { return graph_.output().rows; }
-  // What a row takes on its way from the one to the other, at most, beside what all rows share.
+  // Upper bound of the bytes that one row takes on its way from input() to output(), without what all rows share.
   size_t row_bytes() const;
 
-  // Changes the rows, which it numbers from `first` on, in their ids and in messages. Throws DataError, that names the
-  // first row which a transform refuses or leaves out: as many come out as went in. After an error `rows` are whatever
-  // they are. REQUIRES: rows.spec() == input().
+  // Changes the rows. It numbers them from `first` on, in their ids and in messages. As many rows come out as went in:
+  // if a transform refuses a row or leaves it out, apply() throws a DataError that names the first such row. After an
+  // error the contents of `rows` are undefined. REQUIRES: rows.spec() == input().
   void apply(RowBlock& rows, uint64_t first, Memory& memory) const;
 
  private:

@@ -1,8 +1,8 @@
-// cache: keeps the rows of the first run in memory and gives them again in every further one.
+// cache: keeps the rows of the first run in memory and gives them again in every further run.
 //
-// The rows, their order and their ids are those of the first run, with the passes counted on. Where the first run was
-// not pulled to its end (a `take` stands behind), or a saved state was restored in its middle, the rows are read once
-// more.
+// The rows, their order and their ids are the same as in the first run, but the passes are counted on. If the first run
+// was not pulled to its end (because of a `take` after the cache), or if a saved state was restored in the middle of
+// it, the rows are read once more.
 #include <algorithm>
 #include <memory>
 #include <string>

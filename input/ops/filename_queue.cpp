@@ -1,8 +1,8 @@
-// filename_queue: the files of a run, matched once, in an order of its own in every epoch.
+// filename_queue: gives the files of a run, which are matched once; every epoch has its own order.
 //
-// The order of pass p over n files: start from the matched order; for i = n - 1 down to 1 swap the files at i and
-// scale_to(philox64(seed, fnv1a64(name), p * 2^32 + i), i + 1). It depends on nothing else, so a run may begin
-// anywhere.
+// The order of pass p over n files, with `shuffle`: start from the matched order; for i = n - 1 down to 1 swap the
+// files at i and scale_to(philox64(seed, fnv1a64(name), p * 2^32 + i), i + 1). The order depends on nothing else, so a
+// run may begin anywhere.
 #include <algorithm>
 #include <memory>
 #include <numeric>

@@ -1,4 +1,4 @@
-// hold_out: divides the rows in two for good: those to train on, and those to judge by.
+// hold_out: divides the rows into two fixed parts: rows to train on, and rows to judge the model by.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,9 +1,9 @@
-// mix: rows of several inputs, the input of each row drawn at random.
+// mix: gives rows of several inputs; the input of each row is drawn at random.
 //
-// Draw j, counted from 0 over the whole run, takes u = to_unit(philox64(seed, fnv1a64(name), j)) times the sum of the
-// weights of the inputs that are in the draw, and the first of them at which the running sum of their weights, in the
-// order of `from`, is above it. With `stop: first` the rows end when a drawn input has none left; with `stop: all` that
-// input leaves the draw and the next draw decides.
+// Draw j, counted from 0 over the whole run, multiplies to_unit(philox64(seed, fnv1a64(name), j)) by the sum of the
+// weights of the inputs that are in the draw. Then it adds up these weights in the order of `from`, and takes the first
+// input at which the running sum is above that product. With `stop: first` the rows end when a drawn input has none
+// left. With `stop: all` that input leaves the draw, and the next draw decides.
 #include <algorithm>
 #include <cmath>
 #include <utility>

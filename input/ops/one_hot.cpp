@@ -1,4 +1,5 @@
-// one_hot: a class number as a vector of 0 with a 1 at that place; those of several columns side by side.
+// one_hot: turns a class number into a vector of 0 with a 1 at that place; the vectors of several columns stand side by
+// side.
 #include <algorithm>
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// print: a line for the log about every n-th row.
+// print: writes a line to the log for every n-th row.
 #include <algorithm>
 
 #include "millrace/core/text.h"

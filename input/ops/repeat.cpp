@@ -1,4 +1,5 @@
-// repeat: runs everything before it again when it ends. Each run has its own passes, and so its own order of files.
+// repeat: runs everything before it again when its rows end. Each run has its own passes, and so its own order of
+// files.
 #include <optional>
 
 #include "millrace/input/catalog.h"

@@ -2,7 +2,7 @@
 //
 // The window has W = min_after_dequeue + batch_size places. Draw j, counted from 0 over the whole run, takes the row at
 // scale_to(philox64(seed, fnv1a64(name), j), n), where n = min(W, rows left) rows are present. Before draw j + 1 the
-// next row of the input takes the drawn one's place; at the end of the data the row of the last place does.
+// next row of the input takes the place of the drawn row; at the end of the data the row in the last place takes it.
 #include <algorithm>
 #include <optional>
 #include <string>

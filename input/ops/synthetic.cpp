@@ -1,9 +1,9 @@
 // synthetic: rows made of random numbers, for tests and for measuring a step without files.
 //
-// Task `sum`: `features` standard normals x, and the label 1 where their sum is positive, else 0. Row r, counted from
-// 0, has ceil(features / 2) Philox blocks: block b, of features 2b and 2b + 1, is
-// philox(seed, fnv1a64(name), r * ceil(features / 2) + b), made normal by normal_pair() and rounded to float32. The sum
-// is of these float32 values, in order, in double.
+// Task `sum`: a row has `features` standard normals, and the label is 1 if their sum is positive, else 0. Row r,
+// counted from 0, has ceil(features / 2) Philox blocks. Block b makes features 2b and 2b + 1: it is philox(seed,
+// fnv1a64(name), r * ceil(features / 2) + b), made normal by normal_pair() and rounded to float32. The sum adds these
+// float32 values in order, in double.
 #include <algorithm>
 #include <array>
 #include <memory>

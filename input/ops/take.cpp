@@ -1,4 +1,4 @@
-// take: the first rows; those behind them are never read.
+// take: gives the first rows, and asks for no more.
 #include <algorithm>
 #include <vector>
 

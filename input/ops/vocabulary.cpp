@@ -1,4 +1,4 @@
-// vocabulary: texts as numbers, by their place in a list that the configuration holds.
+// vocabulary: turns texts into numbers, by their place in a list that the configuration holds.
 #include <algorithm>
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,9 @@
-// Rows: FieldSpec and RowSpec say what a row holds, RowBlock holds rows, RowSpan is a run of them, RowId says where one
-// came from.
+// Rows: FieldSpec and RowSpec say what a row holds, RowBlock holds rows, RowSpan is a run of them, RowId says where a
+// row came from.
 //
-// A RowBlock stores each field as its own array with a fixed distance between rows (a multiple of 64 bytes), the layout
-// that a step reads, so a row moves by one memcpy a field. Fields whose size varies from row to row are arrays of
-// Varying instead. It is reused: clear() keeps its memory. Not synchronised.
+// A RowBlock stores each field as its own array with a fixed distance between rows (a multiple of 64 bytes). This is
+// the layout that a step reads, so a row moves by one memcpy for each field. Fields whose size varies from row to row
+// are arrays of Varying instead. A RowBlock is reused: clear() keeps its memory. Not synchronised.
 #pragma once
 
 #include <algorithm>
@@ -23,30 +23,30 @@
 
 namespace millrace {
 
-// One field: `shape` is of one row, (n) for n columns.
+// One field: `shape` is the shape of one row, (n) for n columns.
 struct MILLRACE_EXPORT FieldSpec {
   std::string name;
   DType dtype = DType::f32;  // of numbers
   Shape shape;
   bool text = false;               // texts, not numbers
-  std::optional<char> split = {};  // as many values as a row has; in text this byte stands between them
+  std::optional<char> split = {};  // ragged: any number of values in a row; in text this byte separates them
 
   bool ragged() const { return split.has_value(); }
-  // Whether the number of bytes differs from row to row. Then the values of a row are a Varying.
+  // Whether the number of bytes differs from row to row. If so, the values of a row are a Varying.
   bool varies() const { return text || ragged(); }
-  // In the block; a Varying has its own memory.
+  // Bytes of a row in the block; a Varying has its own memory.
   size_t row_bytes() const {
     return varies() ? 0 : aligned_bytes(size_of(dtype) * static_cast<size_t>(shape.elements()));
   }
   // REQUIRES: !varies().
   TensorSpec tensor() const { return {shape, dtype}; }
-  // Of the values: "float32", "string".
+  // The type of the values: "float32", "string".
   std::string_view type_name() const { return text ? "string" : to_string(dtype); }
   std::string type_text() const;  // "float32 (1024)", "string (1)", "int32 (ragged)"
   bool operator==(const FieldSpec&) const = default;
 };
 
-// The values of a row in a field whose size varies: numbers of one type, or texts. Keeps its memory.
+// The values of one row in a field whose size varies: numbers of one type, or texts. clear() keeps the memory.
 class Varying {
  public:
   void clear() {
@@ -71,14 +71,14 @@ class Varying {
     const size_t begin = index == 0 ? 0 : ends_[index - 1];
     return {reinterpret_cast<const char*>(bytes_.data()) + begin, ends_[index] - begin};
   }
-  // REQUIRES: all texts together have fewer than 2^32 bytes; those of one record do.
+  // REQUIRES: all texts together have fewer than 2^32 bytes; the texts of one record always do.
   void add_text(std::string_view text) {
     const auto* begin = reinterpret_cast<const std::byte*>(text.data());
     bytes_.insert(bytes_.end(), begin, begin + text.size());
     ends_.push_back(static_cast<uint32_t>(bytes_.size()));
   }
   size_t bytes() const { return bytes_.size() + ends_.size() * sizeof(uint32_t); }
-  // Calls body(string_view) with pieces of bytes that are the same for two values only if the values are equal.
+  // Calls body(string_view) with pieces of bytes; two values give the same pieces only if they are equal.
   template <class Body>
   void visit_bytes(const Body& body) const {
     body(std::string_view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size()));
@@ -96,14 +96,14 @@ struct MILLRACE_EXPORT RowSpec {
 
   // Index of the field, or -1.
   int find(std::string_view name) const;
-  // Values whose size varies apart.
+  // Bytes of a row in the block, without the values whose size varies.
   size_t row_bytes() const;
   bool varies() const;
   std::string text() const;  // "features: float32 (1024), label: float32 (1)"
   bool operator==(const RowSpec&) const = default;
 };
 
-// Of many blocks: none of them copies it.
+// A spec that many blocks share, so that none of them copies it.
 using SharedRowSpec = std::shared_ptr<const RowSpec>;
 
 // Where a row came from: enough to find and read it again. Equal ids are the same record of the same pass.
@@ -114,18 +114,18 @@ struct RowId {
   uint32_t length = 0;     // bytes of the record with its line end; 0 for sources without files
   uint64_t offset = 0;     // byte offset of the record, or the row's number
   uint64_t line = 0;       // 1-based line where the record starts, or the row's number + 1
-  uint64_t next_line = 0;  // line of the record behind it
+  uint64_t next_line = 0;  // line of the record after it
 
   bool operator==(const RowId&) const = default;
 };
 
-// How much a RowBlock holds, whatever its rows look like.
+// How much memory a RowBlock holds, whatever its rows look like.
 struct RowMemory {
   size_t bytes = 0;
   size_t ids = 0;
   size_t fields = 0;
 
-  // At least as much as `other`, of each.
+  // Whether it is at least as much as `other` in all three.
   bool covers(const RowMemory& other) const {
     return bytes >= other.bytes && ids >= other.ids && fields >= other.fields;
   }
@@ -142,9 +142,9 @@ class MILLRACE_EXPORT RowBlock {
   RowBlock& operator=(RowBlock&& other) noexcept;
   void swap(RowBlock& other) noexcept;
 
-  // Makes an empty block for rows of `spec`, with room for at least `capacity`. Memory is kept where it is enough.
-  // For a CUDA device as `reader` it is host memory that this device can copy from; memory that is pinned stays so.
-  // A block that changes its fields again and again is given a shared spec: then that allocates nothing.
+  // Makes an empty block for rows of `spec`, with room for at least `capacity`. Memory is kept if it is enough.
+  // If `reader` is a CUDA device, it is host memory that this device can copy from; memory that is pinned stays pinned.
+  // Give a shared spec to a block that changes its fields again and again: then the change allocates nothing.
   void configure(const SharedRowSpec& spec, int64_t capacity, Device reader = Device::cpu());
   void configure(const RowSpec& spec, int64_t capacity, Device reader = Device::cpu());
 
@@ -159,8 +159,8 @@ class MILLRACE_EXPORT RowBlock {
   void resize(int64_t size) { size_ = size; }
   // Makes room for at least `capacity` rows, keeping the rows that are there.
   void grow(int64_t capacity);
-  // Makes sure of at least as much memory as another block holds: configure() and grow() then allocate nothing for what
-  // fitted there. REQUIRES: size() == 0.
+  // Takes at least as much memory as `memory`, which another block holds. configure() and grow() then allocate nothing
+  // for rows that fitted into that block. REQUIRES: size() == 0.
   void reserve(const RowMemory& memory);
   RowMemory memory() const { return {memory_.bytes(), ids_.capacity(), base_.capacity()}; }
 
@@ -193,20 +193,20 @@ class MILLRACE_EXPORT RowBlock {
     if (spec.ragged()) return varying(field, row).numbers<T>();
     return {this->row<T>(field, row), static_cast<size_t>(spec.shape.elements())};
   }
-  // Empties the values of all rows whose size varies.
+  // Empties all values whose size varies, in all rows.
   void clear_varying();
-  // What the values of a row take whose size varies.
+  // The bytes of a row's values whose size varies.
   size_t varying_bytes(int64_t row) const;
   RowId& id(int64_t row) { return ids_[static_cast<size_t>(row)]; }
   const RowId& id(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
 
-  // Field `field` of the rows present, as (size, ...). REQUIRES: it does not vary.
+  // Field `field` of all rows, with the shape (size(), ...). REQUIRES: it does not vary.
   TensorView view(size_t field);
   ConstTensorView view(size_t field) const;
 
-  // Copies row `from` of `source` (of an equal spec) over row `to`.
+  // Copies row `from` of `source` over row `to`. REQUIRES: the specs are equal.
   void copy_row(const RowBlock& source, int64_t from, int64_t to);
-  // Copies one field of it; the source may have other fields besides.
+  // Copies only field `field`; the other fields of the two blocks may differ.
   void copy_field(size_t field, const RowBlock& source, int64_t from, int64_t to) {
     if (stride_[field] > 0) {
       std::memcpy(at(field, to), source.at(field, from), stride_[field]);
@@ -224,14 +224,14 @@ class MILLRACE_EXPORT RowBlock {
   int64_t size_ = 0, capacity_ = 0;
   std::vector<std::byte*> base_;
   std::vector<size_t> stride_;                 // 0: the field varies
-  std::vector<std::vector<Varying>> varying_;  // by field; empty where it does not vary
+  std::vector<std::vector<Varying>> varying_;  // by field; empty if the field does not vary
   std::vector<RowId> ids_;
   Memory memory_;
   Device reader_;
 };
 
-// `count` neighbouring rows of a block; count 0 means the end of the data. Valid until the next call to where it came
-// from.
+// `count` neighbouring rows of a block; count 0 means the end of the data. Valid until the next call to the object that
+// gave it.
 struct RowSpan {
   const RowBlock* block = nullptr;
   int64_t begin = 0;

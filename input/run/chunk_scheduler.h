@@ -1,11 +1,12 @@
-// ChunkScheduler: turns units into chunks, on an executor's threads or inline, and gives them in order.
+// ChunkScheduler: turns units into chunks, on an executor's threads or inline, and hands the chunks on in order.
 //
-// At most `threads` tasks run at once, none of them waits, and each takes the oldest unit that nobody has begun. A unit
-// is planned when there is room for its result: threads + 1 chunks always (the consumer's among them), more while the
-// rows that wait are fewer than `rows`. The chunks circulate, all with the same memory: how many there are and how
-// large they are is settled by the largest so far, so nothing is allocated once that was seen. For text it checks that
-// each chunk starts where the one before ended, and runs a unit again where its task guessed wrong. next(), restart()
-// and the set-up belong to the consumer; cancel() to any thread.
+// At most `threads` tasks run at once, none of them waits, and each takes the oldest unit that no task has begun. A
+// unit is planned when there is room for its result. There is always room for threads + 1 chunks (the consumer's chunk
+// included), and for more while fewer than `rows` rows wait. The chunks circulate, and all have the same memory. The
+// largest chunk so far decides how many there are and how large they are, so nothing is allocated any more after the
+// largest one. For text, the scheduler checks that each chunk starts where the chunk before ended, and runs a unit
+// again if its task guessed wrong. Only the consumer calls next(), restart() and the set-up; any thread may call
+// cancel().
 #pragma once
 
 #include <atomic>
@@ -24,16 +25,16 @@
 
 namespace millrace {
 
-// A chunk that is handed on: its notes and rows hold.
+// A chunk that is handed on: its rows and notes are final.
 struct ReadyChunk {
-  Chunk* chunk = nullptr;  // null: there is no more
-  uint64_t begin = 0;      // text: the offset that the chunk's first line starts at, and that line's number
+  Chunk* chunk = nullptr;  // null: there are no more
+  uint64_t begin = 0;      // text: the offset where the chunk's first line starts, and the number of that line
   uint64_t line = 0;
   explicit operator bool() const { return chunk != nullptr; }
 };
 
-// Decoded rows that wait to be handed on, each chunk with one more at least: now, and on average over the calls of
-// next().
+// How many decoded rows wait to be handed on: now, and on average over the calls of next(). Notes count like rows, and
+// a chunk counts at least 1.
 struct RowsHeld {
   uint64_t now = 0;
   double mean = 0;
@@ -41,40 +42,42 @@ struct RowsHeld {
 
 class ChunkScheduler : private Task {
  public:
-  // `text`: they are units of text, whose chunks must join. Both outlive this.
+  // `text`: the units are text, so each chunk must start where the one before ended. `units` and `chain` outlive the
+  // scheduler.
   ChunkScheduler(Units& units, const TransformChain& chain, bool text);
   ~ChunkScheduler() override;
   ChunkScheduler(const ChunkScheduler&) = delete;
   ChunkScheduler& operator=(const ChunkScheduler&) = delete;
 
-  // Before the first next(). nullptr: everything runs inside next().
+  // Both are called before the first next(). nullptr: everything runs inside next().
   void set_executor(Executor* executor);
   void set_ahead(int64_t rows, int threads);
 
-  // The next chunk, which holds until the next call; none behind the last unit and after cancel(). An exception of the
-  // units becomes an error note. Throws the first failure of a task that is no error of the data, at every call.
-  // REQUIRES: called from inside the executor's run().
+  // The next chunk, valid until the next call; none after the last unit and after cancel(). An exception that the units
+  // throw becomes an error note. Throws the first failure of a task that is not an error in the data; every further
+  // call throws it again. REQUIRES: called from inside the executor's run().
   ReadyChunk next();
-  // Begins what there is room for, so that next() waits less. REQUIRES: as next().
+  // Begins as many units as there is room for, so that next() waits less. REQUIRES: as next().
   void begin();
-  // Throws such a failure. Cheap when there is none.
+  // Throws the failure of a task that next() would throw. Cheap if there is none.
   void check() const {
     if (alarmed_.load(std::memory_order_acquire)) raise_failure();
   }
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   void cancel() noexcept;
-  // The units may be ready that were not. From any thread.
+  // Says that units which were not ready may be ready now. From any thread.
   void wake() noexcept;
-  // Ends what runs and forgets what waits. The caller then moves the units, and next() goes on from there.
+  // Ends the tasks that run, and forgets the chunks that wait. The caller then moves the units to another position, and
+  // next() goes on from there.
   void restart();
 
   // For tests of bounds.
   ChunkSlots::Held held() const;
   RowsHeld rows_held() const;
-  // Per link of the chain, what was done so far.
+  // The work of each link of the chain so far.
   std::vector<TaskMemory::Work> work() const;
   uint64_t waited_nanoseconds() const { return waited_nanoseconds_; }
-  // How long no task ran because what was done already filled the room for it.
+  // How long no task ran because finished chunks took up all the room.
   uint64_t blocked_nanoseconds() const;
   uint64_t second_tries() const { return second_tries_; }
 
@@ -101,7 +104,7 @@ class ChunkScheduler : private Task {
   void note_block() noexcept MILLRACE_REQUIRES(mutex_);
   bool take_wake() noexcept MILLRACE_REQUIRES(mutex_) { return std::exchange(consumer_waits_, false); }
   Slot& slot_at(uint64_t sequence) const MILLRACE_REQUIRES(mutex_) { return slots_.at(sequence); }
-  // These give up the mutex while they wait or decode.
+  // These release the mutex while they wait or decode.
   void wait_for_first() MILLRACE_REQUIRES(mutex_);
   void run_again(Slot& slot) MILLRACE_REQUIRES(mutex_);
   Slot* next_inline() MILLRACE_REQUIRES(mutex_);
@@ -121,22 +124,23 @@ class ChunkScheduler : private Task {
 
   mutable Mutex mutex_;
   ChunkSlots slots_ MILLRACE_GUARDED_BY(mutex_);
-  // Sequence numbers: first_ is the next to hand on (the one before it may be current_), then come those before
-  // started_, those before planned_; joined_ is the first whose start is not confirmed.
+  // Sequence numbers of units. first_ is the next to hand on; the one before it may be current_. A task has begun those
+  // before started_; those from started_ to planned_ wait for a task. joined_ is the first whose start is not
+  // confirmed.
   uint64_t first_ MILLRACE_GUARDED_BY(mutex_) = 0, started_ MILLRACE_GUARDED_BY(mutex_) = 0,
                   planned_ MILLRACE_GUARDED_BY(mutex_) = 0, joined_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  // Where the text chunk before joined_ ended.
+  // Where the text chunk before joined_ ended: offset and line.
   uint64_t chain_end_ MILLRACE_GUARDED_BY(mutex_) = 0, chain_line_ MILLRACE_GUARDED_BY(mutex_) = 0;
   Slot* current_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
   int active_ MILLRACE_GUARDED_BY(mutex_) = 0;            // tasks submitted and not ended
-  int64_t waiting_rows_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of the chunks that are done and not handed on
+  int64_t waiting_rows_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of chunks that are done and not handed on
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool consumer_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool blocked_ MILLRACE_GUARDED_BY(mutex_) = false;  // since blocked_since_
   Clock::time_point blocked_since_ MILLRACE_GUARDED_BY(mutex_);
   uint64_t blocked_nanoseconds_ MILLRACE_GUARDED_BY(mutex_) = 0;
-  std::exception_ptr failure_;  // set under mutex_, once, before alarmed_, which whoever reads it without has seen
+  std::exception_ptr failure_;  // set once, under mutex_, before alarmed_; read without mutex_ only after alarmed_
   std::vector<TaskMemory::Work> work_ MILLRACE_GUARDED_BY(mutex_);
 
   std::atomic<bool> alarmed_{false};  // failure_ is set

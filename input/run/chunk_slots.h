@@ -1,5 +1,5 @@
-// ChunkSlots: the chunks that circulate in a ChunkScheduler, and the memory of its tasks. All have the same memory, as
-// the largest chunk so far needed it, so that nothing is allocated once that was seen. Not synchronised.
+// ChunkSlots: the chunks that circulate in a ChunkScheduler, and the memory of its tasks. All chunks have as much
+// memory as the largest chunk so far needed, so nothing is allocated any more after the largest one. Not synchronised.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,18 @@
 
 namespace millrace {
 
-// How large the chunks of a stream get, and so how many of them there should be. Only grows.
+// How large the chunks of a stream get, and so how many there should be. The sizes only grow.
 class ChunkSizes {
  public:
-  // A chunk of `rows` rows needed `memory` for them, and `spare` for what its transforms wrote beside. True when any of
-  // it is more than ever before.
+  // A chunk of `rows` rows needed `memory` for them, and `spare` for what its transforms wrote into the spare block.
+  // True if any of the three is larger than ever before.
   bool add(int64_t rows, const RowMemory& memory, const RowMemory& spare);
 
-  // As many chunks as may exist at once while all are as large as the largest so far: `in_work`, and what holds
+  // How many chunks may exist at once if all are as large as the largest so far: `in_work` chunks, and enough to hold
   // `ahead_rows` rows that wait.
   uint64_t wanted(int64_t ahead_rows, uint64_t in_work) const;
-  // What every chunk needs for its rows; and every task, where some transform writes beside them.
+  // The memory that every chunk needs for its rows. If has_spares(), some transform writes into a spare block, and
+  // every task needs as much for that block.
   const RowMemory& memory() const { return memory_; }
   bool has_spares() const { return has_spares_; }
 
@@ -39,29 +40,30 @@ struct ChunkSlot {
   Stage stage = Stage::planned;
   bool confirmed = false;
   Chunk chunk;
-  std::exception_ptr failure;  // held back until it is known that the task began at a record
+  std::exception_ptr failure;  // not thrown until it is known that the task began at a record
   uint64_t begin = 0, line = 0;
-  int64_t waiting_rows = 0;  // done and not handed on: its rows and notes, at least 1
-  RowMemory memory;          // of the chunk's rows
+  int64_t waiting_rows = 0;  // if done and not handed on: how many rows and notes it has, at least 1
+  RowMemory memory;          // the memory of the chunk's rows
 };
 
 class ChunkSlots {
  public:
-  // Room for `tasks` at once and for `ahead_rows` rows that wait; 0 tasks: one chunk at a time, in the caller's memory.
+  // Makes room for `tasks` tasks at once and for `ahead_rows` rows that wait; 0 tasks: one chunk at a time, in the
+  // caller's memory.
   void set_room(int tasks, int64_t ahead_rows);
   // How many chunks there may be.
   uint64_t wanted() const;
 
-  // A slot for the unit with this number, where `first` is the smallest number still in use.
+  // A slot for the unit with the number `number`; `first` is the smallest number still in use.
   ChunkSlot& append(uint64_t first, uint64_t number);
-  // REQUIRES: append() gave it, and release() has not taken it.
+  // REQUIRES: append() gave the slot, and release() has not taken it back.
   ChunkSlot& at(uint64_t number) const { return *ring_[number % ring_.size()]; }
   void release(ChunkSlot& slot);
 
-  // For one task. REQUIRES: fewer tasks run than there is room for.
+  // The memory for one task. REQUIRES: fewer tasks run than there is room for.
   TaskMemory& take_memory() { return *free_memories_.take(); }
   void release_memory(TaskMemory& memory);
-  // Learns what the chunk in `slot` needed, and `spare` for what its transforms wrote beside.
+  // Learns how much memory the chunk in `slot` needed; `spare` is what its transforms wrote into the spare block.
   void learn(ChunkSlot& slot, const RowMemory& spare);
 
   // How many chunks exist, and the bytes of their rows.
@@ -82,7 +84,7 @@ class ChunkSlots {
   std::vector<std::unique_ptr<TaskMemory>> memories_;
   ReuseStack<TaskMemory> free_memories_;
   ChunkSizes sizes_;
-  bool settled_ = false;  // everything free is as sizes_ wants it
+  bool settled_ = false;  // all free slots and memories are as sizes_ wants them
 };
 
 }  // namespace millrace

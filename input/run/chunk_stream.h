@@ -1,4 +1,5 @@
-// ChunkStream: a source's units one after another, each made into a chunk whose rows are handed out together.
+// ChunkStream: makes a source's units into chunks, one after another, and hands out all rows of a chunk before the
+// next.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class ChunkStream : public SourceStream {
   void pass(const RowSpan& span);
 
   ChunkCursor cursor_;
-  Position position_;  // behind the last row that was pulled
+  Position position_;  // after the last row that was pulled
   uint64_t bytes_before_chunk_ = 0;
   uint64_t chunk_begin_ = 0;
 

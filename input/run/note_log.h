@@ -1,6 +1,6 @@
-// NoteLog: what the notes of a stream have done so far: bad rows and dropped rows counted, reports made. Serial.
+// NoteLog: counts the bad rows and the dropped rows that a stream's notes told of, and makes the reports. Serial.
 //
-// The tally as of mark() is what a saved state holds: notes behind the last row that was handed out are met again.
+// A saved state holds the counts as they were at mark(): the notes after the last row that was handed out come again.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace millrace {
 
-// Who is told of notes, in row order.
+// Functions that are told of notes, in row order.
 struct StreamEvents {
   std::function<void(const BadRow&)> on_bad_row;
   std::function<void(std::string_view)> on_print;
-  // Instead of Transform::report(), where it is set.
+  // Called instead of Transform::report(), if it is set.
   std::function<void(Transform&, const BadRow&)> on_report = {};
 };
 
@@ -27,12 +27,13 @@ class NoteLog {
  public:
   void set_events(const StreamEvents* events) { events_ = events; }
 
-  // Lets a note that is no error take effect; `place` is the note's, complete, and `links` are the transforms, one of
-  // which attached it. Throws the DataError of a bad row beyond the limit, and whatever a callback or report throws.
+  // Lets a note that is not an error take effect. `place` is the note's place, with its final line; one of the
+  // transforms in `links` attached the note. Throws a DataError for a bad row beyond the limit, and whatever a callback
+  // or report throws.
   void pass(const Note& note, const Place& place, const std::vector<ChainLink>& links);
   // `rows` rows were left out because of `cause`.
   void drop(std::string_view cause, uint64_t rows);
-  // Whether the notes that are passed now took effect before: rows are read again. Then only errors do.
+  // Says whether rows are read a second time. Their notes took effect before, so only errors take effect now.
   void set_silent(bool silent) { silent_ = silent; }
   // The row before the notes to come was handed out.
   void mark();
@@ -41,7 +42,7 @@ class NoteLog {
   void add_dropped(std::vector<Dropped>& out) const;
 
   void save(State& state) const;
-  // Tells the reporters among `links`, the stream's, how many of their reports stand.
+  // Tells the reporters among `links`, the stream's links, how many reports they have made.
   void restore(const State& state, const std::vector<ChainLink>& links);
 
  private:

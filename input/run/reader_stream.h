@@ -1,13 +1,14 @@
-// ReaderStream: one record from each of several files in turn, whatever became of it (FileSource::readers()).
+// ReaderStream: takes one record from each of several files in turn (FileSource::readers()). A record that was left out
+// counts as one, too.
 //
-// There are as many places as readers. A place whose turn comes without a file, or with one that has no record left,
-// takes the pass's next name, until there is a record; where no name is left the place is given up for this pass. The
-// next pass begins, with the first place, when no place is left. The names that come next are read ahead: so small
-// files keep the threads busy, too.
+// There are as many places as readers. When the turn of a place comes and it has no file, or a file without a record
+// left, it takes the pass's next name, until there is a record. If no name is left, the place is given up for this
+// pass. When no place is left, the next pass begins with the first place. The files of the next names are read ahead,
+// so small files keep the threads busy, too.
 //
-// A saved state has for every place its file, the position behind the last row of it that was handed out, and how many
-// records came since: those were left out, and are passed in silence when the state is restored. save() holds behind a
-// pull() that gave rows or the end, not behind one that threw or was cancelled.
+// A saved state has for every place its file, the position after the last row of the file that was handed out, and how
+// many records came since. Those records were left out, and are passed in silence when the state is restored. save() is
+// valid after a pull() that gave rows or the end, not after one that threw or was cancelled.
 #pragma once
 
 #include <cstdint>
@@ -42,15 +43,16 @@ class ReaderStream : public SourceStream {
           cursor(chain, log, [&format](const RowId& id) { return format.place(id); }),
           scheduler(units, chain, true) {}
 
-    // Goes on with another file: behind `given`, and in silence behind `since` records that were left out.
+    // Goes on with another file, from the position `given`. Then passes `since` records in silence, which were left
+    // out.
     void open(const Unit& next, const Position& given, uint64_t since);
     void stop();
     // The next record; none at the end of the file and after cancel().
     Record next_record();
 
     Unit file;
-    Position position;      // behind the last row that was handed out: offset and line
-    uint64_t left_out = 0;  // records since then
+    Position position;      // after the last row that was handed out: offset and line
+    uint64_t left_out = 0;  // how many records were left out since then
     uint64_t to_skip = 0;
     FileUnits units;
     ChunkCursor cursor;
@@ -59,7 +61,7 @@ class ReaderStream : public SourceStream {
    private:
     Record step(bool effective);
   };
-  // What is shared out over the readers.
+  // How many readers there are, and what each may do ahead.
   struct Shares {
     size_t readers = 0;
     Ahead each;
@@ -85,13 +87,13 @@ class ReaderStream : public SourceStream {
   NameSource& names_;
   const size_t most_places_;
 
-  std::vector<Reader*> places_;    // those that have a file, in the order of their turns
-  std::vector<Reader*> upcoming_;  // of the names that no place has taken yet, in their order
+  std::vector<Reader*> places_;    // readers of the places, in the order of their turns
+  std::vector<Reader*> upcoming_;  // readers of the names that no place has taken yet, in order
   std::vector<Reader*> idle_;
   size_t checked_ = 0;
-  size_t turn_ = 0;  // whose turn it is; places_.size(): that of a new place, or of the first
+  size_t turn_ = 0;  // which place has the turn; places_.size(): a new place, or the first
   uint32_t pass_ = 0;
-  uint32_t names_taken_ = 0;  // of the pass
+  uint32_t names_taken_ = 0;  // how many names of the pass were taken
   bool names_ended_ = false;
   std::exception_ptr names_failure_;
 

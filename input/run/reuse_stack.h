@@ -1,6 +1,6 @@
-// ReuseStack: things that wait to be used again. The last one in comes out first, so that few keep large memory; but
-// what was never used comes out before that, so that everything takes its memory in the first rounds and not in some
-// later one that timing decides. Owns nothing; not synchronised.
+// ReuseStack: items that wait to be used again. The last one in comes out first, so that few items keep large memory.
+// But items that were never used come out before all others: so every item takes its memory in the first rounds, and
+// not in a later round that depends on timing. Owns nothing; not synchronised.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ template <class T>
 class ReuseStack {
  public:
   bool empty() const { return items_.empty(); }
-  // Adds something that was never used. `all` is how many there are in all, so that give() never allocates.
+  // Adds an item that was never used. `all` is how many items there are in all, so that give() never allocates.
   void add(T* item, size_t all) {
     items_.reserve(all);
     items_.push_back(item);
@@ -25,9 +25,9 @@ class ReuseStack {
     if (unused_ > 0) --unused_;
     return item;
   }
-  // All that waits.
+  // All items that wait.
   const std::vector<T*>& items() const { return items_; }
-  // Gives back what take() gave. The unused stay on top.
+  // Gives back an item that take() gave. Items that were never used stay on top.
   void give(T* item) { items_.insert(items_.end() - static_cast<std::ptrdiff_t>(unused_), item); }
 
  private:

@@ -1,4 +1,4 @@
-// Row ids in a State: what a buffer saves of the rows that it holds, to fetch them again.
+// Row ids in a State: a buffer saves the ids of the rows that it holds, to fetch these rows again.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 namespace millrace {
 
 void save_ids(State& state, std::string_view key, std::span<const RowId> ids);
-// Throws DataError when `key` is absent or holds no ids.
+// Throws DataError if `key` is absent or does not hold ids.
 std::vector<RowId> load_ids(const State& state, std::string_view key);
 
 }  // namespace millrace

@@ -1,8 +1,9 @@
-// SourceStream: the rows of one source, made by its producer and the transforms behind it. What the streams that read a
-// source share: ChunkStream takes one unit after another, ReaderStream records of several files in turn.
+// SourceStream: the rows of one source, made by its producer and the transforms after it. It is the base class of the
+// streams that read a source: ChunkStream takes one unit after another, ReaderStream takes records of several files in
+// turn.
 //
-// A RowStream; start() gives it an executor, and from then on pull() is called from inside the executor's run(). The
-// consumer's thread alone uses it, cancel() apart.
+// start() gives it an executor; from then on pull() is called from inside the executor's run(). Only the consumer's
+// thread uses it, but any thread may call cancel().
 #pragma once
 
 #include <atomic>
@@ -22,13 +23,13 @@ namespace millrace {
 
 class SourceStream : public RowStream {
  public:
-  // `links` are the transforms behind the source's producer; `source_port` is what the source gives; `source_index` is
-  // RowId::source of its rows. They refer to ops that outlive the stream.
+  // `links` are the transforms after the source's producer; `source_port` is what the source gives; `source_index` is
+  // RowId::source of its rows. The source and the ops of `links` outlive the stream.
   SourceStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
                std::vector<ChainLink> links);
 
-  // Before the first pull(). nullptr: every transform runs inside pull(). `events` outlives the stream, and so does
-  // `trace`, which may be null.
+  // Called before the first pull(). `executor` may be nullptr: then every transform runs inside pull(). `events` and
+  // `trace` outlive the stream; `trace` may be null.
   void start(Executor* executor, const StreamEvents* events, Trace* trace = nullptr);
 
   RowSpan pull(int64_t at_most) override;
@@ -36,31 +37,31 @@ class SourceStream : public RowStream {
   bool has_source(uint32_t source) const override { return source == source_index_; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
-  // So many tasks may run at once, whatever the ops say. Before start().
+  // How many tasks may run at once, whatever the ops say. Called before start().
   void set_tasks(int tasks) { threads_ = tasks; }
   uint32_t passes() const override { return source_.passes(); }
   void set_silent(bool silent) override;
-  // The position behind the last row that was pulled, whatever the chunks and threads.
+  // Saves the position after the last row that was pulled; it does not depend on chunks or threads.
   void save(State& state) const override;
   void restore(const State& state) override;
   void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }
 
-  // Makes pull() return the end soon, also one that waits. From any thread.
+  // Makes pull() return the end soon, even a call that is waiting. From any thread.
   void cancel() noexcept;
 
   const std::string& name() const { return name_; }
   const TransformChain& chain() const { return chain_; }
   uint64_t bad_rows() const { return log_.bad_rows(); }
-  // Text of which every row was pulled or left out.
+  // How many bytes of text were passed: all their rows were pulled or left out.
   uint64_t bytes() const { return told_bytes(bytes_); }
-  // Per link of the chain, what was done so far.
+  // The work of each link of the chain so far.
   std::vector<TaskMemory::Work> work() const;
   uint64_t waited_nanoseconds() const;
-  // How long it could have worked, had there been room for what it makes. Each scheduler may be full while others are
-  // not: the mean of them.
+  // How long no task ran because there was no room for what the tasks make. It is the mean over the schedulers, since
+  // one may be full while others are not.
   uint64_t blocked_nanoseconds() const;
   uint64_t second_tries() const;
-  // Decoded rows that wait to be pulled: now, on average, and how many may.
+  // Decoded rows that wait to be pulled: held() says how many wait now and on average, ahead_rows() how many may.
   RowsHeld held() const;
   int64_t ahead_rows() const { return ahead_rows_; }
   // Upper bound of the bytes held with an executor of `threads` threads.
@@ -68,28 +69,28 @@ class SourceStream : public RowStream {
 
  protected:
   virtual void start_tasks(Executor* executor) = 0;
-  // One that works for this stream: it is counted, and cancelled, with it. Before the first pull(); outlives the
-  // stream.
+  // Adds a scheduler that works for this stream: it is counted and cancelled with the stream. Called before the first
+  // pull(). The derived stream owns the scheduler.
   void add_scheduler(ChunkScheduler& scheduler) { schedulers_.push_back(&scheduler); }
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // The rows of the next pull(); none at the end of the run and after cancel().
   virtual RowSpan next_rows(int64_t at_most) = 0;
-  // Stops and forgets what was read ahead. The source then begins a run.
+  // Stops, and forgets what was read ahead. The source begins a run after that.
   virtual void restart() = 0;
-  // Sets "position" to numbers that say where the stream stands behind a row, the pass first.
+  // Sets "position" to numbers that say where the stream stands after a row; the first number is the pass.
   virtual void save_position(State& state) const = 0;
-  // Goes on there; returns the pass.
+  // Goes on at the saved position; returns the pass.
   virtual uint32_t restore_position(const State& state) = 0;
-  // The `count` numbers of "position". Throws DataError when there are others.
+  // The `count` numbers of "position". Throws DataError if there are more or fewer.
   const std::vector<uint64_t>& position_of(const State& state, size_t count) const;
 
-  // Data of pass `pass` come next. Throws the error of an endless source whose pass gave no row.
+  // Says that data of pass `pass` come next. Throws the error of an endless source if the pass before gave no row.
   void enter_pass(uint32_t pass);
-  // A row of that pass is handed out; what was told before it, and bytes_, hold for a saved state.
+  // Says that a row of that pass is handed out. The notes before it, and bytes_, now belong to a saved state.
   void settle();
   // How many tasks may run at once with an executor of `threads` threads.
   int tasks(int threads) const;
-  // Upper bound of the bytes of one ChunkScheduler, its chunks and its tasks.
+  // Upper bound of the bytes that one ChunkScheduler holds with its chunks and its tasks.
   uint64_t scheduler_bound(int64_t ahead_rows, int tasks) const;
 
   RowSource& source_;
@@ -104,12 +105,12 @@ class SourceStream : public RowStream {
   std::vector<ChunkScheduler*> schedulers_;
 
  private:
-  // What of so many bytes was not read again in silence.
+  // How many of `bytes` bytes were not read again in silence.
   uint64_t told_bytes(uint64_t bytes) const { return (silent_ ? silent_from_ : bytes) - silent_bytes_; }
 
   std::atomic<bool> cancelled_{false};
   bool silent_ = false;
-  uint64_t silent_from_ = 0, silent_bytes_ = 0;  // bytes_ when the silence began; those read in earlier ones
+  uint64_t silent_from_ = 0, silent_bytes_ = 0;  // bytes_ when the silence began; bytes read in earlier silences
   uint32_t run_ = 0;
   bool positioned_ = false;  // a row of the run was handed out
   uint64_t settled_bytes_ = 0;

@@ -1,6 +1,6 @@
-// TransformChain: the transforms between two others, run on one chunk after another in a single task.
+// TransformChain: neighbouring transforms that are run on a chunk, one after another, in a single task.
 //
-// Constant once set up; any number of threads may run it at the same time, each with a TaskMemory of its own.
+// Constant after set-up; any number of threads may run it at the same time, each with a TaskMemory of its own.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct ChainLink {
   const Transform* transform = nullptr;
   std::string name;  // the op's
   Port output;
-  Transform* reporter = nullptr;  // the same, to be told of bad rows; none for a producer
+  Transform* reporter = nullptr;  // the same transform, to be told of bad rows; null for a producer
 };
 
-// What a task keeps from chunk to chunk. Used by one task at a time.
+// Memory that a task keeps from chunk to chunk. Used by one task at a time.
 struct TaskMemory {
   Workspace work;
   std::unique_ptr<ChunkText> text;
   RowBlock spare;
-  // What the links did since the last collect(): nanoseconds, rows made, bytes of text seen.
+  // The work of one link: nanoseconds, rows made, bytes of text seen.
   struct Work {
     uint64_t nanoseconds = 0, rows = 0, bytes = 0;
     Work& operator+=(const Work& more) {
@@ -40,16 +40,16 @@ struct TaskMemory {
 
 class TransformChain {
  public:
-  // `input` is the type of what comes in; none for a chain that begins with a source's producer.
+  // `input` is the port type that comes in; PortType::none for a chain that begins with a source's producer.
   TransformChain(PortType input, std::vector<ChainLink> links) : input_(input), links_(std::move(links)) {}
 
-  // Runs the transforms on `chunk`, which holds what comes in. Errors in the data become notes; any other exception is
-  // returned, as an Error. The chunk then has no rows behind its first error note.
+  // Runs the transforms on `chunk`, which holds what comes in. Errors in the data become notes, and the chunk has no
+  // rows after its first error note. Any other exception is returned, as an Error.
   [[nodiscard]] std::exception_ptr apply(Chunk& chunk, TaskMemory& memory) const noexcept;
 
   const std::vector<ChainLink>& links() const { return links_; }
 
-  // Who is told of every op on every chunk. Before the first apply().
+  // `trace` is told of every op on every chunk. Called before the first apply().
   void set_trace(Trace* trace) { trace_ = trace; }
   Trace* trace() const { return trace_; }
 
@@ -61,7 +61,7 @@ class TransformChain {
   Trace* trace_ = nullptr;
 };
 
-// What the links add to what the op behind them allows; a row of theirs counts as `rows` rows.
+// Adds what the links allow to `ahead`, which is what the op after them allows; a row of a link counts as `rows` rows.
 Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows = 1);
 
 }  // namespace millrace

@@ -1,8 +1,8 @@
-// TransformStream: the rows of a row buffer, changed by the transforms behind it where there are some. They run on the
-// consumer's thread, on the rows of one pull. It names the buffer in what the buffer throws, and refuses more rows than
-// were asked for: whoever reads has no room for them.
+// TransformStream: the rows of a row buffer, changed by the transforms after it if there are any. The transforms run on
+// the consumer's thread, on the rows of one pull. The stream adds the buffer's name to exceptions of the buffer that
+// are not an Error. It refuses more rows than were asked for, because the reader has no room for them.
 //
-// A RowStream; serial. The buffer outlives it, and is saved and restored by whoever owns it.
+// Serial. The buffer outlives the stream, and the buffer's owner saves and restores it.
 #pragma once
 
 #include <exception>
@@ -19,11 +19,11 @@ namespace millrace {
 
 class TransformStream : public RowStream {
  public:
-  // `input_name`: the buffer's.
+  // `input` is the buffer, and `input_name` its name.
   TransformStream(RowStream& input, std::string input_name, RowSpec input_rows, std::vector<ChainLink> links,
                   RowFacts facts);
 
-  // Before the first pull(); `events` outlives the stream, and so does `trace`, which may be null.
+  // Called before the first pull(). `events` and `trace` outlive the stream; `trace` may be null.
   void start(const StreamEvents* events, Trace* trace = nullptr) {
     log_.set_events(events);
     chain_.set_trace(trace);
@@ -40,12 +40,12 @@ class TransformStream : public RowStream {
   }
   uint32_t passes() const override { return input_.passes(); }
   int64_t spread() const override { return input_.spread(); }
-  // The input's state is restored before this one's.
+  // The state of the input is restored before the state of this stream.
   void save(State& state) const override;
   void restore(const State& state) override;
   void add_dropped(std::vector<Dropped>& out) const override { log_.add_dropped(out); }
 
-  // That of the first transform; empty: there is none.
+  // The name of the first transform; empty: there is none.
   const std::string& name() const { return name_; }
   const TransformChain& chain() const { return chain_; }
   const std::vector<TaskMemory::Work>& work() const { return memory_.done; }
@@ -68,8 +68,8 @@ class TransformStream : public RowStream {
   EmptyPasses empty_passes_;
   ChunkCursor cursor_;
   Chunk chunk_;
-  std::vector<RowId> taken_;  // the rows that chunk_ was made of
-  bool chunk_gave_ = false;   // whether one of them was let through
+  std::vector<RowId> taken_;  // the rows that chunk_ was made from
+  bool chunk_gave_ = false;   // whether a row of chunk_ was handed out
   TaskMemory memory_;
   Chunk fetched_;
   std::exception_ptr failure_;  // what pull() throws from now on

@@ -13,21 +13,21 @@ class MILLRACE_EXPORT FileUnits final : public Units {
  public:
   explicit FileUnits(const FileSource& format) : format_(format) {}
 
-  // Begins with `file`, a unit of a whole file, at the offset and line of `position`, where a record starts.
+  // Begins with `file`, a unit of a whole file, at the offset and line of `position`. REQUIRES: a record starts there.
   void start(const Unit& file, const Position& position = {});
   // Forgets the file.
   void clear();
-  // False at the file's end. From its start on, an empty file has a unit too: so every pass has one.
+  // False at the file's end. A file that is cut from its start has a unit even if it is empty, so every pass has one.
   bool next(Unit& unit) override;
   bool ready() noexcept override { return ended_ || !file_.file->stream || file_.file->stream->ready(); }
-  // Whether next() would say that there is none. False while nobody knows.
+  // Whether next() would return false. False while that is not known.
   bool at_end() const { return ended_ || (line_ == 0 && file_.file->stream && file_.file->stream->at_end()); }
 
  private:
   const FileSource& format_;
   Unit file_;
   uint64_t at_ = 0;    // where the next unit begins
-  uint64_t line_ = 0;  // the line of at_, where that is known to be the start of a record; else 0
+  uint64_t line_ = 0;  // the line of at_, if at_ is known to be the start of a record; else 0
   bool ended_ = true;
 };
 

@@ -1,7 +1,7 @@
-// Activations: y = f(z) behind a product or on its own, on the CPU and on CUDA, in float32 and float64.
+// Activations: y = f(z) after a product or on its own, on the CPU and on CUDA, in float32 and float64.
 //
-// A new one is a name here and, in activation.cpp, a functor with its gradient and a case of visit_activation(); the
-// layers that offer `activation` follow. Their kernels are compiled there alone.
+// A new one needs a name here and, in activation.cpp, a functor with its gradient and a case of visit_activation().
+// Then all layers with the option `activation` have it. Only activation.cpp compiles the kernels.
 #pragma once
 
 #include <cstdint>
@@ -27,23 +27,23 @@ struct EnumNames<Activation> {
                                                                        {"sigmoid", Activation::sigmoid}};
 };
 
-// What the gradient of an activation reads besides dy: z, where only that tells, or y, so that z need not be kept;
+// What the gradient of an activation reads besides dy: y if that is enough, so that z need not be kept; else z.
 // `nothing`: dz is dy.
 enum class GradientReads : uint8_t { nothing, z, y };
 
-// What a product computes of it: all of it, or none, and the rest is for activate().
+// The part of the activation that a product computes: all of it, or none; then activate() computes it.
 MILLRACE_EXPORT FusedActivation fused_activation(Activation activation);
 MILLRACE_EXPORT GradientReads gradient_reads(Activation activation);
 
 // y = f(z); z may be y. REQUIRES: the activation is not none.
 MILLRACE_EXPORT void activate(Context& context, Activation activation, const ConstTensorView& z, const TensorView& y);
 
-// dz from dy and `value`, which is what the activation's gradient reads. REQUIRES: the activation is not none.
+// Computes dz from dy and `value`, the z or y that gradient_reads() names. REQUIRES: the activation is not none.
 MILLRACE_EXPORT void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
                                          const ConstTensorView& dy, const Destination& dz);
 
-// The same for a whole dz, and `sums`, of a value for each column, gets the sums over its rows; of relu on CUDA in one
-// pass. `scratch` as for column_sum() (kernels/reduce.h) of dz.
+// The same for a dz that is only written. `sums`, which has a value for each column, gets the sums of dz over its rows;
+// for relu on CUDA in the same pass. `scratch` as for column_sum() (kernels/reduce.h) of dz.
 MILLRACE_EXPORT void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
                                          const ConstTensorView& dy, const TensorView& dz, const Destination& sums,
                                          void* scratch);

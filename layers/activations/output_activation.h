@@ -1,5 +1,5 @@
-// OutputActivation: the activation behind a layer's product: what of it the product does itself, what is kept for
-// backward, and the gradient before it. Used by one plan.
+// OutputActivation: the activation after a layer's product: which part of it the product itself does, what is kept for
+// backward, and the gradient of the product. Used by one plan.
 #pragma once
 
 #include <cstddef>
@@ -15,33 +15,33 @@ class OutputActivation {
   OutputActivation(Activation activation, const PlanArgs& args)
       : activation_(activation), reads_(gradient_reads(activation)), rows_(args.output), mode_(args.mode) {}
 
-  // What the product does.
+  // The part that the product does.
   FusedActivation fused() const { return fused_activation(activation_); }
-  // Bytes of `saved`, and of `scratch` in backward, that this needs from their beginning.
+  // Bytes that this needs at the beginning of `saved`, and of `scratch` in backward.
   size_t saved_bytes() const { return keeps_z() ? rows_.bytes() : 0; }
   size_t scratch_bytes() const {
     return reads_ == GradientReads::nothing || mode_ == Mode::predict ? 0 : aligned_bytes(rows_.bytes());
   }
   bool backward_reads_output() const { return reads_ == GradientReads::y; }
 
-  // Where the product goes.
+  // The place for the product.
   TensorView product(const ForwardArgs& args) const { return keeps_z() ? rows_at(args.saved) : args.output; }
-  // Behind the product: what it did not do.
+  // After the product: does what the product did not do.
   void forward(Context& context, const ForwardArgs& args) const {
     if (fused() == FusedActivation::none) forward_all(context, args);
   }
-  // Behind a product that does nothing of it.
+  // After a product that does no part of the activation.
   void forward_all(Context& context, const ForwardArgs& args) const {
     if (activation_ != Activation::none) activate(context, activation_, product(args), args.output);
   }
-  // The gradient of the product: the output's own where there is no activation, else in `scratch`.
+  // The gradient of the product: the output's own if there is no activation, else in `scratch`.
   ConstTensorView product_gradient(Context& context, const BackwardArgs& args) const {
     if (reads_ == GradientReads::nothing) return args.output_gradient;
     const TensorView dz = rows_at(args.scratch);
     activation_gradient(context, activation_, gradient_value(args), args.output_gradient, {.view = dz});
     return dz;
   }
-  // The same with the sums of its columns; `sum_scratch` as for column_sum() of it.
+  // The same; `sums` gets the sums of its columns. `sum_scratch` as for column_sum() of the gradient.
   ConstTensorView product_gradient(Context& context, const BackwardArgs& args, const Destination& sums,
                                    void* sum_scratch) const {
     if (reads_ == GradientReads::nothing) {
@@ -66,7 +66,7 @@ class OutputActivation {
 
   Activation activation_;
   GradientReads reads_;
-  TensorView rows_;  // how the output, its gradient and the product lie; no data
+  TensorView rows_;  // the layout of the output, its gradient and the product; no data
   Mode mode_;
 };
 

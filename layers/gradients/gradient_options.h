@@ -1,4 +1,4 @@
-// What is done with gradients between a loss and an update, as values; gradient_rules.h does it.
+// Options for what happens to gradients between a loss and an update; gradient_rules.h does it.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 namespace millrace {
 
 struct GradientOptions {
-  // Batches that make one update. Each counts by its rows' weights, so that the update is that of one batch of all
-  // their rows.
+  // How many batches make one update. Each counts by its rows' weights, so the update is the same as for one batch with
+  // all their rows.
   int64_t accumulate = 1;
-  // Limits of the gradient that an update sees, first of each value, then of the Euclidean norm of all together, which
-  // is scaled down to it.
+  // Limits for the gradient that an update sees: first each value is limited to clip_value; then all values together
+  // are scaled down so that their Euclidean norm is at most clip_norm.
   std::optional<double> clip_value = {}, clip_norm = {};
-  // Whether finite() will be asked.
+  // Whether finite() will be called.
   bool check_finite = false;
 
-  // Whether there is anything to do: then gradients need a block of their own.
+  // Whether there is anything to do. If so, gradients need a block of their own.
   bool any() const { return accumulate > 1 || clip_value || clip_norm || check_finite; }
 };
 

@@ -1,5 +1,5 @@
-// GradientRules: what happens to gradients between the backward passes and the optimizer: those of several batches are
-// joined, values or the norm are limited, and numbers that are not finite are found.
+// GradientRules: what happens to gradients between the backward passes and the optimizer: the gradients of several
+// batches are joined, values or the norm are limited, and numbers that are not finite are found.
 //
 //   GradientRules rules({.accumulate = 4, .clip_norm = 1.0}, device, block_spec);
 //   const float* alpha = rules.begin_batch(context, loss, gradients);  // then backward() with alpha
@@ -9,9 +9,9 @@
 //     rules.begin_anew();
 //   }
 //
-// `gradients` is one block (model_plan.h), the same at every call. Calls with a context only give work to it and change
-// nothing here, so that the work may be recorded (core/replay.h); what was counted decides what it is. Nothing is
-// allocated after construction. Used by one thread at a time.
+// `gradients` is one block (model_plan.h), the same at every call. Calls with a context only give work to the context
+// and change nothing here, so that the work may be recorded (core/replay.h); which work it is depends on the batches
+// counted so far. Nothing is allocated after construction. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -26,26 +26,26 @@ namespace millrace {
 
 class GradientRules {
  public:
-  // `block` is what the model's parameter block is.
+  // `block` is the spec of the model's parameter block.
   GradientRules(const GradientOptions& options, Device device, const TensorSpec& block);
 
-  // As which backward() treats the block.
+  // How backward() must treat the block.
   GradientTarget target() const {
     return options_.accumulate > 1 ? GradientTarget::block_add : GradientTarget::block_write;
   }
-  // Before the backward pass of a batch: what it multiplies its gradients by; null is 1. `loss` are the two values of
-  // LossArgs::loss, in `gradients`' dtype.
+  // Call it before the backward pass of a batch. Returns what the pass must multiply its gradients by; null is 1.
+  // `loss` points to the two values of LossArgs::loss, in the dtype of `gradients`.
   const float* begin_batch(Context& context, const void* loss, const TensorView& gradients) const;
   void count_batch() { ++gathered_; }
   // Whether enough batches were counted for an update.
   bool complete() const { return gathered_ >= options_.accumulate; }
-  // Whether they will be when one more was.
+  // Whether one more batch will be enough.
   bool next_completes() const { return gathered_ + 1 >= options_.accumulate; }
   // Batches counted since the last update.
   int64_t gathered() const { return gathered_; }
-  // Behind the last backward pass: limits the gradients. Gives UpdateArgs::gradient_scale.
+  // After the last backward pass: limits the gradients. Returns UpdateArgs::gradient_scale.
   const float* finish(Context& context, const TensorView& gradients) const;
-  // Behind an update.
+  // Call it after an update.
   void begin_anew() { gathered_ = 0; }
   // Whether every value was finite at the last finish(), before anything limited it; waits for the device. REQUIRES:
   // check_finite.

@@ -1,6 +1,6 @@
-// Images between layers: rows of the shape (channels, height, width) that lie as the device's kernels like them best.
-// On the CPU that is channels last: pixel by pixel, each with all its channels. On CUDA it is the order of the shape.
-// There are no gaps between the rows, on either.
+// Images between layers: rows of the shape (channels, height, width), in the layout that suits the device's kernels
+// best. On the CPU that is channels last: pixel by pixel, each with all its channels. On CUDA it is the order of the
+// shape. On both there are no gaps between the rows.
 #pragma once
 
 #include "millrace/core/context.h"

@@ -1,4 +1,5 @@
-// The step of a model's plan that lays images out anew: between layers of which one takes images as plain rows.
+// The step of a model's plan that changes the layout of images. It stands between two layers if only one of them takes
+// images as plain rows.
 #pragma once
 
 #include <memory>
@@ -7,8 +8,8 @@
 
 namespace millrace {
 
-// `args`: one input and an output of one shape, (batch, channels, height, width); the one lies as images, the other as
-// plain rows.
+// `args` has one input and an output of the same shape, (batch, channels, height, width). One of them is laid out as
+// images, the other as plain rows; `to_images`: the output as images.
 std::unique_ptr<LayerPlan> plan_layout_change(Context& context, const PlanArgs& args, bool to_images);
 
 }  // namespace millrace

@@ -37,7 +37,7 @@ inline PoolingSpec pooling_spec(const Window& window, const TensorView& batch) {
           .dtype = batch.dtype()};
 }
 
-// One row of the output for one of the input. Throws ShapeError.
+// A row of the output for this row of the input. Throws ShapeError.
 inline TensorSpec pooled(const Window& window, const TensorSpec& row) {
   require_image(row);
   require_fit(window, row);

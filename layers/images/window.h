@@ -11,14 +11,14 @@
 
 namespace millrace {
 
-// Written as one number for both or as [height, width].
+// A configuration has one number for both, or [height, width].
 struct Pixels {
   int64_t height = 1, width = 1;
   bool operator==(const Pixels&) const = default;
 };
 
-// valid: none, so that windows stay inside the image. same: as much as makes the output ceil(input / stride), the odd
-// pixel behind. Else so many pixels on every side.
+// Pixels around an image. valid: none, so that windows stay inside the image. same: as many as make the output
+// ceil(input / stride) long; an odd pixel comes after the image. pixels: so many on every side.
 struct Padding {
   enum class Kind : uint8_t { valid, same, pixels };
   Kind kind = Kind::valid;
@@ -48,13 +48,13 @@ struct Window {
 
 // Throws ShapeError unless a row is an image: (channels, height, width).
 void require_image(const TensorSpec& row);
-// Throws ShapeError unless it is one or a vector, each value a channel.
+// Throws ShapeError unless a row is an image, or a vector, whose values are then the channels.
 void require_channels(const TensorSpec& row);
 
-// Throws ShapeError where no window fits into the padded image, with a hint for the user.
+// Throws ShapeError, with a hint for the user, if no window fits into the padded image.
 void require_fit(const Window& window, const TensorSpec& row);
 
-// Which `groups` share both equally.
+// Says which numbers of groups divide both numbers, for a message.
 std::string divisor_hint(int64_t channels, int64_t filters);
 
 }  // namespace millrace

@@ -27,18 +27,18 @@
 
 namespace millrace {
 
-// What a row counts.
+// How much each row counts.
 template <class T>
 struct RowShares {
   const float* weight;  // null: 1 for each row
   const T* weight_sum;  // null: the number of rows
   int64_t stride;
-  T inverse_count;  // of what the mean divides by beside the weights
+  T inverse_count;  // 1 over what the mean divides by besides the weights
 
-  // 0 if the row does not count. Choose its results by that, do not multiply: 0 times a value that is not finite would
+  // 0 if the row does not count. Then choose 0 as its result; do not multiply: 0 times a value that is not finite would
   // be NaN.
   MILLRACE_HD T weight_of(int64_t row) const { return weight != nullptr ? static_cast<T>(weight[row * stride]) : T(1); }
-  // What the slope of a term counts in the gradient of the mean.
+  // The factor of a term's slope in the gradient of the mean.
   MILLRACE_HD T share_of(T row_weight) const {
     const T share = row_weight * inverse_count;
     return weight_sum != nullptr ? share / *weight_sum : share;
@@ -65,7 +65,7 @@ MILLRACE_HD void store_mean(T* loss, T mean, bool weighted, T weight) {
   loss[1] = weight;
 }
 
-// All of a loss whose rows are done together by a block of a GPU's threads.
+// A whole loss whose rows one block of a GPU's threads does together.
 template <class T, class Term>
 struct WholeMean {
   Term term;  // of (RowShares<T>, row, index within the row): the term, times the row's weight; stores the slope
@@ -90,7 +90,7 @@ struct WholeMean {
   }
 };
 
-// A loss with one term a row, and the head before it: a block of a GPU's threads for each row. The last one to end
+// A loss with one term a row, and the head before it: a block of a GPU's threads for each row. The last block to end
 // joins the terms, in the order of the rows.
 template <class Term>
 struct HeadAndMean {
@@ -119,10 +119,10 @@ struct HeadAndMean {
 }  // namespace MILLRACE_UNIT
 
 // A loss writes its terms, one or more a row and each times its row's weight, and a slope for each value of the
-// prediction. Everything runs on the device, in an order that shapes alone decide.
+// prediction. Everything runs on the device, in an order that only shapes decide.
 class MILLRACE_EXPORT WeightedMean {
  public:
-  // Of `terms` terms a row.
+  // For a loss with `terms` terms a row.
   WeightedMean(const LossPlanArgs& args, int64_t terms)
       : rows_(args.prediction.rows()),
         terms_(terms),
@@ -131,7 +131,7 @@ class MILLRACE_EXPORT WeightedMean {
 
   size_t scratch_bytes() const { return sum_at_ + sum_scratch(rows_ * terms_); }
 
-  // Stores args.loss in one launch, on CUDA where the rows are few; false: run() does it. `term` as WholeMean's.
+  // Stores args.loss in one launch, on CUDA if the rows are few; false: call run() instead. `term` as WholeMean's.
   template <class T, class Term>
   bool run_at_once(Context& context, const LossArgs& args, const Term& term, bool weight_is_known = false) const {
     if (context.device().is_cpu() || rows_ * terms_ > kAtOnce) return false;
@@ -145,7 +145,7 @@ class MILLRACE_EXPORT WeightedMean {
     return false;
   }
 
-  // Whether run_with() can do it: each row sums up all weights.
+  // Whether run_with() may be called. Rows must be few, as the block of each row sums up all weights.
   bool can_run_with_head() const { return terms_ == 1 && rows_ <= (weighted_ ? kWeightsAtOnce : kAtOnce); }
   // Computes the head, whose y is the prediction, and stores args.loss, in one launch. `term` as WholeMean's.
   // REQUIRES: can_run_with_head(); float32 values.
@@ -166,11 +166,11 @@ class MILLRACE_EXPORT WeightedMean {
   }
 
  private:
-  // Terms that one block of threads is soon done with.
+  // As many terms as one block of threads can do fast.
   static constexpr int64_t kAtOnce = 8192;
-  // Weights that every row may sum up.
+  // As many weights as the block of every row may sum up.
   static constexpr int64_t kWeightsAtOnce = 1024;
-  // What makes launch_rows() take a thread for each of few terms.
+  // So many columns for each term make launch_rows() take a thread for each, if the terms are few.
   static constexpr int64_t kLanesPerTerm = 4;
 
   template <class T>
@@ -180,9 +180,9 @@ class MILLRACE_EXPORT WeightedMean {
             .stride = args.weight.stride(),
             .inverse_count = static_cast<T>(1.0 / count())};
   }
-  // Of what the mean divides by beside the weights.
+  // What the mean divides by besides the weights.
   double count() const { return static_cast<double>(weighted_ ? terms_ : rows_ * terms_); }
-  // Stores the weight of all rows, behind the place of the loss.
+  // Stores the weight of all rows, after the place of the loss.
   void sum_weights(Context& context, const LossArgs& args) const;
   // Stores the mean of the terms.
   void finish(Context& context, const LossArgs& args) const;
@@ -198,7 +198,7 @@ inline namespace MILLRACE_UNIT {
 template <class T>
 struct LossTerm {
   T value;
-  T slope;  // by the prediction
+  T slope;  // the derivative by the prediction
 };
 
 template <class T, class Label, class F>
@@ -206,7 +206,7 @@ struct ElementwiseTerm {
   F f;
   const T* x;
   const Label* y;
-  T* gradient;  // null when nobody needs it
+  T* gradient;  // null if nobody needs it
   int64_t x_stride, y_stride, gradient_stride;
 
   MILLRACE_HD T operator()(const RowShares<T>& rows, int64_t row, int64_t column) const {
@@ -231,7 +231,7 @@ struct StoreTerm {
   }
 };
 
-// Label is float, or int32_t where only whole numbers make sense.
+// Label is float, or int32_t if only whole numbers make sense.
 template <class F, class Label>
 class ElementwiseLossPlan final : public HeadLossPlan {
  public:
@@ -291,7 +291,7 @@ class ElementwiseLoss : public Loss {
   F f_;
 };
 
-// Of labels that may be any number.
+// For labels that may be any finite number.
 inline constexpr ValueRange kFiniteLabels{.min = -std::numeric_limits<double>::infinity(),
                                           .max = std::numeric_limits<double>::infinity(),
                                           .hint = "drop rows without a label, or give them a default in decode_csv"};

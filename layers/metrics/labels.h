@@ -1,7 +1,7 @@
 // What metrics of classes read: one logit and one label a row, or several logits and the index of a class.
 //
-// One logit says yes where it is above 0, a label where it is above 0.5. Of several logits the largest says which
-// class, the first one of equal ones. A NaN says nothing, neither alone nor beside numbers.
+// One logit says yes if it is above 0; a label says yes if it is above 0.5. With several logits, the largest names the
+// class, the first one if several are equal. A NaN says nothing, whether it is the only logit or one of several.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline bool is_class_dtype(DType label) { return label == DType::i32 || label ==
 
 inline bool is_label_dtype(DType label) { return label == DType::f32 || is_class_dtype(label); }
 
-// Throws ShapeError unless one row of prediction and label is what the text above says.
+// Throws ShapeError unless one row of prediction and label has one of the two forms above.
 inline void check_logits(std::string_view metric, const TensorSpec& prediction, const TensorSpec& label) {
   require_float(prediction);
   require_vector(metric, prediction);
@@ -54,14 +54,15 @@ MILLRACE_HD bool says_yes(Label label) {
   return static_cast<double>(label) > 0.5;
 }
 
-// The rows of a batch: which class they are said to be of and which one they are of; of one logit, 1 is yes and 0 no.
+// The rows of a batch: which class is predicted for a row, and which one its label names. With one logit, 1 means yes
+// and 0 no.
 template <class T, class Label>
 struct ClassRows {
   const T* logits;
   const Label* labels;
   int64_t logit_stride, label_stride, columns;
 
-  // -1: none.
+  // -1: a NaN says nothing.
   MILLRACE_HD int64_t predicted(int64_t row) const {
     const T* const x = logits + row * logit_stride;
     if (columns == 1) return *x > T(0) ? 1 : (*x <= T(0) ? 0 : -1);
@@ -73,14 +74,14 @@ struct ClassRows {
     }
     return ordered ? best : -1;
   }
-  // Any number: a label may be that of no class.
+  // May be any number: a label need not name a class that exists.
   MILLRACE_HD int64_t labelled(int64_t row) const {
     const Label label = labels[row * label_stride];
     return columns == 1 ? (says_yes(label) ? 1 : 0) : static_cast<int64_t>(label);
   }
 };
 
-// Calls for_each_row() with make(ClassRows<T, Label>), of the types of these tensors.
+// Calls for_each_row() with make(ClassRows<T, Label>), where T and Label are the types of these tensors.
 // REQUIRES: is_label_dtype(label.dtype()).
 template <class Make>
 void for_each_class_row(Context& context, const ConstTensorView& logits, const ConstTensorView& label,

@@ -1,5 +1,5 @@
-// What metrics of numbers share: each value of the prediction against the one of the label, over the rows and over the
-// columns of a row. An error of a row that counts and is NaN makes the metric NaN.
+// What metrics of numbers share: they compare each value of the prediction with the label's value in the same place,
+// over all rows and columns. If a row that counts has an error that is NaN, the metric is NaN.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SizeOf {
   MILLRACE_HD double operator()(double error) const { return error < 0 ? -error : error; }
 };
 
-// f of each error, times its row's weight.
+// f(error) for each value, times its row's weight.
 template <class T, class F>
 struct ErrorTerms {
   F f;
@@ -35,7 +35,7 @@ struct ErrorTerms {
     const double w = weight(row);
     const double error =
         static_cast<double>(x[row * x_stride + column]) - static_cast<double>(y[row * y_stride + column]);
-    // Chosen, not multiplied: 0 times NaN would show.
+    // Not multiplied by a weight of 0, as 0 times NaN is NaN.
     term[row * columns + column] = w != 0 ? w * f(error) : 0;
   }
 };
@@ -67,7 +67,7 @@ class MeanErrorPlan final : public RowMeanPlan {
   }
 };
 
-// The mean of f of the errors.
+// The mean of f(error).
 template <class F>
 class MeanError : public Metric {
  public:

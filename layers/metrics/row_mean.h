@@ -37,7 +37,7 @@ struct GatherWeight {
   MILLRACE_HD void operator()(int64_t row) const { out[row] = weight(row); }
 };
 
-// Adds up numbers of a batch's rows, in scratch that begins with the place for them.
+// Adds up the numbers of a batch's rows. The scratch begins with the place for the numbers.
 class RowSums {
  public:
   // Room for `numbers` a row.
@@ -72,8 +72,8 @@ class RowSums {
   bool weighted_;
 };
 
-// The partial is the sum over the rows of weight times number and, where rows are weighted, the sum of the weights:
-// doubles. Without weights the accumulator counts the rows.
+// The partial is one or two doubles: the sum over the rows of weight times number and, if rows are weighted, the sum of
+// the weights. Without weights the accumulator counts the rows.
 class MILLRACE_EXPORT RowMeanPlan : public MetricPlan {
  public:
   size_t partial_bytes() const final { return (sums_.weighted() ? 2 : 1) * sizeof(double); }
@@ -92,7 +92,7 @@ class MILLRACE_EXPORT RowMeanPlan : public MetricPlan {
       : sums_(args, terms), scale_(1.0 / static_cast<double>(terms)) {}
 
   int64_t batch() const { return sums_.batch(); }
-  // Stores the terms, row by row, each times its row's weight; 0 where that is 0.
+  // Stores the terms, row by row, each times its row's weight; 0 if the weight is 0.
   virtual void write(Context& context, const MetricArgs& args, const RowWeight& weight, double* terms) const = 0;
 
  private:

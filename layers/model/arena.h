@@ -1,9 +1,9 @@
 // Arena: places in one block of memory for values whose lifetimes are known; values that never live together may share.
 //
-// Which of two values that meet lies above the other goes by lifetimes and weights alone. So bytes() is the height of
-// the highest pile, and never grows where values shrink: what needs the same values for fewer rows needs no more.
+// If two values live at the same time, only lifetimes and weights decide which of them lies above the other. So bytes()
+// is the height of the highest pile, and does not grow if values shrink: the same values for fewer rows need no more.
 //
-// A value; used by one thread. It only computes offsets: the memory belongs to who allocates bytes().
+// A value; used by one thread. It only computes offsets: the caller allocates bytes() and owns the memory.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 namespace millrace {
 
 struct ArenaValue {
-  size_t bytes = 0;         // 0: it takes no part
-  size_t weight = 0;        // about its size beside the others', whatever the number of rows: as the bytes of one
+  size_t bytes = 0;         // 0: it needs no place
+  size_t weight = 0;        // its relative size, the same for every number of rows: its bytes for one row, for example
   int first = 0, last = 0;  // when it lives, both included
 };
 
 class Arena {
  public:
-  // Returns the value's number. Throws ShapeError when its bytes cannot be counted.
+  // Returns the value's number. Throws ShapeError if its bytes cannot be counted.
   // REQUIRES: value.first <= value.last, before place().
   size_t add(const ArenaValue& value);
-  // Decides where everything lies: what lives longest first, each as low as there is room for its weight during its
-  // whole life; then all sink to the values below them. With `share` false every value has memory of its own. Throws
-  // ShapeError when the bytes of all cannot be counted.
+  // Decides where all values lie: first the ones that live longest, each as low as there is room for its weight during
+  // its whole life; then all sink onto the values below them. With `share` false every value has memory of its own.
+  // Throws ShapeError if the bytes of all together cannot be counted.
   void place(bool share = true);
 
   // REQUIRES: place() was called. Offsets are multiples of 64.

@@ -1,4 +1,4 @@
-// connect: gives every layer a name and finds what it reads, and as what it wants the fields.
+// connect: gives every layer a name, and finds what it reads and how it wants the fields.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Connections {
 // `dtype` is the model's.
 Connections connect(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch, DType dtype);
 
-// "expected 2 inputs, got 1"; empty where the layer takes so many.
+// "expected 2 inputs, got 1"; empty if the layer takes so many.
 std::string wrong_input_count(const Layer& layer, int count);
 
 }  // namespace millrace

@@ -4,9 +4,9 @@
 //
 // Parameters lie in one contiguous block in model order ("<layer>.weight", "<layer>.bias"), state in another.
 //
-// Const members may be called from any thread. Its plans (model_plan.h) refer to its layers and memory and must not
-// outlive it; several that predict may run at once, each in a thread and Context of its own, while nothing trains the
-// model or changes it otherwise.
+// Const members may be called from any thread. A model's plans (model_plan.h) refer to its layers and memory and must
+// not outlive it. Several plans that predict may run at once, each in a thread and Context of its own, as long as
+// nothing trains the model or changes it in another way.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct LayerNode {
 struct NamedSpec {
   std::string name;
   TensorSpec spec = {};    // of one row
-  std::string unfit = {};  // why no layer can read it: "which is string (1)"; empty: any may
+  std::string unfit = {};  // why no layer can read it: "which is string (1)"; empty: layers can
   std::string hint = {};
-  std::optional<ValueRange> range = {};  // of a field of a model: what all of its readers want
+  std::optional<ValueRange> range = {};  // for a field of a model: the range that all of its readers want
 };
 
 // A parameter or a piece of state and where it lies.
@@ -55,8 +55,8 @@ struct ModelArgs {
   std::vector<NamedSpec> inputs;  // the fields of one row, as the input gives them
   uint64_t seed = 0;              // initial values: initialize.h
   DType dtype = DType::f32;       // of parameters and activations; f64 in gradient checks
-  // Called when every layer has declared what it keeps, and before there is memory for it: the views and the block are
-  // not to be asked for. What it throws comes out of build().
+  // Called after every layer has declared what it keeps, but before there is memory for it: it must not ask for views
+  // or blocks. build() throws what it throws.
   std::function<void(const Model&)> check = {};
 };
 
@@ -75,14 +75,15 @@ class MILLRACE_EXPORT Model {
   };
 
   // Names, connects, infers shapes, allocates and initialises. Throws ConfigError or ShapeError that names the layer,
-  // both sides of what does not fit, and the place in the configuration. Every layer but the last must be read by one.
+  // the two things that do not fit, and the place in the configuration. Every layer except the last must be read by
+  // another one.
   static Model build(ModelArgs args, Context& context);
 
   const std::vector<Node>& nodes() const { return nodes_; }
   // The fields that the model reads, in order of first use, in the dtype and the range in which it wants them: the
   // caller converts and checks.
   const std::vector<NamedSpec>& fields() const { return fields_; }
-  // The last layer's output, of one row.
+  // One row of the last layer's output.
   const TensorSpec& output() const { return nodes_.back().output; }
   DType dtype() const { return dtype_; }
   uint64_t seed() const { return seed_; }
@@ -100,7 +101,7 @@ class MILLRACE_EXPORT Model {
   // Bytes of parameters and state.
   size_t bytes() const { return parameter_memory_.bytes() + state_memory_.bytes(); }
 
-  // A table with one line a layer: name, kind, what it reads, output, parameters; then their total.
+  // A table with a line for each layer: name, kind, what it reads, output, number of parameters; then the total.
   std::string summary() const;
 
  private:

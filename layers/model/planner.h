@@ -1,9 +1,9 @@
 // The planner of ModelPlan: decides what backward keeps and writes, and lays all values out in one arena.
 //
-// Where a layer takes images in another way than the layer before it gives them, there is a step between the two. Where
-// neighbours have a plan together (fusions/), they are one step.
-// A plan's time runs through the forward passes, the loss, and the backward passes in reverse; a value may share memory
-// with every other that lives at no common time. The model's output lives to the end, for metrics.
+// If a layer takes images in another layout than the layer before it gives, a step between the two changes the layout.
+// If neighbours have one plan together (fusions/), they are one step.
+// A plan's time runs through the forward passes, the loss, and the backward passes in reverse. A value may share memory
+// with every other value that does not live at the same time. The model's output lives to the end, for metrics.
 #pragma once
 
 #include <cstddef>
@@ -19,28 +19,28 @@
 
 namespace millrace {
 
-// A layer, several with one plan, or a change of layout, with all that its calls need. Views of fields get their data
-// in each call, all others when planned.
+// One step: a layer, several layers with one plan, or a change of layout, with all that its calls need. Views of fields
+// get their data in each call, all other views when the model is planned.
 struct PlannedLayer {
   std::string name;
-  std::vector<const Model::Node*> nodes;  // none: a change of layout
+  std::vector<const Model::Node*> nodes;  // empty: a change of layout
   std::unique_ptr<LayerPlan> plan;
   std::vector<int> sources;                         // >= 0: index of a planned layer; < 0: field -1 - i
-  bool as_images = false;                           // how the output lies
-  bool trained = false;                             // backward runs: this layer or one that it reads has parameters
+  bool as_images = false;                           // the layout of the output
+  bool trained = false;                             // backward runs: this layer or one that feeds it has parameters
   bool keeps_inputs = false, keeps_output = false;  // for backward
 
   std::vector<ConstTensorView> inputs;
   std::vector<ConstTensorView> kept_inputs;  // what backward sees: the inputs or null views
   std::vector<ConstTensorView> params;
   std::vector<ConstTensorView> state;
-  std::vector<TensorView> mutable_state;  // the same; empty in mode predict
+  std::vector<TensorView> mutable_state;  // the same memory; empty in mode predict
   TensorView output;
-  ConstTensorView kept_output;  // likewise
+  ConstTensorView kept_output;  // what backward sees: the output or a null view
   TensorView output_gradient;
   std::vector<Destination> input_gradients;
   std::vector<Destination> parameter_gradients;  // each call gives alpha and, with a block, the data
-  std::vector<size_t> gradient_offsets;          // of the parameters, in the block
+  std::vector<size_t> gradient_offsets;          // where the parameters' gradients lie in the block
   void* saved = nullptr;
   void* forward_scratch = nullptr;
   void* backward_scratch = nullptr;
@@ -52,11 +52,11 @@ struct PlannedModel {
   std::vector<std::string> field_names;
   TensorView output_gradient;  // null in mode predict
   Memory memory;
-  TensorSpec gradient_block;  // what a block must be
+  TensorSpec gradient_block;  // the dtype and shape that a block must have
   GradientTarget gradient_target = GradientTarget::block_write;
 };
 
-// Runs `call`, whose errors get the layer's name; another exception becomes an InternalError with it.
+// Runs `call`. Its errors get the layer's name as context; another exception becomes an InternalError with that name.
 template <class F>
 void in_layer(const std::string& name, F call) {
   try {
@@ -69,8 +69,8 @@ void in_layer(const std::string& name, F call) {
   }
 }
 
-// Throws ShapeError when args.inputs are not the model's fields; a layer's errors name it. A const model can only be
-// planned in mode predict, else InternalError.
+// Throws ShapeError if args.inputs are not the model's fields; a layer's errors name the layer. A const model can only
+// be planned in mode predict; for mode train it throws InternalError.
 PlannedModel plan_model(Model& model, Context& context, const ModelPlanArgs& args);
 PlannedModel plan_model(const Model& model, Context& context, const ModelPlanArgs& args);
 

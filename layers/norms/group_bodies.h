@@ -1,4 +1,4 @@
-// What normalises parts of rows, and its gradients: bodies for for_each_row_by_lanes.
+// Bodies for for_each_row_by_lanes() that normalise parts of rows, and that compute the gradients of that.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,8 @@ namespace millrace {
 
 inline namespace MILLRACE_UNIT {
 
-// Where values lie. A part is runs of neighbours: the channels of each pixel, or the pixels of each channel.
+// Where values lie. A part consists of runs of neighbouring values: the channels of each pixel, or the pixels of each
+// channel.
 struct Places {
   int64_t items, channels, pixels, groups;
   bool channels_last;
@@ -27,7 +28,7 @@ struct Places {
 
   MILLRACE_HD int64_t channel_step() const { return channels_last ? 1 : pixels; }
   MILLRACE_HD int64_t pixel_step() const { return channels_last ? channels : 1; }
-  // Of item `item` of the batch: the row that it is in, and where it begins there.
+  // The row that holds item `item` of the batch, and the column where the item begins.
   MILLRACE_HD int64_t row(int64_t item) const { return item / items; }
   MILLRACE_HD int64_t column(int64_t item) const { return item % items * channels * pixels; }
   // Channels of a part.
@@ -45,10 +46,10 @@ struct PartPlaces {
         step(places.channels_last ? places.channels : places.pixels),
         channels_last(places.channels_last) {}
 
-  // Of value k of a run.
+  // The column and the channel of value k of a run.
   MILLRACE_HD int64_t column_of(int64_t run, int64_t k) const { return column + run * step + k; }
   MILLRACE_HD int64_t channel_of(int64_t run, int64_t k) const { return first + (channels_last ? k : run); }
-  // Of one value.
+  // The share of one value in the part's mean.
   MILLRACE_HD double share() const { return 1 / static_cast<double>(runs * length); }
 
   int64_t row, first, column, runs, length, step;
@@ -63,7 +64,7 @@ struct Normalise {
   const T* weight;
   const T* bias;
   Target<T> y;
-  T* moments;  // mean and 1 / deviation of each part; null: nobody wants them
+  T* moments;  // mean and 1 / deviation of each part; null: not wanted
   double epsilon;
 
   template <class Lanes>
@@ -122,7 +123,7 @@ struct NormaliseGradient {
   }
 };
 
-// What each item adds to the gradients of weight and bias.
+// What each item adds to the gradients of weight and bias, one value for each channel.
 template <class T>
 struct ParameterGradients {
   Places places;
@@ -155,7 +156,7 @@ struct ParameterGradients {
   MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
     add(i / places.channels, i % places.channels, lanes);
   }
-  // For a single pixel.
+  // For images of one pixel, without lanes.
   MILLRACE_HD void operator()(int64_t item, int64_t channel) const { add(item, channel, OneLane{}); }
 };
 

@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// A row holds `items` items, one behind the other, each of `channels` channels with `pixels` values; a part is
+// A row holds `items` items, one after the other, each of `channels` channels with `pixels` values. A part is
 // channels / groups neighbouring channels of an item.
 struct GroupNormShape {
   int64_t items = 1, channels = 0, pixels = 1, groups = 1;

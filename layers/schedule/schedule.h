@@ -13,8 +13,8 @@ namespace millrace {
 class MILLRACE_EXPORT ScheduleShape {
  public:
   virtual ~ScheduleShape() = default;
-  // `step` counts the updates before this one, from 0. Not negative, and the same bits on every processor. REQUIRES:
-  // the default floating-point mode (FloatMode).
+  // `step` counts the updates before this one, from 0. The factor is not negative, and has the same bits on every
+  // processor. REQUIRES: the default floating-point mode (FloatMode).
   virtual double factor(uint64_t step) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// The configuration's key `compare`: what `trainer compare` runs beside each other.
+// The configuration's key `compare`: the deliveries that `trainer compare` runs one after another.
 #pragma once
 
 #include <cstdint>

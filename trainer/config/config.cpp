@@ -9,7 +9,7 @@ namespace millrace {
 
 namespace {
 
-// What config_nodes.h reads on; `kType` is what it is called where it has no value.
+// A key whose value config_nodes.h reads; `kType` names its type.
 template <const char* kType, bool kHasItems = false>
 struct Node {
   Spec spec;

@@ -28,8 +28,8 @@
 
 namespace millrace {
 
-// What to do about a loss or gradient that is not finite. `warn` looks at the loss where the host has it anyway: on the
-// CPU in every step, else when it is reported. `fail` and `skip` look at loss and gradients in every step.
+// What to do about a loss or gradient that is not finite. `warn` looks at the loss when the host has it anyway: in
+// every step on the CPU, else when it is reported. `fail` and `skip` look at loss and gradients in every step.
 enum class OnNonfinite : uint8_t { warn, fail, skip, off };
 
 template <>
@@ -38,7 +38,7 @@ struct EnumNames<OnNonfinite> {
       {"warn", OnNonfinite::warn}, {"fail", OnNonfinite::fail}, {"skip", OnNonfinite::skip}, {"off", OnNonfinite::off}};
 };
 
-// What loss and metrics of a report are over: its batch, or all batches since the report before.
+// Which batches a report's loss and metrics are over: only its own, or all since the previous report.
 enum class ReportOver : uint8_t { batch, window };
 
 template <>
@@ -103,7 +103,7 @@ struct MILLRACE_EXPORT Config {
   int threads = 0;  // 0: auto
   Spec input;       // the list of ops, as written; InputGraph::build() reads it
   DeliveryOptions delivery;
-  std::vector<LayerNode> layers;  // names are empty where none was given; Model::build() fills them in
+  std::vector<LayerNode> layers;  // a name is empty if none was given; Model::build() fills it in
   LossConfig loss;
   std::vector<NamedMetric> metrics;
   std::unique_ptr<Optimizer> optimizer;
@@ -116,24 +116,24 @@ struct MILLRACE_EXPORT Config {
   // complete_resolved().
   Spec resolved;
 
-  // Where the top-level key `key` was written, else the whole: the place for an error about it.
+  // The top-level key `key` as written, else the whole configuration: it has the place for an error about the key.
   const Spec& node(std::string_view key) const;
   Spec written;  // the configuration as it was given
 };
 
-// What a configuration is wanted for decides which keys must be there.
+// What a configuration is read for, which decides which keys must be there.
 enum class ConfigUse {
   training,  // input, model, loss and optimizer
-  input,     // input; the others are checked where they are
+  input,     // input; the others are checked if they are there
 };
 
-// The top-level keys; required are those that this use needs.
+// The top-level keys; those that this use needs are required.
 MILLRACE_EXPORT std::vector<OptionInfo> describe_config(ConfigUse use = ConfigUse::training);
 
 // Throws ConfigError: unknown, absent or ill-typed keys, unknown kinds.
 MILLRACE_EXPORT Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use = ConfigUse::training);
 
-// The device that `config.device` names, for this model; `warnings` gets what there is to say about the choice. Throws
+// The device that `config.device` names, for this model; warnings about the choice are added to `warnings`. Throws
 // ConfigError and DeviceError, with the place.
 MILLRACE_EXPORT Device device_of(const Config& config, std::vector<std::string>& warnings);
 

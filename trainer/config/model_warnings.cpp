@@ -10,7 +10,7 @@ namespace millrace {
 
 namespace {
 
-// The value of the key that a kind uses as `use`; nullptr where there is none. `item`: the kind with all its options.
+// The value of the key that a kind uses as `use`; nullptr if there is none. `item`: the kind with all its options.
 template <class Base>
 const Spec* value_of(const Registry<Base>& kinds, const KindAndOptions& item, OptionUse use) {
   for (const OptionInfo& info : kinds.find(item.kind, item.options).describe()) {
@@ -30,7 +30,7 @@ void warn_of_loss(const Config& config, const LayerCatalog& kinds, std::vector<s
                          " takes what comes before it and applies ", function, " itself: leave it out"));
 }
 
-// The kinds of metrics that take such predictions and need no options, for a hint.
+// The kinds of metrics that take logits, or else numbers, and need no options: for a hint.
 std::string metrics_of(const MetricRegistry& metrics, bool logits) {
   std::vector<std::string> out;
   for (const auto& [kind, entry] : metrics.entries()) {

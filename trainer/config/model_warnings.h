@@ -11,12 +11,12 @@
 
 namespace millrace {
 
-// What is odd about the model of a resolved configuration, which has these parameters, for people to read.
+// Warnings about the model of a resolved configuration; `parameters` are the model's.
 std::vector<std::string> model_warnings(const Config& config, const LayerCatalog& kinds,
                                         std::span<const Parameter> parameters);
 
-// What is odd about fields of the rows that are made of text, though neither `readers` (the fields that model and loss
-// read) nor an op names them; empty when nothing is.
+// A warning about fields that are made from text although neither `readers` (the fields that model and loss read) nor
+// an op names them; empty when there are no such fields.
 std::string warning_of_unread_fields(const InputGraph& input, const std::vector<std::string>& readers);
 
 }  // namespace millrace

@@ -24,7 +24,7 @@ std::vector<Segment> parse_path(std::string_view path, const Place& where) {
                               where);
   std::vector<Segment> segments;
   while (!path.empty() || segments.empty()) {
-    // As a configuration may be; every step of a path writes the names of all before it.
+    // The depth of a configuration. Each step writes the names of all steps before it, so many steps would take long.
     if (segments.size() == kMaxYamlDepth)
       throw ConfigError(cat("the path has more than ", kMaxYamlDepth, " steps"), where);
     if (path.starts_with('[')) {
@@ -148,7 +148,7 @@ class Walker {
     return *list.item(index);
   }
 
-  // The options of the only item of that kind or name. A name that was given goes before kinds.
+  // The options of the only item of that kind or name. A given name wins over kinds.
   Spec& item_called(Spec& list, const std::string& wanted) {
     const std::vector<std::string> names = item_names(list);
     std::vector<size_t> given, found;
@@ -203,13 +203,13 @@ void apply_override(Spec& config, std::string_view setting) {
     throw ConfigError("expected path=value, got no =", where, "write for example train.steps=100");
   }
   const std::string_view text = setting.substr(equals + 1);
-  // Alone it would be a list of nothing in YAML; what is meant is standard input.
+  // In YAML, a - without more is a list of nothing; here it means standard input.
   Spec value = text == "-" ? Spec::scalar("-", true, where) : parse_yaml_value(text, where);
   Spec* node = &config;
   Walker walker(where);
   const std::vector<Segment> path = parse_path(setting.substr(0, equals), where);
   for (const Segment& segment : path) node = &walker.step(*node, segment, &segment == &path.back());
-  // Nothing behind the = is rather a slip, such as a variable of the shell that is empty.
+  // Nothing after the = is more likely a slip, such as an empty variable of the shell: it takes no key away.
   if (value.is_null() && !text.empty() && walker.parent() != nullptr) {
     walker.parent()->erase(path.back().key);
     return;

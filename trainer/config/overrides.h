@@ -1,7 +1,7 @@
 // Overrides: `path=value` settings on top of a configuration, as the command line's --set gives them.
 //
 //   train.steps=5                        a key; it need not be there yet
-//   input.shuffle_batch.batch_size=64    an item of a list by its kind or name, where only one has it
+//   input.shuffle_batch.batch_size=64    an item of a list by its kind or name, if only one item has it
 //   input[3].batch_size=64               an item by position; the op's own name is left out
 //
 // Values are YAML; null takes a key away, as if it had not been written. Later overrides win. What an override writes
@@ -17,17 +17,17 @@
 
 namespace millrace {
 
-// Throws ConfigError with the override as its place; nearest names are in the hint. Keys that no one reads are left to
-// the reader of the configuration, which rejects them at that place.
+// Throws ConfigError with the override as its place; nearest names are in the hint. An unknown key is set all the same:
+// read_config() then rejects it at that place.
 void apply_override(Spec& config, std::string_view setting);
 void apply_overrides(Spec& config, std::span<const std::string> settings);
 
-// A warning for each setting of a top-level key that is not among those that are read: it changes nothing.
+// A warning for each setting whose top-level key is not in `keys_read`, which therefore changes nothing.
 std::vector<std::string> warnings_of_unread(std::span<const std::string> settings,
                                             std::span<const std::string_view> keys_read);
 
-// The names of the items of a list of kinds, in order: `name` where it is given, else the kind, with _2, _3, ... where
-// an earlier item (or a given name) has it already. Items that are no kinds have an empty name.
+// The names of the items of a list of kinds, in order: `name` if it is given, else the kind, with _2, _3, ... if an
+// earlier item (or a given name) has it already. An item that does not name a kind has an empty name.
 std::vector<std::string> item_names(const Spec& list);
 
 }  // namespace millrace

@@ -22,20 +22,20 @@ struct MadeFor {
   std::string_view version, build;
 };
 
-// What a description says behind its mark.
+// What a description says after its mark.
 MadeFor made_for(std::string_view text) {
   const size_t line = text.find('\n');
   return {text.substr(0, line), line == text.npos ? std::string_view() : text.substr(line + 1)};
 }
 
-// A plug-in describes itself in its bytes, so that nothing of it need run before it is known to fit.
+// A plug-in describes itself in the bytes of its file, so none of its code need run before it is known to fit.
 void check_description(const std::string& path) {
   const Place place{path, 0, 0};
   const std::string bytes = read_file(path, kMaxPluginBytes, "the plug-in");
   constexpr std::string_view kElf =
       "\x7f"
       "ELF";
-  // The library's own code holds the mark, too; a version follows that of a plug-in.
+  // The library's own code holds the mark, too; only in a plug-in is it followed by a version.
   size_t mark = bytes.starts_with(kElf) ? bytes.find(kMark) : bytes.npos;
   const auto is_digit = [&](size_t at) { return at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9'; };
   while (mark != bytes.npos && !is_digit(mark + kMark.size())) mark = bytes.find(kMark, mark + 1);
@@ -64,7 +64,7 @@ void check_description(const std::string& path) {
 void load_plugin(const std::string& path, Catalog& catalog) {
   const Place place{path, 0, 0};
   check_description(path);
-  // The loader looks for a name without a slash elsewhere.
+  // The loader would look for a name without a slash in other folders.
   const std::string file = path.find('/') == path.npos ? "./" + path : path;
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {

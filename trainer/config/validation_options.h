@@ -1,4 +1,5 @@
-// The configuration's key `validation`: rows that are never trained on, when they are looked at, and what follows.
+// The configuration's key `validation`: which rows, never trained on, a model is judged by, how often, and what follows
+// from the result.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct EnumNames<BestMode> {
       {"auto", BestMode::automatic}, {"min", BestMode::min}, {"max", BestMode::max}};
 };
 
-// `{metric: NAME, mode: auto}`, the name alone, or true for the loss and false for none.
+// `{metric: NAME, mode: auto}`, only the name, true for the loss, or false for none.
 struct MILLRACE_EXPORT KeepBestOptions {
   std::string metric = "loss";
   BestMode mode = BestMode::automatic;
@@ -39,8 +40,8 @@ struct OptionType<KeepBestOptions> {
 };
 
 struct MILLRACE_EXPORT ValidationOptions {
-  // One of the three, read in pass mode (pass_input.h): a list of ops, as written; what the training's own list reads
-  // instead of its files; or the rows that it holds out.
+  // One of these three is set, and is read in pass mode (pass_input.h): `input` is a list of ops, as written; `files`
+  // are read by the training's own list instead of its files; `held_out` are the rows that this list holds out.
   Spec input;
   std::optional<std::vector<std::string>> files;
   bool held_out = false;
@@ -50,12 +51,12 @@ struct MILLRACE_EXPORT ValidationOptions {
 
   void declare(OptionReader& o);
 
-  // What decides which validation is the best: that of keep_best, else the loss.
+  // The metric that decides which validation is the best: keep_best's, else the loss.
   std::string watched() const { return keep_best ? keep_best->metric : "loss"; }
-  // Whether more of it is better: as keep_best says; auto asks the metric, and less of the loss is better.
+  // Whether a larger value of it is better: as keep_best says; `auto` asks the metric, and a smaller loss is better.
   bool more_is_better() const;
 
-  bool watches_less = true;  // what Metric::less_is_better() says of it: for more_is_better(), set by read_validation()
+  bool watches_less = true;  // Metric::less_is_better() of watched(); read_validation() sets it for more_is_better()
 };
 
 // `metrics` are the configuration's; `resolved` receives every option. Throws ConfigError.

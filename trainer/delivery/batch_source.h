@@ -11,7 +11,7 @@ namespace millrace {
 
 class BatchSource : public Delivery {
  public:
-  // `executor`: nullptr where everything runs inside next(). `kept`: how many calls of next() a batch stays for.
+  // `executor`: nullptr if everything runs inside next(). `kept`: how many calls of next() a batch stays for.
   BatchSource(InputGraph graph, PipelineOptions options, Executor* executor, int64_t kept);
 
   const RowBlock* next() override;
@@ -39,11 +39,11 @@ class BatchSource : public Delivery {
   size_t newest_ = 0;
 };
 
-// How many calls of next() a batch stays for that `reader` reads while others are made: more if batches are small, as a
-// device is soon done with each.
+// For how many calls of next() a batch stays, so that `reader` can read it while others are made: more if batches are
+// small, because a device is soon done with each.
 int64_t kept_for(Device reader, const Port& batches);
 
-// What save() throws of a kind that was made without DeliveryArgs::saves.
+// What save() throws if the delivery was made without DeliveryArgs::saves.
 InternalError made_without_saves();
 
 // Makes `to` hold the rows of `from`, of an equal spec; returns the nanoseconds that it took. `trace` may be null.

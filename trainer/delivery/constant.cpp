@@ -1,4 +1,4 @@
-// constant: the first batch of the data, again and again. What a training takes with it is what its steps alone take.
+// constant: the first batch of the data, again and again. With it, a training takes the time of its steps only.
 #include <utility>
 
 #include "millrace/trainer/delivery/batch_source.h"
@@ -15,7 +15,7 @@ class ConstantDelivery final : public BatchSource {
         saves_(args.saves),
         kept_(kept_for(args.pipeline.reader, BatchSource::graph().output())) {}
 
-  // Its batch stays for good.
+  // Its batch never changes.
   int64_t kept() const override { return kept_; }
   bool repeats() const override { return true; }
 
@@ -34,7 +34,7 @@ class ConstantDelivery final : public BatchSource {
     out.rows *= given_;
     return out;
   }
-  // A restored one gives the same batch.
+  // A restored delivery gives the same batch.
   State save() const override {
     if (given_ == 0) return BatchSource::save();
     if (!saves_) throw made_without_saves();

@@ -1,12 +1,12 @@
 // Delivery: how a batch reaches the step. Every kind gives the same batches, so all trainings end with the same
-// weights; `constant` alone gives its first batch over and over.
+// weights; only `constant` gives its first batch over and over.
 //
 //   const auto delivery = Delivery::make({.kind = DeliveryKind::native}, std::move(graph), {.executor = executor});
 //   while (const RowBlock* batch = delivery->next()) step.run(*batch);
 //
-// One thread uses a Delivery; stop() and place() may be called from any thread. What works ahead of the step inside is
-// never seen: callbacks, summary() and save() speak of the batches that next() gave, and an error comes when its batch
-// would.
+// One thread uses a Delivery; stop() and place() may be called from any thread. A delivery may make batches ahead of
+// the step, but this is never seen: callbacks, summary() and save() are about the batches that next() gave, and an
+// error comes when its batch would.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace millrace {
 struct DeliveryArgs {
   Executor& executor;             // outlives the delivery
   PipelineOptions pipeline = {};  // callbacks and pinned memory; executor and threads are set by the delivery
-  // Whether save() will be called: kinds that work ahead keep the state behind each batch only then.
+  // Whether save() will be called: only then do kinds that work ahead keep the state after each batch.
   bool saves = false;
 };
 
@@ -38,28 +38,29 @@ class Delivery {
   // until next() is called kept() times; the last of these must not come before the step has read it. Throws the error
   // that the batch runs into.
   virtual const RowBlock* next() = 0;
-  // More than one where a device reads batches while others are made.
+  // More than one if a device reads batches while others are made.
   virtual int64_t kept() const { return 1; }
-  // Whether next() gives one batch again and again, which never changes.
+  // Whether next() always gives the same batch, which never changes.
   virtual bool repeats() const { return false; }
   // Makes next() return nullptr soon, also a call that waits now. Idempotent.
   virtual void stop() noexcept = 0;
 
   // Where a row of a batch that next() gave came from.
   virtual Place place(const RowId& id) const = 0;
-  // Of the batches that next() gave, and of what was left out on the way to them.
+  // Counts the batches that next() gave, and what was left out on the way to them.
   virtual InputSummary summary() const = 0;
-  // Waits for what is being made: soon, where stop() was called.
+  // Waits until the batch that is being made is done, which is soon if stop() was called.
   virtual DeliveryStatistics statistics() const = 0;
-  // The part of it that is cheap.
+  // The part of statistics() that is cheap.
   virtual DeliveryTimes times() const = 0;
-  // Batches that lie in a queue now; 0 where there is none. Cheap.
+  // Batches that lie in the queue now; 0 if there is no queue. Cheap.
   virtual int64_t queued() const { return 0; }
 
-  // The state behind the last batch that next() gave. Throws as Pipeline::save(), and InternalError without
+  // The state after the last batch that next() gave. Throws what Pipeline::save() throws, and InternalError without
   // DeliveryArgs::saves.
   virtual State save() const = 0;
-  // Goes on from there, whatever kind saved it. REQUIRES: next() was not called yet. Throws as Pipeline::restore().
+  // Goes on from a saved state, whichever kind saved it. REQUIRES: next() was not called yet. Throws what
+  // Pipeline::restore() throws.
   virtual void restore(const State& state) = 0;
 
   // The graph that gives the batches.

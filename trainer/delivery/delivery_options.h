@@ -17,9 +17,9 @@ enum class DeliveryKind : uint8_t {
   automatic,  // native
   native,     // the graph's last op writes into the step's own input
   staging,    // queue; on CUDA batches are copied to the device while it trains on others
-  queue,      // tasks beside the step fill a queue of batches, from which it copies
-  feed,       // the training thread makes each batch alone, then copies it into the step's input
-  constant,   // the first batch again and again: the step alone
+  queue,      // tasks fill a queue of batches while the step runs; the step copies from the queue
+  feed,       // the training thread makes each batch by itself, then copies it into the step's input
+  constant,   // the first batch again and again: takes only the time of the steps
 };
 
 template <>

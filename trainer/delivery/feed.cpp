@@ -1,5 +1,5 @@
-// feed: what a program does that hands its batches to the step by itself. All ops run on the thread of the step, before
-// it; the batch is copied, as it comes from memory that the step does not know.
+// feed: what a program does that makes batches itself and hands them to the step. All ops run on the thread of the
+// step, before it; the batch is copied, because it lies in memory that the step does not know.
 #include <utility>
 
 #include "millrace/trainer/delivery/batch_source.h"

@@ -1,5 +1,5 @@
-// The kinds of delivery, each in a file of its own. A new one is declared here, and named in delivery_options.h and
-// delivery.cpp.
+// The kinds of delivery, each in its own file. A new one is declared here, and named in delivery_options.h,
+// delivery.cpp and config/compare_options.cpp.
 #pragma once
 
 #include <memory>

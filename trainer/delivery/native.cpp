@@ -1,4 +1,4 @@
-// native: nothing lies between the graph and the step but the batches that both know.
+// native: nothing lies between the graph and the step except the batches, which the graph writes and the step reads.
 #include <utility>
 
 #include "millrace/trainer/delivery/batch_source.h"

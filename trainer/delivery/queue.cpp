@@ -1,10 +1,10 @@
-// queue: tasks beside the step make batches ahead of it, up to a capacity; the step takes the oldest and copies it.
+// queue: tasks make batches ahead of the step, up to a capacity; the step takes the oldest one and copies it.
 //
-// One task makes one batch, on whatever thread of the executor is free, and the next is submitted when it has ended and
-// there is room. With `staging` a batch that was taken stays for the device, which copies it while it trains on others.
-// So nobody ever waits for room, and a step that waits for a batch makes it itself where nobody else
-// does. What a batch brings besides its rows (bad rows to tell, lines to print, what was counted, an error) lies in the
-// queue with it.
+// One task makes one batch, on any thread of the executor that is free; the next task is submitted when the first has
+// ended and there is room. So no task ever waits for room, and a step that waits for a batch makes it itself if no
+// other thread does. With `staging` a batch that was taken stays for the device, which copies it while it trains on
+// others. What a batch brings besides its rows (bad rows to tell, lines to print, what was counted, an error) lies in
+// the queue with it.
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -57,7 +57,7 @@ class QueueDelivery final : public Delivery, private Task {
     RowBlock rows;  // none: the end of the data, or `failure`
     std::vector<Told> told;
     InputSummary summary;
-    State state;  // where states are kept
+    State state;  // if states are kept
     std::exception_ptr failure;
   };
 
@@ -70,9 +70,9 @@ class QueueDelivery final : public Delivery, private Task {
   void tell(const Entry& entry);
 
   int64_t waiting() const MILLRACE_REQUIRES(mutex_) { return made_ - given_; }
-  // Whether there is nothing to take yet and a task makes it.
+  // Whether there is nothing to take yet, but a task is making it.
   bool one_comes() const MILLRACE_REQUIRES(mutex_) { return waiting() == 0 && making_one_; }
-  // Without the end of the data, or a failure, which waits like a batch.
+  // What waits, without the end of the data or a failure, which wait like a batch.
   int64_t batches_waiting() const MILLRACE_REQUIRES(mutex_) { return waiting() - (complete_ && waiting() > 0 ? 1 : 0); }
   bool begin_task() MILLRACE_REQUIRES(mutex_);
 
@@ -85,13 +85,13 @@ class QueueDelivery final : public Delivery, private Task {
   const std::function<void(const BadRow&)> on_bad_row_;
   const std::function<void(std::string_view)> on_print_;
 
-  // Used by one task at a time, and by the consumer where it reads it.
+  // Used by one task at a time, and by the consumer when it saves, restores or asks for statistics.
   mutable Mutex making_;
-  Pipeline pipeline_;            // guarded by making_, but for place() and cancel()
+  Pipeline pipeline_;            // guarded by making_, except place() and cancel()
   Entry* being_made_ = nullptr;  // guarded by making_
 
-  // Entry i is that of every number that leaves the remainder i. Those from given_ to made_ belong to the consumer, the
-  // one behind them to the task.
+  // Batch n lies in entry n modulo the number of entries. The entries of the batches from given_ up to made_ - 1 belong
+  // to the consumer, the entry of made_ to the task.
   std::vector<Entry> entries_;
 
   mutable Mutex mutex_;
@@ -102,7 +102,7 @@ class QueueDelivery final : public Delivery, private Task {
   std::exception_ptr lost_ MILLRACE_GUARDED_BY(mutex_);  // why no task could be submitted
   std::atomic<bool> stopped_{false};
 
-  // Used by the consumer alone.
+  // Used only by the consumer.
   std::vector<RowBlock> taken_;
   size_t newest_ = 0;  // of taken_
   InputSummary summary_;
@@ -140,7 +140,7 @@ QueueDelivery::~QueueDelivery() {
   tasks_.wait();
 }
 
-// What the ops tell is put beside the batch that they tell it with.
+// Makes callbacks keep what the ops tell next to the batch that is being made.
 PipelineOptions QueueDelivery::ahead(PipelineOptions options) {
   options.executor = &executor_;
   options.threads = most_threads_;
@@ -178,7 +178,7 @@ const RowBlock* QueueDelivery::next() {
   return &taken;
 }
 
-// Before the first batch.
+// Keeps the state before the first batch.
 void QueueDelivery::begin() {
   if (std::exchange(begun_, true) || !saves_) return;
   const MutexLock lock(making_);
@@ -283,7 +283,7 @@ void QueueDelivery::submit() noexcept {
   }
 }
 
-// Throws what the batch failed with, and what the callbacks do.
+// Throws the error of the batch, and what the callbacks throw.
 void QueueDelivery::tell(const Entry& entry) {
   try {
     for (const Told& told : entry.told) {

@@ -20,7 +20,7 @@ IoError write_error(const std::string& path, std::string_view reason, std::strin
   return IoError(cat("cannot write: ", reason), {path, 0, 0}, hint);
 }
 
-// What to do about a failure `code` to open `path` for writing: make its folder, where that is missing; else empty.
+// What to do about a failure `code` to open `path` for writing: make its folder, if that is missing; else empty.
 std::string missing_folder_hint(const std::string& path, int code) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
@@ -29,8 +29,8 @@ std::string missing_folder_hint(const std::string& path, int code) {
   return cat("make the folder ", quote(folder.string(), 300), " first");
 }
 
-// What `path` is or links to, be it there or not. A link to a file whose name is gone (/dev/stdout may be one) is
-// refused: it would be replaced itself.
+// The file that `path` is or links to, whether it is there or not. A link to a file whose name is gone (/dev/stdout may
+// be one) is refused: the link itself would be replaced.
 std::string follow_links(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code failure;
@@ -83,7 +83,7 @@ void AtomicFile::commit() {
   if (::close(file_.release()) != 0) fail(errno);
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  // The name itself is safe once the folder is synced; some file systems cannot, and then nothing is lost by trying.
+  // The new name is safe once the folder is synced. Some file systems cannot sync a folder; then trying does no harm.
   const std::filesystem::path folder = std::filesystem::path(target_).parent_path();
   const Descriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened) (void)::fsync(opened.get());

@@ -5,7 +5,7 @@
 //   file.write(bytes);
 //   file.commit();
 //
-// Used by one thread. A link is followed, the mode of a file that is replaced is kept.
+// Used by one thread. A link is followed; the mode of a file that is replaced is kept.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace millrace {
 
 class AtomicFile {
  public:
-  // Throws IoError when the folder cannot be written or `path` is there and no regular file.
+  // Throws IoError when the folder cannot be written, or `path` is there and is not a regular file.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;

@@ -8,10 +8,11 @@
 
 namespace millrace {
 
-// Whether both paths lead to one file, links followed; also where it is not there yet.
+// Whether both paths lead to one file, links followed; also if the file is not there yet.
 bool same_file(const std::string& path, const std::string& other);
 
-// The first of `paths` whose file is among `others`, too; empty when none is. Files that are not there are none.
+// The first of `paths` whose file is among `others`, too; empty when there is none. Files that are not there do not
+// count.
 std::string first_shared(std::span<const std::string> others, std::span<const std::string> paths);
 
 // What is lost when `path` is written: `would overwrite "d/a.csv", which this run reads`; empty when nothing is.

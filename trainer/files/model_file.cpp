@@ -23,13 +23,13 @@ static_assert(std::endian::native == std::endian::little, "model files hold this
 
 namespace {
 
-// Finds a key of a large object at once; the writer's keeps the order instead.
+// Json finds a key of a large object fast; OrderedJson, for writing, keeps the order of keys instead.
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxHeader = uint64_t{16} << 20;
 constexpr size_t kLengthBytes = 8;
-// Of the header's JSON: the object, a tensor, its shape.
+// The levels of the header's JSON: the object, a tensor, its shape.
 constexpr int kMaxDepth = 3;
 
 constexpr std::pair<std::string_view, DType> kDTypeNames[] = {

@@ -3,9 +3,9 @@
 //   write_model_file("m.safetensors", {{"config", yaml}}, tensors);
 //   ModelFile file = ModelFile::read("m.safetensors");
 //
-// Files come from anywhere: reading checks everything (sizes, offsets without holes or overlap, dtypes, duplicate
-// names) against the file's size before it takes memory for the values. Values are little-endian, as this library's
-// hosts are.
+// Files may come from anywhere: reading checks everything (sizes, offsets without holes or overlap, dtypes, duplicate
+// names) against the file's size before it takes memory for the values. Values are little-endian, like the hosts of
+// this library.
 #pragma once
 
 #include <cstddef>
@@ -38,10 +38,11 @@ class ModelFile {
     size_t offset = 0;  // bytes from the start of the values
   };
 
-  // Throws MissingError when the file cannot be opened, DataError when it is no model file, IoError when reading fails.
+  // Throws MissingError when the file cannot be opened, DataError when it is not a model file, IoError when reading
+  // fails.
   static ModelFile read(const std::string& path);
-  // One that is in memory alone, with copies of the values; `name` stands for its path. REQUIRES: as
-  // write_model_file().
+  // A model file that is only in memory, with copies of the values; `name` stands for its path. REQUIRES: what
+  // write_model_file() requires.
   static ModelFile of(std::string name, ModelMetadata metadata, std::span<const NamedTensor> tensors);
 
   const std::string& path() const { return path_; }

@@ -72,7 +72,7 @@ RowSpec read_row_spec(std::string_view text, const std::string& name) {
   for (const Spec& item : list.items()) {
     FieldSpec field = field_of(read_options<FieldText>(item), item);
     if (rows.find(field.name) >= 0) throw item.error(cat("the field ", quote(field.name), " is there twice"));
-    bytes = add_bytes(bytes, field.row_bytes());  // throws where they cannot be counted
+    bytes = add_bytes(bytes, field.row_bytes());  // throws if they cannot be counted
     rows.fields.push_back(std::move(field));
   }
   return rows;

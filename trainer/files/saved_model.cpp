@@ -25,7 +25,7 @@ constexpr const char* kRowsKey = "rows";
 constexpr const char* kOptimizerKey = "optimizer";
 constexpr const char* kStepsKey = "steps";
 constexpr const char* kUpdatesKey = "updates";
-// Layers' names hold no slash, so no parameter is called like this.
+// Layers' names hold no slash, so no parameter's name begins like this.
 constexpr std::string_view kSlotPrefix = "optimizer/";
 
 std::string slot_name(size_t slot, const Parameter& parameter) { return cat(kSlotPrefix, slot, '/', parameter.name); }

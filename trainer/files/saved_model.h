@@ -16,7 +16,7 @@ namespace millrace {
 // SHA-256 over the parameters in model order, as little-endian float32: equal hashes mean equal models.
 std::string weights_hash(Model& model, Context& context);
 
-// What an optimizer kept beside the parameters.
+// What an optimizer kept besides the parameters.
 struct OptimizerState {
   std::string kind;  // "adam"
   uint64_t steps = 0, updates = 0;
@@ -32,21 +32,21 @@ struct SavedFacts {
   const OptimizerState* optimizer = nullptr;
 };
 
-// The same as a file that is nowhere but in memory; `name` is its path in messages.
+// What save_model() writes, as a model file that is only in memory; `name` is its path in messages.
 ModelFile pack_model(const std::string& name, Model& model, Context& context, const SavedFacts& facts);
 
-// Writes parameters, then state, as float32 under their names, then the optimizer's slots, where there are any, as
+// Writes parameters, then state, as float32 under their names, then the optimizer's slots, if there are any, as
 // "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version. The file appears whole
 // or not at all. Throws IoError.
 void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts);
 
-// Whether the file holds what load_model() needs for `model`, whose parameters and states may be declared only
-// (ModelArgs::check). Throws DataError as load_model().
+// Checks that the file holds what load_model() needs for `model`, whose parameters and states may be only declared
+// (ModelArgs::check). Throws the DataError of load_model().
 void check_saved_model(const ModelFile& file, const Model& model);
 
 // Gives every parameter and state of `model` the values of the same name. Throws DataError, and changes nothing, when
-// one is absent or has another shape, or when the file holds others but those under "optimizer/", which are the state
-// of a training. REQUIRES: a model of float32.
+// values are absent or have another shape, or when the file holds other values; those under "optimizer/" may be there:
+// they are the state of a training. REQUIRES: a model of float32.
 void load_model(const ModelFile& file, Model& model, Context& context);
 
 // Fills `state.slots` and the counts. Throws DataError, and changes nothing, when the file holds no such state of an
@@ -55,11 +55,11 @@ void load_optimizer(const ModelFile& file, const Model& model, Context& context,
 
 // The configuration that was saved with the values. Throws DataError when there is none.
 Spec saved_config(const ModelFile& file);
-// What its places call the configuration in the model file `path`.
+// The file that the places in this configuration name, for the model file `path`.
 std::string saved_config_name(const std::string& path);
-// SavedFacts::rows; no fields where the file does not tell. Throws ConfigError with a place in the file.
+// SavedFacts::rows; no fields if the file does not tell. Throws ConfigError with a place in the file.
 RowSpec saved_rows(const ModelFile& file);
-// SavedFacts::nameless_fields; 0 where the file does not tell.
+// SavedFacts::nameless_fields; 0 if the file does not tell.
 int64_t saved_nameless_fields(const ModelFile& file);
 
 }  // namespace millrace

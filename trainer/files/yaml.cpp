@@ -22,7 +22,7 @@ namespace {
 // Turns events into a Spec; refuses what has no place in a configuration as soon as it is seen.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  // `text` is what is parsed and outlives this; `fixed`, where known, is the place of everything.
+  // `text` is what is parsed, and outlives the builder; `fixed`, if known, is the place of everything.
   TreeBuilder(std::string_view text, std::string name, Place fixed)
       : text_(text), name_(std::move(name)), fixed_(std::move(fixed)) {
     for (size_t i = 0; i < text.size(); ++i) {
@@ -45,7 +45,7 @@ class TreeBuilder : public YAML::EventHandler {
     return rest.substr(0, rest.find('\n'));
   }
 
-  // Throws ConfigError for bytes that no configuration holds; before parsing.
+  // Throws ConfigError for bytes that no configuration may hold. To be called before parsing.
   void check_bytes() const {
     for (size_t i = 0; i < text_.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text_[i]);
@@ -148,7 +148,7 @@ class TreeBuilder : public YAML::EventHandler {
     throw ConfigError("tags (!name) are not supported", place(mark), "put a text that begins with ! into quotes");
   }
 
-  // yaml-cpp takes the end of the file for the end of a quoted text that spans lines.
+  // yaml-cpp accepts the end of the file as the end of a quoted text that spans lines.
   void check_closed(const YAML::Mark& mark) const {
     const auto line = static_cast<size_t>(mark.line);
     if (line >= line_starts_.size()) return;
@@ -241,7 +241,7 @@ std::string syntax_hint(std::string_view message, std::string_view line) {
   return {};
 }
 
-// yaml-cpp finds fault with an alias or anchor before the builder sees it when its name is odd: `files: *.csv`.
+// If the name of an alias or anchor is odd, as in `files: *.csv`, yaml-cpp refuses it before the builder sees it.
 ConfigError syntax_error(std::string_view message, const Place& place, std::string_view line) {
   const auto is = [&](std::string_view known) { return message.starts_with(known); };
   if (is(YAML::ErrorMsg::UNKNOWN_ANCHOR) || is(YAML::ErrorMsg::ALIAS_NOT_FOUND) || is(YAML::ErrorMsg::CHAR_IN_ALIAS)) {
@@ -280,9 +280,9 @@ Spec parse_yaml(std::string_view text, std::string name) { return parse(text, na
 Spec parse_yaml_value(std::string_view text, const Place& where) { return parse(text, where.file, where); }
 
 Spec read_yaml_file(const std::string& path) {
-  // One byte more than allowed, so that parse() sees a file that is too large, and never more.
+  // A byte order mark and one byte more than allowed, so that parse() sees that a file is too large, and never more.
   const std::string text = read_file(path, kMaxYamlBytes + 4, "the configuration");
-  // A length in binary, then JSON.
+  // A model file begins with a length in binary, then JSON.
   if (std::string_view(text).substr(0, 32).find("{\"__metadata__\"") == 8) {
     throw ConfigError("expected a configuration, got a model file", {path},
                       "trainer evaluate and trainer predict use it; the key load of a configuration trains it on");

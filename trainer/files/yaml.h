@@ -1,8 +1,8 @@
-// YAML: text to Spec, with the place of every value and key. The only file that sees yaml-cpp is yaml.cpp.
+// YAML: text to Spec, with the place of every value and key. Only yaml.cpp sees yaml-cpp.
 //
-// A configuration comes from anywhere, so the text is guarded before a tree is made of it: at most 1 MiB and 64 levels,
-// one document, no anchors, aliases or tags, no duplicate keys, no control characters, valid UTF-8 (a byte order mark
-// is accepted). Functions only; any thread may call them.
+// A configuration may come from anywhere, so the text is checked before a tree is made of it: at most 1 MiB and 64
+// levels, one document, no anchors, aliases or tags, no duplicate keys, no control characters, valid UTF-8 (a byte
+// order mark is accepted). Functions only; any thread may call them.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ inline constexpr size_t kMaxYamlKeyBytes = 256;
 // The document in `text`; `name` is the file in its places. Throws ConfigError.
 MILLRACE_EXPORT Spec parse_yaml(std::string_view text, std::string name);
 
-// The value of an override: as parse_yaml, but everything has the place `where`.
+// The value of an override: like parse_yaml(), but everything has the place `where`.
 MILLRACE_EXPORT Spec parse_yaml_value(std::string_view text, const Place& where);
 
-// The document in a file. Throws MissingError when it cannot be read, else as parse_yaml.
+// The document in a file. Throws MissingError when the file cannot be read, and what parse_yaml() throws.
 MILLRACE_EXPORT Spec read_yaml_file(const std::string& path);
 
 }  // namespace millrace

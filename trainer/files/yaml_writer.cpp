@@ -16,7 +16,7 @@ constexpr size_t kWidth = 110, kComments = 48;  // where comments begin, if ther
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Words that some version of YAML, or this library, reads as something else than a text.
+// Words that some version of YAML, or this library, reads as something other than a text.
 bool is_reserved(std::string_view text) {
   static constexpr std::array<std::string_view, 13> kWords = {"true", "false", "null", "yes", "no",       "on", "off",
                                                               "y",    "n",     "nan",  "inf", "infinity", "~"};
@@ -40,7 +40,7 @@ bool is_plain(std::string_view text) {
 
 std::string escaped(std::string_view character, char32_t code) {
   if (const std::string_view escape = short_escape(character[0]); !escape.empty()) return std::string(escape);
-  // What a terminal or an editor would act upon, marks of the writing direction among it.
+  // Whether a terminal or an editor would act upon it, as upon a mark of the writing direction.
   const bool special = code == 0x2028 || code == 0x2029 || code == 0xfeff || escape_controls(character) != character;
   if (!special) return std::string(character);
   std::string out;
@@ -115,7 +115,7 @@ class YamlWriter {
   }
 
  private:
-  // Whether there are comments on what is within it.
+  // Whether there are comments on values inside `spec`.
   bool has_comments(const Spec& spec) const {
     for (auto next = comments_.upper_bound(spec.path());
          next != comments_.end() && next->first.starts_with(spec.path()); ++next) {
@@ -130,7 +130,7 @@ class YamlWriter {
     return depth(spec) <= 2 && !has_comments(spec) && used + flow(spec).size() <= kWidth;
   }
 
-  // A list of scalars behind "key:" or "-", as many to a line as it holds: one on each would take twice the bytes.
+  // Writes a list of scalars after "key:" or "-", as many as fit on each line: one a line would take twice the bytes.
   void write_scalars(const Spec& list, size_t indent) {
     out_ += " [";
     size_t left = list.size(), line_start = out_.rfind('\n') + 1;
@@ -147,7 +147,7 @@ class YamlWriter {
     out_ += '\n';
   }
 
-  // Writes `value` behind "key:" or "-".
+  // Writes `value` after "key:" or "-".
   void write_value(const Spec& value, size_t indent, bool behind_dash) {
     if (behind_dash && value.is_map() && value.size() > 0) {
       out_ += ' ';
@@ -166,7 +166,7 @@ class YamlWriter {
     if (!comments_.empty()) write_comment(value, line_start);
   }
 
-  // Behind the line, or above it if there is too little room, or the value goes on below.
+  // Puts the comment at the end of the line, or above the line if there is too little room or the value goes on below.
   void write_comment(const Spec& value, size_t line_start) {
     const auto found = comments_.find(value.path());
     if (found == comments_.end()) return;
@@ -180,7 +180,7 @@ class YamlWriter {
     }
   }
 
-  // `on_line`: the first entry follows on the line that is there.
+  // `on_line`: the first entry goes on the line that was begun.
   void write_block(const Spec& spec, size_t indent, bool on_line) {
     const auto begin_line = [&] {
       if (!on_line) out_.append(indent, ' ');

@@ -1,6 +1,6 @@
-// Writes a Spec as YAML that reads back to an equal one: block style outside, flow style where a line holds it.
+// Writes a Spec as YAML that reads back to an equal one: flow style for what fits on a line, else block style.
 //
-// Equal: same structure, keys and texts; a text is quoted where it would else be read as a number, true, false or null.
+// Equal: same structure, keys and texts; a text is quoted if it would else be read as a number, true, false or null.
 #pragma once
 
 #include <map>
@@ -11,14 +11,14 @@
 
 namespace millrace {
 
-// What is said of a value, by its path: "input[2].decode_csv.missing". One line each, without control characters.
+// Comments on values, by the value's path: "input[2].decode_csv.missing". One line each, without control characters.
 using YamlComments = std::map<std::string, std::string, std::less<>>;
 
 // The document, with a newline at its end. Throws ConfigError for a text that YAML cannot hold here: NUL characters,
 // bytes that are not UTF-8, keys longer than parse_yaml() accepts.
 std::string to_yaml(const Spec& spec, const YamlComments& comments = {});
 
-// Whether unquoted `text` could be read as something else than a text.
+// Whether unquoted `text` could be read as something other than a text.
 bool looks_typed(std::string_view text);
 
 }  // namespace millrace

@@ -25,7 +25,7 @@ class WatchedFiles : public FileSystem {
   std::vector<std::string> unmatched;
 
   std::unique_ptr<File> open(const std::string& path) override { return local().open(path); }
-  // What comes once is left alone.
+  // Data that can be read only once are left alone.
   std::unique_ptr<ByteStream> open_stream(const std::string&) override { return std::make_unique<EmptyStream>(); }
   Type type(const std::string& path) override { return local().type(path); }
   bool same(const std::string& a, const std::string& b) override { return local().same(a, b); }
@@ -41,7 +41,8 @@ InputGraph build(const InputListArgs& args, FileSystem* files = nullptr) {
   return InputGraph::build(args.list, args.registry, {.seed = args.seed, .files = files, .side = args.side});
 }
 
-// What matched nothing when the graph was built, but matches beside the configuration, with that folder; else empty.
+// A pattern that matches nothing when the graph is built but matches next to the configuration, with the
+// configuration's folder; empty if there is none.
 std::string beside_configuration(const InputListArgs& args) {
   const std::filesystem::path folder = std::filesystem::path(args.config_file).parent_path();
   if (folder.empty()) return {};
@@ -49,7 +50,7 @@ std::string beside_configuration(const InputListArgs& args) {
   try {
     build(args, &files);
   } catch (const Error&) {
-    // As before; now it is known what was looked for.
+    // The same error as before; now `files` knows what was looked for.
   }
   for (const std::string& pattern : files.unmatched) {
     // An absolute pattern stays as it is, and matches nothing again.

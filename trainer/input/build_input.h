@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-// InputGraph::build(), with one more hint: paths are relative to the current folder, and where a file is missing there
-// but lies beside the configuration, the MissingError says so. And one more check: an op that would write over the
+// InputGraph::build(), with one more hint: paths are relative to the current folder, and if a file is missing there but
+// lies next to the configuration, the MissingError says so. And one more check: an op that would write over the
 // configuration, the data or another op's file is a ConfigError.
 InputGraph build_input(const Config& config, const Catalog& catalog);
 
@@ -20,8 +20,8 @@ struct InputListArgs {
   const Spec& list;
   const OpRegistry& registry;
   uint64_t seed = 0;
-  std::string config_file = {};  // beside which missing files are looked for; not to be written over
-  Side side = Side::trained;     // of ops that hold rows out
+  std::string config_file = {};  // missing files are looked for next to it; no op may write over it
+  Side side = Side::trained;     // which rows ops give that hold rows out
 };
 InputGraph build_input(const InputListArgs& args);
 

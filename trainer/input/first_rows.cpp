@@ -60,7 +60,7 @@ FirstRows check_first_rows(const Config& config, const OpRegistry& ops, const Mo
   try {
     pass = pass_input({.input = config.input, .registry = ops});
   } catch (const ConfigError&) {
-    return {};  // there is no one order in which to read the files
+    return {};  // there is no single order in which to read the files
   }
   try {
     const int64_t rows = read_batch(build(pass.list), config, model, executor);

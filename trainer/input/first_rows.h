@@ -1,4 +1,4 @@
-// check_first_rows: whether the first rows of a configuration's files can be trained on, found out without training.
+// check_first_rows: finds out, without training, whether the first rows of a configuration's files can be trained on.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace millrace {
 
 struct FirstRows {
-  int64_t rows = 0;     // that were read: a batch at most; 0 where the data come from no files, or from several inputs
-  std::string warning;  // what is wrong with them, where it does not end a training; else empty
+  int64_t rows = 0;     // that were read: at most a batch; 0 if there are no files, or several inputs
+  std::string warning;  // what is wrong with them, if it does not end a training; else empty
 };
 
-// Reads a batch from the start of the files in their order, however the training mixes them, and looks at labels and
-// weights. Writes nothing. Throws DataError at the row that is bad, and as the reading does.
+// Reads a batch from the start of the files, in their order even if the training mixes them, and checks what a step
+// reads, label and weight included. Writes nothing. Throws DataError at the row that is bad, and what reading throws.
 FirstRows check_first_rows(const Config& config, const OpRegistry& ops, const Model& model, Executor& executor);
 
 }  // namespace millrace

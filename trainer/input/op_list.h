@@ -11,9 +11,9 @@ namespace millrace {
 
 struct ListedOp {
   const GraphNode& node;
-  const Spec& options;  // all that it has, with those that are not written
+  const Spec& options;  // all that it has, also those that are not written
 
-  // The number that the op uses so; absent where it has no such key, or no value.
+  // The number that the op uses as `use`; absent if the op has no such key, or the key no value.
   std::optional<int64_t> number(OptionUse use) const;
   // "input.shuffle_batch.threads", as --set takes it. REQUIRES: there is such a key.
   std::string key(OptionUse use) const;

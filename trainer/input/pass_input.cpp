@@ -69,13 +69,13 @@ class PassMaker {
 
   void change(size_t index) {
     GraphNode& node = nodes_[index];
-    // Behind the op that holds rows out a number counts the rows of the training.
+    // After the op that holds rows out, row numbers count only the training's rows.
     const bool stays =
         node.row_buffer != nullptr && node.row_buffer->picks_by_number() && !args_.files && index < divider_;
     if (node.row_buffer != nullptr && !stays) leave_out_buffer(index);
     if (node.batch_buffer != nullptr && node.kind != kBatchKind) batch_in_order(index);
     for (const OptionInfo& info : node.options) {
-      // What was held out does without the rows that the training did without.
+      // A pass over held-out rows keeps the training's rule for bad rows.
       const bool changes = info.in_pass && (info.use != OptionUse::bad_rows || args_.side != Side::held_out);
       if (changes) change_option(index, info);
     }
@@ -110,7 +110,7 @@ class PassMaker {
     out_.left_out.push_back(node.name);
   }
 
-  // The kind that gives batches of as many rows, in order, and the rest.
+  // Makes the op a `batch`, which gives batches of the same size, in order, and the smaller last one.
   void batch_in_order(size_t index) {
     GraphNode& node = nodes_[index];
     const OptionInfo* rows = option_of(node, OptionUse::batch_rows);
@@ -135,7 +135,7 @@ class PassMaker {
                              "replace the whole list: input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
   }
 
-  // The option that lists fields which the op makes or changes, each by itself; null: it has none.
+  // The option that lists fields which the op makes or changes, each by itself; null if it has none.
   const Spec* fields_of(size_t index) const {
     const OptionInfo* info = option_of(nodes_[index], OptionUse::fields);
     return info != nullptr ? std::as_const(options_[index]).find(info->name) : nullptr;
@@ -145,7 +145,7 @@ class PassMaker {
     return {listed.begin(), listed.end()};
   }
 
-  // What a transform may read that does not say: every field but `others`.
+  // What a transform may read that does not say what it reads: every field except `others`.
   Names all_fields_but(const Names& others) const {
     Names names(args_.wanted->begin(), args_.wanted->end());
     names.insert(args_.source_fields.begin(), args_.source_fields.end());
@@ -156,7 +156,7 @@ class PassMaker {
     return names;
   }
 
-  // What hangs together with a wanted field, and what with unwanted ones alone.
+  // The fields that are connected to a wanted field, and those that are connected only to unwanted ones.
   std::pair<Names, Names> sides(const std::vector<Names>& named) const {
     Names stays(args_.wanted->begin(), args_.wanted->end()), goes;
     spread(named, stays);
@@ -167,8 +167,8 @@ class PassMaker {
     return {std::move(stays), std::move(goes)};
   }
 
-  // Fields hang together where a transform names them. What hangs together with a wanted field stays; of the rest,
-  // what hangs together with an unwanted one goes.
+  // Fields are connected if a transform names both, or through other fields. Fields that are connected to a wanted
+  // field stay; of the rest, those that are connected to an unwanted one go.
   void choose_fields() {
     std::vector<Names> named(nodes_.size());
     std::vector<size_t> silent;
@@ -206,7 +206,7 @@ class PassMaker {
     }
   }
 
-  // Takes fields out of the list of those that the op makes or changes.
+  // Takes fields that do not stay out of the list of those that the op makes or changes.
   void keep_listed(size_t index, const Spec& fields, const Names& stays) {
     const std::string& key = option_of(nodes_[index], OptionUse::fields)->name;
     const bool makes = nodes_[index].op->inputs() == std::vector{PortType::text};
@@ -246,7 +246,7 @@ class PassMaker {
         const auto named = std::find_if(nodes_.begin(), nodes_.end(),
                                         [&](const GraphNode& other) { return other.name == node.from.front(); });
         before = named - nodes_.begin();
-        if (before >= at) return -1;  // the graph says what is wrong with it
+        if (before >= at) return -1;  // InputGraph::build() says what is wrong with it
       }
       at = before;
     } while (at >= 0 && !kept_[static_cast<size_t>(at)]);

@@ -1,17 +1,18 @@
-// Pass mode: from a configuration's `input` list the one that reads its data once: files in matched order, every row,
-// no shuffling, nothing dropped. This is how data are validated, evaluated and predicted on.
+// Pass mode: makes, from a configuration's `input` list, the list that reads the data once: files in matched order,
+// every row, no shuffling, nothing dropped. This is how data are validated, evaluated and predicted on.
 //
 //   const PassInput pass = pass_input({.input = config.input, .registry = catalog.ops});
 //   InputGraph graph = build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
 //
 // What happens to an op follows from what it is and from what it says of its options (OptionReader::in_pass()):
 // - sources read one epoch, unshuffled and not sharded; a bad row is an error, and nothing is random;
-// - buffers of rows (a window, take, repeat, ...) go; the one that makes batches becomes `batch`, which gives the
-//   rest, too;
+// - buffers of rows (a window, repeat, ...) are left out; those that pick rows by number (take, skip) stay, unless
+//   other files are read; the one that makes batches becomes `batch`, which also gives the rows of the last,
+//   smaller batch;
 // - transforms stay.
-// What was held out of a training is a pass of its own (Side::held_out): it does without the bad rows that the training
-// did without, and buffers behind the op that holds rows out go, whatever they are.
-// Ops keep names, places and paths, so errors speak of the list as it was written.
+// A pass over the rows that a training held out (Side::held_out) leaves out the bad rows that the training left out,
+// and every buffer after the op that holds rows out, even one that picks rows by number.
+// Ops keep names, places and paths, so errors are about the list as it was written.
 #pragma once
 
 #include <functional>
@@ -28,40 +29,42 @@ namespace millrace {
 struct PassArgs {
   const Spec& input;  // the list
   const OpRegistry& registry;
-  // What the op that names files reads instead.
+  // Replaces the files of the op that names files.
   std::optional<Spec> files = {};
   // The fields that are wanted of each row; absent: all. Others are not decoded, unless a transform that stays reads
   // them, too (Transform::concerned_fields()).
   std::optional<std::vector<std::string>> wanted = {};
-  // The fields of rows that come from no text, where they are known: they count among those that transforms read.
+  // The fields of rows that do not come from text, if they are known. A transform that does not say what it reads is
+  // taken to read them, too.
   std::vector<std::string> source_fields = {};
-  // Fields that the data need not have. Transforms that have to do with them, and with no wanted one, go.
+  // Fields that the data need not have. Transforms that concern them, and no wanted field, are left out.
   std::vector<std::string> unwanted = {};
-  // Which rows, where an op holds some out: all, or those.
+  // Which rows are read if an op holds some out: all, or those that are held out.
   Side side = Side::all;
 };
 
 struct PassInput {
   Spec list;
   Side side = Side::all;
-  // For the pipeline: throws the DataError of a row that an op calls bad, whatever `on_bad_row` is where it is built
-  // in. None for rows that were held out, of which the training's own rules hold.
+  // For PipelineOptions::on_bad_row: throws the DataError of a row that an op calls bad. Empty for a pass over held-out
+  // rows: these keep the training's own rules.
   std::function<void(const BadRow&)> on_bad_row() const;
   // What the list has and a pass does not: names of ops, and "filename_queue.shard".
   std::vector<std::string> left_out;
-  // With `wanted`: names of the fields that are wanted or that a transform which stays reads.
+  // With `wanted`: names of the fields that are wanted, or that a transform reads which stays.
   std::vector<std::string> fields;
-  // The path of the options that say which columns are which fields, where some are not decoded, and those fields.
+  // If some fields are not decoded: the path of the options that say which columns are which fields, and the names of
+  // the fields that are not decoded.
   std::string fields_path;
   std::vector<std::string> not_decoded;
 };
 
-// Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, where `files` are
-// given and no op names files, and where the side held_out is wanted and not exactly one op holds rows out.
+// Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, if `files` are given
+// and no op names files, and if the side held_out is wanted and not exactly one op holds rows out.
 PassInput pass_input(const PassArgs& args);
 
-// build_input() for such a list, with the side of the pass. Throws ConfigError, too, when the data never end or an op
-// would write a file.
+// build_input() for the list of a pass, with the side of the pass. Throws ConfigError, too, when the data never end or
+// an op would write a file.
 InputGraph build_pass(const PassInput& pass, const InputListArgs& args);
 
 }  // namespace millrace

@@ -15,17 +15,17 @@ namespace millrace {
 
 namespace {
 
-// The most ops, layers or metrics of a model file: some steps on the way look at each pair of them.
+// The most ops, layers or metrics of a model file: some of the code that reads them looks at each pair.
 constexpr size_t kMaxItems = 4096;
 
-// What the file's configuration asks of the machine that trained counts here only where this one has it.
+// Takes out a number of threads that the machine of the training had and this one has not.
 void fit_machine(Spec& config) {
   const Spec* threads = std::as_const(config).find("threads");
   if (threads == nullptr || !threads->is_scalar()) return;
   try {
     if (threads->as_int() > Executor::available_threads()) config.erase("threads");
   } catch (const ConfigError&) {
-    // "auto", or an error that the reader of the configuration tells.
+    // "auto", or an error that read_config() will report.
   }
 }
 
@@ -63,7 +63,7 @@ Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& row
 
 PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge) {
   PassArgs pass{.input = input, .registry = registry};
-  // Some are names of layers, which does no harm.
+  // Some of these are names of layers, not of fields, which does no harm.
   std::vector<std::string>& wanted = pass.wanted.emplace();
   if (config.layers.front().from.empty()) wanted.emplace_back("features");
   for (const LayerNode& layer : config.layers) wanted.insert(wanted.end(), layer.from.begin(), layer.from.end());

@@ -1,7 +1,7 @@
 // What a model file becomes in this process: the configuration that it holds, its model with the saved values, and how
 // rows are read for it.
 //
-// A model file comes from anywhere: before memory is taken for what it asks, its values are checked.
+// A model file may come from anywhere: its values are checked before memory is taken for what it asks.
 #pragma once
 
 #include <span>
@@ -18,24 +18,25 @@
 
 namespace millrace {
 
-// With the overrides (overrides.h), and with as many threads as this machine has where the file asks for more. Throws
-// ConfigError with a place in the file's configuration, DataError when there is none.
+// The file's configuration with the overrides (overrides.h). If the file asks for more threads than this machine has,
+// `threads` is auto instead. Throws ConfigError with a place in the file's configuration, DataError when the file has
+// none.
 Config read_saved_config(const ModelFile& file, std::span<const std::string> overrides, const Catalog& catalog);
 
-// Takes config.layers. `rows` are what the model reads. Throws DataError when the values do not fit the configuration,
-// ShapeError when the model gives anything but float32.
+// The model, built from config.layers, which are moved away. `rows` are what the model reads. Throws DataError when the
+// values do not fit the configuration, ShapeError when the model's output is not float32.
 Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& rows, Context& context);
 
 // A pass over `input` that gives what the model reads, and with `judge` the label and the rows' weight, which need not
-// be there otherwise. Takes no model away: REQUIRES config.layers as they were read.
+// be there otherwise. REQUIRES: config.layers are still there, as read_saved_config() read them.
 PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge);
 
-// What the label's values were before the ops of the configuration's input changed them: by what the transforms of the
-// list say (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what is
-// wrong with the list itself.
+// What the label's values were before the ops of the configuration's input changed them. The transforms of the list are
+// asked for it (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what
+// is wrong with the list itself.
 FieldHistory label_history(const Config& config, const OpRegistry& registry);
 
-// Bytes that a batch takes as it is read and as it goes through the model, without what layers need inside. Throws
+// Bytes that a batch takes when it is read and on its way through the model, without what layers need inside. Throws
 // ShapeError when they are more than can be counted.
 size_t batch_bytes(const Model& model, const RowSpec& rows, int64_t batch);
 

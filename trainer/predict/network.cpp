@@ -30,9 +30,9 @@ namespace millrace {
 
 namespace {
 
-// The op that stands for rows of the program in the graph of the transforms.
+// The op that gives the program's rows in the graph of the transforms.
 constexpr const char* kGivenRows = "given rows";
-// Rows that go through the model at once, at most. Fewer are filled up to a power of two, for which there is a plan.
+// The most rows that go through the model at once. Fewer are filled up to a power of two, for which there is a plan.
 constexpr int64_t kMostRows = 256;
 constexpr size_t kPlans = 9;
 
@@ -48,7 +48,7 @@ DataError too_large(const ModelFile& file, size_t bytes, uint64_t most) {
   return DataError(cat("a row would take ", bytes, " bytes, at most ", most, " are allowed"), {file.path(), 0, 0});
 }
 
-// The ops of `catalog`, and one that gives such rows.
+// The ops of `catalog`, and one that gives rows of `spec`.
 OpRegistry with_given_rows(const Catalog& catalog, const RowSpec& spec) {
   RowBlock rows;
   rows.configure(spec, 0);
@@ -62,7 +62,7 @@ Spec given_rows(const Spec& place) {
   return Spec::map(place.place()).set(kGivenRows, std::move(options));
 }
 
-// An item of the list without the input that it names.
+// The item without its key `from`.
 Spec without_from(Spec item) {
   if (item.is_map() && item.entries().front().second.is_map()) item.find(item.entries().front().first)->erase("from");
   return item;
@@ -74,14 +74,15 @@ bool joins(const Spec& item) {
   return from != nullptr && from->is_list() && from->size() > 1;
 }
 
-// The list of ops that rows of the program go through: the saved one, with what joins several inputs, or makes rows of
-// a program and need not be known here, replaced by the op that gives them.
+// The list of ops that the program's rows go through. It is the saved list, in which the op that gives these rows
+// replaces the last join of several inputs and all before it or, without a join, a first op that is not known here: it
+// gave the rows of the program that trained.
 Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
   const std::vector<Spec>& items = saved.items();
   const auto join = std::find_if(items.rbegin(), items.rend(), joins);
   const bool known = items.empty() || registry.entries().contains(kind_and_options(items[0], "an input op").kind);
   if (join == items.rend() && known) return saved;
-  // Each op behind the join takes from the one before: nothing else could use what it makes.
+  // Each op after the join reads from the op before it: nothing else could use what that op makes.
   auto rest = join == items.rend() ? items.begin() + 1 : join.base();
   Spec list = Spec::list(saved.place());
   list.append(given_rows(rest[-1]));
@@ -89,7 +90,7 @@ Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
   return list;
 }
 
-// The saved list of ops with one in front that gives rows of the program, and what reads or makes rows gone.
+// The transforms of the saved list, after an op that gives the program's rows. Ops that read or make rows are left out.
 RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,
                                uint64_t max_bytes) {
   RowSpec rows = saved_rows(file);
@@ -112,7 +113,7 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
   while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
   Spec transforms = Spec::list(list.place());
   transforms.append(given_rows(list));
-  // They stand in a row now.
+  // Each reads from the one before it now.
   for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
   return RowTransforms(InputGraph::build(transforms, registry, {.seed = config.seed, .side = pass.side}));
 }
@@ -171,7 +172,7 @@ struct Network::Impl {
   const SharedRowSpec input;
   std::optional<Model> model;
   int64_t most_rows = kMostRows;
-  // A burst of callers leaves no more behind.
+  // The most sessions that are kept after a burst of calls.
   const size_t most_idle = 2 * static_cast<size_t>(Executor::available_threads());
 
   Mutex mutex;
@@ -220,7 +221,7 @@ void Network::Impl::predict(int64_t rows, std::span<float> outputs, Fill fill) {
     give_back(std::move(session));
     throw;
   }
-  // Whatever else failed may be in the middle of something: that session does not come back.
+  // After any other error the session may be in the middle of something, so it is not given back.
   give_back(std::move(session));
 }
 
@@ -293,7 +294,7 @@ void Network::predict(int64_t rows, Fill fill, std::span<float> outputs) const {
 
 namespace {
 
-// Values of a row that is a single float32 field.
+// The number of values in a row. Throws ShapeError unless a row is a single float32 field.
 size_t values_of_row(const RowSpec& fields) {
   const bool is_one = fields.fields.size() == 1 && !fields.fields[0].varies() && fields.fields[0].dtype == DType::f32;
   if (is_one) return static_cast<size_t>(fields.fields[0].shape.elements());

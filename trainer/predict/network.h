@@ -1,18 +1,18 @@
-// Predictions with a saved model. Network: a trained model in memory, which predicts rows that a program holds, for any
-// number of threads at once. Predictor: of data that are read, see below.
+// Predictions with a saved model. Network: a trained model in memory, which predicts rows that the program holds, on
+// any number of threads at once. Predictor, below: predicts data that it reads.
 //
 //   const Network network = Network::load("model.safetensors");
 //   const std::vector<float> output = network.predict(row);       // a row of features, or several one after another
 //
 // A Network is given rows as they come out of the file reader, before the transforms of the configuration's input list
-// (normalize, one_hot, ..): these are done here, as they were in the training. Labels are not needed.
+// (normalize, one_hot, ..): the Network applies these, as the training did. Labels are not needed.
 //
-// All its members but the constructor may be called from any thread, at the same time. Every call that runs at once
-// with others has its own memory and threads; both are kept for later calls.
+// All its const members may be called from any thread, at the same time. Calls that run at the same time have memory
+// and threads of their own; both are kept for later calls.
 //
-// The same rows in one call give the same bits. If a row is in a call with another number of rows, its last bits may
-// differ: up to 256 rows go through the model together, filled up to a power of two, and products of matrices of
-// another size may add up the same terms in another order. If that matters, give one row in each call.
+// The same rows in one call give the same bits. If a row is in a call with another number of rows, the last bits of its
+// outputs may differ: up to 256 rows go through the model together, filled up to a power of two, and products of
+// matrices of another size may add up the same terms in another order. If that matters, give one row in each call.
 #pragma once
 
 #include <cstdint>
@@ -38,15 +38,15 @@ class ModelFile;
 struct Config;
 
 struct NetworkOptions {
-  std::vector<std::string> overrides = {};  // of the saved configuration, as "path=value": "device=cpu"
-  int threads = 1;                          // that one call works with, its own included; 0: all
+  std::vector<std::string> overrides = {};  // of the saved configuration, each "path=value", such as "device=cpu"
+  int threads = 1;                          // that one call works with, including the thread that calls; 0: all
   uint64_t max_bytes = uint64_t{1} << 30;   // that one call may take for its rows
 };
 
 class MILLRACE_EXPORT Network {
  public:
-  // A model that a training saved. Throws MissingError; DataError if the file is not a model file, or its values do not
-  // fit its configuration; ConfigError with a place in the file's configuration.
+  // Loads a model that a training saved. Throws MissingError; DataError if the file is not a model file, or its values
+  // do not fit its configuration; ConfigError with a place in the file's configuration.
   static Network load(const std::string& path, const NetworkOptions& options = {},
                       const Catalog& catalog = Catalog::builtin());
   // For the library itself: the type is not installed.
@@ -61,20 +61,21 @@ class MILLRACE_EXPORT Network {
   const Config& config() const;
   // What a row is made of.
   const RowSpec& fields() const;
-  // What comes out for a row: float32, as the loss reads it (logits, where a loss takes logits).
+  // What comes out for a row: float32, as the loss reads it (logits, if the loss takes logits).
   const TensorSpec& output() const;
 
   // `count` rows of fields(), to be filled in.
   RowBlock make_rows(int64_t count) const;
-  // Writes the outputs of the rows one after another. Throws ShapeError when the rows are not of fields(), or `outputs`
-  // is not as large as all outputs; DataError that names the first row which a transform or the model refuses.
+  // Writes the outputs of the rows one after another. Throws ShapeError if the rows do not have fields(), or `outputs`
+  // does not have the size of all outputs together; DataError that names the first row which a transform or the model
+  // refuses.
   void predict(const RowBlock& rows, std::span<float> outputs) const;
   // The same for rows that `fill` writes: the `count` rows from row `begin` on, into the first `count` rows of `block`,
   // whose fields are fields().
   using Fill = FunctionRef<void(RowBlock& block, int64_t begin, int64_t count)>;
   void predict(int64_t rows, Fill fill, std::span<float> outputs) const;
-  // The same of rows of a single float32 field, given as its values. Throws ShapeError, too, when there are others or
-  // `values` are not whole rows.
+  // The same for rows that are a single float32 field, given as its values. Throws ShapeError, too, if a row has other
+  // fields or `values` ends inside a row.
   void predict(std::span<const float> values, std::span<float> outputs) const;
   std::vector<float> predict(std::span<const float> values) const;
 
@@ -88,30 +89,30 @@ struct MILLRACE_EXPORT PredictorArgs {
   // Paths or patterns to read instead of the training's files. If there are none, held_out must be set, and the
   // training's files are read.
   std::vector<std::string> data;
-  std::vector<std::string> overrides = {};  // of the saved configuration, as "path=value"
+  std::vector<std::string> overrides = {};  // of the saved configuration, each "path=value"
   bool judge = false;                       // read the label, too, for loss() and metrics()
-  bool held_out = false;                    // of the data only the rows that the training held out
+  bool held_out = false;                    // give only the rows that the training held out
   Place data_place = {"data"};              // of errors about `data`
   uint64_t max_bytes = uint64_t{1} << 30;   // that batches and chunks of text may take
 };
 
-// A saved model on data: batches with the model's outputs and where each row came from, and if wanted, loss
-// and metrics over all rows.
+// Runs a saved model on data: gives batches, the model's outputs for them, the place where each row came from and, if
+// wanted, loss and metrics over all rows.
 //
 //   Predictor predictor({.model = "m.safetensors", .data = {"new/*.csv"}});
 //   while (const RowBlock* batch = predictor.next()) {
 //     for (int64_t row = 0; row < batch->size(); ++row) use(predictor.place(batch->id(row)), predictor.output(row));
 //   }
 //
-// The data are read by the configuration that the file holds, in pass mode (pass_input.h), in order. To predict, the
-// label is not needed. A model file comes from anywhere: before memory is taken for what it asks, its values and the
-// limits below are checked; it never makes a Predictor write a file.
+// The data are read in order, in pass mode (pass_input.h), as the configuration in the file says. The label is needed
+// only with `judge`. A model file may come from anywhere: its values, and the bytes that it asks for, are checked
+// before memory is taken for them; it never makes a Predictor write a file.
 //
 // One thread uses a Predictor; stop() may be called from any thread.
 class MILLRACE_EXPORT Predictor {
  public:
-  // Throws MissingError (model or data), DataError (no model file, or one whose values do not fit its configuration),
-  // ConfigError with a place in the file's configuration.
+  // Throws MissingError (model or data), DataError (the file is not a model file, or its values do not fit its
+  // configuration), ConfigError with a place in the file's configuration.
   explicit Predictor(const PredictorArgs& args, const Catalog& catalog = Catalog::builtin());
   ~Predictor();
   Predictor(Predictor&&) noexcept;
@@ -123,7 +124,7 @@ class MILLRACE_EXPORT Predictor {
   const Config& config() const;
   const Model& model() const;
   const InputGraph& input() const;
-  // What the label's values were before the input's ops changed them; not `complete` where that is not known.
+  // What the label's values were before the input's ops changed them; not `complete` if that is not known.
   const FieldHistory& label() const;
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
@@ -136,7 +137,7 @@ class MILLRACE_EXPORT Predictor {
   // Where a row came from.
   Place place(const RowId& id) const;
 
-  // Over all batches so far. With `judge`: loss() is NaN where no row counted.
+  // Over all batches so far. Without `judge`, and if no row counted, loss() is NaN; metrics() need `judge`.
   uint64_t rows() const;
   double loss() const;
   MetricValues metrics() const;

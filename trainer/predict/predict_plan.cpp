@@ -51,7 +51,7 @@ void PredictPlan::run(const RowBlock& batch) {
 }
 
 bool PredictPlan::run_next(Pipeline& pipeline, RowBlock& batch) {
-  args_.context.synchronize();  // the device may still be at the batch before
+  args_.context.synchronize();  // the device may still be at work on the batch before
   if (pipeline.next(batch) == 0) return false;
   try {
     args_.context.executor().run([&] { run(batch); });

@@ -1,6 +1,6 @@
-// PredictPlan: a model in mode predict, for batches of any size: its outputs, and where there is a loss, loss and
-// metrics over all rows, joined in double in the order of the batches. They depend on how the rows are cut into batches
-// by rounding at most; metrics that count do not at all.
+// PredictPlan: runs a model in mode predict on batches of any size: gives its outputs and, if there is a loss, loss and
+// metrics over all rows, joined in double in the order of the batches. How the rows are cut into batches changes only
+// the rounding, and nothing in metrics that count.
 //
 //   PredictPlan plan({.model = model, .context = context, .rows = rows, .loss = loss.get(), .label = "label"});
 //   while (const RowBlock* batch = next()) plan.run(*batch);
@@ -32,35 +32,35 @@ struct PredictPlanArgs {
   const Model& model;
   Context& context;
   const RowSpec& rows;         // of the batches
-  const Loss* loss = nullptr;  // null: outputs alone, and neither label nor weight is read
+  const Loss* loss = nullptr;  // null: only outputs; neither label nor weight is read
   std::string label = {};
   std::string weight = {};  // empty: every row counts the same
   const std::vector<NamedMetric>* metrics = nullptr;
-  size_t sizes = 2;  // of batches, planned at once at most: the full one and that of the last batch
+  size_t sizes = 2;  // the most batch sizes with a plan at the same time: the full one and the last batch's
 };
 
 class PredictPlan {
  public:
   // Throws ConfigError when the rows lack a field, or have it in another shape than the model reads, and when the loss
-  // or a metric does not fit, naming both sides.
+  // or a metric does not fit; it names both sides.
   explicit PredictPlan(const PredictPlanArgs& args);
   ~PredictPlan() { args_.context.drain(); }
   PredictPlan(const PredictPlan&) = delete;
   PredictPlan& operator=(const PredictPlan&) = delete;
 
-  // Runs the model on the batch, which stays as it is until the context has done its work: with a loss, until this
+  // Runs the model on the batch, which must stay as it is until the context has done its work: with a loss, until run()
   // returns. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing counted; its row is
   // error_row().
   void run(const RowBlock& batch);
   int64_t error_row() const { return error_row_; }
-  // run() of the pipeline's next batch, inside the context's executor; an error of a row has its place. False at the
-  // end of the data.
+  // Calls run() with the pipeline's next batch, inside the context's executor; an error about a row has the row's
+  // place. False at the end of the data.
   bool run_next(Pipeline& pipeline, RowBlock& batch);
-  // The model's output for the batch of the last run(), on the host, until the next one. Throws InternalError when
-  // there was none.
+  // The model's output for the batch of the last run(), on the host; valid until the next run(). Throws InternalError
+  // when there was none.
   ConstTensorView output();
 
-  // Over every batch since reset(). The loss is NaN where no row counted.
+  // Over every batch since reset(). The loss is NaN if no row counted.
   uint64_t rows() const { return rows_; }
   double loss() const;
   MetricValues metrics();
@@ -68,9 +68,9 @@ class PredictPlan {
 
   // Makes what a batch of `rows` rows needs, ahead of time.
   void prepare(int64_t rows) { planned(rows); }
-  // Held now, on the device and beside it, but for what output() gives.
+  // Bytes that it holds now, on the device and on the host, except those of output().
   size_t bytes() const { return bytes_beside_plans() + plans_.bytes(); }
-  // Held at most for batches of `rows` rows and a smaller last one, as bytes(). Plans the full size.
+  // The most that bytes() becomes for batches of `rows` rows and a smaller last one. Plans the full size.
   size_t memory_bound(int64_t rows) { return bytes_beside_plans() + args_.sizes * planned(rows).bytes; }
 
  private:
@@ -81,7 +81,7 @@ class PredictPlan {
     int64_t rows;
     StepInputs inputs;
     ModelPlan model;
-    std::unique_ptr<ScorePlan> scores;  // where there is a loss
+    std::unique_ptr<ScorePlan> scores;  // null without a loss
     size_t bytes;
   };
 
@@ -93,11 +93,11 @@ class PredictPlan {
 
   PredictPlanArgs args_;
   StepFields fields_;
-  Memory no_steps_;               // what layers may read as the number of passes in mode train: 0
-  std::optional<Scores> scores_;  // where there is a loss
+  Memory no_steps_;               // 0: the number of passes, which layers may read in mode train
+  std::optional<Scores> scores_;  // empty without a loss
   PlanCache<Sized> plans_;
-  Memory host_;           // where outputs go from a device
-  bool on_host_ = false;  // it holds the last run()'s
+  Memory host_;           // outputs that were copied from a device
+  bool on_host_ = false;  // host_ holds those of the last run()
   uint64_t rows_ = 0;
   int64_t error_row_ = -1;
 };

@@ -21,7 +21,7 @@ namespace millrace {
 
 namespace {
 
-// To a pass, much of what a training is set to says nothing.
+// Warnings about overrides that only a training reads.
 std::vector<std::string> setting_warnings(const PredictorArgs& args) {
   std::vector<std::string_view> read = {"seed", "device", "threads", "input", "model", "loss"};
   if (args.judge) read.emplace_back("metrics");
@@ -40,7 +40,7 @@ PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog
   return pass_input(pass);
 }
 
-// Columns that are selected by position are others in files with more of them.
+// If a file has more columns than those of the training, positions may select other columns.
 void check_fields(const ModelFile& file, const PredictorArgs& args, const InputGraph& graph) {
   const TextColumns* text = graph.text_columns();
   const int64_t trained = saved_nameless_fields(file), given = text != nullptr ? text->format->nameless_fields() : 0;
@@ -100,7 +100,7 @@ InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorAr
   try {
     return build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
   } catch (ConfigError& error) {
-    // The data do not fit a configuration that nobody edits where it is.
+    // The data do not fit the configuration in the model file, which nobody edits there.
     const bool is_saved = error.place().file == saved_config_name(args.model);
     if (is_saved) error.set_hint("--set PATH=VALUE changes what the model file says");
     throw;

@@ -23,7 +23,7 @@ bool Flights::launches() {
   try {
     return launches_last();
   } catch (...) {
-    launched_ = batches_;  // nothing of a batch that failed waits
+    launched_ = batches_;  // a batch that failed does not wait
     throw;
   }
 }
@@ -42,7 +42,7 @@ bool Flights::launches_last() {
   return false;
 }
 
-// The last batch, with those that wait.
+// Whether the last batch can go together with those that wait.
 bool Flights::fits_group() {
   return last().plan == of(launched_).plan && last().slot->parts[StepPlan::kAlone].recorded();
 }
@@ -53,10 +53,10 @@ void Flights::launch_before(uint64_t end) {
   const size_t count = end - launched_ == kGroup ? kGroup : 1;
   while (launched_ < end) {
     const uint64_t first = launched_, newest = first + count - 1;
-    launched_ = newest + 1;  // never again, whatever fails
+    launched_ = newest + 1;  // they are not launched again, whatever fails
     for (uint64_t batch = first; batch <= newest; ++batch) of(batch).ends_with = newest % size();
     Flight& flight = of(newest);
-    context_.wait_for(flight.read);  // which is behind the others'
+    context_.wait_for(flight.read);  // which comes after those of the other batches
     if (count == kGroup) {
       failure_ = flight.plan->launch_group(context_, first % size());
       groups_ = failure_.empty();
@@ -71,7 +71,7 @@ void Flights::launch_before(uint64_t end) {
 void Flights::drain() noexcept {
   try {
     launch();
-  } catch (...) {  // of a device that is out of order
+  } catch (...) {  // from a device that is out of order
   }
 }
 

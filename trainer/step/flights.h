@@ -1,4 +1,4 @@
-// Flights: the batches that a device is at work on, or was, and when their recorded steps are launched.
+// Flights: the batches that a device works on, or worked on last; decides when their recorded steps are launched.
 //
 //   Flight& flight = flights.next();    // where the next batch goes; its copies are given to another context
 //   flights.take_off(plan);
@@ -8,11 +8,12 @@
 //     flights.landed();
 //   }
 //
-// A launch has a price of its own, however small the step. So a recorded step waits if the device is still at work on
-// those before it, until the next batch is there or somebody looks; a group of kGroup neighbours then goes in one
-// launch: the same work in the same order. Groups are made of the same slots each time (batches 4 i to 4 i + 3, of one
-// plan), so what launches them is made once. Only steps that update by themselves go together: where several batches
-// make an update, or numbers that are not finite may stop one, each is launched alone.
+// A launch costs time, however small the step is. So a recorded step waits while the device is still at work on the
+// steps before it; that is looked at again when the next batch is there, and launch() ends the wait. A full group of
+// kGroup neighbours then goes in one launch: the same work in the same order. Groups are made of the same slots each
+// time (batches 4 i to 4 i + 3, of one plan), so what launches a group is made only once. Only steps that make an
+// update by themselves go together: if several batches make an update, or numbers that are not finite may stop one,
+// each step is launched by itself.
 //
 // Used by one thread; context and optimizer must outlive it.
 #pragma once
@@ -32,12 +33,12 @@ namespace millrace {
 
 struct Flight {
   Event read;     // its batch was copied
-  Event trained;  // and trained on, where it was launched alone or last
+  Event trained;  // its step has ended; only if that was launched by itself, or as the last one of a group
   StepNumbers numbers;
-  size_t ends_with = 0;      // the flight whose `trained` is the one for this batch
+  size_t ends_with = 0;      // the flight whose `trained` counts for this batch
   StepPlan* plan = nullptr;  // of the batch; null before the first one
   StepPlan::Slot* slot = nullptr;
-  bool unjoined = false;  // its scores belong to the window and were not joined
+  bool unjoined = false;  // its scores belong to the window and are not joined yet
 };
 
 class Flights {
@@ -52,28 +53,28 @@ class Flights {
   uint64_t batches() const { return batches_; }
   Flight& next() { return of(batches_); }
   Flight& last() { return of(batches_ - 1); }
-  // That of a batch, counted from 0, and of every other one that leaves the same remainder by size().
+  // The flight of a batch, counted from 0; it also belongs to every batch with the same remainder by size().
   Flight& of(uint64_t batch) { return flights_[batch % flights_.size()]; }
   // The slot of its plan that the next batch uses.
   size_t next_slot() const { return batches_ % flights_.size(); }
-  // Marks when the flight's batch was trained on. REQUIRES: its step was launched.
+  // Marks the end of the training on the flight's batch. REQUIRES: its step was launched.
   const Event& end_of(const Flight& flight) const { return flights_[flight.ends_with].trained; }
 
-  // The next batch is copied to next_slot() of `plan`.
+  // Notes that the next batch is copied to next_slot() of `plan`.
   void take_off(StepPlan& plan);
-  // Whether the step of the last batch comes from what was recorded, now or with its neighbours. If not, what waited is
-  // launched and the caller gives the step to the context, then calls landed().
+  // Whether the step of the last batch is launched as it was recorded, now or later with its neighbours. If not, the
+  // steps that waited are launched, and the caller gives the step to the context, then calls landed().
   bool launches();
-  // All of the last batch's step was given to the context.
+  // Notes that all of the last batch's step was given to the context.
   void landed() { context_.record(last().trained); }
-  // Launches what waits.
+  // Launches the steps that wait.
   void launch() { launch_before(batches_); }
-  // The same for destructors.
+  // The same for destructors: no error leaves it.
   void drain() noexcept;
 
   // How often steps went together.
   uint64_t groups() const { return launched_groups_; }
-  // Why no steps go together any more; empty where that is not so.
+  // Why no steps go together any more; empty unless a group failed.
   const std::string& failure() const { return failure_; }
   size_t bytes() const { return flights_.size() * flights_.front().numbers.bytes(); }
 

@@ -37,15 +37,15 @@ StepOutcome FlyingStep::run(const RowBlock& batch) {
   if (!launched) flights.landed();
   groups = flights.groups();
   if (not_recorded.empty()) not_recorded = flights.failure();
-  // So that its batch may change.
+  // Then the batch that this flight read may change.
   flights.next().read.synchronize();
   return outcome;
 }
 
 void FlyingStep::bring(Flight& flight, StepPlan::Slot& to, const RowBlock& batch) {
   Context& loads = copies ? *copies : args.context;
-  flight.read.synchronize();               // what it was converted in is free
-  loads.wait_for(flights.end_of(flight));  // where it was copied to is free by then
+  flight.read.synchronize();               // the memory for converted values is free now
+  loads.wait_for(flights.end_of(flight));  // the memory that batches are copied to is free by then
   try {
     load(loads, to, flight.numbers, batch);
   } catch (const DataError&) {
@@ -55,7 +55,7 @@ void FlyingStep::bring(Flight& flight, StepPlan::Slot& to, const RowBlock& batch
   loads.record(flight.read);
 }
 
-// `launched`: the device has the step already, or soon will.
+// `launched`: the device has the step already, or Flights will launch it.
 StepOutcome FlyingStep::train(Flight& flight, bool launched) {
   Context& context = args.context;
   recorded = true;
@@ -87,7 +87,7 @@ void FlyingStep::play(size_t part, FunctionRef<void()> work) {
   if (not_recorded.empty()) not_recorded = replay.failure();
 }
 
-// Up to the loss. The scores go to the host beside what follows, until somebody waits for `fetched`.
+// The step up to the loss. The scores go to the host while the context goes on, until it waits for `fetched`.
 void FlyingStep::run_before() {
   forward();
   score();
@@ -97,7 +97,7 @@ void FlyingStep::run_before() {
   fetches.record(fetched);
 }
 
-// Waits until what the batch used is free.
+// Waits until the step of the flight's batch has ended, then joins its scores if they belong to the window.
 void FlyingStep::join(Flight& flight) {
   flights.end_of(flight).synchronize();
   if (std::exchange(flight.unjoined, false)) scores.join(*flight.plan->scores, flight.slot->scores);
@@ -112,7 +112,7 @@ StepOutcome FlyingStep::flush() {
   flights.launch();
   if (rules.gathered() == 0) return StepOutcome::trained;
   const StepOutcome outcome = StepRunner::flush();
-  // Until then its numbers are read.
+  // The numbers of the last flight are read until then.
   flights.landed();
   return outcome;
 }

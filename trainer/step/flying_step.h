@@ -1,6 +1,6 @@
-// FlyingStep: the step of a device that is at work on a batch while the host is at the next one. Batches are copied
-// while others are trained on, the work is recorded once and then launched, and scores go to the host beside the
-// gradients.
+// FlyingStep: the step of a device that works on a batch while the host works on the next one. Batches are copied while
+// others are trained on, the work is recorded once and then launched, and scores go to the host while gradients are
+// made.
 #pragma once
 
 #include <optional>

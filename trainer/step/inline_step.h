@@ -1,4 +1,4 @@
-// InlineStep: the step where work is over when it was given, as on the CPU.
+// InlineStep: the step in which each call does its work before it returns, as on the CPU.
 #pragma once
 
 #include "millrace/trainer/step/step_runner.h"

@@ -1,4 +1,4 @@
-// StateCopy and ModelCopy: what a model was at one time, on its device, to go back to.
+// StateCopy and ModelCopy: a model as it was at one time, on its device, to go back to.
 //
 //   ModelCopy best(model, context);
 //   best.take();  // later: best.give_back();
@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-// The states of the layers alone.
+// Only the states of the layers.
 class StateCopy {
  public:
   StateCopy(Model& model, Context& context);

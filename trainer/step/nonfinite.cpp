@@ -17,7 +17,7 @@ struct Suspect {
   std::string field;
   int64_t column = 0, columns = 1;
   double value = 0;
-  std::string number;  // the value as it reads in its own type
+  std::string number;  // the value as it is written in its own type
 
   std::string text() const { return columns == 1 ? field : cat(field, '[', column, ']'); }
 };
@@ -58,7 +58,7 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
   std::string message = std::isfinite(args.loss)
                             ? cat("step ", args.step, ": the gradient is not finite")
                             : cat("step ", args.step, ": the loss is ", std::isnan(args.loss) ? "nan" : cat(args.loss));
-  // Values that are not finite explain more than large ones do: where there are any, they alone are spoken of.
+  // Values that are not finite explain more than large ones do: if there are any, the message is only about them.
   std::optional<Suspect> first;
   int64_t first_row = 0, rows = 0;
   for (int64_t row = 0; args.batch != nullptr && row < args.batch->size(); ++row) {

@@ -1,4 +1,4 @@
-// What to say of a step whose loss or gradient is not finite: its rows that look like the cause, and what to do.
+// The error for a step whose loss or gradient is not finite: which rows look like the cause, and what to do.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@ namespace millrace {
 
 struct NonfiniteArgs {
   int64_t step = 0;                          // counted from 1
-  double loss = 0;                           // finite: then it is the gradient that is not
+  double loss = 0;                           // if it is finite, the gradient is not
   const RowBlock* batch = nullptr;           // null: nothing is known of the rows
   std::span<const std::string> fields = {};  // those that the step reads
   std::function<Place(const RowId&)> place = {};
 };
 
-// The error, placed at the first row that holds a value which is not finite or beyond 1e6, where there is one.
+// The error, placed at the first row that holds a value which is not finite, else at the first row with a value beyond
+// 1e6; it has no place if there is no such row.
 DataError nonfinite_error(const NonfiniteArgs& args);
 
 }  // namespace millrace

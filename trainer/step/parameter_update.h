@@ -1,4 +1,4 @@
-// ParameterUpdate: an optimizer over a model's parameters, with the state that it keeps of each.
+// ParameterUpdate: an optimizer over a model's parameters, with the state that it keeps for each.
 //
 //   ParameterUpdate update(model, context, optimizer);
 //   update.apply(gradients, scalars, scale);
@@ -19,8 +19,8 @@ class ParameterUpdate {
  public:
   ParameterUpdate(Model& model, Context& context, const Optimizer& optimizer);
 
-  // Updates every parameter: only gives the work to the context, which reads `scalars` and `scale` (null is 1), in the
-  // device's memory, when it runs. `gradients` are laid out like the parameter block.
+  // Updates every parameter; only gives the work to the context. `scalars` and `scale` (null: 1) lie in the device's
+  // memory and are read when the work runs. `gradients` are laid out like the parameter block.
   void apply(const Memory& gradients, const float* scalars, const float* scale) const;
 
   // The optimizer's state: Optimizer::state_slots() blocks laid out like the parameter block, zero at first.

@@ -1,4 +1,5 @@
-// PlanCache: plans for a few sizes of batch; the least recently wanted goes first, but never the one in use.
+// PlanCache: plans for a few batch sizes. The one that was not wanted for longest is dropped first, but never the one
+// in use.
 //
 //   PlanCache<Plan> plans(context, 2);
 //   Plan& plan = plans.use(rows, [&] { return make_plan(rows); });
@@ -22,7 +23,7 @@ class PlanCache {
   // REQUIRES: most >= 2.
   PlanCache(Context& context, size_t most) : context_(context), most_(most) {}
 
-  // The plan for `rows` rows; where it is not there, what `make` gives, a std::unique_ptr<Plan>.
+  // The plan for `rows` rows; if there is none, the one that `make` gives, a std::unique_ptr<Plan>.
   template <class Make>
   Plan& get(int64_t rows, const Make& make) {
     const auto found = std::find_if(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->rows == rows; });
@@ -47,7 +48,7 @@ class PlanCache {
   // Null before the first use().
   const Plan* used() const { return used_; }
 
-  // Of all plans.
+  // The bytes of all plans.
   size_t bytes() const {
     size_t total = 0;
     for (const auto& plan : plans_) total += plan->bytes;

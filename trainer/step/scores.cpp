@@ -10,7 +10,7 @@ namespace {
 // The loss's two values, of whatever type.
 constexpr size_t kLossBytes = 2 * sizeof(double);
 
-// What a partial takes in a copy: numbers of every type begin where they may.
+// The bytes of a partial in a copy, rounded up so that numbers of every type are aligned.
 size_t place_bytes(const Memory& partial) { return (partial.bytes() + 15) / 16 * 16; }
 
 }  // namespace
@@ -101,7 +101,7 @@ Scores::BatchLoss Scores::read(const ScoreCopy& copy) const {
 
 void Scores::join(const ScorePlan& plan, const ScoreCopy& copy) {
   const BatchLoss batch = read(copy);
-  // The mean over rows of no weight says nothing.
+  // A mean over rows without weight says nothing.
   if (batch.weight > 0) {
     weighted_loss_ += batch.weight * batch.mean;
     weight_ += batch.weight;

@@ -1,16 +1,15 @@
-// Scores: the loss and the metrics of batches: computed on the device, one batch at a time, and joined on the host, in
-// double and in the order of the batches.
+// Scores: computes the loss and the metrics of batches on the device, one batch at a time, and joins them on the host,
+// in double and in the order of the batches.
 //
 //   Scores scores({.context = context, .loss = *loss, .metrics = &metrics, .prediction = model.output(),
 //                  .label = fields.label(), .weighted = fields.weighted()});
 //   const auto plan = scores.plan(prediction, label);  // for one batch size
 //   scores.run(*plan, {.prediction = prediction, .label = label});
-//   scores.add(*plan, {.prediction = prediction, .label = label});  // of every batch, or of those anybody asks about
+//   scores.add(*plan, {.prediction = prediction, .label = label});  // for every batch, or those that are asked about
 //   report(scores.loss(), scores.metrics());
 //
 // run(), judge() and fetch() only give work to the context and may be recorded (core/replay.h). They allocate nothing,
-// and join() nothing where ScoresArgs::batches is set. One thread uses a Scores; what its arguments refer to must
-// outlive it.
+// nor does join() if ScoresArgs::batches is set. One thread uses a Scores; what its arguments refer to must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +34,7 @@ struct ScoresArgs {
   TensorSpec prediction;  // one row of it
   TensorSpec label;       // one row, as the loss reads it
   bool weighted = false;
-  int64_t batches = 0;  // joined between two resets, at most; 0: any number
+  int64_t batches = 0;  // the most that are joined between two resets; 0: any number
 };
 
 struct ScoredBatch {
@@ -61,7 +60,7 @@ class ScoreCopy {
 // What one batch size needs; made by Scores::plan().
 class ScorePlan {
  public:
-  // On the device and beside it.
+  // On the device and on the host.
   size_t bytes() const { return bytes_; }
 
  private:
@@ -78,7 +77,7 @@ class ScorePlan {
 
 class Scores {
  public:
-  // Throws ShapeError at the metric's place when one does not fit prediction and label, naming both.
+  // Throws ShapeError, placed at the metric, when a metric does not fit prediction and label; it names both.
   explicit Scores(const ScoresArgs& args);
 
   // Only shapes and strides of the views are read. `model`, which gives the prediction, may be planned to leave its end
@@ -88,9 +87,10 @@ class Scores {
 
   // Computes loss and gradient of a batch of the plan's size.
   void run(ScorePlan& plan, const ScoredBatch& batch);
-  // Computes its metrics.
+  // Computes the metrics of such a batch.
   void judge(ScorePlan& plan, const ScoredBatch& batch);
-  // Copies what the last run() found to the host, and what judge() did where `metrics` is set. `context` is behind it.
+  // Copies the results of the last run() to the host, and those of judge() if `metrics` is set. REQUIRES: `context`
+  // comes after the work of both.
   void fetch(Context& context, const ScorePlan& plan, bool metrics, ScoreCopy& copy) const;
   // What the loss wrote about the last run(), on the device: LossArgs::loss.
   const void* device_loss() const { return loss_value_.data(); }
@@ -99,17 +99,17 @@ class Scores {
   double loss_of(const ScoreCopy& copy) const { return read(copy).mean; }
   // Joins scores that arrived, metrics among them, to the others. REQUIRES: the fetch() has ended.
   void join(const ScorePlan& plan, const ScoreCopy& copy);
-  // judge(), fetch() and join() of the last run()'s batch; waits for the device.
+  // judge(), fetch() and join() for the batch of the last run(); waits for the device.
   void add(ScorePlan& plan, const ScoredBatch& batch);
 
-  // What was joined since reset(): the number of batches, and loss and metrics over all their rows. The loss is NaN
-  // where no row counted.
+  // What was joined since reset(): the number of batches, and loss and metrics over all their rows. The loss is NaN if
+  // no row counted.
   int64_t batches() const { return batches_; }
   double loss() const;
   const std::vector<double>& metrics();  // in the order of ScoresArgs::metrics
   void reset();
 
-  // Bytes beside the plans, at most, for batches of any size that was planned.
+  // Bytes besides those of the plans, at most, for batches of any size that was planned.
   size_t bytes() const;
 
  private:
@@ -124,7 +124,7 @@ class Scores {
   std::vector<double> values_;
   double weighted_loss_ = 0, weight_ = 0;
   int64_t batches_ = 0;
-  int64_t most_rows_ = 0;  // joined between two resets
+  int64_t most_rows_ = 0;  // that may be joined between two resets
 };
 
 }  // namespace millrace

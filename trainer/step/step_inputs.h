@@ -1,5 +1,5 @@
-// StepFields: which fields of the rows a step reads, and as what: those of the model, the loss's label, the rows'
-// weights. StepInputs: these fields of one batch, on their way into a step that was planned for its size.
+// StepFields: which fields of the rows a step reads, and in which dtype: the fields of the model, the loss's label, the
+// rows' weights. StepInputs: brings these fields of one batch into a step that was planned for the batch's size.
 //
 //   const StepFields fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label"});
 //   StepInputs inputs(fields, device, 23);
@@ -23,7 +23,7 @@
 
 namespace millrace {
 
-// The fields of a row as those that a model may read.
+// The fields of a row, as they are offered to a model.
 std::vector<NamedSpec> named_specs(const RowSpec& rows);
 
 struct StepFieldsArgs {
@@ -32,14 +32,14 @@ struct StepFieldsArgs {
   const Loss* loss = nullptr;  // null: neither label nor weight is read
   std::string label = {};
   std::string weight = {};   // empty: none
-  bool trains = false;       // whether gradients are made of the rows
-  bool keeps_label = false;  // label and weight hold until the next load(), whatever becomes of the batch
+  bool trains = false;       // whether gradients are computed from the rows
+  bool keeps_label = false;  // label and weight stay until the next load(), even if the batch changes
 };
 
 class StepFields {
  public:
   // Throws ConfigError when the rows lack a field or have it in another shape than the model reads, or the loss does
-  // not fit the model, naming both sides.
+  // not fit the model; it names both sides.
   explicit StepFields(const StepFieldsArgs& args);
 
   bool weighted() const { return weighted_; }
@@ -67,18 +67,18 @@ class StepInputs {
  public:
   StepInputs(const StepFields& fields, Device device, int64_t rows);
 
-  // Shapes and strides of what load() gives; no data. The label's is null without a loss, the weight's without weights.
+  // Shapes and strides of what load() gives; no data. The label's is null without a loss.
   std::span<const TensorView> model_shapes() const { return std::span(shapes_).first(model_fields_); }
   TensorView label_shape() const { return shape(model_fields_); }
 
   // Brings the batch's fields to where the step reads them. The batch must stay until the context has done what it was
-  // given; after an error it may change. Throws DataError for a value that makes no sense (layers/layer.h), and where
-  // gradients are made for a row of weight 0 with a feature that is not finite, as 0 times that is NaN; its row is then
-  // error_row().
+  // given; after an error it may change. Throws DataError for a value that makes no sense (layers/layer.h). If
+  // gradients are computed, a row of weight 0 must not have a feature that is not finite, either, because 0 times that
+  // is NaN. The row at fault is then error_row().
   void load(Context& context, const RowBlock& batch);
   int64_t error_row() const { return error_row_; }
 
-  // Of the last load().
+  // The fields of the last load(). The label is null without a loss, the weight without weights.
   std::span<const ConstTensorView> model() const { return std::span(views_).first(model_fields_); }
   ConstTensorView label() const { return view(model_fields_); }
   ConstTensorView weight() const { return view(model_fields_ + 1); }

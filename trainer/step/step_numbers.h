@@ -1,7 +1,7 @@
 // StepNumbers: what changes from step to step besides the batch: the number of the pass and the optimizer's scalars.
 // They lie in the device's memory, so that a recorded step need not change (core/replay.h).
 //
-//   numbers.write(passes, updates);  // REQUIRES: the copy before has ended
+//   numbers.write(passes, updates);  // REQUIRES: the previous copy has ended
 //   numbers.bring(copies);
 //   model.forward(context, inputs, numbers.pass());
 //
@@ -20,7 +20,7 @@ class StepNumbers {
  public:
   StepNumbers(Device device, const Optimizer& optimizer);
 
-  // Of a step that `passes` forward passes and `updates` updates came before.
+  // The numbers of a step that comes after `passes` forward passes and `updates` updates.
   void write(uint64_t passes, uint64_t updates);
   // Copies what was written to the device, without waiting.
   void bring(Context& context);
@@ -33,7 +33,7 @@ class StepNumbers {
 
  private:
   const Optimizer& optimizer_;
-  Memory here_, there_;  // on the host, and where it is used
+  Memory here_, there_;  // on the host, and on the device
 };
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// StepPlan: everything that a step needs for one number of rows: the model's plan, that of its scores, and a slot for
-// each batch that may be under way.
+// StepPlan: everything that a step needs for one number of rows: the plan of the model, the plan of its scores, and a
+// slot for each batch that may be under way.
 //
 // Used by one thread. What StepPlanArgs refer to must outlive it.
 #pragma once
@@ -31,11 +31,11 @@ struct StepPlanArgs {
 };
 
 struct StepPlan {
-  // What comes as one recording: all of the step or, where the loss decides how it goes on, what lies before and behind
-  // that. All and behind are one of four from here on, by whether the batch is the first and the last one of its
-  // update.
+  // The parts of a step that are recorded: the whole step or, if the loss decides how the step goes on, the part before
+  // that decision and the part after it (kBehind). kWhole and kBehind are the first of four numbers each: 1 is added
+  // for the first batch of an update, 2 for the last one.
   static constexpr size_t kWhole = 0, kBehind = 4, kBefore = 8, kParts = 9;
-  // All of a batch that makes an update by itself. What was recorded of it in kGroup neighbours can go in one launch.
+  // kAlone: the whole step of a batch that makes an update by itself. kGroup neighbours of these can go in one launch.
   static constexpr size_t kAlone = kWhole + 3, kGroup = 4;
 
   struct Slot {
@@ -47,12 +47,12 @@ struct StepPlan {
 
   StepPlan(const StepPlanArgs& args, int64_t batch_rows);
 
-  // Gives the work of a part to the context, or what was recorded of it.
+  // Gives the work of a part to the context, or its recording if there is one.
   const Replay& play(Context& context, Slot& slot, size_t part, FunctionRef<void()> work);
-  // Gives the context what was recorded of kAlone in the slots of a group, of which `first` is the first one. The
-  // result is why they went one by one, or empty.
+  // Gives the context the recordings of kAlone in the slots of a group, whose first slot is `first`. The result says
+  // why they went one by one, or is empty.
   const std::string& launch_group(Context& context, size_t first);
-  // With the batch that was loaded last.
+  // For the batch that was last loaded into the slot.
   ScoredBatch scored(const Slot& slot) const;
 
   int64_t rows;
@@ -60,8 +60,8 @@ struct StepPlan {
   std::vector<ReplayChain> groups;
   std::unique_ptr<ModelPlan> model;
   std::unique_ptr<ScorePlan> scores;
-  size_t bytes = 0;                    // on the device and beside it, at most
-  std::array<bool, kParts> warm = {};  // the parts that ran, in whatever slot
+  size_t bytes = 0;                    // on the device and on the host, at most
+  std::array<bool, kParts> warm = {};  // the parts that ran, in any slot
 };
 
 }  // namespace millrace

@@ -49,7 +49,7 @@ std::unique_ptr<StepPlan> StepRunner::make_plan(int64_t rows) {
 }
 
 StepPlan& StepRunner::plan_for(int64_t rows) {
-  // A plan may go for a new one, and a batch under way may be of that.
+  // A new plan may replace one that a batch under way still uses.
   if (!plans.contains(rows)) finish();
   return plans.get(rows, [&] { return make_plan(rows); });
 }
@@ -141,7 +141,7 @@ void StepRunner::apply_update(const float* scale) {
   parameter_update.apply(gradients, numbers->scalars(), scale);
 }
 
-// Where gradients are checked before they are used.
+// Checks the gradients, then makes the update or skips its batches.
 StepOutcome StepRunner::judge_update() {
   const auto gathered = static_cast<uint64_t>(rules.gathered());
   const float* const scale = rules.finish(args.context, gradient_block());

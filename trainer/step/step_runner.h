@@ -1,6 +1,7 @@
-// StepRunner: what a TrainStep does, in two bodies: InlineStep (inline_step.cpp), whose work is over when it was given,
-// as on the CPU, and FlyingStep (flying_step.cpp), whose device is at work on a batch while the host is at the next
-// one. The pieces of a step, which both put together, are here. They only give work to the context.
+// StepRunner: what a TrainStep does. It has two forms: InlineStep (inline_step.cpp), in which each call does its work
+// before it returns, as on the CPU, and FlyingStep (flying_step.cpp), in which the device works on a batch while the
+// host works on the next one. The pieces of a step, which both put together, are here. They only give work to the
+// context.
 //
 // Members that TrainStep has, too, do what step.h says. One thread uses a StepRunner; what StepArgs refer to must
 // outlive it.
@@ -33,7 +34,7 @@ struct StepRunner {
   virtual StepOutcome run(const RowBlock& batch) = 0;
   virtual StepOutcome flush();
   virtual void start_window() { scores.reset(); }
-  // Gives the device what it still waits for.
+  // Launches the steps that still wait.
   virtual void settle() {}
   // Waits until all batches were trained on, and joins their scores.
   virtual void finish() {}
@@ -46,17 +47,17 @@ struct StepRunner {
   // The pieces, in the order of a step.
   // Brings the batch to a slot, and the numbers of its step.
   void load(Context& loads, StepPlan::Slot& to, StepNumbers& of, const RowBlock& batch);
-  // What was loaded there is the batch that all of the following is about.
+  // From here on, everything below is about the batch that was loaded into `in`.
   void begin(StepPlan& of, StepPlan::Slot& in, const StepNumbers& with);
   void forward();
   void score();
   void fetch(Context& fetches) { scores.fetch(fetches, *plan->scores, windows(), slot->scores); }
   bool loss_is_fine() const;
-  // What came of a batch whose loss is not.
+  // Skips a batch whose loss is not finite.
   StepOutcome skip_batch();
-  // With the update, where nothing is to be looked at before it.
+  // Also makes the update if the batch completes one and the gradients need not be checked first.
   void backward();
-  // Counts what backward() was for, and looks where that is wanted.
+  // Counts the batch and its update; if gradients are to be checked, checks them and makes the update here.
   StepOutcome end_batch();
 
   bool windows() const { return args.window_batches > 0; }
@@ -68,27 +69,27 @@ struct StepRunner {
 
   Memory gradients;  // laid out like the parameter block; empty when backward updates in place
   GradientRules rules;
-  // What the layers' states were before the running batch, and before the first batch of its update; where batches may
-  // be skipped.
+  // The layers' states before the running batch, and before the first batch of its update; only if batches may be
+  // skipped.
   std::optional<StateCopy> state_before_batch, state_before_update;
   ParameterUpdate parameter_update;
 
   // What layers and optimizer count.
   uint64_t forward_passes = 0, updates = 0, skipped = 0;
   int64_t error_row = -1;
-  // Whether the last step came as it was recorded, how often several came together, and why they cannot.
+  // Whether the last step ran as it was recorded, how often several went together, and why some cannot.
   bool recorded = false;
   uint64_t groups = 0;
   std::string not_recorded;
 
-  // Of the last batch; null before the first one.
+  // These belong to the last batch; null before the first one.
   StepPlan* plan = nullptr;
   StepPlan::Slot* slot = nullptr;
   const StepNumbers* numbers = nullptr;
-  bool judged = false;  // its metrics are there
+  bool judged = false;  // its metrics were computed
 
   size_t slots;
-  PlanCache<StepPlan> plans;  // last: what they recorded refers to the others
+  PlanCache<StepPlan> plans;  // last: the plans' recordings refer to the other members
 
  private:
   std::unique_ptr<StepPlan> make_plan(int64_t rows);

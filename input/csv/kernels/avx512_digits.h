@@ -1,8 +1,8 @@
 // The digits of eight fields at a time, with AVX-512 (BW, VL, DQ, CD, VBMI, VBMI2, BITALG).
 //
-// A field is loaded so that its last byte is the last of a lane of 16 (for long ones: of two lanes). What stands before
-// the dot moves up by a byte, so that the lane holds nothing but digits, of which four multiplications make an integer.
-// For avx512.cpp alone.
+// A field is loaded so that its last byte is the last byte of a lane of 16 bytes (a long field takes two lanes). The
+// bytes before the dot move up by one, over the dot, so that the lane holds only digits. Four multiplications make an
+// integer from them. Only avx512.cpp includes this file.
 #pragma once
 
 #if defined(__x86_64__)
@@ -23,17 +23,18 @@ struct Fields {
   __m256i ends;
 };
 
-// Their values are `high` * 10^16 + `low`, over ten to the power of `decimals`.
+// The values of eight fields: (`high` * 10^16 + `low`) / 10^`decimals`.
 struct Digits {
   __m512i high;
   __m512i low;
   __m256i decimals;
   __mmask8 negative;
   __mmask8 whole;  // neither dot nor exponent
-  __mmask8 bad;    // not of this form
+  __mmask8 bad;    // the field is not of this form
 };
 
-// The constants of the short path. The compiler would make each anew for every group; so it keeps them in registers.
+// The constants of the short path. kept() makes the compiler keep them in registers; without it, the compiler would
+// make each constant again for every group.
 template <class V>
 MILLRACE_AVX512_INLINE V kept(V value) {
   asm("" : "+v"(value));
@@ -76,7 +77,7 @@ MILLRACE_AVX512_INLINE __m512i load_four(const char* text, const uint32_t* ends)
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-// The numbers of lanes of 16 digits: those of `even` and `odd` in turn.
+// The integers in lanes of 16 digits, from `even` and `odd` in turn.
 MILLRACE_AVX512_INLINE __m512i integers(__m512i even, __m512i odd, const Constants& c) {
   even = _mm512_madd_epi16(_mm512_maddubs_epi16(even, c.tens), c.hundreds);
   odd = _mm512_madd_epi16(_mm512_maddubs_epi16(odd, c.tens), c.hundreds);
@@ -84,25 +85,26 @@ MILLRACE_AVX512_INLINE __m512i integers(__m512i even, __m512i odd, const Constan
   return _mm512_add_epi64(_mm512_mul_epu32(eights, c.hundred_millions), _mm512_srli_epi64(eights, 32));
 }
 
-// Four fields of at most 15 bytes; a bit of the masks is a byte of the lanes.
+// Four fields of at most 15 bytes. Each bit of the masks stands for one byte of the lanes.
 struct Four {
   __m512i digits;
-  uint64_t minus;   // at the begin
-  uint64_t region;  // the dot and what is before it; nothing where there is no dot
-  uint64_t wrong;   // neither digit nor minus nor the only dot
+  uint64_t minus;   // a minus as first byte
+  uint64_t region;  // the dot and the bytes before it; empty without a dot
+  uint64_t wrong;   // neither a digit, nor that minus, nor the only dot
 };
 
-// `lengths` are those of the fields in each byte of their lanes.
+// Each byte of a lane of `lengths` holds the length of the lane's field.
 MILLRACE_AVX512_INLINE Four four_of(__m512i bytes, __m512i lengths, const Constants& c) {
   const __mmask64 inside = _mm512_cmpgt_epu8_mask(lengths, c.to_end);
   const __mmask64 first = _mm512_cmpeq_epi8_mask(_mm512_sub_epi8(lengths, c.one), c.to_end);
-  // What is no digit of the field is above 9 or outside, where it is 0.
+  // A byte of the field that is not a digit becomes more than 9; a byte outside the field becomes 0.
   const __m512i values = _mm512_maskz_sub_epi8(inside, bytes, c.zero);
   const __mmask64 others = _mm512_cmpgt_epu8_mask(values, c.nine);
   const uint64_t dots = _cvtmask64_u64(_mm512_cmpeq_epi8_mask(values, c.dot));
   Four out;
   out.minus = _cvtmask64_u64(_mm512_mask_cmpeq_epi8_mask(first, values, c.minus));
-  // Nothing is carried from lane to lane, but behind two dots; these are wrong, and the run ends before what follows.
+  // No bit is carried from one lane to the next, unless a lane has two dots. Such a field is wrong, and the run ends
+  // before the fields after it.
   const uint64_t below = dots - (((dots + (kHighest - kLowest)) >> 15) & kLowest);
   out.region = dots | below;
   out.wrong = (_cvtmask64_u64(others) ^ dots ^ out.minus) | (dots & below);
@@ -111,13 +113,13 @@ MILLRACE_AVX512_INLINE Four four_of(__m512i bytes, __m512i lengths, const Consta
   return out;
 }
 
-// Of the masks of four even and four odd fields: 16 bits for each field.
+// Puts the masks of four even and four odd fields in turn: 16 bits for each field.
 MILLRACE_AVX512_INLINE __m128i in_turn(uint64_t even, uint64_t odd) {
   return _mm_unpacklo_epi16(_mm_cvtsi64_si128(static_cast<int64_t>(even)),
                             _mm_cvtsi64_si128(static_cast<int64_t>(odd)));
 }
 
-// Of fields of at most 15 bytes.
+// The digits of fields of at most 15 bytes.
 MILLRACE_AVX512_INLINE Digits short_digits(const char* text, const uint32_t* ends, __m256i lengths,
                                            const Constants& c) {
   const __m512i each = _mm512_castsi256_si512(lengths);
@@ -130,7 +132,7 @@ MILLRACE_AVX512_INLINE Digits short_digits(const char* text, const uint32_t* end
   out.high = _mm512_setzero_si512();
   const __mmask8 has_dot = _mm_test_epi16_mask(region, region);
   out.whole = static_cast<__mmask8>(~has_dot);
-  // Of 16 bytes, those that are not in the region.
+  // How many of the 16 bytes are not in the region.
   out.decimals = _mm256_maskz_sub_epi32(has_dot, c.sixteen, _mm256_cvtepu16_epi32(_mm_popcnt_epi16(region)));
   out.negative = _mm_test_epi16_mask(minus, minus);
   const __m256i without_minus = _mm256_mask_sub_epi32(lengths, out.negative, lengths, c.one_each);
@@ -143,7 +145,8 @@ MILLRACE_AVX512_INLINE Digits short_digits(const char* text, const uint32_t* end
   return out;
 }
 
-// The masks of two lanes of four even and four odd fields, as 32 bits for each field: the first lane is the low half.
+// The masks of two lanes for each of four even and four odd fields. From them, in_turn() makes 32 bits for each field,
+// with the first lane as the low half; apart() undoes that.
 struct Lanes {
   uint64_t even_last, odd_last, even_first, odd_first;
 };
@@ -164,7 +167,7 @@ MILLRACE_AVX512_INLINE Lanes apart(__m256i masks) {
           static_cast<uint64_t>(_mm_cvtsi128_si64(first)), static_cast<uint64_t>(_mm_extract_epi64(first, 1))};
 }
 
-// The exponents at the end of fields, of the form e-05; of fields without one, 0.
+// The exponents at the end of fields, of the form e-05; 0 for fields without one.
 struct Exponents {
   __mmask8 there;
   __m256i values;
@@ -173,7 +176,7 @@ struct Exponents {
 MILLRACE_AVX512_INLINE Exponents exponents(const char* text, const Fields& fields, __m256i lengths,
                                            uint32_t first_end) {
   const __m256i low = _mm256_set1_epi32(0xff);
-  // From the first field's end on, as a gather counts in signed numbers.
+  // Offsets from the first field's end, because a gather takes signed offsets.
   const __m256i at = _mm256_sub_epi32(fields.ends, _mm256_set1_epi32(static_cast<int>(first_end)));
   const __m256i tails = _mm256_i32gather_epi32(reinterpret_cast<const int*>(text + first_end - 4), at, 1);
   const __m256i letter = _mm256_or_si256(_mm256_and_si256(tails, low), _mm256_set1_epi32(0x20));
@@ -192,7 +195,8 @@ MILLRACE_AVX512_INLINE Exponents exponents(const char* text, const Fields& field
   return out;
 }
 
-// Of fields of at most 32 bytes besides an exponent; longer ones are bad. REQUIRES: kReach bytes before the first end.
+// The digits of fields of at most 32 bytes, not counting an exponent; longer fields are bad. REQUIRES: kReach bytes lie
+// before the first end.
 MILLRACE_AVX512_INLINE Digits long_digits(const char* text, const uint32_t* ends, const Fields& fields,
                                           __m256i lengths) {
   const Exponents exponent = exponents(text, fields, lengths, ends[0]);
@@ -200,7 +204,7 @@ MILLRACE_AVX512_INLINE Digits long_digits(const char* text, const uint32_t* ends
   lengths = _mm256_sub_epi32(lengths, four);
   alignas(32) uint32_t digit_ends[8];
   _mm256_store_si256(reinterpret_cast<__m256i*>(digit_ends), _mm256_sub_epi32(fields.ends, four));
-  // A shift by 32 or more, and so by less than none, gives none.
+  // A shift by 32 or more gives 0, and so does a shift by a negative number.
   const __m256i valid = _mm256_sllv_epi32(_mm256_set1_epi32(-1), _mm256_sub_epi32(_mm256_set1_epi32(32), lengths));
   const Lanes in = apart(valid);
 

@@ -1,4 +1,5 @@
-// Where delimiters, line feeds and quotes lie, for each kind of processor; all give the same.
+// Functions that find where delimiters, line feeds and quotes lie, one for each kind of processor. All give the same
+// result.
 //
 // Stateless: any thread may call at any time.
 #pragma once
@@ -10,18 +11,18 @@
 
 namespace millrace {
 
-// What an index gains: entries are written from the pointers on.
+// The end of an index: new entries are written from the pointers on.
 struct IndexEnd {
   uint32_t* separators = nullptr;
   TextIndex::Event* events = nullptr;
-  uint32_t separator_count = 0;  // that lie before `separators`
+  uint32_t separator_count = 0;  // how many lie before `separators`
 };
 
-// Behind what is needed, so many entries of an index may be overwritten.
+// How many entries of an index may be overwritten beyond those that are needed.
 inline constexpr size_t kSpareEntries = 64;
 
-// Adds the marks of text[from, to) to the index and returns its new end. REQUIRES: room for to - from + kSpareEntries
-// of each.
+// Adds the marks in text[from, to) to the index, and returns its new end. REQUIRES: there is room for to - from +
+// kSpareEntries separators and as many events.
 using IndexFunction = IndexEnd(const char* text, size_t from, size_t to, const TextMarks& marks, IndexEnd end);
 
 IndexFunction index_words;  // 8 bytes at a time, on any processor

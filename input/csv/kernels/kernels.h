@@ -1,7 +1,7 @@
-// CsvKernels: the two inner loops of CSV, where marks lie and which numbers stand between them, for one kind of
-// processor.
+// CsvKernels: the two inner loops of reading CSV, for one kind of processor. One finds the marks; the other parses the
+// numbers between them.
 //
-// Whatever the processor, they give the same bits. Stateless: any thread may call at any time, in FloatMode.
+// They give the same bits on every processor. Stateless: any thread may call them at any time, in FloatMode.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace millrace {
 
-// What a processor can do, each with all that comes before it.
+// The abilities of a processor; each level includes the levels before it.
 enum class ProcessorLevel : uint8_t { scalar, avx2, avx512 };
 std::string_view to_string(ProcessorLevel level);
 
 struct CsvKernels {
-  // parse_run() of each type.
+  // parse_run() for each type.
   size_t (*parse_f32)(const NumberRun& run, float* out);
   size_t (*parse_f64)(const NumberRun& run, double* out);
   size_t (*parse_i32)(const NumberRun& run, int32_t* out);
@@ -26,14 +26,14 @@ struct CsvKernels {
   IndexFunction* index;
 };
 
-// Those of `level`; nullptr where this processor, or this build, lacks them.
+// The kernels of `level`; nullptr if this processor, or this build, lacks them.
 const CsvKernels* csv_kernels(ProcessorLevel level);
-// Those in use: the best that this processor has.
+// The kernels in use; by default the best that this processor has.
 const CsvKernels& csv_kernels();
-// Takes others, to test or measure them. REQUIRES: nothing is being read.
+// Uses other kernels, to test or measure them. REQUIRES: nothing is being read.
 void use_csv_kernels(const CsvKernels& kernels);
 
-// What one file each defines; nullptr on other architectures.
+// Each of these is defined in a file of its own; nullptr on other architectures.
 const CsvKernels* scalar_csv_kernels();
 const CsvKernels* avx2_csv_kernels();
 const CsvKernels* avx512_csv_kernels();

@@ -9,7 +9,8 @@ namespace millrace {
 
 inline constexpr size_t kPowersOfTen = 46;
 
-// 10^n is high[n] + low[n], and high[n] is the nearest double below it or equal: high alone is exact up to 10^22.
+// 10^n is high[n] + low[n]. high[n] is the largest double that is not above 10^n, so high[n] itself is exact up to
+// 10^22.
 struct PowersOfTen {
   std::array<double, kPowersOfTen> high{};
   std::array<double, kPowersOfTen> low{};

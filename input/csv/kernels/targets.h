@@ -1,4 +1,5 @@
-// For functions that use more than every x86-64 has; only who knows what the processor has calls them.
+// For functions that use instructions which not every x86-64 has. Call them only if the processor is known to have
+// these instructions.
 #pragma once
 
 #if defined(__x86_64__)
@@ -8,14 +9,14 @@
 #include <cstdint>
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
-// False positives in that header, for the rest of the file that includes this one.
+// That header gives false positives, also in the rest of the file that includes this one.
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
 namespace millrace {
 
-// What their number parsers read before the end of a field, whatever its length; its exponent included.
+// How many bytes before the end of a field the number parsers may read, whatever its length; its exponent included.
 inline constexpr uint32_t kReach = 36;
 
 }  // namespace millrace

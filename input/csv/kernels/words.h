@@ -7,11 +7,11 @@
 
 namespace millrace {
 
-// In every byte, its lowest and its highest bit.
+// The lowest and the highest bit of every byte.
 inline constexpr uint64_t kLowBits = 0x0101010101010101u;
 inline constexpr uint64_t kHighBits = 0x8080808080808080u;
 
-// The first byte becomes the lowest.
+// Loads eight bytes; the first becomes the lowest.
 inline uint64_t load_word(const char* from) {
   uint64_t word;
   std::memcpy(&word, from, sizeof word);

@@ -1,4 +1,4 @@
-// What ops that join several inputs share.
+// Code shared by ops that join several inputs.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// Throws ConfigError when the rows of the inputs differ, naming both sides.
+// Throws a ConfigError that names both sides if the rows of the inputs differ.
 inline void check_inputs(const BindArgs& args) {
   for (size_t i = 1; i < args.inputs.size(); ++i) {
     if (args.inputs[i].rows == args.inputs[0].rows) continue;

@@ -1,4 +1,4 @@
-// What transforms share that add a field to rows.
+// Code shared by transforms that add a field to rows.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-// Adds `field` behind the others and returns its index. Throws ConfigError when there is one of that name.
+// Adds `field` after the others and returns its index. Throws ConfigError if there is a field of that name already.
 inline size_t add_field(RowSpec& rows, FieldSpec field) {
   if (rows.find(field.name) >= 0) {
     throw ConfigError(cat("there is a field ", quote(field.name), " already: ", rows.text()), {},
@@ -21,8 +21,8 @@ inline size_t add_field(RowSpec& rows, FieldSpec field) {
   return rows.fields.size() - 1;
 }
 
-// Makes the chunk's rows those of `spec`, which are theirs and one field more; what that holds is undefined. Values
-// whose size varies are handed over, not copied: nobody reads the rows before any more.
+// Gives the chunk's rows the fields of `spec`: their own fields and one more, whose contents are undefined. Values
+// whose size varies are handed over, not copied, because the old rows are not read any more.
 inline void copy_fields(Chunk& chunk, const SharedRowSpec& spec) {
   RowBlock& from = chunk.rows;
   RowBlock& to = chunk.spare;

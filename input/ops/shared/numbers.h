@@ -1,4 +1,4 @@
-// What transforms of numbers share: finding a field, and calling code for its type.
+// Code shared by transforms of numbers: finding a field, and calling code for its type.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-// The index of the field `name`. Throws ConfigError when there is none.
+// The index of the field `name`. Throws ConfigError if there is none.
 inline size_t field_index(const RowSpec& rows, const std::string& name) {
   const int index = rows.find(name);
   if (index >= 0) return static_cast<size_t>(index);
@@ -21,7 +21,7 @@ inline size_t field_index(const RowSpec& rows, const std::string& name) {
                     near.empty() ? std::string() : cat("did you mean ", near, "?"));
 }
 
-// The same for a field of one value.
+// The same, but also throws ConfigError unless the field has exactly one value per row.
 inline size_t single_field(const RowSpec& rows, const std::string& name) {
   const size_t index = field_index(rows, name);
   const FieldSpec& field = rows.fields[index];
@@ -29,7 +29,7 @@ inline size_t single_field(const RowSpec& rows, const std::string& name) {
   throw ConfigError(cat("expected a field of 1 column, ", name, " is ", field.type_text()));
 }
 
-// Calls f with a value of the C++ type of `dtype`.
+// Calls f with a zero of the C++ type of `dtype`.
 template <class F>
 void with_number_type(DType dtype, const F& f) {
   switch (dtype) {

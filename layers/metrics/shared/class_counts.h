@@ -1,9 +1,9 @@
-// ClassCountsMetric: what precision, recall and f1 share: for each class the weight of the rows that are said to be of
-// it, that are of it, and both.
+// ClassCountsMetric: what precision, recall and f1 share. For each class it adds up the weights of the rows that are
+// predicted as the class, of those that are labelled with it, and of those that are both.
 //
 // With one logit the only class is "yes". With several, the metric is the mean over the classes that occur in labels or
 // predictions, as scikit-learn's macro average. A division by zero gives 0. A prediction that says nothing (labels.h)
-// is of no class. Without weights the counts are exact, whatever the batches.
+// belongs to no class. Without weights the counts are exact, whatever the batches.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace millrace {
 
-// One class: the weight of the rows.
+// The weights of the rows for one class.
 struct ClassCounts {
   double right, predicted, labelled;
 };
 
 inline double quotient(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-// Of one class; 0 of one that does not occur.
+// The score of one class; 0 for a class that does not occur.
 using ClassScore = double (*)(const ClassCounts&);
 
 class ClassCountsMetric : public Metric {

@@ -1,4 +1,4 @@
-// AdamOptimizer: what adam and adamw share, which is all but where weight decay comes in.
+// AdamOptimizer: adam and adamw. They differ only in where weight decay comes in.
 #pragma once
 
 #include <cstdint>
