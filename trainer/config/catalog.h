@@ -1,5 +1,5 @@
-// Catalog: every kind that a configuration may name. A value: a program copies it and adds kinds of its own, and those
-// of plug-ins: load_plugin() and MILLRACE_PLUGIN, at the end.
+// Catalog: every kind that a configuration may name. It is a value: a program copies it and adds kinds, its own or a
+// plug-in's (load_plugin() and MILLRACE_PLUGIN, at the end).
 //
 //   Catalog catalog = Catalog::builtin();
 //   catalog.add_layer<Swish>("swish");
@@ -30,8 +30,8 @@ struct MILLRACE_EXPORT Catalog {
   // Everything in layers/ and input/.
   static Catalog builtin();
 
-  // Adds a kind under a name that a configuration may use: registry.h says what class it is. Throws ConfigError when
-  // the name is taken, or is_name() (core/text.h) refuses it.
+  // Adds a kind under a name that a configuration may use: registry.h says what its class must be like. Throws
+  // ConfigError when the name is taken, or is_name() (core/text.h) refuses it.
   template <class L>
   void add_layer(std::string_view name) {
     layers.layers.add<L>(checked(name));
@@ -52,7 +52,7 @@ struct MILLRACE_EXPORT Catalog {
   void add_op(std::string_view name) {
     ops.add<O>(checked(name));
   }
-  // An op that knows something of the program's: memory_op(), callback_op(), or an entry of its own.
+  // An op that uses something of this program: memory_op(), callback_op(), or an entry that the program made.
   void add_op(std::string_view name, OpRegistry::Entry entry) { ops.add(checked(name), std::move(entry)); }
 
  private:
@@ -70,19 +70,19 @@ struct MILLRACE_EXPORT Catalog {
 //   Catalog catalog = Catalog::builtin();
 //   load_plugin("./softsign.so", catalog);
 //
-// A plug-in holds no library of its own: it uses that of the program which loads it, be it the shared library or one
-// that is linked into the program with its names exported, as the command line is. It is made for one build of Millrace
-// and says for which; load_plugin() compares that with its own before any code of the plug-in runs.
+// A plug-in contains no copy of Millrace: it uses the copy of the program that loads it, which is the shared library,
+// or is linked into the program with its names exported, as in the command line. A plug-in is made for one build of
+// Millrace and says for which one; load_plugin() compares that with its own build before any code of the plug-in runs.
 
 // Adds the kinds of the plug-in in the file `path`, all of them or, after an error, none. The file stays loaded until
-// the process ends. Throws MissingError when there is no such file; ConfigError when it is no plug-in, was built for
+// the process ends. Throws MissingError when there is no such file; ConfigError when it is not a plug-in, was built for
 // another Millrace, or has a kind that is there already.
 MILLRACE_EXPORT void load_plugin(const std::string& path, Catalog& catalog);
 
 namespace plugin_detail {
 
-// The declarations of the virtual functions that kinds implement, as one number. A test computes it anew.
-inline constexpr uint64_t kInterfaces = 0xf7753fe52458d00a;
+// The declarations of the virtual functions that kinds implement, as one number. A test computes and compares it.
+inline constexpr uint64_t kInterfaces = 0x7743e9cd9f8e68ff;
 
 // One number that must be the same in a plug-in and in the program that loads it. It is made of kInterfaces and the
 // sizes of the types that both share.
@@ -106,7 +106,7 @@ inline constexpr int kStrings = -1;
 inline constexpr std::string_view kMark = "millrace plug-in\n";
 
 struct Description {
-  // The mark, then "0.2.0\n", then numbers in hexadecimal, with a zero byte behind them.
+  // The mark, then "0.2.0\n", then numbers in hexadecimal, then a zero byte.
   std::array<char, 96> text{};
 };
 
@@ -131,7 +131,7 @@ constexpr Description describe() {
 }  // namespace plugin_detail
 }  // namespace millrace
 
-// The one definition of a plug-in: `catalog` is the Catalog& to which the block that follows adds its kinds.
+// A plug-in has this once, before a block that adds its kinds to `catalog`, a Catalog&.
 #define MILLRACE_PLUGIN(catalog)                                                                                \
   extern "C" {                                                                                                  \
   extern MILLRACE_EXPORT const millrace::plugin_detail::Description millrace_plugin_description;                \

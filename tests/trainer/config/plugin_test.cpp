@@ -76,7 +76,7 @@ TEST(PluginDescription, NamesVersionLayoutAndStrings) {
 TEST(Plugin, KnowsTheFunctionsThatKindsImplement) {
   uint64_t hash = fnv1a64("");
   for (const char* header : {"input/op.h", "input/source.h", "input/transform.h", "input/buffer.h", "layers/layer.h",
-                             "layers/loss.h", "layers/optimizer.h"}) {
+                             "layers/loss.h", "layers/head.h", "layers/optimizer.h"}) {
     std::ifstream file(cat(test::source_dir(), '/', header));
     ASSERT_TRUE(file) << header;
     for (std::string line; std::getline(file, line);) {
