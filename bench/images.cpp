@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "bench/budgets/compare.h"
-#include "millrace/core/kernels/convolution.h"
 #include "millrace/core/kernels/gemm.h"
-#include "millrace/core/kernels/pooling.h"
+#include "millrace/core/kernels/images/convolution.h"
+#include "millrace/core/kernels/images/pooling.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/config.h"

@@ -13,7 +13,7 @@ endmacro()
 set(MILLRACE_CAPABILITIES "")
 millrace_capability(compare "cli/(compare/(compare_(page|text)|comparison)|commands/compare_command|configs_test)")
 millrace_capability(generate "cli/(generate/|commands/generate_command|(configs|readme)_test)")
-millrace_capability(images "core/(kernels/(channels|convolution|pooling|weight_layout)|cuda/(cudnn_)?(convolution|images))|layers/(conv|[a-z_]*pool)|input/ops/augment|trainer/image_training|cli/reference/reference_page_test")
+millrace_capability(images "core/(kernels/images/|cuda/(cudnn_)?(convolution|images))|layers/(conv|[a-z_]*pool)|input/ops/augment|trainer/image_training|cli/reference/reference_page_test")
 millrace_capability(init "cli/(init/|commands/init_command)")
 millrace_capability(speed "cli/(speed/speed([.]|_test)|commands/speed_command)")
 

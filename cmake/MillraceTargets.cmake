@@ -26,7 +26,7 @@ function(millrace_options target)
   if(MILLRACE_WERROR)
     list(APPEND warnings -Werror)
   endif()
-  # core/mutex.h
+  # core/threads/mutex.h
   list(APPEND warnings $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fno-trapping-math;-fno-math-errno;-ffunction-sections>)
   if(MILLRACE_WITH_CUDA AND NOT MILLRACE_CUDA_EMULATED)
@@ -225,6 +225,6 @@ function(millrace_library)
     millrace_options(${target})
   endforeach()
   # The executor is invisible to ThreadSanitizer, which does not know oneTBB; it announces its joins itself.
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/core/executor.cpp TARGET_DIRECTORY millrace_core
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/core/threads/executor.cpp TARGET_DIRECTORY millrace_core
     PROPERTIES COMPILE_OPTIONS $<$<STREQUAL:${MILLRACE_SANITIZE},thread>:-fno-sanitize=thread>)
 endfunction()

@@ -1,3 +1,4 @@
+// Device and Memory, which context.h declares.
 #include "millrace/core/context.h"
 
 #include <charconv>

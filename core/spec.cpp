@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "millrace/core/float_mode.h"
+#include "millrace/core/threads/float_mode.h"
 
 namespace millrace {
 

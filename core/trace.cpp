@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "millrace/core/cuda/nvtx.h"
-#include "millrace/core/mutex.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/core/utf8.h"
 #include "millrace/version.h"
 

@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "millrace/core/cuda/backend.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/kernels/onednn_version.h"
+#include "millrace/core/threads/executor.h"
 
 namespace millrace {
 

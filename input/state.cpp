@@ -1,3 +1,4 @@
+// State, which input/op.h declares.
 #include "millrace/input/op.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// conv2d: a convolution of images. The products are core/kernels/convolution.h's.
-#include "millrace/core/kernels/convolution.h"
+// conv2d: a convolution of images. The products are core/kernels/images/convolution.h's.
+#include "millrace/core/kernels/images/convolution.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/window.h"

@@ -1,6 +1,6 @@
 // conv_transpose2d: the way back of a convolution, which makes images larger.
-#include "millrace/core/kernels/channels.h"
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/channels.h"
+#include "millrace/core/kernels/images/convolution.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/window.h"

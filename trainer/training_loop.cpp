@@ -9,8 +9,8 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/core/trace.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/step/nonfinite.h"

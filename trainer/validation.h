@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"

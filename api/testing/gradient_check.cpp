@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/model/connect.h"
 #include "millrace/layers/model/initialize.h"

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/pipeline.h"
 
 namespace millrace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 
 namespace millrace::bench {
 

@@ -11,8 +11,8 @@
 
 #include "bench/budgets/budget.h"
 #include "bench/budgets/decoder.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/csv/kernels/kernels.h"
 
 namespace millrace::bench {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "millrace/core/executor.h"
 #include "millrace/core/spec.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/files/file_system.h"
 
 namespace millrace::bench {

@@ -7,9 +7,9 @@
 
 #include "bench/budgets/budget.h"
 #include "millrace/core/context.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
 

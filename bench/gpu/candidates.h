@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "millrace/core/context.h"
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 
 namespace millrace::bench {
 

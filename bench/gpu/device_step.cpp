@@ -8,7 +8,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/event.h"
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/input/build_input.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/tensor.h"
+#include "millrace/core/threads/executor.h"
 
 namespace millrace::bench {
 

@@ -4,7 +4,7 @@
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/report/check_report.h"
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/input/build_input.h"
 #include "millrace/trainer/input/op_list.h"

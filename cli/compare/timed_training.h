@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/mutex.h"
 #include "millrace/core/spec.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/trainer.h"
 

@@ -6,8 +6,8 @@
 #include <system_error>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/float_mode.h"
 
 namespace millrace {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/trainer/files/atomic_file.h"
 
 namespace millrace {

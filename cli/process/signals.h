@@ -14,7 +14,7 @@
 #include <functional>
 #include <thread>
 
-#include "millrace/core/mutex.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/trainer/files/descriptor.h"
 
 namespace millrace::cli {

@@ -6,7 +6,7 @@
 
 #include "millrace/cli/rows/csv_layout.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/rows/row_block.h"
 
 namespace millrace::cli {

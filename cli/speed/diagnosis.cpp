@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/source.h"
 #include "millrace/trainer/input/op_list.h"
 

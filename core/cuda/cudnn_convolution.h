@@ -11,7 +11,7 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/cuda/cudnn.h"
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 
 namespace millrace::cuda {
 

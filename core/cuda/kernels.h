@@ -7,10 +7,10 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/kernels/batch_norm.h"
-#include "millrace/core/kernels/channels.h"
-#include "millrace/core/kernels/convolution.h"
 #include "millrace/core/kernels/gemm.h"
-#include "millrace/core/kernels/pooling.h"
+#include "millrace/core/kernels/images/channels.h"
+#include "millrace/core/kernels/images/convolution.h"
+#include "millrace/core/kernels/images/pooling.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
@@ -38,12 +38,12 @@ std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Contex
 std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
                                                                             const ConvolutionSpec& spec, bool bias);
 
-// As in core/kernels/channels.h.
+// As in core/kernels/images/channels.h.
 void add_to_channels(Context& context, const ChannelSpec& spec, const void* values, void* images);
 void channel_sum(Context& context, const ChannelSpec& spec, const void* images, const Destination& sums, void* scratch);
 size_t channel_sum_scratch(const ChannelSpec& spec);
 
-// As in core/kernels/pooling.h.
+// As in core/kernels/images/pooling.h.
 void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y, int32_t* taken);
 void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
                        const Destination& dx);

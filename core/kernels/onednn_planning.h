@@ -9,7 +9,7 @@
 #include <string>
 
 #include "millrace/core/context.h"
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 
 namespace millrace::cpu {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 
-#include "millrace/core/mutex.h"
+#include "millrace/core/threads/mutex.h"
 
 namespace millrace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "millrace/core/export.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/input/files/file_system.h"
 
 namespace millrace {

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "millrace/core/mutex.h"
+#include "millrace/core/threads/mutex.h"
 
 namespace millrace {
 

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "millrace/core/export.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/input/files/file_system.h"
 
 namespace millrace {

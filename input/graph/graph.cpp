@@ -1,3 +1,4 @@
+// InputGraph, which pipeline.h declares.
 #include "millrace/input/graph/pipeline.h"
 
 #include <algorithm>
@@ -5,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/float_mode.h"
 #include "millrace/input/graph/graph_impl.h"
 #include "millrace/input/run/chunk_stream.h"
 #include "millrace/input/run/reader_stream.h"

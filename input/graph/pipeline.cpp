@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "millrace/core/clock.h"
-#include "millrace/core/float_mode.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/float_mode.h"
 #include "millrace/input/graph/graph_impl.h"
 
 namespace millrace {

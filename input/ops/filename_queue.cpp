@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/mutex.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/files/file_check.h"
 #include "millrace/input/files/matched_files.h"

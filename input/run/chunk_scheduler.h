@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "millrace/core/clock.h"
-#include "millrace/core/executor.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/threads/executor.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/input/run/chunk_slots.h"
 #include "millrace/input/run/transform_chain.h"
 #include "millrace/input/source.h"

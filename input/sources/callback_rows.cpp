@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/mutex.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/input/source.h"
 
 namespace millrace {

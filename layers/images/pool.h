@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "millrace/core/kernels/pooling.h"
+#include "millrace/core/kernels/images/pooling.h"
 #include "millrace/layers/images/window.h"
 #include "millrace/layers/layer.h"
 

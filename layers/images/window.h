@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 #include "millrace/core/options.h"
 #include "millrace/core/tensor.h"
 

@@ -46,13 +46,13 @@ struct Library {
 };
 const Library kLibraries[] = {
     {"oneTBB", {"<oneapi/tbb", "<tbb/"}, {{"core/", "executor.cpp"}}},
-    {"OpenMP", {"<omp.h>"}, {}},  // not every compiler has it; core/executor.cpp says what it calls
+    {"OpenMP", {"<omp.h>"}, {}},  // not every compiler has it; core/threads/executor.cpp says what it calls
     {"oneDNN",
      {"<dnnl", "<oneapi/dnnl"},
      {{"core/kernels/", ".cpp"},
       {"core/kernels/onednn_planning", ".h"},
       {"core/kernels/slot_primitive", ".h"},
-      {"core/kernels/weight_layout", ".h"}}},
+      {"core/kernels/images/weight_layout", ".h"}}},
     {"CUDA",
      {"<cuda", "<cublas", "<cudnn", "<curand", "<nccl", "<nvtx", "<cooperative_groups", "<mma.h>"},
      {{"", ".cu"}, {"", ".cuh"}, {"core/cuda/", ""}}},
@@ -196,7 +196,7 @@ TEST(Includes, TheRulesBite) {
   EXPECT_EQ(complaint("trainer/trainer.cpp", "\"millrace/trainer/step/step.h\""), "");
   EXPECT_EQ(complaint("trainer/trainer.cpp", "\"millrace/input/op.h\""), "");
   EXPECT_EQ(complaint("core/parallel.h", "\"millrace/core/cuda/launch.cuh\""), "");
-  EXPECT_EQ(complaint("core/executor.cpp", "<oneapi/tbb/task_arena.h>"), "");
+  EXPECT_EQ(complaint("core/threads/executor.cpp", "<oneapi/tbb/task_arena.h>"), "");
   EXPECT_EQ(complaint("layers/relu.cpp", "<vector>"), "");
 }
 

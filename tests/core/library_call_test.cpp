@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 
 namespace millrace {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "tests/support/trace_reader.h"
 
 namespace millrace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/files/yaml.h"

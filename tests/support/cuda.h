@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/random.h"
 #include "millrace/core/tensor.h"
+#include "millrace/core/threads/executor.h"
 
 namespace millrace::test {
 

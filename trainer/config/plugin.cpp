@@ -1,3 +1,4 @@
+// Plug-ins, which catalog.h declares.
 #include "millrace/trainer/config/catalog.h"
 
 #include <dlfcn.h>

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/delivery/delivery_options.h"
 

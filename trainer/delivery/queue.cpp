@@ -16,7 +16,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/mutex.h"
+#include "millrace/core/threads/mutex.h"
 #include "millrace/core/trace.h"
 #include "millrace/input/run/transform_chain.h"
 #include "millrace/trainer/delivery/batch_source.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/float_mode.h"
+#include "millrace/core/threads/float_mode.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/input/pass_input.h"
 #include "millrace/trainer/step/step_inputs.h"

@@ -1,3 +1,4 @@
+// Predictor, which network.h declares.
 #include "millrace/trainer/predict/network.h"
 
 #include <algorithm>
@@ -5,10 +6,10 @@
 #include <utility>
 
 #include "millrace/core/context.h"
-#include "millrace/core/executor.h"
-#include "millrace/core/float_mode.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
+#include "millrace/core/threads/float_mode.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/config/overrides.h"

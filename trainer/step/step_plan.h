@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/replay.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/model/model_plan.h"
 #include "millrace/trainer/step/scores.h"

@@ -1,10 +1,10 @@
 // Convolutions on the device against their definition.
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/core/kernels/convolution_cases.h"
-#include "tests/core/kernels/convolution_check.h"
+#include "tests/core/kernels/images/convolution_cases.h"
+#include "tests/core/kernels/images/convolution_check.h"
 #include "tests/support/cuda.h"
 
 #if defined(MILLRACE_CUDA_EMULATED)

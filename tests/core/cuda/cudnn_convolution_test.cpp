@@ -12,7 +12,7 @@
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "tests/core/kernels/convolution_cases.h"
+#include "tests/core/kernels/images/convolution_cases.h"
 #include "tests/support/cuda.h"
 
 namespace millrace::cuda {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "millrace/core/kernels/batch_norm.h"
-#include "millrace/core/kernels/channels.h"
-#include "millrace/core/kernels/pooling.h"
-#include "tests/core/kernels/convolution_check.h"
+#include "millrace/core/kernels/images/channels.h"
+#include "millrace/core/kernels/images/pooling.h"
+#include "tests/core/kernels/images/convolution_check.h"
 #include "tests/support/cuda.h"
 
 namespace millrace::testing {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "tests/core/kernels/convolution_check.h"
+#include "tests/core/kernels/images/convolution_check.h"
 #include "tests/support/host_launcher.h"
 
 namespace millrace::testing {

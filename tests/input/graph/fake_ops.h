@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/executor.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/source.h"
 #include "millrace/input/transform.h"
 

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "millrace/core/executor.h"
 #include "millrace/core/random.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/files/yaml.h"
 #include "tests/input/graph/random_graph.h"

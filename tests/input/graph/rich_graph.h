@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/files/yaml.h"
 #include "tests/input/op_testing.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "millrace/core/context.h"
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "tests/support/cuda.h"
 #include "tests/support/thread_block.h"
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/executor.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/yaml.h"

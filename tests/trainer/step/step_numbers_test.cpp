@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/layers/catalog.h"
 
 namespace millrace {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 
 namespace millrace::cpu {
 

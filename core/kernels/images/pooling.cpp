@@ -1,4 +1,4 @@
-#include "millrace/core/kernels/pooling.h"
+#include "millrace/core/kernels/images/pooling.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "millrace/core/kernels/channels.h"
+#include "millrace/core/kernels/images/channels.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 
 namespace millrace::testing {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "millrace/core/context.h"
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 #include "millrace/core/tensor.h"
 
 namespace millrace {

@@ -1,9 +1,9 @@
 // pooling.h on CUDA. Not by cuDNN: its pooling pads both sides alike and keeps input and output for the gradient, where
 // a window's number is enough.
-#include "millrace/core/kernels/pooling.h"
+#include "millrace/core/kernels/images/pooling.h"
 
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/kernels/pooling_gather.h"
+#include "millrace/core/kernels/images/pooling_gather.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
 

@@ -1,10 +1,10 @@
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 
 #include <algorithm>
 
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/kernels/convolution_cpu.h"
+#include "millrace/core/kernels/images/convolution_cpu.h"
 #include "millrace/core/text.h"
 
 namespace millrace {

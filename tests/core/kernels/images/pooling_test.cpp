@@ -1,4 +1,4 @@
-#include "millrace/core/kernels/pooling.h"
+#include "millrace/core/kernels/images/pooling.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millrace/core/errors.h"
-#include "tests/core/kernels/convolution_check.h"
+#include "tests/core/kernels/images/convolution_check.h"
 
 namespace millrace::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "millrace/core/kernels/image_tiles.h"
+#include "millrace/core/kernels/images/tiles.h"
 
 #include <gtest/gtest.h>
 

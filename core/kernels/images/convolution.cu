@@ -1,6 +1,6 @@
 // Convolutions on CUDA, by cuDNN. Bias and activation follow in a kernel of our own, which keeps a NaN; gradients that
 // are added or scaled are made aside first, because the scale is read from the device's memory.
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 
 #include "millrace/core/cuda/cudnn.h"
 #include "millrace/core/cuda/cudnn_convolution.h"
@@ -8,7 +8,7 @@
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/export.h"
 #include "millrace/core/kernels/activated.h"
-#include "millrace/core/kernels/channels.h"
+#include "millrace/core/kernels/images/channels.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "millrace/core/kernels/convolution_cpu.h"
 #include "millrace/core/kernels/epilogue.h"
+#include "millrace/core/kernels/images/convolution_cpu.h"
 
 namespace millrace::cpu {
 

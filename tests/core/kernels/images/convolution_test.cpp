@@ -1,11 +1,11 @@
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "millrace/core/errors.h"
-#include "tests/core/kernels/convolution_check.h"
+#include "tests/core/kernels/images/convolution_check.h"
 
 namespace millrace::testing {
 namespace {

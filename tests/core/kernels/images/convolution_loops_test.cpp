@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/core/kernels/convolution_check.h"
+#include "tests/core/kernels/images/convolution_check.h"
 
 namespace millrace::testing {
 namespace {

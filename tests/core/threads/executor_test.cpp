@@ -1,4 +1,4 @@
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 
 #include <gtest/gtest.h>
 

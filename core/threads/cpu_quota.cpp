@@ -1,4 +1,4 @@
-#include "millrace/core/cpu_quota.h"
+#include "millrace/core/threads/cpu_quota.h"
 
 #include <algorithm>
 #include <charconv>

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "millrace/core/export.h"
-#include "millrace/core/kernels/pooling.h"
+#include "millrace/core/kernels/images/pooling.h"
 
 namespace millrace::cuda {
 

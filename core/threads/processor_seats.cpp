@@ -1,4 +1,4 @@
-#include "millrace/core/processor_seats.h"
+#include "millrace/core/threads/processor_seats.h"
 
 #include <sched.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/kernels/convolution.h"
+#include "millrace/core/kernels/images/convolution.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/core/executor.h"
+#include "millrace/core/threads/executor.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -19,13 +19,13 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/cpu_quota.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/float_mode.h"
 #include "millrace/core/library_call.h"
-#include "millrace/core/mutex.h"
-#include "millrace/core/processor_seats.h"
 #include "millrace/core/text.h"
+#include "millrace/core/threads/cpu_quota.h"
+#include "millrace/core/threads/float_mode.h"
+#include "millrace/core/threads/mutex.h"
+#include "millrace/core/threads/processor_seats.h"
 #include "millrace/core/trace.h"
 
 // Two functions of OpenMP's runtime, on which oneDNN runs. Its header comes with the compiler, and not with every one.

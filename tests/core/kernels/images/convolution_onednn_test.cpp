@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "tests/core/kernels/convolution_check.h"
+#include "tests/core/kernels/images/convolution_check.h"
 
 namespace millrace::testing {
 namespace {

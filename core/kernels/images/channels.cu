@@ -1,5 +1,5 @@
 // channels.h on CUDA.
-#include "millrace/core/kernels/channels.h"
+#include "millrace/core/kernels/images/channels.h"
 
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/export.h"

@@ -1,5 +1,5 @@
 // The bodies of CUDA's pooling, run on the host, against the loops of the CPU.
-#include "millrace/core/kernels/pooling_gather.h"
+#include "millrace/core/kernels/images/pooling_gather.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "tests/core/kernels/convolution_check.h"
+#include "tests/core/kernels/images/convolution_check.h"
 
 namespace millrace::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "millrace/core/float_mode.h"
+#include "millrace/core/threads/float_mode.h"
 
 #include <gtest/gtest.h>
 

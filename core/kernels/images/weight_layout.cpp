@@ -1,4 +1,4 @@
-#include "millrace/core/kernels/weight_layout.h"
+#include "millrace/core/kernels/images/weight_layout.h"
 
 namespace millrace::cpu {
 

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/kernels/convolution_cpu.h"
 #include "millrace/core/kernels/epilogue.h"
-#include "millrace/core/kernels/image_tiles.h"
+#include "millrace/core/kernels/images/convolution_cpu.h"
+#include "millrace/core/kernels/images/tiles.h"
+#include "millrace/core/kernels/images/weight_layout.h"
 #include "millrace/core/kernels/onednn_planning.h"
 #include "millrace/core/kernels/slot_pool.h"
 #include "millrace/core/kernels/slot_primitive.h"
-#include "millrace/core/kernels/weight_layout.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cpu {
