@@ -1,5 +1,5 @@
 // for_each_index: one body of an elementwise operation for the CPU and for CUDA. for_each_row_column, for_each_row and
-// for_each_row_by_lanes: the same over rows and columns.
+// for_each_row_by_lanes: the same over rows and columns. Before them: lanes, and the launches that the loops use.
 //
 //   template <class T>
 //   struct Relu {                       // a named functor, never a lambda
@@ -54,9 +54,7 @@ struct SumPair {
   }
 };
 
-// The threads of a block share a row: thread r takes the indices r, r + width, ... of a count. `Block` has rank(),
-// width() (a power of 2, at most kMostLanes), and join(value, add). All threads must call join(); it joins their values
-// by add(a, b) in an order that only width decides. On a GPU it has is_last(), for last_row().
+// The most lanes of a row.
 inline constexpr int kMostLanes = 512;
 
 // On the CPU one thread computes a row.
@@ -69,6 +67,9 @@ struct OneThread {
   }
 };
 
+// The threads of a block share a row: thread r takes the indices r, r + width, ... of a count. `Block` has rank(),
+// width() (a power of 2, at most kMostLanes), and join(value, add). All threads must call join(); it joins their values
+// by add(a, b) in an order that only width decides. On a GPU it has is_last(), for last_row().
 template <class Block>
 class BlockLanes {
  public:
@@ -234,7 +235,6 @@ void for_each_index(Context& context, int64_t count, F body) {
   });
 }
 
-// The same over the rows and columns of a padded tensor: body(row, column).
 template <class F>
 struct RowColumnBody {
   F body;
@@ -242,6 +242,7 @@ struct RowColumnBody {
   MILLRACE_HD void operator()(int64_t i) const { body(i / columns, i % columns); }
 };
 
+// The same over the rows and columns of a padded tensor: body(row, column).
 template <class F>
 void for_each_row_column(Context& context, int64_t rows, int64_t columns, F body) {
   if (!context.device().is_cpu()) {

@@ -86,11 +86,6 @@ class MILLRACE_EXPORT Loss {
 
 using LossRegistry = Registry<Loss>;
 
-// A metric's plan reduces each batch to a partial on the device, usually a few bytes; an accumulator on the host joins
-// partials in order, over one batch, a logging window or a whole evaluation.
-//
-// Rows count by their weights, as in the loss: a row of weight 0 does not count, and all rows count alike if they have
-// no weights. A prediction that is NaN is never right.
 struct MetricPlanArgs {
   TensorView prediction = {};  // (B, ...), shapes and strides only
   TensorView label = {};       // (B, ...), of the loss's label().dtype
@@ -130,6 +125,11 @@ class MILLRACE_EXPORT MetricAccumulator {
   virtual void reset() = 0;
 };
 
+// A metric's plan reduces each batch to a partial on the device, usually a few bytes; an accumulator on the host joins
+// partials in order, over one batch, a logging window or a whole evaluation.
+//
+// Rows count by their weights, as in the loss: a row of weight 0 does not count, and all rows count alike if they have
+// no weights. A prediction that is NaN is never right.
 class MILLRACE_EXPORT Metric {
  public:
   virtual ~Metric() = default;

@@ -1,5 +1,5 @@
-// Elementwise passes over tensors with padded rows, on the CPU and on CUDA, in float32 and float64; and SimpleLayer,
-// the base of the elementwise layers.
+// Elementwise passes over tensors with padded rows, on the CPU and on CUDA, in float32 and float64. After them: Draws,
+// the random numbers of a layer, and SimpleLayer, the base of the elementwise layers.
 //
 //   struct Square {                                             // a named functor, never a lambda
 //     template <class T> MILLRACE_HD T operator()(T x) const { return x * x; }
@@ -11,24 +11,6 @@
 // map_indexed and zip_indexed also give the functor each value's index: f(x, i), f(x, dy, i) with i = row * columns +
 // column, whatever the strides. All tensors of a call have one dtype and as many rows and columns; each has its own
 // stride. The result may be one of the operands. Nothing is allocated; on CUDA a call is one launch.
-//
-// A SimpleLayer has one input, no parameters, and an output of the same shape (or of another shape with as many values,
-// by a build() of its own). A kind writes forward() and backward() as one pass each, usually with map_elements and
-// zip_elements; the plan is made here. A whole layer:
-//
-//   struct SquareGradient { template <class T> MILLRACE_HD T operator()(T x, T dy) const { return T(2) * x * dy; } };
-//
-//   class SquareLayer final : public SimpleLayer {
-//    public:
-//     static constexpr std::string_view kDoc = "the square of every value";
-//     void forward(Context& c, const SimpleForward& a) const override { map_elements(c, a.x, a.y, Square{}); }
-//     void backward(Context& c, const SimpleBackward& a) const override {
-//       zip_elements(c, a.x, a.dy, a.dx, SquareGradient{});
-//     }
-//     bool backward_reads_output() const override { return false; }
-//   };
-//
-// Put functors into an unnamed namespace. Thread-safety and ownership are as for Layer.
 #pragma once
 
 #include <cstdint>
@@ -229,6 +211,23 @@ struct SimpleBackward {
   Draws draws = {};  // the same as forward's
 };
 
+// A SimpleLayer has one input, no parameters, and an output of the same shape (or of another shape with as many values,
+// by a build() of its own). A kind writes forward() and backward() as one pass each, usually with map_elements and
+// zip_elements; the plan is made here. A whole layer:
+//
+//   struct SquareGradient { template <class T> MILLRACE_HD T operator()(T x, T dy) const { return T(2) * x * dy; } };
+//
+//   class SquareLayer final : public SimpleLayer {
+//    public:
+//     static constexpr std::string_view kDoc = "the square of every value";
+//     void forward(Context& c, const SimpleForward& a) const override { map_elements(c, a.x, a.y, Square{}); }
+//     void backward(Context& c, const SimpleBackward& a) const override {
+//       zip_elements(c, a.x, a.dy, a.dx, SquareGradient{});
+//     }
+//     bool backward_reads_output() const override { return false; }
+//   };
+//
+// Put functors into an unnamed namespace. Thread-safety and ownership are as for Layer.
 class MILLRACE_EXPORT SimpleLayer : public Layer {
  public:
   virtual void forward(Context& context, const SimpleForward& args) const = 0;
