@@ -112,7 +112,7 @@ const std::vector<uint64_t>& State::values(std::string_view key) const { return 
 uint64_t State::value(std::string_view key) const {
   const std::vector<uint64_t>& found = values(key);
   if (found.size() != 1) {
-    throw DataError(cat("the saved input state has ", found.size(), " values as ", quote(key), " where 1 is expected"));
+    throw DataError(cat("the saved input state has ", found.size(), " values for ", quote(key), ", but 1 is expected"));
   }
   return found.front();
 }

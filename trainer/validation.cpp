@@ -20,8 +20,8 @@ Validation::Validation(const ValidationArgs& args)
   if (graph_.reads_once()) {
     throw config_.node("validation")
         .error(
-            "a validation reads its rows again and again, but standard input, pipes and rows of a callback can "
-            "be read once",
+            "a validation reads its rows again and again, but standard input, pipes and rows of a callback can be read "
+            "only once",
             "write them to a file first");
   }
   if (!pass_.left_out.empty() && !options_.input.is_null()) {

@@ -70,7 +70,7 @@ void Filler::operator()(RowBlock& block, uint32_t pass) {
   const int64_t count = fill_(user_, pass, room, values_.data());
   if (count < 0) throw DataError(cat("the callback of ", kind_, " failed: it returned ", count));
   if (count > room)
-    throw ConfigError(cat("the callback of ", kind_, " made ", count, " rows, there was room for ", room));
+    throw ConfigError(cat("the callback of ", kind_, " made ", count, " rows, but there was room for ", room));
   block.resize(count);
   copy_in(values_.data(), 0, count, block);
 }

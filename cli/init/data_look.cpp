@@ -48,7 +48,7 @@ void match(const DataLookArgs& args, FileSystem& files, DataLook& look) {
     for (const MatchedFile& matched : match_files({&file, 1}, kFilesPlace, files)) {
       if (matched.is_stream) {
         throw ConfigError(
-            cat(quote(matched.path, 4096), " can be read once, and init reads it before the training does"),
+            cat(quote(matched.path, 4096), " can be read only once, and init reads it before the training does"),
             kFilesPlace, "write it to a file first");
       }
       if (find_invalid_utf8(matched.path) != std::string::npos) check_paths({matched.path});

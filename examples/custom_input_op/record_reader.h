@@ -40,7 +40,7 @@ struct RecordOptions {
     using Is = millrace::OptionForm::Is;
     o.required("fields", fields, "name: {type, values} of each field, in the order of the record");
     o.may_be("fields", {{.is = Is::map, .items = millrace::option_forms<RecordField>()}});
-    o.optional("header_bytes", header_bytes, {.min = 0}, "bytes to pass at the start of every file");
+    o.optional("header_bytes", header_bytes, {.min = 0}, "bytes to skip at the start of every file");
     o.optional("chunk_bytes", chunk_bytes, {.min = 1, .max = 1 << 30}, "bytes that one task reads");
     o.only_speed("chunk_bytes");  // how fast rows come, and nothing about what they are
   }

@@ -41,11 +41,12 @@ struct FieldOptions {
     o.optional("default", default_value, "what an empty or missing value becomes: one value, or one for each column");
     o.may_be("columns", one_or_list({{.is = OptionForm::Is::integer, .range = {.min = 0}}, text()}));
     o.optional("missing", missing,
-               "texts, besides the empty one, that stand for no value in this field, in place of decode_csv's");
-    o.optional("split", split, "the byte between the values of one column: the field has as many as the row does");
+               "texts, besides the empty one, that mean a missing value in this field; they replace decode_csv's");
+    o.optional("split", split, "the byte between the values of one column; rows may differ in how many they have");
     o.may_be("default", one_or_list({{.is = OptionForm::Is::number}, {.is = OptionForm::Is::text}}, false));
-    o.optional("reshape", reshape,
-               "sizes of the axes of a row's values, such as [1, 28, 28]; one may be -1: what the others leave");
+    o.optional(
+        "reshape", reshape,
+        "sizes of the axes of a row's values, such as [1, 28, 28]; one may be -1, which takes what the others leave");
     if (!o.reading()) return;
     if (reshape) check_reshape(o.node("reshape"));
     if (split) check_split(o.node("split"));

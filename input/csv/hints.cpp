@@ -69,15 +69,14 @@ struct Signature {
   std::string_view hint;
 };
 
-constexpr std::string_view kWebPage = "the file is a web page: was its address that of the data?";
-constexpr std::string_view kArff =
-    "the file is in the ARFF format: take its head away: grep -v '^[@%]' FILE > data.csv";
+constexpr std::string_view kWebPage = "the file is a web page: does its address lead to the data?";
+constexpr std::string_view kArff = "the file is in the ARFF format: remove its head: grep -v '^[@%]' FILE > data.csv";
 
 constexpr auto kSignatures = std::to_array<Signature>({
-    {"PK\x03\x04", "the file is a zip archive, as workbooks (.xlsx) are, too: extract or export CSV first"},
+    {"PK\x03\x04", "the file is a zip archive, or a workbook (.xlsx): extract or export CSV first"},
     {"PAR1", "the file is in the Parquet format: write it as CSV first"},
     {"\x89HDF", "the file is in the HDF5 format: write it as CSV first"},
-    {"\x93NUMPY", "the file is an array of NumPy: write it as CSV first: numpy.savetxt(.., delimiter=\",\")"},
+    {"\x93NUMPY", "the file is a NumPy array: write it as CSV first: numpy.savetxt(.., delimiter=\",\")"},
     {"<!DOCTYPE", kWebPage},
     {"<!doctype", kWebPage},
     {"<html", kWebPage},
@@ -85,7 +84,8 @@ constexpr auto kSignatures = std::to_array<Signature>({
     {"[{", "the file holds JSON: write it as CSV first"},
     {"@relation", kArff},
     {"@RELATION", kArff},
-    {"version https://git-lfs", "the file names what Git LFS keeps elsewhere: fetch it first: git lfs pull"},
+    {"version https://git-lfs",
+     "the file only points to data that Git LFS keeps elsewhere: fetch them first: git lfs pull"},
     {"SQLite format 3", "the file is an SQLite database: write a table of it as CSV first"},
 });
 
@@ -100,7 +100,7 @@ bool every_other_is_zero(std::string_view text) {
 // Characters that look like a blank, or like nothing, and are neither.
 std::string invisible_hint(std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> kCharacters[] = {
-      {"\xef\xbb\xbf", "a byte order mark (U+FEFF), as where files were joined"},
+      {"\xef\xbb\xbf", "a byte order mark (U+FEFF), as when files were joined"},
       {"\xc2\xa0", "a no-break space (U+00A0)"},
       {"\xe2\x80\xaf", "a narrow no-break space (U+202F)"},
       {"\xe2\x80\x8b", "a zero-width space (U+200B)"},
@@ -132,12 +132,12 @@ std::string encoding_hint(std::string_view start, bool from_pipe) {
     return "the file is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8";
   }
   if (const size_t zero = start.find('\0'); zero < 2 && every_other_is_zero(start.substr(zero))) {
-    return cat("the file has zero bytes as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16",
+    return cat("the file has NUL bytes, as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16",
                zero == 0 ? "BE" : "LE", " -t UTF-8");
   }
   // A CR at the very end is no line end.
   if (start.find('\n') == start.npos && start.find('\r') < start.size() - 1) {
-    return "the file has line ends of a CR alone: convert them first: tr '\\r' '\\n'";
+    return "the lines end in CR without LF: convert them first: tr '\\r' '\\n'";
   }
   return {};
 }
@@ -170,8 +170,8 @@ std::string number_hint(std::string_view text, std::string_view record, const Cs
   if (stands_for_nothing(text)) {
     return cat("if it stands for a missing value, set decode_csv: {missing: ", quote(text), "} and a default");
   }
-  if (is_truth_value(text)) return "truth values are no numbers: write 1 and 0";
-  if (text.ends_with('\r')) return "a CR alone is no line end: remove it: tr -d '\\r'";
+  if (is_truth_value(text)) return "truth values are not numbers: write 1 and 0";
+  if (text.ends_with('\r')) return "a CR without LF is not a line end: remove it: tr -d '\\r'";
   if (std::string hint = invisible_hint(text); !hint.empty()) return hint;
   // The record is compared, not its place: then every chunk that meets it says the same.
   if (dialect.header.empty() && record == dialect.first_record && starts_like_a_name(text) &&

@@ -31,7 +31,7 @@ bool blank_before_quote(const ScannedRecord& scanned) {
 // Why text stands behind the closing quote at fault_at - 1.
 std::string closed_too_early(const ScannedRecord& scanned) {
   const std::string_view text = scanned.text();
-  if (text[scanned.fault_at] == ' ' || text[scanned.fault_at] == '\t') return "remove the blank behind the quote";
+  if (text[scanned.fault_at] == ' ' || text[scanned.fault_at] == '\t') return "remove the blank after the quote";
   const bool escaped = scanned.fault_at >= scanned.fault_start + 3 && text[scanned.fault_at - 2] == '\\';
   return escaped ? "a backslash escapes nothing: double the quotes inside a quoted field"
                  : "double the quotes inside a quoted field";

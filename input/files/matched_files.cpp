@@ -50,7 +50,7 @@ std::string folder_of(std::string_view pattern, FileSystem& files) {
 
 // Why a pattern that other programs would know matches nothing here; empty where it might have matched.
 std::string foreign_hint(std::string_view pattern) {
-  if (pattern.starts_with('~')) return "~ is no folder here: write the whole path";
+  if (pattern.starts_with('~')) return "~ is not a folder here: write the whole path";
   if (pattern.find("://") != pattern.npos) {
     return "only local files are read: download it first, or pipe it: curl .. | trainer .. with files: \"-\"";
   }

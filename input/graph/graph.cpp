@@ -126,7 +126,7 @@ void check_names(const std::string& op, const RowSpec& rows) {
   }
 }
 
-// The paths of data that can be read once.
+// The paths of data that can be read only once.
 std::vector<std::string> streams_of(const GraphImpl& graph) {
   std::vector<std::string> paths;
   for (const GraphNode& node : graph.nodes) {
@@ -143,7 +143,7 @@ void check_streams(const GraphImpl& graph, FileSystem& files) {
   for (size_t i = 0; i < paths.size(); ++i) {
     const auto same = [&](const std::string& other) { return files.same(other, paths[i]); };
     if (std::none_of(paths.begin() + static_cast<std::ptrdiff_t>(i) + 1, paths.end(), same)) continue;
-    throw graph.nodes.front().spec.error(cat("two ops read ", paths[i], ", which can be read once"),
+    throw graph.nodes.front().spec.error(cat("two ops read ", paths[i], ", which can be read only once"),
                                          "write it to a file first");
   }
 }

@@ -19,8 +19,8 @@ struct GraphKeys {
   std::optional<std::vector<std::string>> from;
 
   void declare(OptionReader& o) {
-    o.optional("from", from, "the ops that it reads; the op before by default");
-    o.optional("name", name, "what other ops call it, and the key of its random numbers; the kind by default");
+    o.optional("from", from, "the ops that it reads; by default the op before it");
+    o.optional("name", name, "its name for other ops, and the key of its random numbers; by default the kind");
     if (!o.reading()) return;
     if (name && !is_name(*name)) {
       const Spec& node = o.node("name");

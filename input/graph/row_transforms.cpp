@@ -46,7 +46,7 @@ void check_rows(const Chunk& chunk) {
   for (const Note& note : chunk.notes) {
     if (note.kind == Note::Kind::dropped && missing < end) {
       throw DataError(cat("row ", missing, " was left out by ", note.text), {},
-                      "every row that is given has an output, so leave it out before");
+                      "every row that is given has an output, so leave such rows out before");
     }
     if (note.kind != Note::Kind::error) continue;
     try {

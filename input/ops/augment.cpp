@@ -38,17 +38,20 @@ struct AugmentOptions {
   bool random = true;
 
   void declare(OptionReader& o) {
-    o.required("fields", fields, "images: float32 or float64 fields of shape (channels, height, width), alike in size");
+    o.required("fields", fields,
+               "images: float32 or float64 fields of shape (channels, height, width), all of one size");
     o.used_as("fields", OptionUse::fields);
     o.optional("shift", shift, {.min = 0, .max = kMost},
-               "the most pixels by which an image moves, up or down and left or right; or [vertical, horizontal]");
-    o.optional("fill", fill, {.min = -kMostValue, .max = kMostValue}, "with shift, the value of vacated pixels");
-    o.optional("flip", flip, "what is mirrored by even chance: left and right (horizontal), top and bottom, or both");
-    o.optional("crop", crop, {.min = 1, .max = kMost}, "[height, width] of the window that is left of an image");
+               "how many pixels an image moves at most, up or down and left or right; or [vertical, horizontal]");
+    o.optional("fill", fill, {.min = -kMostValue, .max = kMostValue},
+               "with shift, the value of the pixels that it vacates");
+    o.optional("flip", flip,
+               "what is mirrored in half of the cases: left and right (horizontal), top and bottom, or both");
+    o.optional("crop", crop, {.min = 1, .max = kMost}, "[height, width] of the window that is cut out of an image");
     o.optional("noise", noise, {.min = 0, .max = kMostValue},
                "the standard deviation of normal noise that is added to every value");
     o.optional("random", random,
-               "false: crop takes the middle, the rest is off, as whenever data are judged or predicted on");
+               "false: crop takes the middle and the rest is off, as in every evaluation and prediction");
     o.in_pass("random", false);
     if (o.reading()) check(o);
   }
@@ -139,7 +142,7 @@ class Augment final : public Transform {
  public:
   using Options = AugmentOptions;
   static constexpr std::string_view kDoc =
-      "random changes of images, other ones in every epoch: shift, then flip, crop and noise";
+      "changes images at random, anew in every epoch: shift, then flip, crop and noise";
   static constexpr std::string_view kExample = "fields: image, shift: 2, flip: horizontal";
 
   explicit Augment(Options options) : options_(std::move(options)) {}
@@ -203,8 +206,8 @@ class Augment final : public Transform {
     }
     const Size size = {field.shape[1], field.shape[2]};
     if (!images_.empty() && size != size_) {
-      throw ConfigError(cat("the fields are changed alike, but ", options_.fields.front(), " is ", size_.text(),
-                            " pixels large and ", name, " ", size.text()),
+      throw ConfigError(cat("the fields are changed in the same way, but ", options_.fields.front(), " is ",
+                            size_.text(), " pixels large and ", name, " ", size.text()),
                         {}, "give each size an augment of its own");
     }
     size_ = size;

@@ -62,11 +62,11 @@ class Cache final : public RowBuffer {
   struct Options {
     ByteCount memory;
     void declare(OptionReader& o) {
-      o.optional("memory", memory, "what the rows may take; more is an error");
+      o.optional("memory", memory, "how much memory the rows may take; more is an error");
       o.only_speed("memory");
     }
   };
-  static constexpr std::string_view kDoc = "keeps the rows in memory, so that a repeat behind it reads them once";
+  static constexpr std::string_view kDoc = "keeps the rows in memory, so that a repeat after it reads them only once";
   static constexpr std::string_view kExample = "memory: 512MiB";
 
   explicit Cache(const Options& options) : memory_(static_cast<uint64_t>(options.memory.bytes)) {}
@@ -174,7 +174,7 @@ class Cache final : public RowBuffer {
     }
     varying_bytes_ += row.block->varying_bytes(row.begin);
     if (static_cast<uint64_t>(rows_ + 1) * row_bytes() + varying_bytes_ > memory_) {
-      throw ConfigError(cat(name_, ": no more than ", count_of(rows_, "row"), rows_ == 1 ? " fits" : " fit",
+      throw ConfigError(cat(name_, ": only ", count_of(rows_, "row"), rows_ == 1 ? " fits" : " fit",
                             " into memory: ", memory_, " bytes"),
                         {}, "raise it, or leave the op out");
     }

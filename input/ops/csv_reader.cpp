@@ -41,12 +41,12 @@ struct CsvReaderOptions {
 
   void declare(OptionReader& o) {
     o.optional("header", header, "the first record of every file names the columns");
-    o.optional("skip_lines", skip_lines, {.min = 0}, "lines to pass at the start of every file");
+    o.optional("skip_lines", skip_lines, {.min = 0}, "lines to skip at the start of every file");
     o.optional("delimiter", delimiter, "the byte between two fields");
     o.optional("quote", quote, "the byte around fields that hold delimiters or line ends, or none");
-    o.optional("comment", comment, "lines that start with this byte are passed, or none");
+    o.optional("comment", comment, "lines that start with this byte are skipped; none skips no line");
     o.optional("blank_lines", blank_lines, "what to do with lines without any byte");
-    o.optional("readers", readers, {.min = 1}, "files to take one record each of, in turn");
+    o.optional("readers", readers, {.min = 1}, "how many files are read in turn, one record from each");
     o.not_in_pass("readers");
     o.optional("chunk_bytes", chunk_bytes, {.min = 1}, "bytes that one task reads and decodes");
     o.only_speed("chunk_bytes");
@@ -138,7 +138,7 @@ class CsvReader final : public FileSource {
  public:
   using Options = CsvReaderOptions;
   static constexpr std::string_view kLeads = "names to text";
-  static constexpr std::string_view kDoc = "reads CSV files in ranges, by as many threads as decode them";
+  static constexpr std::string_view kDoc = "reads CSV files in ranges, with as many threads as decode them";
   static constexpr std::string_view kExample = "header: true";
 
   explicit CsvReader(Options options)
@@ -259,7 +259,7 @@ class CsvReader final : public FileSource {
     const auto name = [same](const std::vector<std::string>& all) {
       return same < all.size() ? quote(all[same]) : std::string("nothing");
     };
-    throw DataError(cat("the header differs from that of ", dialect_.file, ": expected ",
+    throw DataError(cat("the header differs from the header of ", dialect_.file, ": expected ",
                         quote(joined(dialect_.header), 200), ", got ", quote(joined(names), 200)),
                     {file.path, static_cast<int64_t>(preamble.header_line) + 1, 1},
                     cat("column ", same, ": expected ", name(dialect_.header), ", got ", name(names)));

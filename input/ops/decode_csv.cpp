@@ -37,18 +37,20 @@ struct DecodeCsvOptions {
     o.required("fields", fields, "name: {columns, type: float32, default} of each field");
     o.may_be("fields", field_forms());
     o.used_as("fields", OptionUse::fields);
-    o.optional("names", names,
-               "index: what the header has to call a column that is selected by index; another name is an error");
+    o.optional(
+        "names", names,
+        "index: name, for columns that are selected by index; if the header has another name there, that is an error");
     o.may_be("names", {{.is = OptionForm::Is::map, .items = {{.is = OptionForm::Is::text}}}});
-    o.optional("missing", missing, "texts, besides the empty one, that stand for no value");
+    o.optional("missing", missing, "texts, besides the empty one, that mean a missing value");
     o.optional("allow_nonfinite", allow_nonfinite, "whether nan and infinities are values");
     o.optional("on_bad_row", on_bad_row, "fail, or leave out the rows that are wrong");
     o.used_as("on_bad_row", OptionUse::bad_rows);
     o.in_pass("on_bad_row", OnBadRow::fail);
-    o.optional("max_bad_rows", max_bad_rows, {.min = 0}, "with on_bad_row: skip, how many the whole run may have");
+    o.optional("max_bad_rows", max_bad_rows, {.min = 0},
+               "with on_bad_row: skip, how many bad rows the whole run may have");
     o.used_as("max_bad_rows", OptionUse::bad_rows);
     o.not_in_pass("max_bad_rows");
-    o.optional("bad_rows_file", bad_rows_file, "with on_bad_row: skip, a file that gets a JSON line for each of them");
+    o.optional("bad_rows_file", bad_rows_file, "with on_bad_row: skip, a file that gets a JSON line for each bad row");
     o.only_speed("bad_rows_file");
     o.used_as("bad_rows_file", OptionUse::written_file);
     o.not_in_pass("bad_rows_file");

@@ -117,7 +117,7 @@ class FilenameQueue final : public NameSource {
   // A run's passes follow those of the run before, so each has its own order.
   void rewind(uint32_t run) override {
     if (!stream_.empty() && (run > 0 || ordinal_ > 0)) {
-      throw ConfigError(cat(described(stream_), " can be read once"), options_.files_place,
+      throw ConfigError(cat(described(stream_), " can be read only once"), options_.files_place,
                         "write it to a file first, or put a cache before the repeat");
     }
     pass_ = uint64_t{run} * passes();
@@ -133,7 +133,7 @@ class FilenameQueue final : public NameSource {
 
   void save(State& state) const override {
     if (!stream_.empty()) {
-      throw ConfigError(cat("the input's state cannot be saved: ", described(stream_), " can be read once"),
+      throw ConfigError(cat("the input's state cannot be saved: ", described(stream_), " can be read only once"),
                         options_.files_place, "write it to a file first");
     }
     std::string paths;
@@ -198,10 +198,10 @@ class FilenameQueue final : public NameSource {
   void add_stream(FileEntry& entry, const std::string& path) {
     const auto twice = [&](const auto& other) { return files_->same(other->path, path); };
     if (std::any_of(entries_.begin(), entries_.end(), twice)) {
-      throw ConfigError(cat(described(path), " can be read once, but is named twice"), options_.files_place);
+      throw ConfigError(cat(described(path), " can be read only once, but is named twice"), options_.files_place);
     }
     if (options_.epochs.value_or(1) > 1) {
-      throw ConfigError(cat(described(path), " can be read once, not ", *options_.epochs, " times"),
+      throw ConfigError(cat(described(path), " can be read only once, not ", *options_.epochs, " times"),
                         options_.files_place, "write it to a file first, or use cache and repeat");
     }
     entry.stream = std::make_shared<StreamFile>(files_->open_stream(path));
@@ -236,10 +236,10 @@ class FilenameQueue final : public NameSource {
       const std::string_view now = i < entries_.size() ? entries_[i]->path : std::string_view();
       if (then == now) continue;
       if (!then.empty() && !here(then)) {
-        throw DataError("the file was there when the state was saved, and is not now", {std::string(then)});
+        throw DataError("the file is gone: it was there when the state was saved", {std::string(then)});
       }
       if (!now.empty() && std::find(saved.begin(), saved.end(), now) == saved.end()) {
-        throw DataError("the file is there now, and was not when the state was saved", {std::string(now)});
+        throw DataError("the file is new: it was not there when the state was saved", {std::string(now)});
       }
       throw DataError(cat("the saved state has ", then.empty() ? "no file" : "the file ", then, " where there is ",
                           now.empty() ? "none" : now, " now"));

@@ -48,7 +48,7 @@ class Filter final : public Transform {
     void declare(OptionReader& o) {
       o.required("field", field, "the field that is compared, of one column");
       o.required("op", op, "how");
-      o.required("value", value, "with what: a number, or a text for a string field");
+      o.required("value", value, "what it is compared with: a number, or a text for a string field");
       o.may_be("value", {{.is = OptionForm::Is::number}, {.is = OptionForm::Is::text}});
     }
   };

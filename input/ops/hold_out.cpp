@@ -24,9 +24,9 @@ class HoldOut final : public Transform {
 
     void declare(OptionReader& o) {
       o.optional("share", share, {.min = 0, .max = 1, .above_min = true, .below_max = true},
-                 "about which share of the rows is held out");
+                 "about what share of the rows is held out");
       o.used_as("share", OptionUse::held_out);
-      o.optional("seed", seed, {.min = 0}, "another one holds out other rows; the run's seed does not matter here");
+      o.optional("seed", seed, {.min = 0}, "another seed holds out other rows; the run's seed does not matter here");
     }
   };
   static constexpr std::string_view kDoc = "keeps a share of the rows out of the training, to judge the model by";

@@ -90,7 +90,7 @@ class Map final : public Transform {
     if (value == std::floor(value)) throw ConfigError(cat(key, ": expected a number below 2^53, got ", value));
     throw ConfigError(
         cat(key, ": expected a whole number for the field ", field.name, " of ", field.type_text(), ", got ", value),
-        {}, "read the field as float32 to scale it so");
+        {}, "read the field as float32 to scale it like that");
   }
 
   void fail(Chunk& chunk, int64_t row, const std::string& value) const {

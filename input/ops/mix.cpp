@@ -33,9 +33,10 @@ class Mix final : public RowBuffer {
     MixStop stop = MixStop::first;
 
     void declare(OptionReader& o) {
-      o.optional("weights", weights, {.min = 0, .max = kMostWeight},
-                 "how often each input is drawn, relative to the others, in the order of from; absent: all alike");
-      o.optional("stop", stop, "end with the first input that ends, or when all have");
+      o.optional(
+          "weights", weights, {.min = 0, .max = kMostWeight},
+          "how often each input is drawn, relative to the others, in the order of from; absent: all equally often");
+      o.optional("stop", stop, "end when the first input ends, or when all have ended");
     }
   };
   static constexpr std::string_view kDoc = "gives rows of several inputs, the input of each row drawn at random";

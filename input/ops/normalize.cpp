@@ -24,8 +24,9 @@ class Normalize final : public Transform {
     void declare(OptionReader& o) {
       o.required("fields", fields, "the fields to change, of type float32 or float64");
       o.optional("mean", mean, {.min = -1e300, .max = 1e300},
-                 "what is taken away: one number, or one for each column of the fields, in order");
-      o.optional("std", std, {.min = 0, .above_min = true}, "what the rest is divided by: likewise");
+                 "what is subtracted: one number, or one for each column of the fields, in order");
+      o.optional("std", std, {.min = 0, .above_min = true},
+                 "what the difference is divided by: one number, or one for each column, too");
     }
   };
   static constexpr std::string_view kDoc = "(value - mean) / std, with given numbers";

@@ -24,10 +24,10 @@ class OneHot final : public Transform {
 
     void declare(OptionReader& o) {
       o.required("field", field,
-                 "the field with the class, from 0 on: integers; several columns have the same classes");
+                 "the field with the class, an integer from 0; if it has several columns, all have the same classes");
       o.required("classes", classes, {.min = 1, .max = static_cast<double>(kMost)}, "how many classes there are");
       o.required("as", as,
-                 "the name of the new field, float32: as many columns as classes, for each column of the field");
+                 "the name of the new float32 field: for each column of the field, one column for each class");
     }
   };
   static constexpr std::string_view kDoc = "a class number as a vector of 0 with a 1 at that place";

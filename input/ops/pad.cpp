@@ -23,7 +23,7 @@ class Pad final : public Transform {
     void declare(OptionReader& o) {
       o.optional("fields", fields, "the ragged fields to fill up; absent: all of them");
       o.optional("multiple_of", multiple_of, {.min = 1, .max = kMost},
-                 "the length is that of the batch's longest, rounded up to a multiple of this");
+                 "the length is the length of the batch's longest row, rounded up to a multiple of this");
       o.optional("length", length, {.min = 1, .max = kMost},
                  "the length of all batches, as a model needs it; a longer row is an error");
       if (o.reading() && length && multiple_of > 1) {
@@ -47,8 +47,9 @@ class Pad final : public Transform {
   Port bind(const BindArgs& args) override {
     Port out = args.inputs[0];
     if (out.batch_size == 0 && !options_.length) {
-      throw ConfigError(cat(args.name, " fills up to the longest of a batch, but stands before one"), {},
-                        "put it behind batch or shuffle_batch, or set a length");
+      throw ConfigError(
+          cat(args.name, " fills up to the longest row of a batch, but stands before the op that makes batches"), {},
+          "put it after batch or shuffle_batch, or set a length");
     }
     find_fields(out.rows);
     if (options_.length) {
@@ -91,14 +92,16 @@ class Pad final : public Transform {
         const FieldSpec& field = rows.fields[index];
         if (!field.ragged()) {
           throw ConfigError(cat("pad fills up ragged fields, ", name, " is ", field.type_text()), {},
-                            "decode_csv makes a field ragged that has a split");
+                            "decode_csv makes a field ragged if the field has a split");
         }
         if (std::count(options_.fields->begin(), options_.fields->end(), name) > 1) {
           throw ConfigError(cat("the field ", quote(name), " is named twice"));
         }
         fields_.push_back(index);
       }
-      if (fields_.empty()) throw ConfigError("fields names none", {}, "leave it out to fill up all ragged fields");
+      if (fields_.empty()) {
+        throw ConfigError("fields is an empty list", {}, "leave it out to fill up all ragged fields");
+      }
       return;
     }
     for (size_t i = 0; i < rows.fields.size(); ++i) {
@@ -106,7 +109,7 @@ class Pad final : public Transform {
     }
     if (fields_.empty()) {
       throw ConfigError(cat("there is no ragged field to fill up in ", rows.text()), {},
-                        "decode_csv makes a field ragged that has a split");
+                        "decode_csv makes a field ragged if the field has a split");
     }
   }
 

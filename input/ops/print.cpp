@@ -40,7 +40,7 @@ class Print final : public RowBuffer {
   struct Options {
     int64_t every = 1;
     void declare(OptionReader& o) {
-      o.optional("every", every, {.min = 1}, "rows from one line to the next; the first row has one");
+      o.optional("every", every, {.min = 1}, "rows from one line to the next; the first row has a line");
     }
   };
   static constexpr std::string_view kDoc = "writes a line to the log for every n-th row: its number, place and values";

@@ -10,7 +10,8 @@ class Queue final : public Transform {
     int64_t capacity = 32;
     int64_t threads = 1;
     void declare(OptionReader& o) {
-      o.optional("capacity", capacity, {.min = 1, .max = 1e12}, "rows, behind a batch batches, that may wait");
+      o.optional("capacity", capacity, {.min = 1, .max = 1e12},
+                 "rows that may wait, or batches if it stands after a batch");
       o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once");
       o.only_speed("capacity");
       o.used_as("capacity", OptionUse::waiting);
@@ -18,7 +19,7 @@ class Queue final : public Transform {
       o.used_as("threads", OptionUse::tasks);
     }
   };
-  static constexpr std::string_view kDoc = "a place to run ahead; changes no row and no order";
+  static constexpr std::string_view kDoc = "lets the ops before it run ahead; changes no row and no order";
   static constexpr std::string_view kExample = "capacity: 1000";
 
   explicit Queue(const Options& options) : options_(options) {}

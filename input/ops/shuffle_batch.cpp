@@ -32,7 +32,7 @@ struct ShuffleBatchOptions {
                "decoded rows that may wait, the window's included; absent: min_after_dequeue + (threads + 1) * "
                "batch_size");
     o.required("min_after_dequeue", min_after_dequeue, {.min = 0, .max = kMaxRows},
-               "rows that stay behind a batch to be drawn from: more mix better");
+               "rows that stay in the window after a batch, to draw the next one from: more rows mix better");
     o.optional("threads", threads, {.min = 1, .max = 1024}, "how many tasks may decode at once");
     o.only_speed("capacity");
     o.used_as("capacity", OptionUse::waiting);

@@ -38,8 +38,8 @@ struct SyntheticOptions {
   bool constant = false;
 
   void declare(OptionReader& o) {
-    o.optional("task", task, "what the label says of the features");
-    o.optional("features", features, {.min = 1, .max = 1 << 24}, "numbers of a row");
+    o.optional("task", task, "what the label says about the features");
+    o.optional("features", features, {.min = 1, .max = 1 << 24}, "numbers in a row");
     o.optional("rows", rows, {.min = 0}, "rows to make; absent: endlessly");
     o.used_as("rows", OptionUse::ends);
     o.optional("constant", constant, "make the first row again and again");

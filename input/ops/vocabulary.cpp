@@ -42,8 +42,8 @@ class Vocabulary final : public Transform {
     void declare(OptionReader& o) {
       o.required("field", field, "the field with the texts, of type string");
       o.required("texts", texts, "the texts that are known: the first becomes 0, the next 1, and so on");
-      o.required("as", as, "the name of the new field, int32 of as many columns");
-      o.optional("unknown", unknown, "what any other text is: an error, or one code more, the same for all of them");
+      o.required("as", as, "the name of the new field, int32 with as many columns");
+      o.optional("unknown", unknown, "what any other text is: an error, or one more code, the same for all such texts");
       if (o.reading() && texts.empty()) throw o.node("texts").error("expected at least one text, got an empty list");
     }
   };
@@ -70,7 +70,7 @@ class Vocabulary final : public Transform {
   }
 
   Port bind(const BindArgs& args) override {
-    if (twice_) throw ConfigError(cat("the text ", quote(*twice_), " is twice among texts"));
+    if (twice_) throw ConfigError(cat("the text ", quote(*twice_), " is listed twice in texts"));
     Port out = args.inputs[0];
     from_ = field_index(out.rows, options_.field);
     const FieldSpec& field = out.rows.fields[from_];

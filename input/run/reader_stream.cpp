@@ -242,7 +242,7 @@ uint32_t ReaderStream::restore_position(const State& state) {
     Unit file;
     if (!names_.next(file) || file.pass != at.pass || file.file_ordinal != at.file_ordinal || at.offset > file.end) {
       throw DataError(cat("the saved state of ", name_, " is in file ", at.file_ordinal, " of pass ", at.pass,
-                          ", which there is not"));
+                          ", which does not exist"));
     }
     places_.push_back(open_idle(std::move(file), at, saved[3]));
   }

@@ -10,7 +10,9 @@ namespace {
 constexpr size_t kNumbers = 7;
 
 uint32_t narrow(uint64_t value, std::string_view key) {
-  if (value > UINT32_MAX) throw DataError(cat("the saved row ids ", quote(key), " hold ", value, " where 32 bits fit"));
+  if (value > UINT32_MAX) {
+    throw DataError(cat("the saved row ids ", quote(key), " hold ", value, ", which needs more than 32 bits"));
+  }
   return static_cast<uint32_t>(value);
 }
 
@@ -28,8 +30,8 @@ void save_ids(State& state, std::string_view key, std::span<const RowId> ids) {
 std::vector<RowId> load_ids(const State& state, std::string_view key) {
   const std::vector<uint64_t>& numbers = state.values(key);
   if (numbers.size() % kNumbers != 0) {
-    throw DataError(
-        cat("the saved row ids ", quote(key), " have ", numbers.size(), " numbers, no multiple of ", kNumbers));
+    throw DataError(cat("the saved row ids ", quote(key), " have ", numbers.size(),
+                        " numbers, which is not a multiple of ", kNumbers));
   }
   std::vector<RowId> ids;
   ids.reserve(numbers.size() / kNumbers);

@@ -41,7 +41,7 @@ RowSpan TransformStream::pull_input(int64_t at_most) {
   }
   if (rows.count <= at_most) return rows;
   throw InternalError(
-      cat(input_name_, ": pull() gave ", count_of(rows.count, "row"), ", asked for were ", at_most, " at most"));
+      cat(input_name_, ": pull() gave ", count_of(rows.count, "row"), ", but was asked for ", at_most, " at most"));
 }
 
 RowSpan TransformStream::pull(int64_t at_most) {

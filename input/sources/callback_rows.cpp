@@ -162,16 +162,16 @@ class CallbackSource final : public RowSource {
  private:
   void check(const RowBlock& block) const {
     if (!(block.spec() == *spec_)) {
-      throw ConfigError(cat("the callback of ", name_, " made rows of (", block.spec().text(), "), it was to make (",
-                            spec_->text(), ")"));
+      throw ConfigError(
+          cat("the callback of ", name_, " made rows of (", block.spec().text(), "), expected (", spec_->text(), ")"));
     }
     if (block.size() < 0 || block.size() > block.capacity()) {
       throw ConfigError(cat("the callback of ", name_, " says that it made ", block.size(),
-                            " rows, there was room for ", block.capacity()));
+                            " rows, but there was room for ", block.capacity()));
     }
   }
   ConfigError not_again() const {
-    return ConfigError(cat("the input's state cannot be saved: ", name_, " is a callback, whose rows come once"));
+    return ConfigError(cat("the input's state cannot be saved: ", name_, " is a callback, whose rows come only once"));
   }
 
   const std::shared_ptr<const SharedCallback> callback_;
@@ -188,8 +188,8 @@ class CallbackSource final : public RowSource {
 }  // namespace
 
 OpRegistry::Entry callback_op(CallbackRows callback) {
-  if (!callback.fill) throw ConfigError("rows of a callback need one");
-  if (callback.rows_at_once < 1) throw ConfigError("rows of a callback come at least one at once");
+  if (!callback.fill) throw ConfigError("the rows of a callback need a callback");
+  if (callback.rows_at_once < 1) throw ConfigError("a callback is asked for at least one row at once");
   auto made = std::make_shared<SharedCallback>();
   made->rows = std::move(callback);
   std::shared_ptr<const SharedCallback> shared = std::move(made);

@@ -303,7 +303,7 @@ class ReferenceCsv {
         return fail({path, names.fault_line, names.fault_column}, cat("in the header: ", names.fault));
       }
       return fail({path, names.line, 1},
-                  cat("the header differs from that of ", names_file_, ": expected ", quote(joined(names_), 200),
+                  cat("the header differs from the header of ", names_file_, ": expected ", quote(joined(names_), 200),
                       ", got ", quote(joined(texts_of(names.fields)), 200)));
     }
     const Record& record = cut_files_[file].records[index];

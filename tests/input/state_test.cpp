@@ -83,7 +83,7 @@ TEST(State, NamesTheKeyThatIsAbsent) {
     state.value("draws");
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "the saved input state has 3 values as \"draws\" where 1 is expected");
+    EXPECT_STREQ(error.what(), "the saved input state has 3 values for \"draws\", but 1 is expected");
   }
 }
 

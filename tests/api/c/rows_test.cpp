@@ -78,7 +78,8 @@ TEST(CRows, AFunctionThatFailsOrMakesTooManyIsNamed) {
   Filler filler(block.spec(), "mine", fill, &made);
   EXPECT_EQ(error_of<DataError>([&] { filler(block, 0); }), "the callback of mine failed: it returned -3");
   made = 5;
-  EXPECT_EQ(error_of<ConfigError>([&] { filler(block, 0); }), "the callback of mine made 5 rows, there was room for 4");
+  EXPECT_EQ(error_of<ConfigError>([&] { filler(block, 0); }),
+            "the callback of mine made 5 rows, but there was room for 4");
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(DataLookTest, RefusesWhatItCannotRead) {
   files_.streams["pipe"] = {"x,y\n"};
   const auto error = [&](const std::string& path) { return error_of<Error>([&] { look({path}); }); };
   EXPECT_NE(error("-").find("standard input"), std::string::npos);
-  EXPECT_NE(error("pipe").find("can be read once"), std::string::npos);
+  EXPECT_NE(error("pipe").find("can be read only once"), std::string::npos);
   EXPECT_NE(error("b\xff.csv").find("is not UTF-8"), std::string::npos);
   EXPECT_EQ(error("http://a/b.csv"),
             "DATA: no file matches \"http://a/b.csv\"; only local files are read: download it first");

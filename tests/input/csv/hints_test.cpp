@@ -35,7 +35,7 @@ TEST(Hints, NameAHeader) {
   EXPECT_EQ(number_hint("id", "id,7\n", two), "") << "another record";
   EXPECT_EQ(number_hint("abc", "abc,2\n", dialect(2, "abc,2\n")), "") << "beside a number";
   EXPECT_EQ(number_hint("true", "true,false\n", dialect(2, "true,false\n")),
-            "truth values are no numbers: write 1 and 0");
+            "truth values are not numbers: write 1 and 0");
   EXPECT_EQ(number_hint("1.5x", "1.5x,2\n", dialect(2, "1.5x,2\n")), "") << "no name";
   CsvDialect named = two;
   named.header = {"id", "_p"};
@@ -54,14 +54,14 @@ TEST(Hints, NameWhatCannotBeSeen) {
                         "\xef\xbb\xbf"
                         "3,4\n",
                         dialect(2)),
-            "it holds a byte order mark (U+FEFF), as where files were joined: remove it");
+            "it holds a byte order mark (U+FEFF), as when files were joined: remove it");
   EXPECT_EQ(number_hint("\xc2\xa0"
                         "5",
                         "\xc2\xa0"
                         "5\n",
                         dialect(1)),
             "it holds a no-break space (U+00A0): remove it");
-  EXPECT_EQ(number_hint("4\r", "3,4\r", dialect(2)), "a CR alone is no line end: remove it: tr -d '\\r'");
+  EXPECT_EQ(number_hint("4\r", "3,4\r", dialect(2)), "a CR without LF is not a line end: remove it: tr -d '\\r'");
 }
 
 TEST(Hints, NameAFirstLineThatIsNoData) {
@@ -87,20 +87,20 @@ TEST(Hints, FilesThatAreNoTextAsItShouldBe) {
   EXPECT_EQ(encoding_hint(std::string_view("\xff\xfe\0\0", 4)),
             "the file is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8");
   EXPECT_EQ(encoding_hint(std::string_view("1\0,\0", 4)),
-            "the file has zero bytes as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16LE -t UTF-8");
+            "the file has NUL bytes, as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16LE -t UTF-8");
   EXPECT_TRUE(encoding_hint(std::string_view("\0001\0,", 4)).ends_with("iconv -f UTF-16BE -t UTF-8"));
   EXPECT_EQ(encoding_hint(std::string_view("1\0002,3\n", 6)), "") << "a zero alone";
   EXPECT_EQ(encoding_hint("PK\x03\x04..."),
-            "the file is a zip archive, as workbooks (.xlsx) are, too: extract or export CSV first");
-  EXPECT_EQ(encoding_hint("<!DOCTYPE html>"), "the file is a web page: was its address that of the data?");
+            "the file is a zip archive, or a workbook (.xlsx): extract or export CSV first");
+  EXPECT_EQ(encoding_hint("<!DOCTYPE html>"), "the file is a web page: does its address lead to the data?");
   EXPECT_EQ(encoding_hint("{\"a\": 1}"), "the file holds JSON: write it as CSV first");
   EXPECT_EQ(encoding_hint("{\"a\": 1}"), encoding_hint("[{\"a\": 1}]"));
   EXPECT_EQ(encoding_hint("@relation iris"),
-            "the file is in the ARFF format: take its head away: grep -v '^[@%]' FILE > data.csv");
+            "the file is in the ARFF format: remove its head: grep -v '^[@%]' FILE > data.csv");
   EXPECT_TRUE(encoding_hint("version https://git-lfs.github.com/spec/v1").ends_with("git lfs pull"));
   EXPECT_EQ(encoding_hint("PAR1..."), "the file is in the Parquet format: write it as CSV first");
   EXPECT_TRUE(encoding_hint("\x28\xb5\x2f\xfd").starts_with("the file is compressed by zstd"));
-  EXPECT_TRUE(encoding_hint("1,2\r3,4\r").starts_with("the file has line ends of a CR alone"));
+  EXPECT_TRUE(encoding_hint("1,2\r3,4\r").starts_with("the lines end in CR without LF"));
   for (const char* text : {"", "1,2\n", "1,2\r\n", "1,2\r", "1\r,2\n", "\x1f", "1,2"})
     EXPECT_EQ(encoding_hint(text), "") << text;
 }

@@ -63,7 +63,7 @@ TEST(RecordError, SaysWhatIsWrongWithTheQuotes) {
             "2:6 unterminated quote: the field that starts here has no closing quote; close it, or set csv_reader: "
             "{quote: none}");
   EXPECT_EQ(error_of("1,\"a\" ,3\n"),
-            "0:3 text after a closing quote: expected \",\" or the end of the line, got \" \"; remove the blank behind "
+            "0:3 text after a closing quote: expected \",\" or the end of the line, got \" \"; remove the blank after "
             "the quote");
   EXPECT_EQ(error_of("1,\"a\\\"b\",3\n"),
             "0:3 text after a closing quote: expected \",\" or the end of the line, got \"b\"; a backslash escapes "
@@ -133,7 +133,7 @@ TEST(RecordError, Hints) {
 
 TEST(RecordError, AFileThatIsNoTextExplainsMore) {
   EXPECT_NE(error_of("\x1f\x8b\x08,\"\n").find("; the file is compressed by gzip"), std::string::npos);
-  EXPECT_NE(error_of("1,2,3\r4,5,6\r").find("; the file has line ends of a CR alone"), std::string::npos);
+  EXPECT_NE(error_of("1,2,3\r4,5,6\r").find("; the lines end in CR without LF"), std::string::npos);
   EXPECT_NE(error_of("1,2,3\nx,2,3\n", {.first_record = "\xff\xfe"
                                                         "1"})
                 .find("; the file is UTF-16"),

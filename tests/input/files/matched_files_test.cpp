@@ -93,7 +93,7 @@ TEST_F(MatchFilesTest, SaysWhatThereIsWhereNothingMatches) {
             "c, d, e and 1 more");
   EXPECT_EQ(error({"e/*.csv"}), "c.yaml:2:9: no file matches \"e/*.csv\"; there is no folder e");
   EXPECT_EQ(error({"~/d/*.csv"}),
-            "c.yaml:2:9: no file matches \"~/d/*.csv\"; ~ is no folder here: write the whole path");
+            "c.yaml:2:9: no file matches \"~/d/*.csv\"; ~ is not a folder here: write the whole path");
   EXPECT_EQ(error({"s3://d/a.csv"}),
             "c.yaml:2:9: no file matches \"s3://d/a.csv\"; only local files are read: download it first, or pipe it: "
             "curl .. | trainer .. with files: \"-\"");

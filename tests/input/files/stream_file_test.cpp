@@ -262,21 +262,22 @@ TEST_F(StreamGraphTest, ComesOnce) {
       }
     });
   };
-  EXPECT_EQ(refused("files: '-', epochs: 2"),
-            "input.yaml:1:27: standard input can be read once, not 2 times; write it to a file first, or use cache "
-            "and repeat");
-  EXPECT_EQ(refused("files: ['-', '-']"), "input.yaml:1:27: standard input can be read once, but is named twice");
+  EXPECT_EQ(
+      refused("files: '-', epochs: 2"),
+      "input.yaml:1:27: standard input can be read only once, not 2 times; write it to a file first, or use cache "
+      "and repeat");
+  EXPECT_EQ(refused("files: ['-', '-']"), "input.yaml:1:27: standard input can be read only once, but is named twice");
   EXPECT_NE(
       error_of([&] { graph("files: '-'", "readers: 2").graph(); }).find("several readers cannot share standard input"),
       std::string::npos);
-  EXPECT_NE(refused("files: '-'", "- repeat: {epochs: 2}\n").find("standard input can be read once"),
+  EXPECT_NE(refused("files: '-'", "- repeat: {epochs: 2}\n").find("standard input can be read only once"),
             std::string::npos);
   EXPECT_EQ(graph("files: '-'", "quote: none", "- cache\n- repeat: {epochs: 2}\n").run().size(), 5u);
-  EXPECT_NE(refused("files: '-'", "- cache\n- take: {rows: 1}\n- repeat: {epochs: 4}\n").find("can be read once"),
+  EXPECT_NE(refused("files: '-'", "- cache\n- take: {rows: 1}\n- repeat: {epochs: 4}\n").find("can be read only once"),
             std::string::npos)
       << "a cache does not keep a first run that was cut short";
   Pipeline pipeline(graph("files: '-'", "quote: none").graph(), {});
-  EXPECT_NE(error_of([&] { pipeline.save(); }).find("standard input can be read once"), std::string::npos);
+  EXPECT_NE(error_of([&] { pipeline.save(); }).find("standard input can be read only once"), std::string::npos);
   EXPECT_TRUE(pipeline.graph().reads_once());
   EXPECT_TRUE(pipeline.graph().endless_source().empty());
 }
@@ -288,7 +289,7 @@ TEST_F(StreamGraphTest, TwoOpsCannotReadTheSame) {
       "- filename_queue: {files: '-'}\n- csv_reader\n- decode_csv: {name: a, fields: {x: {columns: 0}}}\n"
       "- filename_queue: {files: '-'}\n- csv_reader\n- decode_csv: {name: b, fields: {x: {columns: 0}}}\n"
       "- interleave: {from: [a, b]}\n- batch: {batch_size: 1}\n"};
-  EXPECT_NE(error_of([&] { twice.graph(); }).find("two ops read -, which can be read once"), std::string::npos);
+  EXPECT_NE(error_of([&] { twice.graph(); }).find("two ops read -, which can be read only once"), std::string::npos);
 }
 
 }  // namespace

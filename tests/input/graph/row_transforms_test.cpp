@@ -78,7 +78,7 @@ TEST(RowTransforms, NamesTheFirstRowThatIsRefused) {
   EXPECT_NE(error(hot, numbered(5), 100).find("row 103: "), std::string::npos);
   const std::string few = "- filter: {field: class, op: \"<\", value: 2}\n";
   EXPECT_EQ(error(few, numbered(5), 7),
-            "row 9 was left out by filter; every row that is given has an output, so leave it out before");
+            "row 9 was left out by filter; every row that is given has an output, so leave such rows out before");
   // Whichever comes first.
   EXPECT_NE(error(few + hot, numbered(5), 0).find("row 2 was left out by filter"), std::string::npos);
   const std::string late = "- filter: {field: class, op: \"!=\", value: 4}\n";

@@ -234,8 +234,9 @@ TEST_F(AugmentTest, RefusesWhatIsNoImage) {
                    "- augment: {fields: [a, b], flip: both}\n- batch: {batch_size: 1}\n")
             .graph();
       })
-          .ends_with(": the fields are changed alike, but a is 2 x 3 pixels large and b 3 x 2; give each size an "
-                     "augment of its own"));
+          .ends_with(
+              ": the fields are changed in the same way, but a is 2 x 3 pixels large and b 3 x 2; give each size an "
+              "augment of its own"));
 }
 
 TEST_F(AugmentTest, RefusesOptionsThatDoNotFit) {
@@ -268,8 +269,7 @@ TEST_F(AugmentTest, RefusesOptionsThatDoNotFit) {
   expect("fields: image, shfit: 1", ".augment: unknown key shfit; did you mean shift?");
   expect("shift: 1",
          ".augment: the key fields is required (text or list); fields: images: float32 or float64 fields of shape "
-         "(channels, "
-         "height, width), alike in size");
+         "(channels, height, width), all of one size");
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST_F(CsvReaderTest, FindsADifferingHeaderInOrder) {
   CsvRun run(setup(Spec::map().set("header", true).set("chunk_bytes", 5)));
   EXPECT_THAT(run.run(),
               ElementsAre("a:2 x=1",
-                          "error c:1:1: the header differs from that of a: expected \"x,y\", got \"y,x\"; column "
+                          "error c:1:1: the header differs from the header of a: expected \"x,y\", got \"y,x\"; column "
                           "0: expected \"x\", got \"y\""));
   EXPECT_TRUE((throws_exactly<DataError>([&] { run.reader().check_files(); })));
   files_.files["c"] = "x,y\n3,4\n";

@@ -138,21 +138,21 @@ TEST_F(CsvReaderTextTest, RefusesAnotherHeader) {
   add("e", "\n");
   add("f", "id,price,colour,\"the \"\"size\"\" of it, in a long text\"\n1,2,3,4\n");
   learn({.header = true});
-  EXPECT_EQ(
-      error_of([&] { read(1, 0, 4, true); }),
-      "b:2:1: the header differs from that of a: expected \"id,price\", got \" id,price\"; column 0: expected \"id\", "
-      "got \" id\"");
+  EXPECT_EQ(error_of([&] { read(1, 0, 4, true); }),
+            "b:2:1: the header differs from the header of a: expected \"id,price\", got \" id,price\"; column 0: "
+            "expected \"id\", "
+            "got \" id\"");
   EXPECT_TRUE((throws_exactly<DataError>([&] { read(1, 0, 4, true); })));
   EXPECT_EQ(error_of([&] { read(2, 0, 4, true); }), "no error") << "names are compared, not bytes";
-  EXPECT_EQ(
-      error_of([&] { read(3, 0, 3, true); }),
-      "d:1:1: the header differs from that of a: expected \"id,price\", got \"id\"; column 1: expected \"price\", got "
-      "nothing");
+  EXPECT_EQ(error_of([&] { read(3, 0, 3, true); }),
+            "d:1:1: the header differs from the header of a: expected \"id,price\", got \"id\"; column 1: expected "
+            "\"price\", got "
+            "nothing");
   EXPECT_EQ(error_of([&] { read(4, 0, 1, true); }), "no error") << "no header, no rows";
-  EXPECT_EQ(
-      error_of([&] { read(5, 0, 4, true); }),
-      "f:1:1: the header differs from that of a: expected \"id,price\", got \"id,price,colour,the \\\"size\\\" of "
-      "it, in a long text\"; column 2: expected nothing, got \"colour\"");
+  EXPECT_EQ(error_of([&] { read(5, 0, 4, true); }),
+            "f:1:1: the header differs from the header of a: expected \"id,price\", got \"id,price,colour,the "
+            "\\\"size\\\" of "
+            "it, in a long text\"; column 2: expected nothing, got \"colour\"");
   EXPECT_TRUE((throws_exactly<DataError>([&] { reader_->check_files(); })));
 }
 
@@ -160,9 +160,10 @@ TEST_F(CsvReaderTextTest, ShowsNamesOfHeadersThatAreEmpty) {
   add("a", ",id,\n1,2,3\n");
   add("b", ",,id\n1,2,3\n");
   learn({.header = true});
-  EXPECT_EQ(error_of([&] { read(1, 0, 4, true); }),
-            "b:1:1: the header differs from that of a: expected \",id,\", got \",,id\"; column 1: expected \"id\", got "
-            "\"\"");
+  EXPECT_EQ(
+      error_of([&] { read(1, 0, 4, true); }),
+      "b:1:1: the header differs from the header of a: expected \",id,\", got \",,id\"; column 1: expected \"id\", got "
+      "\"\"");
 }
 
 TEST_F(CsvReaderTextTest, NotesAFileThatCannotBeOpened) {

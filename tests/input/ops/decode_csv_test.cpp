@@ -194,7 +194,8 @@ TEST(DecodeCsv, SaysWhatIsWrongAndWhere) {
        {"t.csv:1 x=1,2", "error t.csv:2:1: column 0 (x): the value is required, got \"\"; give x a default"}},
       {"1,2\n3,4\r",
        {"t.csv:1 x=1,2",
-        "error t.csv:2:3: column 1 (x): expected float32, got \"4\\r\"; a CR alone is no line end: remove it: tr -d "
+        "error t.csv:2:3: column 1 (x): expected float32, got \"4\\r\"; a CR without LF is not a line end: remove it: "
+        "tr -d "
         "'\\r'"}},
       {"1,2\n\"\n3\",\"4\n",
        {"t.csv:1 x=1,2",

@@ -225,14 +225,14 @@ TEST_F(ChangedFileTest, MayChangeInTheMiddleUnnoticed) {
 TEST_F(ChangedFileTest, IsNamedWhenItIsMissingOrNew) {
   save(3);
   files_.files["d/x"] = "new";
-  EXPECT_EQ(check(), "d/x: the file is there now, and was not when the state was saved");
+  EXPECT_EQ(check(), "d/x: the file is new: it was not there when the state was saved");
   files_.files.erase("d/c");
-  EXPECT_EQ(check(), "d/c: the file was there when the state was saved, and is not now");
+  EXPECT_EQ(check(), "d/c: the file is gone: it was there when the state was saved");
   files_.files.erase("d/x");
-  EXPECT_EQ(check(), "d/c: the file was there when the state was saved, and is not now");
+  EXPECT_EQ(check(), "d/c: the file is gone: it was there when the state was saved");
   files_.files["d/c"] = "abc";
   files_.files.erase("d/e");
-  EXPECT_EQ(check(), "d/e: the file was there when the state was saved, and is not now") << "the last one";
+  EXPECT_EQ(check(), "d/e: the file is gone: it was there when the state was saved") << "the last one";
 }
 
 TEST_F(ChangedFileTest, IsReadOnceHoweverOftenAStateIsSaved) {

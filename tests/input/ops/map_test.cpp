@@ -62,7 +62,7 @@ TEST_F(MapTest, OnlyTheResultOfIntegersMustFit) {
 TEST_F(MapTest, RefusesWhatItCannotCompute) {
   EXPECT_EQ(refused("field: n, scale: 0.5"),
             "input.yaml:4:3: [3]: scale: expected a whole number for the field n of int32 (1), got 0.5; read the field "
-            "as float32 to scale it so");
+            "as float32 to scale it like that");
   EXPECT_EQ(
       refused("field: x, as: n"),
       "input.yaml:4:3: [3]: there is a field \"n\" already: x: float32 (2), n: int32 (1); give the new one another "

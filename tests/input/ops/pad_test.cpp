@@ -56,14 +56,14 @@ TEST_F(PadTest, RefusesWhatItCannotDo) {
     return error_of([&] { graph(before, behind).graph(); });
   };
   EXPECT_EQ(refused("- pad\n", ""),
-            "input.yaml:4:3: [3]: pad fills up to the longest of a batch, but stands before one; put it behind batch "
-            "or shuffle_batch, or set a length");
+            "input.yaml:4:3: [3]: pad fills up to the longest row of a batch, but stands before the op that makes "
+            "batches; put it after batch or shuffle_batch, or set a length");
   EXPECT_EQ(refused("", "- pad: {fields: y}\n"),
-            "input.yaml:5:3: [4]: pad fills up ragged fields, y is float32 (1); decode_csv makes a field ragged that "
-            "has a split");
+            "input.yaml:5:3: [4]: pad fills up ragged fields, y is float32 (1); decode_csv makes a field ragged if the "
+            "field has a split");
   EXPECT_NE(refused("- pad: {length: 3}\n", "- pad\n").find("there is no ragged field to fill up in y: float32 (1)"),
             std::string::npos);
-  EXPECT_NE(refused("", "- pad: {fields: []}\n").find("fields names none"), std::string::npos);
+  EXPECT_NE(refused("", "- pad: {fields: []}\n").find("fields is an empty list"), std::string::npos);
   EXPECT_NE(refused("", "- pad: {fields: [n, n]}\n").find("the field \"n\" is named twice"), std::string::npos);
   EXPECT_NE(refused("", "- pad: {length: 3, multiple_of: 2}\n").find("multiple_of has no effect with a length"),
             std::string::npos);

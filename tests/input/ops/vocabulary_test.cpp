@@ -54,7 +54,7 @@ TEST_F(VocabularyTest, RefusesWhatIsNoVocabulary) {
   const auto refused = [&](const std::string& options) {
     return error_of([&] { graph(cat("- vocabulary: {", options, "}\n")).graph(); });
   };
-  EXPECT_NE(refused("field: c, texts: [a, b, a], as: d").find("the text \"a\" is twice among texts"),
+  EXPECT_NE(refused("field: c, texts: [a, b, a], as: d").find("the text \"a\" is listed twice in texts"),
             std::string::npos);
   EXPECT_NE(refused("field: c, texts: [], as: d").find("expected at least one text"), std::string::npos);
   EXPECT_NE(refused("field: c, texts: [a], as: y").find("there is a field \"y\" already"), std::string::npos);

@@ -193,7 +193,7 @@ TEST_F(ReaderStreamTest, AFileThatCannotBeReadFailsInItsFirstTurn) {
   files_.files = {{"a", "x\n1\n2\n3\n"}, {"b", "x\n101\n"}, {"c", "y\n"}, {"d", "z\n"}};
   const GraphText setup{.reader = "readers: 2, header: true", .batch_size = 1};
   const std::string differs =
-      "error c:1:1: the header differs from that of a: expected \"x\", got \"y\"; column 0: "
+      "error c:1:1: the header differs from the header of a: expected \"x\", got \"y\"; column 0: "
       "expected \"x\", got \"y\"";
   EXPECT_EQ(check(setup), (Lines{"1", "101", "2", differs}));
   const InputGraph graph = GraphCheck(files_, setup.list()).graph();
@@ -335,7 +335,7 @@ TEST_F(ReaderStreamTest, RefusesStatesOfOtherReadersAndPlaces) {
     std::vector<uint64_t> places = {0, 2, 2, 0};
     places.insert(places.end(), place.begin(), place.end());
     EXPECT_EQ(changed("places", places),
-              cat("the saved state of csv_reader is in file ", place[0], " of pass 0, which there is not"));
+              cat("the saved state of csv_reader is in file ", place[0], " of pass 0, which does not exist"));
   }
   // Records that are not what they were: the left out one is a row now.
   State other = state;

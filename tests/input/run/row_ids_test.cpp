@@ -25,7 +25,7 @@ TEST(RowIds, RefuseWhatIsNone) {
     load_ids(state, "window");
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "the saved row ids \"window\" have 3 numbers, no multiple of 7");
+    EXPECT_STREQ(error.what(), "the saved row ids \"window\" have 3 numbers, which is not a multiple of 7");
   }
   state.set("window", {1, 2, 3, uint64_t{1} << 32, 5, 6, 7});
   EXPECT_THROW(load_ids(state, "window"), DataError);

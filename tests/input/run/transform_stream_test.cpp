@@ -179,7 +179,7 @@ TEST(TransformStream, RefusesMoreRowsThanWereAskedFor) {
   EXPECT_EQ(error_of_pull([&](int64_t at_most) {
               return RowSpan{&block, 0, at_most + 1};
             }),
-            "mine: pull() gave 6 rows, asked for were 5 at most");
+            "mine: pull() gave 6 rows, but was asked for 5 at most");
 }
 
 TEST(TransformStream, NamesTheOpInWhatIsNoErrorOfTheLibrary) {

@@ -147,7 +147,7 @@ TEST(CallbackRows, AreChecked) {
   EXPECT_NE(error([](RowBlock& block, uint32_t) {
               block.configure({{{"y", DType::f32, Shape{1}}}}, 1);
               block.resize(1);
-            }).find("the callback of mine made rows of (y: float32 (1)), it was to make (x: float32 (1))"),
+            }).find("the callback of mine made rows of (y: float32 (1)), expected (x: float32 (1))"),
             std::string::npos);
   EXPECT_THROW(callback_op({.rows = kRows, .fill = nullptr}), ConfigError);
   EXPECT_THROW(callback_op({.rows = kRows, .fill = [](RowBlock&, uint32_t) {}, .rows_at_once = 0}), ConfigError);
@@ -185,7 +185,7 @@ TEST(CallbackRows, CannotBeSavedInTheMiddle) {
   Pipeline pipeline(graph("- mine\n" + kBatches, {.rows = kRows, .fill = std::ref(counting)}), {});
   RowBlock slot = pipeline.make_slot();
   ASSERT_EQ(pipeline.next(slot), 4);
-  EXPECT_NE(error_of<ConfigError>([&] { pipeline.save(); }).find("mine is a callback, whose rows come once"),
+  EXPECT_NE(error_of<ConfigError>([&] { pipeline.save(); }).find("mine is a callback, whose rows come only once"),
             std::string::npos);
 }
 
