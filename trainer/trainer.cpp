@@ -135,7 +135,7 @@ void Trainer::Impl::build_validation() {
   }
   warnings.insert(warnings.end(), validator->warnings().begin(), validator->warnings().end());
   if (config.save && config.save->optimizer && config.validation->keep_best) {
-    warnings.push_back("save keeps the optimizer's state of the last step beside the best validation's parameters");
+    warnings.push_back("save keeps the optimizer's state of the last step, but the parameters of the best validation");
   }
   const std::string shared = first_shared(training.read, validating.read);
   if (shared.empty() || config.validation->held_out) return;
@@ -179,7 +179,7 @@ void Trainer::Impl::check_save() const {
   throw config.node("save").error(
       cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ", "at most ",
           kMaxYamlBytes, " can be read again"),
-      "write long lists shorter: files as a pattern, columns as ranges such as 0-999");
+      "shorten long lists: files as a pattern, columns as ranges such as 0-999");
 }
 
 // The configuration that goes into a model file. Readers of the file need not know where the model was saved, what it

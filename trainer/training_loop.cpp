@@ -129,7 +129,7 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
   take_outcome(outcome, &batch);
   if (!warned_of_plain_steps && !step.not_recorded().empty()) {
     warned_of_plain_steps = true;
-    log(cat("warning: steps take longer than they could: they cannot be recorded as one: ", step.not_recorded()));
+    log(cat("warning: steps take longer than they need to, as they cannot be recorded as one: ", step.not_recorded()));
   }
   ++steps_done;
   last_batch = batch.size();
@@ -182,7 +182,7 @@ void TrainingLoop::Impl::take_outcome(StepOutcome outcome, const RowBlock* batch
   // A training that went astray skips every step.
   if (++skips_told > kSkipsTold) return;
   log(cat("warning: skipped ", error.what()));
-  if (skips_told == kSkipsTold) log("warning: further skipped steps are counted, but not told");
+  if (skips_told == kSkipsTold) log("warning: further skipped steps are counted, but not reported");
 }
 
 // `batch` is the one of step `number`, or null if its rows are gone or say nothing.
@@ -241,8 +241,8 @@ void TrainingLoop::Impl::end_validation(TrainResult& result) {
   result.best = validator->put_back_best();
   if (!result.best && validator->validated() >= 0) {
     const std::string watched = config.validation->watched();
-    log(cat("warning: no validation had a number for loss", watched == "loss" ? "" : " and ",
-            watched == "loss" ? "" : watched, ": the model is that of the last step"));
+    log(cat("warning: no validation gave a number for loss", watched == "loss" ? "" : " and ",
+            watched == "loss" ? "" : watched, ": the model is the one of the last step"));
   }
 }
 

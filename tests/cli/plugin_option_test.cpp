@@ -68,7 +68,7 @@ TEST_F(PluginOptionTest, IsRefusedTwiceAndWhereItIsNone) {
   EXPECT_NE(twice.err.find("the layer swish is registered twice"), std::string::npos) << twice.err;
   const CommandResult none = run({"--plugin", "data.csv", "swish.yaml"});
   EXPECT_EQ(none.exit_code, 78);
-  EXPECT_NE(none.err.find("data.csv: it is no plug-in of Millrace"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("data.csv: it is not a plug-in of Millrace"), std::string::npos) << none.err;
   const CommandResult missing = run({"--plugin", "no.so", "swish.yaml"});
   EXPECT_EQ(missing.exit_code, 66);
 }

@@ -66,7 +66,7 @@ TEST(Trainer, FindsOutBeforeTrainingThatItCannotSave) {
   const auto saving_to = [](const std::string& path) { return [path] { make("save: " + quote(path, 4096) + "\n"); }; };
   const std::string fifo = folder.path("fifo");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  EXPECT_EQ(error_of<IoError>(saving_to(fifo)), fifo + ": cannot write: it is there and no regular file");
+  EXPECT_EQ(error_of<IoError>(saving_to(fifo)), fifo + ": cannot write: it exists and is not a regular file");
   EXPECT_THROW(saving_to(folder.path("none/m"))(), IoError);
   EXPECT_THROW(saving_to(folder.path())(), IoError);
   // A name that fits, but not with what is added to it while it is written.

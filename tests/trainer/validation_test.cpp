@@ -202,12 +202,12 @@ TEST_F(ValidationTest, NaNNeverIsTheBest) {
   }
   EXPECT_FALSE(trained.result.best.has_value());
   EXPECT_EQ(trained.result.weights, make(config()).run().weights);
-  EXPECT_EQ(trained.log.back(), "warning: no validation had a number for loss: the model is that of the last step");
+  EXPECT_EQ(trained.log.back(), "warning: no validation gave a number for loss: the model is the one of the last step");
   // Of such a model a metric may still be a number.
   const Trained judged = run(make(config(validation("  every: 20\n  keep_best: {metric: accuracy}\n"))));
   EXPECT_FALSE(judged.result.best.has_value());
   EXPECT_EQ(judged.log.back(),
-            "warning: no validation had a number for loss and accuracy: the model is that of the last step");
+            "warning: no validation gave a number for loss and accuracy: the model is the one of the last step");
 }
 
 TEST_F(ValidationTest, WithoutRowsItIsAnError) {
@@ -278,7 +278,7 @@ TEST_F(ValidationTest, WarnsWhereStateAndParametersPart) {
   EXPECT_TRUE(make(config(validation("")) + save).warnings().empty());
   EXPECT_EQ(make(config(validation("  keep_best: {}\n")) + save).warnings(),
             std::vector<std::string>{
-                "save keeps the optimizer's state of the last step beside the best validation's parameters"});
+                "save keeps the optimizer's state of the last step, but the parameters of the best validation"});
 }
 
 TEST_F(ValidationTest, ReadsOtherFilesByTheTrainingsOwnOps) {

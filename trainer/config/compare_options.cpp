@@ -6,8 +6,8 @@ namespace millrace {
 
 void CompareItem::declare(OptionReader& o) {
   delivery.declare(o);
-  o.optional("batch_size", batch_size, {.min = 1}, "rows of its batches; absent: those of the configuration");
-  o.optional("name", name, "how it is called; its kind by default");
+  o.optional("batch_size", batch_size, {.min = 1}, "rows in its batches; absent: as the configuration says");
+  o.optional("name", name, "its name; by default its kind");
 }
 
 CompareItem OptionType<CompareItem>::read(const Spec& spec) {
@@ -34,7 +34,7 @@ CompareOptions::CompareOptions() {
 }
 
 void CompareOptions::declare(OptionReader& o) {
-  o.optional("deliveries", deliveries, "what trainer compare runs beside each other");
+  o.optional("deliveries", deliveries, "the deliveries that trainer compare compares");
   o.optional("rounds", rounds, {.min = 1, .max = 1000}, "how often each of them trains");
   o.optional("warm_up", warm_up, {.min = 1}, "first steps of each training, which are not timed");
   o.may_be("deliveries", {{.is = OptionForm::Is::list, .items = option_forms<CompareItem>(), .not_empty = true}});

@@ -103,8 +103,9 @@ struct ConfigOptions {
   void declare(OptionReader& o) {
     o.optional("seed", seed, {.min = 0}, "the key of every random number");
     o.optional("device", device, "where the model is trained; auto takes a CUDA device if there is one");
-    o.optional("precision", precision,
-               "of products on a GPU: float32 in full, or tf32, which rounds their factors to 11 bits and is faster");
+    o.optional(
+        "precision", precision,
+        "the precision of products on a GPU: float32, or tf32, which rounds their factors to 11 bits and is faster");
     o.optional("threads", threads, "threads for input and model together; auto takes what the process may use");
     o.optional("input", input, "the ops of the input graph; the last one gives the batches");
     o.optional("delivery", delivery, "how a batch reaches the step");
@@ -114,7 +115,7 @@ struct ConfigOptions {
     o.optional("optimizer", optimizer, "how gradients change the parameters");
     o.optional("train", train, "how long to train and what to report");
     o.optional("validation", validation, "rows that are not trained on, to judge the model by");
-    o.optional("compare", compare, "deliveries that trainer compare runs beside each other");
+    o.optional("compare", compare, "which deliveries trainer compare compares, and how often");
     o.optional("load", load, "a model file whose values training begins with; absent: fresh ones, from the seed");
     o.optional("save", save, "the file that the trained model is written to; absent: it is not kept");
 
@@ -177,22 +178,23 @@ void read_validation(const Spec& written, Config& config) {
 void TrainOptions::declare(OptionReader& o) {
   o.optional("steps", steps, {.min = 1}, "the most steps; absent: until the data ends");
   o.optional("log_every", log_every, {.min = 1}, "steps from one report to the next");
-  o.optional("report_over", report_over,
-             "what a reported loss or metric is over: its batch, or the window of all batches since the last report");
+  o.optional(
+      "report_over", report_over,
+      "what a reported loss or metric covers: the last batch, or the window of all batches since the last report");
   o.optional("accumulate", accumulate, {.min = 1},
-             "batches that make one update, as if they were one, but for batch_norm");
+             "batches that make one update, as if they were one batch; only batch_norm sees each by itself");
   const Range limit{.min = 1e-30};  // not 0 as a float either
   o.optional("clip_norm", clip_norm, limit,
              "the largest norm of all gradients together; larger ones are scaled down to it");
   o.optional("clip_value", clip_value, limit, "the largest absolute value of a gradient");
   o.optional(
       "on_nonfinite", on_nonfinite,
-      "when loss or gradient is nan or infinite: warn once (looks at the loss alone), fail, skip the update, off");
+      "when loss or gradient is nan or infinite: warn once (looks only at the loss), fail, skip the update, off");
 }
 
 void ModelFileOptions::declare(OptionReader& o) {
   o.required("file", file, "the path of the model file");
-  o.optional("optimizer", optimizer, "with the state of the optimizer");
+  o.optional("optimizer", optimizer, "whether to save the state of the optimizer, too");
 }
 
 ModelFileOptions OptionType<ModelFileOptions>::read(const Spec& spec) {

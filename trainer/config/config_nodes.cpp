@@ -16,8 +16,8 @@ struct LayerKeys {
   std::optional<std::vector<std::string>> from;
 
   void declare(OptionReader& o) {
-    o.optional("from", from, "the layers or fields that it reads; the layer before by default");
-    o.optional("name", name, "what other layers call it; the kind by default");
+    o.optional("from", from, "the layers or fields that it reads; by default the layer before it");
+    o.optional("name", name, "its name for other layers; by default the kind");
   }
 };
 

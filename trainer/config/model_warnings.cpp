@@ -80,7 +80,7 @@ void warn_of_patterns(const Config& config, const LayerCatalog& kinds, std::span
     std::vector<std::string> names;
     for (const Parameter& parameter : parameters) names.push_back(parameter.name);
     const std::string near = nearest(pattern, names);
-    warnings.push_back(cat(patterns->path(), ": no parameter is called as ", quote(pattern), " says",
+    warnings.push_back(cat(patterns->path(), ": no parameter has a name that matches ", quote(pattern),
                            near.empty() ? std::string() : cat("; there is ", near)));
   }
 }

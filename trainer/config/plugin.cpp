@@ -41,7 +41,7 @@ void check_description(const std::string& path) {
   const auto is_digit = [&](size_t at) { return at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9'; };
   while (mark != bytes.npos && !is_digit(mark + kMark.size())) mark = bytes.find(kMark, mark + 1);
   if (mark == bytes.npos) {
-    throw ConfigError("it is no plug-in of Millrace", place,
+    throw ConfigError("it is not a plug-in of Millrace", place,
                       "a plug-in is a shared object with MILLRACE_PLUGIN of <millrace/plugin.h>");
   }
   const plugin_detail::Description own = plugin_detail::describe();
@@ -70,10 +70,10 @@ void load_plugin(const std::string& path, Catalog& catalog) {
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = ::dlerror();
-    throw ConfigError(
-        cat("the plug-in cannot be loaded: ", reason != nullptr ? reason : "for an unknown reason"), place,
-        "a plug-in links no library of Millrace's; a program that links the static one exports its names with "
-        "ENABLE_EXPORTS");
+    throw ConfigError(cat("the plug-in cannot be loaded: ", reason != nullptr ? reason : "for an unknown reason"),
+                      place,
+                      "a plug-in must not link a library of Millrace; a program that links the static one exports its "
+                      "names with ENABLE_EXPORTS");
   }
   void* const address = ::dlsym(library, "millrace_plugin_add");
   if (address == nullptr) throw ConfigError("the plug-in has no MILLRACE_PLUGIN", place);

@@ -6,7 +6,7 @@
 namespace millrace {
 
 void KeepBestOptions::declare(OptionReader& o) {
-  o.optional("metric", metric, "loss, or the name of a metric: what decides which model is the best");
+  o.optional("metric", metric, "loss, or the name of a metric: it decides which model is the best");
   o.optional("mode", mode, "whether less or more of it is better; auto asks the metric");
 }
 
@@ -32,12 +32,14 @@ std::vector<OptionForm> OptionType<KeepBestOptions>::forms() {
 }
 
 void ValidationOptions::declare(OptionReader& o) {
-  o.optional("files", files, "files with the rows, read by the training's own ops: once each time, in order");
+  o.optional("files", files,
+             "files with the rows: the training's own ops read them, once for each validation, in order");
   o.optional("held_out", held_out, "instead of files: the rows that hold_out keeps from the training");
-  o.optional("input", input, "instead of files: ops that give the rows; also read once each time, in order");
+  o.optional("input", input, "instead of files: ops that give the rows, also once for each validation, in order");
   o.optional("every", every, {.min = 1}, "steps from one validation to the next");
-  o.optional("keep_best", keep_best, "keep the parameters of the best validation, not the last ones");
-  o.optional("patience", patience, {.min = 1}, "validations in a row without improvement that end the training");
+  o.optional("keep_best", keep_best, "keep the parameters of the best validation instead of the last ones");
+  o.optional("patience", patience, {.min = 1},
+             "the training ends after so many validations in a row without improvement");
   o.may_be("input", {list_of_kinds("input op")});
 }
 

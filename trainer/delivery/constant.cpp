@@ -42,7 +42,7 @@ class ConstantDelivery final : public BatchSource {
   }
   std::vector<std::string> warnings() const override {
     std::vector<std::string> out = BatchSource::warnings();
-    out.push_back("delivery constant trains on the first batch alone, again and again: it is for measuring");
+    out.push_back("delivery constant trains only on the first batch, again and again: it is for measuring");
     return out;
   }
 

@@ -10,9 +10,10 @@ namespace millrace {
 
 void DeliveryOptions::declare(OptionReader& o) {
   o.required("kind", kind, "how a batch reaches the step");
-  o.optional("capacity", capacity, {.min = 1, .max = 4096}, "batches that may wait; of queue and staging, absent: 5");
+  o.optional("capacity", capacity, {.min = 1, .max = 4096},
+             "how many batches may wait, with queue and staging; absent: 5");
   o.optional("threads", threads, {.min = 1, .max = 1024},
-             "tasks that may decode for the queue at once; of queue and staging, absent: as the ops say");
+             "how many tasks may decode for the queue at once, with queue and staging; absent: as the ops say");
   if (!o.reading() || has_queue()) return;
   const auto refuse = [&](std::string_view key, const std::optional<int64_t>& value) {
     if (value) throw o.node(key).error("only the kinds queue and staging have this key", "leave it out");

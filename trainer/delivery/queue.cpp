@@ -329,7 +329,8 @@ int64_t QueueDelivery::queued() const {
 
 std::vector<std::string> QueueDelivery::warnings() const {
   std::vector<std::string> out = graph().warnings();
-  if (stages_ && reader_.is_cpu()) out.push_back("delivery staging is queue: there is no device to copy batches to");
+  if (stages_ && reader_.is_cpu())
+    out.push_back("delivery staging works as queue: there is no device to copy batches to");
   return out;
 }
 

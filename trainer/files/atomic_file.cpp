@@ -47,7 +47,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), target_(follow_li
   struct stat old {};
   const bool replaces = ::stat(target_.c_str(), &old) == 0;
   if (replaces && !S_ISREG(old.st_mode)) {
-    throw write_error(path_, S_ISDIR(old.st_mode) ? "it is a folder" : "it is there and no regular file");
+    throw write_error(path_, S_ISDIR(old.st_mode) ? "it is a folder" : "it exists and is not a regular file");
   }
   const std::filesystem::path whole(target_);
   const std::filesystem::path folder = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");

@@ -70,7 +70,7 @@ class Reader {
     if (!file_) throw MissingError(cat("cannot read the model: ", errno_text(errno)), {path, 0, 0});
     struct stat status {};
     if (::fstat(file_.get(), &status) != 0) throw IoError(errno_text(errno), {path, 0, 0});
-    if (!S_ISREG(status.st_mode)) throw MissingError("cannot read the model: it is no regular file", {path, 0, 0});
+    if (!S_ISREG(status.st_mode)) throw MissingError("cannot read the model: it is not a regular file", {path, 0, 0});
     size_ = static_cast<uint64_t>(status.st_size);
   }
 
@@ -110,9 +110,9 @@ class Reader {
 
   ModelMetadata metadata(const Json& json) const {
     ModelMetadata out;
-    if (!json.is_object()) throw error("__metadata__ is no object");
+    if (!json.is_object()) throw error("__metadata__ is not an object");
     for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) throw error(cat("the metadata ", quote(key), " is no text"));
+      if (!value.is_string()) throw error(cat("the metadata ", quote(key), " is not a text"));
       out[key] = value.get<std::string>();
     }
     return out;
@@ -180,11 +180,11 @@ class Reader {
       }
       return true;
     };
-    if (!text.starts_with('{')) throw error("its header is no JSON object");
+    if (!text.starts_with('{')) throw error("its header is not a JSON object");
     try {
       return Json::parse(text, watch);
     } catch (const Json::exception&) {
-      throw error("its header is no valid JSON");
+      throw error("its header is not valid JSON");
     }
   }
 

@@ -71,7 +71,7 @@ RowSpec read_row_spec(std::string_view text, const std::string& name) {
   size_t bytes = 0;
   for (const Spec& item : list.items()) {
     FieldSpec field = field_of(read_options<FieldText>(item), item);
-    if (rows.find(field.name) >= 0) throw item.error(cat("the field ", quote(field.name), " is there twice"));
+    if (rows.find(field.name) >= 0) throw item.error(cat("the field ", quote(field.name), " is listed twice"));
     bytes = add_bytes(bytes, field.row_bytes());  // throws if they cannot be counted
     rows.fields.push_back(std::move(field));
   }

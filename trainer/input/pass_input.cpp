@@ -61,7 +61,7 @@ class PassMaker {
     if (found.size() == 1) return;
     if (found.empty()) {
       throw args_.input.error("the rows that were held out are wanted, but no op holds any out",
-                              "put hold_out: {share: 0.2} behind decode_csv");
+                              "put hold_out: {share: 0.2} after decode_csv");
     }
     throw args_.input.error(cat("the rows that were held out are wanted, but ", join(found), " each hold out others"),
                             "leave one of them");
@@ -311,9 +311,9 @@ InputGraph build_pass(const PassInput& pass, const InputListArgs& args) {
   } catch (ConfigError& error) {
     const bool of_columns = !pass.not_decoded.empty() && error.message().starts_with(pass.fields_path);
     if (of_columns) {
-      error.set_hint(cat("of what is not read (", join(pass.not_decoded),
-                         ") only columns behind all others may be missing where files have no header: keep an empty "
-                         "column, or set the columns anew"));
+      error.set_hint(cat("the columns that are not read (", join(pass.not_decoded),
+                         ") may be missing in files without a header only if they stand after all others: keep an "
+                         "empty column, or set the columns anew"));
     }
     throw;
   }

@@ -233,8 +233,7 @@ void Network::Impl::predict_some(Session& session, int64_t begin, int64_t count,
   block.clear_varying();
   fill(block, begin, count);
   if (!(block.spec() == *input) || block.capacity() < planned) {
-    throw ShapeError(
-        cat("the block was made anew for (", block.spec().text(), "), it was to be filled with (", input->text(), ")"));
+    throw ShapeError(cat("the block was made anew for (", block.spec().text(), "), expected (", input->text(), ")"));
   }
   block.resize(planned);
   for (int64_t row = count; row < planned; ++row) block.copy_row(block, count - 1, row);

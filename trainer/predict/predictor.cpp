@@ -48,7 +48,7 @@ void check_fields(const ModelFile& file, const PredictorArgs& args, const InputG
   const bool set_anew = std::any_of(args.overrides.begin(), args.overrides.end(),
                                     [](const std::string& setting) { return setting.starts_with("input"); });
   if (trained == 0 || given <= trained || set_anew) return;
-  throw DataError(cat("the records have ", given, " fields, those of the training had ", trained),
+  throw DataError(cat("the records have ", given, " fields, the records of the training had ", trained),
                   {graph.files().read.front(), 0, 0}, "say which columns are meant: --set input.decode_csv.fields...");
 }
 

@@ -17,11 +17,11 @@ constexpr ValueRange kWeights{
 // Why no step can read the field.
 std::string unfit(const FieldSpec& field) {
   return cat("which is ", field.type_text(), ": ",
-             field.ragged() ? "a step reads as many values of every row" : "a step reads numbers");
+             field.ragged() ? "a step reads the same number of values from every row" : "a step reads numbers");
 }
 
 std::string fit_hint(const FieldSpec& field) {
-  return field.ragged() && !field.text ? cat("put pad: {fields: ", field.name, ", length: ..} behind the batch") : "";
+  return field.ragged() && !field.text ? cat("put pad: {fields: ", field.name, ", length: ..} after the batch") : "";
 }
 
 size_t find_field(const RowSpec& rows, std::string_view name, std::string_view reader) {
@@ -144,7 +144,7 @@ void StepInputs::check_weightless(const RowBlock& batch) {
         error_row_ = row;
         throw DataError(cat("the field ", inputs_[i].name(), " holds ", value,
                             " in a row of weight 0, which would make ", "every gradient nan"),
-                        {}, "leave such rows out, or give what is missing a value: decode_csv's default");
+                        {}, "leave such rows out, or give missing values a default in decode_csv");
       }
     }
   }

@@ -160,7 +160,7 @@ TEST_F(PredictCommandTest, SaysWhatToDoWhereTheLabelStoodFirst) {
   const CommandResult result = run(first);
   EXPECT_EQ(result.exit_code, 78);
   EXPECT_NE(result.err.find("there is no column 2: the records of "), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find(" have 2 columns (0 to 1)\nhint: of what is not read (label)"), std::string::npos)
+  EXPECT_NE(result.err.find(" have 2 columns (0 to 1)\nhint: the columns that are not read (label)"), std::string::npos)
       << result.err;
   EXPECT_EQ(run({"--format", "xml"}).err,
             "error: --format: expected csv or jsonl, got \"xml\"\nhint: trainer predict --help shows the usage\n");

@@ -85,11 +85,11 @@ TEST(ModelWarnings, APatternThatNoParameterMatches) {
   const auto of = [&](const std::string& optimizer) {
     return warnings_of("optimizer: " + optimizer + "\n", parameters);
   };
-  EXPECT_EQ(
-      of("{adamw: {no_decay: ['*.bias', '*.baias', dense.wieght]}}"),
-      (std::vector<std::string>{"optimizer.adamw.no_decay: no parameter is called as \"*.baias\" says",
-                                "optimizer.adamw.no_decay: no parameter is called as \"dense.wieght\" says; there is "
-                                "dense.weight"}));
+  EXPECT_EQ(of("{adamw: {no_decay: ['*.bias', '*.baias', dense.wieght]}}"),
+            (std::vector<std::string>{
+                "optimizer.adamw.no_decay: no parameter has a name that matches \"*.baias\"",
+                "optimizer.adamw.no_decay: no parameter has a name that matches \"dense.wieght\"; there is "
+                "dense.weight"}));
   EXPECT_TRUE(of("{adamw: {no_decay: []}}").empty());
   EXPECT_TRUE(of("{adamw: {weight_decay: 0.1}}").empty());
 }

@@ -38,7 +38,7 @@ constexpr auto kElf =
 
 TEST_F(PluginTest, OtherFilesAreRefused) {
   const std::string none =
-      "it is no plug-in of Millrace; a plug-in is a shared object with MILLRACE_PLUGIN of <millrace/plugin.h>";
+      "it is not a plug-in of Millrace; a plug-in is a shared object with MILLRACE_PLUGIN of <millrace/plugin.h>";
   EXPECT_EQ(refused(""), none);
   EXPECT_EQ(refused("input: []"), none);
   EXPECT_EQ(refused(kElf), none);
@@ -56,7 +56,7 @@ TEST_F(PluginTest, OtherVersionsAreRefusedBeforeTheyRun) {
             cat("the plug-in was built for another build of Millrace ", MILLRACE_VERSION,
                 " than this one; build it again with this one's headers and a compiler of the same ABI"));
   // The library's own code is none, though it holds the mark.
-  EXPECT_NE(refused(cat(kElf, "millrace plug-in\n")).find("it is no plug-in of Millrace"), std::string::npos);
+  EXPECT_NE(refused(cat(kElf, "millrace plug-in\n")).find("it is not a plug-in of Millrace"), std::string::npos);
 }
 
 TEST_F(PluginTest, WhatTheLoaderRefusesIsTold) {

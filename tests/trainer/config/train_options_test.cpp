@@ -196,7 +196,7 @@ TEST_F(NonfiniteTraining, TellsOfTenSkippedSteps) {
   EXPECT_EQ(result.skipped_steps, 15);
   ASSERT_EQ(log_.size(), 11u);
   EXPECT_TRUE(log_[9].starts_with("warning: skipped ")) << log_[9];
-  EXPECT_EQ(log_[10], "warning: further skipped steps are counted, but not told");
+  EXPECT_EQ(log_[10], "warning: further skipped steps are counted, but not reported");
 }
 
 TEST_F(NonfiniteTraining, CanBeSkipped) {

@@ -57,7 +57,7 @@ TEST(ConstantDelivery, SaysThatItIsForMeasuring) {
   const auto delivery = make_constant(testing::batches_watched([](Chunk&) {}), {.executor = executor});
   ASSERT_EQ(delivery->warnings().size(), 1u);
   EXPECT_EQ(delivery->warnings()[0],
-            "delivery constant trains on the first batch alone, again and again: it is for measuring");
+            "delivery constant trains only on the first batch, again and again: it is for measuring");
 }
 
 }  // namespace

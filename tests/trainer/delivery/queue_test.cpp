@@ -174,7 +174,7 @@ TEST(StagingDelivery, SaysThatItIsAQueue) {
     return make_queue({.kind = kind}, testing::batches_watched([](Chunk&) {}), {.executor = executor})->warnings();
   };
   EXPECT_THAT(warnings(DeliveryKind::staging),
-              ::testing::ElementsAre("delivery staging is queue: there is no device to copy batches to"));
+              ::testing::ElementsAre("delivery staging works as queue: there is no device to copy batches to"));
   EXPECT_THAT(warnings(DeliveryKind::queue), ::testing::IsEmpty());
 }
 

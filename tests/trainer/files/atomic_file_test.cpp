@@ -102,7 +102,7 @@ TEST(AtomicFile, RefusesFoldersDevicesAndMissingFolders) {
   EXPECT_EQ(error_of<IoError>([&] { AtomicFile file(folder.path("")); }),
             folder.path("") + ": cannot write: it is a folder");
   EXPECT_EQ(error_of<IoError>([] { AtomicFile file("/dev/null"); }),
-            "/dev/null: cannot write: it is there and no regular file");
+            "/dev/null: cannot write: it exists and is not a regular file");
   EXPECT_EQ(error_of<IoError>([&] { check_writable(folder.path("no/a.bin")); }),
             folder.path("no/a.bin") + ": cannot write: No such file or directory; make the folder \"" +
                 folder.path("no") + "\" first");

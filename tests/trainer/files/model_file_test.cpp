@@ -124,19 +124,19 @@ TEST_F(ModelFileTest, SaysWhereToLookForTheFault) {
 }
 
 TEST_F(ModelFileTest, RejectsHeadersThatAreNone) {
-  EXPECT_EQ(rejects_header("", 0), "its header is no JSON object");
-  EXPECT_EQ(rejects_header("[]", 0), "its header is no JSON object");
-  EXPECT_EQ(rejects_header("{\"a\":", 0), "its header is no valid JSON");
-  EXPECT_EQ(rejects_header("{\"\xff\":1}", 0), "its header is no valid JSON");
-  EXPECT_EQ(rejects_header("{} {}", 0), "its header is no valid JSON");
+  EXPECT_EQ(rejects_header("", 0), "its header is not a JSON object");
+  EXPECT_EQ(rejects_header("[]", 0), "its header is not a JSON object");
+  EXPECT_EQ(rejects_header("{\"a\":", 0), "its header is not valid JSON");
+  EXPECT_EQ(rejects_header("{\"\xff\":1}", 0), "its header is not valid JSON");
+  EXPECT_EQ(rejects_header("{} {}", 0), "its header is not valid JSON");
   EXPECT_EQ(rejects_header(R"({"a":1})", 0), "tensor \"a\": expected dtype, shape and data_offsets");
-  EXPECT_EQ(rejects_header(R"({"__metadata__":1})", 0), "__metadata__ is no object");
-  EXPECT_EQ(rejects_header(R"({"__metadata__":{"a":1}})", 0), "the metadata \"a\" is no text");
+  EXPECT_EQ(rejects_header(R"({"__metadata__":1})", 0), "__metadata__ is not an object");
+  EXPECT_EQ(rejects_header(R"({"__metadata__":{"a":1}})", 0), "the metadata \"a\" is not a text");
   const std::string tensor = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   EXPECT_EQ(rejects_header("{\"a\":" + tensor + ",\"a\":" + tensor + "}", 4), "its header has the key \"a\" twice");
   EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]}})", 4),
             "its header has the key \"shape\" twice");
-  EXPECT_EQ(rejects_header(std::string(100'000, '['), 0), "its header is no JSON object");
+  EXPECT_EQ(rejects_header(std::string(100'000, '['), 0), "its header is not a JSON object");
   EXPECT_EQ(rejects_header("{\"a\":" + std::string(100'000, '['), 0), "its header is nested too deeply");
 }
 
@@ -172,12 +172,12 @@ TEST_F(ModelFileTest, MissingFilesAndFolders) {
   EXPECT_EQ(error_of<MissingError>([&] { ModelFile::read(folder_.path("no")); }),
             folder_.path("no") + ": cannot read the model: No such file or directory");
   EXPECT_EQ(error_of<MissingError>([&] { ModelFile::read(folder_.path()); }),
-            folder_.path() + ": cannot read the model: it is no regular file");
+            folder_.path() + ": cannot read the model: it is not a regular file");
   // One that would wait for somebody who writes into it.
   const std::string fifo = folder_.path("fifo");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_EQ(error_of<MissingError>([&] { ModelFile::read(fifo); }),
-            fifo + ": cannot read the model: it is no regular file");
+            fifo + ": cannot read the model: it is not a regular file");
 }
 
 TEST_F(ModelFileTest, TextsMustBeUtf8) {

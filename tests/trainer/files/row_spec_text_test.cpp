@@ -26,7 +26,7 @@ TEST(RowSpecText, RefusesWhatItDidNot) {
   EXPECT_EQ(error("- {name: a, type: float16, shape: [1]}"), "m:rows:1:3: [0]: unknown type \"float16\"");
   EXPECT_EQ(error("- {name: a, type: float32, shape: [1], split: ab}"), "m:rows:1:3: [0]: split is one byte");
   EXPECT_EQ(error("- {name: a, type: int32, shape: [1]}\n- {name: a, type: int32, shape: [1]}"),
-            "m:rows:2:3: [1]: the field \"a\" is there twice");
+            "m:rows:2:3: [1]: the field \"a\" is listed twice");
   EXPECT_NE(error("- {name: a, type: int32, shape: [-1]}").find("-1"), std::string::npos);
   EXPECT_NE(error("- {name: a, type: int32, shape: [1, 1, 1, 1, 1, 1, 1]}").find("6"), std::string::npos);
   const std::string huge = "type: float64, shape: [576460752303423488]}\n";

@@ -96,7 +96,8 @@ TEST(Yaml, RefusesBytesThatAreNoText) {
   EXPECT_EQ(
       rejects("a: 1\rb: 2"),
       "f.yaml:1:5: expected text, got the control character \"\\r\"; inside double quotes it may be written \"\\r\"");
-  EXPECT_EQ(rejects("a: caf\xe9"), "f.yaml:1:7: expected UTF-8 text, got a byte that is none; save the file as UTF-8");
+  EXPECT_EQ(rejects("a: caf\xe9"),
+            "f.yaml:1:7: expected UTF-8 text, got a byte that is not UTF-8; save the file as UTF-8");
   EXPECT_EQ(rejects("a: \"\\0\""), "f.yaml:1:4: a text may not hold a NUL character");
   EXPECT_EQ(rejects(std::string(kMaxYamlBytes + 1, ' ')),
             "f.yaml: expected at most 1048576 bytes of configuration, got more");

@@ -328,13 +328,12 @@ TEST_F(PassInputTest, SaysWhatToDoWhereAColumnBeforeTheWantedOnesIsMissing) {
                             "- decode_csv: {fields: {label: {columns: 0}, features: {columns: 1-2}}}\n"
                             "- batch: {batch_size: 2}\n");
   const PassInput pass = pass_input({.input = list, .registry = registry_, .wanted = {{"features"}}});
-  EXPECT_EQ(
-      error_of<ConfigError>([&] { build_pass(pass, {.list = pass.list, .registry = registry_}); }),
-      cat("c.yaml:3:66: input[2].decode_csv.fields.features.columns: there is no column 2: the records of ",
-          folder_.path("a.csv"),
-          " have 2 "
-          "columns (0 to 1); of what is not read (label) only columns behind all others may be missing where files "
-          "have no header: keep an empty column, or set the columns anew"));
+  EXPECT_EQ(error_of<ConfigError>([&] { build_pass(pass, {.list = pass.list, .registry = registry_}); }),
+            cat("c.yaml:3:66: input[2].decode_csv.fields.features.columns: there is no column 2: the records of ",
+                folder_.path("a.csv"),
+                " have 2 "
+                "columns (0 to 1); the columns that are not read (label) may be missing in files without a header only "
+                "if they stand after all others: keep an empty column, or set the columns anew"));
 }
 
 TEST_F(PassInputTest, WithAHeaderTheLabelMayBeAnywhere) {
@@ -383,7 +382,7 @@ TEST_F(PassInputTest, ExactlyOneOpHoldsRowsOut) {
   };
   EXPECT_EQ(error(""),
             "c.yaml:1:1: input: the rows that were held out are wanted, but no op holds any out; put hold_out: {share: "
-            "0.2} behind decode_csv");
+            "0.2} after decode_csv");
   EXPECT_EQ(error("- hold_out\n- hold_out: {seed: 1}\n"),
             "c.yaml:1:1: input: the rows that were held out are wanted, but hold_out and hold_out_2 each hold out "
             "others; leave one of them");

@@ -126,7 +126,7 @@ TEST_F(PredictorTest, RefusesRecordsWithMoreFieldsThanThoseOfTheTraining) {
   const std::string wide = folder_.write("wide.csv", "0,1,2,0\n0,3,4,1\n");
   EXPECT_EQ(error_of<DataError>([&] { Predictor predictor(args(wide)); }),
             wide +
-                ": the records have 4 fields, those of the training had 3; say which columns are meant: --set "
+                ": the records have 4 fields, the records of the training had 3; say which columns are meant: --set "
                 "input.decode_csv.fields...");
   Predictor predictor(args(wide, {"input.decode_csv.fields.features.columns=1-2"}));
   ASSERT_NE(predictor.next(), nullptr);

@@ -114,8 +114,8 @@ TEST_F(StepInputsTest, FieldsWhoseSizeVariesAreForNoStep) {
   rows.fields[1].split = ' ';
   const std::vector<NamedSpec> specs = named_specs(rows);
   EXPECT_EQ(specs[0].unfit, "which is string (1): a step reads numbers");
-  EXPECT_EQ(specs[1].unfit, "which is int32 (ragged): a step reads as many values of every row");
-  EXPECT_EQ(specs[1].hint, "put pad: {fields: tags, length: ..} behind the batch");
+  EXPECT_EQ(specs[1].unfit, "which is int32 (ragged): a step reads the same number of values from every row");
+  EXPECT_EQ(specs[1].hint, "put pad: {fields: tags, length: ..} after the batch");
   EXPECT_TRUE(specs[2].unfit.empty());
   StepFieldsArgs wrong = args();
   RowSpec with_text = wrong.rows;
