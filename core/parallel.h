@@ -168,7 +168,7 @@ inline namespace MILLRACE_UNIT {
 inline constexpr int64_t kIndexBlock = 16384;
 
 [[noreturn]] inline void throw_not_cuda() {
-  throw DeviceError("this operation was compiled as C++, which runs on the CPU alone", {},
+  throw DeviceError("this operation was compiled as C++, which runs only on the CPU", {},
                     "set device: cpu, or have nvcc compile its file: millrace_add_plugin(NAME FILE CUDA), or in a "
                     "program millrace_cuda_sources(TARGET FILE)");
 }

@@ -49,7 +49,7 @@ RowSizes OptionType<RowSizes>::read(const Spec& spec) {
     throw size.error(cat("expected at least 1, or -1, got ", size.describe()));
   }
   const auto rests = std::count(out.sizes.begin(), out.sizes.end(), kRest);
-  if (rests > 1) throw spec.error(cat("expected -1 once at most, got it ", rests, " times"));
+  if (rests > 1) throw spec.error(cat("expected -1 at most once, got it ", rests, " times"));
   return out;
 }
 

@@ -93,8 +93,8 @@ class BatchNorm final : public Layer {
   using Options = BatchNormOptions;
   static constexpr std::string_view kDoc =
       "mean 0 and deviation 1 for each channel over all rows of a batch, whatever their weight, then a trained scale "
-      "and shift; predictions use means and variances that followed the training, where a batch with a single value a "
-      "channel counts for nothing";
+      "and shift; predictions use running means and variances from the training, in which a batch with a single value "
+      "for each channel does not count";
 
   explicit BatchNorm(const Options& options) : options_(options) {}
 

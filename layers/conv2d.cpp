@@ -18,10 +18,10 @@ struct Conv2dOptions {
     o.required("kernel", window.kernel, "size of the windows");
     o.optional("stride", window.stride, "pixels from one window to the next");
     o.optional("padding", window.padding,
-               "zeros around the image: valid none, same as many as keep its size at stride 1");
+               "zeros around the image: valid adds none, same adds as many as keep its size at stride 1");
     o.optional("dilation", window.dilation, "pixels between neighbours in a window");
     o.optional("groups", groups, {.min = 1, .max = 1 << 20},
-               "parts of the channels that do not mix; as many as channels: depthwise");
+               "parts of the channels that do not mix; with as many groups as channels it is depthwise");
     o.optional("activation", activation, "applied to the output");
     o.used_as("activation", OptionUse::activation);
     o.optional("bias", bias, "whether a trained value for each filter is added to the output");

@@ -28,8 +28,8 @@ class Dropout final : public SimpleLayer {
     }
   };
   static constexpr std::string_view kDoc =
-      "while training, a share of the values, drawn anew in every step, becomes 0 and every other x / (1 - rate); else "
-      "x";
+      "in training, a share of the values, drawn anew in every step, becomes 0, and every other x becomes x / (1 - "
+      "rate); outside of training x stays";
 
   explicit Dropout(const Options& options) : rate_(options.rate) {}
 

@@ -7,7 +7,8 @@ namespace {
 
 class GlobalAvgPool final : public Layer {
  public:
-  static constexpr std::string_view kDoc = "the mean of each channel of an image: a vector, a value for each channel";
+  static constexpr std::string_view kDoc =
+      "the mean of each channel of an image: a vector with a value for each channel";
 
   LayoutUse layout_use() const override { return LayoutUse::images; }
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) override {

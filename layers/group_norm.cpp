@@ -13,7 +13,7 @@ class GroupNorm final : public Layer {
     int64_t groups = 0;
     double epsilon = 1e-5;
     void declare(OptionReader& o) {
-      o.required("groups", groups, {.min = 1, .max = 1 << 20}, "parts of the channels, each normalised alone");
+      o.required("groups", groups, {.min = 1, .max = 1 << 20}, "parts of the channels, each normalised by itself");
       o.optional("epsilon", epsilon, {.min = 0, .above_min = true}, "added to the variance, so that it is never 0");
     }
   };

@@ -189,7 +189,7 @@ inline void require_same_shape(std::string_view reader, const TensorSpec& predic
   throw ShapeError(
       cat(reader, ": the prediction is ", prediction.shape.text(), " a row, the label ", label.shape.text()), {},
       prediction.shape.elements() == label.shape.elements()
-          ? "put a reshape behind the last layer, or one into the label's field in decode_csv"
+          ? "put a reshape after the last layer, or give the label's field a reshape in decode_csv"
           : "the last layer needs one unit for each value of the label");
 }
 
@@ -206,7 +206,7 @@ inline void require_vector(const TensorSpec& input) {
 inline void require_vector(std::string_view reader, const TensorSpec& prediction) {
   if (prediction.shape.rank() == 1 && prediction.shape[0] > 0) return;
   throw ShapeError(cat(reader, " expects a vector a row, got ", prediction.text()), {},
-                   "end the model with a flatten, and a dense layer of a unit for each class");
+                   "end the model with a flatten and a dense layer that has a unit for each class");
 }
 
 // Throws ShapeError unless a row has values along a last axis.

@@ -176,8 +176,9 @@ struct UpdateOptions {
       o.required("learning_rate", learning_rate, rates, rate_doc);
     }
     o.optional("schedule", schedule, "how the rate changes from update to update");
-    o.optional("weight_decay", weight_decay, {.min = 0, .max = rates.max}, "how strongly parameters are drawn to 0");
-    o.optional("no_decay", no_decay, "the parameters that it spares, by name: * is any text, as in *.bias");
+    o.optional("weight_decay", weight_decay, {.min = 0, .max = rates.max},
+               "how strongly parameters are pulled towards 0");
+    o.optional("no_decay", no_decay, "the names of parameters without weight decay: * is any text, as in *.bias");
     o.used_as("no_decay", OptionUse::parameters);
   }
 

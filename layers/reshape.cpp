@@ -11,7 +11,8 @@ namespace {
 struct ReshapeOptions {
   RowSizes shape;
   void declare(OptionReader& o) {
-    o.required("shape", shape, "sizes of a row's axes, without the batch; one may be -1: what the others leave");
+    o.required("shape", shape,
+               "sizes of a row's axes, without the batch; one may be -1, which takes what the others leave");
     o.stands_alone("shape");
   }
 };

@@ -16,7 +16,7 @@ const char* hint_for(cudaError_t status) {
     case cudaErrorStreamCaptureUnsupported: return "a captured step may only enqueue work";
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
-    case cudaErrorLaunchFailure: return "CUDA_LAUNCH_BLOCKING=1 makes the call that failed show itself";
+    case cudaErrorLaunchFailure: return "CUDA_LAUNCH_BLOCKING=1 shows which call failed";
     default: return "device: cpu trains without the GPU";
   }
 }

@@ -20,7 +20,7 @@ struct PoolOptions {
     o.optional("stride", stride, "pixels from one window to the next; absent: the windows' size");
     o.optional(
         "padding", padding,
-        "pixels around the image, which count for nothing: valid none, same as many as keep its size at stride 1");
+        "pixels around the image, which do not count: valid adds none, same adds as many as keep its size at stride 1");
   }
 
   Window window() const {
@@ -43,7 +43,7 @@ inline TensorSpec pooled(const Window& window, const TensorSpec& row) {
   require_fit(window, row);
   const ConvolutionSpec::Axis height = window.over_height(row.shape[1]), width = window.over_width(row.shape[2]);
   if (height.before >= height.kernel || width.before >= width.kernel) {
-    throw ShapeError("a window would lie in the padding alone", {}, "pad by less than the size of the windows");
+    throw ShapeError("a window would lie only in the padding", {}, "pad by less than the size of the windows");
   }
   return {Shape{row.shape[0], height.out(), width.out()}, row.dtype};
 }

@@ -21,7 +21,8 @@ class Hinge final : public ElementwiseLoss<HingeError, int32_t> {
       "hinge loss of each logit with a label of 0 or 1, which stand for -1 and +1: max(0, 1 - label * logit)";
 
   Hinge()
-      : ElementwiseLoss("hinge", {.min = 0, .max = 1, .hint = "0 stands for no and 1 for yes; hinge makes -1 of 0"}) {}
+      : ElementwiseLoss("hinge", {.min = 0, .max = 1, .hint = "0 stands for no and 1 for yes; hinge turns 0 into -1"}) {
+  }
   Predictions predictions() const override { return Predictions::logits; }
 };
 

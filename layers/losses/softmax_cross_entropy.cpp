@@ -103,7 +103,7 @@ class SoftmaxCrossEntropy final : public Loss {
     void declare(OptionReader& o) {
       // With 1 no label would count.
       o.optional("label_smoothing", label_smoothing, {.min = 0, .max = 1, .below_max = true},
-                 "the share of the wanted distribution that all classes have alike");
+                 "the share of the wanted distribution that all classes share equally");
     }
   };
   static constexpr std::string_view kDoc = "cross-entropy of the softmax of several logits with the index of a class";

@@ -34,7 +34,8 @@ class AccuracyPlan final : public RowMeanPlan {
 
 class Accuracy final : public Metric {
  public:
-  static constexpr std::string_view kDoc = "the share of rows whose sign (one logit) or largest logit is the label's";
+  static constexpr std::string_view kDoc =
+      "the share of rows in which the sign (one logit) or the largest logit gives the label";
 
   static std::optional<Spec> suit(const FoundField& label) { return plain_if(label.has(FoundField::Holds::codes)); }
 

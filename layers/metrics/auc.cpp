@@ -177,7 +177,7 @@ class Auc final : public Metric {
  public:
   static constexpr std::string_view kDoc =
       "area under the ROC curve of one logit, compared as float32, ties count half; NaN unless both labels occur; "
-      "exact up to a million rows (1048576, of 8 bytes each), beyond them scores that agree in 18 bits are ties";
+      "exact up to a million rows (1048576, of 8 bytes each); with more rows, scores that agree in 18 bits are ties";
 
   static std::optional<Spec> suit(const FoundField& label) {
     return plain_if(label.has(FoundField::Holds::codes) && label.classes == 2);

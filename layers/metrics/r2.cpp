@@ -141,7 +141,7 @@ class R2 final : public Metric {
  public:
   static constexpr std::string_view kDoc =
       "coefficient of determination: 1 - squared errors / squared deviations of the labels from their column's mean, "
-      "each summed over all columns; where labels are all alike, 1 if every prediction is right, else 0";
+      "each summed over all columns; if all labels are equal, it is 1 if every prediction is right, else 0";
 
   static std::optional<Spec> suit(const FoundField& label) { return plain_if(label.has(FoundField::Holds::amounts)); }
 

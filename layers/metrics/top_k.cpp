@@ -62,7 +62,7 @@ class TopK final : public Metric {
     }
   };
   static constexpr std::string_view kDoc =
-      "the share of rows whose label is among the k largest logits, of equal ones those of the lowest index";
+      "the share of rows whose label is among the k largest logits; if logits are equal, the lower index comes first";
 
   explicit TopK(const Options& options) : k_(options.k) {}
 

@@ -11,7 +11,7 @@ class AdamW final : public AdamOptimizer {
     Options() { weight_decay = 0.01; }
   };
   static constexpr std::string_view kDoc =
-      "Adam whose weight decay is apart from the gradient: parameter -= learning_rate * weight_decay * parameter";
+      "Adam with a weight decay apart from the gradient: parameter -= learning_rate * weight_decay * parameter";
 
   explicit AdamW(const Options& options) : AdamOptimizer(options, WeightDecay::decoupled) {}
 };

@@ -47,14 +47,14 @@ class Sgd final : public Optimizer {
     void declare(OptionReader& o) {
       UpdateOptions::declare(o);
       declare_kept_share(o, "momentum", momentum, "the share of the last step that the next one keeps");
-      o.optional("nesterov", nesterov, "go by the gradient and the momentum behind it");
+      o.optional("nesterov", nesterov, "step by the gradient plus the momentum that already includes it");
       if (o.reading() && nesterov && momentum == 0) {
         throw o.node("nesterov").error("nesterov needs a momentum", "set momentum, for example to 0.9");
       }
     }
   };
   static constexpr std::string_view kDoc =
-      "gradient descent: parameter -= learning_rate * gradient, with momentum where that is set";
+      "gradient descent: parameter -= learning_rate * gradient, with momentum if that is set";
 
   explicit Sgd(const Options& options) : options_(options) {}
 

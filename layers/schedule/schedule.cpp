@@ -17,7 +17,7 @@ struct Warmup {
   int64_t warmup = 0;
   void declare(OptionReader& o) {
     o.optional("warmup", warmup, {.min = 0, .max = kMostSteps},
-               "updates in which the rate first rises linearly to where the schedule begins");
+               "updates in which the rate first rises linearly to the value that the schedule begins with");
   }
 };
 
@@ -26,7 +26,7 @@ struct Ending : Warmup {
   int64_t steps = 0;
   void declare(OptionReader& o) {
     o.required("steps", steps, {.min = 1, .max = kMostSteps},
-               "the updates until its end, with those of warmup: usually train.steps");
+               "the updates until the schedule ends, including those of warmup: usually train.steps");
     Warmup::declare(o);
     if (o.reading() && steps <= warmup) {
       throw o.node("steps").error(cat("expected more than warmup = ", warmup, ", got ", steps),
@@ -95,8 +95,9 @@ class Exponential final : public WarmedShape {
     int64_t every = 1;
     void declare(OptionReader& o) {
       o.required("decay", decay, {.min = 0, .max = 1, .above_min = true},
-                 "what is left of the rate after `every` updates");
-      o.optional("every", every, {.min = 1, .max = kMostSteps}, "updates between which the rate falls smoothly");
+                 "the share of the rate that is left after `every` updates");
+      o.optional("every", every, {.min = 1, .max = kMostSteps},
+                 "updates over which the rate falls smoothly to that share");
       Warmup::declare(o);
     }
   };

@@ -33,7 +33,7 @@ TEST(ForEachIndex, SaysHowAFileRunsOnAGpu) {
   try {
     throw_not_cuda();
   } catch (const DeviceError& error) {
-    EXPECT_EQ(error.message(), "this operation was compiled as C++, which runs on the CPU alone");
+    EXPECT_EQ(error.message(), "this operation was compiled as C++, which runs only on the CPU");
     EXPECT_EQ(error.hint(),
               "set device: cpu, or have nvcc compile its file: millrace_add_plugin(NAME FILE CUDA), or in a program "
               "millrace_cuda_sources(TARGET FILE)");

@@ -60,7 +60,7 @@ TEST(RowSizes, RefuseWhatIsNoShape) {
   EXPECT_EQ(error_of(list_of({2, 0})), "shape[1]: expected at least 1, or -1, got 0");
   EXPECT_EQ(error_of(list_of({-2})), "shape[0]: expected at least 1, or -1, got -2");
   EXPECT_EQ(error_of(Spec::of(int64_t{0})), "shape: expected at least 1, or -1, got 0");
-  EXPECT_EQ(error_of(list_of({-1, 2, -1})), "shape: expected -1 once at most, got it 2 times");
+  EXPECT_EQ(error_of(list_of({-1, 2, -1})), "shape: expected -1 at most once, got it 2 times");
   EXPECT_EQ(error_of(Spec::list()), "shape: expected 1 to 5 sizes, got 0");
   EXPECT_EQ(error_of(list_of({1, 1, 1, 1, 1, 1})), "shape: expected 1 to 5 sizes, got 6");
 }

@@ -64,13 +64,12 @@ TEST(Reshape, RejectsWrongSizes) {
   EXPECT_EQ(error_of(reshape({-2}, {5}, 1)), "shape[0]: expected at least 1, or -1, got -2");
   EXPECT_EQ(error_of({.kind = "reshape", .options = Spec::map().set("shape", 0), .inputs = {Shape{5}}}),
             "shape: expected at least 1, or -1, got 0");
-  EXPECT_EQ(error_of(reshape({-1, 2, -1}, {4}, 1)), "shape: expected -1 once at most, got it 2 times");
+  EXPECT_EQ(error_of(reshape({-1, 2, -1}, {4}, 1)), "shape: expected -1 at most once, got it 2 times");
   EXPECT_EQ(error_of(reshape({}, {1}, 1)), "shape: expected 1 to 5 sizes, got 0");
   EXPECT_EQ(error_of(reshape({1, 1, 1, 1, 1, 1}, {1}, 1)), "shape: expected 1 to 5 sizes, got 6");
   EXPECT_EQ(error_of({.kind = "reshape", .inputs = {Shape{5}}}),
             "the key shape is required (integer or list); shape: sizes of a row's axes, without the batch; one may be "
-            "-1: what the "
-            "others leave");
+            "-1, which takes what the others leave");
 }
 
 }  // namespace

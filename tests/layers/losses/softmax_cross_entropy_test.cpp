@@ -146,8 +146,8 @@ TEST(SoftmaxCrossEntropy, RejectsWhatDoesNotFit) {
   EXPECT_EQ(error_of({3}, {3}),
             "softmax_cross_entropy does not fit the prediction float32 (3) and the label float32 (3)" + hint);
   EXPECT_EQ(error_of({2, 2}, {1}),
-            "softmax_cross_entropy expects a vector a row, got float32 (2, 2); end the model with a flatten, and a "
-            "dense layer of a unit for each class");
+            "softmax_cross_entropy expects a vector a row, got float32 (2, 2); end the model with a flatten and a "
+            "dense layer that has a unit for each class");
 }
 
 TEST(SoftmaxCrossEntropy, RejectsSmoothingThatLeavesNothing) {

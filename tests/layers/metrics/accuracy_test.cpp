@@ -93,8 +93,8 @@ TEST(Accuracy, RejectsWhatItCannotJudge) {
   EXPECT_EQ(check_error("accuracy", {Shape{1}, DType::i32}, {Shape{1}, DType::i32}),
             "expected float32 values, got int32 (1)");
   EXPECT_EQ(check_error("accuracy", {Shape{2, 2}, DType::f32}, {Shape{1}, DType::i32}),
-            "accuracy expects a vector a row, got float32 (2, 2); end the model with a flatten, and a "
-            "dense layer of a unit for each class");
+            "accuracy expects a vector a row, got float32 (2, 2); end the model with a flatten and a dense layer that "
+            "has a unit for each class");
 }
 
 }  // namespace

@@ -95,8 +95,8 @@ inline void check_class_metric_rejects(const std::string& kind) {
             kind + " does not fit the prediction float32 (1) and the label int32 (2)" + hint);
   EXPECT_EQ(check_error(kind, {Shape{2, 2}, DType::f32}, {Shape{1}, DType::i32}),
             kind +
-                " expects a vector a row, got float32 (2, 2); end the model with a flatten, and a "
-                "dense layer of a unit for each class");
+                " expects a vector a row, got float32 (2, 2); end the model with a flatten and a dense layer that has "
+                "a unit for each class");
   EXPECT_EQ(plan_error(kind), kind + " reads float32, int32 or int64 labels, got float64 (4, 1)");
 }
 

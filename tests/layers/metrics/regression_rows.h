@@ -40,7 +40,7 @@ inline void check_number_metric_rejects(const std::string& kind) {
   EXPECT_EQ(check_error(kind, {Shape{1, 2, 2}, DType::f32}, {Shape{4}, DType::f32}),
             kind +
                 ": the prediction is (1, 2, 2) a row, the label (4); "
-                "put a reshape behind the last layer, or one into the label's field in decode_csv");
+                "put a reshape after the last layer, or give the label's field a reshape in decode_csv");
   EXPECT_EQ(check_error(kind, pair, {Shape{2}, DType::i32}), kind + " reads float32 labels, got int32 (2)");
   EXPECT_EQ(check_error(kind, {Shape{2}, DType::i32}, pair), "expected float32 values, got int32 (2)");
   EXPECT_EQ(plan_error(kind), kind + " reads float32 labels, got float64 (4, 1)");

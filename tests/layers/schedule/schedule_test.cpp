@@ -191,13 +191,12 @@ TEST(Schedule, RefusesAnEndWithinTheWarmup) {
     EXPECT_EQ(error_of(kind, Spec::map().set("steps", 5).set("warmup", 5)),
               std::string(kind) +
                   ".steps: expected more than warmup = 5, got 5; steps counts the updates of the warm-up too");
-    EXPECT_EQ(error_of(kind, Spec::map()),
-              std::string(kind) +
-                  ": the key steps is required (integer); steps: the updates until its end, with those of warmup: "
-                  "usually train.steps");
+    EXPECT_EQ(error_of(kind, Spec::map()), std::string(kind) +
+                                               ": the key steps is required (integer); steps: the updates until the "
+                                               "schedule ends, including those of warmup: usually train.steps");
     EXPECT_EQ(error_of(Spec::of(kind)),
-              "the key steps is required (integer); steps: the updates until its end, with those of warmup: usually "
-              "train.steps");
+              "the key steps is required (integer); steps: the updates until the schedule ends, including those of "
+              "warmup: usually train.steps");
   }
 }
 
