@@ -207,8 +207,8 @@ millrace_status millrace_trainer_metric(const millrace_trainer* trainer, const c
       *value = number;
       return;
     }
-    throw ArgumentError(
-        cat("the run told no metric ", quote(name), known.empty() ? std::string() : cat("; it told ", join(known))));
+    throw ArgumentError(cat("the run reported no metric ", quote(name),
+                            known.empty() ? std::string() : cat("; it reported ", join(known))));
   });
 }
 

@@ -57,7 +57,7 @@ MILLRACE_EXPORT GradientCheck check_gradients(const Loss& loss, const LossCase& 
 //   EXPECT_EQ(check_restore(every_input, catalog.ops).difference, "");
 struct RestoreCheck {
   int64_t batches = 0;          // how many were read
-  std::string difference = {};  // the first one: "saved behind batch 2: batch 4 has other rows"; empty: none
+  std::string difference = {};  // the first one: "saved after batch 2: batch 4 has other rows"; empty: none
 };
 
 // Reads the first `most` batches of the list on one thread, and saves the state before each of them. From each state

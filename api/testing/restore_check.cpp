@@ -76,7 +76,7 @@ RestoreCheck check_restore(const Spec& input, const OpRegistry& ops, int64_t mos
     for (size_t i = begin; i < batches.size(); ++i) {
       const std::string difference = difference_from(batches[i], next_of(restored, slot));
       if (difference.empty()) continue;
-      out.difference = cat("saved behind batch ", begin, ": batch ", i + 1, ' ', difference);
+      out.difference = cat("saved after batch ", begin, ": batch ", i + 1, ' ', difference);
       return out;
     }
   }

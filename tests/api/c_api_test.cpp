@@ -197,7 +197,7 @@ TEST_F(CApiTest, ArgumentsAreChecked) {
   millrace_callbacks no_size = {};
   refused(millrace_trainer_run(trainer_, &no_size, nullptr, &error),
           "callbacks->size is 0, expected the size of the structure");
-  refused(millrace_trainer_metric(trainer_, "auc", &value, &error), "the run told no metric \"auc\"");
+  refused(millrace_trainer_metric(trainer_, "auc", &value, &error), "the run reported no metric \"auc\"");
   EXPECT_EQ(millrace_catalog_add_rows(catalog_, "relu_rows", kFields, 0, 0, nullptr, &error), MILLRACE_OK);
   millrace_trainer_free(nullptr);
   millrace_network_free(nullptr);

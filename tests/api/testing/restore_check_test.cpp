@@ -66,9 +66,9 @@ TEST(RestoreCheck, RefusesAnInputThatGivesNothing) {
 
 TEST(RestoreCheck, FindsWhatAnOpForgets) {
   EXPECT_EQ(check(Spec::map({{"third", {{"forgets_place", true}}}})).difference,
-            "saved behind batch 1: batch 2 has other rows");
+            "saved after batch 1: batch 2 has other rows");
   EXPECT_EQ(check(Spec::map({{"third", {{"forgets_count", true}}}})).difference,
-            "saved behind batch 1: batch 2 counts 10 rows, 0 bad, 10 left out by third, "
+            "saved after batch 1: batch 2 counts 10 rows, 0 bad, 10 left out by third, "
             "expected 10 rows, 0 bad, 18 left out by third");
 }
 
