@@ -45,7 +45,7 @@ void ModelArguments::declare(Command& c) {
   c.heading("INPUT");
   c.text("--model", model, "FILE", "the model, as a training saved it");
   c.texts("--data", data, "GLOB", "the files to read, a path or a pattern; may be repeated");
-  c.texts("DATA", more_data_, "DATA", "more files to read, as a shell makes of a pattern without quotes");
+  c.texts("DATA", more_data_, "DATA", "more files to read, as a shell makes them of a pattern without quotes");
   KeyArguments::declare(c);
 }
 

@@ -86,7 +86,7 @@ bool Parser::parse(std::span<const std::string> words) {
   if (failure) throw UsageError(*failure);
   if (!misplaced_.empty()) {
     throw UsageError(cat(misplaced_, " stands before ", behind_, ", where it means nothing"), {},
-                     cat("put it behind: ", command_->line(), ' ', misplaced_, " ..."));
+                     cat("put it after the subcommand: ", command_->line(), ' ', misplaced_, " ..."));
   }
   if (waiting_ != nullptr) throw UsageError(cat(waiting_->name(), " needs a value"));
   if (command_->check) command_->check(*command_);

@@ -21,8 +21,8 @@ constexpr CommandText kCheckText = {
     R"(  trainer check --config FILE [OPTIONS]
   trainer check FILE [OPTIONS])",
     R"(Says what the model looks like and how much memory a training needs at most; opens every file, reads
-a batch of rows from the first; writes nothing. With --print the configuration with every default is
-on standard output, the rest on standard error.
+a batch of rows from the first; writes nothing. With --print, the configuration with every default
+goes to standard output, the rest to standard error.
 
 EXAMPLES:
   trainer check --config mlp.yaml

@@ -21,9 +21,9 @@ constexpr CommandText kCompareText = {
     R"(A delivery is how a batch reaches the step: fed by the thread that trains, through a queue, or
 natively. The same training runs with each of them in turn, round after round; the key compare says
 which, how often, and how many first steps are not timed. Without it: feed, queue, staging, native
-and constant, five times. The table has medians; *of its bound* is the time over what the threads
-could do it in at best, by what a step and a batch take alone. Weights must be equal; constant
-repeats one batch, so its own are not. Nothing is validated or saved.
+and constant, five times. The table has medians; *of its bound* is the time divided by the time that
+the threads could do it in at best, which follows from what a step and a batch take alone. Weights
+must be equal; only constant, which repeats one batch, has others. Nothing is validated or saved.
 
 EXAMPLES:
   trainer compare --config mlp.yaml

@@ -26,7 +26,7 @@ constexpr CommandText kCompletionText = {
 
 INSTALL:
   bash  add to ~/.bashrc: source <(trainer completion bash)
-  zsh   add to ~/.zshrc, behind compinit: source <(trainer completion zsh)
+  zsh   add to ~/.zshrc, after compinit: source <(trainer completion zsh)
   fish  trainer completion fish > ~/.config/fish/completions/trainer.fish
 
 EXAMPLES:

@@ -11,8 +11,9 @@ namespace {
 constexpr CommandText kDoctorText = {
     "doctor", "Checks the installation: processor, memory, limits, libraries, devices, and a tiny training.",
     "  trainer doctor [--json]",
-    R"(A line for each check: ok, warning or error, and what to do. The exit code is 0 unless something is
-broken that trainings need; what a training on that device passes is a warning at most.
+    R"(Prints a line for each check: ok, warning or error, and what to do. The exit code is 0 unless
+something that trainings need is broken; a fault of a device is only a warning if a training on it
+succeeds.
 
 EXAMPLES:
   trainer doctor

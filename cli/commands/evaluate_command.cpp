@@ -22,10 +22,10 @@ constexpr CommandText kEvaluateText = {
     R"(The data are read as in the training, by the configuration that the model file holds, but once and
 in order: no shuffling, every row, and a bad row is an error. --set changes that configuration:
 device, threads, the batch size by the op of the training (input.shuffle_batch.batch_size), the
-columns of the fields. With --held-out it reads the rows that the op hold_out kept from the
-training, and no others, of the files of the training unless --data names others; bad rows are left
-out as there. Where the label was normalised, loss and metrics are those of the normalised label, as
-in the training; mae and rmse are given in its own unit, too.
+columns of the fields. With --held-out it reads only the rows that the op hold_out kept from the
+training, from the files of the training unless --data names others; bad rows are left out as in the
+training. If the label was normalised, loss and metrics are for the normalised label, as in the
+training; mae and rmse are given in the label's own unit, too.
 
 EXAMPLES:
   trainer evaluate --model model.safetensors --data "test/*.csv"
@@ -41,7 +41,7 @@ struct EvaluateArguments : ModelArguments {
 
   void declare(Command& c) {
     ModelArguments::declare(c);
-    c.flag("--held-out", held_out, "only rows that hold_out kept from the training, by default of its own files");
+    c.flag("--held-out", held_out, "only rows that hold_out kept from the training, by default from its own files");
     c.heading("OUTPUT");
     c.flag("--json", json, "print the result as one line of JSON");
     c.flag("-q,--quiet", quiet, "no warnings");

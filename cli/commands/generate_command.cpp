@@ -37,10 +37,10 @@ constexpr CommandText kGenerateImagesText = {
     "generate images", "CSV files of images of ten digits, each drawn in another way.",
     "  trainer generate images --out DIR [OPTIONS]",
     R"(Writes DIR/examples-00.csv and so on. Each row is a label, 0 to 9, and the pixels of a square image,
-0 to 255, line by line, as MNIST is passed around in CSV, and as there without a header: csv_reader:
+0 to 255, line by line, like the CSV files of MNIST. There is no header, which csv_reader calls
 {header: false}. The digits have seven segments; place, size, slant, thickness, brightness and noise
 are drawn for each image. configs/lenet.yaml reads them. Equal options give equal bytes, and a row
-depends on seed, size, file and row alone.
+depends only on seed, size, file and row.
 
 EXAMPLES:
   trainer generate images --out data/digits --files 12 --rows 500
@@ -52,7 +52,7 @@ struct GenerateArguments {
   GenerateOptions options;
 
   void declare(Command& c, int64_t most_rows) {
-    c.text("--out", options.folder, "DIR", "the folder for the files; made when it is not there");
+    c.text("--out", options.folder, "DIR", "the folder for the files; made if it is not there");
     c.number("--files", options.files, {.least = 1, .most = kMostGeneratedFiles}, "how many files");
     c.number("--rows", options.rows, {.least = 1, .most = most_rows}, "rows of each file");
     c.number("--seed", options.seed, {.least = 0}, "other seeds give other numbers");

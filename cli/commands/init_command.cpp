@@ -43,10 +43,10 @@ constexpr CommandText kInitText = {
     "  trainer init DATA.csv --label COLUMN [OPTIONS]",
     R"(Finds out how the files are written, what each column is and what the label asks for, chooses a
 small model and says what it assumed. The configuration has comments and is a beginning: change what
-you know better. Numbers are normalised, texts of few kinds become categories; what is missing in
-new data is provided for. Rows without a label are left out, and some rows are held out to judge the
-model by. Left out are identifiers, dates, free text and columns that say nothing; --keep and
---ignore decide otherwise. A FILE that is there is replaced with --force only; data never are.
+you know better. Numbers are normalised, texts of few kinds become categories; values that are
+missing in new data are provided for. Rows without a label are left out, and some rows are held out
+to judge the model by. Identifiers, dates, free text and columns that say nothing are left out, too;
+--keep and --ignore decide otherwise. A FILE that exists is replaced only with --force; data never.
 
 EXAMPLES:
   trainer init iris.csv --label species
@@ -72,10 +72,10 @@ struct InitArguments {
     c.choice("--task", task, "whether the label is an amount or a class");
     c.choice("--header", header, "whether the first line names the columns");
     c.text("--delimiter", delimiter, "BYTE", "the byte between fields, or tab; found out by default");
-    c.number("--look", look, {.least = 1, .most = 1 << 20}, "look at so many MiB of the data at most");
+    c.number("--look", look, {.least = 1, .most = 1 << 20}, "look at no more than N MiB of the data");
     c.heading("OUTPUT");
     c.text("--out", out, "FILE", "the configuration to write; - is standard output; DATA.yaml by default");
-    c.flag("--force", force, "replace FILE where it is there already");
+    c.flag("--force", force, "replace FILE if it exists already");
   }
   void check(const Command& c) const {
     const std::string usage = c.line() + " DATA.csv --label COLUMN";

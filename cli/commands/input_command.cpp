@@ -42,11 +42,11 @@ constexpr CommandText kInputText = {"input", "Runs the input graph alone and pri
   jsonl  one line a batch:
          {"v":1,"batch":0,"size":2,"fields":{"label":[[1],[0]]},"rows":["a.csv:1","a.csv:7"]}
   csv    one line a row, each value in the column where decode_csv of this configuration looks for
-         it, with a header line where csv_reader wants one: the same configuration, reading this
-         file in order, gives equal batches; what no text can say is an error. Columns that no field
-         uses are empty; fields that map or one_hot add stand behind the others. What the graph did
-         it does again to what it reads back: map in place, normalize, augment, skip, repeat, epochs
-         and shuffle_batch want to be left out then. Without csv_reader and decode_csv: a header
+         it, with a header line if csv_reader expects one: the same configuration, reading this
+         file in order, gives equal batches; a value that no text can express is an error. Columns
+         that no field uses are empty; fields that map or one_hot add come after the others. The
+         graph changes again what it reads back, so leave out map in place, normalize, augment,
+         skip, repeat, epochs and shuffle_batch then. Without csv_reader and decode_csv: a header
          (NAME, or NAME_0, NAME_1, ... for a field of several columns) and the fields in order.
   none   only the counts
 The file of --out appears whole when the run is done, and not at all when it fails or is

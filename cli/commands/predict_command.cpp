@@ -19,15 +19,14 @@ constexpr CommandText kPredictText = {
     "predict", "Runs a saved model on data and writes a line for each row, in order.",
     "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",
     R"(The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files
-without a header where it stands behind all others. The file of --out appears whole or not at all.
+without a header only if it stands after all others. The file of --out appears whole or not at all.
 Formats (a row is its file and line):
   csv    row,class,probability             of a model trained with sigmoid_cross_entropy
-         row,class,probability_0,...       with softmax_cross_entropy; the first of the likeliest
+         row,class,probability_0,...       with softmax_cross_entropy; of equals the first class
          row,prediction or prediction_0,.. with another loss, and with --raw
   jsonl  {"v":1,"row":"a.csv:3","class":1,"probability":0.93}, or likewise with lists
-Where the label went through a vocabulary, its text stands behind the class:
-row,class,name,probability. Where it was normalised or mapped, predictions are given as it was
-before. --raw does neither.
+If the label went through a vocabulary, its text comes after the class: row,class,name,probability.
+If it was normalised or mapped, predictions are given as the label was before. --raw does neither.
 
 EXAMPLES:
   trainer predict --model model.safetensors --data "new/*.csv" --out predictions.csv
@@ -61,7 +60,8 @@ void write_predictions(Predictor& predictor, const PredictArguments& arguments, 
   const bool explains = !arguments.raw && (kind != PredictionKind::values || predictions == Predictions::numbers);
   if (explains && kind == PredictionKind::values && !predictor.label().complete) {
     write_to_stderr(
-        "warning: the input changes the label in a way that cannot be undone: predictions are the model's\n");
+        "warning: the input changes the label in a way that cannot be undone: predictions stay as the model gives "
+        "them\n");
   }
   const PredictionText format({.format = arguments.format,
                                .kind = kind,

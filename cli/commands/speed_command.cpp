@@ -15,8 +15,8 @@ constexpr CommandText kSpeedText = {
     R"(Runs the input alone, the step alone on one batch, and both, in turn, for some seconds. Then it
 tries keys that change no result, such as threads, capacity, chunk_bytes or delivery, each for some
 seconds more, and advises what made the training faster, with the gain that it measured. Data that
-end are read again; nothing is validated or saved. Every training ends with a line on the same, from
-what it counted anyway.
+end are read again; nothing is validated or saved. Every training ends with a line about the same,
+from what it counts anyway.
 
 EXAMPLES:
   trainer speed --config mlp.yaml

@@ -44,10 +44,10 @@ constexpr CommandText kTrainText = {
     "train", "Trains the model that a configuration describes.",
     R"(  trainer train --config FILE [OPTIONS]
   trainer train FILE [OPTIONS])",
-    R"(A path of --set names a key (train.steps), an item of a list by its kind or name where only one has
-it (input.shuffle_batch.batch_size), or by position (input[3].batch_size). Values are YAML; the last
-one wins, and null takes a key away. With the key validation the model is judged by rows of its own
-every so many steps; keep_best keeps the best.
+    R"(A path of --set names a key (train.steps), an item of a list by its kind or name if only one has it
+(input.shuffle_batch.batch_size), or by position (input[3].batch_size). Values are YAML; the last
+one wins, and null takes a key away. With the key validation, the model is judged every so many
+steps by rows that are not trained on; keep_best keeps the best one.
 
 Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT,
 SIGTERM or SIGHUP (a closed terminal) ends the training after the running step, reports and saves; a
@@ -73,9 +73,9 @@ struct TrainArguments : ConfigArguments {
     ConfigArguments::declare(c);
     c.heading("OUTPUT");
     c.text("--save", save, "FILE", "keep the trained model in FILE, whatever the configuration says");
-    c.text("--trace", trace, "FILE", "write what each thread did when to FILE, for ui.perfetto.dev");
+    c.text("--trace", trace, "FILE", "write to FILE what each thread did when, for ui.perfetto.dev");
     c.flag("--json", json, "print events as lines of JSON on standard output");
-    c.flag("-q,--quiet", quiet, "no progress, warnings and log lines");
+    c.flag("-q,--quiet", quiet, "hide progress, warnings and log lines");
   }
 };
 
@@ -198,7 +198,7 @@ class TraceKeeper {
     write_trace(trace_, arguments_.trace);
     if (trace_.dropped() == 0 || arguments_.quiet) return;
     write_to_stderr(cat("warning: the trace has no room for ",
-                        count_of(static_cast<int64_t>(trace_.dropped()), "event"), ": it shows the beginning alone\n"));
+                        count_of(static_cast<int64_t>(trace_.dropped()), "event"), ": it shows only the beginning\n"));
   }
 
  private:

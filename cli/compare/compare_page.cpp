@@ -128,9 +128,9 @@ std::string bars(const Comparison& comparison) {
     x += 140;
   }
   return out +
-         "</svg>\n<figcaption>Where the time of a step goes, on the thread that trains; where others make batches "
+         "</svg>\n<figcaption>Where the time of a step goes, on the thread that trains; if others make batches "
          "meanwhile, " +
-         "its step takes longer for it. The upright line is what the machine allows.</figcaption></figure>\n";
+         "its step takes longer. The upright line is what the machine allows.</figcaption></figure>\n";
 }
 
 std::string curve(const ComparedDelivery& delivery) {
@@ -158,7 +158,7 @@ std::string curve(const ComparedDelivery& delivery) {
   out += fmt::format("<polyline class=\"curve\" points=\"{}\"/>\n", points);
   return out +
          fmt::format(
-             "</svg>\n<figcaption>{}: batches that lay in the queue behind each step of the last round, {:.1f} of {} "
+             "</svg>\n<figcaption>{}: batches that lay in the queue after each step of the last round, {:.1f} of {} "
              "on average.</figcaption></figure>\n",
              escaped(delivery.name), delivery.mean_queued.value_or(0), delivery.capacity);
 }
@@ -172,7 +172,7 @@ std::string compare_page(const Comparison& comparison) {
   for (const std::string& verdict : compare_verdicts(comparison)) out += cat("<li>", escaped(verdict), "</li>\n");
   out += cat("</ul>\n<h2>Time</h2>\n", bars(comparison), table(comparison));
   out += fmt::format(
-      "<p class=\"setting\">Medians over the rounds. Noise: {:.1f} %, what {} differs from itself by.</p>\n",
+      "<p class=\"setting\">Medians over the rounds. Noise: {:.1f} %, by which {} differs from itself.</p>\n",
       100 * comparison.noise, escaped(comparison.noise_of));
   const bool queues = std::any_of(comparison.deliveries.begin(), comparison.deliveries.end(),
                                   [](const ComparedDelivery& delivery) { return delivery.mean_queued.has_value(); });

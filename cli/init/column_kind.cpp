@@ -55,7 +55,7 @@ std::string no_category(const ColumnFacts& facts) {
   if (std::string odd = odd_numbers(facts); !odd.empty()) return odd;
   const uint64_t present = facts.rows - facts.missing;
   const size_t texts = facts.values.size();
-  if (texts > 3 && texts * 2 > present) return "nearly every row has another text";
+  if (texts > 3 && texts * 2 > present) return "nearly every row has a text of its own";
   if (!facts.many && texts <= kMostCategoryTexts) return {};
   if (facts.longest > 64) return "free text";
   return cat(facts.many ? "too many" : cat(texts), " different texts, a category has ", kMostCategoryTexts, " at most");
@@ -69,7 +69,8 @@ std::string identifies(const KindArgs& args, bool identifier, bool distinct) {
   const bool counts_rows = facts.counts && (first == 0 || first == 1 || identifier);
   if (counts_rows && facts.rows >= kRowsOfAnIdentifier) return "it counts the rows";
   const bool differs = distinct || facts.values.size() == facts.rows - facts.missing;
-  if (args.unnamed && facts.only_whole() && differs) return "it has no name, and nearly every row has another value";
+  if (args.unnamed && facts.only_whole() && differs)
+    return "it has no name, and nearly every row has a value of its own";
   return {};
 }
 

@@ -143,18 +143,17 @@ class ConfigWriter {
     options.set("fields", std::move(fields));
     add_op(plan_.label_field.ops.front().kind, std::move(options),
            look_.form.header && by_number_
-               ? "by number, names are too long: other files need the same columns at the same places"
+               ? "by number, as names are too long: other files need the same columns at the same places"
                : "");
-    note("missing", "these, and nothing, stand for no value");
-    note("on_bad_row", cat(look_.bad_rows, " were seen, which have other numbers of fields"));
+    note("missing", "these texts and the empty one mean a missing value");
+    note("on_bad_row", cat(look_.bad_rows, " were seen, which have another number of fields"));
     note("max_bad_rows", "in all epochs together; more are an error");
     note("names", "other files must have these columns at the same places");
     for (const PlannedField& field : plan_.fields) {
       note("fields." + field.read_as, count_of(std::ssize(field.columns), "column"));
-      if (field.found.texts.empty())
-        note(cat("fields.", field.read_as, ".default"), "what is missing becomes the mean");
+      if (field.found.texts.empty()) note(cat("fields.", field.read_as, ".default"), "missing values become the mean");
     }
-    note("fields." + plan_.label_field.read_as, "the label; rows without it are filtered");
+    note("fields." + plan_.label_field.read_as, "the label; rows without it are filtered out");
   }
 
   void add_ops() {
@@ -229,8 +228,8 @@ class ConfigWriter {
           Spec::map().set("held_out", true).set("every", every).set("keep_best", true).set("patience", 10),
           "by the rows that were held out");
       comments_["validation.every"] = "steps";
-      comments_["validation.keep_best"] = "the model of the least loss is kept";
-      comments_["validation.patience"] = "validations without improvement end the training";
+      comments_["validation.keep_best"] = "the model with the least loss is kept";
+      comments_["validation.patience"] = "so many validations without improvement end the training";
     }
     set("save", Spec::of(args_.save), "for trainer predict and trainer evaluate");
   }

@@ -173,7 +173,7 @@ size_t find_column(const CsvForm& form, const std::string& name, const std::stri
   if (form.columns == 1) {
     another = form.blanks_hint.empty() ? "; is there another delimiter? --delimiter names it" : "; " + form.blanks_hint;
   }
-  const std::string have = form.columns == 1 ? std::string("column 0 alone") : cat("columns 0 to ", form.columns - 1);
+  const std::string have = form.columns == 1 ? std::string("only column 0") : cat("columns 0 to ", form.columns - 1);
   if (is_number)
     throw ConfigError(cat(what, ' ', name, ": there is no such column"), {}, cat("the files have ", have, another));
   if (form.names.empty()) {

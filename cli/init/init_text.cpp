@@ -47,8 +47,8 @@ std::string form_text(const CsvForm& form) {
                              "data need them at the same places"
                            : "no header: columns count from 0",
           ", ", delimiter, " between fields");
-  if (!form.quotes) out += ", quotes are bytes like others";
-  if (form.skip_lines > 0) out += cat(", ", count_of(form.skip_lines, "line"), " above passed over");
+  if (!form.quotes) out += ", quotes are bytes like any other";
+  if (form.skip_lines > 0) out += cat(", ", count_of(form.skip_lines, "line"), " above skipped");
   return out;
 }
 
@@ -89,8 +89,8 @@ std::string column_lines(const DataLook& look, const InitPlan& plan) {
   }
   if (!categories.empty()) {
     const auto category = [&](size_t i) { return cat(name(categories[i].first), " (", categories[i].second, ')'); };
-    out +=
-        line("categories", cat(categories.size(), ", with so many texts each: ", listed(categories.size(), category)));
+    out += line("categories",
+                cat(categories.size(), ", with the number of texts in each: ", listed(categories.size(), category)));
   }
   for (size_t i = 0; i < std::min(plan.notes.size(), kMostListed); ++i) {
     const ColumnRemark& one = plan.notes[i];
@@ -151,22 +151,22 @@ std::string init_text(const InitTextArgs& args) {
   out += column_lines(look, plan);
   if (args.by_number) {
     out += line("by number",
-                "columns are selected by number, their names are too long for a configuration; new data need "
+                "columns are selected by number, as their names are too long for a configuration; new data need "
                 "the same columns at the same places");
   }
   if (plan.missing_columns > 0) {
     out += line("missing", cat(count_of(static_cast<int64_t>(plan.missing_columns), "column"),
-                               " with gaps: numbers become the mean, categories have a place of their own for them"));
+                               " with gaps: missing numbers become the mean, missing texts are a category"));
   }
   if (look.bad_rows > 0) {
     std::string examples;
     for (const std::string& one : look.bad_examples) examples += cat(examples.empty() ? "" : "; ", comment_text(one));
     out += line("bad rows",
-                cat(look.bad_rows, " have other numbers of fields and are left out, up to a limit: ", examples));
+                cat(look.bad_rows, " have another number of fields and are left out, up to a limit: ", examples));
   }
   out += line("held out", plan.held_out > 0
                               ? cat("about ", format_share(plan.held_out), " of the rows, to judge the model by")
-                              : std::string("nothing: there are too few rows to judge the model by some of them"));
+                              : std::string("nothing: there are too few rows to judge the model by a part of them"));
   std::vector<std::string> layers;
   for (const int64_t units : plan.hidden) layers.push_back(cat(units));
   layers.push_back(cat(plan.outputs));

@@ -167,7 +167,7 @@ LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, Init
     if (has_lone_text(facts)) {
       out.marks.push_back(facts.examples.front());
       ++out.missing;
-      out.why += cat("; ", quote(facts.examples.front()), ", which one row has, counts as missing");
+      out.why += cat("; ", quote(facts.examples.front()), ", which only one row has, counts as missing");
     }
     if (!facts.many) list_classes(facts, out);
     check_classes(facts, out, name);

@@ -237,7 +237,7 @@ class Planner {
       add_note(reasons, cat(quote(look_.name_of(out_.left_out[i].column)), ": ", out_.left_out[i].text));
     }
     return DataError("no column besides the label is left to learn from", {look_.paths.front()},
-                     reasons + "; --keep COLUMN takes one in that holds numbers or few texts");
+                     reasons + "; --keep COLUMN keeps one that holds numbers or few texts");
   }
 
   // Powers of two, that are known to work for tables of such a size.

@@ -200,7 +200,7 @@ void check_quotes(const Cut& cut, const SniffArgs& args) {
   }
   if (!escaped && (late * 4 < fields || late == 0)) return;
   const std::string delimiter = cut.delimiter == '\t' ? "\\t" : std::string(1, cut.delimiter);
-  throw DataError("blanks stand before quotes, or backslashes before those within, so they are no quotes",
+  throw DataError("blanks stand before quotes, or backslashes before quotes inside a field, so they do not quote",
                   {args.path, 1, 1},
                   cat("mend them: sed 's/\\\\\"/\"\"/g; s/", delimiter, "  *\"/", delimiter, "\"/g' FILE > NEW"));
 }
@@ -249,11 +249,11 @@ void check_preamble(const Cut& cut, const SniffArgs& args) {
   const bool close = names > 1 && names + 1 >= cut.columns;
   const auto line = static_cast<int64_t>(cut.lines[cut.preamble - 1]) + 1;
   if (!close && cut.preamble <= kMostPreamble) return;
-  throw DataError(
-      cat("this record has ", names, " fields, most of those below it have ", cut.columns), {args.path, line, 1},
-      names + 1 == cut.columns
-          ? "give every column a name, also one with names of rows; a delimiter at the end of a record begins one"
-          : "make them as many, or name the delimiter with --delimiter");
+  throw DataError(cat("this record has ", names, " fields, most records below it have ", cut.columns),
+                  {args.path, line, 1},
+                  names + 1 == cut.columns ? "give every column a name, also a column of row names; a delimiter at the "
+                                             "end of a record begins another column"
+                                           : "give all records as many fields, or name the delimiter with --delimiter");
 }
 
 // What to do with a text of one column whose fields blanks separate.
@@ -271,7 +271,8 @@ std::string blanks_hint(const SniffArgs& args, std::string_view text) {
   const Cut cut = cut_records(part, squeezed, ' ', true);
   if (cut.columns < 2 || cut.order() < 1) return {};
   if (squeezed.size() == std::min(text.size(), kMost)) return "fields seem to end at blanks: --delimiter ' '";
-  return "fields seem to end at runs of blanks, make each one: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; then "
+  return "fields seem to end at runs of blanks, make each run one blank: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; "
+         "then "
          "--delimiter ' '";
 }
 
@@ -282,10 +283,10 @@ CsvForm sniff_csv(const SniffArgs& args) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const std::string first_line(text.substr(0, std::min(text.find('\n'), text.size())));
   if (const std::string hint = encoding_hint(first_line, false); !hint.empty()) {
-    throw DataError("this is no CSV text", {args.path, 1, 1}, hint);
+    throw DataError("this is not CSV text", {args.path, 1, 1}, hint);
   }
   if (text.substr(0, 4096).find('\0') != text.npos) {
-    throw DataError("this is no CSV text: there are NUL bytes in it", {args.path, 1, 1});
+    throw DataError("this is not CSV text: there are NUL bytes in it", {args.path, 1, 1});
   }
   // What Excel writes to say so.
   SniffArgs known = args;
@@ -320,7 +321,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
     out.names.insert(out.names.begin(), std::string());
   }
   if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {
-    throw no_rows(args, "the file has a header and no rows");
+    throw no_rows(args, "the file has a header but no rows");
   }
   if (out.columns == 1) out.blanks_hint = blanks_hint(known, text);
   return out;

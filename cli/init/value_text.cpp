@@ -141,7 +141,7 @@ std::string alike_texts(const std::vector<std::string>& texts) {
     out += cat(out.empty() ? "" : ", ", join(group));
   }
   if (out.empty()) return out;
-  return cat(out, shown > kMostShown ? " and others" : "", " differ in letter case or blanks alone, and stay apart");
+  return cat(out, shown > kMostShown ? " and others" : "", " differ only in letter case or blanks, and stay apart");
 }
 
 bool sounds_like_identifier(std::string_view name) {

@@ -126,7 +126,7 @@ std::string config_markdown(const Catalog& catalog) {
       "# The configuration\n\n"
       "<!-- Made by `trainer config --markdown > docs/config.md`; a test compares. -->\n\n"
       "One YAML file. A kind (an op, layer, loss, metric or optimizer) is written `name` or `name: {option: value}`; "
-      "where an option may stand in place of all of them, also `name: value`. A key that is absent has its default. "
+      "if an option may stand in place of all of them, also `name: value`. A key that is absent has its default. "
       "`trainer config`, `trainer ops NAME` and `trainer layers NAME` say the same in the terminal, `trainer schema` "
       "tells editors.\n\n"
       "## Keys\n\n",

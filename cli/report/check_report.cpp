@@ -19,7 +19,7 @@ std::string check_text(const CheckReport& report) {
     begin = end + 1;
   }
   out += fmt::format("memory: at most {} ({} bytes){}\n", format_bytes(report.memory_bound), report.memory_bound,
-                     report.varies ? ", strings and ragged fields apart" : "");
+                     report.varies ? ", without strings and ragged fields" : "");
   if (report.rows_read > 0) out += fmt::format("data: the first {} make sense\n", count_of(report.rows_read, "row"));
   for (const std::string& warning : report.warnings) out += cat("warning: ", escape_controls(warning), '\n');
   return out + "everything fits; nothing was trained\n";

@@ -48,8 +48,8 @@ std::string evaluation_text(const EvaluationResult& result) {
   if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
   if (!result.in_label_unit.empty()) out += cat("\nin the label's own unit: ", metrics_text(result.in_label_unit));
   if (!beats_commonest_class(result)) {
-    out += cat("\nthe accuracy is no better than that of always saying the commonest class, which ",
-               format_share(*result.commonest_class), " of the rows are of");
+    out += cat("\nthe accuracy is no better than always naming the commonest class, which ",
+               format_share(*result.commonest_class), " of the rows have");
   }
   return out + '\n';
 }

@@ -99,7 +99,7 @@ class Diagnostician {
                        .from = "feed",
                        .to = "native",
                        .expected_gain = gain_without(times_.copy_seconds + times_.make_seconds - shared),
-                       .why = cat("the training thread makes and copies every batch alone",
+                       .why = cat("the training thread makes and copies every batch by itself",
                                   facts_.threads > 1 ? ", while the others have nothing to do" : "")});
   }
 

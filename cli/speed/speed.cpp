@@ -98,7 +98,7 @@ std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, in
                    .from = "feed",
                    .to = "native",
                    .expected_gain = 1,
-                   .why = "the training thread makes and copies every batch alone"});
+                   .why = "the training thread makes and copies every batch by itself"});
   }
   if (config.delivery.has_queue()) {
     const int64_t capacity = config.delivery.capacity.value_or(DeliveryOptions::kCapacity);
@@ -243,7 +243,7 @@ void SpeedTest::Impl::read() {
   const Trainer trainer = Trainer::from_spec(spec, catalog);
   if (trainer.config().delivery.kind == DeliveryKind::constant) {
     throw spec.find("delivery")
-        ->error("constant reads one batch alone, so there is no input to measure", "leave it out, or set another one");
+        ->error("constant reads only one batch, so there is no input to measure", "leave it out, or set another one");
   }
   if (trainer.input().reads_once()) {
     throw spec.find("input")->error("the speed is measured by reading the data again and again, and these come once",

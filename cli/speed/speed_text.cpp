@@ -40,11 +40,11 @@ std::string advice_or_why_not(const SpeedReport& report) {
     return fmt::format("{}; measured: {:.2f} times as fast", advice_text(*report.advice), report.advice->expected_gain);
   }
   if (report.bottleneck == Bottleneck::step) {
-    return cat("nothing in the input is worth changing; faster are a smaller model",
+    return cat("nothing in the input is worth changing; what would help is a smaller model",
                report.device == "cpu" ? ", more processors, or a GPU" : " or a faster GPU");
   }
   std::string out = report.tried.empty()
-                        ? "no key that was worth trying changes no result"
+                        ? "no key that leaves the result as it is was worth trying"
                         : "none of the keys that were tried makes it faster by more than a tenth and the noise";
   if (!report.op.empty()) out += cat(": ", report.op, " wants fewer or cheaper values, or more processors");
   return out;
@@ -73,7 +73,7 @@ std::string speed_text(const SpeedReport& report) {
   if (const std::string shares = busy_shares(report.ops); !shares.empty()) {
     out += cat("input's time ", shares, '\n');
   }
-  if (report.noise > kNoisy) out += "the machine is noisy: measure again when less else runs on it\n";
+  if (report.noise > kNoisy) out += "the machine is noisy: measure again when fewer other programs run on it\n";
   out += cat("bottleneck   ", bottleneck_text(report), '\n', tried_text(report), "advice: ", advice_or_why_not(report),
              '\n');
   return out;

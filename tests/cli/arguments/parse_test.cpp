@@ -63,7 +63,8 @@ TEST_F(ParseTest, TheFirstMistakeIsTold) {
             "--rows: expected a whole number from 1 to 9, got \"0\"; trainer sum --help shows the usage");
   EXPECT_EQ(refused({"sum", "--out"}), "--out needs a value; trainer sum --help shows the usage");
   EXPECT_EQ(refused({"-q", "sum"}),
-            "--quiet stands before sum, where it means nothing; put it behind: trainer sum --quiet ... (trainer sum "
+            "--quiet stands before sum, where it means nothing; put it after the subcommand: trainer sum --quiet ... "
+            "(trainer sum "
             "--help shows the usage)");
   EXPECT_EQ(refused({"-q", "sum", "--rows", "2"}), refused({"-q", "sum"})) << "whatever comes behind it";
   EXPECT_EQ(refused({"-q", "--quiet"}), "--quiet is given twice; trainer --help shows the usage");

@@ -234,8 +234,9 @@ TEST(CommandsTest, GivenTwice) {
 }
 
 TEST(CommandsTest, OptionsBeforeTheSubcommand) {
-  EXPECT_EQ(usage_error({"--config", "a.yaml", "check"}, "trainer check --help"),
-            "--config stands before check, where it means nothing; put it behind: trainer check --config ...");
+  EXPECT_EQ(
+      usage_error({"--config", "a.yaml", "check"}, "trainer check --help"),
+      "--config stands before check, where it means nothing; put it after the subcommand: trainer check --config ...");
 }
 
 TEST(CommandsTest, InitNeedsDataAndALabel) {

@@ -143,7 +143,7 @@ TEST_F(InitCommandTest, AHeaderWithoutANameForTheNamesOfRows) {
   write_rows("d.tsv", "\"x\"\t\"tree\"\t\"y\"", 80, row);
   const std::string said = train("d.tsv", "y");
   EXPECT_NE(said.find("the header names all columns but the first"), std::string::npos) << said;
-  EXPECT_NE(said.find("numbers     1, normalised: x\ncategories  1, with so many texts each: tree (2)\n"),
+  EXPECT_NE(said.find("numbers     1, normalised: x\ncategories  1, with the number of texts in each: tree (2)\n"),
             std::string::npos)
       << said;
   EXPECT_NE(said.find("left out    column 0 (it has no name"), std::string::npos) << said;
@@ -240,7 +240,7 @@ TEST_F(InitCommandTest, SaysWhatIsWrongWithTheCommandAndTheData) {
   folder_.write("one.csv", "x,y\n1,a\n2,a\n");
   fails({"one.csv", "--label", "y"}, 65, "is \"a\" in every row: there is nothing to learn");
   folder_.write("head.csv", "x,y\n");
-  fails({"head.csv", "--label", "y"}, 65, "head.csv:1:1: the file has a header and no rows");
+  fails({"head.csv", "--label", "y"}, 65, "head.csv:1:1: the file has a header but no rows");
   folder_.write("comma.csv", "x;y\n1,5;a\n2,5;b\n");
   fails({"comma.csv", "--label", "y"}, 65, "numbers with decimal commas");
 }

@@ -101,7 +101,7 @@ TEST(CompletionTest, WordsHaveTheirMeaning) {
   EXPECT_EQ(offered({"check", "--p"}),
             "--plugin\tadd the kinds of the plug-in FILE; may be repeated\n"
             "--print\tprint the configuration with every default\n");
-  EXPECT_EQ(offered({"train", "-q"}), "-q\tno progress, warnings and log lines\n");
+  EXPECT_EQ(offered({"train", "-q"}), "-q\thide progress, warnings and log lines\n");
   EXPECT_EQ(offered({}), "");
 }
 

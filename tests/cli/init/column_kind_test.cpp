@@ -56,7 +56,7 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
   EXPECT_EQ(kind_of(facts_of({"7", "7.0"})), "out: every number in it is 7");
   EXPECT_EQ(kind_of(facts_of({"yes", ""})), "category of ,yes") << "whether it is there says something";
   EXPECT_EQ(kind_of(facts_of({"2024-01-01", "2024-01-02"})), "out: dates and times");
-  EXPECT_EQ(kind_of(facts_of(numbered("text ", 100))), "out: nearly every row has another text");
+  EXPECT_EQ(kind_of(facts_of(numbered("text ", 100))), "out: nearly every row has a text of its own");
   EXPECT_EQ(kind_of(facts_of(numbered("text ", 142), 600)), "out: 142 different texts, a category has 128 at most");
   EXPECT_EQ(kind_of(facts_of(numbered("text ", 2000), 6000)),
             "out: too many different texts, a category has 128 at most");
@@ -74,8 +74,8 @@ TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
 
 TEST(ColumnKindTest, TextsThatDifferInLittleAreNamed) {
   EXPECT_EQ(kind_of(facts_of({"yes", "No", "Yes", "yes "})),
-            "category of No,Yes,yes,yes  (\"Yes\", \"yes\" and \"yes \" differ in letter case or blanks alone, and "
-            "stay apart)");
+            "category of No,Yes,yes,yes  (\"Yes\", \"yes\" and \"yes \" differ only in letter case or blanks, and stay "
+            "apart)");
   EXPECT_EQ(kind_of(facts_of({"", " a", " b"})), "category of , a, b");
 }
 
@@ -110,7 +110,7 @@ TEST(ColumnKindTest, AColumnWithoutANameHoldsNamesOfRows) {
     const ColumnFacts facts = facts_of(texts, rows);
     return choose_kind({.facts = facts, .name = "column 0", .named = false, .unnamed = true, .keep = keep});
   };
-  const std::string reason = "it has no name, and nearly every row has another value";
+  const std::string reason = "it has no name, and nearly every row has a value of its own";
   EXPECT_EQ(kind(numbered("", 300), 300).reason, reason) << "in any order";
   EXPECT_EQ(kind(numbered("", 60), 60).reason, reason);
   EXPECT_EQ(kind(numbered("", 5), 5).reason, reason);

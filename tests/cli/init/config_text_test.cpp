@@ -114,9 +114,8 @@ TEST_F(ConfigTextTest, NamesThatYamlCannotHoldAreNumbers) {
 TEST_F(ConfigTextTest, NamesClassesThatDifferInLittle) {
   const std::string text =
       text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, i % 2 == 0 ? ",Yes" : ",yes"); }));
-  EXPECT_NE(
-      text.find("\n# Of its classes \"Yes\" and \"yes\" differ in letter case or blanks alone, and stay apart.\n"),
-      std::string::npos)
+  EXPECT_NE(text.find("\n# Of its classes \"Yes\" and \"yes\" differ only in letter case or blanks, and stay apart.\n"),
+            std::string::npos)
       << text;
 }
 
@@ -124,7 +123,7 @@ TEST_F(ConfigTextTest, ColumnsAreNumbersWhereTheirNamesWouldTakeTooMuch) {
   const std::string text = text_for("a.csv", wide_table(6000, std::string(200, 'g')));
   EXPECT_TRUE(by_number_);
   EXPECT_NE(text.find("columns: 0-5999\n"), std::string::npos);
-  EXPECT_NE(text.find("# by number, names are too long: other files need the same columns at the same places"),
+  EXPECT_NE(text.find("# by number, as names are too long: other files need the same columns at the same places"),
             std::string::npos);
   EXPECT_EQ(text.find("names:"), std::string::npos);
   Trainer::from_spec(parse_yaml(text, "c.yaml"));

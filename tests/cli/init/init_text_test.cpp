@@ -45,9 +45,9 @@ TEST(InitTextTest, SaysWhatWasSeenAndAssumed) {
   for (const char* part :
        {"100 rows of 5 columns\n", "the first line names the columns, \",\" between fields\n",
         "label       y: 2 classes: no (40), yes (50); its values are texts; 10 without a label, left out\n",
-        "numbers     1, normalised: width\n", "categories  1, with so many texts each: kind (2)\n",
+        "numbers     1, normalised: width\n", "categories  1, with the number of texts in each: kind (2)\n",
         "left out    id (an identifier, by its name), when (dates and times)\n", "missing     1 column with gaps",
-        "bad rows    1 have other numbers of fields", ":53:1: expected 5 fields, got 2",
+        "bad rows    1 have another number of fields", ":53:1: expected 5 fields, got 2",
         "held out    about 20% of the rows", "\nwrote       a.yaml\n"}) {
     EXPECT_NE(said.find(part), std::string::npos) << part << "\n" << said;
   }

@@ -45,7 +45,7 @@ TEST(LabelChoiceTest, SaysHowToTakeDoubtfulNumbersOtherwise) {
 
 TEST(LabelChoiceTest, ClassesThatDifferInLittleAreNamed) {
   EXPECT_EQ(choose_label(facts_of({"Yes", "no", "yes", "yes "}), "y", InitTask::automatic).notice,
-            "\"Yes\", \"yes\" and \"yes \" differ in letter case or blanks alone, and stay apart");
+            "\"Yes\", \"yes\" and \"yes \" differ only in letter case or blanks, and stay apart");
   EXPECT_EQ(choose_label(facts_of({" yes", " no"}), "y", InitTask::automatic).notice, "");
 }
 
@@ -90,8 +90,8 @@ TEST(LabelChoiceTest, ALoneTextAmongCodesIsNoClass) {
   EXPECT_EQ(label.marks, std::vector<std::string>{"virginica"});
   EXPECT_EQ(label.missing, 1u);
   EXPECT_EQ(label.why,
-            "its values are 3 whole numbers (--task regression takes them for amounts); \"virginica\", "
-            "which one row has, counts as missing");
+            "its values are 3 whole numbers (--task regression takes them for amounts); \"virginica\", which only one "
+            "row has, counts as missing");
   EXPECT_EQ(label_of(facts_of(codes, codes.size()), InitTask::classes), "classes 0,1,2 as codes");
   EXPECT_EQ(label_of(facts_of(codes, codes.size()), InitTask::regression), "regression");
   codes.push_back("virginica");

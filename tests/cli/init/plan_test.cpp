@@ -72,7 +72,7 @@ TEST_F(PlanTest, IgnoresAndKeepsWhatTheUserNames) {
   EXPECT_EQ(error_of<ConfigError>([&] { plan(text, {"a"}, {"a"}); }), "--keep \"a\": --ignore names it, too");
   EXPECT_EQ(error_of<DataError>([&] { plan(text, {"a"}); }),
             "a.csv: no column besides the label is left to learn from; \"n\": it counts the rows; \"a\": --ignore; "
-            "--keep COLUMN takes one in that holds numbers or few texts");
+            "--keep COLUMN keeps one that holds numbers or few texts");
 }
 
 TEST_F(PlanTest, SizesFollowTheNumberOfRows) {

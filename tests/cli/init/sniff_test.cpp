@@ -69,7 +69,8 @@ TEST(Sniff, PassesTitlesThatHaveTheDelimitersOfTheTable) {
 
 TEST(Sniff, SaysHowOtherQuotesAreMended) {
   const std::string error =
-      "d.csv:1:1: blanks stand before quotes, or backslashes before those within, so they are no quotes; mend them: "
+      "d.csv:1:1: blanks stand before quotes, or backslashes before quotes inside a field, so they do not quote; mend "
+      "them: "
       "sed 's/\\\\\"/\"\"/g; s/,  *\"/,\"/g' FILE > NEW";
   EXPECT_EQ(error_of<DataError>([] { form_of("\"a\",\"y\"\n\"say \\\"hi\\\" 1\",\"p\"\n\"3\",\"q\"\n"); }), error);
   EXPECT_EQ(error_of<DataError>([] { form_of("\"a\", \"b\", \"y\"\n\"1\", \"2\", \"hi\"\n\"3\", \"4\", \"lo\"\n"); }),
@@ -95,15 +96,15 @@ TEST(Sniff, RefusesWhatIsNoTable) {
   const auto error = [](const std::string& text) { return error_of<DataError>([&] { form_of(text); }); };
   EXPECT_EQ(error(""), "d.csv:1:1: the file has no rows; init learns from rows: give it a file that has some");
   EXPECT_EQ(error("a,b,c\n"),
-            "d.csv:1:1: the file has a header and no rows; init learns from rows: give it a file that has some");
-  EXPECT_EQ(error("\x1f\x8b\x08"),
-            "d.csv:1:1: this is no CSV text; the file is compressed by gzip: decompress it first: zcat FILE > data.csv")
+            "d.csv:1:1: the file has a header but no rows; init learns from rows: give it a file that has some");
+  EXPECT_EQ(
+      error("\x1f\x8b\x08"),
+      "d.csv:1:1: this is not CSV text; the file is compressed by gzip: decompress it first: zcat FILE > data.csv")
       << "standard input would not be taken";
   EXPECT_NE(error(std::string("a,b\n\0\0,c\n", 9)).find("NUL bytes"), std::string::npos);
-  EXPECT_EQ(
-      error("a,b,y\n\"1\",1,2,0\n\"1\",2,3,1\n\"1\",3,4,1\n"),
-      "d.csv:1:1: this record has 3 fields, most of those below it have 4; give every column a name, also one with "
-      "names of rows; a delimiter at the end of a record begins one");
+  EXPECT_EQ(error("a,b,y\n\"1\",1,2,0\n\"1\",2,3,1\n\"1\",3,4,1\n"),
+            "d.csv:1:1: this record has 3 fields, most records below it have 4; give every column a name, also a "
+            "column of row names; a delimiter at the end of a record begins another column");
 }
 
 TEST(Sniff, TakesAHeaderWithoutANameForTheNamesOfRows) {
@@ -128,9 +129,9 @@ TEST(Sniff, RefusesAHeaderThatIsShortForAnotherReason) {
        {"Sales, Europe\nid,amount,kind\n10,0.8,b\n12,0.9,a\n15,0.7,b\n",
         "name,age,kind\nDoe0, John,20,b\nDoe1, Jane,30,a\nDoe2, Jim,40,b\n", "x,y,kind\n1,'0,0','a'\n2,'0,1','b'\n",
         "id,age income,kind\n1,20,3,a\n2,30,4,b\n3,40,5,a\n", "x,y,kind\n17,1,2,a\n12,3,4,b\n19,5,6,a\n"}) {
-    EXPECT_NE(error(text, "kind").find("most of those below it have"), std::string::npos) << text;
+    EXPECT_NE(error(text, "kind").find("most records below it have"), std::string::npos) << text;
   }
-  EXPECT_NE(error("Sales, Europe\nid,amount,kind\na,0.8,b\nb,0.9,a\nc,0.7,b\n", "2").find("most of those"),
+  EXPECT_NE(error("Sales, Europe\nid,amount,kind\na,0.8,b\nb,0.9,a\nc,0.7,b\n", "2").find("most records below it"),
             std::string::npos);
 }
 
@@ -150,7 +151,8 @@ TEST(Sniff, SaysHowFieldsBetweenBlanksAreRead) {
   };
   EXPECT_EQ(hint("x y\n1 2\n3 4\n"), "fields seem to end at blanks: --delimiter ' '");
   EXPECT_EQ(hint("x   y\n 1  2\n13  4 \n"),
-            "fields seem to end at runs of blanks, make each one: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; then "
+            "fields seem to end at runs of blanks, make each run one blank: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > "
+            "NEW; then "
             "--delimiter ' '");
   EXPECT_EQ(hint("note\none two\nthree\n"), "");
   EXPECT_EQ(error_of<DataError>([] { form_of("\"x\" \"y\"\n\"1\" 2 3\n\"2\" 4 5\n"); }),

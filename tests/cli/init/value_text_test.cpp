@@ -46,9 +46,9 @@ TEST(ValueText, BlanksAroundATextAreTakenAway) {
 TEST(ValueText, NamesTextsThatDifferInLittle) {
   EXPECT_EQ(alike_texts({"a", "b", ""}), "");
   EXPECT_EQ(alike_texts({"Yes", "no", "yes "}),
-            "\"Yes\" and \"yes \" differ in letter case or blanks alone, and stay apart");
+            "\"Yes\" and \"yes \" differ only in letter case or blanks, and stay apart");
   EXPECT_EQ(alike_texts({"A", "B", "C", "D", "a", "b", "c", "d"}),
-            "\"A\" and \"a\", \"B\" and \"b\", \"C\" and \"c\" and others differ in letter case or blanks alone, and "
+            "\"A\" and \"a\", \"B\" and \"b\", \"C\" and \"c\" and others differ only in letter case or blanks, and "
             "stay apart");
 }
 

@@ -32,7 +32,7 @@ TEST(CheckReportTest, Text) {
 TEST(CheckReportTest, SaysWhatTheBoundLeavesOut) {
   CheckReport report = example();
   report.varies = true;
-  EXPECT_NE(check_text(report).find(" bytes), strings and ragged fields apart\n"), std::string::npos);
+  EXPECT_NE(check_text(report).find(" bytes), without strings and ragged fields\n"), std::string::npos);
 }
 
 TEST(CheckReportTest, ModelWithoutAFinalLineEnd) {

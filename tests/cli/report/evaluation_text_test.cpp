@@ -52,9 +52,8 @@ TEST(EvaluationTextTest, SaysWhereAnAccuracyIsThatOfTheCommonestClass) {
     return evaluation_text(
         {.rows = 8, .files = 1, .loss = 0.5, .metrics = {{"accuracy", accuracy}}, .commonest_class = 0.75});
   };
-  EXPECT_TRUE(
-      text(0.75).ends_with("accuracy 0.75\nthe accuracy is no better than that of always saying the commonest "
-                           "class, which 75% of the rows are of\n"))
+  EXPECT_TRUE(text(0.75).ends_with(
+      "accuracy 0.75\nthe accuracy is no better than always naming the commonest class, which 75% of the rows have\n"))
       << text(0.75);
   EXPECT_TRUE(text(0.875).ends_with("accuracy 0.875\n"));
   const std::string event = evaluation_event({.metrics = {{"accuracy", 1}}, .commonest_class = 0.75});

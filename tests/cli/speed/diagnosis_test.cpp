@@ -67,7 +67,7 @@ TEST(Diagnosis, AFedTrainingShouldBeNative) {
   EXPECT_EQ(found.advice[0].to, "native");
   EXPECT_DOUBLE_EQ(found.advice[0].expected_gain, 10 / (10 - 5 + 1.0));
   EXPECT_EQ(found.advice[0].why,
-            "the training thread makes and copies every batch alone, while the others have nothing to do");
+            "the training thread makes and copies every batch by itself, while the others have nothing to do");
 }
 
 TEST(Diagnosis, AnOpThatLimitsTheThreadsIsNamed) {

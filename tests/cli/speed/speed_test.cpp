@@ -105,7 +105,7 @@ TEST(Speed, OfOneBatchThereIsNoInput) {
     ADD_FAILURE() << "it measured something";
   } catch (const ConfigError& error) {
     EXPECT_STREQ(error.what(),
-                 "test.yaml:8:11: delivery: constant reads one batch alone, so there is no input to measure; "
+                 "test.yaml:8:11: delivery: constant reads only one batch, so there is no input to measure; "
                  "leave it out, or set another one");
   }
 }

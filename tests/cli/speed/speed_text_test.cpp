@@ -60,7 +60,8 @@ TEST(SpeedText, SaysThatTheMachineIsNoisy) {
   SpeedReport report = example();
   report.noise = 0.25;
   EXPECT_THAT(speed_text(report), HasSubstr("noise 25.0%\n"));
-  EXPECT_THAT(speed_text(report), HasSubstr("\nthe machine is noisy: measure again when less else runs on it\n"));
+  EXPECT_THAT(speed_text(report),
+              HasSubstr("\nthe machine is noisy: measure again when fewer other programs run on it\n"));
 }
 
 TEST(SpeedJson, IsTheContract) {
