@@ -241,8 +241,8 @@ class FilenameQueue final : public NameSource {
       if (!now.empty() && std::find(saved.begin(), saved.end(), now) == saved.end()) {
         throw DataError("the file is new: it was not there when the state was saved", {std::string(now)});
       }
-      throw DataError(cat("the saved state has ", then.empty() ? "no file" : "the file ", then, " where there is ",
-                          now.empty() ? "none" : now, " now"));
+      throw DataError(cat("the saved state has ", then.empty() ? "no file" : "the file ", then, ", now there is ",
+                          now.empty() ? "none" : now));
     }
   }
 

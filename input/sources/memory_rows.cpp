@@ -88,7 +88,7 @@ class MemorySource final : public IndexSource {
   void check(const State& state) const override {
     IndexSource::check(state);
     if (state.value("hash") == hash()) return;
-    throw DataError("the rows in memory are not those of the saved state", {},
+    throw DataError("the rows in memory differ from the rows of the saved state", {},
                     "a run goes on only with the data that it began with");
   }
 

@@ -168,7 +168,7 @@ TEST_F(FilenameQueueTest, FindsTheSameFilesAgain) {
   EXPECT_EQ(error_of([&] {
               make(Spec::map().set("files", list_of({"d/b", "d/a", "d/c", "d/d", "d/e"})))->check(state);
             }),
-            "the saved state has the file d/a where there is d/b now");
+            "the saved state has the file d/a, now there is d/b");
 }
 
 // What check() says of the files as they are now, against the state of five files of `bytes` bytes.

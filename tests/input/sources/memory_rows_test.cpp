@@ -94,7 +94,8 @@ TEST(MemoryRows, AStateIsOfTheSameRows) {
   };
   EXPECT_EQ(restore(some_rows(3)), "no error");
   EXPECT_NE(restore(some_rows(4)).find("the saved state is of 3 rows, now there are 4 rows"), std::string::npos);
-  EXPECT_NE(restore(some_rows(3, 1)).find("the rows in memory are not those of the saved state"), std::string::npos);
+  EXPECT_NE(restore(some_rows(3, 1)).find("the rows in memory differ from the rows of the saved state"),
+            std::string::npos);
 }
 
 TEST(MemoryRows, AreCheckedBeforeTheGraphIsThere) {
