@@ -75,7 +75,7 @@ std::string image_hint(const Shape& row) {
   switch (row.rank()) {
     case 1: return "put a reshape before it, such as `reshape: [1, 28, 28]`, or put it before the flatten";
     case 2: return cat("an image has channels, one if it is grey: `reshape: [1, ", row[0], ", ", row[1], "]`");
-    case 4: return "the shape is that of one row, without the batch";
+    case 4: return "the shape is the shape of one row, without the batch";
     default: return "";
   }
 }

@@ -26,7 +26,7 @@ struct Ending : Warmup {
   int64_t steps = 0;
   void declare(OptionReader& o) {
     o.required("steps", steps, {.min = 1, .max = kMostSteps},
-               "the updates until the schedule ends, including those of warmup: usually train.steps");
+               "the updates until the schedule ends, the warmup included: usually train.steps");
     Warmup::declare(o);
     if (o.reading() && steps <= warmup) {
       throw o.node("steps").error(cat("expected more than warmup = ", warmup, ", got ", steps),

@@ -80,8 +80,8 @@ TEST(Conv2d, RefusesWhatDoesNotFit) {
       "expected an image a row, (channels, height, width), got float64 (3, 3); an image has channels, one if it is "
       "grey: `reshape: [1, 3, 3]`");
   EXPECT_EQ(error_of(conv(filters(1, 2), Shape{8, 3, 3, 3})),
-            "expected an image a row, (channels, height, width), got float64 (8, 3, 3, 3); the shape is that of one "
-            "row, without the batch");
+            "expected an image a row, (channels, height, width), got float64 (8, 3, 3, 3); the shape is the shape of "
+            "one row, without the batch");
   EXPECT_EQ(error_of(conv(filters(1, 5), Shape{1, 6, 4})),
             "the window is 5 pixels wide, the image 4; use a smaller window, or padding: same");
   EXPECT_EQ(error_of(conv(filters(1, 5).set("dilation", 2).set("padding", 1), Shape{1, 6, 9})),

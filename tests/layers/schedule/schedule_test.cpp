@@ -193,10 +193,10 @@ TEST(Schedule, RefusesAnEndWithinTheWarmup) {
                   ".steps: expected more than warmup = 5, got 5; steps counts the updates of the warm-up too");
     EXPECT_EQ(error_of(kind, Spec::map()), std::string(kind) +
                                                ": the key steps is required (integer); steps: the updates until the "
-                                               "schedule ends, including those of warmup: usually train.steps");
+                                               "schedule ends, the warmup included: usually train.steps");
     EXPECT_EQ(error_of(Spec::of(kind)),
-              "the key steps is required (integer); steps: the updates until the schedule ends, including those of "
-              "warmup: usually train.steps");
+              "the key steps is required (integer); steps: the updates until the schedule ends, the warmup included: "
+              "usually train.steps");
   }
 }
 
