@@ -128,7 +128,7 @@ std::string model_path(const std::string& config, const DataLook& look) {
     std::string path = with_ending(config, ending);
     if (would_overwrite(path, {.read = look.paths, .written = {}}, config).empty()) return path;
   }
-  throw UsageError(cat("no name is left for the model beside ", quote(config, 4096)), {}, "give --out another name");
+  throw UsageError(cat("no name is left for the model next to ", quote(config, 4096)), {}, "give --out another name");
 }
 
 // As `trainer check` does, so that nothing is written that would not train.

@@ -30,7 +30,7 @@ constexpr CommandText kLayersText = {
     R"(  trainer layers [KIND] [--json]
   trainer layers layers|losses|metrics|optimizers|schedules [--json])",
     R"(They are what the keys `model`, `loss`, `metrics` and `optimizer` of a configuration name: `dense:
-{units: 3}`, or the name alone where no option is required. Schedules are what an optimizer's option
+{units: 3}`, or the name alone if no option is required. Schedules are what an optimizer's option
 `schedule` names.
 
 EXAMPLES:

@@ -98,7 +98,7 @@ void check_dates(const ColumnFacts& facts, const std::string& column) {
   if (!are_dates(facts)) return;
   throw DataError(cat(column, " holds dates or times, such as ", quote(facts.examples.front()),
                       ", which are neither amounts nor classes"),
-                  {}, "write what is to be predicted as a number, such as the days since the first of them");
+                  {}, "write the label as a number, such as the days since the first date");
 }
 void check_odd_numbers(const ColumnFacts& facts, const std::string& column) {
   const std::string odd = odd_numbers(facts);

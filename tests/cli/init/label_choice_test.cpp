@@ -56,7 +56,7 @@ TEST(LabelChoiceTest, DatesAreNeitherAmountsNorClasses) {
     for (const size_t rows : {50u, 5000u}) {
       EXPECT_EQ(error_of<DataError>([&] { label_of(facts_of(days, rows), task); }),
                 "the label \"y\" holds dates or times, such as \"2024-01-10\", which are neither amounts nor classes; "
-                "write what is to be predicted as a number, such as the days since the first of them");
+                "write the label as a number, such as the days since the first date");
     }
   }
   EXPECT_EQ(label_of(facts_of({"10:30", "12:00"})), "classes 10:30,12:00") << "a few";
