@@ -46,7 +46,7 @@ class Filter final : public Transform {
     Spec value;
 
     void declare(OptionReader& o) {
-      o.required("field", field, "the field that is compared, of one column");
+      o.required("field", field, "the field that is compared; it has one column");
       o.required("op", op, "how");
       o.required("value", value, "what it is compared with: a number, or a text for a string field");
       o.may_be("value", {{.is = OptionForm::Is::number}, {.is = OptionForm::Is::text}});

@@ -24,7 +24,7 @@ class Map final : public Transform {
     void declare(OptionReader& o) {
       o.required("field", field, "the field");
       o.optional("scale", scale, {.min = -1e300, .max = 1e300}, "what each value is multiplied by");
-      o.optional("offset", offset, {.min = -1e300, .max = 1e300}, "what is added then");
+      o.optional("offset", offset, {.min = -1e300, .max = 1e300}, "what is added after that");
       o.optional("as", as, "the name of a new field with the results; absent: they replace the field's values");
     }
   };

@@ -29,7 +29,7 @@ struct ShuffleBatchOptions {
     o.required("batch_size", batch_size, {.min = 1, .max = kMaxRows}, "rows of a batch");
     o.used_as("batch_size", OptionUse::batch_rows);
     o.optional("capacity", capacity, {.min = 1, .max = kMaxRows},
-               "decoded rows that may wait, the window's included; absent: min_after_dequeue + (threads + 1) * "
+               "decoded rows that may wait, with the rows of the window; absent: min_after_dequeue + (threads + 1) * "
                "batch_size");
     o.required("min_after_dequeue", min_after_dequeue, {.min = 0, .max = kMaxRows},
                "rows that stay in the window after a batch, to draw the next one from: more rows mix better");
