@@ -46,7 +46,7 @@ size_t find_weight(const RowSpec& rows, std::string_view name) {
   const FieldSpec& field = rows.fields[index];
   if (field.shape.elements() == 1) return index;
   throw ShapeError(
-      cat("the field ", field.name, " of row weights is ", field.tensor().text(), ", expected one number a row"));
+      cat("the field ", field.name, " of row weights is ", field.tensor().text(), ", expected one number per row"));
 }
 
 double number_at(const ConstTensorView& rows, int64_t row, int64_t column) {

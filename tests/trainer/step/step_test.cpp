@@ -343,7 +343,7 @@ TEST_F(StepTest, RefusesWeightsOfSeveralNumbersARow) {
     TrainStep step(arguments);
     FAIL();
   } catch (const ShapeError& error) {
-    EXPECT_EQ(error.message(), "the field w of row weights is float32 (2), expected one number a row");
+    EXPECT_EQ(error.message(), "the field w of row weights is float32 (2), expected one number per row");
   }
 }
 
