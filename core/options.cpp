@@ -222,7 +222,7 @@ const Spec* OptionReader::declare(std::string_view name, std::string type, bool 
     const bool text = open || expected.find(OptionType<std::string>::type()) != std::string::npos;
     throw node->error(open ? std::string("the key has no value") : cat("the key has no value; expected ", expected),
                       text ? cat("null means no value: ", required ? "" : "leave the key out, or ",
-                                 "put a text that is meant in quotes")
+                                 "put it in quotes if a text is meant")
                            : "");
   }
   return node;

@@ -158,7 +158,8 @@ double Spec::as_double() const {
 }
 
 const std::string& Spec::as_string() const {
-  if (is_null()) throw error("expected a text, got nothing", "null means no value: put a text that is meant in quotes");
+  if (is_null())
+    throw error("expected a text, got nothing", "null means no value: put it in quotes if a text is meant");
   if (!is_scalar()) throw error(cat("expected a text, got ", describe()));
   return text_;
 }

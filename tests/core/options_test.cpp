@@ -198,10 +198,10 @@ TEST(Options, RejectAbsentAndEmptyKeys) {
   EXPECT_EQ(error_of(map().set("rows", Spec::null(kPlace))),
             "mlp.yaml:3:7: rows: the key has no value; expected integer");
   EXPECT_EQ(open_error(Spec::map(kPlace).set("any", Spec::null(kPlace))),
-            "mlp.yaml:3:7: any: the key has no value; null means no value: put a text that is meant in quotes");
+            "mlp.yaml:3:7: any: the key has no value; null means no value: put it in quotes if a text is meant");
   EXPECT_EQ(open_error(Spec::map(kPlace).set("any", plain("1")).set("texts", Spec::null(kPlace))),
             "mlp.yaml:3:7: texts: the key has no value; expected text or list; null means no value: leave the key out, "
-            "or put a text that is meant in quotes");
+            "or put it in quotes if a text is meant");
   EXPECT_EQ(error_of(Spec::list(kPlace)), "mlp.yaml:3:7: expected a map, got a list");
 }
 

@@ -86,7 +86,7 @@ TEST(Spec, ReadsAnyScalarAsText) {
   EXPECT_EQ(plain("12").as_string(), "12");
   EXPECT_EQ(Spec::scalar("", true, kPlace).as_string(), "");
   EXPECT_EQ(config_error([] { Spec::null(kPlace).as_string(); }),
-            "mlp.yaml:3:7: expected a text, got nothing; null means no value: put a text that is meant in quotes");
+            "mlp.yaml:3:7: expected a text, got nothing; null means no value: put it in quotes if a text is meant");
   EXPECT_EQ(config_error([] { Spec::list(kPlace).as_string(); }), "mlp.yaml:3:7: expected a text, got a list");
   EXPECT_EQ(config_error([] { Spec::map(kPlace).items(); }), "mlp.yaml:3:7: expected a list, got a map");
   EXPECT_EQ(config_error([] { plain("x").entries(); }), "mlp.yaml:3:7: expected a map, got \"x\"");
