@@ -196,7 +196,7 @@ inline void require_same_shape(std::string_view reader, const TensorSpec& predic
 // Throws ShapeError unless a row of the layer's input is a vector.
 inline void require_vector(const TensorSpec& input) {
   if (input.shape.rank() == 1 && input.shape[0] > 0) return;
-  throw ShapeError(cat("expected a vector a row, got ", input.text()), {},
+  throw ShapeError(cat("expected one vector per row, got ", input.text()), {},
                    input.shape.rank() == 3  ? "put a flatten or a global_avg_pool before it"
                    : input.shape.rank() > 1 ? "put a flatten before it"
                                             : "");
@@ -205,7 +205,7 @@ inline void require_vector(const TensorSpec& input) {
 // The same for a prediction that `reader` reads.
 inline void require_vector(std::string_view reader, const TensorSpec& prediction) {
   if (prediction.shape.rank() == 1 && prediction.shape[0] > 0) return;
-  throw ShapeError(cat(reader, " expects a vector a row, got ", prediction.text()), {},
+  throw ShapeError(cat(reader, " expects one vector per row, got ", prediction.text()), {},
                    "end the model with a flatten and a dense layer that has a unit for each class");
 }
 

@@ -130,13 +130,13 @@ ConvolutionSpec::Axis Window::over_width(int64_t in) const {
 
 void require_image(const TensorSpec& row) {
   if (is_image(row.shape) && row.shape.elements() > 0) return;
-  throw ShapeError(cat("expected an image a row, (channels, height, width), got ", row.text()), {},
+  throw ShapeError(cat("expected one image per row, (channels, height, width), got ", row.text()), {},
                    image_hint(row.shape));
 }
 
 void require_channels(const TensorSpec& row) {
   if ((row.shape.rank() == 1 || is_image(row.shape)) && row.shape.elements() > 0) return;
-  throw ShapeError(cat("expected a vector a row, or an image (channels, height, width), got ", row.text()));
+  throw ShapeError(cat("expected one vector per row, or an image (channels, height, width), got ", row.text()));
 }
 
 std::string divisor_hint(int64_t channels, int64_t filters) {

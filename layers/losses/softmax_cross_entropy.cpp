@@ -120,7 +120,7 @@ class SoftmaxCrossEntropy final : public Loss {
     if (prediction.shape[0] >= 2 && label.shape.elements() == 1) return;
     throw ShapeError(
         cat("softmax_cross_entropy does not fit the prediction ", prediction.text(), " and the label ", label.text()),
-        {}, "it takes a logit for each of two or more classes, and one class index a row");
+        {}, "it takes a logit for each of two or more classes, and one class index per row");
   }
   LabelSpec label(const TensorSpec& prediction) const override {
     return {.dtype = DType::i32,

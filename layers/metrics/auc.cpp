@@ -190,7 +190,7 @@ class Auc final : public Metric {
     require_float(prediction);
     if (prediction.shape == Shape{1} && label.shape.elements() == 1 && is_label_dtype(label.dtype)) return;
     throw ShapeError(cat("auc does not fit the prediction ", prediction.text(), " and the label ", label.text()), {},
-                     "it takes one logit and one label a row");
+                     "it takes one logit and one label per row");
   }
   std::unique_ptr<MetricPlan> plan(Context&, const MetricPlanArgs& args) const override {
     return std::make_unique<AucPlan>(args);

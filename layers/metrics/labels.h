@@ -30,7 +30,7 @@ inline void check_logits(std::string_view metric, const TensorSpec& prediction, 
   const bool one_label = label.shape.elements() == 1 && is_label_dtype(label.dtype);
   if (one_label && (prediction.shape[0] == 1 || is_class_dtype(label.dtype))) return;
   throw ShapeError(cat(metric, " does not fit the prediction ", prediction.text(), " and the label ", label.text()), {},
-                   "it takes one logit and one label a row, or several logits and one class index");
+                   "it takes one logit and one label per row, or several logits and one class index");
 }
 
 // Throws ShapeError unless a plan can read labels of this dtype.

@@ -71,7 +71,7 @@ class TopK final : public Metric {
     require_vector("top_k", prediction);
     if (label.shape.elements() != 1 || !is_class_dtype(label.dtype)) {
       throw ShapeError(cat("top_k does not fit the prediction ", prediction.text(), " and the label ", label.text()),
-                       {}, "it takes several logits and one class index a row");
+                       {}, "it takes several logits and one class index per row");
     }
     if (k_ < prediction.shape[0]) return;
     throw ShapeError(cat("top_k: every row of ", prediction.shape[0], " logits is right with k of ", k_), {},

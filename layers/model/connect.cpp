@@ -27,7 +27,8 @@ void name_layers(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& b
   for (const LayerNode& layer : layers) {
     if (layer.name.empty()) continue;
     if (!valid_name(layer.name)) {
-      throw layer.spec.error(cat("the layer's name ", quote(layer.name), " holds more than letters, digits, _ and -"));
+      throw layer.spec.error(
+          cat("the layer's name ", quote(layer.name), " holds other characters than letters, digits, _ and -"));
     }
     if (taken.insert(layer.name).second) continue;
     throw layer.spec.error(cat("the name ", quote(layer.name),

@@ -75,7 +75,7 @@ TEST(BatchNorm, GivesTheSameBitsForEveryNumberOfThreads) {
 
 TEST(BatchNorm, WantsVectorsOrImages) {
   EXPECT_EQ(error_of(norm(Shape{3, 3}, 2)),
-            "expected a vector a row, or an image (channels, height, width), got float64 (3, 3)");
+            "expected one vector per row, or an image (channels, height, width), got float64 (3, 3)");
 }
 
 }  // namespace

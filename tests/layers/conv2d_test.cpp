@@ -73,15 +73,16 @@ TEST(Conv2d, HasAWeightForEachFilter) {
 
 TEST(Conv2d, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(conv(filters(1, 2), Shape{9})),
-            "expected an image a row, (channels, height, width), got float64 (9); put a reshape before it, such as "
+            "expected one image per row, (channels, height, width), got float64 (9); put a reshape before it, such as "
             "`reshape: [1, 28, 28]`, or put it before the flatten");
   EXPECT_EQ(
       error_of(conv(filters(1, 2), Shape{3, 3})),
-      "expected an image a row, (channels, height, width), got float64 (3, 3); an image has channels, one if it is "
+      "expected one image per row, (channels, height, width), got float64 (3, 3); an image has channels, one if it is "
       "grey: `reshape: [1, 3, 3]`");
-  EXPECT_EQ(error_of(conv(filters(1, 2), Shape{8, 3, 3, 3})),
-            "expected an image a row, (channels, height, width), got float64 (8, 3, 3, 3); the shape is the shape of "
-            "one row, without the batch");
+  EXPECT_EQ(
+      error_of(conv(filters(1, 2), Shape{8, 3, 3, 3})),
+      "expected one image per row, (channels, height, width), got float64 (8, 3, 3, 3); the shape is the shape of "
+      "one row, without the batch");
   EXPECT_EQ(error_of(conv(filters(1, 5), Shape{1, 6, 4})),
             "the window is 5 pixels wide, the image 4; use a smaller window, or padding: same");
   EXPECT_EQ(error_of(conv(filters(1, 5).set("dilation", 2).set("padding", 1), Shape{1, 6, 9})),

@@ -246,10 +246,11 @@ TEST(Dense, RejectsWrongOptions) {
 }
 
 TEST(Dense, TakesOneVectorARow) {
-  EXPECT_EQ(error_of(units(2), {Shape{2, 3}}), "expected a vector a row, got float32 (2, 3); put a flatten before it");
+  EXPECT_EQ(error_of(units(2), {Shape{2, 3}}),
+            "expected one vector per row, got float32 (2, 3); put a flatten before it");
   EXPECT_EQ(error_of(units(2), {Shape{2, 3, 1}}),
-            "expected a vector a row, got float32 (2, 3, 1); put a flatten or a global_avg_pool before it");
-  EXPECT_EQ(error_of(units(2), {Shape{}}), "expected a vector a row, got float32 ()");
+            "expected one vector per row, got float32 (2, 3, 1); put a flatten or a global_avg_pool before it");
+  EXPECT_EQ(error_of(units(2), {Shape{}}), "expected one vector per row, got float32 ()");
 }
 
 }  // namespace

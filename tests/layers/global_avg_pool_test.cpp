@@ -25,7 +25,7 @@ TEST(GlobalAvgPool, ItsGradientsAreRight) {
 
 TEST(GlobalAvgPool, WantsImages) {
   EXPECT_EQ(error_of(pool(Shape{4, 4})),
-            "expected an image a row, (channels, height, width), got float64 (4, 4); an image "
+            "expected one image per row, (channels, height, width), got float64 (4, 4); an image "
             "has channels, one if it is grey: `reshape: [1, 4, 4]`");
 }
 

@@ -39,7 +39,7 @@ TEST(GroupNorm, ItsGradientsAreRight) {
 TEST(GroupNorm, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(norm(Shape{5, 2, 2}, 2)), "2 groups cannot share 5 channels equally; use a divisor of 5");
   EXPECT_EQ(error_of(norm(Shape{4, 4}, 2)),
-            "expected a vector a row, or an image (channels, height, width), got float64 (4, 4)");
+            "expected one vector per row, or an image (channels, height, width), got float64 (4, 4)");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST(MaxPool, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(pool(size(2).set("padding", 2), Shape{1, 4, 4})),
             "a window would lie only in the padding; pad by less than the size of the windows");
   EXPECT_EQ(error_of(pool(size(2), Shape{4})),
-            "expected an image a row, (channels, height, width), got float64 (4); put a reshape before it, such as "
+            "expected one image per row, (channels, height, width), got float64 (4); put a reshape before it, such as "
             "`reshape: [1, 28, 28]`, or put it before the flatten");
 }
 

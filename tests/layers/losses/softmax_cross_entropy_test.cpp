@@ -140,13 +140,13 @@ TEST(SoftmaxCrossEntropy, RejectsWhatDoesNotFit) {
   const auto error_of = [](const Shape& prediction, const Shape& label) {
     return shape_error([&] { make_loss(kKind)->check({prediction, DType::f32}, {label, DType::f32}); });
   };
-  const std::string hint = "; it takes a logit for each of two or more classes, and one class index a row";
+  const std::string hint = "; it takes a logit for each of two or more classes, and one class index per row";
   EXPECT_EQ(error_of({1}, {1}),
             "softmax_cross_entropy does not fit the prediction float32 (1) and the label float32 (1)" + hint);
   EXPECT_EQ(error_of({3}, {3}),
             "softmax_cross_entropy does not fit the prediction float32 (3) and the label float32 (3)" + hint);
   EXPECT_EQ(error_of({2, 2}, {1}),
-            "softmax_cross_entropy expects a vector a row, got float32 (2, 2); end the model with a flatten and a "
+            "softmax_cross_entropy expects one vector per row, got float32 (2, 2); end the model with a flatten and a "
             "dense layer that has a unit for each class");
 }
 

@@ -83,7 +83,7 @@ TEST(Accuracy, AgreesWithItsFormulaInAnyBatches) {
 }
 
 TEST(Accuracy, RejectsWhatItCannotJudge) {
-  const std::string hint = "; it takes one logit and one label a row, or several logits and one class index";
+  const std::string hint = "; it takes one logit and one label per row, or several logits and one class index";
   EXPECT_EQ(check_error("accuracy", {Shape{3}, DType::f32}, {Shape{1}, DType::f32}),
             "accuracy does not fit the prediction float32 (3) and the label float32 (1)" + hint);
   EXPECT_EQ(check_error("accuracy", {Shape{3}, DType::f32}, {Shape{3}, DType::f32}),
@@ -92,9 +92,10 @@ TEST(Accuracy, RejectsWhatItCannotJudge) {
             "accuracy does not fit the prediction float32 (1) and the label int32 (2)" + hint);
   EXPECT_EQ(check_error("accuracy", {Shape{1}, DType::i32}, {Shape{1}, DType::i32}),
             "expected float32 values, got int32 (1)");
-  EXPECT_EQ(check_error("accuracy", {Shape{2, 2}, DType::f32}, {Shape{1}, DType::i32}),
-            "accuracy expects a vector a row, got float32 (2, 2); end the model with a flatten and a dense layer that "
-            "has a unit for each class");
+  EXPECT_EQ(
+      check_error("accuracy", {Shape{2, 2}, DType::f32}, {Shape{1}, DType::i32}),
+      "accuracy expects one vector per row, got float32 (2, 2); end the model with a flatten and a dense layer that "
+      "has a unit for each class");
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST(Auc, BoundsItsMemoryHoweverManyRowsCome) {
 }
 
 TEST(Auc, RejectsWhatItCannotJudge) {
-  const std::string hint = "; it takes one logit and one label a row";
+  const std::string hint = "; it takes one logit and one label per row";
   EXPECT_EQ(check_error("auc", {Shape{2}, DType::f32}, {Shape{1}, DType::i32}),
             "auc does not fit the prediction float32 (2) and the label int32 (1)" + hint);
   EXPECT_EQ(check_error("auc", {Shape{1}, DType::f32}, {Shape{2}, DType::f32}),

@@ -88,15 +88,16 @@ inline void check_class_edges(const std::string& kind) {
 }
 
 inline void check_class_metric_rejects(const std::string& kind) {
-  const std::string hint = "; it takes one logit and one label a row, or several logits and one class index";
+  const std::string hint = "; it takes one logit and one label per row, or several logits and one class index";
   EXPECT_EQ(check_error(kind, {Shape{3}, DType::f32}, {Shape{1}, DType::f32}),
             kind + " does not fit the prediction float32 (3) and the label float32 (1)" + hint);
   EXPECT_EQ(check_error(kind, {Shape{1}, DType::f32}, {Shape{2}, DType::i32}),
             kind + " does not fit the prediction float32 (1) and the label int32 (2)" + hint);
-  EXPECT_EQ(check_error(kind, {Shape{2, 2}, DType::f32}, {Shape{1}, DType::i32}),
-            kind +
-                " expects a vector a row, got float32 (2, 2); end the model with a flatten and a dense layer that has "
-                "a unit for each class");
+  EXPECT_EQ(
+      check_error(kind, {Shape{2, 2}, DType::f32}, {Shape{1}, DType::i32}),
+      kind +
+          " expects one vector per row, got float32 (2, 2); end the model with a flatten and a dense layer that has "
+          "a unit for each class");
   EXPECT_EQ(plan_error(kind), kind + " reads float32, int32 or int64 labels, got float64 (4, 1)");
 }
 

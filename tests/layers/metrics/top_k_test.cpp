@@ -91,10 +91,10 @@ TEST(TopK, RejectsWhatItCannotJudge) {
   EXPECT_EQ(check_error("top_k", {Shape{5}, DType::f32}, index, k_of(4)), "no error");
   EXPECT_EQ(check_error("top_k", ten, {Shape{1}, DType::f32}),
             "top_k does not fit the prediction float32 (10) and the label float32 (1); "
-            "it takes several logits and one class index a row");
+            "it takes several logits and one class index per row");
   EXPECT_EQ(check_error("top_k", ten, {Shape{10}, DType::i32}),
             "top_k does not fit the prediction float32 (10) and the label int32 (10); "
-            "it takes several logits and one class index a row");
+            "it takes several logits and one class index per row");
   EXPECT_EQ(plan_error("top_k", 3), "top_k reads int32 or int64 labels, got float64 (4, 3)");
   try {
     make_metric("top_k", k_of(0));

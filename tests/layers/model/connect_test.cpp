@@ -112,8 +112,9 @@ TEST(Connect, RejectsNamesThatAreNotUnique) {
 }
 
 TEST(Connect, RejectsNamesThatWouldBreakParameterNames) {
-  EXPECT_EQ(error_of({relu("a.b")}),
-            "net.yaml:1:5: model[0].relu: the layer's name \"a.b\" holds more than letters, digits, _ and -");
+  EXPECT_EQ(
+      error_of({relu("a.b")}),
+      "net.yaml:1:5: model[0].relu: the layer's name \"a.b\" holds other characters than letters, digits, _ and -");
 }
 
 TEST(Connect, RejectsUnknownInputs) {

@@ -123,7 +123,7 @@ TEST_F(ModelTest, NamesTheLayerAndBothSidesOfWhatDoesNotFit) {
             "net.yaml:3:5: model[2].add: layer add: expected inputs of one shape, got float32 (3) and float32 (4); "
             "it reads a float32 (3) and b float32 (4)");
   EXPECT_EQ(error_of({{.kind = "dense", .options = dense_units(3)}}, features(Shape{5, 2})),
-            "net.yaml:1:5: model[0].dense: layer dense: expected a vector a row, got float32 (5, 2); put a flatten "
+            "net.yaml:1:5: model[0].dense: layer dense: expected one vector per row, got float32 (5, 2); put a flatten "
             "before it");
 }
 
