@@ -130,7 +130,7 @@ std::vector<Finding> judge_machine(const Machine& machine) {
       machine.open_files >= kFewFiles, "trainings run, but fewer threads read files at once: ulimit -n 1024");
   const auto writable = [](bool is) { return is ? " can be written" : " cannot be written"; };
   add("temporary", cat(machine.temporary, writable(machine.temporary_writable)), machine.temporary_writable,
-      "set TMPDIR to a folder that can; trainings do not need it");
+      "set TMPDIR to a folder that can be written; trainings do not need one");
   add("folder", cat("the current folder", writable(machine.folder_writable)), machine.folder_writable,
       "save models to another one: --save FOLDER/model.safetensors");
   return out;

@@ -185,7 +185,7 @@ class ConfigWriter {
     const int64_t least = std::max<int64_t>(plan_.window - plan_.batch_size, 0);
     Spec options = Spec::map().set("batch_size", plan_.batch_size).set("capacity", least + 4 * plan_.batch_size);
     options.set("min_after_dequeue", least).set("threads", 4).set("allow_smaller_final_batch", true);
-    add_op("shuffle_batch", std::move(options), "each row of a batch is drawn from so many");
+    add_op("shuffle_batch", std::move(options), "each row of a batch is drawn from a window of rows");
     note("threads", "tasks that decode at once, if there are as many threads");
   }
 

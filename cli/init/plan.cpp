@@ -209,7 +209,7 @@ class Planner {
       }
       choose_ops(field);
       if (!field.found.has(FoundField::Holds::amounts) || !field.found.scaled) {
-        for (const size_t column : field.columns) out_.left_out.push_back({column, "no op makes numbers of it"});
+        for (const size_t column : field.columns) out_.left_out.push_back({column, "no op turns it into numbers"});
         field.columns.clear();
       } else {
         out_.width += field.found.width;
