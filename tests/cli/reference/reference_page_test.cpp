@@ -42,7 +42,7 @@ TEST(ReferencePageTest, SaysWhichValueMayStandAlone) {
     if (kind.info.kind != "reshape") continue;
     const std::string page = kind_page(kind);
     EXPECT_NE(page.find("  shape: integer or list; required\n"), std::string::npos) << page;
-    EXPECT_NE(page.find("what the others leave; its value may\n      stand in place of the options\n"),
+    EXPECT_NE(page.find("what the others leave;\n      its value may stand in place of the options\n"),
               std::string::npos)
         << page;
     EXPECT_NE(page.find("EXAMPLE:\n  model:\n    - reshape: [1, 28, 28]\n"), std::string::npos) << page;
