@@ -149,7 +149,7 @@ using OneLane = BlockLanes<OneThread>;
 // The best number of lanes for a row of `columns` values.
 constexpr int lanes_for(int64_t columns) {
   int lanes = 32;
-  while (lanes < kMostLanes && lanes * 4 < columns) lanes *= 2;
+  while (lanes < kMostLanes && int64_t{4} * lanes < columns) lanes *= 2;
   return lanes;
 }
 

@@ -39,7 +39,7 @@ std::string RowSizes::text() const {
 
 RowSizes OptionType<RowSizes>::read(const Spec& spec) {
   constexpr size_t most = Shape::kMaxRank - 1;
-  const RowSizes out{OptionType<std::vector<int64_t>>::read(spec)};
+  RowSizes out{OptionType<std::vector<int64_t>>::read(spec)};
   if (out.sizes.empty() || out.sizes.size() > most) {
     throw spec.error(cat("expected 1 to ", most, " sizes, got ", out.sizes.size()));
   }

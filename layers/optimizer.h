@@ -7,7 +7,6 @@
 //   clipping and loss scaling rely on it;
 // - update each element by itself, so that one call for neighbours gives the same as a call for each;
 // - leave an element at 0 if its parameter, gradient and slots are 0: the padding between parameters is like that.
-// keeps_update_contract() of tests/layers/optimizers/update_contract.h checks these.
 #pragma once
 
 #include <algorithm>
@@ -55,8 +54,8 @@ class MILLRACE_EXPORT Optimizer {
   // Whether the update is exactly parameter += scalars[0] * gradient. Then the planner may let backward add to the
   // parameters directly, if nothing scales the gradients. update() gives the same up to rounding.
   virtual bool adds_scaled_gradient() const { return false; }
-  // Allocates nothing, synchronises nothing, and may be recorded (core/replay.h): numbers that change from update to
-  // update come from the scalars.
+  // Allocates nothing and synchronises nothing. On CUDA it is recorded once and then launched again and again: numbers
+  // that change from update to update come from the scalars.
   virtual void update(Context& context, const UpdateArgs& args) const = 0;
 };
 
@@ -100,7 +99,7 @@ template <class T>
 struct ExactNumber {
   const float* halves;
 
-  ExactNumber(const float* scalars, int index) : halves(scalars + 2 * index) {}
+  ExactNumber(const float* scalars, int64_t index) : halves(scalars + 2 * index) {}
 
   // If T is float: the float nearest to the number.
   MILLRACE_HD T value() const { return static_cast<T>(halves[0]) + static_cast<T>(halves[1]); }

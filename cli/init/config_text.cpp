@@ -246,7 +246,7 @@ class ConfigWriter {
 }  // namespace
 
 std::string comment_text(std::string_view text, size_t limit) {
-  const std::string plain = escape_controls(text);
+  std::string plain = escape_controls(text);
   std::string_view left = plain;
   if (left.size() <= limit) return plain;
   size_t end = 0;

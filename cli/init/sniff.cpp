@@ -292,7 +292,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
   SniffArgs known = args;
   int64_t passed = 0;
   if (first_line.starts_with("sep=") && first_line.size() >= 5 &&
-      first_line.find_first_not_of("\r", 5) == std::string::npos) {
+      first_line.find_first_not_of('\r', 5) == std::string::npos) {
     if (!known.delimiter) known.delimiter = first_line[4];
     text.remove_prefix(std::min(first_line.size() + 1, text.size()));
     passed = 1;

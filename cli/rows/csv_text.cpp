@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "millrace/cli/rows/field_values.h"
@@ -62,7 +61,7 @@ void append_number(std::string& out, const CsvValue& value, const RowBlock& batc
 bool is_same(std::string_view a, std::string_view b) { return a == b; }
 template <class T>
 bool is_same(T a, T b) {
-  return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b);
+  return (a == b && std::signbit(a) == std::signbit(b)) || (a != a && b != b);
 }
 
 Texts values_of(const Varying& read, const Texts&) { return Texts(read); }

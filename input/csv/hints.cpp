@@ -116,7 +116,7 @@ std::string invisible_hint(std::string_view text) {
 std::string encoding_hint(std::string_view start, bool from_pipe) {
   for (const Compression& one : kCompressions) {
     if (!start.starts_with(one.bytes)) continue;
-    const std::string what =
+    std::string what =
         cat("the file is compressed by ", one.name, ": decompress it first: ", one.program, " FILE > data.csv");
     if (!from_pipe) return what;
     return cat(what, "; or read standard input: ", one.program, " FILE | trainer .. with files: \"-\"");
