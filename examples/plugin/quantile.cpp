@@ -26,6 +26,8 @@ class QuantileLoss final : public ElementwiseLoss<QuantileError> {
   static constexpr std::string_view kDoc = "quantile loss: q (label - prediction) or (1 - q) (prediction - label)";
 
   explicit QuantileLoss(const Options& options) : ElementwiseLoss("quantile", kFiniteLabels, {options.q}) {}
+
+  Predictions predictions() const override { return Predictions::numbers; }
 };
 
 }  // namespace

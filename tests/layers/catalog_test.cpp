@@ -7,29 +7,25 @@ namespace {
 
 TEST(LayerCatalog, HoldsWhatTheFoldersHold) {
   const LayerCatalog catalog = LayerCatalog::builtin();
-  EXPECT_TRUE(catalog.layers.entries().contains("dense"));
-  EXPECT_TRUE(catalog.layers.entries().contains("relu"));
-  EXPECT_TRUE(catalog.layers.entries().contains("tanh"));
-  EXPECT_TRUE(catalog.layers.entries().contains("gelu"));
-  EXPECT_TRUE(catalog.layers.entries().contains("add"));
-  for (const char* kind :
-       {"leaky_relu", "elu", "sigmoid", "softmax", "dropout", "concat", "mul", "flatten", "reshape", "scale"}) {
+  for (const char* kind : {"dense", "relu", "add", "dropout", "batch_norm"}) {
     EXPECT_TRUE(catalog.layers.entries().contains(kind)) << kind;
   }
-  EXPECT_EQ(catalog.losses.kinds(), (std::vector<std::string>{"hinge", "huber", "mae", "mse", "sigmoid_cross_entropy",
-                                                              "softmax_cross_entropy"}));
-  EXPECT_EQ(catalog.metrics.kinds(), (std::vector<std::string>{"accuracy", "auc", "f1", "mae", "mse", "precision", "r2",
-                                                               "recall", "rmse", "top_k"}));
+  for (const char* kind : {"mse", "softmax_cross_entropy"}) {
+    EXPECT_TRUE(catalog.losses.entries().contains(kind)) << kind;
+  }
+  for (const char* kind : {"accuracy", "auc", "mse"}) {
+    EXPECT_TRUE(catalog.metrics.entries().contains(kind)) << kind;
+  }
   EXPECT_TRUE(catalog.optimizers.entries().contains("sgd"));
 }
 
-TEST(LayerCatalog, LessIsBetterOfErrorsAlone) {
+TEST(LayerCatalog, LessIsBetterOfErrorsOnly) {
   const LayerCatalog catalog = LayerCatalog::builtin();
-  std::vector<std::string> errors;
-  for (const auto& [kind, entry] : catalog.metrics.entries()) {
-    if (entry.make(Spec::map(), nullptr)->less_is_better()) errors.push_back(kind);
-  }
-  EXPECT_EQ(errors, (std::vector<std::string>{"mae", "mse", "rmse"}));
+  const auto less_is_better = [&](const char* kind) {
+    return catalog.metrics.entries().find(kind)->second.make(Spec::map(), nullptr)->less_is_better();
+  };
+  for (const char* kind : {"mae", "mse", "rmse"}) EXPECT_TRUE(less_is_better(kind)) << kind;
+  for (const char* kind : {"accuracy", "auc", "f1", "r2", "recall"}) EXPECT_FALSE(less_is_better(kind)) << kind;
 }
 
 TEST(LayerCatalog, DescribesEveryKind) {
