@@ -44,7 +44,7 @@ typedef enum millrace_status {
   MILLRACE_ERROR_ARGUMENT = 7  /* this call's arguments are wrong: a NULL, a size */
 } millrace_status;
 
-/* "0.2.0". */
+/* MAJOR.MINOR.PATCH, as text. */
 MILLRACE_C_EXPORT const char* millrace_version(void);
 
 /* ---- Errors. */

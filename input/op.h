@@ -159,7 +159,7 @@ class MILLRACE_EXPORT Op {
   // The functions below are called after bind().
   // Opens and checks everything that bind() leaves for later: every file, every header. Throws as bind() does.
   virtual void check_files() const {}
-  // Upper bound of the bytes that this op holds itself (P5): a window, a cache. Chunks and slots are counted elsewhere.
+  // Upper bound of the bytes that this op holds itself: a window, a cache. Chunks and slots are counted elsewhere.
   virtual uint64_t memory_bound() const { return 0; }
   // Things that are allowed but unlikely to be meant: "capacity 79 raised to 133: ...".
   virtual std::vector<std::string> warnings() const { return {}; }

@@ -123,7 +123,7 @@ struct BackwardArgs {
 };
 
 // The work of one step. It allocates nothing and synchronises nothing. On CUDA it is recorded once and then launched
-// again and again (core/replay.h), so everything that the host decides or counts in forward() and backward() stays as
+// again and again, so everything that the host decides or counts in forward() and backward() stays as
 // it was. Numbers that change from step to step are in the device's memory, such as `step`.
 class MILLRACE_EXPORT LayerPlan {
  public:

@@ -106,7 +106,7 @@ inline constexpr int kStrings = -1;
 inline constexpr std::string_view kMark = "millrace plug-in\n";
 
 struct Description {
-  // The mark, then "0.2.0\n", then numbers in hexadecimal, then a zero byte.
+  // The mark, then the version and "\n", then numbers in hexadecimal, then a zero byte.
   std::array<char, 96> text{};
 };
 
