@@ -219,19 +219,21 @@ void for_each_index(Context& context, int64_t count, F body) {
     launch_for_each_index(context, count, body);
     return;
   }
-  if (count <= 0) return;
-  if (count <= kIndexBlock) {
-    context.executor().run([count, body] {
-      const F local = body;
-      for (int64_t i = 0; i < count; ++i) local(i);
-    });
-    return;
-  }
   const int64_t blocks = (count + kIndexBlock - 1) / kIndexBlock;
   context.executor().parallel_for(blocks, [count, body](int64_t block) {
     const F local = body;
     const int64_t end = std::min(count, (block + 1) * kIndexBlock);
     for (int64_t i = block * kIndexBlock; i < end; ++i) local(i);
+  });
+}
+
+template <class F>
+void for_each_row_on_cpu(Context& context, int64_t rows, int64_t columns, const F& body) {
+  const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));
+  context.executor().parallel_for((rows + rows_a_block - 1) / rows_a_block, [rows, rows_a_block, body](int64_t block) {
+    const F local = body;
+    const int64_t end = std::min(rows, (block + 1) * rows_a_block);
+    for (int64_t row = block * rows_a_block; row < end; ++row) local(row);
   });
 }
 
@@ -249,25 +251,8 @@ void for_each_row_column(Context& context, int64_t rows, int64_t columns, F body
     launch_for_each_index(context, rows * columns, RowColumnBody<F>{body, columns});
     return;
   }
-  const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));
-  const int64_t blocks = (rows + rows_a_block - 1) / rows_a_block;
-  const auto run_block = [rows, columns, rows_a_block, body](int64_t block) {
-    const F local = body;
-    const int64_t end = std::min(rows, (block + 1) * rows_a_block);
-    for (int64_t row = block * rows_a_block; row < end; ++row) {
-      for (int64_t column = 0; column < columns; ++column) local(row, column);
-    }
-  };
-  context.executor().parallel_for(blocks, run_block);
-}
-
-template <class F>
-void for_each_row_on_cpu(Context& context, int64_t rows, int64_t columns, const F& body) {
-  const int64_t rows_a_block = std::max<int64_t>(1, kIndexBlock / std::max<int64_t>(columns, 1));
-  context.executor().parallel_for((rows + rows_a_block - 1) / rows_a_block, [rows, rows_a_block, body](int64_t block) {
-    const F local = body;
-    const int64_t end = std::min(rows, (block + 1) * rows_a_block);
-    for (int64_t row = block * rows_a_block; row < end; ++row) local(row);
+  for_each_row_on_cpu(context, rows, columns, [columns, body](int64_t row) {
+    for (int64_t column = 0; column < columns; ++column) body(row, column);
   });
 }
 
