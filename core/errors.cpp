@@ -14,15 +14,8 @@ std::string Place::text() const {
 }
 
 std::string_view to_string(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::config: return "config";
-    case ErrorKind::data: return "data";
-    case ErrorKind::missing: return "missing";
-    case ErrorKind::io: return "io";
-    case ErrorKind::device: return "device";
-    case ErrorKind::internal: return "internal";
-  }
-  return "internal";
+  constexpr std::string_view kNames[] = {"config", "data", "missing", "io", "device", "internal"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 Error::Error(ErrorKind kind, std::string_view message, const Place& place, std::string_view hint)

@@ -8,26 +8,15 @@
 
 namespace millrace {
 
+// These tables have the order of DType.
 size_t size_of(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-    case DType::i32: return 4;
-    case DType::f64:
-    case DType::i64: return 8;
-    case DType::u8: return 1;
-  }
-  return 0;
+  constexpr size_t kSizes[] = {4, 8, 4, 8, 1};
+  return kSizes[static_cast<size_t>(dtype)];
 }
 
 std::string_view to_string(DType dtype) {
-  switch (dtype) {
-    case DType::f32: return "float32";
-    case DType::f64: return "float64";
-    case DType::i32: return "int32";
-    case DType::i64: return "int64";
-    case DType::u8: return "uint8";
-  }
-  return "unknown";
+  constexpr std::string_view kNames[] = {"float32", "float64", "int32", "int64", "uint8"};
+  return kNames[static_cast<size_t>(dtype)];
 }
 
 Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
