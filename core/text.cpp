@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "millrace/core/utf8.h"
+#include "millrace/core/wildcard.h"
 
 namespace millrace {
 
@@ -147,6 +148,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   if (found.empty()) found = best_of(candidates, lengthened, std::greater<>());
   if (found.empty()) found = best_of(candidates, part, std::less<>());
   return found;
+}
+
+bool wildcard_matches(std::string_view pattern, std::string_view name) {
+  return matches_with_stars(pattern, name, [](std::string_view rest, char byte) -> size_t {
+    return rest[0] == '?' || rest[0] == byte ? 1 : 0;
+  });
 }
 
 bool is_name(std::string_view text) {
