@@ -36,22 +36,18 @@ ChunkScheduler::~ChunkScheduler() {
   if (tasks_) tasks_->wait();
 }
 
-void ChunkScheduler::set_executor(Executor* executor) {
+void ChunkScheduler::start(Executor* executor, const Ahead& ahead) {
   executor_ = executor;
   if (executor == nullptr) return;
   first_done_ = std::make_unique<Completion>(*executor);
   tasks_ = std::make_unique<TaskGroup>(*executor);
-  set_ahead(ahead_rows_, wanted_threads_);
+  ahead_rows_ = ahead.rows;
+  threads_ = ahead.threads == 0 ? executor->threads() : std::min(ahead.threads, executor->threads());
+  {
+    const MutexLock lock(mutex_);
+    slots_.set_room(threads_, ahead_rows_);
+  }
   units_.set_wake([this] { wake(); });
-}
-
-void ChunkScheduler::set_ahead(int64_t rows, int threads) {
-  ahead_rows_ = rows;
-  wanted_threads_ = threads;
-  if (executor_ == nullptr) return;
-  threads_ = threads == 0 ? executor_->threads() : std::min(threads, executor_->threads());
-  const MutexLock lock(mutex_);
-  slots_.set_room(threads_, ahead_rows_);
 }
 
 void ChunkScheduler::cancel() noexcept {
@@ -69,14 +65,12 @@ void ChunkScheduler::wake() noexcept {
   if (wake) first_done_->signal();
 }
 
-ReadyChunk ChunkScheduler::next() {
+ChunkSlot* ChunkScheduler::next() {
   const MutexLock lock(mutex_);
   release_current();
   ++calls_;
   held_at_calls_ += static_cast<uint64_t>(waiting_rows_);
-  Slot* slot = executor_ == nullptr ? next_inline() : next_planned();
-  if (slot == nullptr) return {};
-  return {&slot->chunk, slot->begin, slot->line};
+  return executor_ == nullptr ? next_inline() : next_planned();
 }
 
 void ChunkScheduler::begin() {
@@ -104,7 +98,7 @@ ChunkScheduler::Slot* ChunkScheduler::next_inline() {
     end_task(slot, consumer_memory_);
     if (failure_) raise_failure();
   }
-  return first_is_done() ? &hand_on_first() : nullptr;
+  return first_is_done() ? hand_on_first() : nullptr;
 }
 
 ChunkScheduler::Slot* ChunkScheduler::next_planned() {
@@ -121,15 +115,15 @@ ChunkScheduler::Slot* ChunkScheduler::next_planned() {
     } else if (!slot_at(first_).confirmed) {
       run_again(slot_at(first_));
     } else {
-      return &hand_on_first();
+      return hand_on_first();
     }
   }
 }
 
-ChunkScheduler::Slot& ChunkScheduler::hand_on_first() {
+ChunkScheduler::Slot* ChunkScheduler::hand_on_first() {
   current_ = &slot_at(first_++);
   waiting_rows_ -= current_->waiting_rows;
-  return *current_;
+  return current_;
 }
 
 void ChunkScheduler::wait_for_first() {
@@ -219,14 +213,12 @@ void ChunkScheduler::submit(int tasks) noexcept {
     try {
       tasks_->submit(*this);
     } catch (...) {
-      bool wake = false;
       {
         const MutexLock lock(mutex_);
         --active_;
         fail(as_error(std::current_exception(), chain_.links().front().name));
-        wake = take_wake();
       }
-      if (wake) first_done_->signal();
+      wake();
     }
   }
 }
@@ -362,8 +354,6 @@ void ChunkScheduler::fail(std::exception_ptr failure) noexcept {
   if (!failure_) failure_ = std::move(failure);
   alarmed_.store(true, std::memory_order_release);
 }
-
-void ChunkScheduler::raise_failure() const { raise_copy(failure_); }
 
 ChunkSlots::Held ChunkScheduler::held() const {
   const MutexLock lock(mutex_);

@@ -25,14 +25,6 @@
 
 namespace millrace {
 
-// A chunk that is handed on: its rows and notes are final.
-struct ReadyChunk {
-  Chunk* chunk = nullptr;  // null: there are no more
-  uint64_t begin = 0;      // text: the offset where the chunk's first line starts, and the number of that line
-  uint64_t line = 0;
-  explicit operator bool() const { return chunk != nullptr; }
-};
-
 // How many decoded rows wait to be handed on: now, and on average over the calls of next(). Notes count like rows, and
 // a chunk counts at least 1.
 struct RowsHeld {
@@ -49,14 +41,13 @@ class ChunkScheduler : private Task {
   ChunkScheduler(const ChunkScheduler&) = delete;
   ChunkScheduler& operator=(const ChunkScheduler&) = delete;
 
-  // Both are called before the first next(). nullptr: everything runs inside next().
-  void set_executor(Executor* executor);
-  void set_ahead(int64_t rows, int threads);
+  // Called at most once, before the first next(). Without an executor everything runs inside next().
+  void start(Executor* executor, const Ahead& ahead);
 
-  // The next chunk, valid until the next call; none after the last unit and after cancel(). An exception that the units
-  // throw becomes an error note. Throws the first failure of a task that is not an error in the data; every further
-  // call throws it again. REQUIRES: called from inside the executor's run().
-  ReadyChunk next();
+  // The next chunk, whose rows and notes are final, valid until the next call; null after the last unit and after
+  // cancel(). An exception that the units throw becomes an error note. Throws the first failure of a task that is not
+  // an error in the data; every further call throws it again. REQUIRES: called from inside the executor's run().
+  ChunkSlot* next();
   // Begins as many units as there is room for, so that next() waits less. REQUIRES: as next().
   void begin();
   // Throws the failure of a task that next() would throw. Cheap if there is none.
@@ -95,7 +86,7 @@ class ChunkScheduler : private Task {
   void end_task(Slot& slot, TaskMemory& memory) MILLRACE_REQUIRES(mutex_);
   void join_chunks() MILLRACE_REQUIRES(mutex_);
   bool join_chunk(Slot& slot) MILLRACE_REQUIRES(mutex_);
-  Slot& hand_on_first() MILLRACE_REQUIRES(mutex_);
+  Slot* hand_on_first() MILLRACE_REQUIRES(mutex_);
   void release_current() MILLRACE_REQUIRES(mutex_);
   void fail(std::exception_ptr failure) noexcept MILLRACE_REQUIRES(mutex_);
   bool first_is_done() const MILLRACE_REQUIRES(mutex_) {
@@ -111,7 +102,7 @@ class ChunkScheduler : private Task {
   Slot* next_planned() MILLRACE_REQUIRES(mutex_);
 
   void submit(int tasks) noexcept;
-  [[noreturn]] void raise_failure() const;
+  [[noreturn]] void raise_failure() const { raise_copy(failure_); }
 
   // Constant after the set-up.
   Units& units_;
@@ -119,7 +110,6 @@ class ChunkScheduler : private Task {
   const bool text_;
   Executor* executor_ = nullptr;
   int64_t ahead_rows_ = 0;
-  int wanted_threads_ = 0;
   int threads_ = 1;
 
   mutable Mutex mutex_;

@@ -41,6 +41,7 @@ struct ChunkSlot {
   bool confirmed = false;
   Chunk chunk;
   std::exception_ptr failure;  // not thrown until it is known that the task began at a record
+  // Text, once confirmed: the offset where the chunk's first line starts, and the number of that line.
   uint64_t begin = 0, line = 0;
   int64_t waiting_rows = 0;  // if done and not handed on: how many rows and notes it has, at least 1
   RowMemory memory;          // the memory of the chunk's rows

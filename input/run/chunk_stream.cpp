@@ -12,10 +12,7 @@ ChunkStream::ChunkStream(RowSource& source, uint32_t source_index, std::string n
   add_scheduler(scheduler_);
 }
 
-void ChunkStream::start_tasks(Executor* executor) {
-  scheduler_.set_ahead(ahead_rows_, threads_);
-  scheduler_.set_executor(executor);
-}
+void ChunkStream::start_tasks(Executor* executor) { scheduler_.start(executor, ahead_); }
 
 RowSpan ChunkStream::next_rows(int64_t at_most) {
   scheduler_.check();
@@ -34,12 +31,12 @@ RowSpan ChunkStream::next_rows(int64_t at_most) {
 }
 
 bool ChunkStream::enter_next_chunk() {
-  const ReadyChunk ready = scheduler_.next();
-  if (!ready) return false;
-  enter_pass(ready.chunk->unit.pass);
-  chunk_begin_ = ready.begin;
+  ChunkSlot* ready = scheduler_.next();
+  if (ready == nullptr) return false;
+  enter_pass(ready->chunk.unit.pass);
+  chunk_begin_ = ready->begin;
   bytes_before_chunk_ = bytes_;
-  cursor_.enter(*ready.chunk, text_ ? ready.line : 0);
+  cursor_.enter(ready->chunk, text_ ? ready->line : 0);
   return true;
 }
 

@@ -17,7 +17,7 @@ class ChunkStream : public SourceStream {
               std::vector<ChainLink> links);
 
   const ChunkScheduler& scheduler() const { return scheduler_; }
-  uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }
+  uint64_t memory_bound(int threads) const override { return scheduler_bound({ahead_.rows, tasks(threads)}); }
 
  private:
   void start_tasks(Executor* executor) override;

@@ -49,9 +49,9 @@ ReaderStream::Record ReaderStream::Reader::step(bool effective) {
       if (record != Record::none) return record;
       cursor.leave();
     }
-    const ReadyChunk ready = scheduler.next();
-    if (!ready) return Record::none;
-    cursor.enter(*ready.chunk, ready.line);
+    ChunkSlot* ready = scheduler.next();
+    if (ready == nullptr) return Record::none;
+    cursor.enter(ready->chunk, ready->line);
   }
 }
 
@@ -69,7 +69,7 @@ ReaderStream::Shares ReaderStream::shares(int threads) const {
   // As many files again as the threads can begin.
   out.readers = most_places_ + std::min(most_places_, tasks_at_once);
   out.each.threads = static_cast<int>(std::max<size_t>(tasks_at_once / most_places_, 1));
-  out.each.rows = ahead_rows_ == 0 ? 0 : std::max<int64_t>(ahead_rows_ / static_cast<int64_t>(out.readers), 1);
+  out.each.rows = ahead_.rows == 0 ? 0 : std::max<int64_t>(ahead_.rows / static_cast<int64_t>(out.readers), 1);
   return out;
 }
 
@@ -77,8 +77,7 @@ void ReaderStream::start_tasks(Executor* executor) {
   const Shares share = shares(executor == nullptr ? 1 : executor->threads());
   for (size_t i = 0; i < share.readers; ++i) {
     readers_.push_back(std::make_unique<Reader>(format_, chain_, log_));
-    readers_.back()->scheduler.set_ahead(share.each.rows, share.each.threads);
-    readers_.back()->scheduler.set_executor(executor);
+    readers_.back()->scheduler.start(executor, share.each);
     add_scheduler(readers_.back()->scheduler);
     idle_.push_back(readers_.back().get());
   }
@@ -201,7 +200,7 @@ RowSpan ReaderStream::hand_out(Reader& reader) {
 
 uint64_t ReaderStream::memory_bound(int threads) const {
   const Shares share = shares(threads);
-  return share.readers * scheduler_bound(share.each.rows, share.each.threads);
+  return share.readers * scheduler_bound(share.each);
 }
 
 void ReaderStream::restart() {

@@ -33,12 +33,6 @@ void SourceStream::start(Executor* executor, const StreamEvents* events, Trace* 
   start_tasks(executor);
 }
 
-void SourceStream::set_ahead(int64_t rows, int threads) {
-  const Ahead ahead = with_links({rows, threads}, chain_.links());
-  ahead_rows_ = ahead.rows;
-  threads_ = ahead.threads;
-}
-
 RowSpan SourceStream::pull(int64_t at_most) {
   if (failure_) raise_copy(failure_);
   if (ended_) return {};
@@ -153,22 +147,14 @@ std::vector<TaskMemory::Work> SourceStream::work() const {
   return sum;
 }
 
-uint64_t SourceStream::waited_nanoseconds() const {
+uint64_t SourceStream::total(uint64_t (ChunkScheduler::*number)() const) const {
   uint64_t sum = 0;
-  for (const ChunkScheduler* scheduler : schedulers_) sum += scheduler->waited_nanoseconds();
+  for (const ChunkScheduler* scheduler : schedulers_) sum += (scheduler->*number)();
   return sum;
 }
 
 uint64_t SourceStream::blocked_nanoseconds() const {
-  uint64_t sum = 0;
-  for (const ChunkScheduler* scheduler : schedulers_) sum += scheduler->blocked_nanoseconds();
-  return schedulers_.empty() ? 0 : sum / schedulers_.size();
-}
-
-uint64_t SourceStream::second_tries() const {
-  uint64_t sum = 0;
-  for (const ChunkScheduler* scheduler : schedulers_) sum += scheduler->second_tries();
-  return sum;
+  return schedulers_.empty() ? 0 : total(&ChunkScheduler::blocked_nanoseconds) / schedulers_.size();
 }
 
 RowsHeld SourceStream::held() const {
@@ -181,10 +167,10 @@ RowsHeld SourceStream::held() const {
   return sum;
 }
 
-int SourceStream::tasks(int threads) const { return threads_ == 0 ? threads : std::min(threads_, threads); }
+int SourceStream::tasks(int threads) const { return ahead_.threads == 0 ? threads : std::min(ahead_.threads, threads); }
 
-uint64_t SourceStream::scheduler_bound(int64_t ahead_rows, int tasks) const {
-  const auto at_once = static_cast<uint64_t>(tasks);
+uint64_t SourceStream::scheduler_bound(const Ahead& ahead) const {
+  const auto at_once = static_cast<uint64_t>(ahead.threads);
   const ChunkBound chunk = source_.chunk_bound();
   uint64_t row_bytes = 0;
   uint64_t work_bytes = chunk.text_bytes;
@@ -197,7 +183,7 @@ uint64_t SourceStream::scheduler_bound(int64_t ahead_rows, int tasks) const {
   // Blocks grow by doubling; every task may hold a spare block besides its chunk.
   const uint64_t block_bytes = 2 * chunk.rows * row_bytes;
   const uint64_t chunk_bytes = block_bytes + chunk.records * note_bytes;
-  return static_cast<uint64_t>(ahead_rows) * (2 * row_bytes + note_bytes) + (at_once + 2) * chunk_bytes +
+  return static_cast<uint64_t>(ahead.rows) * (2 * row_bytes + note_bytes) + (at_once + 2) * chunk_bytes +
          (at_once + 1) * (work_bytes + block_bytes);
 }
 

@@ -36,9 +36,9 @@ class SourceStream : public RowStream {
   void rewind(uint32_t run) override;
   bool has_source(uint32_t source) const override { return source == source_index_; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
-  void set_ahead(int64_t rows, int threads) override;
+  void set_ahead(int64_t rows, int threads) override { ahead_ = with_links({rows, threads}, chain_.links()); }
   // How many tasks may run at once, whatever the ops say. Called before start().
-  void set_tasks(int tasks) { threads_ = tasks; }
+  void set_tasks(int tasks) { ahead_.threads = tasks; }
   uint32_t passes() const override { return source_.passes(); }
   void set_silent(bool silent) override;
   // Saves the position after the last row that was pulled; it does not depend on chunks or threads.
@@ -56,14 +56,14 @@ class SourceStream : public RowStream {
   uint64_t bytes() const { return told_bytes(bytes_); }
   // The work of each link of the chain so far.
   std::vector<TaskMemory::Work> work() const;
-  uint64_t waited_nanoseconds() const;
+  uint64_t waited_nanoseconds() const { return total(&ChunkScheduler::waited_nanoseconds); }
   // How long no task ran because there was no room for what the tasks make. It is the mean over the schedulers, since
   // one may be full while others are not.
   uint64_t blocked_nanoseconds() const;
-  uint64_t second_tries() const;
+  uint64_t second_tries() const { return total(&ChunkScheduler::second_tries); }
   // Decoded rows that wait to be pulled: held() says how many wait now and on average, ahead_rows() how many may.
   RowsHeld held() const;
-  int64_t ahead_rows() const { return ahead_rows_; }
+  int64_t ahead_rows() const { return ahead_.rows; }
   // Upper bound of the bytes held with an executor of `threads` threads.
   virtual uint64_t memory_bound(int threads) const = 0;
 
@@ -90,8 +90,8 @@ class SourceStream : public RowStream {
   void settle();
   // How many tasks may run at once with an executor of `threads` threads.
   int tasks(int threads) const;
-  // Upper bound of the bytes that one ChunkScheduler holds with its chunks and its tasks.
-  uint64_t scheduler_bound(int64_t ahead_rows, int tasks) const;
+  // Upper bound of the bytes that a ChunkScheduler holds with its chunks and its tasks if `ahead` is what it may do.
+  uint64_t scheduler_bound(const Ahead& ahead) const;
 
   RowSource& source_;
   const uint32_t source_index_;
@@ -99,12 +99,13 @@ class SourceStream : public RowStream {
   const bool text_;
   TransformChain chain_;
   NoteLog log_;
-  int64_t ahead_rows_ = 0;
-  int threads_ = 0;
+  Ahead ahead_;
   uint64_t bytes_ = 0;
   std::vector<ChunkScheduler*> schedulers_;
 
  private:
+  // The sum of what `number` says about each scheduler.
+  uint64_t total(uint64_t (ChunkScheduler::*number)() const) const;
   // How many of `bytes` bytes were not read again in silence.
   uint64_t told_bytes(uint64_t bytes) const { return (silent_ ? silent_from_ : bytes) - silent_bytes_; }
 

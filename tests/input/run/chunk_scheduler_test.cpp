@@ -35,8 +35,8 @@ struct Harness {
   std::vector<int64_t> read(Executor* executor, int64_t consumer_spin = 0) {
     std::vector<int64_t> out;
     const auto body = [&] {
-      while (const ReadyChunk ready = scheduler.next()) {
-        for (int64_t row = 0; row < ready.chunk->rows.size(); ++row) out.push_back(value(ready.chunk->rows, row));
+      while (const ChunkSlot* ready = scheduler.next()) {
+        for (int64_t row = 0; row < ready->chunk.rows.size(); ++row) out.push_back(value(ready->chunk.rows, row));
         fake::spin(out.size(), consumer_spin);
       }
     };
@@ -67,8 +67,7 @@ TEST(ChunkScheduler, GivesChunksInOrderWhateverTheThreadsAndTheRoom) {
     for (int64_t ahead : {0, 1, 30, 5000}) {
       for (int64_t unit_rows : {1, 7, 1000}) {
         Harness harness({.rows = 300, .unit_rows = unit_rows, .passes = 3, .spin = 3000});
-        harness.scheduler.set_executor(executor.get());
-        harness.scheduler.set_ahead(ahead, 0);
+        harness.scheduler.start(executor.get(), {ahead, 0});
         EXPECT_EQ(harness.read(executor.get(), 1000), counted(300, 3)) << threads << ' ' << ahead << ' ' << unit_rows;
       }
     }
@@ -79,7 +78,7 @@ TEST(ChunkScheduler, RunsOnAsManyThreadsAsItMay) {
   for (int threads : {1, 2, 3, 8}) {
     Executor executor(threads);
     Harness harness({.rows = 200, .unit_rows = 1});
-    harness.scheduler.set_executor(&executor);
+    harness.scheduler.start(&executor, {});
     std::mutex mutex;
     std::condition_variable changed;
     std::set<std::thread::id> seen;  // guarded by mutex
@@ -98,8 +97,7 @@ TEST(ChunkScheduler, NeverRunsMoreTasksThanItMay) {
   Executor executor(8);
   for (int limit : {1, 2, 5}) {
     Harness harness({.rows = 500, .unit_rows = 2, .spin = 2000});
-    harness.scheduler.set_executor(&executor);
-    harness.scheduler.set_ahead(100, limit);
+    harness.scheduler.start(&executor, {100, limit});
     std::atomic<int> running{0}, most{0};
     harness.source.on_task([&](const Unit& unit) {
       const int now = ++running;
@@ -118,8 +116,7 @@ TEST(ChunkScheduler, BoundsWhatWaits) {
   Executor executor(3);
   for (int64_t ahead : {0, 20}) {
     Harness harness({.rows = 3000, .unit_rows = 1});
-    harness.scheduler.set_executor(&executor);
-    harness.scheduler.set_ahead(ahead, 2);
+    harness.scheduler.start(&executor, {ahead, 2});
     EXPECT_EQ(harness.read(&executor, 20000).size(), 3000u);
     EXPECT_LE(harness.scheduler.held().chunks, static_cast<size_t>(ahead) + 3);
   }
@@ -128,7 +125,7 @@ TEST(ChunkScheduler, BoundsWhatWaits) {
 TEST(ChunkScheduler, CountsHowLongItHadNoRoom) {
   Executor executor(2);
   Harness harness({.rows = 3000, .unit_rows = 1});
-  harness.scheduler.set_executor(&executor);
+  harness.scheduler.start(&executor, {});
   EXPECT_EQ(harness.scheduler.blocked_nanoseconds(), 0u);
   executor.run([&] { ASSERT_TRUE(harness.scheduler.next()); });
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -147,8 +144,7 @@ TEST(ChunkScheduler, CountsHowLongItHadNoRoom) {
 TEST(ChunkScheduler, GivesAllChunksTheSameMemory) {
   Executor executor(2);
   Harness harness({.rows = 100000, .unit_rows = 10});
-  harness.scheduler.set_executor(&executor);
-  harness.scheduler.set_ahead(95, 2);
+  harness.scheduler.start(&executor, {95, 2});
   executor.run([&] {
     for (int chunk = 0; chunk < 100; ++chunk) ASSERT_TRUE(harness.scheduler.next());
     const ChunkSlots::Held held = harness.scheduler.held();
@@ -186,13 +182,12 @@ TEST(ChunkScheduler, GivesMemoryBackAfterChunksOfUnequalSize) {
   const Port port = {.type = PortType::rows, .format = {}, .rows = fake::integer_rows()};
   const TransformChain chain(PortType::none, {{.transform = &source.producer(), .name = "integers", .output = port}});
   ChunkScheduler scheduler(source, chain, false);
-  scheduler.set_executor(&executor);
-  scheduler.set_ahead(100, 2);
+  scheduler.start(&executor, {100, 2});
   const size_t row_bytes = 64 + sizeof(RowId);
   executor.run([&] {
     int64_t next = 0;
-    while (const ReadyChunk ready = scheduler.next()) {
-      for (int64_t row = 0; row < ready.chunk->rows.size(); ++row) ASSERT_EQ(value(ready.chunk->rows, row), next++);
+    while (const ChunkSlot* ready = scheduler.next()) {
+      for (int64_t row = 0; row < ready->chunk.rows.size(); ++row) ASSERT_EQ(value(ready->chunk.rows, row), next++);
       ASSERT_LE(scheduler.held().bytes, (100 + 2 * 5 * 400) * row_bytes);
     }
     EXPECT_GE(next, 200000);
@@ -203,7 +198,7 @@ TEST(ChunkScheduler, AFailureOutsideTheDataIsToldAtOnceAndAgain) {
   for (int threads : {0, 1, 4}) {
     const auto executor = threads > 0 ? std::make_unique<Executor>(threads) : nullptr;
     Harness harness({.rows = 1000, .unit_rows = 5}, {.throw_at = 60});
-    harness.scheduler.set_executor(executor.get());
+    harness.scheduler.start(executor.get(), {});
     for (int round = 0; round < 3; ++round) {
       try {
         harness.read(executor.get());
@@ -220,7 +215,7 @@ TEST(ChunkScheduler, AFailureWakesTheWaitingConsumer) {
   for (int round = 0; round < 20; ++round) {
     Executor executor(3);
     Harness harness({.rows = 100, .unit_rows = 1}, {.io_error_at = 1});
-    harness.scheduler.set_executor(&executor);
+    harness.scheduler.start(&executor, {});
     std::atomic<bool> told{false};
     const std::thread::id consumer = std::this_thread::get_id();
     // The first task goes on until the failure of the second has been told, unless the consumer itself runs it.
@@ -244,7 +239,7 @@ TEST(ChunkScheduler, CancelWakesTheWaitingConsumer) {
     const std::thread::id consumer = std::this_thread::get_id();
     Executor executor(3);
     Harness harness({.rows = 100, .unit_rows = 1});
-    harness.scheduler.set_executor(&executor);
+    harness.scheduler.start(&executor, {});
     harness.source.on_task([&](const Unit&) {
       begun = true;
       while (std::this_thread::get_id() != consumer && !back) std::this_thread::yield();
@@ -269,8 +264,7 @@ TEST(ChunkScheduler, StartsAndStopsAThousandTimes) {
   Executor executor(3);
   for (int round = 0; round < 1000; ++round) {
     Harness harness({.rows = 50, .unit_rows = 3, .spin = 200});
-    harness.scheduler.set_executor(&executor);
-    harness.scheduler.set_ahead(20, 0);
+    harness.scheduler.start(&executor, {20, 0});
     executor.run([&] {
       for (int i = 0; i < round % 12; ++i) harness.scheduler.next();
     });
@@ -281,8 +275,7 @@ TEST(ChunkScheduler, RestartsWhereTheSourceWasMoved) {
   for (int threads : {0, 1, 3}) {
     const auto executor = threads > 0 ? std::make_unique<Executor>(threads) : nullptr;
     Harness harness({.rows = 100, .unit_rows = 4});
-    harness.scheduler.set_executor(executor.get());
-    harness.scheduler.set_ahead(1000, 0);
+    harness.scheduler.start(executor.get(), {1000, 0});
     for (uint64_t start : {40u, 0u, 99u, 100u}) {
       harness.scheduler.restart();
       harness.source.seek({.pass = 0, .file_ordinal = 0, .offset = start, .line = 1});
@@ -297,13 +290,13 @@ TEST(ChunkScheduler, AnExceptionOfTheSourceComesBehindWhatItGave) {
   for (int threads : {0, 3}) {
     const auto executor = threads > 0 ? std::make_unique<Executor>(threads) : nullptr;
     Harness harness({.rows = 100, .unit_rows = 5, .fail_next_at = 50});
-    harness.scheduler.set_executor(executor.get());
+    harness.scheduler.start(executor.get(), {});
     int64_t rows = 0;
     std::string error;
     const auto body = [&] {
-      while (const ReadyChunk ready = harness.scheduler.next()) {
-        rows += ready.chunk->rows.size();
-        for (const Note& note : ready.chunk->notes) {
+      while (const ChunkSlot* ready = harness.scheduler.next()) {
+        rows += ready->chunk.rows.size();
+        for (const Note& note : ready->chunk.notes) {
           try {
             std::rethrow_exception(note.error);
           } catch (const Error& raised) {
@@ -360,7 +353,7 @@ TEST(ChunkScheduler, BeginsBeforeItIsAsked) {
   });
   harness.scheduler.begin();  // without an executor there is nothing to begin
   EXPECT_FALSE(begun);
-  harness.scheduler.set_executor(&executor);
+  harness.scheduler.start(&executor, {});
   executor.run([&] {
     harness.scheduler.begin();
     std::unique_lock lock(mutex);

@@ -17,7 +17,7 @@ class Told : public SourceStream {
     rows.configure(fake::integer_rows(), 1);
     rows.resize(1);
   }
-  uint64_t memory_bound(int threads) const override { return scheduler_bound(ahead_rows_, tasks(threads)); }
+  uint64_t memory_bound(int threads) const override { return scheduler_bound({ahead_.rows, tasks(threads)}); }
 
   // What each further call gives: a row of this pass; none: the end.
   std::vector<uint32_t> passes_to_give;
