@@ -27,7 +27,7 @@ void NoteLog::pass(const Note& note, const Place& place, const std::vector<Chain
 void NoteLog::drop(std::string_view cause, uint64_t rows) {
   if (silent_) return;
   changed_ = true;
-  now_.dropped[cause_index(cause)] += rows;
+  add_dropped_rows(now_.dropped, cause, rows);
 }
 
 void NoteLog::mark() {
@@ -37,7 +37,7 @@ void NoteLog::mark() {
 }
 
 void NoteLog::add_dropped(std::vector<Dropped>& out) const {
-  for (size_t i = 0; i < causes_.size(); ++i) add_dropped_rows(out, causes_[i], now_.dropped[i]);
+  for (const Dropped& dropped : now_.dropped) add_dropped_rows(out, dropped.cause, dropped.rows);
 }
 
 void NoteLog::report(const BadRow& row, size_t transform, const std::vector<ChainLink>& links) {
@@ -54,8 +54,8 @@ void NoteLog::report(const BadRow& row, size_t transform, const std::vector<Chai
 void NoteLog::save(State& state) const {
   state.set("bad_rows", marked_.bad_rows);
   state.set("reports", marked_.reports);
-  State& dropped = state.scope("dropped");
-  for (size_t i = 0; i < marked_.dropped.size(); ++i) dropped.set(causes_[i], marked_.dropped[i]);
+  State& causes = state.scope("dropped");
+  for (const Dropped& dropped : marked_.dropped) causes.set(dropped.cause, dropped.rows);
 }
 
 void NoteLog::restore(const State& state, const std::vector<ChainLink>& links) {
@@ -64,18 +64,10 @@ void NoteLog::restore(const State& state, const std::vector<ChainLink>& links) {
   for (size_t i = 0; i < std::min(now_.reports.size(), links.size()); ++i) {
     if (links[i].reporter != nullptr) links[i].reporter->resume_reports(now_.reports[i]);
   }
-  const State& dropped = state.scope("dropped");
-  for (const std::string& cause : dropped.keys()) now_.dropped[cause_index(cause)] = dropped.value(cause);
+  now_.dropped.clear();
+  const State& causes = state.scope("dropped");
+  for (const std::string& cause : causes.keys()) now_.dropped.push_back({cause, causes.value(cause)});
   marked_ = now_;
-}
-
-size_t NoteLog::cause_index(std::string_view cause) {
-  const auto found = std::find(causes_.begin(), causes_.end(), cause);
-  if (found != causes_.end()) return static_cast<size_t>(found - causes_.begin());
-  // In this order: should there be no memory, every cause has its count.
-  now_.dropped.resize(causes_.size() + 1);
-  causes_.emplace_back(cause);
-  return causes_.size() - 1;
 }
 
 void add_dropped_rows(std::vector<Dropped>& out, std::string_view cause, uint64_t rows) {

@@ -48,14 +48,12 @@ class NoteLog {
  private:
   struct Tally {
     uint64_t bad_rows = 0;
-    std::vector<uint64_t> dropped;  // by cause
+    std::vector<Dropped> dropped;
     std::vector<uint64_t> reports;  // by the number of the transform
   };
-  size_t cause_index(std::string_view cause);
   void report(const BadRow& row, size_t transform, const std::vector<ChainLink>& links);
 
   const StreamEvents* events_ = nullptr;
-  std::vector<std::string> causes_;
   Tally now_, marked_;
   bool changed_ = false;  // since mark()
   bool silent_ = false;
