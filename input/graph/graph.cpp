@@ -126,25 +126,20 @@ void check_names(const std::string& op, const RowSpec& rows) {
   }
 }
 
-// The paths of data that can be read only once.
-std::vector<std::string> streams_of(const GraphImpl& graph) {
+// Throws where two ops read data that can be read only once.
+void check_streams(const GraphImpl& graph, FileSystem& files) {
   std::vector<std::string> paths;
   for (const GraphNode& node : graph.nodes) {
     if (node.names == nullptr) continue;
     for (const auto& file : node.names->files()) {
-      if (file->stream) paths.push_back(file->path);
+      if (!file->stream) continue;
+      for (const std::string& other : paths) {
+        if (!files.same(file->path, other)) continue;
+        throw graph.nodes.front().spec.error(cat("two ops read ", other, ", which can be read only once"),
+                                             "write it to a file first");
+      }
+      paths.push_back(file->path);
     }
-  }
-  return paths;
-}
-
-void check_streams(const GraphImpl& graph, FileSystem& files) {
-  const std::vector<std::string> paths = streams_of(graph);
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const auto same = [&](const std::string& other) { return files.same(other, paths[i]); };
-    if (std::none_of(paths.begin() + static_cast<std::ptrdiff_t>(i) + 1, paths.end(), same)) continue;
-    throw graph.nodes.front().spec.error(cat("two ops read ", paths[i], ", which can be read only once"),
-                                         "write it to a file first");
   }
 }
 

@@ -82,13 +82,13 @@ void set_role(GraphNode& node) {
   }
 }
 
-void append_lines(const Spec& spec, const std::string& path, std::vector<std::string>& out) {
+void append_lines(const Spec& spec, const std::string& path, std::string& out) {
   if (spec.is_map()) {
     for (const auto& [key, value] : spec.entries()) append_lines(value, cat(path, '.', key), out);
   } else if (spec.is_list()) {
     for (size_t i = 0; i < spec.size(); ++i) append_lines(spec.items()[i], cat(path, '[', i, ']'), out);
   } else {
-    out.push_back(cat(path, " = ", spec.is_null() ? std::string("null") : quote(spec.as_string(), std::string::npos)));
+    out += cat(path, " = ", spec.is_null() ? std::string("null") : quote(spec.as_string(), std::string::npos), '\n');
   }
 }
 
@@ -156,12 +156,12 @@ std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, s
   return kinds.empty() ? std::string() : cat(before, kinds, after);
 }
 
-std::vector<std::string> fingerprint(const GraphImpl& graph) {
-  std::vector<std::string> lines = {cat("seed = ", graph.seed)};
+std::string fingerprint(const GraphImpl& graph) {
+  std::string lines = cat("seed = ", graph.seed, '\n');
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const GraphNode& node = graph.nodes[i];
     const auto& [kind, options] = graph.resolved.items()[i].entries().front();
-    lines.push_back(cat(node.name, " is ", kind));
+    lines += cat(node.name, " is ", kind, '\n');
     for (const auto& [key, value] : options.entries()) {
       const bool only_speed = std::any_of(node.options.begin(), node.options.end(), [&key](const OptionInfo& info) {
         return info.only_speed && info.name == key;

@@ -54,7 +54,7 @@ std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, s
 
 // "batch_1.batch_size = 23" for every option that decides which rows come and in what order, one line each. Options
 // that only decide how fast they come are left out.
-std::vector<std::string> fingerprint(const GraphImpl& graph);
+std::string fingerprint(const GraphImpl& graph);
 
 // Calls `body`. If `body` throws an Error without a place, the Error gets the place and the path of `node`.
 template <class Body>

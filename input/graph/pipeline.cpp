@@ -16,12 +16,6 @@ namespace {
 
 constexpr double kNanosecond = 1e-9;
 
-std::string as_lines(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines) out += line + '\n';
-  return out;
-}
-
 // The first line that differs, of a text that is not `own`.
 std::string first_difference(std::string_view own, std::string_view other) {
   const auto take_line = [](std::string_view& text) {
@@ -46,13 +40,10 @@ struct Pipeline::Impl {
   int64_t fill_transformed(RowBlock& batch);
   void check_slot(const RowBlock& batch) const;
   void count(const RowBlock& batch);
-  void cancel() noexcept;
 
   uint64_t waited() const;
   int64_t rows_held() const;
   std::string_view place_to_wait(const SourceStream& stream) const;
-  void save(State& state) const;
-  void restore(const State& state);
 
   // Calls body(name, stream or buffer) for everything that has a state, a stream after those that it reads.
   template <class Body>
@@ -188,11 +179,6 @@ void Pipeline::Impl::count(const RowBlock& batch) {
   }
 }
 
-void Pipeline::Impl::cancel() noexcept {
-  cancelled.store(true);
-  for (const auto& stream : graph.source_streams) stream->cancel();
-}
-
 uint64_t Pipeline::Impl::waited() const {
   uint64_t nanoseconds = 0;
   for (const auto& stream : graph.source_streams) nanoseconds += stream->waited_nanoseconds();
@@ -228,32 +214,6 @@ void Pipeline::Impl::for_each_state(const Body& body) const {
   }
 }
 
-void Pipeline::Impl::save(State& state) const {
-  state.set_text("graph", as_lines(fingerprint(graph)));
-  state.set("rows", summary.rows);
-  state.set("batches", summary.batches);
-  state.set("passes", summary.passes);
-  state.set("ended", ended ? 1 : 0);
-  log.save(state.scope("notes"));
-  State& ops = state.scope("ops");
-  for_each_state([&](const std::string& name, const auto& part) { part.save(ops.scope(name)); });
-}
-
-void Pipeline::Impl::restore(const State& state) {
-  const std::string own = as_lines(fingerprint(graph));
-  if (const std::string& other = state.text("graph"); other != own) {
-    throw DataError(cat("the input state was saved by another input: ", first_difference(own, other)), {},
-                    "restore it with the configuration that saved it");
-  }
-  summary.rows = state.value("rows");
-  summary.batches = state.value("batches");
-  summary.passes = state.value("passes");
-  ended = state.value("ended") != 0;
-  log.restore(state.scope("notes"), chain.links());
-  const State& ops = state.scope("ops");
-  for_each_state([&](const std::string& name, auto& part) { part.restore(ops.scope(name)); });
-}
-
 Pipeline::Pipeline(InputGraph graph, PipelineOptions options)
     : impl_(std::make_unique<Impl>(std::move(graph), std::move(options))) {}
 
@@ -271,7 +231,12 @@ RowBlock Pipeline::make_slot() const {
 
 int64_t Pipeline::next(RowBlock& batch) { return impl_->next(batch); }
 bool Pipeline::cancelled() const { return impl_->cancelled.load(); }
-void Pipeline::cancel() noexcept { impl_->cancel(); }
+
+void Pipeline::cancel() noexcept {
+  impl_->cancelled.store(true);
+  for (const auto& stream : impl_->graph.source_streams) stream->cancel();
+}
+
 Place Pipeline::place(const RowId& id) const { return impl_->graph.place(id); }
 
 InputSummary Pipeline::summary() const {
@@ -286,7 +251,7 @@ void Pipeline::summary(InputSummary& out) const {
   out.rows = counted.rows;
   out.batches = counted.batches;
   out.passes = counted.passes;
-  out.bytes = counted.bytes;
+  out.bytes = 0;
   for (Dropped& dropped : out.dropped) dropped.rows = 0;  // causes keep their memory
   out.bad_rows = impl_->log.bad_rows();
   impl_->log.add_dropped(out.dropped);
@@ -355,19 +320,39 @@ PipelineTimes Pipeline::times() const {
 }
 
 State Pipeline::save() const {
-  if (impl_->cut_off) {
+  const Impl& impl = *impl_;
+  if (impl.cut_off) {
     throw InternalError("the input's state cannot be saved: its last batch was cut off by an error or by cancel()", {},
                         "save between two batches");
   }
   State state;
-  impl_->save(state);
+  state.set_text("graph", fingerprint(impl.graph));
+  state.set("rows", impl.summary.rows);
+  state.set("batches", impl.summary.batches);
+  state.set("passes", impl.summary.passes);
+  state.set("ended", impl.ended ? 1 : 0);
+  impl.log.save(state.scope("notes"));
+  State& ops = state.scope("ops");
+  impl.for_each_state([&](const std::string& name, const auto& part) { part.save(ops.scope(name)); });
   return state;
 }
 
 void Pipeline::restore(const State& state) {
-  if (impl_->started) throw InternalError("the input's state can only be restored before the first batch");
+  Impl& impl = *impl_;
+  if (impl.started) throw InternalError("the input's state can only be restored before the first batch");
   const FloatMode mode;  // rows are read again
-  impl_->restore(state);
+  const std::string own = fingerprint(impl.graph);
+  if (const std::string& other = state.text("graph"); other != own) {
+    throw DataError(cat("the input state was saved by another input: ", first_difference(own, other)), {},
+                    "restore it with the configuration that saved it");
+  }
+  impl.summary.rows = state.value("rows");
+  impl.summary.batches = state.value("batches");
+  impl.summary.passes = state.value("passes");
+  impl.ended = state.value("ended") != 0;
+  impl.log.restore(state.scope("notes"), impl.chain.links());
+  const State& ops = state.scope("ops");
+  impl.for_each_state([&](const std::string& name, auto& part) { part.restore(ops.scope(name)); });
 }
 
 }  // namespace millrace

@@ -37,11 +37,11 @@ size_t RowTransforms::row_bytes() const {
 
 namespace {
 
-// Throws for the first row that was refused or left out.
-void check_rows(const Chunk& chunk) {
+// Throws for the first row that was refused or left out; `rows` is what became of those of `chunk`.
+void check_rows(const Chunk& chunk, const RowBlock& rows) {
   const uint64_t first = chunk.unit.begin, end = chunk.unit.end;
   int64_t there = 0;
-  while (there < chunk.rows.size() && chunk.rows.id(there).offset == first + static_cast<uint64_t>(there)) ++there;
+  while (there < rows.size() && rows.id(there).offset == first + static_cast<uint64_t>(there)) ++there;
   const uint64_t missing = first + static_cast<uint64_t>(there);
   for (const Note& note : chunk.notes) {
     if (note.kind == Note::Kind::dropped && missing < end) {
@@ -74,18 +74,9 @@ void RowTransforms::apply(RowBlock& rows, uint64_t first, Memory& memory) const 
   chunk.reset(unit);
   chunk.rows.swap(rows);
   const std::exception_ptr failure = chain_.apply(chunk, memory.task);
-  const auto give_back = [&] { chunk.rows.swap(rows); };
-  if (failure) {
-    give_back();
-    raise_copy(failure);
-  }
-  try {
-    check_rows(chunk);
-  } catch (...) {
-    give_back();
-    throw;
-  }
-  give_back();
+  chunk.rows.swap(rows);
+  if (failure) raise_copy(failure);
+  check_rows(chunk, rows);
 }
 
 }  // namespace millrace

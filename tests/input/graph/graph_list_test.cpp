@@ -98,9 +98,8 @@ TEST(GraphList, FingerprintsWhatDecidesTheRows) {
       read_graph_list(list({op("first", {{"rows", of(5)}}), op("group", {{"threads", of(3)}, {"capacity", of(9)}})}),
                       fake::registry(), graph.resolved);
   EXPECT_EQ(fingerprint(graph),
-            (std::vector<std::string>{"seed = 23", "first is first", "first.name = \"first\"", "first.rows = \"5\"",
-                                      "group is group", "group.name = \"group\"", "group.batch_size = \"4\"",
-                                      "group.smaller = \"true\""}));
+            "seed = 23\nfirst is first\nfirst.name = \"first\"\nfirst.rows = \"5\"\n"
+            "group is group\ngroup.name = \"group\"\ngroup.batch_size = \"4\"\ngroup.smaller = \"true\"\n");
 }
 
 TEST(GraphList, TellsTheKeysOfEveryOp) {
