@@ -242,10 +242,6 @@ Spec options_of_one(const std::string& option, const Spec& value) {
 
 }  // namespace
 
-KindAndOptions kind_and_options(const Spec& spec, std::string_view what) {
-  return kind_and_options(spec, what, [](const std::string&) { return std::string(); });
-}
-
 KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
                                 const std::function<std::string(const std::string& kind)>& option_alone) {
   if (spec.is_scalar()) {
@@ -264,7 +260,7 @@ KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
     options = Spec::map(value.place());
     options.set_path(value.path());
   } else if (!value.is_map()) {
-    const std::string option = option_alone(kind);
+    const std::string option = option_alone ? option_alone(kind) : std::string();
     if (!option.empty()) return {kind, options_of_one(option, value)};
     throw value.error(cat("expected the options of ", kind, " as a map, got ", value.describe()),
                       cat("write `", kind, ": {option: value}`"));

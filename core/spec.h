@@ -168,11 +168,11 @@ struct KindAndOptions {
   std::string kind;
   Spec options;  // a map, perhaps empty, at the place of the node
 };
-// Throws ConfigError if `spec` is neither a text nor a map of one key, or its value is not options.
-MILLRACE_EXPORT KindAndOptions kind_and_options(const Spec& spec, std::string_view what);
-// Reads `kind: value` as `kind: {option: value}` if `option_alone` names that kind's option; an empty text means none.
+// Throws ConfigError if `spec` is neither a text nor a map of one key, or its value is not options. `kind: value` is
+// read as `kind: {option: value}` if `option_alone` is given and names that kind's option; an empty text means none.
 // Errors in the value are reported under the path where it was written.
-MILLRACE_EXPORT KindAndOptions kind_and_options(
-    const Spec& spec, std::string_view what, const std::function<std::string(const std::string& kind)>& option_alone);
+MILLRACE_EXPORT KindAndOptions
+kind_and_options(const Spec& spec, std::string_view what,
+                 const std::function<std::string(const std::string& kind)>& option_alone = {});
 
 }  // namespace millrace

@@ -85,11 +85,26 @@ const typename Map::mapped_type& get(const Map& map, std::string_view key, std::
   return found->second;
 }
 
-// encode() writes keys in order, so that one state has one encoding.
-template <class Map>
-void insert_in_order(Map& map, std::string key, typename Map::mapped_type value) {
-  if (!map.empty() && !(map.rbegin()->first < key)) refuse(cat("the key ", quote(key), " is out of order"));
-  map.emplace_hint(map.end(), std::move(key), std::move(value));
+// Calls write(value) after each key.
+template <class Map, class Write>
+void append_map(std::string& out, const Map& map, const Write& write) {
+  append_number(out, map.size());
+  for (const auto& [key, value] : map) {
+    append_text(out, key);
+    write(value);
+  }
+}
+
+// Reads what append_map() wrote; read() gives a value. An entry takes at least `least_bytes`.
+template <class Map, class Read>
+void read_map(StateReader& reader, size_t least_bytes, Map& map, const Read& read) {
+  for (size_t left = reader.count(least_bytes); left > 0; --left) {
+    std::string key = reader.text();
+    auto value = read();
+    // encode() writes keys in order, so that one state has one encoding.
+    if (!map.empty() && !(map.rbegin()->first < key)) refuse(cat("the key ", quote(key), " is out of order"));
+    map.emplace_hint(map.end(), std::move(key), std::move(value));
+  }
 }
 
 }  // namespace
@@ -135,22 +150,12 @@ std::vector<std::string> State::keys() const {
 bool State::operator==(const State&) const = default;
 
 void State::append_to(std::string& out) const {
-  append_number(out, numbers_.size());
-  for (const auto& [key, values] : numbers_) {
-    append_text(out, key);
+  append_map(out, numbers_, [&](const std::vector<uint64_t>& values) {
     append_number(out, values.size());
     for (uint64_t value : values) append_number(out, value);
-  }
-  append_number(out, texts_.size());
-  for (const auto& [key, value] : texts_) {
-    append_text(out, key);
-    append_text(out, value);
-  }
-  append_number(out, scopes_.size());
-  for (const auto& [key, scope] : scopes_) {
-    append_text(out, key);
-    scope.append_to(out);
-  }
+  });
+  append_map(out, texts_, [&](const std::string& text) { append_text(out, text); });
+  append_map(out, scopes_, [&](const State& scope) { scope.append_to(out); });
 }
 
 std::string State::encode() const {
@@ -164,18 +169,9 @@ std::string State::encode() const {
 State State::read(StateReader& reader, int depth) {
   if (depth > kMaxDepth) refuse("its parts are nested too deeply");
   State state;
-  for (size_t left = reader.count(2 * kNumberBytes); left > 0; --left) {
-    std::string key = reader.text();
-    insert_in_order(state.numbers_, std::move(key), reader.numbers());
-  }
-  for (size_t left = reader.count(2 * kNumberBytes); left > 0; --left) {
-    std::string key = reader.text();
-    insert_in_order(state.texts_, std::move(key), reader.text());
-  }
-  for (size_t left = reader.count(4 * kNumberBytes); left > 0; --left) {
-    std::string key = reader.text();
-    insert_in_order(state.scopes_, std::move(key), read(reader, depth + 1));
-  }
+  read_map(reader, 2 * kNumberBytes, state.numbers_, [&] { return reader.numbers(); });
+  read_map(reader, 2 * kNumberBytes, state.texts_, [&] { return reader.text(); });
+  read_map(reader, 4 * kNumberBytes, state.scopes_, [&] { return read(reader, depth + 1); });
   return state;
 }
 

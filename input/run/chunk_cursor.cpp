@@ -28,7 +28,7 @@ RowSpan ChunkCursor::next(int64_t at_most) {
   return span;
 }
 
-ChunkCursor::Record ChunkCursor::pass_record(bool effective) {
+ChunkCursor::Record ChunkCursor::next_record(bool effective) {
   const std::vector<Note>& notes = chunk_->notes;
   for (; next_note_ < notes.size() && notes[next_note_].row <= next_row_; ++next_note_) {
     const Note& note = notes[next_note_];

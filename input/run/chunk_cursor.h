@@ -31,11 +31,9 @@ class ChunkCursor {
   RowSpan next(int64_t at_most);
 
   // The same, record by record. A record is a row, or a bad or dropped record that was left out. Notes before the
-  // record take effect with it.
+  // record take effect with it; if it is not `effective`, only errors do.
   enum class Record : uint8_t { none, row, left_out };
-  Record next_record() { return pass_record(true); }
-  // Goes past a record; of the notes before it, only errors take effect.
-  Record skip_record() { return pass_record(false); }
+  Record next_record(bool effective = true);
 
   Chunk& chunk() const { return *chunk_; }
   int64_t rows_passed() const { return next_row_; }
@@ -43,7 +41,6 @@ class ChunkCursor {
   void skip(int64_t rows);
 
  private:
-  Record pass_record(bool effective);
   void pass(const Note& note);
   Place place_of(const Note& note) const;
 

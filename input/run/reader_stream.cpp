@@ -45,7 +45,7 @@ ReaderStream::Record ReaderStream::Reader::next_record() {
 ReaderStream::Record ReaderStream::Reader::step(bool effective) {
   for (;;) {
     if (cursor.inside()) {
-      const Record record = effective ? cursor.next_record() : cursor.skip_record();
+      const Record record = cursor.next_record(effective);
       if (record != Record::none) return record;
       cursor.leave();
     }

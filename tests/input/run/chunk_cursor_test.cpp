@@ -39,7 +39,7 @@ class ChunkCursorTest : public testing::Test {
   std::string records(int silent = 0) {
     std::string out;
     for (;;) {
-      const ChunkCursor::Record record = silent-- > 0 ? cursor_.skip_record() : cursor_.next_record();
+      const ChunkCursor::Record record = cursor_.next_record(silent-- <= 0);
       if (record == ChunkCursor::Record::none) return out;
       out += record == ChunkCursor::Record::row ? cat(cursor_.rows_passed() - 1) : "-";
     }
@@ -173,7 +173,7 @@ TEST_F(ChunkCursorTest, AnErrorEndsRecordsToo) {
   cursor_.enter(chunk_, 100);
   for (int row = 0; row < 4; ++row) EXPECT_EQ(cursor_.next_record(), ChunkCursor::Record::row);
   EXPECT_THROW(cursor_.next_record(), DataError);
-  EXPECT_THROW(cursor_.skip_record(), DataError);
+  EXPECT_THROW(cursor_.next_record(false), DataError);
   EXPECT_THROW(cursor_.next_record(), DataError);
 }
 
