@@ -19,7 +19,6 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/cuda/backend.h"
-#include "millrace/core/threads/executor.h"
 
 namespace millrace {
 

@@ -1,8 +1,6 @@
 // State, which input/op.h declares.
 #include "millrace/input/op.h"
 
-#include <cstring>
-
 #include "millrace/core/errors.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 
-#include "millrace/input/op.h"
 #include "millrace/input/run/note_log.h"
 #include "millrace/input/run/transform_chain.h"
 

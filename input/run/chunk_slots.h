@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "millrace/input/op.h"
 #include "millrace/input/run/reuse_stack.h"
 #include "millrace/input/run/transform_chain.h"
 

@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "millrace/core/threads/executor.h"
 #include "millrace/input/buffer.h"
 #include "millrace/input/run/chunk_scheduler.h"
 #include "millrace/input/run/note_log.h"

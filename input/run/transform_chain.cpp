@@ -1,7 +1,6 @@
 #include "millrace/input/run/transform_chain.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "millrace/core/clock.h"
