@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "millrace/core/sizes.h"
+
 namespace millrace {
 
 namespace {
@@ -10,20 +12,6 @@ namespace {
 constexpr int64_t kMostAhead = 256;
 
 }  // namespace
-
-bool ChunkSizes::add(int64_t rows, const RowMemory& memory, const RowMemory& spare) {
-  has_spares_ = has_spares_ || spare.bytes > 0;
-  if (rows <= most_rows_ && memory_.covers(memory) && memory_.covers(spare)) return false;
-  most_rows_ = std::max(most_rows_, rows);
-  memory_.cover(memory);
-  memory_.cover(spare);
-  return true;
-}
-
-uint64_t ChunkSizes::wanted(int64_t ahead_rows, uint64_t in_work) const {
-  if (most_rows_ == 0) return in_work;
-  return in_work + static_cast<uint64_t>(std::min((ahead_rows + most_rows_ - 1) / most_rows_, kMostAhead));
-}
 
 void ChunkSlots::set_room(int tasks, int64_t ahead_rows) {
   tasks_ = tasks;
@@ -36,7 +24,9 @@ void ChunkSlots::set_room(int tasks, int64_t ahead_rows) {
 }
 
 uint64_t ChunkSlots::wanted() const {
-  return tasks_ == 0 ? 1 : sizes_.wanted(ahead_rows_, static_cast<uint64_t>(tasks_) + 1);
+  if (tasks_ == 0) return 1;
+  const int64_t ahead = most_rows_ == 0 ? 0 : std::min(ceil_div(ahead_rows_, most_rows_), kMostAhead);
+  return static_cast<uint64_t>(tasks_ + 1 + ahead);
 }
 
 ChunkSlot& ChunkSlots::append(uint64_t first, uint64_t number) {
@@ -51,17 +41,23 @@ ChunkSlot& ChunkSlots::append(uint64_t first, uint64_t number) {
 
 void ChunkSlots::release(ChunkSlot& slot) {
   free_.give(&slot);
-  if (slots_.size() > wanted() || !slot.memory.covers(sizes_.memory())) settled_ = false;
+  if (slots_.size() > wanted() || !slot.memory.covers(most_memory_)) settled_ = false;
 }
 
 void ChunkSlots::release_memory(TaskMemory& memory) {
   free_memories_.give(&memory);
-  if (sizes_.has_spares() && !memory.spare.memory().covers(sizes_.memory())) settled_ = false;
+  if (has_spares_ && !memory.spare.memory().covers(most_memory_)) settled_ = false;
 }
 
 void ChunkSlots::learn(ChunkSlot& slot, const RowMemory& spare) {
+  const int64_t rows = slot.chunk.rows.size();
   slot.memory = slot.chunk.rows.memory();
-  if (sizes_.add(slot.chunk.rows.size(), slot.memory, spare)) settled_ = false;
+  has_spares_ = has_spares_ || spare.bytes > 0;
+  if (rows <= most_rows_ && most_memory_.covers(slot.memory) && most_memory_.covers(spare)) return;
+  most_rows_ = std::max(most_rows_, rows);
+  most_memory_.cover(slot.memory);
+  most_memory_.cover(spare);
+  settled_ = false;
 }
 
 // Makes as many slots as are wanted, or gives free ones up, and gives all that is free the same memory. Those of the
@@ -85,12 +81,12 @@ void ChunkSlots::settle(uint64_t first, uint64_t end) {
   }
   for (ChunkSlot* slot : free_.items()) {
     slot->chunk.rows.clear();
-    slot->chunk.rows.reserve(sizes_.memory());
+    slot->chunk.rows.reserve(most_memory_);
     slot->memory = slot->chunk.rows.memory();
   }
   for (TaskMemory* memory : free_memories_.items()) {
     memory->spare.clear();
-    if (sizes_.has_spares()) memory->spare.reserve(sizes_.memory());
+    if (has_spares_) memory->spare.reserve(most_memory_);
   }
   settled_ = true;
 }

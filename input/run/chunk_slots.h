@@ -8,30 +8,38 @@
 #include <memory>
 #include <vector>
 
-#include "millrace/input/run/reuse_stack.h"
 #include "millrace/input/run/transform_chain.h"
 
 namespace millrace {
 
-// How large the chunks of a stream get, and so how many there should be. The sizes only grow.
-class ChunkSizes {
+// Items that wait to be used again. The last one in comes out first, so that few items keep large memory. But items
+// that were never used come out before all others: so every item takes its memory in the first rounds, and not in a
+// later round that depends on timing. Owns nothing.
+template <class T>
+class ReuseStack {
  public:
-  // A chunk of `rows` rows needed `memory` for them, and `spare` for what its transforms wrote into the spare block.
-  // True if any of the three is larger than ever before.
-  bool add(int64_t rows, const RowMemory& memory, const RowMemory& spare);
-
-  // How many chunks may exist at once if all are as large as the largest so far: `in_work` chunks, and enough to hold
-  // `ahead_rows` rows that wait.
-  uint64_t wanted(int64_t ahead_rows, uint64_t in_work) const;
-  // The memory that every chunk needs for its rows. If has_spares(), some transform writes into a spare block, and
-  // every task needs as much for that block.
-  const RowMemory& memory() const { return memory_; }
-  bool has_spares() const { return has_spares_; }
+  bool empty() const { return items_.empty(); }
+  // Adds an item that was never used. `all` is how many items there are in all, so that give() never allocates.
+  void add(T* item, size_t all) {
+    items_.reserve(all);
+    items_.push_back(item);
+    ++unused_;
+  }
+  // REQUIRES: !empty().
+  T* take() {
+    T* item = items_.back();
+    items_.pop_back();
+    if (unused_ > 0) --unused_;
+    return item;
+  }
+  // All items that wait.
+  const std::vector<T*>& items() const { return items_; }
+  // Gives back an item that take() gave. Items that were never used stay on top.
+  void give(T* item) { items_.insert(items_.end() - static_cast<std::ptrdiff_t>(unused_), item); }
 
  private:
-  int64_t most_rows_ = 0;
-  RowMemory memory_;
-  bool has_spares_ = false;
+  std::vector<T*> items_;  // the last `unused_` were never used
+  size_t unused_ = 0;
 };
 
 struct ChunkSlot {
@@ -51,7 +59,8 @@ class ChunkSlots {
   // Makes room for `tasks` tasks at once and for `ahead_rows` rows that wait; 0 tasks: one chunk at a time, in the
   // caller's memory.
   void set_room(int tasks, int64_t ahead_rows);
-  // How many chunks there may be.
+  // How many chunks there may be if all are as large as the largest so far: enough for the tasks, and to hold the rows
+  // that wait.
   uint64_t wanted() const;
 
   // A slot for the unit with the number `number`; `first` is the smallest number still in use.
@@ -83,8 +92,13 @@ class ChunkSlots {
   ReuseStack<ChunkSlot> free_;
   std::vector<std::unique_ptr<TaskMemory>> memories_;
   ReuseStack<TaskMemory> free_memories_;
-  ChunkSizes sizes_;
-  bool settled_ = false;  // all free slots and memories are as sizes_ wants them
+
+  // Of the largest chunk so far; they only grow. If some transform wrote into a spare block, every task needs as much
+  // memory for that block as a chunk for its rows.
+  int64_t most_rows_ = 0;
+  RowMemory most_memory_;
+  bool has_spares_ = false;
+  bool settled_ = false;  // there are as many slots as are wanted, and all that is free has that memory
 };
 
 }  // namespace millrace

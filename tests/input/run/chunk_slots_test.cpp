@@ -14,33 +14,67 @@ void fill(ChunkSlots& slots, ChunkSlot& slot, int64_t rows) {
   slots.learn(slot, {});
 }
 
-TEST(ChunkSizes, WantsFewerChunksTheLargerTheyGet) {
-  ChunkSizes sizes;
-  EXPECT_EQ(sizes.wanted(1000, 3), 3u) << "nothing is known of them yet";
-  EXPECT_TRUE(sizes.add(10, {}, {}));
-  EXPECT_EQ(sizes.wanted(100, 3), 13u);
-  EXPECT_EQ(sizes.wanted(101, 3), 14u);
-  EXPECT_EQ(sizes.wanted(0, 3), 3u);
-  EXPECT_TRUE(sizes.add(50, {}, {}));
-  EXPECT_FALSE(sizes.add(10, {}, {}));
-  EXPECT_EQ(sizes.wanted(100, 3), 5u);
+TEST(ReuseStack, GivesTheUnusedFirstAndThenTheLastOneIn) {
+  int items[3] = {};
+  ReuseStack<int> stack;
+  EXPECT_TRUE(stack.empty());
+  for (int& item : items) stack.add(&item, 3);
+  int* first = stack.take();
+  EXPECT_EQ(first, &items[2]);
+  stack.give(first);
+  int* second = stack.take();
+  EXPECT_EQ(second, &items[1]);
+  stack.give(second);
+  EXPECT_EQ(stack.take(), &items[0]);
+  EXPECT_EQ(stack.take(), second);
+  EXPECT_EQ(stack.take(), first);
+  EXPECT_TRUE(stack.empty());
+  stack.give(first);
+  EXPECT_EQ(stack.take(), first);
 }
 
-TEST(ChunkSizes, BoundsTheChunksOfALargeCapacity) {
-  ChunkSizes sizes;
-  sizes.add(1, {}, {});
-  EXPECT_EQ(sizes.wanted(1000000000000, 3), 3u + 256u);
+TEST(ChunkSlots, AreFewerTheLargerTheChunksGet) {
+  ChunkSlots slots;
+  slots.set_room(2, 1000);
+  EXPECT_EQ(slots.wanted(), 3u) << "nothing is known of them yet";
+  ChunkSlot& slot = slots.append(0, 0);
+  fill(slots, slot, 10);
+  const auto wanted = [&](int64_t ahead_rows) {
+    slots.set_room(2, ahead_rows);
+    return slots.wanted();
+  };
+  EXPECT_EQ(wanted(100), 13u);
+  EXPECT_EQ(wanted(101), 14u);
+  EXPECT_EQ(wanted(0), 3u);
+  fill(slots, slot, 50);
+  fill(slots, slot, 10);
+  EXPECT_EQ(wanted(100), 5u);
 }
 
-TEST(ChunkSizes, CoversTheRowsAndWhatIsWrittenBesideThem) {
-  ChunkSizes sizes;
-  EXPECT_TRUE(sizes.add(1, {.bytes = 100, .ids = 1}, {}));
-  EXPECT_FALSE(sizes.has_spares());
-  EXPECT_TRUE(sizes.add(1, {.bytes = 50, .ids = 1}, {.bytes = 300, .ids = 2}));
-  EXPECT_TRUE(sizes.has_spares());
-  EXPECT_EQ(sizes.memory().bytes, 300u);
-  EXPECT_EQ(sizes.memory().ids, 2u);
-  EXPECT_FALSE(sizes.add(1, {.bytes = 300, .ids = 1}, {.bytes = 200, .ids = 2}));
+TEST(ChunkSlots, AreBoundedWhateverTheCapacity) {
+  ChunkSlots slots;
+  slots.set_room(2, 1000000000000);
+  fill(slots, slots.append(0, 0), 1);
+  EXPECT_EQ(slots.wanted(), 3u + 256u);
+}
+
+TEST(ChunkSlots, CoverTheRowsAndWhatIsWrittenBesideThem) {
+  ChunkSlots slots;
+  slots.set_room(1, 0);
+  ChunkSlot& slot = slots.append(0, 0);
+  const auto memory_of_a_task = [&] {
+    slots.append(0, 1);  // gives all that is free its memory
+    TaskMemory& task = slots.take_memory();
+    slots.release_memory(task);
+    slots.release(slots.at(1));
+    return task.spare.memory();
+  };
+  fill(slots, slot, 1);
+  EXPECT_EQ(memory_of_a_task().total(), 0u) << "no transform writes beside the rows";
+  const RowMemory spare = {.bytes = 3000, .ids = 20};
+  slots.learn(slot, spare);
+  EXPECT_TRUE(memory_of_a_task().covers(spare));
+  EXPECT_TRUE(slots.append(0, 1).memory.covers(spare));
 }
 
 TEST(ChunkSlots, OneIsEnoughWithoutTasks) {
