@@ -27,11 +27,9 @@ struct RowSizes {
 };
 
 template <>
-struct OptionType<RowSizes> {
+struct OptionType<RowSizes> : OptionType<std::vector<int64_t>> {
   static RowSizes read(const Spec& spec);
   static Spec write(const RowSizes& value) { return OptionType<std::vector<int64_t>>::write(value.sizes); }
-  static std::string type() { return OptionType<std::vector<int64_t>>::type(); }
-  static std::vector<OptionForm> forms() { return OptionType<std::vector<int64_t>>::forms(); }
 };
 
 }  // namespace millrace

@@ -68,10 +68,6 @@ std::string Shape::text() const {
   return out + ")";
 }
 
-bool Shape::operator==(const Shape& other) const {
-  return rank_ == other.rank_ && std::equal(dims_.begin(), dims_.begin() + rank_, other.dims_.begin());
-}
-
 std::string TensorSpec::text() const { return cat(to_string(dtype), ' ', shape.text()); }
 
 template <class Void>

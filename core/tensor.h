@@ -59,12 +59,12 @@ class MILLRACE_EXPORT Shape {
   Shape row() const;
   // "(256, 1024)".
   std::string text() const;
-  bool operator==(const Shape& other) const;
+  bool operator==(const Shape&) const = default;
 
  private:
   void check() const;
 
-  std::array<int64_t, kMaxRank> dims_{};
+  std::array<int64_t, kMaxRank> dims_{};  // 0 from rank_ on
   int rank_ = 0;
 };
 
