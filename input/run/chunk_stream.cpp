@@ -18,12 +18,12 @@ RowSpan ChunkStream::next_rows(int64_t at_most) {
   scheduler_.check();
   while (!cancelled()) {
     if (cursor_.inside()) {
-      const RowSpan span = cursor_.next(at_most);
-      if (span) {
+      if (const RowSpan span = cursor_.next(at_most)) {
         pass(span);
         return span;
       }
-      leave_chunk();
+      if (text_) bytes_ = bytes_before_chunk_ + (cursor_.chunk().end_record - chunk_begin_);
+      cursor_.leave();
     }
     if (!enter_next_chunk()) break;
   }
@@ -38,11 +38,6 @@ bool ChunkStream::enter_next_chunk() {
   bytes_before_chunk_ = bytes_;
   cursor_.enter(ready->chunk, text_ ? ready->line : 0);
   return true;
-}
-
-void ChunkStream::leave_chunk() {
-  if (text_) bytes_ = bytes_before_chunk_ + (cursor_.chunk().end_record - chunk_begin_);
-  cursor_.leave();
 }
 
 void ChunkStream::pass(const RowSpan& span) {

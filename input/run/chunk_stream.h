@@ -27,7 +27,6 @@ class ChunkStream : public SourceStream {
   uint32_t restore_position(const State& state) override;
 
   bool enter_next_chunk();
-  void leave_chunk();
   void pass(const RowSpan& span);
 
   ChunkCursor cursor_;

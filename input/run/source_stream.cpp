@@ -53,9 +53,8 @@ RowSpan SourceStream::pull(int64_t at_most) {
 
 // An endless source whose pass gave no row would be read forever.
 void SourceStream::enter_pass(uint32_t pass) {
-  if (in_pass_ && pass == pass_) return;
-  if (in_pass_ && !pass_has_rows_ && source_.endless()) throw_endless(name_);
-  in_pass_ = true;
+  if (pass_ == pass) return;
+  if (pass_ && !pass_has_rows_ && source_.endless()) throw_endless(name_);
   pass_ = pass;
   pass_has_rows_ = false;
 }
@@ -85,7 +84,7 @@ void SourceStream::rewind(uint32_t run) {
   positioned_ = false;
   settled_bytes_ = bytes_;
   ended_ = false;
-  in_pass_ = false;
+  pass_.reset();
   log_.mark();
 }
 
@@ -122,7 +121,6 @@ void SourceStream::restore(const State& state) {
   log_.restore(state, chain_.links());
   if (!state.has("position")) return;
   positioned_ = true;
-  in_pass_ = true;
   pass_ = restore_position(state);
   pass_has_rows_ = true;
 }

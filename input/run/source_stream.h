@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,9 +115,8 @@ class SourceStream : public RowStream {
   uint32_t run_ = 0;
   bool positioned_ = false;  // a row of the run was handed out
   uint64_t settled_bytes_ = 0;
-  bool ended_ = false;  // the run has no more rows
-  bool in_pass_ = false;
-  uint32_t pass_ = 0;
+  bool ended_ = false;            // the run has no more rows
+  std::optional<uint32_t> pass_;  // that the run is in
   bool pass_has_rows_ = false;
   std::exception_ptr failure_;  // what pull() throws from now on
 

@@ -59,11 +59,9 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
     }
     chunk.fail(std::current_exception());
   }
-  if (link.output.type != PortType::text) {
-    if (chunk.rows.size() > 0 && !(chunk.rows.spec() == link.output.rows)) {
-      throw InternalError(cat(link.name, " announced rows of (", link.output.rows.text(), ") and made rows of (",
-                              chunk.rows.spec().text(), ")"));
-    }
+  if (link.output.type != PortType::text && chunk.rows.size() > 0 && !(chunk.rows.spec() == link.output.rows)) {
+    throw InternalError(cat(link.name, " announced rows of (", link.output.rows.text(), ") and made rows of (",
+                            chunk.rows.spec().text(), ")"));
   }
   finish_notes(chunk, index, link.name);
   const uint64_t bytes = !has_rows && chunk.text != nullptr ? chunk.text->bytes().size() : 0;

@@ -50,8 +50,7 @@ RowSpan TransformStream::pull(int64_t at_most) {
   try {
     for (;;) {
       if (cursor_.inside()) {
-        const RowSpan span = cursor_.next(at_most);
-        if (span) {
+        if (const RowSpan span = cursor_.next(at_most)) {
           empty_passes_.gave();
           chunk_gave_ = true;
           log_.mark();
