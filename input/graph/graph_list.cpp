@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "millrace/core/text.h"
-#include "millrace/input/graph/graph_impl.h"
 
 namespace millrace {
 

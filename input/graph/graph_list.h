@@ -1,4 +1,5 @@
-// The configuration's list of ops: reading it, naming the ops, and writing it back with every option.
+// The configuration's list of ops: reading it, naming the ops, and writing it back with every option. Also GraphImpl,
+// what an InputGraph holds of it.
 #pragma once
 
 #include <memory>
@@ -9,12 +10,12 @@
 #include "millrace/core/options.h"
 #include "millrace/core/spec.h"
 #include "millrace/input/buffer.h"
+#include "millrace/input/run/source_stream.h"
+#include "millrace/input/run/transform_stream.h"
 #include "millrace/input/source.h"
 #include "millrace/input/transform.h"
 
 namespace millrace {
-
-struct GraphImpl;
 
 // One op of the list. Exactly one of the five pointers after `op` is set: it points to the same op, and its type tells
 // the kind.
@@ -51,6 +52,29 @@ std::vector<std::string> listed_fields(const Spec& fields);
 // `after`. Empty: no kinds lead there. Each kind says itself where it leads (Registry::Entry::leads).
 std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, std::string_view before,
                        std::string_view after);
+
+// The contents of an InputGraph. graph.cpp builds it, and pipeline.cpp runs it.
+struct GraphImpl {
+  Place place(const RowId& id) const { return sources[id.source]->place(id); }
+
+  uint64_t seed = 0;
+  BufferHost host;                  // for the row buffers; the pipeline fills it
+  std::vector<GraphNode> nodes;     // an op stands after its inputs
+  std::vector<RowSource*> sources;  // by RowId::source
+  Spec resolved;
+  std::vector<std::string> warnings;
+
+  // The streams refer to the ops. A stream only reads streams before it.
+  std::vector<std::unique_ptr<SourceStream>> source_streams;
+  std::vector<std::unique_ptr<TransformStream>> transform_streams;
+  size_t batch_node = 0;             // the batch buffer; the transforms after it are batch_links
+  RowStream* batch_input = nullptr;  // what the batch buffer reads
+  std::vector<ChainLink> batch_links;
+
+  BatchBuffer& batch_buffer() const { return *nodes[batch_node].batch_buffer; }
+  const RowSpec& buffer_rows() const { return nodes[batch_node].output.rows; }
+  const Port& output() const { return nodes.back().output; }
+};
 
 // "batch_1.batch_size = 23" for every option that decides which rows come and in what order, one line each. Options
 // that only decide how fast they come are left out.

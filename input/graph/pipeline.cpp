@@ -8,7 +8,7 @@
 #include "millrace/core/clock.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/float_mode.h"
-#include "millrace/input/graph/graph_impl.h"
+#include "millrace/input/graph/graph_list.h"
 
 namespace millrace {
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "millrace/input/catalog.h"
-#include "millrace/input/graph/graph_impl.h"
 #include "tests/input/graph/fake_graph.h"
 
 namespace millrace {
