@@ -162,6 +162,18 @@ void check_required(const Spec& spec, const std::vector<OptionInfo>& known) {
   throw spec.error(cat("the key ", first->name, " is required (", first->type, ")"), hint);
 }
 
+// Throws where a key is written without a value.
+void check_not_null(const Spec& node, const OptionInfo& info) {
+  if (!node.is_null()) return;
+  // What a Spec may be is said later, by may_be().
+  const bool open = info.type == OptionType<Spec>::type();
+  const bool text = open || info.type.find(OptionType<std::string>::type()) != std::string::npos;
+  throw node.error(open ? std::string("the key has no value") : cat("the key has no value; expected ", info.type),
+                   text ? cat("null means no value: ", info.required ? "" : "leave the key out, or ",
+                              "put it in quotes if a text is meant")
+                        : "");
+}
+
 }  // namespace
 
 void check_keys(const Spec& spec, const std::vector<OptionInfo>& known) {
@@ -197,11 +209,13 @@ const Spec& OptionReader::node(std::string_view name) const {
 
 void OptionReader::visit(std::string_view name, void* value, const Access& access, bool required, const Range& range,
                          std::string_view doc) {
-  if (const Spec* node = declare(name, access.type(), required, doc)) access.read(*node, range, value);
-  OptionInfo& info = infos_.back();
+  OptionInfo& info = infos_.emplace_back(OptionInfo{std::string(name), access.type(), {}, required, std::string(doc)});
   if (!reading()) {
     info.forms = access.forms();
     if (is_bounded(range)) set_range(info.forms, range);
+  } else if (const Spec* node = spec_->find(name)) {
+    check_not_null(*node, info);
+    access.read(*node, range, value);
   }
   Spec written = access.write(value);
   if (!required) {
@@ -209,23 +223,6 @@ void OptionReader::visit(std::string_view name, void* value, const Access& acces
     info.fallback = written;
   }
   if (!written.is_null()) resolved_.set(std::string(name), std::move(written));
-}
-
-const Spec* OptionReader::declare(std::string_view name, std::string type, bool required, std::string_view doc) {
-  infos_.push_back({std::string(name), std::move(type), {}, required, std::string(doc)});
-  if (spec_ == nullptr) return nullptr;
-  const Spec* node = spec_->find(name);
-  if (node != nullptr && node->is_null()) {
-    // What a Spec may be is said later, by may_be().
-    const std::string& expected = infos_.back().type;
-    const bool open = expected == OptionType<Spec>::type();
-    const bool text = open || expected.find(OptionType<std::string>::type()) != std::string::npos;
-    throw node->error(open ? std::string("the key has no value") : cat("the key has no value; expected ", expected),
-                      text ? cat("null means no value: ", required ? "" : "leave the key out, or ",
-                                 "put it in quotes if a text is meant")
-                           : "");
-  }
-  return node;
 }
 
 OptionInfo& OptionReader::declared(std::string_view name) {

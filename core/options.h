@@ -326,8 +326,6 @@ class MILLRACE_EXPORT OptionReader {
                            std::string_view doc);
   void set_in_pass(std::string_view name, Spec value);
   OptionInfo& declared(std::string_view name);
-  // The node to read, or nullptr if the key is absent.
-  const Spec* declare(std::string_view name, std::string type, bool required, std::string_view doc);
 
   const Spec* spec_ = nullptr;
   std::vector<OptionInfo> infos_;

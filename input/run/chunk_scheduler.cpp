@@ -282,7 +282,7 @@ bool ChunkScheduler::plan() {
     unit.exact = true;
     slot.chunk.reset(unit);
     slot.chunk.fail(as_error(std::current_exception(), chain_.links().front().name));
-    slot.stage = Stage::done;
+    slot.done = true;
     waiting_rows_ += slot.waiting_rows = 1;
     join_chunks();
     return false;
@@ -291,7 +291,7 @@ bool ChunkScheduler::plan() {
 
 // Gives the task what is known of where its unit begins; returns whether any record can begin in it.
 bool ChunkScheduler::begin_task(Slot& slot, uint64_t sequence) {
-  slot.stage = Stage::running;
+  slot.done = false;
   Unit unit = slot.chunk.unit;
   if (text_ && !unit.exact && joined_ == sequence) {
     if (chain_end_ >= unit.end) return false;
@@ -307,7 +307,7 @@ void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
   slots_.learn(slot, memory.spare.memory());
   slot.waiting_rows = std::max<int64_t>(slot.chunk.rows.size() + std::ssize(slot.chunk.notes), 1);
   waiting_rows_ += slot.waiting_rows;
-  slot.stage = Stage::done;
+  slot.done = true;
   for (size_t link = 0; link < memory.done.size(); ++link) {
     work_[link] += std::exchange(memory.done[link], {});
   }
@@ -316,7 +316,7 @@ void ChunkScheduler::end_task(Slot& slot, TaskMemory& memory) {
 }
 
 void ChunkScheduler::join_chunks() {
-  while (joined_ < planned_ && slot_at(joined_).stage == Stage::done && join_chunk(slot_at(joined_))) ++joined_;
+  while (joined_ < planned_ && slot_at(joined_).done && join_chunk(slot_at(joined_))) ++joined_;
 }
 
 // Settles where the chunk begins, which is where the one before ended; false when its task began elsewhere.

@@ -74,7 +74,6 @@ class ChunkScheduler : private Task {
 
  private:
   using Slot = ChunkSlot;
-  using Stage = ChunkSlot::Stage;
 
   void run() noexcept override;
   void decode(Slot& slot, TaskMemory& memory) noexcept;
@@ -89,9 +88,7 @@ class ChunkScheduler : private Task {
   Slot* hand_on_first() MILLRACE_REQUIRES(mutex_);
   void release_current() MILLRACE_REQUIRES(mutex_);
   void fail(std::exception_ptr failure) noexcept MILLRACE_REQUIRES(mutex_);
-  bool first_is_done() const MILLRACE_REQUIRES(mutex_) {
-    return first_ < planned_ && slot_at(first_).stage == Stage::done;
-  }
+  bool first_is_done() const MILLRACE_REQUIRES(mutex_) { return first_ < planned_ && slot_at(first_).done; }
   void note_block() noexcept MILLRACE_REQUIRES(mutex_);
   bool take_wake() noexcept MILLRACE_REQUIRES(mutex_) { return std::exchange(consumer_waits_, false); }
   Slot& slot_at(uint64_t sequence) const MILLRACE_REQUIRES(mutex_) { return slots_.at(sequence); }

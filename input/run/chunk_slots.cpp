@@ -32,7 +32,7 @@ uint64_t ChunkSlots::wanted() const {
 ChunkSlot& ChunkSlots::append(uint64_t first, uint64_t number) {
   if (!settled_) settle(first, number);
   ChunkSlot& slot = *free_.take();
-  slot.stage = ChunkSlot::Stage::planned;
+  slot.done = false;
   slot.confirmed = false;
   slot.failure = nullptr;
   ring_[number % ring_.size()] = &slot;

@@ -43,11 +43,10 @@ class ReuseStack {
 };
 
 struct ChunkSlot {
-  enum class Stage : uint8_t { planned, running, done };
-  Stage stage = Stage::planned;
-  bool confirmed = false;
+  bool done = false;       // its task has ended
+  bool confirmed = false;  // it is known that the task began at a record
   Chunk chunk;
-  std::exception_ptr failure;  // not thrown until it is known that the task began at a record
+  std::exception_ptr failure;  // not thrown until it is confirmed
   // Text, once confirmed: the offset where the chunk's first line starts, and the number of that line.
   uint64_t begin = 0, line = 0;
   int64_t waiting_rows = 0;  // if done and not handed on: how many rows and notes it has, at least 1
