@@ -25,14 +25,6 @@ constexpr size_t kPieceBytes = 1 << 16;
 
 // What one thread did. That thread alone changes it; what others read is guarded by the trace's mutex, or atomic.
 struct Trace::Log {
-  struct Event {
-    int64_t start = 0, duration = 0;  // nanoseconds since the trace began
-    const char* category = nullptr;   // null: a counter
-    const char* text_key = nullptr;   // null: no text
-    uint32_t name = 0, text = 0;
-    size_t arg_count = 0;
-    std::array<TraceRange::Arg, TraceRange::kMaxArgs> args = {};
-  };
   struct Block {
     explicit Block(size_t room) : capacity(room), events(new Event[room]) {}
 
@@ -48,6 +40,7 @@ struct Trace::Log {
   uint32_t number_of(std::string_view text);
   const std::string& name_of(uint32_t number) const { return names[number]; }
 
+  // `text` counts if the event has a key for it.
   void add(Event event, std::string_view text = {}) noexcept;
   // Turns that could become longer cannot any more.
   void end_turns() noexcept {
@@ -64,7 +57,7 @@ struct Trace::Log {
   std::unordered_map<std::string_view, uint32_t> numbers;
   bool full = false;
   uint32_t innermost;     // the name of the innermost range that is open
-  Event turns;            // of the loop turns_of, the last that this thread did; not yet published
+  Event turns = {};       // of the loop turns_of, the last that this thread did; not yet published
   uint64_t turns_of = 0;  // 0: none
 };
 
@@ -131,15 +124,13 @@ Trace::Trace(size_t max_events) : logs_(std::make_unique<Logs>(max_events)) {}
 
 Trace::~Trace() = default;
 
-// The calling thread, and its log in the trace that it used last.
-struct Trace::Cached {
-  Token thread, trace;
-  Log* log = nullptr;
-};
-
 // Null when there is no memory for one.
 Trace::Log* Trace::log() noexcept {
-  thread_local Cached cached;
+  // The calling thread, and its log in the trace that it used last.
+  thread_local struct {
+    Token thread, trace;
+    Log* log = nullptr;
+  } cached;
   if (cached.trace == token_) return cached.log;
   try {
     if (!cached.thread) cached.thread = std::make_shared<const char>();
@@ -181,7 +172,7 @@ void Trace::count(std::string_view name, int64_t value) noexcept {
   Log* own = log();
   if (own == nullptr) return;
   try {
-    Log::Event event;
+    Event event = {};
     event.start = since_start(Clock::now());
     event.name = own->number_of(name);
     event.args[event.arg_count++] = {"value", value};
@@ -195,35 +186,27 @@ void TraceRange::begin(Trace& trace, const char* category, std::string_view name
                        Trace::Clock::time_point start) noexcept {
   Trace::Log* log = trace.log();
   if (log == nullptr) return;
+  event_ = {};
+  event_.start = trace.since_start(start);
+  event_.category = category;
   try {
-    name_ = log->number_of(name);
+    event_.name = log->number_of(name);
   } catch (...) {
     trace.dropped_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
   log_ = log;
-  category_ = category;
-  text_key_ = nullptr;
-  start_ = trace.since_start(start);
-  arg_count_ = 0;
   log->end_turns();
-  outer_ = std::exchange(log->innermost, name_);
-  cuda::push_range(log->name_of(name_).c_str());
+  outer_ = std::exchange(log->innermost, event_.name);
+  cuda::push_range(log->name_of(event_.name).c_str());
 }
 
 void TraceRange::finish(Trace::Clock::time_point now) noexcept {
   cuda::pop_range();
   Trace::Log& log = *std::exchange(log_, nullptr);
   log.innermost = outer_;
-  Trace::Log::Event event;
-  event.start = start_;
-  event.duration = log.trace.since_start(now) - start_;
-  event.category = category_;
-  event.text_key = text_key_;
-  event.name = name_;
-  event.arg_count = arg_count_;
-  std::copy_n(args_.begin(), arg_count_, event.args.begin());
-  log.add(event, text_key_ != nullptr ? text_ : std::string_view());
+  event_.duration = log.trace.since_start(now) - event_.start;
+  log.add(event_, text_);
 }
 
 void TraceLoop::begin() noexcept {
@@ -254,7 +237,7 @@ void TraceLoop::Turn::finish() noexcept {
   cuda::pop_range();
   const int64_t now = loop_.trace_->since_start(Trace::Clock::now());
   const uint32_t name = std::exchange(log_->innermost, outer_);
-  Trace::Log::Event& turns = log_->turns;
+  Trace::Event& turns = log_->turns;
   if (log_->turns_of != loop_.number_) {
     log_->end_turns();
     turns = {};
@@ -303,16 +286,16 @@ void Trace::write(const std::function<void(std::string_view)>& sink) const {
                metadata(thread, "thread_sort_index", "sort_index", cat(thread)));
 
     // A range ends behind those inside it, and is to stand before them.
-    std::vector<const Log::Event*> events;
+    std::vector<const Event*> events;
     for (const auto& block : log.blocks) {
       const size_t size = block->size.load(std::memory_order_acquire);
       for (size_t k = 0; k < size; ++k) events.push_back(&block->events[k]);
     }
     std::reverse(events.begin(), events.end());
-    std::stable_sort(events.begin(), events.end(), [](const Log::Event* a, const Log::Event* b) {
+    std::stable_sort(events.begin(), events.end(), [](const Event* a, const Event* b) {
       return std::pair(a->start, -a->duration) < std::pair(b->start, -b->duration);
     });
-    for (const Log::Event* event : events) {
+    for (const Event* event : events) {
       const bool counter = event->category == nullptr;
       out +=
           cat(",\n{\"ph\":\"", counter ? 'C' : 'X', R"(","pid":1,"tid":)", thread, R"(,"name":)", names[event->name]);

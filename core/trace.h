@@ -48,9 +48,22 @@ class MILLRACE_EXPORT Trace {
  private:
   friend class TraceRange;
   friend class TraceLoop;
+  static constexpr size_t kMaxArgs = 3;
+  struct Arg {
+    const char* key;
+    int64_t value;
+  };
+  // A range, turns of a loop, or the value of a number.
+  struct Event {
+    int64_t start, duration;  // nanoseconds since the trace began
+    const char* category;     // null: a counter
+    const char* text_key;     // null: no text
+    uint32_t name, text;
+    size_t arg_count;
+    std::array<Arg, kMaxArgs> args;
+  };
   struct Log;
   struct Logs;
-  struct Cached;
   // Stands for a thread or a trace. No other one has the same token while anyone holds it, whereas the address of a
   // trace or the id of a thread may be used again.
   using Token = std::shared_ptr<const char>;
@@ -71,7 +84,7 @@ class MILLRACE_EXPORT Trace {
 // open, NVIDIA's profilers show it, too. Without a trace nothing happens.
 class MILLRACE_EXPORT TraceRange {
  public:
-  static constexpr size_t kMaxArgs = 3;
+  static constexpr size_t kMaxArgs = Trace::kMaxArgs;
 
   // `category` and the keys of set() are literals. `start` is the present, for a caller that knows it already.
   TraceRange(Trace* trace, const char* category, std::string_view name) {
@@ -88,11 +101,11 @@ class MILLRACE_EXPORT TraceRange {
 
   // Adds facts to the range: at most kMaxArgs numbers and one text, which lives until the end of the range.
   void set(const char* key, int64_t value) {
-    if (log_ != nullptr && arg_count_ < kMaxArgs) args_[arg_count_++] = {key, value};
+    if (log_ != nullptr && event_.arg_count < kMaxArgs) event_.args[event_.arg_count++] = {key, value};
   }
   void set(const char* key, std::string_view text) {
     if (log_ == nullptr) return;
-    text_key_ = key;
+    event_.text_key = key;
     text_ = text;
   }
   void end(Trace::Clock::time_point now) {
@@ -100,25 +113,13 @@ class MILLRACE_EXPORT TraceRange {
   }
 
  private:
-  friend class Trace;
-  struct Arg {
-    const char* key;
-    int64_t value;
-  };
-
   void begin(Trace& trace, const char* category, std::string_view name, Trace::Clock::time_point start) noexcept;
   void finish(Trace::Clock::time_point now) noexcept;
 
   Trace::Log* log_ = nullptr;  // null: nobody traces, or it is over
-  // Set if log_ is.
-  const char* category_;
-  const char* text_key_;
-  int64_t start_;
-  uint32_t name_;
-  uint32_t outer_;  // the name of the range around it
-  size_t arg_count_;
-  std::array<Arg, kMaxArgs> args_;
+  Trace::Event event_;         // set if log_ is
   std::string_view text_;
+  uint32_t outer_;  // the name of the range around it; set if log_ is
 };
 
 // A loop whose turns run on several threads. Turns that a thread takes one after another are one range, named like the
