@@ -60,32 +60,27 @@ void Error::compose() {
   if (!hint_.empty()) text_ += "; " + hint_;
 }
 
-namespace {
-
-[[noreturn]] void rethrow_as_error(const std::exception_ptr& exception, std::string_view who) {
+std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept {
+  const auto internal_error = [who](const char* what) {
+    try {
+      throw InternalError(std::string(who) + ": " + what);
+    } catch (const Error&) {
+      return std::current_exception();
+    } catch (...) {
+      // Not even the message could be made. This one is short enough to need no memory.
+      return std::make_exception_ptr(InternalError("out of memory"));
+    }
+  };
   try {
     std::rethrow_exception(exception);
   } catch (const Error&) {
-    throw;
+    return exception;
   } catch (const std::bad_alloc&) {
-    throw InternalError(std::string(who) + ": out of memory");
+    return internal_error("out of memory");
   } catch (const std::exception& other) {
-    throw InternalError(std::string(who) + ": " + other.what());
+    return internal_error(other.what());
   } catch (...) {
-    throw InternalError(std::string(who) + ": an exception of unknown type");
-  }
-}
-
-}  // namespace
-
-std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept {
-  try {
-    rethrow_as_error(exception, who);
-  } catch (const Error&) {
-    return std::current_exception();
-  } catch (...) {
-    // Not even the message could be made. This one is short enough to need no memory.
-    return std::make_exception_ptr(InternalError("out of memory"));
+    return internal_error("an exception of unknown type");
   }
 }
 

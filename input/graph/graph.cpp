@@ -143,15 +143,12 @@ void check_streams(const GraphImpl& graph, FileSystem& files) {
   }
 }
 
-ChainLink link_of(const GraphNode& node) {
-  return {.transform = node.transform, .name = node.name, .output = node.output, .reporter = node.transform};
-}
-
 // Goes back from node `last` over transforms; `links` receives them in the order in which they run.
 size_t collect_links(const GraphImpl& graph, size_t last, std::vector<ChainLink>& links) {
-  while (graph.nodes[last].transform != nullptr) {
-    links.insert(links.begin(), link_of(graph.nodes[last]));
-    last = graph.nodes[last].inputs.front();
+  for (; graph.nodes[last].transform != nullptr; last = graph.nodes[last].inputs.front()) {
+    const GraphNode& node = graph.nodes[last];
+    links.insert(links.begin(),
+                 {.transform = node.transform, .name = node.name, .output = node.output, .reporter = node.transform});
   }
   return last;
 }
