@@ -231,12 +231,10 @@ void Spec::set_path(std::string path) {
 
 namespace {
 
-// The map `{option: value}`, as if it had been written where `value` is.
-Spec options_of_one(const std::string& option, const Spec& value) {
-  Spec options = Spec::map(value.place());
-  options.set_path(value.path());
-  options.set(option, value);
-  options.find(option)->set_path(value.path());
+// No options, as if `{}` had been written where `node` is.
+Spec no_options(const Spec& node) {
+  Spec options = Spec::map(node.place());
+  options.set_path(node.path());
   return options;
 }
 
@@ -244,27 +242,22 @@ Spec options_of_one(const std::string& option, const Spec& value) {
 
 KindAndOptions kind_and_options(const Spec& spec, std::string_view what,
                                 const std::function<std::string(const std::string& kind)>& option_alone) {
-  if (spec.is_scalar()) {
-    Spec options = Spec::map(spec.place());
-    options.set_path(spec.path());
-    return {spec.as_string(), std::move(options)};
-  }
+  if (spec.is_scalar()) return {spec.as_string(), no_options(spec)};
   if (!spec.is_map() || spec.size() != 1) {
     throw spec.error(cat("expected ", what, " as a name or as one name with its options, got ",
                          spec.is_map() ? cat("a map of ", spec.size(), " keys") : spec.describe()),
                      "write `name` or `name: {option: value}`; check the indentation of the options");
   }
   const auto& [kind, value] = spec.entries().front();
-  Spec options = value;
-  if (value.is_null()) {
-    options = Spec::map(value.place());
-    options.set_path(value.path());
-  } else if (!value.is_map()) {
-    const std::string option = option_alone ? option_alone(kind) : std::string();
-    if (!option.empty()) return {kind, options_of_one(option, value)};
+  if (value.is_map()) return {kind, value};
+  if (value.is_null()) return {kind, no_options(value)};
+  const std::string option = option_alone ? option_alone(kind) : std::string();
+  if (option.empty()) {
     throw value.error(cat("expected the options of ", kind, " as a map, got ", value.describe()),
                       cat("write `", kind, ": {option: value}`"));
   }
+  Spec options = no_options(value).set(option, value);
+  options.find(option)->set_path(value.path());
   return {kind, std::move(options)};
 }
 
