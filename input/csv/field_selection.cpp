@@ -77,16 +77,8 @@ struct FieldOptions {
   }
 };
 
-DType dtype_of(ColumnType type) {
-  switch (type) {
-    case ColumnType::float32: return DType::f32;
-    case ColumnType::float64: return DType::f64;
-    case ColumnType::int32: return DType::i32;
-    case ColumnType::int64: return DType::i64;
-    case ColumnType::string: return DType::u8;
-  }
-  return DType::f32;
-}
+// By ColumnType.
+constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8};
 
 bool parse_index(std::string_view text, uint64_t& out) {
   const char* last = text.data() + text.size();
@@ -284,20 +276,22 @@ Shape shape_of(const FieldRequest& request, size_t columns) {
 
 // What depends on the number of columns.
 void settle(FieldRequest& request, size_t columns) {
-  if (request.spec.split && columns > 1) {
+  SelectedField& field = request.field;
+  if (field.spec.split && columns > 1) {
     throw request.items.front().spec.error(cat("a field with split has one column, got ", columns));
   }
-  request.spec.shape = shape_of(request, columns);
-  request.defaults = read_defaults(request.default_value, request.allow_nonfinite, request.spec, columns);
+  field.spec.shape = shape_of(request, columns);
+  field.defaults = read_defaults(request.default_value, request.allow_nonfinite, field.spec, columns);
 }
 
 // A byte that no field can hold separates nothing.
 void check_split(const FieldRequest& request, const CsvDialect& dialect) {
-  if (!request.spec.split) return;
-  const char split = *request.spec.split;
+  const FieldSpec& field = request.field.spec;
+  if (!field.split) return;
+  const char split = *field.split;
   const bool is_quote = dialect.quote == split;
   if (!is_quote && (dialect.quote || split != dialect.delimiter)) return;
-  throw request.items.front().spec.error(cat("the split ", quote({&split, 1}), " of ", request.spec.name, " is the ",
+  throw request.items.front().spec.error(cat("the split ", quote({&split, 1}), " of ", field.name, " is the ",
                                              is_quote ? "quote" : "delimiter", " of the file"));
 }
 
@@ -325,16 +319,17 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
     if (all_columns > kMaxColumns) {
       throw options.columns.error(cat("all fields together may have ", kMaxColumns, " columns at most"));
     }
-    request.spec = {name, dtype_of(options.type), Shape{}};
-    request.spec.text = options.type == ColumnType::string;
-    if (options.split) request.spec.split = options.split->front();
+    FieldSpec& field = request.field.spec;
+    field = {name, kDTypes[static_cast<size_t>(options.type)], Shape{}};
+    field.text = options.type == ColumnType::string;
+    if (options.split) field.split = options.split->front();
+    request.field.missing = options.missing;
     request.default_value = options.default_value;
     if (options.reshape) {
       request.reshape = options.reshape;
       request.reshape_node = *spec.find("reshape");
     }
     request.allow_nonfinite = allow_nonfinite;
-    request.missing = options.missing;
     request.is_open = std::any_of(request.items.begin(), request.items.end(),
                                   [](const FieldRequest::Item& item) { return item.is_open(); });
     if (!request.is_open) settle(request, columns);
@@ -347,14 +342,11 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
 std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect) {
   std::vector<SelectedField> out;
   for (FieldRequest request : requests) {
-    SelectedField field;
     check_split(request, dialect);
-    for (const FieldRequest::Item& item : request.items) append_columns(item, dialect, field.columns);
-    if (request.is_open) settle(request, field.columns.size());
-    field.spec = std::move(request.spec);
-    field.defaults = std::move(request.defaults);
-    field.missing = std::move(request.missing);
-    out.push_back(std::move(field));
+    std::vector<uint32_t>& columns = request.field.columns;
+    for (const FieldRequest::Item& item : request.items) append_columns(item, dialect, columns);
+    if (request.is_open) settle(request, columns.size());
+    out.push_back(std::move(request.field));
   }
   return out;
 }

@@ -30,6 +30,14 @@ struct DefaultValues {
   std::vector<std::string> texts = {};
 };
 
+// A field with its columns, in the order of its elements.
+struct SelectedField {
+  FieldSpec spec;
+  std::vector<uint32_t> columns;
+  DefaultValues defaults;
+  std::optional<std::vector<std::string>> missing = {};  // texts that stand for a missing value, instead of the op's
+};
+
 // A field as it was asked for.
 struct FieldRequest {
   // An index, a range of indices, or a header name.
@@ -44,16 +52,14 @@ struct FieldRequest {
     bool is_open() const { return quoted && is_index && first != last; }
   };
 
-  FieldSpec spec;
+  // What is known of it without the header: never the columns; the shape and the defaults, unless an item is open.
+  SelectedField field;
+  bool is_open = false;
   std::vector<Item> items;
   Spec default_value;
   std::optional<RowSizes> reshape;
   Spec reshape_node;  // for messages
   bool allow_nonfinite = true;
-  std::optional<std::vector<std::string>> missing;  // texts that stand for a missing value, instead of the op's
-  // The shape and the defaults are known without the header, unless an item is open.
-  bool is_open = false;
-  DefaultValues defaults;
 };
 
 // The forms that the value of `fields` may have.
@@ -61,14 +67,6 @@ std::vector<OptionForm> field_forms();
 
 // Reads the value of `fields`. Throws ConfigError for mistakes that do not depend on the data.
 std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
-
-// A field with its columns, in the order of its elements.
-struct SelectedField {
-  FieldSpec spec;
-  std::vector<uint32_t> columns;
-  DefaultValues defaults;
-  std::optional<std::vector<std::string>> missing = {};
-};
 
 // Finds the columns. Throws ConfigError, at the place in the configuration, for a column that the records lack. If
 // there is no record (dialect.columns == 0), header names stay unresolved, at column 0: nothing will be read.

@@ -230,7 +230,7 @@ TEST(FieldSelection, RefusesWhatIsNoColumn) {
 template <class T>
 std::vector<T> defaults(const char* type, Spec value, const char* of = "0-1", bool allow_nonfinite = true) {
   const Spec x = columns(plain(of)).set("type", type).set("default", std::move(value));
-  const auto bytes = read_fields(fields(x), allow_nonfinite).front().defaults.numbers;
+  const auto bytes = read_fields(fields(x), allow_nonfinite).front().field.defaults.numbers;
   std::vector<T> out(bytes.size() / sizeof(T));
   std::memcpy(out.data(), bytes.data(), bytes.size());
   return out;
