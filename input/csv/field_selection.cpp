@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/csv/hints.h"
 #include "millrace/input/csv/number_parser.h"
+#include "millrace/input/csv/record_scanner.h"
 
 namespace millrace {
 
@@ -78,9 +80,10 @@ struct FieldOptions {
 };
 
 // By ColumnType.
-constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8};
+constexpr DType kColumnDTypes[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8};
 
-bool parse_index(std::string_view text, uint64_t& out) {
+template <class T>
+bool parse_index(std::string_view text, T& out) {
   const char* last = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), last, out);
   return failure == std::errc() && stop == last;
@@ -295,6 +298,16 @@ void check_split(const FieldRequest& request, const CsvDialect& dialect) {
                                              is_quote ? "quote" : "delimiter", " of the file"));
 }
 
+// Where the header has the name of a column; a name may hold line ends.
+Place place_of(uint32_t column, const CsvDialect& dialect) {
+  ScannedRecord record;
+  if (!RecordScanner(dialect).scan(dialect.first_record, true, record) || record.size() <= column) {
+    return {dialect.file, dialect.header_line, 1};
+  }
+  const Spot spot = spot_of(record.text(), record.start(column));
+  return {dialect.file, dialect.header_line + static_cast<int64_t>(spot.lines), spot.column};
+}
+
 }  // namespace
 
 std::vector<OptionForm> field_forms() { return {{.is = OptionForm::Is::map, .items = option_forms<FieldOptions>()}}; }
@@ -320,7 +333,7 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
       throw options.columns.error(cat("all fields together may have ", kMaxColumns, " columns at most"));
     }
     FieldSpec& field = request.field.spec;
-    field = {name, kDTypes[static_cast<size_t>(options.type)], Shape{}};
+    field = {name, kColumnDTypes[static_cast<size_t>(options.type)], Shape{}};
     field.text = options.type == ColumnType::string;
     if (options.split) field.split = options.split->front();
     request.field.missing = options.missing;
@@ -349,6 +362,35 @@ std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& reques
     out.push_back(std::move(request.field));
   }
   return out;
+}
+
+HeaderNames::HeaderNames(const Spec& names) {
+  if (names.is_null()) return;
+  if (!names.is_map()) {
+    throw names.error(cat("expected a map from columns to names, got ", names.describe()),
+                      "write names: {0: \"\", 2: length}");
+  }
+  for (const auto& [key, spec] : names.entries()) {
+    Name name = {.text = spec.as_string(), .spec = spec};
+    if (!parse_index(key, name.column)) throw spec.error(cat("expected the index of a column, got ", quote(key)));
+    names_.push_back(std::move(name));
+  }
+}
+
+void HeaderNames::check(const std::vector<uint32_t>& columns, const CsvDialect& dialect) const {
+  if (dialect.columns == 0) return;  // nothing will be read
+  for (const Name& name : names_) {
+    if (std::find(columns.begin(), columns.end(), name.column) == columns.end()) continue;
+    if (dialect.header.empty()) {
+      throw name.spec.error("the files are read without a header",
+                            "set csv_reader: {header: true}, or leave names out");
+    }
+    const std::string& found = dialect.header[name.column];
+    if (found == name.text) continue;
+    throw DataError(cat("expected column ", name.column, " to be called ", quote(name.text), ", got ", quote(found)),
+                    place_of(name.column, dialect),
+                    "this column is selected by its number: it has to stand at the same place in every file");
+  }
 }
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// FieldSelection: which columns make which field, as decode_csv's option `fields` says.
+// FieldSelection: which columns make which field, as decode_csv's option `fields` says, and which names the header must
+// give them, as its option `names` says.
 //
 //   fields: {features: {columns: 0-1023}, price: {columns: [open, close], type: float64, default: [0, nan]},
 //            name: {columns: 7, type: string}, tags: {columns: 8, type: int32, split: " "},
@@ -71,5 +72,25 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
 // Finds the columns. Throws ConfigError, at the place in the configuration, for a column that the records lack. If
 // there is no record (dialect.columns == 0), header names stay unresolved, at column 0: nothing will be read.
 std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect);
+
+// The names that the header must give to columns selected by index: {0: "", 2: length}. A file that has another column
+// at that index is an error; it is not read as if it had the same columns.
+class HeaderNames {
+ public:
+  // Reads the value of `names`; null means no names. Throws ConfigError.
+  explicit HeaderNames(const Spec& names);
+
+  // Throws ConfigError if there is no header; DataError, at the place of the name in the file, if the header gives one
+  // of `columns` another name. Checks only columns that are in `columns`.
+  void check(const std::vector<uint32_t>& columns, const CsvDialect& dialect) const;
+
+ private:
+  struct Name {
+    uint32_t column = 0;
+    std::string text = {};
+    Spec spec = {};  // for messages
+  };
+  std::vector<Name> names_;
+};
 
 }  // namespace millrace

@@ -9,7 +9,6 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/bad_rows_file.h"
-#include "millrace/input/csv/header_names.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
 
@@ -82,7 +81,7 @@ class DecodeCsv final : public Transform {
 
   explicit DecodeCsv(const Options& options)
       : requests_(read_fields(options.fields, options.allow_nonfinite)),
-        names_(options.names.is_null() ? HeaderNames() : HeaderNames(options.names)),
+        names_(options.names),
         rules_{options.missing, options.allow_nonfinite},
         skip_bad_rows_(options.on_bad_row == OnBadRow::skip),
         max_bad_rows_(options.max_bad_rows ? static_cast<uint64_t>(*options.max_bad_rows) : UINT64_MAX) {
