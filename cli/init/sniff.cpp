@@ -7,7 +7,7 @@
 #include "millrace/cli/init/value_text.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/csv/hints.h"
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/number_parser.h"
 #include "millrace/input/csv/record_scanner.h"
 

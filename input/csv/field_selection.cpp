@@ -8,7 +8,6 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/csv/hints.h"
 #include "millrace/input/csv/number_parser.h"
 #include "millrace/input/csv/record_scanner.h"
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "millrace/core/text.h"
-#include "millrace/input/csv/hints.h"
 #include "millrace/input/csv/number_parser.h"
 
 namespace millrace {

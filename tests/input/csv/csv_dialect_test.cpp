@@ -1,4 +1,4 @@
-#include "millrace/input/csv/hints.h"
+#include "millrace/input/csv/csv_dialect.h"
 
 #include <gtest/gtest.h>
 

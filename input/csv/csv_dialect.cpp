@@ -1,7 +1,7 @@
-#include "millrace/input/csv/hints.h"
+#include "millrace/input/csv/csv_dialect.h"
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <utility>
 
 #include "millrace/core/text.h"
@@ -11,6 +11,8 @@ namespace millrace {
 
 namespace {
 
+using namespace std::string_view_literals;
+
 bool starts_like_a_name(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t");
   if (first == text.npos) return false;
@@ -18,8 +20,7 @@ bool starts_like_a_name(std::string_view text) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-template <size_t N>
-bool is_one_of(std::string_view text, const std::array<std::string_view, N>& texts) {
+bool is_one_of(std::string_view text, std::span<const std::string_view> texts) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
@@ -27,17 +28,11 @@ bool has_controls(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; });
 }
 
-bool stands_for_nothing(std::string_view text) {
-  static constexpr auto kTexts = std::to_array<std::string_view>(
-      {"NA", "na", "N/A", "n/a", "#N/A", "<NA>", "\\N", "NULL", "null", "None", "none", "nil", "?", "-", "--", "."});
-  return is_one_of(text, kTexts);
-}
-
-bool is_truth_value(std::string_view text) {
-  static constexpr auto kTexts = std::to_array<std::string_view>(
-      {"true", "True", "TRUE", "false", "False", "FALSE", "yes", "Yes", "YES", "no", "No", "NO"});
-  return is_one_of(text, kTexts);
-}
+// Texts that usually stand for a missing value.
+constexpr std::string_view kMissing[] = {"NA",   "na",   "N/A",  "n/a", "#N/A", "<NA>", "\\N", "NULL",
+                                         "null", "None", "none", "nil", "?",    "-",    "--",  "."};
+constexpr std::string_view kTruthValues[] = {"true", "True", "TRUE", "false", "False", "FALSE",
+                                             "yes",  "Yes",  "YES",  "no",    "No",    "NO"};
 
 // Names have no numbers beside them.
 bool has_a_number(std::string_view record, char delimiter) {
@@ -56,12 +51,12 @@ struct Compression {
   std::string_view bytes, name, program;
 };
 
-constexpr auto kCompressions = std::to_array<Compression>({
+constexpr Compression kCompressions[] = {
     {"\x1f\x8b", "gzip", "zcat"},
     {"BZh", "bzip2", "bzcat"},
     {"\xfd\x37zXZ", "xz", "xzcat"},
     {"\x28\xb5\x2f\xfd", "zstd", "zstdcat"},
-});
+};
 
 // The first bytes of files that are something else, and what.
 struct Signature {
@@ -70,9 +65,11 @@ struct Signature {
 };
 
 constexpr std::string_view kWebPage = "the file is a web page: does its address lead to the data?";
+constexpr std::string_view kUtf32 = "the file is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8";
+constexpr std::string_view kUtf16 = "the file is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8";
 constexpr std::string_view kArff = "the file is in the ARFF format: remove its head: grep -v '^[@%]' FILE > data.csv";
 
-constexpr auto kSignatures = std::to_array<Signature>({
+constexpr Signature kSignatures[] = {
     {"PK\x03\x04", "the file is a zip archive, or a workbook (.xlsx): extract or export CSV first"},
     {"PAR1", "the file is in the Parquet format: write it as CSV first"},
     {"\x89HDF", "the file is in the HDF5 format: write it as CSV first"},
@@ -87,7 +84,11 @@ constexpr auto kSignatures = std::to_array<Signature>({
     {"version https://git-lfs",
      "the file only points to data that Git LFS keeps elsewhere: fetch them first: git lfs pull"},
     {"SQLite format 3", "the file is an SQLite database: write a table of it as CSV first"},
-});
+    {"\xff\xfe\0\0"sv, kUtf32},
+    {"\0\0\xfe\xff"sv, kUtf32},
+    {"\xff\xfe", kUtf16},
+    {"\xfe\xff", kUtf16},
+};
 
 // Of the first few bytes, from a zero on.
 bool every_other_is_zero(std::string_view text) {
@@ -123,13 +124,6 @@ std::string encoding_hint(std::string_view start, bool from_pipe) {
   }
   for (const Signature& signature : kSignatures) {
     if (start.starts_with(signature.bytes)) return std::string(signature.hint);
-  }
-  using namespace std::string_view_literals;
-  if (start.starts_with("\xff\xfe\0\0"sv) || start.starts_with("\0\0\xfe\xff"sv)) {
-    return "the file is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8";
-  }
-  if (start.starts_with("\xff\xfe") || start.starts_with("\xfe\xff")) {
-    return "the file is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8";
   }
   if (const size_t zero = start.find('\0'); zero < 2 && every_other_is_zero(start.substr(zero))) {
     return cat("the file has NUL bytes, as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16",
@@ -167,10 +161,10 @@ std::string number_hint(std::string_view text, std::string_view record, const Cs
     if (std::string hint = delimiter_hint(text, dialect); !hint.empty()) return hint;
   }
   if (text.size() > 2 && text.front() == '\'' && text.back() == '\'') return "set csv_reader: {quote: \"'\"}";
-  if (stands_for_nothing(text)) {
+  if (is_one_of(text, kMissing)) {
     return cat("if it stands for a missing value, set decode_csv: {missing: ", quote(text), "} and a default");
   }
-  if (is_truth_value(text)) return "truth values are not numbers: write 1 and 0";
+  if (is_one_of(text, kTruthValues)) return "truth values are not numbers: write 1 and 0";
   if (text.ends_with('\r')) return "a CR without LF is not a line end: remove it: tr -d '\\r'";
   if (std::string hint = invisible_hint(text); !hint.empty()) return hint;
   // The record is compared, not its place: then every chunk that meets it says the same.
