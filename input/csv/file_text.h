@@ -1,4 +1,5 @@
-// FileText: the bytes of one range of a file, in its own memory, which is used again for the next range.
+// FileText: the bytes of one range of a file, in its own memory, which is used again for the next range; and how to
+// pass what comes before the first record of a file.
 //
 // One thread at a time.
 #pragma once
@@ -9,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/record_scanner.h"
 #include "millrace/input/files/descriptors.h"
 #include "millrace/input/files/file_system.h"
@@ -48,5 +50,19 @@ class FileText final : public ChunkText {
   uint64_t end_ = 0;  // file offset after the bytes that were read
   ScannedRecord scratch_;
 };
+
+// The start of a file, before its first record: a byte order mark, skipped lines, the header.
+struct Preamble {
+  uint64_t lines = 0;        // line ends in the preamble
+  bool has_header = false;   // text.scratch() holds the header; also false if the file ends before it
+  uint64_t header_line = 0;  // line ends before the header
+};
+
+// Passes a line, whatever is in it; the end of the file ends a line, too. REQUIRES: there is a line.
+void skip_line(FileText& text);
+
+// Passes the preamble that `text` starts with; the preamble has a header only if `header` is true. After the call,
+// `text` starts after the preamble. Throws DataError for a header that cannot be cut into fields; IoError.
+Preamble pass_preamble(FileText& text, bool header, const CsvDialect& dialect, const FileEntry& file);
 
 }  // namespace millrace

@@ -11,7 +11,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/csv/preamble.h"
+#include "millrace/input/csv/file_text.h"
 #include "millrace/input/files/stream_file.h"
 #include "millrace/input/source.h"
 
