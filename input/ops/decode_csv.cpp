@@ -1,14 +1,18 @@
 // decode_csv: text -> rows. Cuts records, converts the selected columns, and says exactly what is wrong, and where.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/csv/bad_rows_file.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
 
@@ -57,6 +61,56 @@ struct DecodeCsvOptions {
     if (max_bad_rows) throw o.node("max_bad_rows").error("max_bad_rows needs on_bad_row: skip");
     if (bad_rows_file) throw o.node("bad_rows_file").error("bad_rows_file needs on_bad_row: skip");
   }
+};
+
+// A JSON line for every row that was left out because of its faults:
+//
+//   {"v":1,"file":"d/a.csv","line":4,"column":3,"field":"features","text":"abc","reason":"column 2 (features): .."}
+//
+// `field` and `text` are null if no single value is at fault. The file is replaced when the first row is written,
+// unless it is resumed, and every line is flushed.
+class BadRowsFile {
+ public:
+  explicit BadRowsFile(std::string path) : path_(std::move(path)) {}
+
+  void add(const BadRow& row) {
+    if (!out_.is_open()) open(std::ios::trunc);
+    const bool has_value = !row.field.empty();
+    out_ << "{\"v\":1,\"file\":" << json_string(row.place.file) << ",\"line\":" << cat(row.place.line)
+         << ",\"column\":" << cat(row.place.column) << ",\"field\":" << (has_value ? json_string(row.field) : "null")
+         << ",\"text\":" << (has_value ? json_string(row.text) : "null") << ",\"reason\":" << json_string(row.reason)
+         << "}\n"
+         << std::flush;
+    if (!out_) throw IoError("cannot write the file of bad rows", {path_});
+  }
+
+  // Keeps the first `rows` lines of the file that an earlier run left, and goes on after them; if the file is gone, it
+  // begins anew.
+  void resume(uint64_t rows) {
+    std::ifstream in(path_, std::ios::binary);
+    if (rows == 0 || !in) return;
+    uint64_t lines = 0, bytes = 0;
+    for (std::string line; lines < rows && std::getline(in, line) && !in.eof(); ++lines) bytes += line.size() + 1;
+    if (lines < rows) {
+      throw DataError(cat("the file of bad rows has ", count_of(static_cast<int64_t>(lines), "line"), ", but ", rows,
+                          " were written before the state was saved"),
+                      {path_}, "give bad_rows_file another path, or move the file away");
+    }
+    std::error_code failure;
+    std::filesystem::resize_file(path_, bytes, failure);
+    if (failure) throw IoError(cat("cannot shorten the file of bad rows: ", errno_text(failure.value())), {path_});
+    open(std::ios::app);
+  }
+
+ private:
+  void open(std::ios::openmode mode) {
+    out_.open(path_, std::ios::binary | mode);
+    if (!out_)
+      throw IoError("cannot write the file of bad rows", {path_}, "is there such a folder, and may you write to it?");
+  }
+
+  const std::string path_;
+  std::ofstream out_;
 };
 
 class DecodeCsv final : public Transform {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ using testing_support::list_of;
 using testing_support::make_op;
 using testing_support::MemoryFiles;
 using testing_support::run_text;
+using testing_support::throws_exactly;
 
 Spec field(const char* columns, const char* type = "float32") {
   return Spec::map().set("columns", columns).set("type", type);
@@ -288,15 +290,68 @@ TEST(DecodeCsv, GivesTheLimitAndTheFaultyFieldWithEveryBadRow) {
   EXPECT_EQ(chunk.lines, 2u);
 }
 
-TEST(DecodeCsv, ReportsBadRowsToAFile) {
+std::string read_all(const std::string& path) {
+  std::stringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+std::unique_ptr<Transform> reporting_to(const std::string& path) {
+  return make_op<Transform>("decode_csv", skipping(fields(field("0"))).set("bad_rows_file", path));
+}
+
+TEST(DecodeCsv, WritesALineForEveryBadRow) {
   const std::string path = testing::TempDir() + "decode_csv_test_bad.jsonl";
-  auto decode = make_op<Transform>("decode_csv", skipping(fields(field("0"))).set("bad_rows_file", path));
-  decode->report(bad_row({"t.csv", 2, 1}, "why", "x", "a"));
-  std::string line;
-  std::getline(std::ifstream(path), line);
-  EXPECT_EQ(line,
-            "{\"v\":1,\"file\":\"t.csv\",\"line\":2,\"column\":1,\"field\":\"x\",\"text\":\"a\",\"reason\":\"why\"}");
+  std::ofstream(path) << "what an earlier run left\n";
+  {
+    const auto decode = reporting_to(path);
+    EXPECT_EQ(read_all(path), "what an earlier run left\n") << "until there is a bad row";
+    decode->report(bad_row({"d/a.csv", 4, 3}, "column 2 (x): expected float32, got \"a\\nb\"", "x", "a\nb"));
+    EXPECT_EQ(read_all(path),
+              "{\"v\":1,\"file\":\"d/a.csv\",\"line\":4,\"column\":3,\"field\":\"x\",\"text\":\"a\\nb\","
+              "\"reason\":\"column 2 (x): expected float32, got \\\"a\\\\nb\\\"\"}\n")
+        << "every line is flushed";
+    decode->report(bad_row({"d/a.csv", 1234, 1}, "expected 3 fields, got 2"));
+  }
+  const std::string all = read_all(path);
+  EXPECT_EQ(all.substr(all.find('\n') + 1),
+            "{\"v\":1,\"file\":\"d/a.csv\",\"line\":1234,\"column\":1,\"field\":null,\"text\":null,"
+            "\"reason\":\"expected 3 fields, got 2\"}\n");
   std::remove(path.c_str());
+}
+
+TEST(DecodeCsv, GoesOnBehindTheBadRowsOfAnEarlierRun) {
+  const std::string path = testing::TempDir() + "decode_csv_test_resumed.jsonl";
+  const auto report = [](Transform& decode, int64_t first, int64_t last) {
+    for (int64_t line = first; line <= last; ++line) decode.report(bad_row({"a.csv", line, 1}, "r"));
+  };
+  report(*reporting_to(path), 1, 6);
+  const std::string expected = read_all(path);
+  {
+    const auto rest = reporting_to(path);
+    rest->resume_reports(2);
+    report(*rest, 3, 6);
+  }
+  EXPECT_EQ(read_all(path), expected);
+  reporting_to(path)->resume_reports(4);
+  EXPECT_EQ(read_all(path), expected.substr(0, expected.size() / 6 * 4)) << "what came later is told again";
+  EXPECT_EQ(error_of([&] { reporting_to(path)->resume_reports(5); }),
+            path +
+                ": the file of bad rows has 4 lines, but 5 were written before the state was saved; give "
+                "bad_rows_file another path, or move the file away");
+  std::remove(path.c_str());
+  const auto gone = reporting_to(path);
+  gone->resume_reports(5);
+  report(*gone, 6, 6);
+  EXPECT_EQ(read_all(path), expected.substr(expected.size() / 6 * 5));
+  std::remove(path.c_str());
+}
+
+TEST(DecodeCsv, RefusesAFileOfBadRowsThatItCannotWrite) {
+  const auto nowhere = reporting_to(testing::TempDir() + "no/such/folder/bad.jsonl");
+  EXPECT_TRUE((throws_exactly<IoError>([&] { nowhere->report(bad_row({"a", 1, 1}, "r")); })));
+  const auto full = reporting_to("/dev/full");
+  EXPECT_EQ(error_of([&] { full->report(bad_row({"a", 1, 1}, "r")); }), "/dev/full: cannot write the file of bad rows");
 }
 
 TEST(DecodeCsv, RefusesRecordsAndLinesThatAreTooLong) {
