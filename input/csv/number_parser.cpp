@@ -48,13 +48,6 @@ NumberStatus parse(const char* first, const char* last, T& out) {
   return NumberStatus::ok;
 }
 
-template <class T>
-NumberStatus parse_trimmed(const char* first, const char* last, T& out) {
-  while (first != last && is_blank(*first)) ++first;
-  while (first != last && is_blank(*(last - 1))) --last;
-  return parse(first, last, out);
-}
-
 // One number is not worth preparing for eight: see bench/csv_bench.cpp.
 const CsvKernels& kernels_for(const NumberRun& run) { return run.count > 1 ? csv_kernels() : *scalar_csv_kernels(); }
 
@@ -62,7 +55,10 @@ const CsvKernels& kernels_for(const NumberRun& run) { return run.count > 1 ? csv
 
 template <class T>
 NumberStatus parse_number(std::string_view text, T& out) {
-  return parse_trimmed(text.data(), text.data() + text.size(), out);
+  const char *first = text.data(), *last = first + text.size();
+  while (first != last && is_blank(*first)) ++first;
+  while (first != last && is_blank(*(last - 1))) --last;
+  return parse(first, last, out);
 }
 
 size_t parse_run(const NumberRun& run, float* out) { return kernels_for(run).parse_f32(run, out); }

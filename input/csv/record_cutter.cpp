@@ -1,9 +1,8 @@
 #include "millrace/input/csv/record_cutter.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "millrace/input/csv/kernels/index.h"
+#include "millrace/input/csv/kernels/kernels.h"
 
 namespace millrace {
 
@@ -68,12 +67,11 @@ bool RecordCutter::pass_comment() {
   size_t looked = at_;
   for (;;) {
     const std::string_view bytes = text_.bytes();
-    const void* found = std::memchr(bytes.data() + looked, '\n', bytes.size() - looked);
-    const size_t end =
-        found == nullptr ? bytes.size() : static_cast<size_t>(static_cast<const char*>(found) - bytes.data());
+    const size_t found = bytes.find('\n', looked);
+    const size_t end = std::min(found, bytes.size());
     if (end - at_ > kMaxRecordBytes) break;
-    if (found != nullptr || text_.at_end()) {
-      at_ = found != nullptr ? end + 1 : end;
+    if (found != bytes.npos || text_.at_end()) {
+      at_ = std::min(end + 1, bytes.size());
       ++lines_;
       return true;
     }

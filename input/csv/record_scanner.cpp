@@ -1,19 +1,12 @@
 #include "millrace/input/csv/record_scanner.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace millrace {
 
 namespace {
 
 constexpr size_t kNone = std::string_view::npos;
-
-size_t find_byte(std::string_view text, char byte, size_t from) {
-  if (from >= text.size()) return kNone;
-  const void* found = std::memchr(text.data() + from, byte, text.size() - from);
-  return found == nullptr ? kNone : static_cast<size_t>(static_cast<const char*>(found) - text.data());
-}
 
 }  // namespace
 
@@ -121,7 +114,7 @@ RecordScanner::Step RecordScanner::scan_quoted(Cursor& cursor, ScannedRecord& re
   size_t close = begin;
   const size_t copy = record.copies_.size();
   for (;;) {
-    close = find_byte(text, quote, close);
+    close = text.find(quote, close);
     if (close == kNone || (close + 1 == text.size() && !cursor.at_end)) {
       if (!cursor.at_end) return Step::more;
       record.fault = SyntaxFault::unterminated_quote;

@@ -280,10 +280,4 @@ const CsvKernels* avx2_csv_kernels() {
 
 }  // namespace millrace
 
-#else
-
-namespace millrace {
-const CsvKernels* avx2_csv_kernels() { return nullptr; }
-}  // namespace millrace
-
 #endif

@@ -202,10 +202,4 @@ const CsvKernels* avx512_csv_kernels() {
 
 }  // namespace millrace
 
-#else
-
-namespace millrace {
-const CsvKernels* avx512_csv_kernels() { return nullptr; }
-}  // namespace millrace
-
 #endif

@@ -7,27 +7,6 @@ namespace millrace {
 
 namespace {
 
-bool has(ProcessorLevel level) {
-#if defined(__x86_64__)
-  // All that targets.h lets the compiler use. Not only the processor's word: the system must save the registers.
-  __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi") &&
-                      __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg");
-#else
-  const bool avx2 = false, avx512 = false;
-#endif
-  switch (level) {
-    case ProcessorLevel::scalar: return true;
-    case ProcessorLevel::avx2: return avx2;
-    case ProcessorLevel::avx512: return avx512;
-  }
-  return false;
-}
-
 const CsvKernels& best() {
   for (const ProcessorLevel level : {ProcessorLevel::avx512, ProcessorLevel::avx2}) {
     if (const CsvKernels* kernels = csv_kernels(level)) return *kernels;
@@ -48,13 +27,19 @@ std::string_view to_string(ProcessorLevel level) {
 }
 
 const CsvKernels* csv_kernels(ProcessorLevel level) {
-  if (!has(level)) return nullptr;
-  switch (level) {
-    case ProcessorLevel::scalar: return scalar_csv_kernels();
-    case ProcessorLevel::avx2: return avx2_csv_kernels();
-    case ProcessorLevel::avx512: return avx512_csv_kernels();
-  }
-  return nullptr;
+#if defined(__x86_64__)
+  // All that targets.h lets the compiler use. Not only the processor's word: the system must save the registers.
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                      __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512vbmi") &&
+                      __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bitalg");
+  if (level == ProcessorLevel::avx2 && avx2) return avx2_csv_kernels();
+  if (level == ProcessorLevel::avx512 && avx512) return avx512_csv_kernels();
+#endif
+  return level == ProcessorLevel::scalar ? scalar_csv_kernels() : nullptr;
 }
 
 const CsvKernels& csv_kernels() { return *in_use().load(std::memory_order_relaxed); }

@@ -1,18 +1,46 @@
-// One field at a time, in ordinary 64-bit words: for every processor.
+// One field at a time, in ordinary 64-bit words: for every processor. Delimiters, line feeds and quotes are found in
+// such words, too.
 //
 // The last 16 bytes of a field are loaded as two words, what stands before the dot moves up by a byte, and each word's
 // eight digits become an integer in three multiplications. That over a power of ten is the number; where the quotient
 // could round another way than the text, and for longer fields, the field is parsed as parse_number() does.
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <cstring>
 
 #include "millrace/input/csv/kernels/kernels.h"
 #include "millrace/input/csv/kernels/powers_of_ten.h"
-#include "millrace/input/csv/kernels/words.h"
 
 namespace millrace {
 
 namespace {
+
+// The lowest and the highest bit of every byte.
+constexpr uint64_t kLowBits = 0x0101010101010101u;
+constexpr uint64_t kHighBits = 0x8080808080808080u;
+
+// Loads eight bytes; the first becomes the lowest.
+uint64_t load_word(const char* from) {
+  uint64_t word;
+  std::memcpy(&word, from, sizeof word);
+  if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
+  return word;
+}
+
+// The high bit of every byte of `word` that differs from the repeated byte; other bits may be anything.
+uint64_t differs(uint64_t word, uint64_t repeated) {
+  const uint64_t difference = word ^ repeated;
+  return ((difference & ~kHighBits) + ~kHighBits) | difference;
+}
+
+// How many bytes have their high bit set; no other bit is.
+uint32_t count(uint64_t high_bits) { return static_cast<uint32_t>((high_bits >> 7) * kLowBits >> 56); }
+
+// The number of the first of them; 7 when there is none.
+uint32_t lowest_byte(uint64_t high_bits) {
+  return static_cast<uint32_t>(std::countr_zero(high_bits | uint64_t{1} << 63)) / 8;
+}
 
 // The high bit of every byte above 9; no other bit.
 uint64_t above_nine(uint64_t word) { return (((word & ~kHighBits) + kLowBits * (0x7f - 9)) | word) & kHighBits; }
@@ -122,6 +150,42 @@ size_t parse_run_scalar(const NumberRun& run, T* out) {
 }
 
 }  // namespace
+
+// Two entries are written whatever there is, as how many there are cannot be foretold.
+IndexEnd index_words(const char* text, size_t from, size_t to, const TextMarks& marks, IndexEnd end) {
+  const char quote = marks.quote.value_or('\n');
+  const uint64_t line_feeds = kLowBits * '\n', delimiters = kLowBits * static_cast<unsigned char>(marks.delimiter),
+                 quotes = kLowBits * static_cast<unsigned char>(quote);
+  size_t at = from;
+  for (; at + 8 <= to; at += 8) {
+    const uint64_t word = load_word(text + at);
+    const uint64_t no_line = differs(word, line_feeds);
+    uint64_t separators = ~(no_line & differs(word, delimiters)) & kHighBits;
+    for (uint64_t events = ~(no_line & differs(word, quotes)) & kHighBits; events != 0; events &= events - 1) {
+      const uint64_t below = (events & (~events + 1)) - 1;
+      *end.events++ = {static_cast<uint32_t>(at) + lowest_byte(events),
+                       end.separator_count + count(separators & below)};
+    }
+    const uint32_t found = count(separators);
+    end.separator_count += found;
+    uint32_t* out = end.separators;
+    end.separators += found;
+    do {
+      *out++ = static_cast<uint32_t>(at) + lowest_byte(separators);
+      separators &= separators - 1;
+      *out++ = static_cast<uint32_t>(at) + lowest_byte(separators);
+      separators &= separators - 1;
+    } while (separators != 0);
+  }
+  for (; at < to; ++at) {
+    const char c = text[at];
+    if (c == '\n' || c == quote) *end.events++ = {static_cast<uint32_t>(at), end.separator_count};
+    if (c != '\n' && c != marks.delimiter) continue;
+    *end.separators++ = static_cast<uint32_t>(at);
+    ++end.separator_count;
+  }
+  return end;
+}
 
 const CsvKernels* scalar_csv_kernels() {
 #if defined(__x86_64__)

@@ -1,5 +1,3 @@
-#include "millrace/input/csv/kernels/index.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
