@@ -15,7 +15,7 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/ops/shared/numbers.h"
+#include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
 
@@ -162,12 +162,9 @@ class Augment final : public Transform {
       shape = Shape{image.channels, new_size_.height, new_size_.width};
       image.noise = blocks;
       blocks += static_cast<uint64_t>(ceil_div<int64_t>(shape.elements(), 2));
+      changed_.push_back(image.field);
     }
     spec_ = std::make_shared<const RowSpec>(out.rows);
-    for (size_t field = 0; field < spec_->fields.size(); ++field) {
-      const auto is_field = [&](const Image& image) { return image.field == field; };
-      if (std::none_of(images_.begin(), images_.end(), is_field)) others_.push_back(field);
-    }
     return out;
   }
 
@@ -229,16 +226,8 @@ class Augment final : public Transform {
   }
 
   void move_images(Chunk& chunk) const {
-    const RowBlock& from = chunk.rows;
-    RowBlock& to = chunk.spare;
-    to.configure(spec_, std::max<int64_t>(from.size(), 1));
-    to.resize(from.size());
-    for (int64_t row = 0; row < from.size(); ++row) {
-      for (const size_t field : others_) to.copy_field(field, from, row, row);
-      to.id(row) = from.id(row);
-      move_row(from, to, row);
-    }
-    chunk.swap_rows();
+    copy_fields(chunk, spec_, changed_);
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) move_row(chunk.spare, chunk.rows, row);
   }
 
   void move_row(const RowBlock& from, RowBlock& to, int64_t row) const {
@@ -317,7 +306,7 @@ class Augment final : public Transform {
   uint64_t seed_ = 0, stream_ = 0;
   SharedRowSpec spec_;  // of the changed rows
   std::vector<Image> images_;
-  std::vector<size_t> others_;  // the other fields
+  std::vector<size_t> changed_;  // their fields
   Size size_, new_size_, shift_;
 };
 

@@ -10,7 +10,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/number_parser.h"
-#include "millrace/input/ops/shared/numbers.h"
+#include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
 
@@ -88,23 +88,15 @@ class Filter final : public Transform {
   }
 
   void apply(Chunk& chunk) const override {
-    auto& keep = chunk.work().get<std::vector<uint8_t>>(this);
-    keep.resize(static_cast<size_t>(chunk.rows.size()));
+    const RowBlock& rows = chunk.rows;
     if (text_) {
-      for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-        const std::string_view value = chunk.rows.varying(field_, row).text(0);
-        keep[static_cast<size_t>(row)] =
-            holds<std::string_view>(options_.op, value, options_.value.as_string()) ? 1 : 0;
-      }
-      return chunk.keep_rows(keep, name_);
+      return keep_if(chunk, this, name_, [&](int64_t row) {
+        return holds<std::string_view>(options_.op, rows.varying(field_, row).text(0), options_.value.as_string());
+      });
     }
-    with_number_type(chunk.rows.spec().fields[field_].dtype, [&](auto type) {
-      using T = decltype(type);
-      for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-        keep[static_cast<size_t>(row)] = keeps(*chunk.rows.row<T>(field_, row)) ? 1 : 0;
-      }
+    with_number_type(rows.spec().fields[field_].dtype, [&](auto type) {
+      keep_if(chunk, this, name_, [&](int64_t row) { return keeps(*rows.row<decltype(type)>(field_, row)); });
     });
-    chunk.keep_rows(keep, name_);
   }
 
   std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector{options_.field}; }

@@ -10,6 +10,7 @@
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
 namespace {
@@ -49,13 +50,8 @@ class HoldOut final : public Transform {
 
   void apply(Chunk& chunk) const override {
     if (side_ == Side::all) return;
-    auto& keep = chunk.work().get<std::vector<uint8_t>>(this);
-    keep.resize(static_cast<size_t>(chunk.rows.size()));
-    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-      const bool held = is_held_out(chunk.rows.id(row));
-      keep[static_cast<size_t>(row)] = held == (side_ == Side::held_out) ? 1 : 0;
-    }
-    chunk.keep_rows(keep, name_);
+    const bool wanted = side_ == Side::held_out;
+    keep_if(chunk, this, name_, [&](int64_t row) { return is_held_out(chunk.rows.id(row)) == wanted; });
   }
 
   std::optional<std::vector<std::string>> concerned_fields() const override { return std::vector<std::string>(); }

@@ -8,8 +8,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/ops/shared/new_field.h"
-#include "millrace/input/ops/shared/numbers.h"
+#include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
 namespace {

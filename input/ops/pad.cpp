@@ -8,7 +8,7 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/ops/shared/numbers.h"
+#include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
 namespace {
@@ -68,20 +68,10 @@ class Pad final : public Transform {
       return;
     }
     cut_at_too_long(chunk);
-    RowBlock& to = chunk.spare;
-    to.configure(spec_, std::max<int64_t>(chunk.rows.size(), 1));
-    to.resize(chunk.rows.size());
+    copy_fields(chunk, spec_, fields_);
     for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-      for (size_t field = 0; field < spec_->fields.size(); ++field) {
-        if (std::find(fields_.begin(), fields_.end(), field) == fields_.end()) {
-          to.copy_field(field, chunk.rows, row, row);
-        } else {
-          copy_padded(chunk.rows, to, field, row);
-        }
-      }
-      to.id(row) = chunk.rows.id(row);
+      for (const size_t field : fields_) copy_padded(chunk.spare, chunk.rows, field, row);
     }
-    chunk.swap_rows();
   }
 
  private:
