@@ -110,21 +110,15 @@ constexpr uint64_t kByteOrderMarkBytes = 3;
 
 void note_growth(Chunk& chunk, uint64_t size) {
   const FileEntry& file = *chunk.unit.file;
-  Note note;
-  note.kind = Note::Kind::print;
-  note.text = cat("warning: ", file.path, ": the file has grown since the run began, from ", file.size, " to ", size,
-                  " bytes; what was added is not read");
-  chunk.add(std::move(note));
+  chunk.add({.kind = Note::Kind::print,
+             .text = cat("warning: ", file.path, ": the file has grown since the run began, from ", file.size, " to ",
+                         size, " bytes; what was added is not read")});
 }
 
 Unit start_of(const std::shared_ptr<const FileEntry>& file) {
-  Unit unit;
-  unit.file = file;
   // Of a stream, as little as it takes: it may be slow.
-  unit.end = file->stream ? kByteOrderMarkBytes : std::min(file->size, kFirstLook);
-  unit.exact = true;
-  unit.line = 1;
-  return unit;
+  const uint64_t end = file->stream ? kByteOrderMarkBytes : std::min(file->size, kFirstLook);
+  return {.file = file, .end = end, .exact = true, .line = 1};
 }
 
 std::string joined(const std::vector<std::string>& names) {

@@ -203,14 +203,13 @@ class DecodeCsv final : public Transform {
   static void add_row(Chunk& chunk, const Record& record) {
     const int64_t row = chunk.rows.size();
     chunk.rows.resize(row + 1);
-    RowId& id = chunk.rows.id(row);
-    id.source = chunk.unit.source;
-    id.pass = chunk.unit.pass;
-    id.file = chunk.unit.file->index;
-    id.length = static_cast<uint32_t>(record.bytes.size());
-    id.offset = record.offset;
-    id.line = record.line;
-    id.next_line = record.line + record.lines;
+    chunk.rows.id(row) = {.source = chunk.unit.source,
+                          .pass = chunk.unit.pass,
+                          .file = chunk.unit.file->index,
+                          .length = static_cast<uint32_t>(record.bytes.size()),
+                          .offset = record.offset,
+                          .line = record.line,
+                          .next_line = record.line + record.lines};
   }
 
   // Notes what is wrong with the record. True when what follows can be decoded: the record is left out.
@@ -222,15 +221,13 @@ class DecodeCsv final : public Transform {
       chunk.fail(std::make_exception_ptr(data_error), std::move(place));
       return false;
     }
-    Note note;
-    note.kind = Note::Kind::bad_row;
-    note.row = chunk.rows.size();
-    note.place = std::move(place);
-    note.text = std::move(error.message);
-    note.field = std::move(error.field);
-    note.value = std::move(error.value);
-    note.limit = max_bad_rows_;
-    chunk.add(std::move(note));
+    chunk.add({.kind = Note::Kind::bad_row,
+               .row = chunk.rows.size(),
+               .place = std::move(place),
+               .text = std::move(error.message),
+               .limit = max_bad_rows_,
+               .field = std::move(error.field),
+               .value = std::move(error.value)});
     return true;
   }
 

@@ -62,18 +62,6 @@ struct FilenameQueueOptions {
   }
 };
 
-// Rethrows what went wrong with an input file before the run as a MissingError.
-template <class Body>
-auto as_missing(const Body& body) {
-  try {
-    return body();
-  } catch (const MissingError&) {
-    throw;
-  } catch (const IoError& error) {
-    throw MissingError(error.message(), error.place(), error.hint());
-  }
-}
-
 class FilenameQueue final : public NameSource {
  public:
   using Options = FilenameQueueOptions;
@@ -88,9 +76,14 @@ class FilenameQueue final : public NameSource {
     random_stream_ = fnv1a64(args.name);
     source_ = args.source_index;
     files_ = args.files;
-    as_missing([&] {
+    // What is wrong with an input file before the run is a MissingError.
+    try {
       for (MatchedFile& file : match_files(options_.files, options_.files_place, *files_)) add(std::move(file));
-    });
+    } catch (const MissingError&) {
+      throw;
+    } catch (const IoError& error) {
+      throw MissingError(error.message(), error.place(), error.hint());
+    }
     order_.resize(entries_.size());
     if (files_of_a_pass() == 0) {
       throw ConfigError(
@@ -277,14 +270,7 @@ class FilenameQueue final : public NameSource {
   }
 
   Unit whole(const std::shared_ptr<const FileEntry>& entry, uint32_t pass) const {
-    Unit unit;
-    unit.file = entry;
-    unit.end = entry->size;
-    unit.source = source_;
-    unit.pass = pass;
-    unit.exact = true;
-    unit.line = 1;
-    return unit;
+    return {.file = entry, .end = entry->size, .source = source_, .pass = pass, .exact = true, .line = 1};
   }
 
   const Options options_;

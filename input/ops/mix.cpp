@@ -81,11 +81,9 @@ class Mix final : public RowBuffer {
   RowSpan pull(int64_t) override {
     while (!ended_ && sum() > 0) {
       const size_t drawn = draw();
-      if (const RowSpan row = input(drawn).pull(1)) {
-        ++draws_;
-        return row;
-      }
+      const RowSpan row = input(drawn).pull(1);
       ++draws_;
+      if (row) return row;
       gone_[drawn] = true;
       ended_ = options_.stop == MixStop::first;
     }

@@ -21,10 +21,7 @@ void Chunk::add(Note note) {
 }
 
 void Chunk::fail(int64_t row, std::exception_ptr error, Place place) {
-  Note note;
-  note.row = row;
-  note.error = std::move(error);
-  note.place = std::move(place);
+  Note note = {.row = row, .error = std::move(error), .place = std::move(place)};
   if (row < rows.size()) note.id = rows.id(row);
   add(std::move(note));
 }
@@ -38,11 +35,8 @@ void Chunk::keep_rows(std::span<const uint8_t> keep, std::string_view cause) {
   uint64_t dropped = 0;
   const auto tell_dropped = [&] {
     if (dropped == 0) return;
-    Note& note = moved.emplace_back();
-    note.kind = Note::Kind::dropped;
-    note.row = kept;
-    note.count = std::exchange(dropped, 0);
-    note.text = cause;
+    const uint64_t count = std::exchange(dropped, 0);
+    moved.push_back({.kind = Note::Kind::dropped, .row = kept, .count = count, .text = std::string(cause)});
   };
   for (int64_t row = 0; row <= rows.size(); ++row) {
     for (; next_note < notes.size() && notes[next_note].row <= row; ++next_note) {

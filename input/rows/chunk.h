@@ -27,8 +27,8 @@ struct StreamPart;
 
 // The piece of work that a task makes a chunk of.
 struct Unit {
-  std::shared_ptr<const FileEntry> file;  // null for sources without files
-  uint64_t begin = 0, end = 0;            // bytes [begin, end) of the file, or row numbers
+  std::shared_ptr<const FileEntry> file = nullptr;  // null for sources without files
+  uint64_t begin = 0, end = 0;                      // bytes [begin, end) of the file, or row numbers
   uint32_t source = 0, pass = 0;
   uint32_t file_ordinal = 0;  // how many files of the pass came before this one
   bool exact = false;         // `begin` is the start of a record (first range, a restore, a second try)

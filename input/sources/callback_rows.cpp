@@ -118,14 +118,8 @@ class CallbackSource final : public RowSource {
       callback_->rows.fill(block, pass_);
     }
     check(block);
-    unit = {};
-    unit.begin = at_;
-    unit.end = at_ + static_cast<uint64_t>(block.size());
-    unit.source = source_;
-    unit.pass = pass_;
-    unit.exact = true;
-    unit.line = at_ + 1;
-    at_ = unit.end;
+    const uint64_t begin = std::exchange(at_, at_ + static_cast<uint64_t>(block.size()));
+    unit = {.begin = begin, .end = at_, .source = source_, .pass = pass_, .exact = true, .line = begin + 1};
     if (block.size() > 0) {
       blocks_.put(unit, std::move(block));
       return true;

@@ -56,14 +56,7 @@ void IndexSource::check(const State& state) const {
 }
 
 Unit IndexSource::unit(uint64_t begin, uint64_t count, uint32_t pass) const {
-  Unit unit;
-  unit.begin = begin;
-  unit.end = begin + count;
-  unit.source = source_;
-  unit.pass = pass;
-  unit.exact = true;
-  unit.line = begin + 1;
-  return unit;
+  return {.begin = begin, .end = begin + count, .source = source_, .pass = pass, .exact = true, .line = begin + 1};
 }
 
 }  // namespace millrace
