@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -61,12 +60,8 @@ RowConverter::RowConverter(std::vector<SelectedField> fields, ValueRules rules)
       } else {
         runs_.push_back({field, element, columns[element], 1});
       }
-      by_column_.push_back({columns[element], static_cast<uint32_t>(field), static_cast<uint32_t>(element)});
     }
   }
-  std::sort(by_column_.begin(), by_column_.end(), [](const Target& a, const Target& b) {
-    return std::tie(a.column, a.field, a.element) < std::tie(b.column, b.field, b.element);
-  });
 }
 
 RowSpec RowConverter::spec() const {
@@ -214,13 +209,19 @@ bool RowConverter::read(std::string_view text, size_t index, size_t element, Var
 }
 
 BadValue RowConverter::find_fault(const Record& record) const {
-  for (const Target& target : by_column_) {
-    BadValue bad = convert_one(record.field(target.column), target.field, target.element, nullptr);
-    bad.column = target.column;
-    bad.field = target.field;
-    if (bad.fault != ValueFault::none) return bad;
+  BadValue leftmost;
+  for (size_t field = 0; field < fields_.size(); ++field) {
+    const std::vector<uint32_t>& columns = fields_[field].columns;
+    for (size_t element = 0; element < columns.size(); ++element) {
+      if (leftmost.fault != ValueFault::none && columns[element] >= leftmost.column) continue;
+      BadValue bad = convert_one(record.field(columns[element]), field, element, nullptr);
+      if (bad.fault == ValueFault::none) continue;
+      bad.column = columns[element];
+      bad.field = field;
+      leftmost = bad;
+    }
   }
-  return {};
+  return leftmost;
 }
 
 }  // namespace millrace

@@ -61,11 +61,6 @@ class RowConverter final : public TextReader {
     uint32_t column;
     size_t count;
   };
-  struct Target {
-    uint32_t column;
-    uint32_t field;
-    uint32_t element;
-  };
 
   // The texts that stand for a missing value in a field. `finite`: one of them is a finite number ("-999"), so texts
   // must be compared before they are parsed. `nonfinite`: one of them is another number ("nan"), which shows after
@@ -90,10 +85,9 @@ class RowConverter final : public TextReader {
 
   std::vector<SelectedField> fields_;
   ValueRules rules_;
-  std::vector<Missing> missing_;   // by field
-  std::vector<Run> runs_;          // of fields of numbers
-  std::vector<size_t> varying_;    // fields whose size varies
-  std::vector<Target> by_column_;  // every value, leftmost first
+  std::vector<Missing> missing_;  // by field
+  std::vector<Run> runs_;         // of fields of numbers
+  std::vector<size_t> varying_;   // fields whose size varies
 };
 
 }  // namespace millrace
