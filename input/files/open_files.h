@@ -1,5 +1,6 @@
 // OpenFiles: every format opens its files here, so only this class has to know what a file is wrapped in. The files of
-// one source stay open; the least recently used one is closed if too many are open, or if descriptors are few.
+// one source stay open; the least recently used one is closed if too many are open, or if descriptors are few. Checks
+// say whether a matched file has changed: its size while it is read, its content when a saved run goes on.
 //
 // Thread-safe. A file stays open as long as someone holds it.
 #pragma once
@@ -39,5 +40,20 @@ class MILLRACE_EXPORT OpenFiles {
   std::vector<Open> open_ MILLRACE_GUARDED_BY(mutex_);  // few, so find() looks through all
   uint64_t uses_ MILLRACE_GUARDED_BY(mutex_) = 0;
 };
+
+// A digest that is kept to notice later that a file has changed: 64-bit FNV-1a of its first and of its last block.
+struct FileDigest {
+  // Bytes of a block; a smaller file is one block as a whole.
+  static constexpr uint64_t kBlockBytes = 4096;
+
+  uint64_t first = 0, last = 0;
+};
+
+// The digest of the first entry.size bytes of the file. Reads two blocks. Throws an IoError that names the file, also
+// if the file is shorter now.
+FileDigest digest_of(const FileEntry& entry, FileSystem& files);
+
+// Throws the error for a file that now has only `size` bytes, fewer than when it was matched.
+[[noreturn]] void throw_shrunk(const FileEntry& entry, uint64_t size);
 
 }  // namespace millrace

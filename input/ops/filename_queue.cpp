@@ -15,8 +15,8 @@
 #include "millrace/core/text.h"
 #include "millrace/core/threads/mutex.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/files/file_check.h"
 #include "millrace/input/files/matched_files.h"
+#include "millrace/input/files/open_files.h"
 #include "millrace/input/files/stream_file.h"
 
 namespace millrace {
