@@ -61,15 +61,15 @@ class Vocabulary final : public Transform {
                       {"unknown", field.label ? "error" : "code"}});
   }
 
-  explicit Vocabulary(Options options) : options_(std::move(options)) {
-    int32_t code = 0;
-    for (const std::string& text : options_.texts) {
-      if (!codes_.emplace(text, code++).second) twice_ = twice_ ? twice_ : std::optional<std::string>(text);
-    }
-  }
+  explicit Vocabulary(Options options) : options_(std::move(options)) {}
 
   Port bind(const BindArgs& args) override {
-    if (twice_) throw ConfigError(cat("the text ", quote(*twice_), " is listed twice in texts"));
+    int32_t code = 0;
+    for (const std::string& text : options_.texts) {
+      if (!codes_.emplace(text, code++).second) {
+        throw ConfigError(cat("the text ", quote(text), " is listed twice in texts"));
+      }
+    }
     Port out = args.inputs[0];
     from_ = field_index(out.rows, options_.field);
     const FieldSpec& field = out.rows.fields[from_];
@@ -120,7 +120,6 @@ class Vocabulary final : public Transform {
 
   const Options options_;
   Codes codes_;
-  std::optional<std::string> twice_;
   size_t from_ = 0, to_ = 0;
   int64_t columns_ = 0;
   SharedRowSpec spec_;
