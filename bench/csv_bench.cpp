@@ -29,7 +29,7 @@ void parse_runs(benchmark::State& state) {
   size_t first = 1;
   for (auto _ : state) {
     benchmark::DoNotOptimize(
-        kernels->parse_f32({text.data(), ends[first - 1] + size_t{1}, &ends[first], count}, out.data()));
+        std::get<0>(kernels->parse)({text.data(), ends[first - 1] + size_t{1}, &ends[first], count}, out.data()));
     benchmark::ClobberMemory();
     first = first + 2 * count < ends.size() ? first + count : 1;
   }

@@ -6,8 +6,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "millrace/input/csv/kernels/kernels.h"
-
 namespace millrace {
 
 namespace {
@@ -48,9 +46,6 @@ NumberStatus parse(const char* first, const char* last, T& out) {
   return NumberStatus::ok;
 }
 
-// One number is not worth preparing for eight: see bench/csv_bench.cpp.
-const CsvKernels& kernels_for(const NumberRun& run) { return run.count > 1 ? csv_kernels() : *scalar_csv_kernels(); }
-
 }  // namespace
 
 template <class T>
@@ -60,11 +55,6 @@ NumberStatus parse_number(std::string_view text, T& out) {
   while (first != last && is_blank(*(last - 1))) --last;
   return parse(first, last, out);
 }
-
-size_t parse_run(const NumberRun& run, float* out) { return kernels_for(run).parse_f32(run, out); }
-size_t parse_run(const NumberRun& run, double* out) { return kernels_for(run).parse_f64(run, out); }
-size_t parse_run(const NumberRun& run, int32_t* out) { return kernels_for(run).parse_i32(run, out); }
-size_t parse_run(const NumberRun& run, int64_t* out) { return kernels_for(run).parse_i64(run, out); }
 
 template NumberStatus parse_number(std::string_view, float&);
 template NumberStatus parse_number(std::string_view, double&);

@@ -5,7 +5,6 @@
 // and strtod. int32/int64: decimal digits. Stateless: any thread may call at any time.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -37,21 +36,5 @@ auto with_parsed_type(DType dtype, const Body& body) {
   }
   return body(float{});
 }
-
-// Neighbouring fields of one record: field 0 is [begin, ends[0]) of `text`, field k is [ends[k - 1] + 1, ends[k]). All
-// of `text` up to the last end can be read, including the bytes before `begin`.
-struct NumberRun {
-  const char* text = nullptr;
-  size_t begin = 0;
-  const uint32_t* ends = nullptr;
-  size_t count = 0;
-};
-
-// Parses the run's fields into `out` until one is not a number; returns how many are done. Gives the same values as
-// parse_number() for each field.
-[[nodiscard]] size_t parse_run(const NumberRun& run, float* out);
-[[nodiscard]] size_t parse_run(const NumberRun& run, double* out);
-[[nodiscard]] size_t parse_run(const NumberRun& run, int32_t* out);
-[[nodiscard]] size_t parse_run(const NumberRun& run, int64_t* out);
 
 }  // namespace millrace

@@ -84,7 +84,7 @@ bool RecordCutter::pass_comment() {
 }
 
 void RecordCutter::pass_blank() {
-  record_.count = 0;
+  record_.plain.count = 0;
   finish(Record::Kind::blank, text_.bytes()[at_] == '\n' ? 1 : 2, 1);
 }
 
@@ -96,10 +96,8 @@ void RecordCutter::cut() {
   if ((!at_end && bytes[event.position] != '\n') || event.position - at_ > kMaxRecordBytes) return cut_scanned();
 
   uint32_t* separators = index_.separators();
-  record_.text = bytes.data();
-  record_.begin = at_;
-  record_.ends = separators + separator_;
-  record_.count = event.separators + size_t{1} - separator_ + surplus_;
+  const size_t count = event.separators + size_t{1} - separator_ + surplus_;
+  record_.plain = {bytes.data(), at_, separators + separator_, count};
   const bool carriage_return = !at_end && event.position > at_ && bytes[event.position - 1] == '\r';
   separators[event.separators] = event.position - (carriage_return ? 1 : 0);
   separator_ = event.separators + size_t{1};

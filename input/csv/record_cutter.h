@@ -20,7 +20,7 @@ namespace millrace {
 // A record cut into fields. Valid until the next call to the cutter.
 struct Record {
   enum class Kind : uint8_t {
-    plain,    // without quotes: use `text`, `begin`, `ends` and `count`
+    plain,    // without quotes: use `plain`
     scanned,  // with quotes, or with a fault: use `scanned`
     blank,    // a blank line, if the dialect takes it for an error
   };
@@ -30,26 +30,19 @@ struct Record {
   uint64_t lines = 0;           // line ends in it, its own included; the end of the file counts as one
   std::string_view bytes = {};  // the record with its line end; empty if a fault hides the end
 
-  // plain: field k is [ends[k - 1] + 1, ends[k]) of `text`; field 0 begins at `begin`. Fields beyond the dialect's
-  // number of columns are counted, but not held.
-  const char* text = nullptr;
-  size_t begin = 0;
-  const uint32_t* ends = nullptr;
-  size_t count = 0;
-  // scanned
+  FieldRun plain = {};  // fields beyond the dialect's number of columns are counted, but not held
   const ScannedRecord* scanned = nullptr;
 
   SyntaxFault fault() const { return kind == Kind::scanned ? scanned->fault : SyntaxFault::none; }
-  size_t size() const { return kind == Kind::scanned ? scanned->size() : count; }
+  size_t size() const { return kind == Kind::scanned ? scanned->size() : plain.count; }
   std::string_view field(size_t index) const {
     if (kind == Kind::scanned) return scanned->field(index);
-    const size_t first = index == 0 ? begin : ends[index - 1] + size_t{1};
-    return {text + first, ends[index] - first};
+    const size_t first = plain.start(index);
+    return {plain.text + first, plain.ends[index] - first};
   }
   // Offset in the record of the field's first byte, its quote included.
   size_t start(size_t index) const {
-    if (kind == Kind::scanned) return scanned->start(index);
-    return index == 0 ? 0 : ends[index - 1] + size_t{1} - begin;
+    return kind == Kind::scanned ? scanned->start(index) : plain.start(index) - plain.begin;
   }
 };
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "millrace/input/csv/kernels/kernels.h"
 #include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
@@ -144,9 +145,9 @@ bool RowConverter::convert_run(const Record& record, const Run& run, T* out) con
   while (done < run.count) {
     const size_t column = run.column + done;
     if (in_runs) {
-      const size_t begin = column == 0 ? record.begin : record.ends[column - 1] + size_t{1};
+      const FieldRun& all = record.plain;
       const size_t parsed =
-          parse_run(NumberRun{record.text, begin, record.ends + column, run.count - done}, out + done);
+          parse_run(FieldRun{all.text, all.start(column), all.ends + column, run.count - done}, out + done);
       // What is not finite may stand for no value, too, and is looked at alone.
       const bool each = (!rules_.allow_nonfinite || missing.nonfinite) && !all_finite(out + done, parsed);
       for (size_t i = done; each && i < done + parsed; ++i) {

@@ -17,6 +17,17 @@ struct TextMarks {
   std::optional<char> quote;
 };
 
+// Neighbouring fields of one record: field 0 is [begin, ends[0]) of `text`, field k is [ends[k - 1] + 1, ends[k]). All
+// of `text` up to the last end can be read, including the bytes before `begin`.
+struct FieldRun {
+  const char* text = nullptr;
+  size_t begin = 0;
+  const uint32_t* ends = nullptr;
+  size_t count = 0;
+
+  size_t start(size_t field) const { return field == 0 ? begin : ends[field - 1] + size_t{1}; }
+};
+
 class TextIndex {
  public:
   // A line feed, a quote, or the end of the text.

@@ -13,6 +13,7 @@
 
 #include "millrace/input/csv/kernels/powers_of_ten.h"
 #include "millrace/input/csv/kernels/targets.h"
+#include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
 
@@ -232,8 +233,8 @@ MILLRACE_AVX2_INLINE bool finish(const LongField& field, int32_t& out) {
 
 // What four at a time could not.
 template <class T>
-MILLRACE_AVX2 bool parse_alone(const NumberRun& run, size_t field, T& out) {
-  const char* first = run.text + (field == 0 ? run.begin : run.ends[field - 1] + size_t{1});
+MILLRACE_AVX2 bool parse_alone(const FieldRun& run, size_t field, T& out) {
+  const char* first = run.text + run.start(field);
   const char* last = run.text + run.ends[field];
   LongField digits;
   if (run.ends[field] >= kReach && read_long(first, last, digits) && finish(digits, out)) return true;
@@ -242,7 +243,7 @@ MILLRACE_AVX2 bool parse_alone(const NumberRun& run, size_t field, T& out) {
 
 // The four fields from `first` on. Returns those that must be parsed alone.
 template <class T>
-MILLRACE_AVX2_INLINE uint32_t parse_four(const NumberRun& run, size_t first, size_t begin, T* out) {
+MILLRACE_AVX2_INLINE uint32_t parse_four(const FieldRun& run, size_t first, size_t begin, T* out) {
   const uint32_t* ends = run.ends + first;
   if (ends[0] < kReach) return 0xf;
   const Field fields[4] = {
@@ -255,7 +256,7 @@ MILLRACE_AVX2_INLINE uint32_t parse_four(const NumberRun& run, size_t first, siz
 }
 
 template <class T>
-MILLRACE_AVX2 size_t parse_run_avx2(const NumberRun& run, T* out) {
+MILLRACE_AVX2 size_t parse_run_avx2(const FieldRun& run, T* out) {
   size_t field = 0, begin = run.begin;
   for (; field + 4 <= run.count; field += 4) {
     for (uint32_t alone = parse_four(run, field, begin, out + field); alone != 0; alone &= alone - 1) {
@@ -273,8 +274,8 @@ MILLRACE_AVX2 size_t parse_run_avx2(const NumberRun& run, T* out) {
 }  // namespace
 
 const CsvKernels* avx2_csv_kernels() {
-  static constexpr CsvKernels kKernels = {parse_run_avx2<float>, parse_run_avx2<double>, parse_run_avx2<int32_t>,
-                                          parse_run_avx2<int64_t>, index_avx2};
+  static constexpr CsvKernels kKernels = {
+      {parse_run_avx2<float>, parse_run_avx2<double>, parse_run_avx2<int32_t>, parse_run_avx2<int64_t>}, index_avx2};
   return &kKernels;
 }
 

@@ -13,6 +13,7 @@
 #include "millrace/input/csv/kernels/avx512_digits.h"
 #include "millrace/input/csv/kernels/powers_of_ten.h"
 #include "millrace/input/csv/kernels/targets.h"
+#include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
 
@@ -149,17 +150,17 @@ MILLRACE_AVX512_INLINE uint32_t parse_eight(const char* text, const uint32_t* en
 
 // Parses the fields of `alone`, counted from `first`. The first that is no number; run.count when there is none.
 template <class T>
-size_t parse_alone(const NumberRun& run, size_t first, uint32_t alone, T* out) {
+size_t parse_alone(const FieldRun& run, size_t first, uint32_t alone, T* out) {
   for (; alone != 0; alone &= alone - 1) {
     const size_t field = first + static_cast<size_t>(std::countr_zero(alone));
-    const size_t begin = field == 0 ? run.begin : run.ends[field - 1] + size_t{1};
+    const size_t begin = run.start(field);
     if (parse_number({run.text + begin, run.ends[field] - begin}, out[field]) != NumberStatus::ok) return field;
   }
   return run.count;
 }
 
 template <class T>
-MILLRACE_AVX512 size_t parse_run_avx512(const NumberRun& run, T* out) {
+MILLRACE_AVX512 size_t parse_run_avx512(const FieldRun& run, T* out) {
   const Constants c;
   const __m256i one = _mm256_set1_epi32(1);
   __m256i before = _mm256_set1_epi32(static_cast<int>(static_cast<uint32_t>(run.begin) - 1));
@@ -195,8 +196,9 @@ MILLRACE_AVX512 size_t parse_run_avx512(const NumberRun& run, T* out) {
 }  // namespace
 
 const CsvKernels* avx512_csv_kernels() {
-  static constexpr CsvKernels kKernels = {parse_run_avx512<float>, parse_run_avx512<double>, parse_run_avx512<int32_t>,
-                                          parse_run_avx512<int64_t>, index_avx512};
+  static constexpr CsvKernels kKernels = {
+      {parse_run_avx512<float>, parse_run_avx512<double>, parse_run_avx512<int32_t>, parse_run_avx512<int64_t>},
+      index_avx512};
   return &kKernels;
 }
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 
-#include "millrace/input/csv/number_parser.h"
 #include "millrace/input/csv/text_index.h"
 
 namespace millrace {
@@ -32,11 +32,10 @@ enum class ProcessorLevel : uint8_t { scalar, avx2, avx512 };
 std::string_view to_string(ProcessorLevel level);
 
 struct CsvKernels {
-  // parse_run() for each type.
-  size_t (*parse_f32)(const NumberRun& run, float* out);
-  size_t (*parse_f64)(const NumberRun& run, double* out);
-  size_t (*parse_i32)(const NumberRun& run, int32_t* out);
-  size_t (*parse_i64)(const NumberRun& run, int64_t* out);
+  template <class T>
+  using Parse = size_t (*)(const FieldRun& run, T* out);
+
+  std::tuple<Parse<float>, Parse<double>, Parse<int32_t>, Parse<int64_t>> parse;  // parse_run() for each type
   IndexFunction* index;
 };
 
@@ -57,5 +56,14 @@ IndexFunction index_sse2;  // on every x86-64
 IndexFunction index_avx2;
 IndexFunction index_avx512;
 #endif
+
+// Parses the run's fields into `out` until one is not a number; returns how many are done. Gives the same values as
+// parse_number() for each field.
+template <class T>
+[[nodiscard]] size_t parse_run(const FieldRun& run, T* out) {
+  // One number is not worth preparing for eight: see bench/csv_bench.cpp.
+  const CsvKernels& kernels = run.count > 1 ? csv_kernels() : *scalar_csv_kernels();
+  return std::get<CsvKernels::Parse<T>>(kernels.parse)(run, out);
+}
 
 }  // namespace millrace

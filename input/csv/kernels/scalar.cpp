@@ -11,6 +11,7 @@
 
 #include "millrace/input/csv/kernels/kernels.h"
 #include "millrace/input/csv/kernels/powers_of_ten.h"
+#include "millrace/input/csv/number_parser.h"
 
 namespace millrace {
 
@@ -131,7 +132,7 @@ bool finish(const Digits& digits, bool negative, int32_t& out) {
 }
 
 template <class T>
-size_t parse_run_scalar(const NumberRun& run, T* out) {
+size_t parse_run_scalar(const FieldRun& run, T* out) {
   const char* first = run.text + run.begin;
   for (size_t i = 0; i < run.count; ++i) {
     const char* last = run.text + run.ends[i];
@@ -193,8 +194,9 @@ const CsvKernels* scalar_csv_kernels() {
 #else
   constexpr auto kIndex = index_words;
 #endif
-  static constexpr CsvKernels kKernels = {parse_run_scalar<float>, parse_run_scalar<double>, parse_run_scalar<int32_t>,
-                                          parse_run_scalar<int64_t>, kIndex};
+  static constexpr CsvKernels kKernels = {
+      {parse_run_scalar<float>, parse_run_scalar<double>, parse_run_scalar<int32_t>, parse_run_scalar<int64_t>},
+      kIndex};
   return &kKernels;
 }
 

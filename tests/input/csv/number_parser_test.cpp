@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "millrace/core/text.h"
+#include "millrace/input/csv/kernels/kernels.h"
 
 namespace millrace {
 namespace {

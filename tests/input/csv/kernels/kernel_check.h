@@ -13,18 +13,11 @@
 #include <vector>
 
 #include "millrace/input/csv/kernels/kernels.h"
+#include "millrace/input/csv/number_parser.h"
 #include "tests/input/csv/kernels/guarded_text.h"
 #include "tests/input/csv/kernels/number_texts.h"
 
 namespace millrace::testing_support {
-
-template <class T>
-auto parser(const CsvKernels& kernels) {
-  if constexpr (std::is_same_v<T, float>) return kernels.parse_f32;
-  if constexpr (std::is_same_v<T, double>) return kernels.parse_f64;
-  if constexpr (std::is_same_v<T, int32_t>) return kernels.parse_i32;
-  if constexpr (std::is_same_v<T, int64_t>) return kernels.parse_i64;
-}
 
 template <class T>
 bool same(T a, T b) {
@@ -64,8 +57,8 @@ void check_run(const CsvKernels& kernels, GuardedText& guarded, const std::strin
     for (uint32_t& end : far_ends) end += far;
     // Behind the last nothing may be written.
     std::vector<T> values(fields.size() + 1, T{42});
-    const size_t done =
-        parser<T>(kernels)({begin - far, far + before.size(), far_ends.data(), far_ends.size()}, values.data());
+    const size_t done = std::get<CsvKernels::Parse<T>>(kernels.parse)(
+        {begin - far, far + before.size(), far_ends.data(), far_ends.size()}, values.data());
     ASSERT_EQ(done, expected.size()) << text;
     for (size_t i = 0; i < done; ++i) {
       ASSERT_TRUE(same(values[i], expected[i])) << fields[i] << ": " << values[i] << ", not " << expected[i];
