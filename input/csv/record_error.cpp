@@ -1,6 +1,5 @@
 #include "millrace/input/csv/record_error.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "millrace/core/text.h"

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/record_cutter.h"

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cerrno>
 #include <ctime>
-#include <utility>
 
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"

@@ -1,6 +1,5 @@
 #include "millrace/input/files/stream_file.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>

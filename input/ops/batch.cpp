@@ -1,5 +1,4 @@
 // batch: groups rows into batches, in the order in which they come.
-#include <algorithm>
 #include <optional>
 #include <vector>
 

@@ -13,7 +13,6 @@
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/file_text.h"
 #include "millrace/input/files/stream_file.h"
-#include "millrace/input/source.h"
 
 namespace millrace {
 

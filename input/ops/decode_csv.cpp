@@ -1,5 +1,4 @@
 // decode_csv: text -> rows. Cuts records, converts the selected columns, and says exactly what is wrong, and where.
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>

@@ -1,10 +1,8 @@
 // hold_out: divides the rows into two fixed parts: rows to train on, and rows to judge the model by.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/random.h"

@@ -1,5 +1,4 @@
 // skip: leaves out the first rows.
-#include <algorithm>
 
 #include "millrace/input/catalog.h"
 

@@ -8,14 +8,10 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "millrace/core/random.h"
-#include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
-#include "millrace/input/source.h"
 
 namespace millrace {
 

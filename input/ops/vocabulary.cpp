@@ -1,5 +1,4 @@
 // vocabulary: turns texts into numbers, by their place in a list that the configuration holds.
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>

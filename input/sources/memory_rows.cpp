@@ -5,7 +5,6 @@
 
 #include "millrace/core/options.h"
 #include "millrace/core/random.h"
-#include "millrace/core/text.h"
 #include "millrace/input/source.h"
 
 namespace millrace {
