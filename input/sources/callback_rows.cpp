@@ -21,9 +21,17 @@ struct CallbackOptions {
   }
 };
 
-// The blocks that were filled and not yet taken by the task that makes a chunk of them.
-class FilledBlocks {
+// Unit -> the rows that were filled for it, and not yet taken by the task that makes a chunk of them.
+class FilledRows final : public Transform {
  public:
+  FilledRows(SharedRowSpec spec, int64_t rows_at_once)
+      : spec_(std::move(spec)), rows_at_once_(static_cast<uint64_t>(rows_at_once)) {}
+
+  Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = *spec_}; }
+
+  // The block that was filled for a chunk, beside the chunk's own.
+  uint64_t work_bound() const override { return rows_at_once_ * (spec_->row_bytes() + sizeof(RowId)); }
+
   RowBlock take_empty() {
     const MutexLock lock(mutex_);
     if (empty_.empty()) return {};
@@ -35,8 +43,22 @@ class FilledBlocks {
     const MutexLock lock(mutex_);
     filled_.emplace(std::pair(unit.pass, unit.begin), std::move(block));
   }
+  void forget() {
+    const MutexLock lock(mutex_);
+    filled_.clear();
+  }
+
+  void apply(Chunk& chunk) const override {
+    if (chunk.unit.begin == chunk.unit.end) return chunk.rows.configure(spec_, 1);
+    swap_out(chunk.unit, chunk.rows);
+    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
+      chunk.rows.id(row) = IndexSource::id_of(chunk.unit, chunk.unit.begin + static_cast<uint64_t>(row));
+    }
+  }
+
+ private:
   // Exchanges the rows of the unit with those in `rows`.
-  void swap_out(const Unit& unit, RowBlock& rows) {
+  void swap_out(const Unit& unit, RowBlock& rows) const {
     const MutexLock lock(mutex_);
     const auto found = filled_.find({unit.pass, unit.begin});
     if (found == filled_.end()) throw InternalError(cat("the rows from ", unit.begin, " on were taken twice"));
@@ -44,44 +66,13 @@ class FilledBlocks {
     empty_.push_back(std::move(found->second));
     filled_.erase(found);
   }
-  void forget() {
-    const MutexLock lock(mutex_);
-    filled_.clear();
-  }
 
- private:
-  Mutex mutex_;
-  // By pass and first row.
-  std::map<std::pair<uint32_t, uint64_t>, RowBlock> filled_ MILLRACE_GUARDED_BY(mutex_);
-  std::vector<RowBlock> empty_ MILLRACE_GUARDED_BY(mutex_);
-};
-
-// Unit -> the rows that were filled for it.
-class TakeRows final : public Transform {
- public:
-  TakeRows(SharedRowSpec spec, FilledBlocks& blocks, int64_t rows_at_once)
-      : spec_(std::move(spec)), blocks_(blocks), rows_at_once_(static_cast<uint64_t>(rows_at_once)) {}
-
-  Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = *spec_}; }
-
-  // The block that was filled for a chunk, beside the chunk's own.
-  uint64_t work_bound() const override { return rows_at_once_ * (spec_->row_bytes() + sizeof(RowId)); }
-
-  void apply(Chunk& chunk) const override {
-    if (chunk.unit.begin == chunk.unit.end) {
-      chunk.rows.configure(spec_, 1);
-      return;
-    }
-    blocks_.swap_out(chunk.unit, chunk.rows);
-    for (int64_t row = 0; row < chunk.rows.size(); ++row) {
-      chunk.rows.id(row) = IndexSource::id_of(chunk.unit, chunk.unit.begin + static_cast<uint64_t>(row));
-    }
-  }
-
- private:
   const SharedRowSpec spec_;
-  FilledBlocks& blocks_;
   const uint64_t rows_at_once_;
+  mutable Mutex mutex_;
+  // By pass and first row.
+  mutable std::map<std::pair<uint32_t, uint64_t>, RowBlock> filled_ MILLRACE_GUARDED_BY(mutex_);
+  mutable std::vector<RowBlock> empty_ MILLRACE_GUARDED_BY(mutex_);
 };
 
 // What all sources of one entry of a catalog share.
@@ -96,14 +87,14 @@ class CallbackSource final : public RowSource {
       : callback_(std::move(callback)),
         epochs_(static_cast<uint32_t>(options.epochs)),
         spec_(std::make_shared<const RowSpec>(callback_->rows.rows)),
-        take_(spec_, blocks_, callback_->rows.rows_at_once) {
+        blocks_(spec_, callback_->rows.rows_at_once) {
     CallbackSource::rewind(0);
   }
 
   Port bind(const BindArgs& args) override {
     name_ = args.name;
     source_ = args.source_index;
-    return take_.bind(args);
+    return blocks_.bind(args);
   }
 
   bool next(Unit& unit) override {
@@ -151,7 +142,7 @@ class CallbackSource final : public RowSource {
     const auto rows = static_cast<uint64_t>(callback_->rows.rows_at_once);
     return {0, rows, rows};
   }
-  const Transform& producer() const override { return take_; }
+  const Transform& producer() const override { return blocks_; }
 
  private:
   void check(const RowBlock& block) const {
@@ -171,8 +162,7 @@ class CallbackSource final : public RowSource {
   const std::shared_ptr<const SharedCallback> callback_;
   const uint32_t epochs_;
   const SharedRowSpec spec_;
-  FilledBlocks blocks_;
-  TakeRows take_;
+  FilledRows blocks_;
   std::string name_;
   uint32_t source_ = 0, pass_ = 0, end_pass_ = 0;
   uint64_t at_ = 0;  // rows of the pass so far
@@ -184,12 +174,11 @@ class CallbackSource final : public RowSource {
 OpRegistry::Entry callback_op(CallbackRows callback) {
   if (!callback.fill) throw ConfigError("the rows of a callback need a callback");
   if (callback.rows_at_once < 1) throw ConfigError("a callback is asked for at least one row at once");
-  auto made = std::make_shared<SharedCallback>();
-  made->rows = std::move(callback);
-  std::shared_ptr<const SharedCallback> shared = std::move(made);
+  auto shared = std::make_shared<SharedCallback>();
+  shared->rows = std::move(callback);
   return {.doc = "gives rows that the program makes",
           .describe = describe_options<CallbackOptions>,
-          .make = [shared = std::move(shared)](const Spec& options, Spec* resolved) -> std::unique_ptr<Op> {
+          .make = [shared](const Spec& options, Spec* resolved) -> std::unique_ptr<Op> {
             return std::make_unique<CallbackSource>(shared, read_options<CallbackOptions>(options, resolved));
           }};
 }
