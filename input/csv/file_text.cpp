@@ -6,7 +6,6 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/input/csv/record_error.h"
-#include "millrace/input/files/open_files.h"
 
 namespace millrace {
 

@@ -12,8 +12,8 @@
 
 #include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/record_scanner.h"
-#include "millrace/input/files/descriptors.h"
 #include "millrace/input/files/file_system.h"
+#include "millrace/input/files/open_files.h"
 #include "millrace/input/rows/chunk.h"
 
 namespace millrace {

@@ -14,8 +14,8 @@
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/files/descriptors.h"
 #include "millrace/input/files/glob.h"
+#include "millrace/input/files/open_files.h"
 #include "millrace/input/files/read_ahead.h"
 
 namespace millrace {

@@ -9,7 +9,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/text.h"
-#include "millrace/input/files/descriptors.h"
+#include "millrace/input/files/open_files.h"
 
 namespace millrace {
 

@@ -1,6 +1,7 @@
 // OpenFiles: every format opens its files here, so only this class has to know what a file is wrapped in. The files of
-// one source stay open; the least recently used one is closed if too many are open, or if descriptors are few. Checks
-// say whether a matched file has changed: its size while it is read, its content when a saved run goes on.
+// one source stay open; the least recently used one is closed if too many are open, or if descriptors are few. Tasks
+// take turns to have a file open, so that the descriptors do not run out, however many files there are. Checks say
+// whether a matched file has changed: its size while it is read, its content when a saved run goes on.
 //
 // Thread-safe. A file stays open as long as someone holds it.
 #pragma once
@@ -15,6 +16,23 @@
 #include "millrace/input/files/file_system.h"
 
 namespace millrace {
+
+// How many descriptors this process may have (`ulimit -n`).
+uint64_t most_descriptors();
+
+// The right of a task to have a file open:
+//
+//   const ReadingTurn turn;  // waits while too many others have a turn
+//
+// There are as many turns as a quarter of the descriptors, at least 1; all threads of the process share them.
+// REQUIRES: a task that has a turn waits for no other task.
+class ReadingTurn {
+ public:
+  ReadingTurn();
+  ~ReadingTurn();
+  ReadingTurn(const ReadingTurn&) = delete;
+  ReadingTurn& operator=(const ReadingTurn&) = delete;
+};
 
 class MILLRACE_EXPORT OpenFiles {
  public:

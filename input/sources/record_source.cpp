@@ -7,7 +7,6 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/input/files/descriptors.h"
 #include "millrace/input/files/open_files.h"
 
 namespace millrace {
