@@ -31,10 +31,8 @@ class HoldOut final : public Transform {
   static constexpr std::string_view kDoc = "keeps a share of the rows out of the training, to judge the model by";
   static constexpr std::string_view kExample = "share: 0.2";
 
-  explicit HoldOut(const Options& options) : options_(options) {
-    // As many of 2^64 numbers as the share says.
-    limit_ = static_cast<uint64_t>(std::ldexp(options_.share, 64));
-  }
+  explicit HoldOut(const Options& options)
+      : options_(options), limit_(static_cast<uint64_t>(std::ldexp(options.share, 64))) {}
 
   Port bind(const BindArgs& args) override {
     name_ = args.name;
@@ -67,7 +65,7 @@ class HoldOut final : public Transform {
   }
 
   const Options options_;
-  uint64_t limit_ = 0;
+  const uint64_t limit_;  // as many of 2^64 numbers as the share says are below
   Side side_ = Side::trained;
   std::string name_;
   std::vector<std::vector<uint64_t>> streams_;  // by source and file: the stream of its numbers

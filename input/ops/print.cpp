@@ -16,21 +16,19 @@ std::string text_of(const RowBlock& rows, int64_t row) {
   for (size_t field = 0; field < rows.spec().fields.size(); ++field) {
     const FieldSpec& spec = rows.spec().fields[field];
     out += cat(' ', spec.name, '=');
-    size_t values = 0;
+    const auto show = [&out](size_t values, const auto& value) {
+      for (size_t i = 0; i < std::min(values, kShownValues); ++i) out += cat(i == 0 ? "" : ",", value(i));
+      if (values > kShownValues) out += cat(",.. (", values, ')');
+    };
     if (spec.text) {
       const Varying& texts = rows.varying(field, row);
-      values = texts.texts();
-      for (size_t i = 0; i < std::min(values, kShownValues); ++i) {
-        out += cat(i == 0 ? "" : ",", quote(texts.text(i)));
-      }
+      show(texts.texts(), [&](size_t i) { return quote(texts.text(i)); });
     } else {
       with_number_type(spec.dtype, [&](auto type) {
         const auto numbers = rows.numbers<decltype(type)>(field, row);
-        values = numbers.size();
-        for (size_t i = 0; i < std::min(values, kShownValues); ++i) out += cat(i == 0 ? "" : ",", numbers[i]);
+        show(numbers.size(), [&](size_t i) { return numbers[i]; });
       });
     }
-    if (values > kShownValues) out += cat(",.. (", values, ')');
   }
   return out;
 }
