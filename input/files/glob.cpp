@@ -1,11 +1,10 @@
 #include "millrace/input/files/glob.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <memory>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -112,20 +111,14 @@ std::vector<std::string> glob_paths(std::string_view pattern) {
 }
 
 std::vector<std::string> list_folder(const std::string& folder) {
-  struct Close {
-    void operator()(DIR* open) const { closedir(open); }
-  };
-  const std::unique_ptr<DIR, Close> open(opendir(folder.c_str()));
   std::vector<std::string> names;
-  if (!open) {
-    if (errno == ENOENT || errno == ENOTDIR) return names;
-    throw IoError(cat("cannot read the folder: ", errno_text(errno)), {folder});
+  std::error_code failure;
+  for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    names.push_back(entry->path().filename().string());
   }
-  for (errno = 0; const dirent* entry = readdir(open.get()); errno = 0) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-  }
-  if (errno != 0) throw IoError(cat("cannot read the folder: ", errno_text(errno)), {folder});
+  const bool none = failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
+  if (failure && !none) throw IoError(cat("cannot read the folder: ", errno_text(failure.value())), {folder});
   std::sort(names.begin(), names.end());
   return names;
 }
