@@ -4,7 +4,7 @@
 // was not pulled to its end (because of a `take` after the cache), or if a saved state was restored in the middle of
 // it, the rows are read once more.
 #include <algorithm>
-#include <memory>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,7 +85,7 @@ class Cache final : public RowBuffer {
     if (rows_to_pass_ > 0) read_again();
     if (given_ == rows_ && !whole_) take_one();
     if (given_ == rows_) return {};
-    const RowBlock& block = *blocks_[static_cast<size_t>(given_ / block_rows_)];
+    const RowBlock& block = blocks_[static_cast<size_t>(given_ / block_rows_)];
     const int64_t begin = given_ % block_rows_;
     const int64_t count = std::min({at_most, rows_ - given_, block_rows_ - begin});
     given_ += count;
@@ -179,11 +179,8 @@ class Cache final : public RowBuffer {
                         {}, "raise it, or leave the op out");
     }
     const auto block = static_cast<size_t>(rows_ / block_rows_);
-    if (block == blocks_.size()) {
-      blocks_.push_back(std::make_unique<RowBlock>());
-      blocks_.back()->configure(spec_, block_rows_);
-    }
-    RowBlock& to = *blocks_[block];
+    if (block == blocks_.size()) blocks_.emplace_back().configure(spec_, block_rows_);
+    RowBlock& to = blocks_[block];
     to.resize(rows_ % block_rows_ + 1);
     to.copy_row(*row.block, row.begin, rows_ % block_rows_);
     ++rows_;
@@ -204,7 +201,7 @@ class Cache final : public RowBuffer {
   RowSpec spec_;
   int64_t block_rows_ = 1;
 
-  std::vector<std::unique_ptr<RowBlock>> blocks_;
+  std::deque<RowBlock> blocks_;
   int64_t rows_ = 0;            // kept
   uint64_t varying_bytes_ = 0;  // of their values whose size varies
   int64_t lacking_ = 0;         // rows of run 0 before those, given out before a state was saved
