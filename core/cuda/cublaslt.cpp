@@ -5,8 +5,6 @@
 
 namespace millrace::cuda {
 
-#define MILLRACE_FUNCTION(name) library_.function<decltype(::name)>(#name)
-
 // The release of this build's toolkit first: its headers are the ones that were read.
 SharedLibrary CublasLt::open() {
   std::vector<std::string> sonames = {"libcublasLt.so.13", "libcublasLt.so.12"};
@@ -17,24 +15,7 @@ SharedLibrary CublasLt::open() {
                         .hint = "install the CUDA toolkit's cuBLAS (or pip install nvidia-cublas)"});
 }
 
-CublasLt::CublasLt()
-    : library_(open()),
-      create(MILLRACE_FUNCTION(cublasLtCreate)),
-      destroy(MILLRACE_FUNCTION(cublasLtDestroy)),
-      get_version(MILLRACE_FUNCTION(cublasLtGetVersion)),
-      status_string(MILLRACE_FUNCTION(cublasLtGetStatusString)),
-      matmul(MILLRACE_FUNCTION(cublasLtMatmul)),
-      heuristic(MILLRACE_FUNCTION(cublasLtMatmulAlgoGetHeuristic)),
-      algorithm_attribute(MILLRACE_FUNCTION(cublasLtMatmulAlgoConfigGetAttribute)),
-      product_create(MILLRACE_FUNCTION(cublasLtMatmulDescCreate)),
-      product_destroy(MILLRACE_FUNCTION(cublasLtMatmulDescDestroy)),
-      product_set(MILLRACE_FUNCTION(cublasLtMatmulDescSetAttribute)),
-      layout_create(MILLRACE_FUNCTION(cublasLtMatrixLayoutCreate)),
-      layout_destroy(MILLRACE_FUNCTION(cublasLtMatrixLayoutDestroy)),
-      preference_create(MILLRACE_FUNCTION(cublasLtMatmulPreferenceCreate)),
-      preference_destroy(MILLRACE_FUNCTION(cublasLtMatmulPreferenceDestroy)),
-      preference_set(MILLRACE_FUNCTION(cublasLtMatmulPreferenceSetAttribute)),
-      handle_(nullptr, destroy) {
+CublasLt::CublasLt() : library_(open()), handle_(nullptr, destroy) {
   cublasLtHandle_t handle = nullptr;
   MILLRACE_CUBLASLT_CHECK(*this, create(&handle));
   handle_.reset(handle);

@@ -7,7 +7,6 @@
 #include <cublasLt.h>
 
 #include <memory>
-#include <type_traits>
 
 #include "millrace/core/cuda/check.h"
 #include "millrace/core/cuda/shared_library.h"
@@ -26,23 +25,21 @@ class CublasLt {
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;
 
-  template <class Function>
-  using Pointer = std::add_pointer_t<Function>;
-  const Pointer<decltype(::cublasLtCreate)> create;
-  const Pointer<decltype(::cublasLtDestroy)> destroy;
-  const Pointer<decltype(::cublasLtGetVersion)> get_version;
-  const Pointer<decltype(::cublasLtGetStatusString)> status_string;
-  const Pointer<decltype(::cublasLtMatmul)> matmul;
-  const Pointer<decltype(::cublasLtMatmulAlgoGetHeuristic)> heuristic;
-  const Pointer<decltype(::cublasLtMatmulAlgoConfigGetAttribute)> algorithm_attribute;
-  const Pointer<decltype(::cublasLtMatmulDescCreate)> product_create;
-  const Pointer<decltype(::cublasLtMatmulDescDestroy)> product_destroy;
-  const Pointer<decltype(::cublasLtMatmulDescSetAttribute)> product_set;
-  const Pointer<decltype(::cublasLtMatrixLayoutCreate)> layout_create;
-  const Pointer<decltype(::cublasLtMatrixLayoutDestroy)> layout_destroy;
-  const Pointer<decltype(::cublasLtMatmulPreferenceCreate)> preference_create;
-  const Pointer<decltype(::cublasLtMatmulPreferenceDestroy)> preference_destroy;
-  const Pointer<decltype(::cublasLtMatmulPreferenceSetAttribute)> preference_set;
+  MILLRACE_LIBRARY_FUNCTION(create, cublasLtCreate);
+  MILLRACE_LIBRARY_FUNCTION(destroy, cublasLtDestroy);
+  MILLRACE_LIBRARY_FUNCTION(get_version, cublasLtGetVersion);
+  MILLRACE_LIBRARY_FUNCTION(status_string, cublasLtGetStatusString);
+  MILLRACE_LIBRARY_FUNCTION(matmul, cublasLtMatmul);
+  MILLRACE_LIBRARY_FUNCTION(heuristic, cublasLtMatmulAlgoGetHeuristic);
+  MILLRACE_LIBRARY_FUNCTION(algorithm_attribute, cublasLtMatmulAlgoConfigGetAttribute);
+  MILLRACE_LIBRARY_FUNCTION(product_create, cublasLtMatmulDescCreate);
+  MILLRACE_LIBRARY_FUNCTION(product_destroy, cublasLtMatmulDescDestroy);
+  MILLRACE_LIBRARY_FUNCTION(product_set, cublasLtMatmulDescSetAttribute);
+  MILLRACE_LIBRARY_FUNCTION(layout_create, cublasLtMatrixLayoutCreate);
+  MILLRACE_LIBRARY_FUNCTION(layout_destroy, cublasLtMatrixLayoutDestroy);
+  MILLRACE_LIBRARY_FUNCTION(preference_create, cublasLtMatmulPreferenceCreate);
+  MILLRACE_LIBRARY_FUNCTION(preference_destroy, cublasLtMatmulPreferenceDestroy);
+  MILLRACE_LIBRARY_FUNCTION(preference_set, cublasLtMatmulPreferenceSetAttribute);
 
   cublasLtHandle_t handle() const { return handle_.get(); }
   const SharedLibrary& library() const { return library_; }

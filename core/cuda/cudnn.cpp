@@ -7,8 +7,6 @@
 
 namespace millrace::cuda {
 
-#define MILLRACE_FUNCTION(name) library_.function<decltype(::name)>(#name)
-
 namespace {
 
 constexpr char kPurpose[] = "convolutions on a GPU";
@@ -32,20 +30,7 @@ SharedLibrary open_all() {
 
 }  // namespace
 
-Cudnn::Cudnn()
-    : library_(open_all()),
-      create(MILLRACE_FUNCTION(cudnnCreate)),
-      destroy(MILLRACE_FUNCTION(cudnnDestroy)),
-      set_stream(MILLRACE_FUNCTION(cudnnSetStream)),
-      get_version(MILLRACE_FUNCTION(cudnnGetVersion)),
-      error_string(MILLRACE_FUNCTION(cudnnGetErrorString)),
-      last_error(MILLRACE_FUNCTION(cudnnGetLastErrorString)),
-      descriptor_create(MILLRACE_FUNCTION(cudnnBackendCreateDescriptor)),
-      descriptor_destroy(MILLRACE_FUNCTION(cudnnBackendDestroyDescriptor)),
-      set_attribute(MILLRACE_FUNCTION(cudnnBackendSetAttribute)),
-      get_attribute(MILLRACE_FUNCTION(cudnnBackendGetAttribute)),
-      finalize(MILLRACE_FUNCTION(cudnnBackendFinalize)),
-      execute(MILLRACE_FUNCTION(cudnnBackendExecute)) {}
+Cudnn::Cudnn() : library_(open_all()) {}
 
 Cudnn::Handle Cudnn::make_handle(cudaStream_t stream) const {
   cudnnHandle_t handle = nullptr;

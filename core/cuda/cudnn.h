@@ -10,7 +10,6 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "millrace/core/cuda/check.h"
@@ -27,20 +26,18 @@ class Cudnn {
   Cudnn(const Cudnn&) = delete;
   Cudnn& operator=(const Cudnn&) = delete;
 
-  template <class Function>
-  using Pointer = std::add_pointer_t<Function>;
-  const Pointer<decltype(::cudnnCreate)> create;
-  const Pointer<decltype(::cudnnDestroy)> destroy;
-  const Pointer<decltype(::cudnnSetStream)> set_stream;
-  const Pointer<decltype(::cudnnGetVersion)> get_version;
-  const Pointer<decltype(::cudnnGetErrorString)> error_string;
-  const Pointer<decltype(::cudnnGetLastErrorString)> last_error;
-  const Pointer<decltype(::cudnnBackendCreateDescriptor)> descriptor_create;
-  const Pointer<decltype(::cudnnBackendDestroyDescriptor)> descriptor_destroy;
-  const Pointer<decltype(::cudnnBackendSetAttribute)> set_attribute;
-  const Pointer<decltype(::cudnnBackendGetAttribute)> get_attribute;
-  const Pointer<decltype(::cudnnBackendFinalize)> finalize;
-  const Pointer<decltype(::cudnnBackendExecute)> execute;
+  MILLRACE_LIBRARY_FUNCTION(create, cudnnCreate);
+  MILLRACE_LIBRARY_FUNCTION(destroy, cudnnDestroy);
+  MILLRACE_LIBRARY_FUNCTION(set_stream, cudnnSetStream);
+  MILLRACE_LIBRARY_FUNCTION(get_version, cudnnGetVersion);
+  MILLRACE_LIBRARY_FUNCTION(error_string, cudnnGetErrorString);
+  MILLRACE_LIBRARY_FUNCTION(last_error, cudnnGetLastErrorString);
+  MILLRACE_LIBRARY_FUNCTION(descriptor_create, cudnnBackendCreateDescriptor);
+  MILLRACE_LIBRARY_FUNCTION(descriptor_destroy, cudnnBackendDestroyDescriptor);
+  MILLRACE_LIBRARY_FUNCTION(set_attribute, cudnnBackendSetAttribute);
+  MILLRACE_LIBRARY_FUNCTION(get_attribute, cudnnBackendGetAttribute);
+  MILLRACE_LIBRARY_FUNCTION(finalize, cudnnBackendFinalize);
+  MILLRACE_LIBRARY_FUNCTION(execute, cudnnBackendExecute);
 
   using Handle = std::unique_ptr<cudnnContext, cudnnStatus_t (*)(cudnnHandle_t)>;
   // For the device that is current now and the stream, which must outlive it.

@@ -26,7 +26,6 @@ class SharedLibrary {
 
   // The address of a function. Throws DeviceError when this version of the library has none of that name.
   void* symbol(const char* name) const;
-  // The same as a pointer to a function of type `Function`.
   template <class Function>
   Function* function(const char* name) const {
     return reinterpret_cast<Function*>(symbol(name));
@@ -41,3 +40,7 @@ class SharedLibrary {
 };
 
 }  // namespace millrace::cuda
+
+// A member of a class whose `library_`, declared before, is the library: a pointer to its function `name`.
+#define MILLRACE_LIBRARY_FUNCTION(member, name) \
+  decltype(::name)* const member = library_.function<decltype(::name)>(#name)
