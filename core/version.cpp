@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "millrace/core/cuda/backend.h"
-#include "millrace/core/kernels/onednn_version.h"
+#include "millrace/core/kernels/onednn_planning.h"
 #include "millrace/core/threads/executor.h"
 
 namespace millrace {
@@ -36,7 +36,7 @@ BuildDescription describe_build() {
   const cuda::BuildInfo cuda = cuda::build_info();
   BuildDescription out = {.build_type = MILLRACE_BUILD_TYPE,
                           .cuda = cuda.built ? cuda.toolkit : "",
-                          .libraries = {onednn_version(), Executor::library()},
+                          .libraries = {cpu::onednn_version(), Executor::library()},
                           .processor = processor_features(),
                           .capabilities = words_of(MILLRACE_CAPABILITIES),
                           .left_out = words_of(MILLRACE_LEFT_OUT)};

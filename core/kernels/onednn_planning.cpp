@@ -25,4 +25,9 @@ void plan_inside(Context& context, const std::string& what, FunctionRef<void(con
   });
 }
 
+std::string onednn_version() {
+  const dnnl_version_t& loaded = *dnnl_version();
+  return cat("oneDNN ", loaded.major, '.', loaded.minor, '.', loaded.patch);
+}
+
 }  // namespace millrace::cpu

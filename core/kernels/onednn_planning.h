@@ -29,4 +29,7 @@ class OneDnnPlanning {
 // InternalError that says that oneDNN could not plan `what`.
 void plan_inside(Context& context, const std::string& what, FunctionRef<void(const dnnl::engine&)> plan);
 
+// The version that is loaded: "oneDNN 2.6.3".
+std::string onednn_version();
+
 }  // namespace millrace::cpu

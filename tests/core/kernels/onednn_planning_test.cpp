@@ -1,6 +1,6 @@
 #include "millrace/core/kernels/onednn_planning.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <thread>
 #include <vector>
@@ -24,6 +24,10 @@ TEST(OneDnnPlanning, LetsThreadsMakePrimitivesInTurn) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(made, (std::vector<int>(4, 1)));
+}
+
+TEST(OneDnnVersion, HasThreeNumbers) {
+  EXPECT_THAT(onednn_version(), testing::MatchesRegex("oneDNN [0-9]+\\.[0-9]+\\.[0-9]+"));
 }
 
 }  // namespace
