@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/cuda/nvtx.h"
+#include "millrace/core/cuda/backend.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/mutex.h"
 #include "millrace/core/utf8.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "millrace/core/context.h"
-#include "millrace/core/cuda/nvtx.h"
+#include "millrace/core/cuda/backend.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"

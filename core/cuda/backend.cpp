@@ -1,6 +1,7 @@
 #include "millrace/core/cuda/backend.h"
 
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <cstdlib>
 #include <new>
@@ -112,6 +113,12 @@ std::string out_of_memory(Device device, size_t bytes) {
   return cat("out of memory: ", bytes, " bytes on ", device.text(), ", where ", free_bytes, " of ", total, " are free");
 }
 
+// Null where no profiler is there to make it.
+nvtxDomainHandle_t profiler() noexcept {
+  static const nvtxDomainHandle_t made = nvtxDomainCreateA("millrace");
+  return made;
+}
+
 }  // namespace
 
 BuildInfo build_info() { return {true, toolkit_version()}; }
@@ -146,6 +153,22 @@ std::string missing_library(const CudaNeeds& needs) {
   } catch (const DeviceError& error) {
     return error.what();
   }
+}
+
+bool profiler_attached() noexcept { return profiler() != nullptr; }
+
+void push_range(const char* name) noexcept {
+  if (!profiler_attached()) return;
+  nvtxEventAttributes_t range = {};
+  range.version = NVTX_VERSION;
+  range.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  range.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  range.message.ascii = name;
+  nvtxDomainRangePushEx(profiler(), &range);
+}
+
+void pop_range() noexcept {
+  if (profiler_attached()) nvtxDomainRangePop(profiler());
 }
 
 // The device's pool gives and takes memory in the order of a stream. The thread's own has nothing else to do, so nobody

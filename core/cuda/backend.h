@@ -27,6 +27,12 @@ std::string unusable(Device device);
 // libraries.
 std::string missing_library(const CudaNeeds& needs);
 
+// Ranges of time that NVIDIA's profilers show (NVTX); those of one thread nest. Without a profiler they cost next to
+// nothing.
+bool profiler_attached() noexcept;
+void push_range(const char* name) noexcept;
+void pop_range() noexcept;
+
 // Zero-filled device memory. Throws DeviceError. REQUIRES for free(): all work that uses the memory has ended.
 void* allocate(Device device, size_t bytes);
 void free(Device device, void* data) noexcept;

@@ -1,7 +1,6 @@
 // The CUDA seam of a build without CUDA: no devices, and a clear error for whoever asks for one.
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/cuda/kernels.h"
-#include "millrace/core/cuda/nvtx.h"
 #include "millrace/core/errors.h"
 
 namespace millrace::cuda {
