@@ -1,27 +1,47 @@
-#include "millrace/core/cuda/graph.h"
+#include <cuda_runtime_api.h>
 
+#include <memory>
+#include <type_traits>
 #include <utility>
 
+#include "millrace/core/cuda/backend.h"
 #include "millrace/core/cuda/check.h"
 #include "millrace/core/cuda/handles.h"
 #include "millrace/core/cuda/state.h"
 
 namespace millrace::cuda {
 
-Recording::Recording(int device, GraphPointer graph) : device_(device), graph_(std::move(graph)) {
-  const DeviceGuard guard(device);
-  MILLRACE_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_.get(), 0));
-}
+struct DestroyGraph {
+  void operator()(cudaGraph_t graph) const noexcept { static_cast<void>(cudaGraphDestroy(graph)); }
+};
+using GraphPointer = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph>;
 
-Recording::~Recording() {
-  const DeviceGuard guard(device_, std::nothrow);
-  static_cast<void>(cudaGraphExecDestroy(exec_));
-}
+// The work that a stream was given between two calls, as a graph that can be launched.
+class Recording {
+ public:
+  // Throws DeviceError if the graph cannot be made ready to launch.
+  Recording(int device, GraphPointer graph) : device_(device), graph_(std::move(graph)) {
+    const DeviceGuard guard(device);
+    MILLRACE_CUDA_CHECK(cudaGraphInstantiate(&exec_, graph_.get(), 0));
+  }
+  ~Recording() {
+    const DeviceGuard guard(device_, std::nothrow);
+    static_cast<void>(cudaGraphExecDestroy(exec_));
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
 
-void Recording::launch(cudaStream_t stream) const {
-  const DeviceGuard guard(device_);
-  MILLRACE_CUDA_CHECK(cudaGraphLaunch(exec_, stream));
-}
+  void launch(cudaStream_t stream) const {
+    const DeviceGuard guard(device_);
+    MILLRACE_CUDA_CHECK(cudaGraphLaunch(exec_, stream));
+  }
+  cudaGraph_t graph() const { return graph_.get(); }
+
+ private:
+  int device_;
+  GraphPointer graph_;  // kept so that it can become a part of other graphs
+  cudaGraphExec_t exec_ = nullptr;
+};
 
 void RecordingDeleter::operator()(Recording* recording) const noexcept { delete recording; }
 

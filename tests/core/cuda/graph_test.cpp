@@ -1,6 +1,4 @@
 // Replay on a GPU.
-#include "millrace/core/cuda/graph.h"
-
 #include <gtest/gtest.h>
 
 #include <thread>
