@@ -70,7 +70,6 @@ Stream::Stream(int device) : device_(device), end_(device) {
 }
 
 Stream::~Stream() {
-  if (stream_ == nullptr) return;
   const DeviceGuard guard(device_, std::nothrow);
   static_cast<void>(cudaStreamDestroy(stream_));
 }
@@ -88,7 +87,6 @@ Event::Event(int device) : device_(device) {
 }
 
 Event::~Event() {
-  if (event_ == nullptr) return;
   const DeviceGuard guard(device_, std::nothrow);
   static_cast<void>(cudaEventDestroy(event_));
 }

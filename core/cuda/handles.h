@@ -1,13 +1,12 @@
 // Owners of CUDA's handles, and the guard that makes a device current for a block.
 //
-// Streams and events belong to one device; every call on them makes it current first. Move-only; used by one thread at
-// a time. Destructors never throw: what fails there (a process that ends) is ignored.
+// Streams and events belong to one device; every call on them makes it current first. Used by one thread at a time.
+// Destructors never throw: what fails there (a process that ends) is ignored.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <new>
-#include <utility>
 
 #include "millrace/core/export.h"
 
@@ -41,8 +40,8 @@ class MILLRACE_EXPORT Event {
  public:
   explicit Event(int device);
   ~Event();
-  Event(Event&& other) noexcept : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
-  Event& operator=(Event&&) = delete;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
 
   // Marks the work that `stream` was given so far.
   void record(const Stream& stream);
@@ -64,9 +63,8 @@ class MILLRACE_EXPORT Stream {
  public:
   explicit Stream(int device);
   ~Stream();
-  Stream(Stream&& other) noexcept
-      : device_(other.device_), end_(std::move(other.end_)), stream_(std::exchange(other.stream_, nullptr)) {}
-  Stream& operator=(Stream&&) = delete;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
   cudaStream_t get() const { return stream_; }
   int device() const { return device_; }

@@ -111,19 +111,5 @@ TEST_F(CudaHandles, WhoWaitsLongSleeps) {
 }
 #endif
 
-TEST_F(CudaHandles, MoveLeavesNothingBehind) {
-  const int device = context().device().index;
-  Stream stream(device);
-  const cudaStream_t handle = stream.get();
-  const Stream moved = std::move(stream);
-  EXPECT_EQ(moved.get(), handle);
-  moved.synchronize();
-  Event event(device);
-  Event other = std::move(event);
-  other.record(moved);
-  other.synchronize();
-  EXPECT_TRUE(other.finished());
-}
-
 }  // namespace
 }  // namespace millrace::cuda
