@@ -64,22 +64,25 @@ class Passes {
            &bias = keep(Shape{filters}), &dx = keep(spec.input().shape);
     const double operations = 2.0 * static_cast<double>(kBatch * spec.products());
     const auto all = {x.view().elements(), y.view().elements(), weight.view().elements()};
-    const std::shared_ptr forward = make_convolution(context_, spec, true);
+    const std::shared_ptr forward = make_convolution(context_, spec, {.bias = true});
     add(name + " forward", operations, bytes_of(all), [=, this, &x, &y, &weight, &bias] {
-      forward->run(context_, {x.view().data(), weight.view().data(), bias.view().data(), y.view().data()});
+      forward->run(
+          context_,
+          {.x = x.view().data(), .weight = weight.view().data(), .bias = bias.view().data(), .y = y.view().data()});
     });
     if (!first) {
-      const std::shared_ptr gradient = make_convolution_input_gradient(context_, spec, 0);
+      const std::shared_ptr gradient = make_convolution(context_, spec, {.pass = ConvolutionPass::input_gradient});
       add(name + " dx", operations, bytes_of(all), [=, this, &y, &weight, &dx] {
-        gradient->run(context_, {y.view().data(), weight.view().data(), {.view = dx.view()}});
+        gradient->run(context_, {.weight = weight.view().data(), .dy = y.view().data(), .dx = {.view = dx.view()}});
       });
     }
-    const std::shared_ptr gradient = make_convolution_weight_gradient(context_, spec, true);
+    const std::shared_ptr gradient =
+        make_convolution(context_, spec, {.pass = ConvolutionPass::weight_gradient, .bias = true});
     add(name + " dw", operations, bytes_of(all), [=, this, &x, &y, &weight, &bias] {
-      gradient->run(context_, {x.view().data(),
-                               y.view().data(),
-                               {.view = weight.view(), .beta = 1, .alpha = &kRate},
-                               {.view = bias.view(), .beta = 1, .alpha = &kRate}});
+      gradient->run(context_, {.x = x.view().data(),
+                               .dy = y.view().data(),
+                               .dweight = {.view = weight.view(), .beta = 1, .alpha = &kRate},
+                               .dbias = {.view = bias.view(), .beta = 1, .alpha = &kRate}});
     });
   }
 

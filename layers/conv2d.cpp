@@ -46,14 +46,14 @@ class Conv2dPlan final : public LayerPlan {
     ConvolutionSpec spec = spec_of(options, args.inputs[0].shape().row());
     spec.batch = args.output.rows();
     spec.dtype = args.output.dtype();
-    forward_ = make_convolution(context, spec, bias_, activation_.fused());
+    forward_ = make_convolution(context, spec, {.bias = bias_, .activation = activation_.fused()});
     if (args.mode == Mode::predict) return;
     if (args.input_gradients[0] != GradientUse::none) {
       const float beta = args.input_gradients[0] == GradientUse::add ? 1.0F : 0.0F;
-      input_gradient_ = make_convolution_input_gradient(context, spec, beta);
+      input_gradient_ = make_convolution(context, spec, {.pass = ConvolutionPass::input_gradient, .beta = beta});
     }
     if (args.parameter_gradients != GradientUse::none) {
-      weight_gradient_ = make_convolution_weight_gradient(context, spec, bias_);
+      weight_gradient_ = make_convolution(context, spec, {.pass = ConvolutionPass::weight_gradient, .bias = bias_});
     }
   }
 
@@ -77,21 +77,19 @@ class Conv2dPlan final : public LayerPlan {
     const ConstTensorView dz = activation_.product_gradient(context, args);
     // The weight is read here and may be overwritten below.
     if (const Destination& dx = args.input_gradients[0]) {
-      input_gradient_->run(context, {.dy = dz.data(), .weight = args.params[0].data(), .dx = dx});
+      input_gradient_->run(context, {.weight = args.params[0].data(), .dy = dz.data(), .dx = dx});
     }
     if (!args.parameter_gradients[0]) return;
     weight_gradient_->run(context, {.x = args.inputs[0].data(),
                                     .dy = dz.data(),
-                                    .weight = args.parameter_gradients[0],
-                                    .bias = bias_ ? args.parameter_gradients[1] : Destination{}});
+                                    .dweight = args.parameter_gradients[0],
+                                    .dbias = bias_ ? args.parameter_gradients[1] : Destination{}});
   }
 
  private:
   bool bias_;
   OutputActivation activation_;
-  std::unique_ptr<Convolution> forward_;
-  std::unique_ptr<ConvolutionInputGradient> input_gradient_;
-  std::unique_ptr<ConvolutionWeightGradient> weight_gradient_;
+  std::unique_ptr<Convolution> forward_, input_gradient_, weight_gradient_;
 };
 
 class Conv2d final : public Layer {

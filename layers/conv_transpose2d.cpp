@@ -57,15 +57,15 @@ class ConvTranspose2dPlan final : public LayerPlan {
     const Shape& out = args.output.shape();
     channels_ = {out[0], out[1], out[2] * out[3], spec.dtype};
     if (bias_) sum_bytes_ = channel_sum_scratch(context.device(), channels_);
-    forward_ = make_convolution_input_gradient(context, spec, 0);
+    forward_ = make_convolution(context, spec, {.pass = ConvolutionPass::input_gradient});
     if (args.mode == Mode::predict) return;
     if (args.input_gradients[0] != GradientUse::none) {
-      input_gradient_ = make_convolution(context, spec, false);
+      input_gradient_ = make_convolution(context, spec, {});
       adds_ = args.input_gradients[0] == GradientUse::add;
       input_ = args.inputs[0];
     }
     if (args.parameter_gradients != GradientUse::none) {
-      weight_gradient_ = make_convolution_weight_gradient(context, spec, false);
+      weight_gradient_ = make_convolution(context, spec, {.pass = ConvolutionPass::weight_gradient});
     }
   }
 
@@ -79,7 +79,7 @@ class ConvTranspose2dPlan final : public LayerPlan {
 
   void forward(Context& context, const ForwardArgs& args) override {
     const TensorView z = activation_.product(args);
-    forward_->run(context, {.dy = args.inputs[0].data(), .weight = args.params[0].data(), .dx = {.view = z}});
+    forward_->run(context, {.weight = args.params[0].data(), .dy = args.inputs[0].data(), .dx = {.view = z}});
     if (bias_) add_to_channels(context, channels_, args.params[1].data(), z.data());
     activation_.forward_all(context, args);
   }
@@ -94,8 +94,8 @@ class ConvTranspose2dPlan final : public LayerPlan {
       if (!direct) copy_elements(context, to, dx);
     }
     if (args.parameter_gradients[0]) {
-      weight_gradient_->run(
-          context, {.x = dz.data(), .dy = args.inputs[0].data(), .weight = args.parameter_gradients[0], .bias = {}});
+      weight_gradient_->run(context,
+                            {.x = dz.data(), .dy = args.inputs[0].data(), .dweight = args.parameter_gradients[0]});
     }
     if (bias_ && args.parameter_gradients[1]) {
       channel_sum(context, channels_, dz.data(), args.parameter_gradients[1], scratch);
@@ -112,9 +112,7 @@ class ConvTranspose2dPlan final : public LayerPlan {
   size_t sum_bytes_ = 0;
   TensorView input_;  // how the input lies; no data
   bool adds_ = false;
-  std::unique_ptr<ConvolutionInputGradient> forward_;
-  std::unique_ptr<Convolution> input_gradient_;
-  std::unique_ptr<ConvolutionWeightGradient> weight_gradient_;
+  std::unique_ptr<Convolution> forward_, input_gradient_, weight_gradient_;
 };
 
 class ConvTranspose2d final : public Layer {

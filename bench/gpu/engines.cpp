@@ -20,7 +20,7 @@ namespace millrace::bench {
 namespace {
 
 using cuda::CudnnConvolution;
-using Pass = CudnnConvolution::Pass;
+using Pass = ConvolutionPass;
 
 constexpr int kEngines = 6;
 constexpr int kTimes = 20;  // in one graph

@@ -12,7 +12,7 @@ namespace millrace::cuda {
 
 namespace {
 
-using Pass = CudnnConvolution::Pass;
+using Pass = ConvolutionPass;
 
 // The tensors' names when a plan runs.
 constexpr int64_t kX = 1, kWeight = 2, kY = 3;

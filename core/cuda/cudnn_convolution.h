@@ -29,10 +29,8 @@ struct CudnnTarget {
 
 class CudnnConvolution {
  public:
-  enum class Pass : uint8_t { forward, input_gradient, weight_gradient };
-
   // REQUIRES: `spec` has been checked. Throws DeviceError if no engine will do.
-  CudnnConvolution(const Cudnn& library, const CudnnTarget& target, const ConvolutionSpec& spec, Pass pass);
+  CudnnConvolution(const Cudnn& library, const CudnnTarget& target, const ConvolutionSpec& spec, ConvolutionPass pass);
 
   // Bytes that a run needs of the GPU's memory, at most kWorkspaceBytes (kernels.h).
   size_t workspace() const { return workspace_; }

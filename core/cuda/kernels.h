@@ -31,12 +31,8 @@ void sum(Context& context, ConstTensorView values, void* result, double scale, v
 void square_sum(Context& context, ConstTensorView values, double* result, void* scratch);
 
 // REQUIRES: `spec` has been checked.
-std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
-                                              FusedActivation activation);
-std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context& context, const ConvolutionSpec& spec,
-                                                                          float beta);
-std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
-                                                                            const ConvolutionSpec& spec, bool bias);
+std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec,
+                                              const ConvolutionOptions& options);
 
 // As in core/kernels/images/channels.h.
 void add_to_channels(Context& context, const ChannelSpec& spec, const void* values, void* images);

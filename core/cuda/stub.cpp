@@ -50,13 +50,7 @@ std::unique_ptr<Gemm> make_gemm(Context&, const GemmSpec&) { refuse(); }
 void column_sum(Context&, ConstTensorView, const Destination&, void*) { refuse(); }
 void sum(Context&, ConstTensorView, void*, double, void*) { refuse(); }
 void square_sum(Context&, ConstTensorView, double*, void*) { refuse(); }
-std::unique_ptr<Convolution> make_convolution(Context&, const ConvolutionSpec&, bool, FusedActivation) { refuse(); }
-std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context&, const ConvolutionSpec&, float) {
-  refuse();
-}
-std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context&, const ConvolutionSpec&, bool) {
-  refuse();
-}
+std::unique_ptr<Convolution> make_convolution(Context&, const ConvolutionSpec&, const ConvolutionOptions&) { refuse(); }
 void add_to_channels(Context&, const ChannelSpec&, const void*, void*) { refuse(); }
 void channel_sum(Context&, const ChannelSpec&, const void*, const Destination&, void*) { refuse(); }
 size_t channel_sum_scratch(const ChannelSpec&) { refuse(); }

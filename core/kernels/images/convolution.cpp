@@ -48,28 +48,12 @@ void check(const ConvolutionSpec& spec) {
 
 }  // namespace
 
-std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
-                                              FusedActivation activation) {
+std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec,
+                                              const ConvolutionOptions& options) {
   check(spec);
-  if (!context.device().is_cpu()) return cuda::make_convolution(context, spec, bias, activation);
-  if (spec.dtype == DType::f64) return cpu::make_loop_convolution(spec, activation);
-  return cpu::make_onednn_convolution(context, spec, bias, activation);
-}
-
-std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context& context, const ConvolutionSpec& spec,
-                                                                          float beta) {
-  check(spec);
-  if (!context.device().is_cpu()) return cuda::make_convolution_input_gradient(context, spec, beta);
-  if (spec.dtype == DType::f64) return cpu::make_loop_input_gradient(spec);
-  return cpu::make_onednn_input_gradient(context, spec, beta);
-}
-
-std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
-                                                                            const ConvolutionSpec& spec, bool bias) {
-  check(spec);
-  if (!context.device().is_cpu()) return cuda::make_convolution_weight_gradient(context, spec, bias);
-  if (spec.dtype == DType::f64) return cpu::make_loop_weight_gradient(spec);
-  return cpu::make_onednn_weight_gradient(context, spec, bias);
+  if (!context.device().is_cpu()) return cuda::make_convolution(context, spec, options);
+  if (spec.dtype == DType::f64) return cpu::make_loop_convolution(spec, options);
+  return cpu::make_onednn_convolution(context, spec, options);
 }
 
 }  // namespace millrace

@@ -16,7 +16,7 @@ namespace millrace::cuda {
 
 namespace {
 
-using Pass = CudnnConvolution::Pass;
+using Pass = ConvolutionPass;
 
 // y = activation(y + bias), the bias one a channel or null.
 template <class T>
@@ -79,7 +79,7 @@ class CudaConvolution final : public Convolution {
   CudaConvolution(Context& context, const ConvolutionSpec& spec, bool bias, FusedActivation activation)
       : spec_(spec), bias_(bias), activation_(activation), pass_(context, spec, Pass::forward) {}
 
-  void run(Context& context, const Args& args) override {
+  void run(Context& context, const ConvolutionArgs& args) override {
     State& state = context.cuda();
     const DeviceGuard guard(state.device());
     pass_.run(state, args.x, args.weight, args.y);
@@ -99,14 +99,14 @@ class CudaConvolution final : public Convolution {
   OnStream pass_;
 };
 
-class CudaInputGradient final : public ConvolutionInputGradient {
+class CudaInputGradient final : public Convolution {
  public:
   CudaInputGradient(Context& context, const ConvolutionSpec& spec, float beta)
       : dtype_(spec.dtype), pass_(context, spec, Pass::input_gradient) {
     if (beta != 0) aside_ = Memory(context.device(), spec.input().bytes());
   }
 
-  void run(Context& context, const Args& args) override {
+  void run(Context& context, const ConvolutionArgs& args) override {
     State& state = context.cuda();
     const DeviceGuard guard(state.device());
     void* const gradient = aside_.bytes() > 0 ? aside_.data() : args.dx.view.data();
@@ -121,7 +121,7 @@ class CudaInputGradient final : public ConvolutionInputGradient {
   Memory aside_;  // where the gradient is added to what is there
 };
 
-class CudaWeightGradient final : public ConvolutionWeightGradient {
+class CudaWeightGradient final : public Convolution {
  public:
   CudaWeightGradient(Context& context, const ConvolutionSpec& spec, bool bias)
       : dtype_(spec.dtype),
@@ -130,16 +130,16 @@ class CudaWeightGradient final : public ConvolutionWeightGradient {
         aside_(context.device(), spec.weight().bytes()),
         sums_(context.device(), bias ? millrace::channel_sum_scratch(context.device(), channels_) : 0) {}
 
-  void run(Context& context, const Args& args) override {
+  void run(Context& context, const ConvolutionArgs& args) override {
     State& state = context.cuda();
     const DeviceGuard guard(state.device());
-    if (args.weight) {
-      const bool direct = args.weight.beta == 0 && args.weight.alpha == nullptr;
-      void* const gradient = direct ? args.weight.view.data() : aside_.data();
+    if (args.dweight) {
+      const bool direct = args.dweight.beta == 0 && args.dweight.alpha == nullptr;
+      void* const gradient = direct ? args.dweight.view.data() : aside_.data();
       pass_.run(state, args.x, gradient, args.dy);
-      if (!direct) store(state, dtype_, gradient, args.weight);
+      if (!direct) store(state, dtype_, gradient, args.dweight);
     }
-    if (args.bias) millrace::channel_sum(context, channels_, args.dy, args.bias, sums_.data());
+    if (args.dbias) millrace::channel_sum(context, channels_, args.dy, args.dbias, sums_.data());
   }
   size_t bytes() const override { return aside_.bytes() + sums_.bytes(); }
 
@@ -152,22 +152,15 @@ class CudaWeightGradient final : public ConvolutionWeightGradient {
 
 }  // namespace
 
-std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
-                                              FusedActivation activation) {
+std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec,
+                                              const ConvolutionOptions& options) {
   const DeviceGuard guard(context.cuda().device());
-  return std::make_unique<CudaConvolution>(context, spec, bias, activation);
-}
-
-std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context& context, const ConvolutionSpec& spec,
-                                                                          float beta) {
-  const DeviceGuard guard(context.cuda().device());
-  return std::make_unique<CudaInputGradient>(context, spec, beta);
-}
-
-std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
-                                                                            const ConvolutionSpec& spec, bool bias) {
-  const DeviceGuard guard(context.cuda().device());
-  return std::make_unique<CudaWeightGradient>(context, spec, bias);
+  switch (options.pass) {
+    case Pass::forward: break;
+    case Pass::input_gradient: return std::make_unique<CudaInputGradient>(context, spec, options.beta);
+    case Pass::weight_gradient: return std::make_unique<CudaWeightGradient>(context, spec, options.bias);
+  }
+  return std::make_unique<CudaConvolution>(context, spec, options.bias, options.activation);
 }
 
 }  // namespace millrace::cuda

@@ -45,57 +45,41 @@ struct ConvolutionSpec {
   int64_t products() const { return output().shape.row().elements() * weight().shape.row().elements(); }
 };
 
-// y = activation(x * weight + bias)
+// y = activation(x * weight + bias), dx from dy, or dweight and dbias from x and dy.
+enum class ConvolutionPass : uint8_t { forward, input_gradient, weight_gradient };
+
+struct ConvolutionOptions {
+  ConvolutionPass pass = ConvolutionPass::forward;
+  bool bias = false;  // whether there is one; of weight_gradient: whether its gradient is wanted
+  FusedActivation activation = FusedActivation::none;  // of a forward pass
+  float beta = 0;                                      // of dx
+};
+
+// A pass reads and writes what its formula names.
+struct ConvolutionArgs {
+  const void* x = nullptr;
+  const void* weight = nullptr;
+  const void* bias = nullptr;  // out_channels values, or null; as planned
+  void* y = nullptr;
+  const void* dy = nullptr;
+  Destination dx = {};       // its beta as planned
+  Destination dweight = {};  // null: not wanted
+  Destination dbias = {};    // null: not wanted; as planned
+};
+
 class Convolution {
  public:
-  struct Args {
-    const void* x = nullptr;
-    const void* weight = nullptr;
-    const void* bias = nullptr;  // out_channels values, or null; as planned
-    void* y = nullptr;
-  };
   virtual ~Convolution() = default;
   // Allocates nothing of its own and, on CUDA, only enqueues. Throws InternalError when the library fails.
-  virtual void run(Context& context, const Args& args) = 0;
+  virtual void run(Context& context, const ConvolutionArgs& args) = 0;
   // Bytes of the buffers that it holds itself, at most: for a smaller batch it would hold no more.
   virtual size_t bytes() const { return 0; }
 };
 
-// dx from dy.
-class ConvolutionInputGradient {
- public:
-  struct Args {
-    const void* dy = nullptr;
-    const void* weight = nullptr;
-    Destination dx;  // its beta as planned
-  };
-  virtual ~ConvolutionInputGradient() = default;
-  virtual void run(Context& context, const Args& args) = 0;
-  virtual size_t bytes() const { return 0; }
-};
-
-// dweight and dbias from x and dy.
-class ConvolutionWeightGradient {
- public:
-  struct Args {
-    const void* x = nullptr;
-    const void* dy = nullptr;
-    Destination weight;
-    Destination bias;  // null: not wanted; as planned
-  };
-  virtual ~ConvolutionWeightGradient() = default;
-  virtual void run(Context& context, const Args& args) = 0;
-  virtual size_t bytes() const { return 0; }
-};
-
-// Each throws ShapeError for sizes < 1, paddings < 0, channels that the groups do not divide, a weight that reaches
-// beyond the padded input, or a dtype that is neither f32 nor f64; DeviceError when the device refuses, InternalError
-// when the library does.
-std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
-                                              FusedActivation activation = FusedActivation::none);
-std::unique_ptr<ConvolutionInputGradient> make_convolution_input_gradient(Context& context, const ConvolutionSpec& spec,
-                                                                          float beta);
-std::unique_ptr<ConvolutionWeightGradient> make_convolution_weight_gradient(Context& context,
-                                                                            const ConvolutionSpec& spec, bool bias);
+// Throws ShapeError for sizes < 1, paddings < 0, channels that the groups do not divide, a weight that reaches beyond
+// the padded input, or a dtype that is neither f32 nor f64; DeviceError when the device refuses, InternalError when the
+// library does.
+std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec,
+                                              const ConvolutionOptions& options);
 
 }  // namespace millrace

@@ -62,88 +62,73 @@ void store(const std::vector<T>& sums, const Destination& to, int64_t begin) {
 
 class LoopConvolution final : public Convolution {
  public:
-  LoopConvolution(const ConvolutionSpec& spec, FusedActivation activation) : places_(spec), activation_(activation) {}
+  LoopConvolution(const ConvolutionSpec& spec, const ConvolutionOptions& options)
+      : places_(spec), pass_(options.pass), activation_(options.activation) {}
 
-  void run(Context& context, const Args& args) override {
-    const auto* weight = static_cast<const T*>(args.weight);
-    context.executor().parallel_for(places_.spec().batch, [&](int64_t image) {
-      const T* x = static_cast<const T*>(args.x) + image * places_.x_size();
-      T* y = static_cast<T*>(args.y) + image * places_.y_size();
-      const int64_t channels = places_.spec().out_channels;
-      std::fill_n(y, places_.y_size(), T(0));
-      for (int64_t channel = 0; channel < channels; ++channel) {
-        places_.for_each_product(channel, [&](int64_t at, int64_t from, int64_t w) { y[at] += x[from] * weight[w]; });
-      }
-      for (int64_t pixel = 0; pixel < places_.y_size(); pixel += channels) {
-        add_bias_and_activate(static_cast<const T*>(args.bias), activation_, channels, y + pixel);
-      }
-    });
-  }
-
- private:
-  Places places_;
-  FusedActivation activation_;
-};
-
-class LoopInputGradient final : public ConvolutionInputGradient {
- public:
-  explicit LoopInputGradient(const ConvolutionSpec& spec) : places_(spec) {}
-
-  void run(Context& context, const Args& args) override {
-    const auto* weight = static_cast<const T*>(args.weight);
-    context.executor().parallel_for(places_.spec().batch, [&](int64_t image) {
-      const T* dy = static_cast<const T*>(args.dy) + image * places_.y_size();
-      std::vector<T> dx(static_cast<size_t>(places_.x_size()));
-      for (int64_t channel = 0; channel < places_.spec().out_channels; ++channel) {
-        places_.for_each_product(
-            channel, [&](int64_t at, int64_t from, int64_t w) { dx[static_cast<size_t>(from)] += dy[at] * weight[w]; });
-      }
-      store(dx, args.dx, image * places_.x_size());
-    });
-  }
-
- private:
-  Places places_;
-};
-
-class LoopWeightGradient final : public ConvolutionWeightGradient {
- public:
-  explicit LoopWeightGradient(const ConvolutionSpec& spec) : places_(spec) {}
-
-  void run(Context& context, const Args& args) override {
+  void run(Context& context, const ConvolutionArgs& args) override {
+    Executor& executor = context.executor();
     const ConvolutionSpec& spec = places_.spec();
-    context.executor().parallel_for(spec.out_channels, [&](int64_t channel) {
-      const int64_t size = places_.weight_size() / spec.out_channels;
-      std::vector<T> weight(static_cast<size_t>(size)), bias(1);
-      for (int64_t image = 0; image < spec.batch; ++image) {
-        const T* x = static_cast<const T*>(args.x) + image * places_.x_size();
-        const T* dy = static_cast<const T*>(args.dy) + image * places_.y_size();
-        places_.for_each_product(channel, [&](int64_t at, int64_t from, int64_t w) {
-          weight[static_cast<size_t>(w - channel * size)] += dy[at] * x[from];
-        });
-        for (int64_t at = channel; at < places_.y_size(); at += spec.out_channels) bias[0] += dy[at];
-      }
-      if (args.weight) store(weight, args.weight, channel * size);
-      if (args.bias) store(bias, args.bias, channel);
-    });
+    switch (pass_) {
+      case ConvolutionPass::forward:
+        return executor.parallel_for(spec.batch, [&](int64_t image) { forward(args, image); });
+      case ConvolutionPass::input_gradient:
+        return executor.parallel_for(spec.batch, [&](int64_t image) { input_gradient(args, image); });
+      case ConvolutionPass::weight_gradient:
+        return executor.parallel_for(spec.out_channels, [&](int64_t channel) { weight_gradient(args, channel); });
+    }
   }
 
  private:
+  void forward(const ConvolutionArgs& args, int64_t image) const {
+    const T* weight = static_cast<const T*>(args.weight);
+    const T* x = static_cast<const T*>(args.x) + image * places_.x_size();
+    T* y = static_cast<T*>(args.y) + image * places_.y_size();
+    const int64_t channels = places_.spec().out_channels;
+    std::fill_n(y, places_.y_size(), T(0));
+    for (int64_t channel = 0; channel < channels; ++channel) {
+      places_.for_each_product(channel, [&](int64_t at, int64_t from, int64_t w) { y[at] += x[from] * weight[w]; });
+    }
+    for (int64_t pixel = 0; pixel < places_.y_size(); pixel += channels) {
+      add_bias_and_activate(static_cast<const T*>(args.bias), activation_, channels, y + pixel);
+    }
+  }
+
+  void input_gradient(const ConvolutionArgs& args, int64_t image) const {
+    const T* weight = static_cast<const T*>(args.weight);
+    const T* dy = static_cast<const T*>(args.dy) + image * places_.y_size();
+    std::vector<T> dx(static_cast<size_t>(places_.x_size()));
+    for (int64_t channel = 0; channel < places_.spec().out_channels; ++channel) {
+      places_.for_each_product(
+          channel, [&](int64_t at, int64_t from, int64_t w) { dx[static_cast<size_t>(from)] += dy[at] * weight[w]; });
+    }
+    store(dx, args.dx, image * places_.x_size());
+  }
+
+  void weight_gradient(const ConvolutionArgs& args, int64_t channel) const {
+    const ConvolutionSpec& spec = places_.spec();
+    const int64_t size = places_.weight_size() / spec.out_channels;
+    std::vector<T> weight(static_cast<size_t>(size)), bias(1);
+    for (int64_t image = 0; image < spec.batch; ++image) {
+      const T* x = static_cast<const T*>(args.x) + image * places_.x_size();
+      const T* dy = static_cast<const T*>(args.dy) + image * places_.y_size();
+      places_.for_each_product(channel, [&](int64_t at, int64_t from, int64_t w) {
+        weight[static_cast<size_t>(w - channel * size)] += dy[at] * x[from];
+      });
+      for (int64_t at = channel; at < places_.y_size(); at += spec.out_channels) bias[0] += dy[at];
+    }
+    if (args.dweight) store(weight, args.dweight, channel * size);
+    if (args.dbias) store(bias, args.dbias, channel);
+  }
+
   Places places_;
+  ConvolutionPass pass_;
+  FusedActivation activation_;
 };
 
 }  // namespace
 
-std::unique_ptr<Convolution> make_loop_convolution(const ConvolutionSpec& spec, FusedActivation activation) {
-  return std::make_unique<LoopConvolution>(spec, activation);
-}
-
-std::unique_ptr<ConvolutionInputGradient> make_loop_input_gradient(const ConvolutionSpec& spec) {
-  return std::make_unique<LoopInputGradient>(spec);
-}
-
-std::unique_ptr<ConvolutionWeightGradient> make_loop_weight_gradient(const ConvolutionSpec& spec) {
-  return std::make_unique<LoopWeightGradient>(spec);
+std::unique_ptr<Convolution> make_loop_convolution(const ConvolutionSpec& spec, const ConvolutionOptions& options) {
+  return std::make_unique<LoopConvolution>(spec, options);
 }
 
 }  // namespace millrace::cpu

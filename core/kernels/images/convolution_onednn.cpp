@@ -81,7 +81,7 @@ class Described {
 };
 
 // What the passes have in common: tiles of images, of two sizes at most, each a call of a primitive.
-class ImagePass {
+class ImagePass : public Convolution {
  public:
   ImagePass(Context& context, const ConvolutionSpec& spec, int64_t most_tiles = kNoLimit)
       : spec_(spec),
@@ -90,7 +90,17 @@ class ImagePass {
         tiles_(spec.batch, spec.products(), most_tiles),
         slots_(slots_of(tiles_)) {}
 
+  // Of a pass that reads the weight.
+  void run(Context& context, const ConvolutionArgs& args) override {
+    context.executor().run([&] {
+      weight_->change(args.weight);
+      context.executor().parallel_for(tiles_.count(), [&](int64_t tile) { run_tile(args, tile); });
+    });
+  }
+
  protected:
+  virtual void run_tile(const ConvolutionArgs& args, int64_t tile) = 0;
+
   // Makes the primitives and their memory: `describe(described, engine)` gives the library's description of a pass, in
   // whose layout weight_of(pass) is, and args_of(pass, weight) the arguments of its Primitive, but for its scratchpad,
   // which is the third one. The result is the weight's layout. `unbooked`: bytes of scratch that the library forgets;
@@ -167,7 +177,7 @@ class ImagePass {
   std::vector<Memory> scratch_;  // one a slot
 };
 
-class OnednnConvolution final : public Convolution, private ImagePass {
+class OnednnConvolution final : public ImagePass {
  public:
   OnednnConvolution(Context& context, const ConvolutionSpec& spec, bool bias, FusedActivation activation)
       : ImagePass(context, spec), bias_(bias), activation_(activation) {
@@ -183,17 +193,10 @@ class OnednnConvolution final : public Convolution, private ImagePass {
           return args;
         });
   }
-
-  void run(Context& context, const Args& args) override {
-    context.executor().run([&] {
-      weight_->change(args.weight);
-      context.executor().parallel_for(tiles_.count(), [&](int64_t tile) { run_tile(args, tile); });
-    });
-  }
   size_t bytes() const override { return weight_->bytes() + slot_bytes(); }
 
  private:
-  void run_tile(const Args& args, int64_t tile) {
+  void run_tile(const ConvolutionArgs& args, int64_t tile) override {
     const SlotPool::Lease lease(slots_);
     const int64_t images = tiles_.images(tile), begin = tiles_.begin(tile);
     float* y = const_cast<float*>(y_of(args.y, begin));
@@ -207,7 +210,7 @@ class OnednnConvolution final : public Convolution, private ImagePass {
   FusedActivation activation_;
 };
 
-class OnednnInputGradient final : public ConvolutionInputGradient, private ImagePass {
+class OnednnInputGradient final : public ImagePass {
  public:
   OnednnInputGradient(Context& context, const ConvolutionSpec& spec, float beta)
       : ImagePass(context, spec), beta_(beta), image_size_(spec.input().shape.row().elements()) {
@@ -222,20 +225,13 @@ class OnednnInputGradient final : public ConvolutionInputGradient, private Image
         },
         0, added_bytes());
   }
-
-  void run(Context& context, const Args& args) override {
-    context.executor().run([&] {
-      weight_->change(args.weight);
-      context.executor().parallel_for(tiles_.count(), [&](int64_t tile) { run_tile(args, tile); });
-    });
-  }
   size_t bytes() const override { return weight_->bytes() + slot_bytes(added_bytes()); }
 
  private:
   // For each image: of what is added to the gradient that is there.
   size_t added_bytes() const { return beta_ == 0 ? 0 : static_cast<size_t>(image_size_) * sizeof(float); }
 
-  void run_tile(const Args& args, int64_t tile) {
+  void run_tile(const ConvolutionArgs& args, int64_t tile) override {
     const SlotPool::Lease lease(slots_);
     const int64_t images = tiles_.images(tile), begin = tiles_.begin(tile);
     float* const dx = const_cast<float*>(x_of(args.dx.view.data(), begin));
@@ -252,7 +248,7 @@ class OnednnInputGradient final : public ConvolutionInputGradient, private Image
 };
 
 // Each tile makes a gradient of its own; they are added up in order.
-class OnednnWeightGradient final : public ConvolutionWeightGradient, private ImagePass {
+class OnednnWeightGradient final : public ImagePass {
  public:
   OnednnWeightGradient(Context& context, const ConvolutionSpec& spec, bool bias)
       : ImagePass(context, spec, most_parts(spec)), bias_(bias), plain_(Device::cpu(), spec.weight().bytes()) {
@@ -274,7 +270,7 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
     parts_ = Memory(Device::cpu(), static_cast<size_t>(tiles_.count() * part_size()) * sizeof(float));
   }
 
-  void run(Context& context, const Args& args) override {
+  void run(Context& context, const ConvolutionArgs& args) override {
     Executor& executor = context.executor();
     executor.run([&] {
       executor.parallel_for(tiles_.count(), [&](int64_t tile) { run_tile(args, tile); });
@@ -283,8 +279,8 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
         add_parts(begin, std::min(part_size(), begin + kSumBlock));
       });
       weight_->change(plain_.data());
-      store(static_cast<const float*>(plain_.data()), args.weight);
-      if (bias_) store(part(0) + weight_size_, args.bias);
+      store(static_cast<const float*>(plain_.data()), args.dweight);
+      if (bias_) store(part(0) + weight_size_, args.dbias);
     });
   }
   size_t bytes() const override { return plain_.bytes() + weight_->bytes() + parts_.bytes() + slot_bytes(); }
@@ -308,7 +304,7 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
   int64_t part_size() const { return weight_size_ + bias_size_; }
   float* part(int64_t tile) const { return static_cast<float*>(parts_.data()) + tile * part_size(); }
 
-  void run_tile(const Args& args, int64_t tile) {
+  void run_tile(const ConvolutionArgs& args, int64_t tile) override {
     const SlotPool::Lease lease(slots_);
     const int64_t begin = tiles_.begin(tile);
     float* const own = part(tile);
@@ -342,19 +338,14 @@ class OnednnWeightGradient final : public ConvolutionWeightGradient, private Ima
 
 }  // namespace
 
-std::unique_ptr<Convolution> make_onednn_convolution(Context& context, const ConvolutionSpec& spec, bool bias,
-                                                     FusedActivation activation) {
-  return std::make_unique<OnednnConvolution>(context, spec, bias, activation);
-}
-
-std::unique_ptr<ConvolutionInputGradient> make_onednn_input_gradient(Context& context, const ConvolutionSpec& spec,
-                                                                     float beta) {
-  return std::make_unique<OnednnInputGradient>(context, spec, beta);
-}
-
-std::unique_ptr<ConvolutionWeightGradient> make_onednn_weight_gradient(Context& context, const ConvolutionSpec& spec,
-                                                                       bool bias) {
-  return std::make_unique<OnednnWeightGradient>(context, spec, bias);
+std::unique_ptr<Convolution> make_onednn_convolution(Context& context, const ConvolutionSpec& spec,
+                                                     const ConvolutionOptions& options) {
+  switch (options.pass) {
+    case ConvolutionPass::forward: break;
+    case ConvolutionPass::input_gradient: return std::make_unique<OnednnInputGradient>(context, spec, options.beta);
+    case ConvolutionPass::weight_gradient: return std::make_unique<OnednnWeightGradient>(context, spec, options.bias);
+  }
+  return std::make_unique<OnednnConvolution>(context, spec, options.bias, options.activation);
 }
 
 }  // namespace millrace::cpu

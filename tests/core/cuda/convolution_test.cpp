@@ -54,7 +54,7 @@ class CudaConvolution : public test::CudaTest {
 
     const Memory y = target<T>({}, of.y.size());
     // Each is kept until its work has ended.
-    const auto forward = make_convolution(context(), spec, true, FusedActivation::relu);
+    const auto forward = make_convolution(context(), spec, {.bias = true, .activation = FusedActivation::relu});
     forward->run(context(), {.x = x.data(), .weight = weight.data(), .bias = bias.data(), .y = y.data()});
     Values rectified = of.y;
     for (double& value : rectified) value = std::max(value, 0.0);
@@ -68,20 +68,22 @@ class CudaConvolution : public test::CudaTest {
           return times(gradient, factor, adds ? before : Values(gradient.size()));
         };
         const Memory dx = target<T>(adds ? of.x : Values{}, of.x.size());
-        const auto input_gradient = make_convolution_input_gradient(context(), spec, adds ? 1.0F : 0.0F);
+        const auto input_gradient =
+            make_convolution(context(), spec, {.pass = ConvolutionPass::input_gradient, .beta = adds ? 1.0F : 0.0F});
         input_gradient->run(
             context(),
-            {.dy = dy.data(), .weight = weight.data(), .dx = destination<T>(dx, spec.input(), adds, *alpha)});
+            {.weight = weight.data(), .dy = dy.data(), .dx = destination<T>(dx, spec.input(), adds, *alpha)});
         expect_near(get<T>(dx), expected(of.dx, of.x), tolerance, what + ": dx");
 
         const Memory dweight = target<T>(adds ? of.weight : Values{}, of.weight.size());
         const Memory dbias = target<T>(adds ? of.bias : Values{}, of.bias.size());
-        const auto weight_gradient = make_convolution_weight_gradient(context(), spec, true);
+        const auto weight_gradient =
+            make_convolution(context(), spec, {.pass = ConvolutionPass::weight_gradient, .bias = true});
         weight_gradient->run(context(),
                              {.x = x.data(),
                               .dy = dy.data(),
-                              .weight = destination<T>(dweight, spec.weight(), adds, *alpha),
-                              .bias = destination<T>(dbias, {Shape{spec.out_channels}, spec.dtype}, adds, *alpha)});
+                              .dweight = destination<T>(dweight, spec.weight(), adds, *alpha),
+                              .dbias = destination<T>(dbias, {Shape{spec.out_channels}, spec.dtype}, adds, *alpha)});
         expect_near(get<T>(dweight), expected(of.dweight, of.weight), tolerance, what + ": dweight");
         expect_near(get<T>(dbias), expected(of.dbias, of.bias), tolerance, what + ": dbias");
       }
@@ -107,12 +109,10 @@ TEST_F(CudaConvolution, GivesTheSameBytesEveryTime) {
   std::vector<std::vector<uint8_t>> seen;
   for (int run = 0; run < 3; ++run) {
     const Memory dweight = target<float>({}, of.weight.size());
-    const auto pass = make_convolution_weight_gradient(context(), spec, false);
+    const auto pass = make_convolution(context(), spec, {.pass = ConvolutionPass::weight_gradient});
     for (int again = 0; again < 3; ++again) {
-      pass->run(context(), {.x = x.data(),
-                            .dy = dy.data(),
-                            .weight = destination<float>(dweight, spec.weight(), false, none),
-                            .bias = {}});
+      pass->run(context(),
+                {.x = x.data(), .dy = dy.data(), .dweight = destination<float>(dweight, spec.weight(), false, none)});
       seen.push_back(test::bytes_of(download<float>(dweight.data(), of.weight.size())));
       EXPECT_EQ(seen.back(), seen.front());
     }
@@ -125,7 +125,7 @@ TEST_F(CudaConvolution, TakesTheNextEngineOnlyWhereOneIsNotSupported) {
   const ConvolutionSpec spec = millrace::testing::convolution_cases().front();
   const auto make = [&](cudnnStatus_t status) {
     emulation::fail_next_plan(status);
-    static_cast<void>(make_convolution(context(), spec, false, FusedActivation::none));
+    static_cast<void>(make_convolution(context(), spec, {}));
   };
   for (const cudnnStatus_t status : {CUDNN_STATUS_NOT_SUPPORTED, CUDNN_STATUS_NOT_SUPPORTED_SHAPE}) {
     EXPECT_NO_THROW(make(status)) << status;

@@ -18,7 +18,7 @@
 namespace millrace::cuda {
 namespace {
 
-using Pass = CudnnConvolution::Pass;
+using Pass = ConvolutionPass;
 
 struct Gpu {
   std::string name;

@@ -109,7 +109,7 @@ class ConvolutionRun {
   }
 
   Values forward(bool bias = true, FusedActivation activation = FusedActivation::none) {
-    const auto pass = make_convolution(context_, spec_, bias, activation);
+    const auto pass = make_convolution(context_, spec_, {.bias = bias, .activation = activation});
     std::vector<T> y(reference_.y.size(), std::nanf(""));
     const std::vector<T> x = images(reference_.x, spec_.input()), weight = plain(reference_.weight),
                          biases = plain(reference_.bias);
@@ -119,27 +119,28 @@ class ConvolutionRun {
   }
   // With what is there before; none: nothing may be read.
   Values input_gradient(const Values& before = {}, float alpha = 1) {
-    const auto pass = make_convolution_input_gradient(context_, spec_, before.empty() ? 0.0F : 1.0F);
+    const auto pass = make_convolution(context_, spec_,
+                                       {.pass = ConvolutionPass::input_gradient, .beta = before.empty() ? 0.0F : 1.0F});
     std::vector<T> dx(reference_.dx.size(), std::nanf(""));
     if (!before.empty()) dx = images(before, spec_.input());
     const std::vector<T> dy = images(reference_.dy, spec_.output()), weight = plain(reference_.weight);
     pass->run(context_,
-              {.dy = dy.data(), .weight = weight.data(), .dx = destination(dx, spec_.input().shape, before, alpha)});
+              {.weight = weight.data(), .dy = dy.data(), .dx = destination(dx, spec_.input().shape, before, alpha)});
     return in_order(dx, spec_.input().shape);
   }
   struct WeightGradient {
     Values weight, bias;
   };
   WeightGradient weight_gradient(const Values& weight_before = {}, const Values& bias_before = {}, float alpha = 1) {
-    const auto pass = make_convolution_weight_gradient(context_, spec_, true);
+    const auto pass = make_convolution(context_, spec_, {.pass = ConvolutionPass::weight_gradient, .bias = true});
     std::vector<T> weight(reference_.weight.size(), std::nanf("")), bias(reference_.bias.size(), std::nanf(""));
     if (!weight_before.empty()) weight = plain(weight_before);
     if (!bias_before.empty()) bias = plain(bias_before);
     const std::vector<T> x = images(reference_.x, spec_.input()), dy = images(reference_.dy, spec_.output());
     pass->run(context_, {.x = x.data(),
                          .dy = dy.data(),
-                         .weight = destination(weight, spec_.weight().shape, weight_before, alpha),
-                         .bias = destination(bias, Shape{spec_.out_channels}, bias_before, alpha)});
+                         .dweight = destination(weight, spec_.weight().shape, weight_before, alpha),
+                         .dbias = destination(bias, Shape{spec_.out_channels}, bias_before, alpha)});
     return {Values(weight.begin(), weight.end()), Values(bias.begin(), bias.end())};
   }
 

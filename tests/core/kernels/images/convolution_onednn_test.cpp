@@ -55,9 +55,10 @@ TEST(OnednnConvolution, SaysHowMuchItHolds) {
   size_t forward = 0, input = 0, weight = 0;
   for (const int64_t batch : {1, 2, 5, 16, 17, 40, 64}) {
     const ConvolutionSpec spec = square(batch, 20, 12, 50, 5);
-    const size_t now[] = {make_convolution(context, spec, true)->bytes(),
-                          make_convolution_input_gradient(context, spec, 1)->bytes(),
-                          make_convolution_weight_gradient(context, spec, true)->bytes()};
+    const size_t now[] = {
+        make_convolution(context, spec, {.bias = true})->bytes(),
+        make_convolution(context, spec, {.pass = ConvolutionPass::input_gradient, .beta = 1})->bytes(),
+        make_convolution(context, spec, {.pass = ConvolutionPass::weight_gradient, .bias = true})->bytes()};
     EXPECT_GE(now[0], std::max(forward, spec.weight().bytes())) << batch;
     EXPECT_GE(now[1], std::max(input, spec.weight().bytes() +
                                           static_cast<size_t>(spec.input().shape.row().elements()) * sizeof(float)));

@@ -25,14 +25,14 @@ std::string error_of(const ConvolutionSpec& spec) {
   Context context(Device::cpu(), executor);
   std::string out;
   try {
-    make_convolution(context, spec, true);
+    make_convolution(context, spec, {.bias = true});
   } catch (const ShapeError& error) {
     out = error.message();
   }
   // Each of them checks.
   if (!out.empty()) {
-    EXPECT_THROW(make_convolution_input_gradient(context, spec, 0), ShapeError);
-    EXPECT_THROW(make_convolution_weight_gradient(context, spec, true), ShapeError);
+    EXPECT_THROW(make_convolution(context, spec, {.pass = ConvolutionPass::input_gradient}), ShapeError);
+    EXPECT_THROW(make_convolution(context, spec, {.pass = ConvolutionPass::weight_gradient, .bias = true}), ShapeError);
   }
   return out;
 }
