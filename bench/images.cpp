@@ -95,7 +95,7 @@ class Passes {
     add(name + " forward", 0, bytes_of(all),
         [=, this, &x, &y] { max_pool(context_, spec, x.view(), y.view(), taken->data()); });
     add(name + " dx", 0, bytes_of(all),
-        [=, this, &x, &y] { max_pool_gradient(context_, spec, taken->data(), y.view(), {.view = x.view()}); });
+        [=, this, &x, &y] { pool_gradient(context_, spec, taken->data(), y.view(), {.view = x.view()}); });
   }
 
   void dense(const std::string& name, int64_t in, int64_t out) {

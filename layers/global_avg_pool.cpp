@@ -1,6 +1,6 @@
 // global_avg_pool: avg_pool with a window as large as the image.
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/images/average_plan.h"
+#include "millrace/layers/images/pool.h"
 
 namespace millrace {
 namespace {
@@ -17,7 +17,7 @@ class GlobalAvgPool final : public Layer {
   }
   std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const override {
     const Shape& batch = args.inputs[0].shape();
-    return std::make_unique<AveragePlan>(Window{.kernel = {batch[2], batch[3]}}, args);
+    return std::make_unique<PoolPlan>(Window{.kernel = {batch[2], batch[3]}}, false, args);
   }
 };
 

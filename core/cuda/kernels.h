@@ -41,10 +41,9 @@ size_t channel_sum_scratch(const ChannelSpec& spec);
 
 // As in core/kernels/images/pooling.h.
 void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y, int32_t* taken);
-void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
-                       const Destination& dx);
 void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y);
-void average_pool_gradient(Context& context, const PoolingSpec& spec, const ConstTensorView& dy, const Destination& dx);
+void pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
+                   const Destination& dx);
 
 // As in core/kernels/batch_norm.h.
 size_t batch_norm_scratch(const BatchNormSpec& spec);

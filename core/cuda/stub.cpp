@@ -55,11 +55,10 @@ void add_to_channels(Context&, const ChannelSpec&, const void*, void*) { refuse(
 void channel_sum(Context&, const ChannelSpec&, const void*, const Destination&, void*) { refuse(); }
 size_t channel_sum_scratch(const ChannelSpec&) { refuse(); }
 void max_pool(Context&, const PoolingSpec&, const ConstTensorView&, const TensorView&, int32_t*) { refuse(); }
-void max_pool_gradient(Context&, const PoolingSpec&, const int32_t*, const ConstTensorView&, const Destination&) {
+void average_pool(Context&, const PoolingSpec&, const ConstTensorView&, const TensorView&) { refuse(); }
+void pool_gradient(Context&, const PoolingSpec&, const int32_t*, const ConstTensorView&, const Destination&) {
   refuse();
 }
-void average_pool(Context&, const PoolingSpec&, const ConstTensorView&, const TensorView&) { refuse(); }
-void average_pool_gradient(Context&, const PoolingSpec&, const ConstTensorView&, const Destination&) { refuse(); }
 size_t batch_norm_scratch(const BatchNormSpec&) { refuse(); }
 void batch_moments(Context&, const BatchNormSpec&, ConstNormRows, void*, void*, void*) { refuse(); }
 void batch_norm(Context&, const BatchNormSpec&, ConstNormRows, const NormParams&, NormRows) { refuse(); }

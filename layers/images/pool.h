@@ -1,4 +1,4 @@
-// What the pooling layers have in common: options and sizes.
+// What the pooling layers have in common: options, sizes and plan.
 #pragma once
 
 #include <optional>
@@ -47,5 +47,56 @@ inline TensorSpec pooled(const Window& window, const TensorSpec& row) {
   }
   return {Shape{row.shape[0], height.out(), width.out()}, row.dtype};
 }
+
+// Backward knows which value each window took, or needs none, so that neither x nor y need be kept.
+class PoolPlan final : public LayerPlan {
+ public:
+  // `largest`: takes the largest value of each window, else their mean.
+  PoolPlan(const Window& window, bool largest, const PlanArgs& args)
+      : spec_(pooling_spec(window, args.inputs[0])), largest_(largest), keeps_(largest && args.mode == Mode::train) {}
+
+  size_t saved_bytes() const override {
+    return keeps_ ? static_cast<size_t>(spec_.output().shape.elements()) * sizeof(int32_t) : 0;
+  }
+  bool backward_reads_inputs() const override { return false; }
+  bool backward_reads_output() const override { return false; }
+
+  void forward(Context& context, const ForwardArgs& args) override {
+    if (largest_) {
+      max_pool(context, spec_, args.inputs[0], args.output, keeps_ ? static_cast<int32_t*>(args.saved) : nullptr);
+    } else {
+      average_pool(context, spec_, args.inputs[0], args.output);
+    }
+  }
+  void backward(Context& context, const BackwardArgs& args) override {
+    if (!args.input_gradients[0]) return;
+    pool_gradient(context, spec_, largest_ ? static_cast<const int32_t*>(args.saved) : nullptr, args.output_gradient,
+                  args.input_gradients[0]);
+  }
+
+ private:
+  PoolingSpec spec_;
+  bool largest_, keeps_;
+};
+
+// max_pool and avg_pool.
+class PoolLayer : public Layer {
+ public:
+  using Options = PoolOptions;
+  static constexpr std::string_view kExample = "size: 2";
+
+  LayoutUse layout_use() const final { return LayoutUse::images; }
+  TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder&) final { return pooled(window_, inputs[0]); }
+  std::unique_ptr<LayerPlan> plan(Context&, const PlanArgs& args) const final {
+    return std::make_unique<PoolPlan>(window_, largest_, args);
+  }
+
+ protected:
+  PoolLayer(const Options& options, bool largest) : window_(options.window()), largest_(largest) {}
+
+ private:
+  Window window_;
+  bool largest_;
+};
 
 }  // namespace millrace

@@ -113,11 +113,7 @@ void max_of_line(const Windows<T>& windows, int64_t line, int64_t channels, cons
   });
 }
 
-// Runs body(image) for all of the batch, or body(image, line) for all their output lines.
-template <class F>
-void for_each_image(Context& context, const PoolingSpec& spec, const F& body) {
-  context.executor().parallel_for(spec.batch, body);
-}
+// Runs body(image, line) for all output lines of the batch.
 template <class F>
 void for_each_line(Context& context, const PoolingSpec& spec, int64_t lines, const F& body) {
   constexpr int64_t kWorthATask = 16384;
@@ -130,19 +126,6 @@ void for_each_line(Context& context, const PoolingSpec& spec, int64_t lines, con
   });
 }
 
-// dx = beta dx, before gradients are added to it.
-template <class T>
-T* begin_gradient(const Destination& dx, int64_t image, int64_t size) {
-  T* const values = dx.view.as<T>() + image * dx.view.stride();
-  if (dx.beta == 0) std::fill_n(values, size, T(0));
-  return values;
-}
-
-template <class T>
-T alpha_of(const Destination& dx) {
-  return dx.alpha != nullptr ? static_cast<T>(*dx.alpha) : T(1);
-}
-
 }  // namespace
 
 void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y,
@@ -153,27 +136,6 @@ void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& 
     for_each_line(context, spec, windows.lines(), [&](int64_t image, int64_t line) {
       max_of_line(windows, line, spec.channels, x.as<T>() + image * x.stride(), y.as<T>() + image * y.stride(),
                   taken != nullptr ? taken + image * windows.y_size() : nullptr);
-    });
-  });
-}
-
-void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
-                       const Destination& dx) {
-  if (!context.device().is_cpu()) return cuda::max_pool_gradient(context, spec, taken, dy, dx);
-  dispatch_float(spec.dtype, [&]<class T>() {
-    const Windows<T> windows(spec);
-    const T alpha = alpha_of<T>(dx);
-    for_each_image(context, spec, [&](int64_t image) {
-      T* const to = begin_gradient<T>(dx, image, windows.x_size());
-      const T* const gradient = dy.as<T>() + image * dy.stride();
-      const int32_t* const numbers = taken + image * windows.y_size();
-      for (int64_t line = 0; line < windows.lines(); ++line) {
-        windows.for_each_window(line, [&](int64_t at, const Part& high, const Part& wide) {
-          windows.for_each_pixel(high, wide, [&](int64_t from, int32_t number) {
-            add_where(numbers + at, number, gradient + at, alpha, spec.channels, to + from);
-          });
-        });
-      }
     });
   });
 }
@@ -196,17 +158,25 @@ void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorVi
   });
 }
 
-void average_pool_gradient(Context& context, const PoolingSpec& spec, const ConstTensorView& dy,
-                           const Destination& dx) {
-  if (!context.device().is_cpu()) return cuda::average_pool_gradient(context, spec, dy, dx);
+void pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
+                   const Destination& dx) {
+  if (!context.device().is_cpu()) return cuda::pool_gradient(context, spec, taken, dy, dx);
   dispatch_float(spec.dtype, [&]<class T>() {
     const Windows<T> windows(spec);
-    const T alpha = alpha_of<T>(dx);
-    for_each_image(context, spec, [&](int64_t image) {
-      T* const to = begin_gradient<T>(dx, image, windows.x_size());
+    const T alpha = dx.alpha != nullptr ? static_cast<T>(*dx.alpha) : T(1);
+    context.executor().parallel_for(spec.batch, [&](int64_t image) {
+      T* const to = dx.view.as<T>() + image * dx.view.stride();
+      if (dx.beta == 0) std::fill_n(to, windows.x_size(), T(0));
       const T* const gradient = dy.as<T>() + image * dy.stride();
+      const int32_t* const numbers = taken != nullptr ? taken + image * windows.y_size() : nullptr;
       for (int64_t line = 0; line < windows.lines(); ++line) {
         windows.for_each_window(line, [&](int64_t at, const Part& high, const Part& wide) {
+          if (numbers != nullptr) {
+            windows.for_each_pixel(high, wide, [&](int64_t from, int32_t number) {
+              add_where(numbers + at, number, gradient + at, alpha, spec.channels, to + from);
+            });
+            return;
+          }
           const T share = alpha / static_cast<T>((high.end - high.begin) * (wide.end - wide.begin));
           windows.for_each_pixel(
               high, wide, [&](int64_t pixel, int32_t) { add_times(gradient + at, share, spec.channels, to + pixel); });

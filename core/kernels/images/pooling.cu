@@ -9,19 +9,6 @@
 
 namespace millrace::cuda {
 
-namespace {
-
-void gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
-              const Destination& dx) {
-  dispatch_float(spec.dtype, [&]<class T>() {
-    launch_for_each(context.cuda(), spec.input().shape.elements(),
-                    PoolGradient<T>{PoolAxis(spec.height), PoolAxis(spec.width), spec.channels, taken, dy.as<T>(),
-                                    dy.stride(), dx.view.as<T>(), dx.view.stride(), static_cast<T>(dx.beta), dx.alpha});
-  });
-}
-
-}  // namespace
-
 void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y,
               int32_t* taken) {
   dispatch_float(spec.dtype, [&]<class T>() {
@@ -29,11 +16,6 @@ void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& 
                     MaxPool<T>{PoolAxis(spec.height), PoolAxis(spec.width), spec.channels, x.as<T>(), x.stride(),
                                y.as<T>(), y.stride(), taken});
   });
-}
-
-void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
-                       const Destination& dx) {
-  gradient(context, spec, taken, dy, dx);
 }
 
 void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y) {
@@ -44,9 +26,13 @@ void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorVi
   });
 }
 
-void average_pool_gradient(Context& context, const PoolingSpec& spec, const ConstTensorView& dy,
-                           const Destination& dx) {
-  gradient(context, spec, nullptr, dy, dx);
+void pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
+                   const Destination& dx) {
+  dispatch_float(spec.dtype, [&]<class T>() {
+    launch_for_each(context.cuda(), spec.input().shape.elements(),
+                    PoolGradient<T>{PoolAxis(spec.height), PoolAxis(spec.width), spec.channels, taken, dy.as<T>(),
+                                    dy.stride(), dx.view.as<T>(), dx.view.stride(), static_cast<T>(dx.beta), dx.alpha});
+  });
 }
 
 }  // namespace millrace::cuda

@@ -22,13 +22,12 @@ struct PoolingSpec {
   TensorSpec output() const { return {Shape{batch, channels, height.out(), width.out()}, dtype}; }
 };
 
-// For each value of y, `taken` gets the number of the value in its window that y took; max_pool_gradient() reads it.
-// null: not wanted.
+// For each value of y, `taken` gets the number of the value in its window that y took; pool_gradient() reads it. null:
+// not wanted.
 void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y, int32_t* taken);
-void max_pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
-                       const Destination& dx);
-
 void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y);
-void average_pool_gradient(Context& context, const PoolingSpec& spec, const ConstTensorView& dy, const Destination& dx);
+// `taken` is max_pool()'s; null: the pooling was an average.
+void pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* taken, const ConstTensorView& dy,
+                   const Destination& dx);
 
 }  // namespace millrace

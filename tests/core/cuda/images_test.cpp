@@ -91,10 +91,10 @@ TEST_F(CudaImages, PoolAsOnTheCpu) {
       const Memory taken(side.context.device(), static_cast<size_t>(out.elements()) * sizeof(int32_t));
       auto* const numbers = static_cast<int32_t*>(taken.data());
       max_pool(side.context, spec, view(from, in), view(most, out), numbers);
-      max_pool_gradient(side.context, spec, numbers, view(slopes, out),
-                        {.view = view(dx, in), .beta = 1, .alpha = static_cast<const float*>(half.data())});
+      pool_gradient(side.context, spec, numbers, view(slopes, out),
+                    {.view = view(dx, in), .beta = 1, .alpha = static_cast<const float*>(half.data())});
       average_pool(side.context, spec, view(mean_from, in), view(mean, out));
-      average_pool_gradient(side.context, spec, view(slopes, out), {.view = view(dmean, in)});
+      pool_gradient(side.context, spec, nullptr, view(slopes, out), {.view = view(dmean, in)});
       return std::vector<Values>{side.get(most, out), side.get(dx, in), side.get(mean, out), side.get(dmean, in)};
     });
   }

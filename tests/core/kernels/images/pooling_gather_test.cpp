@@ -48,8 +48,8 @@ class Pools {
       const float alpha = -0.5;
       std::vector<T> dy = channels_last<T>(dy_, spec_.output().shape),
                      dx = channels_last<T>(before_, spec_.input().shape);
-      max_pool_gradient(context_, spec_, taken.data(), view(dy, spec_.output()),
-                        {.view = view(dx, spec_.input()), .beta = beta, .alpha = &alpha});
+      pool_gradient(context_, spec_, taken.data(), view(dy, spec_.output()),
+                    {.view = view(dx, spec_.input()), .beta = beta, .alpha = &alpha});
       expect_gradient(numbers.data(), beta, &alpha, in_order(dx, spec_.input().shape));
     }
   }
@@ -65,7 +65,8 @@ class Pools {
     for (const float beta : {0.0F, 1.0F}) {
       std::vector<T> dy = channels_last<T>(dy_, spec_.output().shape),
                      dx = channels_last<T>(before_, spec_.input().shape);
-      average_pool_gradient(context_, spec_, view(dy, spec_.output()), {.view = view(dx, spec_.input()), .beta = beta});
+      pool_gradient(context_, spec_, nullptr, view(dy, spec_.output()),
+                    {.view = view(dx, spec_.input()), .beta = beta});
       expect_gradient(nullptr, beta, nullptr, in_order(dx, spec_.input().shape));
     }
   }

@@ -47,12 +47,12 @@ class Pool {
   }
   Values max_gradient(const Values& dy, const Values& before = {}, float alpha = 1) {
     return gradient(dy, before, alpha, [&](const TensorView& from, const Destination& to) {
-      max_pool_gradient(context_, spec_, taken_.data(), from, to);
+      pool_gradient(context_, spec_, taken_.data(), from, to);
     });
   }
   Values mean_gradient(const Values& dy, const Values& before = {}, float alpha = 1) {
     return gradient(dy, before, alpha, [&](const TensorView& from, const Destination& to) {
-      average_pool_gradient(context_, spec_, from, to);
+      pool_gradient(context_, spec_, nullptr, from, to);
     });
   }
 
