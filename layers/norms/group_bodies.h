@@ -13,38 +13,16 @@ namespace millrace {
 
 inline namespace MILLRACE_UNIT {
 
-// Where values lie. A part consists of runs of neighbouring values: the channels of each pixel, or the pixels of each
-// channel.
-struct Places {
-  int64_t items, channels, pixels, groups;
-  bool channels_last;
-
-  explicit Places(const GroupNormShape& shape)
-      : items(shape.items),
-        channels(shape.channels),
-        pixels(shape.pixels),
-        groups(shape.groups),
-        channels_last(shape.channels_last) {}
-
-  MILLRACE_HD int64_t channel_step() const { return channels_last ? 1 : pixels; }
-  MILLRACE_HD int64_t pixel_step() const { return channels_last ? channels : 1; }
-  // The row that holds item `item` of the batch, and the column where the item begins.
-  MILLRACE_HD int64_t row(int64_t item) const { return item / items; }
-  MILLRACE_HD int64_t column(int64_t item) const { return item % items * channels * pixels; }
-  // Channels of a part.
-  MILLRACE_HD int64_t size() const { return channels / groups; }
-};
-
 // Part i is group i % groups of item i / groups.
 struct PartPlaces {
-  MILLRACE_HD PartPlaces(const Places& places, int64_t part)
-      : row(places.row(part / places.groups)),
-        first(part % places.groups * places.size()),
-        column(places.column(part / places.groups) + first * places.channel_step()),
-        runs(places.channels_last ? places.pixels : places.size()),
-        length(places.channels_last ? places.size() : places.pixels),
-        step(places.channels_last ? places.channels : places.pixels),
-        channels_last(places.channels_last) {}
+  MILLRACE_HD PartPlaces(const GroupNormShape& shape, int64_t part)
+      : row(shape.row(part / shape.groups)),
+        first(part % shape.groups * shape.size()),
+        column(shape.column(part / shape.groups) + first * shape.channel_step()),
+        runs(shape.channels_last ? shape.pixels : shape.size()),
+        length(shape.channels_last ? shape.size() : shape.pixels),
+        step(shape.channels_last ? shape.channels : shape.pixels),
+        channels_last(shape.channels_last) {}
 
   // The column and the channel of value k of a run.
   MILLRACE_HD int64_t column_of(int64_t run, int64_t k) const { return column + run * step + k; }
@@ -58,18 +36,17 @@ struct PartPlaces {
 
 template <class T>
 struct Normalise {
-  Places places;
+  GroupNormShape shape;
   const T* x;
   int64_t x_stride;
   const T* weight;
   const T* bias;
   Target<T> y;
   T* moments;  // mean and 1 / deviation of each part; null: not wanted
-  double epsilon;
 
   template <class Lanes>
   MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
-    const PartPlaces part(places, i);
+    const PartPlaces part(shape, i);
     const T* const from = x + part.row * x_stride;
     const double mean = part.share() * lanes.sum(part.runs, part.length, [&](int64_t run, int64_t k) {
       return static_cast<double>(from[part.column_of(run, k)]);
@@ -78,7 +55,7 @@ struct Normalise {
       const double distance = static_cast<double>(from[part.column_of(run, k)]) - mean;
       return distance * distance;
     });
-    const double inverse = 1 / std::sqrt(squares * part.share() + epsilon);
+    const double inverse = 1 / std::sqrt(squares * part.share() + shape.epsilon);
     lanes.each(part.runs, part.length, [&](int64_t run, int64_t k) {
       const int64_t column = part.column_of(run, k), channel = part.channel_of(run, k);
       const double value = (static_cast<double>(from[column]) - mean) * inverse;
@@ -93,7 +70,7 @@ struct Normalise {
 // With n = (x - mean) / deviation and g = dy weight: dx = (g - mean(g) - n mean(g n)) / deviation.
 template <class T>
 struct NormaliseGradient {
-  Places places;
+  GroupNormShape shape;
   const T* x;
   const T* dy;
   int64_t x_stride, dy_stride;
@@ -103,7 +80,7 @@ struct NormaliseGradient {
 
   template <class Lanes>
   MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
-    const PartPlaces part(places, i);
+    const PartPlaces part(shape, i);
     const T* const values = x + part.row * x_stride;
     const T* const slopes = dy + part.row * dy_stride;
     const T mean = moments[2 * i], inverse = moments[2 * i + 1];
@@ -126,7 +103,7 @@ struct NormaliseGradient {
 // What each item adds to the gradients of weight and bias, one value for each channel.
 template <class T>
 struct ParameterGradients {
-  Places places;
+  GroupNormShape shape;
   const T* x;
   const T* dy;
   int64_t x_stride, dy_stride;
@@ -136,15 +113,15 @@ struct ParameterGradients {
 
   template <class Lanes>
   MILLRACE_HD void add(int64_t item, int64_t channel, const Lanes& lanes) const {
-    const int64_t row = places.row(item), i = item * places.channels + channel;
-    const int64_t begin = places.column(item) + channel * places.channel_step();
+    const int64_t row = shape.row(item), i = item * shape.channels + channel;
+    const int64_t begin = shape.column(item) + channel * shape.channel_step();
     const T* const values = x + row * x_stride + begin;
     const T* const slopes = dy + row * dy_stride + begin;
-    const int64_t part = item * places.groups + channel / places.size();
+    const int64_t part = item * shape.groups + channel / shape.size();
     const T mean = moments[2 * part], inverse = moments[2 * part + 1];
-    const SumPair sums = lanes.sum(places.pixels, [&](int64_t pixel) {
-      const T slope = slopes[pixel * places.pixel_step()];
-      return SumPair{static_cast<double>(slope * ((values[pixel * places.pixel_step()] - mean) * inverse)),
+    const SumPair sums = lanes.sum(shape.pixels, [&](int64_t pixel) {
+      const T slope = slopes[pixel * shape.pixel_step()];
+      return SumPair{static_cast<double>(slope * ((values[pixel * shape.pixel_step()] - mean) * inverse)),
                      static_cast<double>(slope)};
     });
     if (!lanes.first()) return;
@@ -154,7 +131,7 @@ struct ParameterGradients {
   // Row i is channel i % channels of item i / channels.
   template <class Lanes>
   MILLRACE_HD void operator()(int64_t i, const Lanes& lanes) const {
-    add(i / places.channels, i % places.channels, lanes);
+    add(i / shape.channels, i % shape.channels, lanes);
   }
   // For images of one pixel, without lanes.
   MILLRACE_HD void operator()(int64_t item, int64_t channel) const { add(item, channel, OneLane{}); }

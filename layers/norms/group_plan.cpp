@@ -10,8 +10,7 @@ namespace {
 class GroupPlan final : public LayerPlan {
  public:
   GroupPlan(const PlanArgs& args, const GroupNormShape& shape)
-      : places_(shape),
-        epsilon_(shape.epsilon),
+      : shape_(shape),
         items_(args.output.rows() * shape.items),
         train_(args.mode == Mode::train),
         by_item_{Shape{items_, shape.channels}, args.output.dtype()} {}
@@ -28,9 +27,9 @@ class GroupPlan final : public LayerPlan {
     dispatch_float(by_item_.dtype, [&]<class T>() {
       for_each_row_by_lanes(
           context, parts(), part_size(),
-          Normalise<T>{places_, args.inputs[0].as<T>(), args.inputs[0].stride(), args.params[0].as<T>(),
+          Normalise<T>{shape_, args.inputs[0].as<T>(), args.inputs[0].stride(), args.params[0].as<T>(),
                        args.params[1].as<T>(), Target<T>(context, {.view = args.output}),
-                       train_ ? static_cast<T*>(args.saved) : nullptr, epsilon_});
+                       train_ ? static_cast<T*>(args.saved) : nullptr});
     });
   }
 
@@ -40,13 +39,13 @@ class GroupPlan final : public LayerPlan {
       const T* const moments = static_cast<const T*>(args.saved);
       if (const Destination& dx = args.input_gradients[0]) {
         for_each_row_by_lanes(context, parts(), part_size(),
-                              NormaliseGradient<T>{places_, x.as<T>(), dy.as<T>(), x.stride(), dy.stride(),
+                              NormaliseGradient<T>{shape_, x.as<T>(), dy.as<T>(), x.stride(), dy.stride(),
                                                    args.params[0].as<T>(), moments, Target<T>(context, dx)});
       }
       auto* const weight = static_cast<std::byte*>(args.scratch);
       std::byte* const bias = weight + aligned_bytes(by_item_.bytes());
       std::byte* const scratch = bias + aligned_bytes(by_item_.bytes());
-      const ParameterGradients<T> by_item{places_,
+      const ParameterGradients<T> by_item{shape_,
                                           x.as<T>(),
                                           dy.as<T>(),
                                           x.stride(),
@@ -54,10 +53,10 @@ class GroupPlan final : public LayerPlan {
                                           moments,
                                           reinterpret_cast<T*>(weight),
                                           reinterpret_cast<T*>(bias)};
-      if (places_.pixels == 1) {
-        for_each_row_column(context, items_, places_.channels, by_item);
+      if (shape_.pixels == 1) {
+        for_each_row_column(context, items_, shape_.channels, by_item);
       } else {
-        for_each_row_by_lanes(context, items_ * places_.channels, places_.pixels, by_item);
+        for_each_row_by_lanes(context, items_ * shape_.channels, shape_.pixels, by_item);
       }
       const void* const sums[] = {weight, bias};
       for (size_t i = 0; i < 2; ++i) {
@@ -68,11 +67,10 @@ class GroupPlan final : public LayerPlan {
   }
 
  private:
-  int64_t parts() const { return items_ * places_.groups; }
-  int64_t part_size() const { return places_.size() * places_.pixels; }
+  int64_t parts() const { return items_ * shape_.groups; }
+  int64_t part_size() const { return shape_.size() * shape_.pixels; }
 
-  Places places_;
-  double epsilon_;
+  GroupNormShape shape_;
   int64_t items_;  // of the batch
   bool train_;
   TensorSpec by_item_;  // what each item adds to a parameter's gradient

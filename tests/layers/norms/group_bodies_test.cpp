@@ -25,7 +25,6 @@ struct Results {
 Results run(const GroupNormShape& shape, int width) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
-  const Places places(shape);
   const int64_t items = kRows * shape.items, columns = shape.items * shape.channels * shape.pixels;
   const int64_t stride = columns + kStrideMore;
   const auto values = static_cast<size_t>(kRows * stride), channels = static_cast<size_t>(shape.channels);
@@ -45,12 +44,12 @@ Results run(const GroupNormShape& shape, int width) {
     if (width > 0) return test::run_rows(width, rows, body);
     for (int64_t row = 0; row < rows; ++row) body(row, OneLane{});
   };
-  each_row(items * shape.groups, Normalise<double>{places, x.data(), stride, weight.data(), bias.data(),
-                                                   target(results.y), results.moments.data(), shape.epsilon});
-  each_row(items * shape.groups, NormaliseGradient<double>{places, x.data(), dy.data(), stride, stride, weight.data(),
+  each_row(items * shape.groups, Normalise<double>{shape, x.data(), stride, weight.data(), bias.data(),
+                                                   target(results.y), results.moments.data()});
+  each_row(items * shape.groups, NormaliseGradient<double>{shape, x.data(), dy.data(), stride, stride, weight.data(),
                                                            results.moments.data(), target(results.dx)});
   each_row(items * shape.channels,
-           ParameterGradients<double>{places, x.data(), dy.data(), stride, stride, results.moments.data(),
+           ParameterGradients<double>{shape, x.data(), dy.data(), stride, stride, results.moments.data(),
                                       results.dweight.data(), results.dbias.data()});
   return results;
 }
