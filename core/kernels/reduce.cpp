@@ -24,61 +24,47 @@ void check_dtype(std::string_view what, DType dtype) {
 }
 
 template <class T>
-class ColumnSum {
- public:
-  ColumnSum(ConstTensorView input, const Destination& destination, void* scratch)
-      : input_(input.as<T>()),
-        stride_(input.stride()),
-        rows_(input.rows()),
-        columns_(input.columns()),
-        partial_(static_cast<T*>(scratch)),
-        result_(destination.view.as<T>()),
-        alpha_(destination.alpha != nullptr ? static_cast<T>(*destination.alpha) : T(1)),
-        beta_(static_cast<T>(destination.beta)) {}
+void sum_columns(Executor& executor, ConstTensorView input, const Destination& destination, void* scratch) {
+  const int64_t rows = input.rows(), columns = input.columns(), stride = input.stride();
+  const int64_t row_blocks = ceil_div(rows, kSumRows), column_blocks = ceil_div(columns, kColumnBlock);
+  const T* const values = input.as<T>();
+  T* const partial = static_cast<T*>(scratch);
+  T* const result = destination.view.as<T>();
+  const T alpha = destination.alpha != nullptr ? static_cast<T>(*destination.alpha) : T(1);
+  const T beta = static_cast<T>(destination.beta);
 
-  void run(Executor& executor) const {
-    const int64_t row_blocks = ceil_div(rows_, kSumRows), column_blocks = ceil_div(columns_, kColumnBlock);
-    if (rows_ * columns_ <= kSmall) {
-      executor.run([&] {
-        for (int64_t block = 0; block < row_blocks; ++block) sum_block(block, 0, columns_);
-        join_blocks(row_blocks, 0, columns_);
-      });
-      return;
-    }
-    executor.parallel_for(row_blocks * column_blocks, [&](int64_t task) {
-      const int64_t begin = task % column_blocks * kColumnBlock;
-      sum_block(task / column_blocks, begin, std::min(columns_, begin + kColumnBlock));
-    });
-    executor.parallel_for(column_blocks, [&](int64_t task) {
-      join_blocks(row_blocks, task * kColumnBlock, std::min(columns_, (task + 1) * kColumnBlock));
-    });
-  }
-
- private:
-  void sum_block(int64_t block, int64_t begin, int64_t end) const {
-    T* out = partial_ + block * columns_;
-    const int64_t first = block * kSumRows, last = std::min(rows_, first + kSumRows);
-    std::copy(input_ + first * stride_ + begin, input_ + first * stride_ + end, out + begin);
+  const auto sum_block = [=](int64_t block, int64_t begin, int64_t end) {
+    T* const out = partial + block * columns;
+    const int64_t first = block * kSumRows, last = std::min(rows, first + kSumRows);
+    std::copy(values + first * stride + begin, values + first * stride + end, out + begin);
     for (int64_t row = first + 1; row < last; ++row) {
-      const T* in = input_ + row * stride_;
+      const T* const in = values + row * stride;
       for (int64_t j = begin; j < end; ++j) out[j] += in[j];
     }
-  }
-
-  void join_blocks(int64_t row_blocks, int64_t begin, int64_t end) const {
+  };
+  const auto join_blocks = [=](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) {
       T total = T(0);
-      for (int64_t block = 0; block < row_blocks; ++block) total += partial_[block * columns_ + j];
-      result_[j] = beta_ == T(0) ? alpha_ * total : beta_ * result_[j] + alpha_ * total;
+      for (int64_t block = 0; block < row_blocks; ++block) total += partial[block * columns + j];
+      result[j] = beta == T(0) ? alpha * total : beta * result[j] + alpha * total;
     }
-  }
+  };
 
-  const T* input_;
-  int64_t stride_, rows_, columns_;
-  T* partial_;
-  T* result_;
-  T alpha_, beta_;
-};
+  if (rows * columns <= kSmall) {
+    executor.run([&] {
+      for (int64_t block = 0; block < row_blocks; ++block) sum_block(block, 0, columns);
+      join_blocks(0, columns);
+    });
+    return;
+  }
+  executor.parallel_for(row_blocks * column_blocks, [&](int64_t task) {
+    const int64_t begin = task % column_blocks * kColumnBlock;
+    sum_block(task / column_blocks, begin, std::min(columns, begin + kColumnBlock));
+  });
+  executor.parallel_for(column_blocks, [&](int64_t task) {
+    join_blocks(task * kColumnBlock, std::min(columns, (task + 1) * kColumnBlock));
+  });
+}
 
 // The sum of the elements [begin, end) in row-major order, one after another.
 template <class T>
@@ -141,7 +127,7 @@ size_t column_sum_scratch(const TensorSpec& input) {
 void column_sum(Context& context, ConstTensorView input, const Destination& destination, void* scratch) {
   check_dtype("a column sum", input.dtype());
   if (!context.device().is_cpu()) return cuda::column_sum(context, input, destination, scratch);
-  dispatch_float(input.dtype(), [&]<class T>() { ColumnSum<T>(input, destination, scratch).run(context.executor()); });
+  dispatch_float(input.dtype(), [&]<class T>() { sum_columns<T>(context.executor(), input, destination, scratch); });
 }
 
 size_t sum_scratch(int64_t count) { return static_cast<size_t>(ceil_div(count, kSumValues)) * sizeof(double); }
