@@ -1,5 +1,7 @@
 #include "millrace/core/kernels/onednn_planning.h"
 
+#include <mutex>
+
 #include "millrace/core/errors.h"
 #include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
@@ -12,13 +14,12 @@ constinit std::mutex planning;
 
 }  // namespace
 
-OneDnnPlanning::OneDnnPlanning() : lock_(planning), engine_(dnnl::engine::kind::cpu, 0) {}
-
 void plan_inside(Context& context, const std::string& what, FunctionRef<void(const dnnl::engine&)> plan) {
   context.executor().run([&] {
     try {
       const LibraryCall mark;
-      plan(OneDnnPlanning().engine());
+      const std::lock_guard lock(planning);
+      plan(dnnl::engine(dnnl::engine::kind::cpu, 0));
     } catch (const dnnl::error& failure) {
       throw InternalError(cat("oneDNN could not plan ", what, ": ", failure.what()));
     }

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "millrace/core/errors.h"
-#include "millrace/core/kernels/onednn_planning.h"
 
 namespace millrace::cpu {
 namespace {
@@ -13,7 +12,7 @@ namespace {
 using dnnl::memory;
 
 TEST(SlotPrimitive, RunsInEachSlotWithTheMemoryOfTheCall) {
-  const dnnl::engine engine = OneDnnPlanning().engine();
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const memory::desc rows({2, 3}, memory::data_type::f32, memory::format_tag::ab);
   const memory::desc columns({2, 3}, memory::data_type::f32, memory::format_tag::ba);
   float kept[6] = {};
@@ -29,7 +28,7 @@ TEST(SlotPrimitive, RunsInEachSlotWithTheMemoryOfTheCall) {
 }
 
 TEST(SlotPrimitive, SaysWhatFailed) {
-  const dnnl::engine engine = OneDnnPlanning().engine();
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const memory::desc rows({2, 3}, memory::data_type::f32, memory::format_tag::ab);
   float from[6] = {};
   const SlotPrimitive::Arg args[] = {{DNNL_ARG_FROM, rows, from}};  // and nowhere to

@@ -7,8 +7,6 @@
 #include <numeric>
 #include <vector>
 
-#include "millrace/core/kernels/onednn_planning.h"
-
 namespace millrace::cpu {
 namespace {
 
@@ -17,7 +15,7 @@ using Tag = memory::format_tag;
 
 // Three outputs of two inputs of two pixels, in blocks of eight outputs.
 TEST(WeightLayout, ChangesInwardsAndOutwards) {
-  const dnnl::engine engine = OneDnnPlanning().engine();
+  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   const memory::desc plain({3, 2, 1, 2}, memory::data_type::f32, Tag::oihw),
       inner({3, 2, 1, 2}, memory::data_type::f32, Tag::Ohwi8o);
   std::vector<float> weight(12), back(12, std::nanf(""));
