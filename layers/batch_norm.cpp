@@ -57,17 +57,11 @@ class BatchNormPlan final : public LayerPlan {
   }
 
   void backward(Context& context, const BackwardArgs& args) override {
-    BatchNormGradients gradients;
-    if (const Destination& dx = args.input_gradients[0]) {
-      gradients.dx = {dx.view.data(), input_stride_};
-      gradients.dx_beta = dx.beta;
-      gradients.dx_alpha = dx.alpha;
-    }
-    gradients.weight = args.parameter_gradients[0];
-    gradients.bias = args.parameter_gradients[1];
-    batch_norm_gradient(context, spec_, {args.inputs[0].data(), input_stride_}, {args.output_gradient.data(), stride_},
-                        {args.saved, variance_in(args.saved), args.params[0].data(), args.params[1].data()}, gradients,
-                        args.scratch);
+    batch_norm_gradient(
+        context, spec_, {args.inputs[0].data(), input_stride_}, {args.output_gradient.data(), stride_},
+        {args.saved, variance_in(args.saved), args.params[0].data(), args.params[1].data()},
+        {.dx = args.input_gradients[0], .weight = args.parameter_gradients[0], .bias = args.parameter_gradients[1]},
+        args.scratch);
   }
 
  private:

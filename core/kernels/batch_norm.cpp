@@ -140,7 +140,7 @@ void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormR
       auto* const slope = reinterpret_cast<T*>(partial + blocks_of(spec) * 2 * channels);
       T* const steep = slope + channels;
       const double share = 1 / static_cast<double>(spec.rows);
-      const double alpha = gradients.dx_alpha != nullptr ? static_cast<double>(*gradients.dx_alpha) : 1.0;
+      const double alpha = gradients.dx.alpha != nullptr ? static_cast<double>(*gradients.dx.alpha) : 1.0;
       for (int64_t c = 0; c < channels; ++c) {
         const auto inverse = static_cast<double>(inverse_deviation<T>(spec, params, c));
         const double scale = alpha * static_cast<double>(weights[c]) * inverse;
@@ -151,15 +151,15 @@ void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormR
         store<T>(dweight, gradients.weight, c);
         store<T>(dbias, gradients.bias, c);
       }
-      if (gradients.dx.data == nullptr) return;
+      if (!gradients.dx) return;
       for_each_block(context, spec, [&](int64_t, int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
           const T* const values = line<const T>(x, row);
           const T* const slopes = line<const T>(dy, row);
-          T* const to = line<T>(gradients.dx, row);
+          T* const to = gradients.dx.view.as<T>() + row * x.stride;
           for (int64_t c = 0; c < channels; ++c) {
             const T value = slope[c] * slopes[c] + steep[c] * (values[c] - means[c]) + static_cast<T>(partial[c]);
-            to[c] = gradients.dx_beta == 0 ? value : to[c] + value;
+            to[c] = gradients.dx.beta == 0 ? value : to[c] + value;
           }
         }
       });

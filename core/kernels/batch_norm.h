@@ -48,12 +48,10 @@ struct NormParams {
 // y = (x - mean) / sqrt(variance + epsilon) * weight + bias
 void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, const NormParams& params, NormRows y);
 
-// Where the gradients of batch_norm() go, if it used the moments of x itself. The destinations may be null.
+// Where the gradients of batch_norm() go, if it used the moments of x itself; null: not wanted.
 struct BatchNormGradients {
-  NormRows dx;  // data null: not wanted
-  float dx_beta = 0;
-  const float* dx_alpha = nullptr;
-  Destination weight, bias;
+  Destination dx = {};  // its lines lie as x's
+  Destination weight = {}, bias = {};
 };
 void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,
                          const NormParams& params, const BatchNormGradients& gradients, void* scratch);

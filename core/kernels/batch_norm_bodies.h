@@ -189,14 +189,13 @@ void run_batch_norm_gradient(const BatchNormSpec& spec, const ConstNormRows& x, 
   const auto target = [](const Destination& to) { return to ? to.view.as<T>() : nullptr; };
   launch(spec.channels,
          FinishNormGradient<T>{sum_channels(sums, scratch, launch), pointers, 1 / static_cast<double>(spec.rows),
-                               gradients.dx_alpha, terms, target(gradients.weight),
+                               gradients.dx.alpha, terms, target(gradients.weight),
                                static_cast<T>(gradients.weight.beta), gradients.weight.alpha, target(gradients.bias),
                                static_cast<T>(gradients.bias.beta), gradients.bias.alpha});
-  if (gradients.dx.data == nullptr) return;
+  if (!gradients.dx) return;
   launch(spec.rows * spec.channels,
          ApplyNormGradient<T>{places, terms, pointers.mean, sums.x, sums.x_stride, sums.dy, sums.dy_stride,
-                              static_cast<T*>(gradients.dx.data), image_stride(spec, gradients.dx),
-                              static_cast<T>(gradients.dx_beta)});
+                              gradients.dx.view.as<T>(), sums.x_stride, static_cast<T>(gradients.dx.beta)});
 }
 
 }  // namespace MILLRACE_UNIT

@@ -134,8 +134,7 @@ TEST_F(CudaImages, AreNormalisedAsOnTheCpu) {
       batch_norm(side.context, spec, in, params, {y.data(), channels});
       follow_moment(side.context, spec, mean.data(), running.data(), {.momentum = 0.9, .factor = 1.5});
       BatchNormGradients gradients;
-      gradients.dx = {dx.data(), channels};
-      gradients.dx_beta = 1;
+      gradients.dx = {.view = view(dx, images), .beta = 1};
       gradients.weight = {.view = view(dweight, Shape{channels})};
       gradients.bias = {.view = view(dbias, Shape{channels}), .beta = 1};
       batch_norm_gradient(side.context, spec, in, slope, params, gradients, scratch.data());

@@ -72,10 +72,8 @@ class Norms {
     const NormParams params = {mean.data(), variance.data(), dweight.data(), dbias.data()};
     forward(ConstNormRows{x.data(), stride_}, params, NormRows{y.data(), stride_});
     BatchNormGradients gradients;
-    gradients.dx = {dx.data(), stride_};
-    gradients.dx_beta = 1;
-    gradients.dx_alpha = &dx_alpha;
-    const Shape each{spec_.channels};
+    const Shape each{spec_.channels}, all{static_cast<int64_t>(dx.size())};
+    gradients.dx = {.view = TensorView(dx.data(), spec_.dtype, all), .beta = 1, .alpha = &dx_alpha};
     gradients.weight = {.view = TensorView(dweight.data(), spec_.dtype, each), .beta = 1, .alpha = &alpha};
     gradients.bias = {.view = TensorView(dbias.data(), spec_.dtype, each), .beta = 1, .alpha = &alpha};
     backward(ConstNormRows{x.data(), stride_}, ConstNormRows{dy.data(), stride_}, params, gradients);
