@@ -75,8 +75,7 @@ class DensePlan final : public LayerPlan {
     void* const sums = static_cast<std::byte*>(args.scratch) + activation_.scratch_bytes();
     const Destination &weight = args.parameter_gradients[0],
                       &bias = bias_ ? args.parameter_gradients[1] : Destination{};
-    const ConstTensorView dz =
-        bias ? activation_.product_gradient(context, args, bias, sums) : activation_.product_gradient(context, args);
+    const ConstTensorView dz = activation_.product_gradient(context, args, bias, sums);
     // The weight is read here and may be overwritten below.
     if (const Destination& dx = args.input_gradients[0]) {
       input_gradient_->run(context,

@@ -34,30 +34,25 @@ class OutputActivation {
   void forward_all(Context& context, const ForwardArgs& args) const {
     if (activation_ != Activation::none) activate(context, activation_, product(args), args.output);
   }
-  // The gradient of the product: the output's own if there is no activation, else in `scratch`.
-  ConstTensorView product_gradient(Context& context, const BackwardArgs& args) const {
-    if (reads_ == GradientReads::nothing) return args.output_gradient;
-    const TensorView dz = rows_at(args.scratch);
-    activation_gradient(context, activation_, gradient_value(args), args.output_gradient, {.view = dz});
-    return dz;
-  }
-  // The same; `sums` gets the sums of its columns. `sum_scratch` as for column_sum() of the gradient.
-  ConstTensorView product_gradient(Context& context, const BackwardArgs& args, const Destination& sums,
-                                   void* sum_scratch) const {
+  // The gradient of the product: the output's own if there is no activation, else in `scratch`. `sums`, if they are
+  // wanted, get the sums of its columns; `sum_scratch` as for column_sum() of the gradient.
+  ConstTensorView product_gradient(Context& context, const BackwardArgs& args, const Destination& sums = {},
+                                   void* sum_scratch = nullptr) const {
     if (reads_ == GradientReads::nothing) {
-      column_sum(context, args.output_gradient, sums, sum_scratch);
+      if (sums) column_sum(context, args.output_gradient, sums, sum_scratch);
       return args.output_gradient;
     }
     const TensorView dz = rows_at(args.scratch);
-    activation_gradient(context, activation_, gradient_value(args), args.output_gradient, dz, sums, sum_scratch);
+    const ConstTensorView value = reads_ == GradientReads::z ? rows_at(args.saved) : args.output;
+    if (sums) {
+      activation_gradient(context, activation_, value, args.output_gradient, dz, sums, sum_scratch);
+    } else {
+      activation_gradient(context, activation_, value, args.output_gradient, {.view = dz});
+    }
     return dz;
   }
 
  private:
-  // What the activation's gradient reads.
-  ConstTensorView gradient_value(const BackwardArgs& args) const {
-    return reads_ == GradientReads::z ? rows_at(args.saved) : args.output;
-  }
   bool keeps_z() const { return reads_ == GradientReads::z && mode_ == Mode::train; }
   template <class Void>
   BasicTensorView<Void> rows_at(Void* data) const {
