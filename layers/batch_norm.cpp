@@ -1,6 +1,7 @@
 // batch_norm: each channel with mean 0 and deviation 1 over the rows of a batch; predictions use running moments.
 #include "millrace/core/kernels/batch_norm.h"
 
+#include "millrace/core/parallel.h"
 #include "millrace/layers/catalog.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/images/window.h"
@@ -15,6 +16,18 @@ struct BatchNormOptions {
     o.optional("momentum", momentum, {.min = 0, .max = 1, .below_max = true},
                "share of the running mean and variance that a batch leaves as it is");
     o.optional("epsilon", epsilon, {.min = 0, .above_min = true}, "added to the variance, so that it is never 0");
+  }
+};
+
+// running = momentum * running + (1 - momentum) * factor * now
+template <class T>
+struct FollowMoment {
+  double momentum, factor;
+  const T* now;
+  T* running;
+  MILLRACE_HD void operator()(int64_t channel) const {
+    running[channel] = static_cast<T>(momentum * static_cast<double>(running[channel]) +
+                                      (1 - momentum) * factor * static_cast<double>(now[channel]));
   }
 };
 
@@ -72,7 +85,10 @@ class BatchNormPlan final : public LayerPlan {
     return static_cast<Byte*>(saved) + moment_bytes();
   }
   void follow(Context& context, const void* now, const TensorView& running, double factor) const {
-    follow_moment(context, spec_, now, running.data(), {.momentum = momentum_, .factor = factor});
+    dispatch_float(spec_.dtype, [&]<class T>() {
+      for_each_index(context, spec_.channels,
+                     FollowMoment<T>{momentum_, factor, static_cast<const T*>(now), running.as<T>()});
+    });
   }
 
   double momentum_;

@@ -52,7 +52,5 @@ void batch_moments(Context& context, const BatchNormSpec& spec, ConstNormRows x,
 void batch_norm(Context& context, const BatchNormSpec& spec, ConstNormRows x, const NormParams& params, NormRows y);
 void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,
                          const NormParams& params, const BatchNormGradients& gradients, void* scratch);
-void follow_moment(Context& context, const BatchNormSpec& spec, const void* now, void* running,
-                   const MomentFollow& follow);
 
 }  // namespace millrace::cuda

@@ -66,6 +66,5 @@ void batch_norm_gradient(Context&, const BatchNormSpec&, ConstNormRows, ConstNor
                          const BatchNormGradients&, void*) {
   refuse();
 }
-void follow_moment(Context&, const BatchNormSpec&, const void*, void*, const MomentFollow&) { refuse(); }
 
 }  // namespace millrace::cuda

@@ -167,15 +167,4 @@ void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormR
   });
 }
 
-void follow_moment(Context& context, const BatchNormSpec& spec, const void* now, void* running,
-                   const MomentFollow& follow) {
-  if (!context.device().is_cpu()) return cuda::follow_moment(context, spec, now, running, follow);
-  dispatch_float(spec.dtype, [&]<class T>() {
-    const cuda::FollowMoment<T> body{follow, static_cast<const T*>(now), static_cast<T*>(running)};
-    context.executor().run([&] {
-      for (int64_t channel = 0; channel < spec.channels; ++channel) body(channel);
-    });
-  });
-}
-
 }  // namespace millrace

@@ -28,12 +28,4 @@ void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormR
   });
 }
 
-void follow_moment(Context& context, const BatchNormSpec& spec, const void* now, void* running,
-                   const MomentFollow& follow) {
-  dispatch_float(spec.dtype, [&]<class T>() {
-    launch_for_each(context.cuda(), spec.channels,
-                    FollowMoment<T>{follow, static_cast<const T*>(now), static_cast<T*>(running)});
-  });
-}
-
 }  // namespace millrace::cuda

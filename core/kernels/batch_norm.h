@@ -56,11 +56,4 @@ struct BatchNormGradients {
 void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormRows x, ConstNormRows dy,
                          const NormParams& params, const BatchNormGradients& gradients, void* scratch);
 
-// running = momentum * running + (1 - momentum) * factor * now, for each channel.
-struct MomentFollow {
-  double momentum = 0.9, factor = 1;
-};
-void follow_moment(Context& context, const BatchNormSpec& spec, const void* now, void* running,
-                   const MomentFollow& follow);
-
 }  // namespace millrace

@@ -124,18 +124,6 @@ struct ApplyNormGradient {
   }
 };
 
-// running = momentum * running + (1 - momentum) * factor * now
-template <class T>
-struct FollowMoment {
-  MomentFollow follow;
-  const T* now;
-  T* running;
-  MILLRACE_HD void operator()(int64_t channel) const {
-    running[channel] = static_cast<T>(follow.momentum * static_cast<double>(running[channel]) +
-                                      (1 - follow.momentum) * follow.factor * static_cast<double>(now[channel]));
-  }
-};
-
 // The batch as images; a vector is an image of one pixel.
 inline ChannelPlaces places_of(const BatchNormSpec& spec) {
   return {spec.rows / spec.pixels, spec.channels, spec.pixels};

@@ -35,13 +35,6 @@ TEST_F(BatchNormKernel, IsExactFarFromZeroAndForManyRows) {
   }
 }
 
-TEST_F(BatchNormKernel, MomentsFollow) {
-  const std::vector<float> now = {4, 8};
-  std::vector<float> running = {1, 2};
-  follow_moment(context_, {.rows = 3, .channels = 2}, now.data(), running.data(), {.momentum = 0.5, .factor = 1.5});
-  EXPECT_EQ(running, (std::vector<float>{3.5, 7}));
-}
-
 TEST_F(BatchNormKernel, RefusesWholeNumbers) {
   const BatchNormSpec spec{.rows = 1, .channels = 1, .dtype = DType::i32};
   EXPECT_THROW(batch_norm(context_, spec, {}, {}, {}), InternalError);

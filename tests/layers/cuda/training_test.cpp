@@ -35,6 +35,20 @@ std::vector<double> labels_of(const TrainingCase& from, const std::vector<double
   return labels;
 }
 
+// Parameters, then state.
+std::vector<double> values_of(Context& context, const Model& model) {
+  std::vector<double> out;
+  const auto add = [&](const ConstTensorView& view) {
+    Tensor host(Device::cpu(), view.spec());
+    context.copy(host.view().data(), view.data(), host.spec().bytes());
+    context.synchronize();
+    for (const double value : millrace::testing::read_values(host.view())) out.push_back(value);
+  };
+  add(model.parameter_block());
+  for (size_t i = 0; i < model.states().size(); ++i) add(model.state(i));
+  return out;
+}
+
 Result train_on_cpu(const TrainingCase& from, int steps) {
   Training training(from);
   Result result;
@@ -42,7 +56,7 @@ Result train_on_cpu(const TrainingCase& from, int steps) {
     const auto rows = rows_of(from, step);
     result.losses.push_back(training.step(rows, labels_of(from, rows)));
   }
-  result.weights = training.weights();
+  result.weights = values_of(training.context(), training.model());
   return result;
 }
 
@@ -118,10 +132,7 @@ class CudaTraining : public test::CudaTest {
     const std::unique_ptr<MetricAccumulator> accumulator = metric->accumulator();
     accumulator->add(host_partial, from.batch);
     result.accuracy = accumulator->value();
-    Tensor host(Device::cpu(), model.parameter_block().spec());
-    context().copy(host.view().data(), model.parameter_block().data(), host.spec().bytes());
-    context().synchronize();
-    result.weights = millrace::testing::read_values(host.view());
+    result.weights = values_of(context(), model);
     return result;
   }
 };
