@@ -3,6 +3,7 @@
 #include "millrace/core/kernels/images/convolution.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
+#include "millrace/layers/images/images.h"
 #include "millrace/layers/images/window.h"
 #include "millrace/layers/simple_layer.h"
 
@@ -47,6 +48,18 @@ ConvolutionSpec spec_of(const ConvTranspose2dOptions& options, const Shape& row)
   return spec;
 }
 
+// Images are rows of `columns` values: pixels, or the channels of images.
+template <class T>
+struct AddToChannels {
+  T* images;
+  const T* values;
+  int64_t columns, channels;
+  bool pixels;
+  MILLRACE_HD void operator()(int64_t row, int64_t column) const {
+    images[row * columns + column] += values[pixels ? column : row % channels];
+  }
+};
+
 class ConvTranspose2dPlan final : public LayerPlan {
  public:
   ConvTranspose2dPlan(Context& context, const PlanArgs& args, const ConvTranspose2dOptions& options)
@@ -80,7 +93,7 @@ class ConvTranspose2dPlan final : public LayerPlan {
   void forward(Context& context, const ForwardArgs& args) override {
     const TensorView z = activation_.product(args);
     forward_->run(context, {.weight = args.params[0].data(), .dy = args.inputs[0].data(), .dx = {.view = z}});
-    if (bias_) add_to_channels(context, channels_, args.params[1].data(), z.data());
+    if (bias_) add_bias(context, args.params[1], z);
     activation_.forward_all(context, args);
   }
 
@@ -103,6 +116,14 @@ class ConvTranspose2dPlan final : public LayerPlan {
   }
 
  private:
+  void add_bias(Context& context, const ConstTensorView& bias, const TensorView& z) const {
+    const bool pixels = channels_last(context.device());
+    const int64_t channels = channels_.channels, columns = pixels ? channels : channels_.pixels;
+    dispatch_float(z.dtype(), [&]<class T>() {
+      for_each_row_column(context, z.elements() / columns, columns,
+                          AddToChannels<T>{z.as<T>(), bias.as<T>(), columns, channels, pixels});
+    });
+  }
   // Of a gradient that is added to what is there, or scaled.
   size_t dx_bytes() const { return input_gradient_ ? aligned_bytes(input_.bytes()) : 0; }
 

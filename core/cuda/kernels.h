@@ -35,7 +35,6 @@ std::unique_ptr<Convolution> make_convolution(Context& context, const Convolutio
                                               const ConvolutionOptions& options);
 
 // As in core/kernels/images/channels.h.
-void add_to_channels(Context& context, const ChannelSpec& spec, const void* values, void* images);
 void channel_sum(Context& context, const ChannelSpec& spec, const void* images, const Destination& sums, void* scratch);
 size_t channel_sum_scratch(const ChannelSpec& spec);
 

@@ -51,7 +51,6 @@ void column_sum(Context&, ConstTensorView, const Destination&, void*) { refuse()
 void sum(Context&, ConstTensorView, void*, double, void*) { refuse(); }
 void square_sum(Context&, ConstTensorView, double*, void*) { refuse(); }
 std::unique_ptr<Convolution> make_convolution(Context&, const ConvolutionSpec&, const ConvolutionOptions&) { refuse(); }
-void add_to_channels(Context&, const ChannelSpec&, const void*, void*) { refuse(); }
 void channel_sum(Context&, const ChannelSpec&, const void*, const Destination&, void*) { refuse(); }
 size_t channel_sum_scratch(const ChannelSpec&) { refuse(); }
 void max_pool(Context&, const PoolingSpec&, const ConstTensorView&, const TensorView&, int32_t*) { refuse(); }

@@ -12,14 +12,6 @@ namespace millrace::cuda {
 namespace {
 
 template <class T>
-struct AddToChannels {
-  T* images;
-  const T* values;
-  int64_t channels, pixels;
-  MILLRACE_HD void operator()(int64_t i) const { images[i] += values[i / pixels % channels]; }
-};
-
-template <class T>
 struct StoreSums {
   ChannelTotals totals;
   T* to;
@@ -35,14 +27,6 @@ struct StoreSums {
 ChannelPlaces places_of(const ChannelSpec& spec) { return {spec.batch, spec.channels, spec.pixels}; }
 
 }  // namespace
-
-void add_to_channels(Context& context, const ChannelSpec& spec, const void* values, void* images) {
-  dispatch_float(spec.dtype, [&]<class T>() {
-    launch_for_each(
-        context.cuda(), spec.batch * spec.channels * spec.pixels,
-        AddToChannels<T>{static_cast<T*>(images), static_cast<const T*>(values), spec.channels, spec.pixels});
-  });
-}
 
 void channel_sum(Context& context, const ChannelSpec& spec, const void* images, const Destination& sums,
                  void* scratch) {

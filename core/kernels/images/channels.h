@@ -1,7 +1,7 @@
-// One value for each channel of a batch of images: added to all of the channel's pixels, or summed over them.
+// Sums over the pixels of each channel of a batch of images.
 //
-// Images are (batch, channels, pixels) without gaps; on the CPU channels last, on CUDA in that order. f32 and f64, else
-// InternalError. Results do not depend on the number of threads; nothing is allocated.
+// Images are (batch, channels, pixels) without gaps; on the CPU channels last, on CUDA in that order. Results do not
+// depend on the number of threads; nothing is allocated.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,7 @@ struct ChannelSpec {
   DType dtype = DType::f32;
 };
 
-// images += values, one for each channel.
-void add_to_channels(Context& context, const ChannelSpec& spec, const void* values, void* images);
-
-// The sum of each channel's pixels. `scratch` has channel_sum_scratch() bytes.
+// `scratch` has channel_sum_scratch() bytes. Throws ShapeError unless the images are f32 or f64.
 void channel_sum(Context& context, const ChannelSpec& spec, const void* images, const Destination& sums, void* scratch);
 size_t channel_sum_scratch(Device device, const ChannelSpec& spec);
 
