@@ -13,7 +13,6 @@
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/export.h"
-#include "millrace/core/kernels/activated.h"
 #include "millrace/core/library_call.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"

@@ -19,6 +19,16 @@ namespace millrace {
 // An activation that a product applies to its result before it stores it; every other activation is a pass of its own.
 enum class FusedActivation : uint8_t { none, relu };
 
+inline namespace MILLRACE_UNIT {
+
+// A NaN stays a NaN.
+template <class T>
+MILLRACE_HD T activated(T value, FusedActivation activation) {
+  return activation == FusedActivation::relu && value < T(0) ? T(0) : value;
+}
+
+}  // namespace MILLRACE_UNIT
+
 struct GemmSpec {
   int64_t m = 0, n = 0, k = 0;        // op(a) is (m, k), op(b) is (k, n), c is (m, n)
   DType dtype = DType::f32;           // f32 or f64

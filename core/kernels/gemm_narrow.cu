@@ -3,7 +3,6 @@
 
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/export.h"
-#include "millrace/core/kernels/activated.h"
 #include "millrace/core/parallel.h"
 
 namespace millrace::cuda {

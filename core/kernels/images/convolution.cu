@@ -7,7 +7,6 @@
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/export.h"
-#include "millrace/core/kernels/activated.h"
 #include "millrace/core/kernels/images/channels.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
