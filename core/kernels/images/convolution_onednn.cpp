@@ -2,6 +2,7 @@
 #include <array>
 #include <dnnl.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -101,31 +102,38 @@ class ImagePass : public Convolution {
  protected:
   virtual void run_tile(const ConvolutionArgs& args, int64_t tile) = 0;
 
-  // Makes the primitives and their memory: `describe(described, engine)` gives the library's description of a pass, in
-  // whose layout weight_of(pass) is, and args_of(pass, weight) the arguments of its Primitive, but for its scratchpad,
-  // which is the third one. The result is the weight's layout. `unbooked`: bytes of scratch that the library forgets;
-  // `image_bytes`: what a slot has beside that for each image, as extra().
-  template <class Primitive, class Describe, class WeightOf, class ArgsOf>
-  memory::desc plan(Context& context, const char* what, WeightLayout::Way way, const Describe& describe,
-                    const WeightOf& weight_of, const ArgsOf& args_of, size_t unbooked = 0, size_t image_bytes = 0) {
+  // Makes the primitives and their memory: `describe(described, engine)` gives the library's description of a pass.
+  // `ids` are its arguments in the order in which each call gives their data, the third one the weight or its gradient.
+  // The scratchpad comes before that one. A weight that is read is not given: it is weight_'s. Returns the weight's
+  // layout. `unbooked`: bytes of scratch that the library forgets; `image_bytes`: what a slot has beside that for each
+  // image, as extra().
+  template <class Primitive, class Describe>
+  memory::desc plan(Context& context, const char* what, std::span<const int> ids, const Describe& describe,
+                    size_t unbooked = 0, size_t image_bytes = 0) {
     memory::desc weight;
     const std::string whole = cat("a convolution of ", spec_.input().text(), " with ", spec_.weight().text());
     plan_inside(context, whole, [&](const dnnl::engine& engine) {
       const auto pass_of = [&](int64_t images) { return describe(Described(spec_, images), engine); };
+      const auto layout_of = [](const auto& pass, int id) { return pass.query_md(dnnl::query::exec_arg_md, id); };
+      const auto weight_of = [&](const auto& pass) { return layout_of(pass, ids[2]); };
       weight = weight_of(pass_of(tiles_.most_images()));
       // One layout for both sizes of a tile.
       if (weight_of(pass_of(tiles_.least_images())) != weight) {
         tiles_ = tiles_.evened();
         weight = weight_of(pass_of(tiles_.most_images()));
       }
-      weight_.emplace(engine, Described(spec_, 1).plain_weight, weight, way);
+      const bool reads = ids[2] == DNNL_ARG_WEIGHTS;
+      weight_.emplace(engine, Described(spec_, 1).plain_weight, weight,
+                      reads ? WeightLayout::Way::inwards : WeightLayout::Way::outwards);
       for (const int64_t images : {tiles_.most_images(), tiles_.least_images()}) {
         std::optional<SlotPrimitive>& primitive = primitives_[kind_of(images)];
         if (primitive) continue;
         const auto pass = pass_of(images);
         const memory::desc scratchpad = pass.scratchpad_desc();
         scratch_bytes_ = std::max(scratch_bytes_, aligned_bytes(scratchpad.get_size() + unbooked));
-        std::vector<SlotPrimitive::Arg> args = args_of(pass, weight);
+        std::vector<SlotPrimitive::Arg> args;
+        for (const int id : ids) args.push_back({id, layout_of(pass, id)});
+        if (reads) args[2].data = weight_->inner();
         args.insert(args.begin() + 2, {DNNL_ARG_SCRATCHPAD, scratchpad});
         primitive.emplace(what, engine, Primitive(pass), args, slots_.size());
       }
@@ -181,17 +189,10 @@ class OnednnConvolution final : public ImagePass {
  public:
   OnednnConvolution(Context& context, const ConvolutionSpec& spec, bool bias, FusedActivation activation)
       : ImagePass(context, spec), bias_(bias), activation_(activation) {
+    constexpr int ids[] = {DNNL_ARG_SRC, DNNL_ARG_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS};
     plan<dnnl::convolution_forward>(
-        context, "a convolution", WeightLayout::Way::inwards,
-        [&](const Described& pass, const dnnl::engine& engine) { return pass.forward(engine, bias); },
-        [](const auto& pass) { return pass.weights_desc(); },
-        [&](const auto& pass, const memory::desc& weight) {
-          std::vector<SlotPrimitive::Arg> args = {{DNNL_ARG_SRC, pass.src_desc()},
-                                                  {DNNL_ARG_DST, pass.dst_desc()},
-                                                  {DNNL_ARG_WEIGHTS, weight, weight_->inner()}};
-          if (bias) args.push_back({DNNL_ARG_BIAS, pass.bias_desc()});
-          return args;
-        });
+        context, "a convolution", std::span(ids, bias ? 4 : 3),
+        [&](const Described& pass, const dnnl::engine& engine) { return pass.forward(engine, bias); });
   }
   size_t bytes() const override { return weight_->bytes() + slot_bytes(); }
 
@@ -214,16 +215,11 @@ class OnednnInputGradient final : public ImagePass {
  public:
   OnednnInputGradient(Context& context, const ConvolutionSpec& spec, float beta)
       : ImagePass(context, spec), beta_(beta), image_size_(spec.input().shape.row().elements()) {
+    constexpr int ids[] = {DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS};
     plan<dnnl::convolution_backward_data>(
-        context, "the gradient of a convolution's input", WeightLayout::Way::inwards,
-        [](const Described& pass, const dnnl::engine& engine) { return pass.input_gradient(engine); },
-        [](const auto& pass) { return pass.weights_desc(); },
-        [&](const auto& pass, const memory::desc& weight) {
-          return std::vector<SlotPrimitive::Arg>{{DNNL_ARG_DIFF_DST, pass.diff_dst_desc()},
-                                                 {DNNL_ARG_DIFF_SRC, pass.diff_src_desc()},
-                                                 {DNNL_ARG_WEIGHTS, weight, weight_->inner()}};
-        },
-        0, added_bytes());
+        context, "the gradient of a convolution's input", ids,
+        [](const Described& pass, const dnnl::engine& engine) { return pass.input_gradient(engine); }, 0,
+        added_bytes());
   }
   size_t bytes() const override { return weight_->bytes() + slot_bytes(added_bytes()); }
 
@@ -252,17 +248,10 @@ class OnednnWeightGradient final : public ImagePass {
  public:
   OnednnWeightGradient(Context& context, const ConvolutionSpec& spec, bool bias)
       : ImagePass(context, spec, most_parts(spec)), bias_(bias), plain_(Device::cpu(), spec.weight().bytes()) {
+    constexpr int ids[] = {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS};
     const memory::desc weight = plan<dnnl::convolution_backward_weights>(
-        context, "the gradient of a convolution's weight", WeightLayout::Way::outwards,
+        context, "the gradient of a convolution's weight", std::span(ids, bias ? 4 : 3),
         [&](const Described& pass, const dnnl::engine& engine) { return pass.weight_gradient(engine, bias); },
-        [](const auto& pass) { return pass.diff_weights_desc(); },
-        [&](const auto& pass, const memory::desc& layout) {
-          std::vector<SlotPrimitive::Arg> args = {{DNNL_ARG_SRC, pass.src_desc()},
-                                                  {DNNL_ARG_DIFF_DST, pass.diff_dst_desc()},
-                                                  {DNNL_ARG_DIFF_WEIGHTS, layout}};
-          if (bias) args.push_back({DNNL_ARG_DIFF_BIAS, pass.diff_bias_desc()});
-          return args;
-        },
         unbooked_bytes());
     weight_size_ = static_cast<int64_t>(aligned_bytes(weight.get_size()) / sizeof(float));
     bias_size_ = bias ? static_cast<int64_t>(aligned_bytes(Described(spec, 1).bias.get_size()) / sizeof(float)) : 0;
