@@ -62,14 +62,17 @@ Shown shown_devices() {
   return no_devices(failure, driver);
 }
 
-// The compute capability times 10, 0 when it cannot be read.
+// 0 when it cannot be read.
+int attribute(cudaDeviceAttr name, int device) {
+  int value = 0;
+  if (cudaDeviceGetAttribute(&value, name, device) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  return value;
+}
+
+// The compute capability times 10.
 int capability(int device) {
-  int major = 0, minor = 0;
-  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
-      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-  }
-  return major * 10 + minor;
+  return attribute(cudaDevAttrComputeCapabilityMajor, device) * 10 +
+         attribute(cudaDevAttrComputeCapabilityMinor, device);
 }
 
 std::string tenths(int value) { return cat(value / 10, '.', value % 10); }
@@ -87,12 +90,7 @@ void require(Device device) {
 }
 
 // Some virtual GPUs have none.
-bool has_pool(int device) {
-  int pools = 0;
-  if (cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess) return pools != 0;
-  static_cast<void>(cudaGetLastError());
-  return false;
-}
+bool has_pool(int device) { return attribute(cudaDevAttrMemoryPoolsSupported, device) != 0; }
 
 bool is_pageable(const void* data) {
   cudaPointerAttributes attributes{};

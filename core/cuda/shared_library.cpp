@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -45,15 +46,11 @@ void add_python_folders(const fs::path& prefix, std::vector<fs::path>& folders) 
 
 std::vector<fs::path> named_folders() {
   std::vector<fs::path> folders;
-  const std::string list = environment(kVariable);
-  for (size_t begin = 0; begin < list.size();) {
-    const size_t end = std::min(list.find(':', begin), list.size());
-    if (end > begin) {
-      const fs::path folder = list.substr(begin, end - begin);
-      folders.push_back(folder);
-      add_package_folders(folder, folders);
-    }
-    begin = end + 1;
+  std::istringstream list(environment(kVariable));
+  for (std::string folder; std::getline(list, folder, ':');) {
+    if (folder.empty()) continue;
+    folders.emplace_back(folder);
+    add_package_folders(folder, folders);
   }
   return folders;
 }

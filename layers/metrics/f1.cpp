@@ -11,10 +11,8 @@ class F1 final : public ClassCountsMetric {
       "the harmonic mean of a class's precision and recall: of yes with one logit, else the mean over the classes that "
       "occur";
 
-  F1() : ClassCountsMetric("f1", score) {}
-
- private:
-  static double score(const ClassCounts& c) { return quotient(2 * c.right, c.predicted + c.labelled); }
+  F1()
+      : ClassCountsMetric("f1", [](const ClassCounts& c) { return quotient(2 * c.right, c.predicted + c.labelled); }) {}
 };
 
 }  // namespace

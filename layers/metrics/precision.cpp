@@ -11,10 +11,8 @@ class PrecisionMetric final : public ClassCountsMetric {
       "the share of right rows among those predicted as a class: as yes (above 0) with one logit, else the mean over "
       "the classes that occur";
 
-  PrecisionMetric() : ClassCountsMetric("precision", score) {}
-
- private:
-  static double score(const ClassCounts& c) { return quotient(c.right, c.predicted); }
+  PrecisionMetric()
+      : ClassCountsMetric("precision", [](const ClassCounts& c) { return quotient(c.right, c.predicted); }) {}
 };
 
 }  // namespace

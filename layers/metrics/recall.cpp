@@ -11,10 +11,7 @@ class Recall final : public ClassCountsMetric {
       "the share of right rows among those labelled as a class: as yes with one logit, else the mean over the classes "
       "that occur";
 
-  Recall() : ClassCountsMetric("recall", score) {}
-
- private:
-  static double score(const ClassCounts& c) { return quotient(c.right, c.labelled); }
+  Recall() : ClassCountsMetric("recall", [](const ClassCounts& c) { return quotient(c.right, c.labelled); }) {}
 };
 
 }  // namespace
