@@ -52,35 +52,20 @@ class Cudnn {
   (library).check((expression), ::millrace::cuda::CallSite{#expression, __FILE__, __LINE__})
 
 // The library's name for the C++ type of an attribute.
-template <class T>
-constexpr cudnnBackendAttributeType_t kCudnnType = [] {
-  static_assert(sizeof(T) == 0, "not a type of an attribute");
-  return CUDNN_TYPE_INT64;
-}();
-template <>
-inline constexpr auto kCudnnType<int64_t> = CUDNN_TYPE_INT64;
-template <>
-inline constexpr auto kCudnnType<float> = CUDNN_TYPE_FLOAT;
-template <>
-inline constexpr auto kCudnnType<double> = CUDNN_TYPE_DOUBLE;
-template <>
-inline constexpr auto kCudnnType<char> = CUDNN_TYPE_CHAR;
-template <>
-inline constexpr auto kCudnnType<cudnnHandle_t> = CUDNN_TYPE_HANDLE;
-template <>
-inline constexpr auto kCudnnType<cudnnDataType_t> = CUDNN_TYPE_DATA_TYPE;
-template <>
-inline constexpr auto kCudnnType<cudnnConvolutionMode_t> = CUDNN_TYPE_CONVOLUTION_MODE;
-template <>
-inline constexpr auto kCudnnType<cudnnBackendHeurMode_t> = CUDNN_TYPE_HEUR_MODE;
-template <>
-inline constexpr auto kCudnnType<cudnnBackendNumericalNote_t> = CUDNN_TYPE_NUMERICAL_NOTE;
-template <>
-inline constexpr auto kCudnnType<cudnnBackendBehaviorNote_t> = CUDNN_TYPE_BEHAVIOR_NOTE;
+using CudnnType = cudnnBackendAttributeType_t;
+constexpr CudnnType cudnn_type(int64_t) { return CUDNN_TYPE_INT64; }
+constexpr CudnnType cudnn_type(float) { return CUDNN_TYPE_FLOAT; }
+constexpr CudnnType cudnn_type(double) { return CUDNN_TYPE_DOUBLE; }
+constexpr CudnnType cudnn_type(char) { return CUDNN_TYPE_CHAR; }
+constexpr CudnnType cudnn_type(cudnnHandle_t) { return CUDNN_TYPE_HANDLE; }
+constexpr CudnnType cudnn_type(cudnnDataType_t) { return CUDNN_TYPE_DATA_TYPE; }
+constexpr CudnnType cudnn_type(cudnnConvolutionMode_t) { return CUDNN_TYPE_CONVOLUTION_MODE; }
+constexpr CudnnType cudnn_type(cudnnBackendHeurMode_t) { return CUDNN_TYPE_HEUR_MODE; }
+constexpr CudnnType cudnn_type(cudnnBackendNumericalNote_t) { return CUDNN_TYPE_NUMERICAL_NOTE; }
+constexpr CudnnType cudnn_type(cudnnBackendBehaviorNote_t) { return CUDNN_TYPE_BEHAVIOR_NOTE; }
 // A descriptor is a pointer to void, and so is an address. Descriptors are set far more often, so the type stands for
 // them; set_addresses() sets addresses.
-template <>
-inline constexpr auto kCudnnType<cudnnBackendDescriptor_t> = CUDNN_TYPE_BACKEND_DESCRIPTOR;
+constexpr CudnnType cudnn_type(cudnnBackendDescriptor_t) { return CUDNN_TYPE_BACKEND_DESCRIPTOR; }
 
 class CudnnDescriptor {
  public:
@@ -89,7 +74,7 @@ class CudnnDescriptor {
 
   template <class T>
   void set(cudnnBackendAttributeName_t name, std::span<const T> values) {
-    set(name, kCudnnType<T>, static_cast<int64_t>(values.size()), values.data());
+    set(name, cudnn_type(T{}), static_cast<int64_t>(values.size()), values.data());
   }
   template <class T>
   void set(cudnnBackendAttributeName_t name, std::initializer_list<T> values) {
@@ -105,13 +90,13 @@ class CudnnDescriptor {
   template <class T>
   T value(cudnnBackendAttributeName_t name) const {
     T out{};
-    static_cast<void>(values(name, kCudnnType<T>, 1, &out));
+    static_cast<void>(values(name, cudnn_type(T{}), 1, &out));
     return out;
   }
   template <class T>
   std::vector<T> list(cudnnBackendAttributeName_t name) const {
-    std::vector<T> out(static_cast<size_t>(values(name, kCudnnType<T>, 0, nullptr)));
-    if (!out.empty()) out.resize(static_cast<size_t>(values(name, kCudnnType<T>, std::ssize(out), out.data())));
+    std::vector<T> out(static_cast<size_t>(values(name, cudnn_type(T{}), 0, nullptr)));
+    if (!out.empty()) out.resize(static_cast<size_t>(values(name, cudnn_type(T{}), std::ssize(out), out.data())));
     return out;
   }
   // Writes the descriptors of `name` into `out`, which are of the right type; returns how many there are.
