@@ -56,7 +56,7 @@ class Candidates {
         c_(drawn_floats(context, product.m * product.n)),
         bias_(drawn_floats(context, product.n)),
         scalars_(context.device(), 2 * sizeof(float)),
-        workspace_(context.cuda().workspace(kWorkspaceBytes)) {
+        workspace_(context.cuda().workspace()) {
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
       MILLRACE_CUBLASLT_CHECK(lt_, lt_.product_set(description_.get(), attribute, &value, sizeof value));
     };

@@ -35,7 +35,7 @@ class Engines {
         x_(drawn_floats(context, spec.input().shape.elements())),
         weight_(drawn_floats(context, spec.weight().shape.elements())),
         y_(drawn_floats(context, spec.output().shape.elements())),
-        workspace_(context.cuda().workspace(cuda::kWorkspaceBytes)) {}
+        workspace_(context.cuda().workspace()) {}
 
   std::string json(bool small) {
     std::string out;

@@ -20,7 +20,6 @@ namespace millrace::bench {
 namespace {
 
 constexpr int kTries = 5;
-constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
 class TimedEvent {
  public:
@@ -59,7 +58,7 @@ double product_tflops(Context& context, int64_t size, cublasComputeType_t comput
   const cuda::CublasLt& lt = state.cublaslt();
   const Memory a = drawn_floats(context, size * size), b = drawn_floats(context, size * size);
   const Memory c(context.device(), a.bytes());
-  const auto workspace = state.workspace(kWorkspaceBytes);
+  const auto workspace = state.workspace();
   const auto product = lt.make_product(compute, CUDA_R_32F);
   const int32_t host = CUBLASLT_POINTER_MODE_HOST;
   MILLRACE_CUBLASLT_CHECK(lt, lt.product_set(product.get(), CUBLASLT_MATMUL_DESC_POINTER_MODE, &host, sizeof host));

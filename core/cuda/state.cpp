@@ -2,6 +2,7 @@
 
 #include "millrace/core/cuda/cublaslt.h"
 #include "millrace/core/cuda/cudnn.h"
+#include "millrace/core/cuda/kernels.h"
 
 namespace millrace::cuda {
 
@@ -41,10 +42,8 @@ const Cudnn& State::cudnn() { return cudnn_on_stream().library; }
 
 cudnnContext* State::cudnn_handle() { return cudnn_on_stream().handle.get(); }
 
-std::shared_ptr<const Memory> State::workspace(size_t bytes) {
-  if (!workspace_ || workspace_->bytes() < bytes) {
-    workspace_ = std::make_shared<const Memory>(Device::cuda(device()), bytes);
-  }
+std::shared_ptr<const Memory> State::workspace() {
+  if (!workspace_) workspace_ = std::make_shared<const Memory>(Device::cuda(device()), kWorkspaceBytes);
   return workspace_;
 }
 

@@ -35,9 +35,9 @@ class MILLRACE_EXPORT State {
   const Cudnn& cudnn();
   cudnnContext* cudnn_handle();
 
-  // At least `bytes` of device memory for the duration of one call; everyone on this stream shares it, one call after
-  // the other. It lives as long as any of its holders, so a captured step keeps what it was captured with.
-  std::shared_ptr<const Memory> workspace(size_t bytes);
+  // kWorkspaceBytes (kernels.h) of device memory for the duration of one call, made at the first call; everyone on this
+  // stream shares it, one call after the other. It lives as long as any of its holders.
+  std::shared_ptr<const Memory> workspace();
 
  private:
   struct CudnnOnStream;

@@ -98,8 +98,7 @@ LtGemm::LtGemm(Context& context, const GemmSpec& spec)
       scalars_(context.device(), 2 * sizeof(double)),
       host_(plan(CUBLASLT_POINTER_MODE_HOST)),
       device_(plan(CUBLASLT_POINTER_MODE_DEVICE)) {
-  // Always of the same size, so that it never grows beside an old one.
-  if (host_.workspace + device_.workspace > 0) workspace_ = context.cuda().workspace(kWorkspaceBytes);
+  if (host_.workspace + device_.workspace > 0) workspace_ = context.cuda().workspace();
   const double beta = static_cast<double>(spec.beta);
   const bool wide = spec.dtype == DType::f64;
   context.copy(static_cast<double*>(scalars_.data()) + 1, wide ? static_cast<const void*>(&beta) : &spec_.beta,

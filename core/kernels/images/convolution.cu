@@ -55,8 +55,7 @@ class OnStream {
  public:
   OnStream(Context& context, const ConvolutionSpec& spec, Pass pass)
       : pass_(context.cuda().cudnn(), target(context, spec.dtype), spec, pass) {
-    // Always of the same size, so that it never grows beside an old one.
-    if (pass_.workspace() > 0) workspace_ = context.cuda().workspace(kWorkspaceBytes);
+    if (pass_.workspace() > 0) workspace_ = context.cuda().workspace();
   }
   void run(State& state, const void* x, const void* weight, const void* y) const {
     pass_.run(state.cudnn_handle(),

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/errors.h"
 #include "tests/support/cuda.h"
@@ -45,15 +46,11 @@ TEST_F(CudaCublasLt, FailuresSayWhatFailedAndWhichVersion) {
   }
 }
 
-TEST_F(CudaCublasLt, WorkspacesAreSharedUntilALargerOneIsNeeded) {
+TEST_F(CudaCublasLt, OneWorkspaceIsShared) {
   State& state = context().cuda();
-  const auto small = state.workspace(1000);
-  EXPECT_EQ(state.workspace(10), small);
-  const auto large = state.workspace(5000);
-  EXPECT_NE(large, small);
-  EXPECT_EQ(large->bytes(), 5000u);
-  EXPECT_EQ(small->bytes(), 1000u);
-  EXPECT_EQ(state.workspace(1000), large);
+  const auto first = state.workspace();
+  EXPECT_EQ(state.workspace(), first);
+  EXPECT_EQ(first->bytes(), kWorkspaceBytes);
 }
 
 }  // namespace
