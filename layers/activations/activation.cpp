@@ -93,24 +93,22 @@ struct Sigmoid {
   }
 };
 
-// dz = f(value, dy), and the sums of its columns.
-template <class T, class F>
-struct GradientColumns {
-  F f;
-  const T* value;
-  const T* dy;
-  T* dz;
-  int64_t value_stride, dy_stride, dz_stride;
-  Target<T> sums;  // a row for each column
+// dz, and the sums of its columns.
+struct ReluColumns {
+  const float* y;
+  const float* dy;
+  float* dz;
+  int64_t y_stride, dy_stride, dz_stride;
+  Target<float> sums;  // a row for each column
 
-  MILLRACE_HD T load(int64_t row, int64_t column) const {
-    return f(value[row * value_stride + column], dy[row * dy_stride + column]);
+  MILLRACE_HD float load(int64_t row, int64_t column) const {
+    return ReluGradient{}(y[row * y_stride + column], dy[row * dy_stride + column]);
   }
-  MILLRACE_HD T term(T gradient, int64_t row, int64_t column) const {
+  MILLRACE_HD float term(float gradient, int64_t row, int64_t column) const {
     dz[row * dz_stride + column] = gradient;
     return gradient;
   }
-  MILLRACE_HD void store(int64_t column, T sum) const { sums.store_at(column, sum); }
+  MILLRACE_HD void store(int64_t column, float sum) const { sums.store_at(column, sum); }
 };
 
 // use(f), f the functor of `activation`. REQUIRES: it is not none.
@@ -143,29 +141,18 @@ void activate(Context& context, Activation activation, const ConstTensorView& z,
 }
 
 void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
-                         const ConstTensorView& dy, const Destination& dz) {
-  visit_activation(activation, [&]<class F>(F) { zip_elements(context, value, dy, dz, typename F::Gradient{}); });
-}
-
-void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
-                         const ConstTensorView& dy, const TensorView& dz, const Destination& sums, void* scratch) {
+                         const ConstTensorView& dy, const Destination& dz, const Destination& sums, void* scratch) {
+  const TensorView& to = dz.view;
   // The kernels of others would be large, for what they save.
-  if (context.device().is_cpu() || dz.dtype() != DType::f32 || activation != Activation::relu) {
-    activation_gradient(context, activation, value, dy, {.view = dz});
-    column_sum(context, dz, sums, scratch);
+  if (sums && !context.device().is_cpu() && to.dtype() == DType::f32 && activation == Activation::relu) {
+    launch_columns<float>(context, to.rows(), to.columns(),
+                          ReluColumns{value.as<float>(), dy.as<float>(), to.as<float>(), value.stride(), dy.stride(),
+                                      to.stride(), Target<float>(context, sums)},
+                          scratch);
     return;
   }
-  using Body = GradientColumns<float, ReluGradient>;
-  launch_columns<float>(context, dz.rows(), dz.columns(),
-                        Body{{},
-                             value.as<float>(),
-                             dy.as<float>(),
-                             dz.as<float>(),
-                             value.stride(),
-                             dy.stride(),
-                             dz.stride(),
-                             Target<float>(context, sums)},
-                        scratch);
+  visit_activation(activation, [&]<class F>(F) { zip_elements(context, value, dy, dz, typename F::Gradient{}); });
+  if (sums) column_sum(context, to, sums, scratch);
 }
 
 }  // namespace millrace

@@ -38,14 +38,11 @@ MILLRACE_EXPORT GradientReads gradient_reads(Activation activation);
 // y = f(z); z may be y. REQUIRES: the activation is not none.
 MILLRACE_EXPORT void activate(Context& context, Activation activation, const ConstTensorView& z, const TensorView& y);
 
-// Computes dz from dy and `value`, the z or y that gradient_reads() names. REQUIRES: the activation is not none.
+// Computes dz from dy and `value`, the z or y that gradient_reads() names. `sums`, if they are wanted, have a value for
+// each column and get the sums of dz over its rows; for relu on CUDA in the same pass. `scratch` as for column_sum()
+// (kernels/reduce.h) of dz. REQUIRES: the activation is not none; with `sums`, dz is only written.
 MILLRACE_EXPORT void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
-                                         const ConstTensorView& dy, const Destination& dz);
-
-// The same for a dz that is only written. `sums`, which has a value for each column, gets the sums of dz over its rows;
-// for relu on CUDA in the same pass. `scratch` as for column_sum() (kernels/reduce.h) of dz.
-MILLRACE_EXPORT void activation_gradient(Context& context, Activation activation, const ConstTensorView& value,
-                                         const ConstTensorView& dy, const TensorView& dz, const Destination& sums,
-                                         void* scratch);
+                                         const ConstTensorView& dy, const Destination& dz, const Destination& sums = {},
+                                         void* scratch = nullptr);
 
 }  // namespace millrace

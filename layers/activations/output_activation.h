@@ -44,11 +44,7 @@ class OutputActivation {
     }
     const TensorView dz = rows_at(args.scratch);
     const ConstTensorView value = reads_ == GradientReads::z ? rows_at(args.saved) : args.output;
-    if (sums) {
-      activation_gradient(context, activation_, value, args.output_gradient, dz, sums, sum_scratch);
-    } else {
-      activation_gradient(context, activation_, value, args.output_gradient, {.view = dz});
-    }
+    activation_gradient(context, activation_, value, args.output_gradient, {.view = dz}, sums, sum_scratch);
     return dz;
   }
 

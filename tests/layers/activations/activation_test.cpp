@@ -79,8 +79,8 @@ TEST_P(ActivationTest, HasTheSumsOfItsGradientsColumns) {
   activation_gradient(context_, GetParam(), value.view(), dy.view(), {.view = apart.view()});
   const std::vector<double> expected = read_values(apart.view());
   std::vector<std::byte> scratch(column_sum_scratch(dz.view().spec()));
-  activation_gradient(context_, GetParam(), value.view(), dy.view(), dz.view(), {.view = sums.view(), .beta = 1},
-                      scratch.data());
+  activation_gradient(context_, GetParam(), value.view(), dy.view(), {.view = dz.view()},
+                      {.view = sums.view(), .beta = 1}, scratch.data());
   EXPECT_EQ(read_values(dz.view()), expected);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(read_values(sums.view())[i], static_cast<double>(i + 1) + expected[i] + expected[i + 3], 1e-14);
@@ -100,7 +100,7 @@ TEST_P(CudaActivation, HasTheSumsOfItsGradientsColumns) {
       dy.write(draws("dy", batch * 37));
       sums.write(draws("sums", 37));
       const Memory scratch(on->device(), column_sum_scratch(rows));
-      activation_gradient(*on, GetParam(), value.view(), dy.view(), dz.view(),
+      activation_gradient(*on, GetParam(), value.view(), dy.view(), {.view = dz.view()},
                           {.view = TensorView(sums.view().data(), DType::f32, Shape{37}), .beta = 1}, scratch.data());
       found.push_back(dz.read());
       found.push_back(sums.read());
