@@ -33,14 +33,14 @@ std::vector<std::string> words_of(const std::string& text) {
 std::string_view version() { return MILLRACE_VERSION; }
 
 BuildDescription describe_build() {
-  const cuda::BuildInfo cuda = cuda::build_info();
+  const std::string cuda = cuda::toolkit_version();
   BuildDescription out = {.build_type = MILLRACE_BUILD_TYPE,
-                          .cuda = cuda.built ? cuda.toolkit : "",
+                          .cuda = cuda,
                           .libraries = {cpu::onednn_version(), Executor::library()},
                           .processor = processor_features(),
                           .capabilities = words_of(MILLRACE_CAPABILITIES),
                           .left_out = words_of(MILLRACE_LEFT_OUT)};
-  (cuda.built ? out.capabilities : out.left_out).emplace_back("cuda");
+  (cuda.empty() ? out.left_out : out.capabilities).emplace_back("cuda");
   return out;
 }
 

@@ -11,7 +11,6 @@
 #include "millrace/core/cuda/cublaslt.h"
 #include "millrace/core/cuda/cudnn.h"
 #include "millrace/core/cuda/state.h"
-#include "millrace/core/cuda/toolkit.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
@@ -118,8 +117,6 @@ nvtxDomainHandle_t profiler() noexcept {
 }
 
 }  // namespace
-
-BuildInfo build_info() { return {true, toolkit_version()}; }
 
 CudaStatus status() {
   const Shown shown = shown_devices();

@@ -12,12 +12,11 @@
 
 namespace millrace::cuda {
 
-// Whether this library was built with CUDA, and the toolkit's version ("13.0"), for --version.
-struct BuildInfo {
-  bool built = false;
-  const char* toolkit = "";
-};
-BuildInfo build_info();
+// The toolkit's version ("13.0"), for --version; empty in a build without CUDA.
+const char* toolkit_version();
+// The oldest compute capability that the kernels were compiled for, times 10: 90 is 9.0. Newer GPUs run them too. Only
+// in a build with CUDA.
+int oldest_architecture();
 
 // The usable devices; opens no library except the driver.
 CudaStatus status();

@@ -1,7 +1,8 @@
-#include "millrace/core/cuda/toolkit.h"
-
+// What only nvcc knows about this build.
 #include <algorithm>
 #include <iterator>
+
+#include "millrace/core/cuda/backend.h"
 
 #define MILLRACE_TEXT_OF(value) #value
 #define MILLRACE_TEXT(value) MILLRACE_TEXT_OF(value)
