@@ -48,10 +48,62 @@ struct Finish {
   }
 };
 
-class LtGemm : public Gemm {
+class LtGemm final : public Gemm {
  public:
-  LtGemm(Context& context, const GemmSpec& spec);
-  void run(Context& context, const GemmArgs& args) override;
+  LtGemm(Context& context, const GemmSpec& spec)
+      : spec_(spec),
+        precision_(context.precision()),
+        lt_(context.cuda().cublaslt()),
+        type_(spec.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
+        first_(spec.transpose_b ? lt_.make_layout(type_, spec.k, spec.n, spec.ldb)
+                                : lt_.make_layout(type_, spec.n, spec.k, spec.ldb)),
+        second_(spec.transpose_a ? lt_.make_layout(type_, spec.m, spec.k, spec.lda)
+                                 : lt_.make_layout(type_, spec.k, spec.m, spec.lda)),
+        result_(lt_.make_layout(type_, spec.n, spec.m, spec.ldc)),
+        scalars_(context.device(), 2 * sizeof(double)),
+        host_(plan(CUBLASLT_POINTER_MODE_HOST)),
+        device_(plan(CUBLASLT_POINTER_MODE_DEVICE)) {
+    if (host_.workspace + device_.workspace > 0) workspace_ = context.cuda().workspace();
+    const double beta = static_cast<double>(spec.beta);
+    const bool wide = spec.dtype == DType::f64;
+    context.copy(static_cast<double*>(scalars_.data()) + 1, wide ? static_cast<const void*>(&beta) : &spec_.beta,
+                 wide ? sizeof beta : sizeof spec_.beta);
+    context.synchronize();
+  }
+
+  void run(Context& context, const GemmArgs& args) override {
+    const auto addresses = reinterpret_cast<uintptr_t>(args.a) | reinterpret_cast<uintptr_t>(args.b) |
+                           reinterpret_cast<uintptr_t>(args.c) | reinterpret_cast<uintptr_t>(args.bias);
+    if (addresses % kAlignment != 0) {
+      throw InternalError(cat("a matrix product on ", context.device().text(),
+                              " needs addresses that are multiples of ", kAlignment, " bytes"));
+    }
+    State& state = context.cuda();
+    const DeviceGuard guard(state.device());
+    const Plan& plan = args.alpha != nullptr ? device_ : host_;
+    if (plan.adds_bias) {
+      MILLRACE_CUBLASLT_CHECK(
+          lt_, lt_.product_set(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &args.bias, sizeof args.bias));
+    }
+    const double one = 1, beta = static_cast<double>(spec_.beta);
+    const float one_f32 = 1;
+    const bool wide = spec_.dtype == DType::f64;
+    const void* alpha = wide ? static_cast<const void*>(&one) : &one_f32;
+    const void* beta_at = wide ? static_cast<const void*>(&beta) : &spec_.beta;
+    if (args.alpha != nullptr) {
+      alpha = alpha_on_device(state, args.alpha);
+      beta_at = static_cast<const double*>(scalars_.data()) + 1;
+    }
+    void* const workspace = workspace_ != nullptr ? workspace_->data() : nullptr;
+    {
+      const LibraryCall mark;
+      MILLRACE_CUBLASLT_CHECK(lt_, lt_.matmul(lt_.handle(), plan.product.get(), alpha, args.b, first_.get(), args.a,
+                                              second_.get(), beta_at, args.c, result_.get(), args.c, result_.get(),
+                                              &plan.algorithm, workspace, plan.workspace, state.stream()));
+    }
+    finish(state, args, spec_.bias && !plan.adds_bias);
+  }
+
   // The workspace is shared: shared_workspace_bytes().
   size_t bytes() const override { return scalars_.bytes(); }
 
@@ -64,14 +116,100 @@ class LtGemm : public Gemm {
     size_t workspace = 0;
   };
 
-  Plan plan(cublasLtPointerMode_t mode) const;
-  std::optional<Plan> try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute) const;
+  Plan plan(cublasLtPointerMode_t mode) const {
+    if (spec_.dtype == DType::f64) {
+      if (auto found = try_plan(mode, CUBLAS_COMPUTE_64F)) return std::move(*found);
+    } else {
+      // A GPU without units for it has no way to TF32.
+      if (precision_ == Precision::tf32) {
+        if (auto found = try_plan(mode, CUBLAS_COMPUTE_32F_FAST_TF32)) return std::move(*found);
+      }
+      if (auto found = try_plan(mode, CUBLAS_COMPUTE_32F)) return std::move(*found);
+    }
+    throw DeviceError(cat("cuBLASLt has no way to a product of ", spec_.m, " x ", spec_.k, " and ", spec_.k, " x ",
+                          spec_.n, ' ', to_string(spec_.dtype), " values that always sums in one order"),
+                      {},
+                      cat(lt_.library().path(), " is version ", lt_.get_version(), "; use another, or device: cpu"));
+  }
+
+  std::optional<Plan> try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute) const {
+    // Doubles are for checks of gradients: their bias is always our own.
+    if (spec_.bias && spec_.dtype == DType::f32) {
+      if (auto found = try_plan(mode, compute, CUBLASLT_EPILOGUE_BIAS)) return found;
+    }
+    return try_plan(mode, compute, CUBLASLT_EPILOGUE_DEFAULT);
+  }
+
   std::optional<Plan> try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute,
-                               cublasLtEpilogue_t epilogue) const;
-  CublasLt::Preference preference() const;
-  bool keeps_one_order(const cublasLtMatmulAlgo_t& algorithm) const;
-  const void* alpha_on_device(State& state, const float* alpha) const;
-  void finish(State& state, const GemmArgs& args, bool add_bias) const;
+                               cublasLtEpilogue_t epilogue) const {
+    Plan plan{.product = lt_.make_product(compute, type_)};
+    const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+      MILLRACE_CUBLASLT_CHECK(lt_, lt_.product_set(plan.product.get(), attribute, &value, sizeof value));
+    };
+    set(CUBLASLT_MATMUL_DESC_POINTER_MODE, static_cast<int32_t>(mode));
+    set(CUBLASLT_MATMUL_DESC_TRANSA, static_cast<int32_t>(spec_.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N));
+    set(CUBLASLT_MATMUL_DESC_TRANSB, static_cast<int32_t>(spec_.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N));
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(epilogue));
+    // The search reads nothing but the alignment of this address; run() gives the true one.
+    plan.adds_bias = epilogue == CUBLASLT_EPILOGUE_BIAS;
+    if (plan.adds_bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, scalars_.data());
+
+    std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
+    int found = 0;
+    const cublasStatus_t status =
+        lt_.heuristic(lt_.handle(), plan.product.get(), first_.get(), second_.get(), result_.get(), result_.get(),
+                      preference().get(), kCandidates, results.data(), &found);
+    // What library and GPU never can. Other failures may pass, as for want of memory, and another way has other bits.
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) return std::nullopt;
+    lt_.check(status, {"cublasLtMatmulAlgoGetHeuristic(..)", __FILE__, __LINE__});
+    for (const cublasLtMatmulHeuristicResult_t& result : std::span(results).first(static_cast<size_t>(found))) {
+      if (result.state != CUBLAS_STATUS_SUCCESS || !keeps_one_order(result.algo)) continue;
+      plan.algorithm = result.algo;
+      plan.workspace = result.workspaceSize;
+      return plan;
+    }
+    return std::nullopt;
+  }
+
+  CublasLt::Preference preference() const {
+    CublasLt::Preference preference = lt_.make_preference();
+    const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+      MILLRACE_CUBLASLT_CHECK(lt_, lt_.preference_set(preference.get(), attribute, &value, sizeof value));
+    };
+    set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{kWorkspaceBytes});
+    set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
+    for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      set(attribute, kAlignment);
+    }
+    return preference;
+  }
+
+  // Parts of a sum that are added where the result lies come in the order in which they happen to end.
+  bool keeps_one_order(const cublasLtMatmulAlgo_t& algorithm) const {
+    uint32_t scheme = CUBLASLT_REDUCTION_SCHEME_INPLACE;
+    size_t written = 0;
+    MILLRACE_CUBLASLT_CHECK(lt_, lt_.algorithm_attribute(&algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
+                                                         sizeof scheme, &written));
+    return (scheme & CUBLASLT_REDUCTION_SCHEME_INPLACE) == 0;
+  }
+
+  const void* alpha_on_device(State& state, const float* alpha) const {
+    if (spec_.dtype == DType::f32) return alpha;
+    auto* wide = static_cast<double*>(scalars_.data());
+    launch_for_each(state, 1, Widen{alpha, wide});
+    return wide;
+  }
+
+  void finish(State& state, const GemmArgs& args, bool add_bias) const {
+    if (spec_.activation == FusedActivation::none && !add_bias) return;
+    dispatch_float(spec_.dtype, [&]<class T>() {
+      const T* bias = add_bias ? static_cast<const T*>(args.bias) : nullptr;
+      launch_for_each(state, spec_.m * spec_.n,
+                      Finish<T>{static_cast<T*>(args.c), bias, spec_.n, spec_.ldc, spec_.activation});
+    });
+  }
 
   GemmSpec spec_;
   Precision precision_;
@@ -84,154 +222,6 @@ class LtGemm : public Gemm {
   Plan host_, device_;
   std::shared_ptr<const Memory> workspace_;  // null where no algorithm wants one
 };
-
-LtGemm::LtGemm(Context& context, const GemmSpec& spec)
-    : spec_(spec),
-      precision_(context.precision()),
-      lt_(context.cuda().cublaslt()),
-      type_(spec.dtype == DType::f64 ? CUDA_R_64F : CUDA_R_32F),
-      first_(spec.transpose_b ? lt_.make_layout(type_, spec.k, spec.n, spec.ldb)
-                              : lt_.make_layout(type_, spec.n, spec.k, spec.ldb)),
-      second_(spec.transpose_a ? lt_.make_layout(type_, spec.m, spec.k, spec.lda)
-                               : lt_.make_layout(type_, spec.k, spec.m, spec.lda)),
-      result_(lt_.make_layout(type_, spec.n, spec.m, spec.ldc)),
-      scalars_(context.device(), 2 * sizeof(double)),
-      host_(plan(CUBLASLT_POINTER_MODE_HOST)),
-      device_(plan(CUBLASLT_POINTER_MODE_DEVICE)) {
-  if (host_.workspace + device_.workspace > 0) workspace_ = context.cuda().workspace();
-  const double beta = static_cast<double>(spec.beta);
-  const bool wide = spec.dtype == DType::f64;
-  context.copy(static_cast<double*>(scalars_.data()) + 1, wide ? static_cast<const void*>(&beta) : &spec_.beta,
-               wide ? sizeof beta : sizeof spec_.beta);
-  context.synchronize();
-}
-
-LtGemm::Plan LtGemm::plan(cublasLtPointerMode_t mode) const {
-  if (spec_.dtype == DType::f64) {
-    if (auto found = try_plan(mode, CUBLAS_COMPUTE_64F)) return std::move(*found);
-  } else {
-    // A GPU without units for it has no way to TF32.
-    if (precision_ == Precision::tf32) {
-      if (auto found = try_plan(mode, CUBLAS_COMPUTE_32F_FAST_TF32)) return std::move(*found);
-    }
-    if (auto found = try_plan(mode, CUBLAS_COMPUTE_32F)) return std::move(*found);
-  }
-  throw DeviceError(cat("cuBLASLt has no way to a product of ", spec_.m, " x ", spec_.k, " and ", spec_.k, " x ",
-                        spec_.n, ' ', to_string(spec_.dtype), " values that always sums in one order"),
-                    {}, cat(lt_.library().path(), " is version ", lt_.get_version(), "; use another, or device: cpu"));
-}
-
-std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute) const {
-  // Doubles are for checks of gradients: their bias is always our own.
-  if (spec_.bias && spec_.dtype == DType::f32) {
-    if (auto found = try_plan(mode, compute, CUBLASLT_EPILOGUE_BIAS)) return found;
-  }
-  return try_plan(mode, compute, CUBLASLT_EPILOGUE_DEFAULT);
-}
-
-std::optional<LtGemm::Plan> LtGemm::try_plan(cublasLtPointerMode_t mode, cublasComputeType_t compute,
-                                             cublasLtEpilogue_t epilogue) const {
-  Plan plan{.product = lt_.make_product(compute, type_)};
-  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-    MILLRACE_CUBLASLT_CHECK(lt_, lt_.product_set(plan.product.get(), attribute, &value, sizeof value));
-  };
-  set(CUBLASLT_MATMUL_DESC_POINTER_MODE, static_cast<int32_t>(mode));
-  set(CUBLASLT_MATMUL_DESC_TRANSA, static_cast<int32_t>(spec_.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N));
-  set(CUBLASLT_MATMUL_DESC_TRANSB, static_cast<int32_t>(spec_.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N));
-  set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(epilogue));
-  // The search reads nothing but the alignment of this address; run() gives the true one.
-  plan.adds_bias = epilogue == CUBLASLT_EPILOGUE_BIAS;
-  if (plan.adds_bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, scalars_.data());
-
-  std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
-  int found = 0;
-  const cublasStatus_t status =
-      lt_.heuristic(lt_.handle(), plan.product.get(), first_.get(), second_.get(), result_.get(), result_.get(),
-                    preference().get(), kCandidates, results.data(), &found);
-  // What library and GPU never can. Other failures may pass, as for want of memory, and another way has other bits.
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH) return std::nullopt;
-  lt_.check(status, {"cublasLtMatmulAlgoGetHeuristic(..)", __FILE__, __LINE__});
-  for (const cublasLtMatmulHeuristicResult_t& result : std::span(results).first(static_cast<size_t>(found))) {
-    if (result.state != CUBLAS_STATUS_SUCCESS || !keeps_one_order(result.algo)) continue;
-    plan.algorithm = result.algo;
-    plan.workspace = result.workspaceSize;
-    return plan;
-  }
-  return std::nullopt;
-}
-
-CublasLt::Preference LtGemm::preference() const {
-  CublasLt::Preference preference = lt_.make_preference();
-  const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-    MILLRACE_CUBLASLT_CHECK(lt_, lt_.preference_set(preference.get(), attribute, &value, sizeof value));
-  };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t{kWorkspaceBytes});
-  set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-      static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE));
-  for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-    set(attribute, kAlignment);
-  }
-  return preference;
-}
-
-// Parts of a sum that are added where the result lies come in the order in which they happen to end.
-bool LtGemm::keeps_one_order(const cublasLtMatmulAlgo_t& algorithm) const {
-  uint32_t scheme = CUBLASLT_REDUCTION_SCHEME_INPLACE;
-  size_t written = 0;
-  MILLRACE_CUBLASLT_CHECK(lt_, lt_.algorithm_attribute(&algorithm, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme,
-                                                       sizeof scheme, &written));
-  return (scheme & CUBLASLT_REDUCTION_SCHEME_INPLACE) == 0;
-}
-
-void LtGemm::run(Context& context, const GemmArgs& args) {
-  const auto addresses = reinterpret_cast<uintptr_t>(args.a) | reinterpret_cast<uintptr_t>(args.b) |
-                         reinterpret_cast<uintptr_t>(args.c) | reinterpret_cast<uintptr_t>(args.bias);
-  if (addresses % kAlignment != 0) {
-    throw InternalError(cat("a matrix product on ", context.device().text(), " needs addresses that are multiples of ",
-                            kAlignment, " bytes"));
-  }
-  State& state = context.cuda();
-  const DeviceGuard guard(state.device());
-  const Plan& plan = args.alpha != nullptr ? device_ : host_;
-  if (plan.adds_bias) {
-    MILLRACE_CUBLASLT_CHECK(
-        lt_, lt_.product_set(plan.product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &args.bias, sizeof args.bias));
-  }
-  const double one = 1, beta = static_cast<double>(spec_.beta);
-  const float one_f32 = 1;
-  const bool wide = spec_.dtype == DType::f64;
-  const void* alpha = wide ? static_cast<const void*>(&one) : &one_f32;
-  const void* beta_at = wide ? static_cast<const void*>(&beta) : &spec_.beta;
-  if (args.alpha != nullptr) {
-    alpha = alpha_on_device(state, args.alpha);
-    beta_at = static_cast<const double*>(scalars_.data()) + 1;
-  }
-  void* const workspace = workspace_ != nullptr ? workspace_->data() : nullptr;
-  {
-    const LibraryCall mark;
-    MILLRACE_CUBLASLT_CHECK(lt_, lt_.matmul(lt_.handle(), plan.product.get(), alpha, args.b, first_.get(), args.a,
-                                            second_.get(), beta_at, args.c, result_.get(), args.c, result_.get(),
-                                            &plan.algorithm, workspace, plan.workspace, state.stream()));
-  }
-  finish(state, args, spec_.bias && !plan.adds_bias);
-}
-
-const void* LtGemm::alpha_on_device(State& state, const float* alpha) const {
-  if (spec_.dtype == DType::f32) return alpha;
-  auto* wide = static_cast<double*>(scalars_.data());
-  launch_for_each(state, 1, Widen{alpha, wide});
-  return wide;
-}
-
-void LtGemm::finish(State& state, const GemmArgs& args, bool add_bias) const {
-  if (spec_.activation == FusedActivation::none && !add_bias) return;
-  dispatch_float(spec_.dtype, [&]<class T>() {
-    const T* bias = add_bias ? static_cast<const T*>(args.bias) : nullptr;
-    launch_for_each(state, spec_.m * spec_.n,
-                    Finish<T>{static_cast<T*>(args.c), bias, spec_.n, spec_.ldc, spec_.activation});
-  });
-}
 
 }  // namespace
 
