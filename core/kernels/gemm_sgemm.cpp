@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"
@@ -27,7 +26,7 @@ TileGrid::Limits limits(const GemmSpec& spec) {
 // AVX2); then a copy with rows further apart is read instead.
 class ColumnOperand {
  public:
-  // Of `columns` columns, `stride` apart, each of which goes into `uses` products.
+  // Of `columns` columns, `stride` apart, each of which is read as a column in `uses` products.
   ColumnOperand(int64_t rows, int64_t columns, int64_t stride, int64_t uses)
       : rows_(rows), columns_(columns), given_(stride), stride_(stride) {
     constexpr int64_t kSameSets = 2048 / sizeof(float), kLine = 64 / sizeof(float), kWorthACopy = 32;
@@ -63,25 +62,25 @@ class ColumnOperand {
 
 class SgemmGemm final : public Gemm {
  public:
-  explicit SgemmGemm(const GemmSpec& spec) : spec_(spec), grid_(spec.m, spec.n, spec.k, limits(spec)) {
-    if (spec.transpose_a) columns_of_a_.emplace(spec.k, spec.m, spec.lda, spec.n);
-    if (!spec.transpose_b) columns_of_b_.emplace(spec.k, spec.n, spec.ldb, spec.m);
-    if (columns_of_a_) spec_.lda = columns_of_a_->stride();
-    if (columns_of_b_) spec_.ldb = columns_of_b_->stride();
+  explicit SgemmGemm(const GemmSpec& spec)
+      : spec_(spec),
+        grid_(spec.m, spec.n, spec.k, limits(spec)),
+        columns_of_a_(spec.k, spec.m, spec.lda, spec.transpose_a ? spec.n : 0),
+        columns_of_b_(spec.k, spec.n, spec.ldb, spec.transpose_b ? 0 : spec.m) {
+    spec_.lda = columns_of_a_.stride();
+    spec_.ldb = columns_of_b_.stride();
   }
 
   void run(Context& context, const GemmArgs& given) override {
     Executor& executor = context.executor();
     executor.run([&] {
       GemmArgs args = given;
-      if (columns_of_a_) args.a = columns_of_a_->prepared(executor, given.a);
-      if (columns_of_b_) args.b = columns_of_b_->prepared(executor, given.b);
+      args.a = columns_of_a_.prepared(executor, given.a);
+      args.b = columns_of_b_.prepared(executor, given.b);
       executor.parallel_for(grid_.count(), [&](int64_t index) { run_tile(args, grid_.tile(index)); });
     });
   }
-  size_t bytes() const override {
-    return (columns_of_a_ ? columns_of_a_->bytes() : 0) + (columns_of_b_ ? columns_of_b_->bytes() : 0);
-  }
+  size_t bytes() const override { return columns_of_a_.bytes() + columns_of_b_.bytes(); }
 
  private:
   void run_tile(const GemmArgs& args, const Tile& tile) const {
@@ -111,7 +110,7 @@ class SgemmGemm final : public Gemm {
 
   GemmSpec spec_;  // of what is read
   TileGrid grid_;
-  std::optional<ColumnOperand> columns_of_a_, columns_of_b_;
+  ColumnOperand columns_of_a_, columns_of_b_;
 };
 
 }  // namespace
