@@ -43,9 +43,9 @@ struct Store {
   }
 };
 
-void store(State& state, DType dtype, const void* from, const Destination& to) {
+void store(Context& context, DType dtype, const void* from, const Destination& to) {
   dispatch_float(dtype, [&]<class T>() {
-    launch_for_each(state, to.view.elements(),
+    launch_for_each(context.cuda(), to.view.elements(),
                     Store<T>{static_cast<const T*>(from), to.view.as<T>(), static_cast<T>(to.beta), to.alpha});
   });
 }
@@ -57,7 +57,9 @@ class OnStream {
       : pass_(context.cuda().cudnn(), target(context, spec.dtype), spec, pass) {
     if (pass_.workspace() > 0) workspace_ = context.cuda().workspace();
   }
-  void run(State& state, const void* x, const void* weight, const void* y) const {
+  void run(Context& context, const void* x, const void* weight, const void* y) const {
+    State& state = context.cuda();
+    const DeviceGuard guard(state.device());
     pass_.run(state.cudnn_handle(),
               {.x = x, .weight = weight, .y = y, .workspace = workspace_ ? workspace_->data() : nullptr});
   }
@@ -78,13 +80,11 @@ class CudaConvolution final : public Convolution {
       : spec_(spec), bias_(bias), activation_(activation), pass_(context, spec, Pass::forward) {}
 
   void run(Context& context, const ConvolutionArgs& args) override {
-    State& state = context.cuda();
-    const DeviceGuard guard(state.device());
-    pass_.run(state, args.x, args.weight, args.y);
+    pass_.run(context, args.x, args.weight, args.y);
     if (!bias_ && activation_ == FusedActivation::none) return;
     const Shape y = spec_.output().shape;
     dispatch_float(spec_.dtype, [&]<class T>() {
-      launch_for_each(state, y.elements(),
+      launch_for_each(context.cuda(), y.elements(),
                       FinishImages<T>{static_cast<T*>(args.y), bias_ ? static_cast<const T*>(args.bias) : nullptr, y[1],
                                       y[2] * y[3], activation_});
     });
@@ -105,11 +105,9 @@ class CudaInputGradient final : public Convolution {
   }
 
   void run(Context& context, const ConvolutionArgs& args) override {
-    State& state = context.cuda();
-    const DeviceGuard guard(state.device());
     void* const gradient = aside_.bytes() > 0 ? aside_.data() : args.dx.view.data();
-    pass_.run(state, gradient, args.weight, args.dy);
-    if (gradient != args.dx.view.data() || args.dx.alpha != nullptr) store(state, dtype_, gradient, args.dx);
+    pass_.run(context, gradient, args.weight, args.dy);
+    if (gradient != args.dx.view.data() || args.dx.alpha != nullptr) store(context, dtype_, gradient, args.dx);
   }
   size_t bytes() const override { return aside_.bytes(); }
 
@@ -129,13 +127,11 @@ class CudaWeightGradient final : public Convolution {
         sums_(context.device(), bias ? millrace::channel_sum_scratch(context.device(), channels_) : 0) {}
 
   void run(Context& context, const ConvolutionArgs& args) override {
-    State& state = context.cuda();
-    const DeviceGuard guard(state.device());
     if (args.dweight) {
       const bool direct = args.dweight.beta == 0 && args.dweight.alpha == nullptr;
       void* const gradient = direct ? args.dweight.view.data() : aside_.data();
-      pass_.run(state, args.x, gradient, args.dy);
-      if (!direct) store(state, dtype_, gradient, args.dweight);
+      pass_.run(context, args.x, gradient, args.dy);
+      if (!direct) store(context, dtype_, gradient, args.dweight);
     }
     if (args.dbias) millrace::channel_sum(context, channels_, args.dy, args.dbias, sums_.data());
   }

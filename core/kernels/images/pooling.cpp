@@ -25,7 +25,6 @@ Part part_of(const Axis& axis, int64_t window) {
 }
 
 // One image after another; in each, window after window, and their pixels in order.
-template <class T>
 class Windows {
  public:
   explicit Windows(const PoolingSpec& spec)
@@ -97,7 +96,7 @@ void add_times(const T* __restrict values, T factor, int64_t channels, T* __rest
 }
 
 template <class T>
-void max_of_line(const Windows<T>& windows, int64_t line, int64_t channels, const T* x, T* y, int32_t* taken) {
+void max_of_line(const Windows& windows, int64_t line, int64_t channels, const T* x, T* y, int32_t* taken) {
   windows.for_each_window(line, [&](int64_t at, const Part& high, const Part& wide) {
     bool first = true;
     windows.for_each_pixel(high, wide, [&](int64_t from, int32_t number) {
@@ -132,7 +131,7 @@ void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& 
               int32_t* taken) {
   if (!context.device().is_cpu()) return cuda::max_pool(context, spec, x, y, taken);
   dispatch_float(spec.dtype, [&]<class T>() {
-    const Windows<T> windows(spec);
+    const Windows windows(spec);
     for_each_line(context, spec, windows.lines(), [&](int64_t image, int64_t line) {
       max_of_line(windows, line, spec.channels, x.as<T>() + image * x.stride(), y.as<T>() + image * y.stride(),
                   taken != nullptr ? taken + image * windows.y_size() : nullptr);
@@ -143,7 +142,7 @@ void max_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& 
 void average_pool(Context& context, const PoolingSpec& spec, const ConstTensorView& x, const TensorView& y) {
   if (!context.device().is_cpu()) return cuda::average_pool(context, spec, x, y);
   dispatch_float(spec.dtype, [&]<class T>() {
-    const Windows<T> windows(spec);
+    const Windows windows(spec);
     for_each_line(context, spec, windows.lines(), [&](int64_t image, int64_t line) {
       const T* const from = x.as<T>() + image * x.stride();
       T* const to = y.as<T>() + image * y.stride();
@@ -162,7 +161,7 @@ void pool_gradient(Context& context, const PoolingSpec& spec, const int32_t* tak
                    const Destination& dx) {
   if (!context.device().is_cpu()) return cuda::pool_gradient(context, spec, taken, dy, dx);
   dispatch_float(spec.dtype, [&]<class T>() {
-    const Windows<T> windows(spec);
+    const Windows windows(spec);
     const T alpha = dx.alpha != nullptr ? static_cast<T>(*dx.alpha) : T(1);
     context.executor().parallel_for(spec.batch, [&](int64_t image) {
       T* const to = dx.view.as<T>() + image * dx.view.stride();
