@@ -29,13 +29,11 @@ struct Conv2dOptions {
 };
 
 ConvolutionSpec spec_of(const Conv2dOptions& options, const Shape& row) {
-  ConvolutionSpec spec;
-  spec.in_channels = row[0];
-  spec.out_channels = options.filters;
-  spec.groups = options.groups;
-  spec.height = options.window.over_height(row[1]);
-  spec.width = options.window.over_width(row[2]);
-  return spec;
+  return {.in_channels = row[0],
+          .out_channels = options.filters,
+          .groups = options.groups,
+          .height = options.window.over_height(row[1]),
+          .width = options.window.over_width(row[2])};
 }
 
 // y = activation(x * weight + bias); dz is the gradient before the activation.
