@@ -25,9 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
-TEST(CudaBackend, KnowsItsToolkit) {
-  EXPECT_THAT(cuda::toolkit_version(), MatchesRegex("[0-9]+\\.[0-9]+"));
-}
+TEST(CudaBackend, KnowsItsToolkit) { EXPECT_THAT(cuda::toolkit_version(), MatchesRegex("[0-9]+\\.[0-9]+")); }
 
 TEST(CudaBackend, GivesAReasonExactlyWhenThereIsNoDevice) {
   const CudaStatus found = cuda_status();
