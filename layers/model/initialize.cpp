@@ -1,5 +1,7 @@
 #include "millrace/layers/model/initialize.h"
 
+#include <algorithm>
+
 #include "millrace/core/parallel.h"
 #include "millrace/core/random.h"
 #include "millrace/core/tensor.h"
@@ -7,13 +9,6 @@
 namespace millrace {
 
 namespace {
-
-template <class T>
-struct Constant {
-  T value;
-  T* out;
-  void operator()(int64_t i) const { out[i] = value; }
-};
 
 template <class T>
 struct Uniform {
@@ -41,7 +36,7 @@ void fill(Context& host, std::string_view name, const Initializer& initializer, 
   const double value = initializer.value;
   const uint64_t stream = fnv1a64(name);
   switch (initializer.kind) {
-    case Initializer::Kind::constant: for_each_index(host, count, Constant<T>{static_cast<T>(value), out}); return;
+    case Initializer::Kind::constant: std::fill_n(out, count, static_cast<T>(value)); return;
     case Initializer::Kind::uniform: for_each_index(host, count, Uniform<T>{seed, stream, value, out}); return;
     case Initializer::Kind::normal: for_each_index(host, count, Normal<T>{seed, stream, value, out}); return;
   }
