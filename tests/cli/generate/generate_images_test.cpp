@@ -123,16 +123,5 @@ TEST(GenerateImages, OfOtherSizes) {
   }
 }
 
-TEST(GenerateImages, OptionsOutOfRange) {
-  EXPECT_EQ(error_of<ConfigError>([] { generate_images({.folder = "x"}, 11); }),
-            "size: expected from 12 to 64, got 11");
-  EXPECT_EQ(error_of<ConfigError>([] { generate_images({.folder = "x", .rows = kMostImageRows + 1}); }),
-            "rows: expected from 1 to 4294967296, got 4294967297");
-  EXPECT_EQ(error_of<ConfigError>([] { generate_images({.folder = "x", .seed = -1}); }),
-            "seed: expected from 0 to 9223372036854775807, got -1");
-  EXPECT_EQ(error_of<ConfigError>([] { generate_images({.folder = "x", .files = 0}); }),
-            "files: expected from 1 to 1000000, got 0");
-}
-
 }  // namespace
 }  // namespace millrace

@@ -94,14 +94,5 @@ TEST(Generate, NumbersAreNormal) {
   EXPECT_NEAR(static_cast<double>(result.rows_of_label[1]), 200, 60);
 }
 
-TEST(Generate, OptionsOutOfRange) {
-  EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x", .files = 0}); }),
-            "files: expected from 1 to 1000000, got 0");
-  EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x"}, 0); }),
-            "features: expected from 1 to 16777216, got 0");
-  EXPECT_EQ(error_of<ConfigError>([] { generate_sum({.folder = "x", .seed = -1}); }),
-            "seed: expected from 0 to 9223372036854775807, got -1");
-}
-
 }  // namespace
 }  // namespace millrace
