@@ -6,7 +6,8 @@
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/usage_error.h"
-#include "millrace/cli/report/input_report.h"
+#include "millrace/cli/report/json_events.h"
+#include "millrace/cli/report/result_text.h"
 #include "millrace/cli/rows/batch_json.h"
 #include "millrace/cli/rows/csv_text.h"
 #include "millrace/core/text.h"
@@ -272,11 +273,11 @@ int run_input(const InputArguments& arguments, Session& session) {
   // Numbers that were asked for are results; beside batches they are only words for people.
   const bool only_counts = arguments.format == BatchFormat::none || !arguments.out.empty();
   if (arguments.json) {
-    session.out.write(input_event(result));
+    session.out.write(done_event(result));
   } else if (only_counts) {
-    session.out.write(input_text(result));
+    session.out.write(result_text(result));
   } else {
-    write_to_stderr(input_text(result));
+    write_to_stderr(result_text(result));
   }
   return finish(session);
 }

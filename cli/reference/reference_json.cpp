@@ -2,7 +2,6 @@
 
 #include "millrace/cli/reference/reference_page.h"
 #include "millrace/cli/text/json_text.h"
-#include "millrace/cli/text/spec_json.h"
 
 namespace millrace::cli {
 
@@ -59,7 +58,7 @@ void append(JsonText& json, const OptionForm& form) {
 
 void append(JsonText& json, const OptionInfo& option, const std::string& name) {
   json.open('{').key("name").value(name).key("type").value(value_text(option)).key("required").value(option.required);
-  append_spec(json.key("default"), option.fallback);
+  json.key("default").value(option.fallback);
   json.key("doc").value(option.doc).key("only_speed").value(option.only_speed);
   json.key("stands_alone").value(option.stands_alone).key("forms").open('[');
   for (const OptionForm& form : option.forms) append(json, form);

@@ -4,7 +4,6 @@
 
 #include "millrace/cli/reference/reference_page.h"
 #include "millrace/cli/text/json_text.h"
-#include "millrace/cli/text/spec_json.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/config.h"
 
@@ -31,7 +30,7 @@ void add_options(JsonText& json, const std::vector<OptionInfo>& options, const s
 
 void add_property(JsonText& json, const OptionInfo& option) {
   json.key(option.name).open('{').key("description").value(option.doc);
-  if (!option.fallback.is_null()) append_spec(json.key("default"), option.fallback);
+  if (!option.fallback.is_null()) json.key("default").value(option.fallback);
   add_any_of(json, option.forms);
   json.close('}');
 }

@@ -4,7 +4,6 @@
 
 #include "millrace/cli/text/json_text.h"
 #include "millrace/cli/text/number_format.h"
-#include "millrace/cli/text/spec_json.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 
@@ -26,17 +25,15 @@ std::string check_text(const CheckReport& report) {
 }
 
 std::string check_event(const CheckReport& report, const Spec* config) {
-  JsonText json;
-  json.open('{').key("v").value(1).key("event").value("check");
+  JsonText json = JsonText::event("check");
   json.key("rows").value(report.rows).key("batch_size").value(report.batch_size);
   json.key("parameters").value(report.parameters).key("memory_bound").value(report.memory_bound);
   json.key("rows_read").value(report.rows_read);
   json.key("warnings").open('[');
   for (const std::string& warning : report.warnings) json.value(warning);
   json.close(']');
-  if (config != nullptr) append_spec(json.key("config"), *config);
-  json.close('}');
-  return json.text() + '\n';
+  if (config != nullptr) json.key("config").value(*config);
+  return json.line();
 }
 
 }  // namespace millrace::cli

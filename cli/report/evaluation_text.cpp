@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/text/json_text.h"
 #include "millrace/cli/text/number_format.h"
@@ -55,18 +54,11 @@ std::string evaluation_text(const EvaluationResult& result) {
 }
 
 std::string evaluation_event(const EvaluationResult& result) {
-  JsonText json;
-  json.open('{').key("v").value(1).key("event").value("evaluation").key("rows").value(result.rows);
-  json.key("loss").value(result.loss);
-  add_metrics(json, result.metrics);
-  if (!result.in_label_unit.empty()) {
-    json.key("label_unit").open('{');
-    for (const auto& [name, value] : result.in_label_unit) json.key(name).value(value);
-    json.close('}');
-  }
+  JsonText json = JsonText::event("evaluation");
+  json.key("rows").value(result.rows).key("loss").value(result.loss).key("metrics").value(result.metrics);
+  if (!result.in_label_unit.empty()) json.key("label_unit").value(result.in_label_unit);
   if (result.commonest_class) json.key("commonest_class").value(*result.commonest_class);
-  json.key("seconds").value(result.seconds).close('}');
-  return json.text() + '\n';
+  return json.key("seconds").value(result.seconds).line();
 }
 
 }  // namespace millrace::cli

@@ -49,14 +49,10 @@ std::string failure_text(const Failure& failure, bool color) {
 }
 
 std::string failure_event(const Failure& failure) {
-  JsonText json;
-  json.open('{').key("v").value(1).key("event").value("error").key("kind").value(failure.kind).key("file");
-  failure.place.known() ? json.value(failure.place.file) : json.null();
+  JsonText json = JsonText::event("error");
+  json.key("kind").value(failure.kind).key("file").text_or_null(failure.place.file);
   json.key("line").value(known(failure.place.line)).key("column").value(known(failure.place.column));
-  json.key("message").value(failure.message).key("hint");
-  failure.hint.empty() ? json.null() : json.value(failure.hint);
-  json.close('}');
-  return json.text() + '\n';
+  return json.key("message").value(failure.message).key("hint").text_or_null(failure.hint).line();
 }
 
 }  // namespace millrace::cli

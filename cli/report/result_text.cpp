@@ -12,6 +12,20 @@ namespace {
 
 std::string counted(uint64_t count, std::string_view noun) { return count_of(static_cast<int64_t>(count), noun); }
 
+// "left out: 8 rows (last partial batch), 2 bad rows"; or "left out: nothing".
+std::string left_out_text(const InputSummary& input) {
+  std::string out;
+  const auto add = [&out](const std::string& item) {
+    out += out.empty() ? "left out: " : ", ";
+    out += item;
+  };
+  for (const Dropped& dropped : input.dropped) {
+    add(fmt::format("{} ({})", counted(dropped.rows, "row"), escape_controls(dropped.cause)));
+  }
+  if (input.bad_rows > 0) add(counted(input.bad_rows, "bad row"));
+  return out.empty() ? "left out: nothing" : out;
+}
+
 }  // namespace
 
 std::string result_text(const TrainResult& result, std::string_view input) {
@@ -43,17 +57,19 @@ std::string result_text(const TrainResult& result, std::string_view input) {
   return out;
 }
 
-std::string left_out_text(const InputSummary& input) {
-  std::string out;
-  const auto add = [&out](const std::string& item) {
-    out += out.empty() ? "left out: " : ", ";
-    out += item;
-  };
-  for (const Dropped& dropped : input.dropped) {
-    add(fmt::format("{} ({})", counted(dropped.rows, "row"), escape_controls(dropped.cause)));
+std::string result_text(const InputResult& result) {
+  const InputSummary& input = result.input;
+  std::string out = fmt::format(
+      "{}: {}, {}, {} in {}", result.reason, input.batches == 1 ? "1 batch" : fmt::format("{} batches", input.batches),
+      counted(input.rows, "row"), counted(input.passes, "epoch"), format_seconds(result.seconds));
+  if (result.seconds > 0) {
+    out += fmt::format(" ({} rows/s", format_rate(static_cast<double>(input.rows) / result.seconds));
+    // A source without files tells of no bytes.
+    const double bytes = static_cast<double>(input.bytes) / result.seconds;
+    if (input.bytes > 0) out += fmt::format(", {}/s", format_bytes(static_cast<uint64_t>(bytes)));
+    out += ')';
   }
-  if (input.bad_rows > 0) add(counted(input.bad_rows, "bad row"));
-  return out.empty() ? "left out: nothing" : out;
+  return out + '\n' + left_out_text(input) + '\n';
 }
 
 std::string metrics_text(const MetricValues& metrics) {

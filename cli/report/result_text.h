@@ -12,8 +12,13 @@ namespace millrace::cli {
 // the model's file, or how to keep the model. `input` holds more lines, about the input.
 std::string result_text(const TrainResult& result, std::string_view input = {});
 
-// "left out: 8 rows (last partial batch), 2 bad rows"; or "left out: nothing".
-std::string left_out_text(const InputSummary& input);
+// What `trainer input` did.
+struct InputResult {
+  std::string reason;  // "end of data", "batches" or "stopped"
+  InputSummary input;
+  double seconds = 0;
+};
+std::string result_text(const InputResult& result);
 
 // "accuracy 0.57  error 0.43".
 std::string metrics_text(const MetricValues& metrics);

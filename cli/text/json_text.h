@@ -12,11 +12,22 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace {
+class Spec;
+}  // namespace millrace
 
 namespace millrace::cli {
 
 class JsonText {
  public:
+  // An event's beginning: {"v":1,"event":"step".
+  static JsonText event(std::string_view name);
+  // Closes the object that begins the text, and gives all of it as a line.
+  std::string line();
+
   JsonText& open(char bracket);
   JsonText& close(char bracket);
   JsonText& key(std::string_view name);
@@ -39,6 +50,11 @@ class JsonText {
   JsonText& value(const std::optional<T>& maybe) {
     return maybe ? value(*maybe) : null();
   }
+  // An object with these keys.
+  JsonText& value(const std::vector<std::pair<std::string, double>>& numbers);
+  // Maps, lists and scalars with the types that YAML gives them.
+  JsonText& value(const Spec& spec);
+  JsonText& text_or_null(std::string_view text) { return text.empty() ? null() : value(text); }
   JsonText& null() { return raw("null"); }
 
   const std::string& text() const { return text_; }

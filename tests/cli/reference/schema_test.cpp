@@ -7,7 +7,7 @@
 #include <set>
 
 #include "millrace/cli/reference/reference_page.h"
-#include "millrace/cli/text/spec_json.h"
+#include "millrace/cli/text/json_text.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/trainer/config/config.h"
@@ -135,7 +135,7 @@ class Validator {
 
 json to_json(const Spec& spec) {
   JsonText text;
-  append_spec(text, spec);
+  text.value(spec);
   return json::parse(text.text());
 }
 

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "millrace/cli/report/result_text.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -72,6 +74,18 @@ TEST(JsonEventsTest, Done) {
       "\"weights\":\"abc\",\"saved\":null");
   result.saved = "m.safetensors";
   EXPECT_NE(done_event(result, {}).find(",\"saved\":\"m.safetensors\","), std::string::npos) << done_event(result, {});
+}
+
+TEST(JsonEventsTest, DoneOfAnInputAlone) {
+  InputResult result{.reason = "end of data", .input = {}, .seconds = 2};
+  result.input.rows = 4000;
+  result.input.batches = 174;
+  result.input.passes = 2;
+  result.input.bad_rows = 3;
+  result.input.dropped = {{"filter", 4}, {"take", 1}};
+  EXPECT_EQ(done_event(result),
+            "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"batches\":174,\"rows\":4000,\"epochs\":2,"
+            "\"dropped\":5,\"bad\":3,\"seconds\":2}\n");
 }
 
 TEST(JsonEventsTest, Log) {

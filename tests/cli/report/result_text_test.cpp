@@ -54,12 +54,43 @@ TEST(ResultTextTest, RunWithoutABatchHasNoLastBatch) {
 }
 
 TEST(ResultTextTest, EveryCauseIsCounted) {
-  InputSummary input;
-  input.dropped = {{"last partial batch", 8}, {"filter", 1}};
-  input.bad_rows = 2;
-  EXPECT_EQ(left_out_text(input), "left out: 8 rows (last partial batch), 1 row (filter), 2 bad rows");
-  input.dropped.clear();
-  EXPECT_EQ(left_out_text(input), "left out: 2 bad rows");
+  InputResult result;
+  result.input.dropped = {{"last partial batch", 8}, {"filter", 1}};
+  result.input.bad_rows = 2;
+  EXPECT_TRUE(result_text(result).ends_with("\nleft out: 8 rows (last partial batch), 1 row (filter), 2 bad rows\n"));
+  result.input.dropped.clear();
+  EXPECT_TRUE(result_text(result).ends_with("\nleft out: 2 bad rows\n"));
+}
+
+InputResult input_example() {
+  InputResult result{.reason = "end of data", .input = {}, .seconds = 2};
+  result.input.rows = 4000;
+  result.input.batches = 174;
+  result.input.passes = 2;
+  result.input.bytes = 4u << 20;
+  result.input.bad_rows = 3;
+  result.input.dropped = {{"filter", 4}, {"take", 1}};
+  return result;
+}
+
+TEST(ResultTextTest, OfAnInputAlone) {
+  EXPECT_EQ(result_text(input_example()),
+            "end of data: 174 batches, 4000 rows, 2 epochs in 2.0 s (2000 rows/s, 2.0 MiB/s)\n"
+            "left out: 4 rows (filter), 1 row (take), 3 bad rows\n");
+}
+
+TEST(ResultTextTest, NothingOfBytesWhereASourceReadsNone) {
+  InputResult result = input_example();
+  result.input.bytes = 0;
+  result.input.dropped = {};
+  EXPECT_EQ(result_text(result),
+            "end of data: 174 batches, 4000 rows, 2 epochs in 2.0 s (2000 rows/s)\nleft out: 3 bad rows\n");
+}
+
+TEST(ResultTextTest, OneOfEachOfAnInput) {
+  InputResult result{.reason = "batches", .input = {}};
+  result.input.rows = result.input.batches = result.input.passes = 1;
+  EXPECT_EQ(result_text(result), "batches: 1 batch, 1 row, 1 epoch in 0.000 s\nleft out: nothing\n");
 }
 
 TEST(ResultTextTest, MetricsStandSideBySide) {

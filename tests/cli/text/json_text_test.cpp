@@ -5,6 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "millrace/trainer/files/yaml.h"
+
 namespace millrace::cli {
 namespace {
 
@@ -51,6 +53,20 @@ TEST(JsonTextTest, TextsAreEscapedAndInvalidUtf8IsReplaced) {
 TEST(JsonTextTest, AbsentValuesAreNull) {
   EXPECT_EQ(JsonText().value(std::optional<int64_t>()).text(), "null");
   EXPECT_EQ(JsonText().value(std::optional<int64_t>(7)).text(), "7");
+}
+
+TEST(JsonTextTest, AnEventIsALine) {
+  const std::vector<std::pair<std::string, double>> metrics = {{"accuracy", 0.5}, {"auc", 1}};
+  EXPECT_EQ(JsonText::event("step").key("metrics").value(metrics).line(),
+            "{\"v\":1,\"event\":\"step\",\"metrics\":{\"accuracy\":0.5,\"auc\":1}}\n");
+  EXPECT_EQ(JsonText::event("log").key("a").text_or_null("x").key("b").text_or_null("").line(),
+            "{\"v\":1,\"event\":\"log\",\"a\":\"x\",\"b\":null}\n");
+}
+
+TEST(JsonTextTest, OfASpecTypesAreThoseOfYaml) {
+  const Spec spec = parse_yaml("{a: 1, b: 0.5, c: true, d: text, e: \"1\", f: null, g: [1, x], h: {}}", "test.yaml");
+  EXPECT_EQ(JsonText().value(spec).text(),
+            R"({"a":1,"b":0.5,"c":true,"d":"text","e":"1","f":null,"g":[1,"x"],"h":{}})");
 }
 
 TEST(JsonTextTest, ClearBeginsAnew) {
