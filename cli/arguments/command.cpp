@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "millrace/cli/process/usage_error.h"
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cli {

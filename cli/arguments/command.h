@@ -20,10 +20,17 @@
 #include <string_view>
 #include <vector>
 
-#include "millrace/cli/process/session.h"
+#include "millrace/cli/process/output.h"
+#include "millrace/cli/process/signals.h"
 #include "millrace/core/options.h"
 
 namespace millrace::cli {
+
+// What every command gets.
+struct Session {
+  Output& out;  // standard output
+  SignalWatcher& signals;
+};
 
 // An option, a flag or a positional argument. The placeholder of its value says how a shell completes it: with one of
 // the names that | joins; with a path for FILE, DIR and GLOB; with what names_for() lists for OP, KIND and KEY. Any

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "millrace/cli/process/usage_error.h"
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/overrides.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "millrace/cli/process/usage_error.h"
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/core/registry.h"
 #include "millrace/core/text.h"
 

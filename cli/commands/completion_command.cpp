@@ -4,7 +4,6 @@
 #include "millrace/cli/help/completion.h"
 #include "millrace/cli/help/help.h"
 #include "millrace/cli/process/exit_code.h"
-#include "millrace/cli/process/usage_error.h"
 
 namespace millrace::cli {
 

@@ -3,7 +3,6 @@
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/generate/generate.h"
 #include "millrace/cli/process/exit_code.h"
-#include "millrace/cli/process/usage_error.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"

@@ -8,9 +8,7 @@
 #include "millrace/cli/init/config_text.h"
 #include "millrace/cli/init/init_text.h"
 #include "millrace/cli/process/exit_code.h"
-#include "millrace/cli/process/status_line.h"
 #include "millrace/cli/process/terminal.h"
-#include "millrace/cli/process/usage_error.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/executor.h"
 #include "millrace/core/utf8.h"
@@ -178,8 +176,7 @@ int run_init(const InitArguments& arguments, Session& session) {
     if (plan.held_out > 0) session.out.write(cat("then: ", then_command(model), '\n'));
   }
   session.out.flush();
-  const int signal = session.signals.received();
-  return signal == 0 ? static_cast<int>(kExitDone) : exit_code_of_signal(signal);
+  return exit_code_of_signal(session.signals.received());
 }
 
 }  // namespace

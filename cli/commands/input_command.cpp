@@ -5,7 +5,6 @@
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
-#include "millrace/cli/process/usage_error.h"
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/rows/batch_json.h"
@@ -250,8 +249,7 @@ void explain(InputRun& run, const InputArguments& arguments, Output& out) {
 
 int finish(Session& session) {
   session.out.flush();
-  const int signal = session.signals.received();
-  return signal == 0 ? static_cast<int>(kExitDone) : exit_code_of_signal(signal);
+  return exit_code_of_signal(session.signals.received());
 }
 
 int run_input(const InputArguments& arguments, Session& session) {

@@ -1,7 +1,7 @@
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
-#include "millrace/cli/process/status_line.h"
+#include "millrace/cli/process/terminal.h"
 #include "millrace/cli/speed/speed_text.h"
 
 namespace millrace::cli {

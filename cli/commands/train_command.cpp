@@ -7,7 +7,6 @@
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"
-#include "millrace/cli/process/usage_error.h"
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/progress.h"
 #include "millrace/cli/report/result_text.h"

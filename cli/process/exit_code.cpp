@@ -7,6 +7,8 @@
 
 namespace millrace::cli {
 
+MILLRACE_DEFINE_ERROR(UsageError, Error, config);
+
 std::string exit_codes_text() {
   static constexpr std::pair<ExitCode, std::string_view> kCodes[] = {{kExitDone, "done"},
                                                                      {kExitUsage, "usage"},
@@ -35,6 +37,6 @@ int exit_code(ErrorKind kind) {
   return kExitInternal;
 }
 
-int exit_code_of_signal(int number) { return 128 + number; }
+int exit_code_of_signal(int number) { return number == 0 ? 0 : 128 + number; }
 
 }  // namespace millrace::cli

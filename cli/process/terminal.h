@@ -1,4 +1,4 @@
-// What the terminal, if there is one, can show.
+// What the terminal, if there is one, can show; and a line on it. One thread uses a StatusLine.
 #pragma once
 
 #include <cstddef>
@@ -19,5 +19,24 @@ std::string paint(std::string_view text, Color color, bool enabled);
 
 // The first `columns` characters.
 std::string cut_to_width(std::string_view text, size_t columns);
+
+// Says on standard error what a long command is doing: on a terminal in one line that is written over, elsewhere in a
+// new line whenever something new begins. The destructor wipes the line on the terminal.
+class StatusLine {
+ public:
+  explicit StatusLine(bool quiet);
+  ~StatusLine() { clear(); }
+  StatusLine(const StatusLine&) = delete;
+  StatusLine& operator=(const StatusLine&) = delete;
+
+  // `detail` may change often; it is shown only on a terminal.
+  void show(std::string_view what, std::string_view detail = {});
+  void clear();
+
+ private:
+  const bool quiet_, live_;
+  bool shown_ = false;
+  std::string last_;
+};
 
 }  // namespace millrace::cli

@@ -4,7 +4,6 @@
 
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"
-#include "millrace/cli/process/usage_error.h"
 #include "millrace/cli/text/json_text.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"

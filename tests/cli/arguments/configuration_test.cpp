@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "millrace/cli/process/usage_error.h"
+#include "millrace/cli/process/exit_code.h"
 #include "millrace/trainer/files/yaml_writer.h"
 #include "tests/support/temp_folder.h"
 

@@ -1,6 +1,6 @@
 #include "millrace/cli/arguments/parse.h"
 
-#include "millrace/cli/process/usage_error.h"
+#include "millrace/cli/process/exit_code.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::cli {

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "millrace/cli/arguments/parse.h"
-#include "millrace/cli/process/usage_error.h"
+#include "millrace/cli/process/exit_code.h"
 #include "tests/support/temp_folder.h"
 
 namespace millrace::cli {

@@ -17,6 +17,7 @@ TEST(ExitCodeTest, EveryKindHasItsCode) {
 }
 
 TEST(ExitCodeTest, SignalsAreCodedAsShellsDo) {
+  EXPECT_EQ(exit_code_of_signal(0), kExitDone);
   EXPECT_EQ(exit_code_of_signal(SIGHUP), kExitHungUp);
   EXPECT_EQ(exit_code_of_signal(SIGINT), kExitInterrupted);
   EXPECT_EQ(exit_code_of_signal(SIGTERM), kExitTerminated);
@@ -26,6 +27,17 @@ TEST(ExitCodeTest, AllAreTold) {
   EXPECT_EQ(exit_codes_text(),
             "0 done, 2 usage, 65 bad data, 66 input missing, 70 internal, 74 I/O or device, 78 configuration, 129 "
             "hung up, 130 interrupted, 143 terminated");
+}
+
+TEST(ExitCodeTest, UsageErrorsKeepTheirType) {
+  try {
+    const UsageError error("no configuration is given", {}, "trainer --config FILE");
+    static_cast<const Error&>(error).raise();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "no configuration is given; trainer --config FILE");
+    return;
+  }
+  FAIL();
 }
 
 }  // namespace

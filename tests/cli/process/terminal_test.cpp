@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "millrace/trainer/files/descriptor.h"
 
 namespace millrace::cli {
@@ -27,6 +29,27 @@ TEST(TerminalTest, CutsBetweenCharacters) {
   EXPECT_EQ(cut_to_width("h\xc3\xa9llo", 2), "h\xc3\xa9");
   EXPECT_EQ(cut_to_width("\xff\xff", 1), "\xff");
   EXPECT_EQ(cut_to_width("abc", 0), "");
+}
+
+// What goes to standard error, which is no terminal then.
+std::string captured(const std::function<void()>& body) {
+  ::testing::internal::CaptureStderr();
+  body();
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(StatusLine, IsALineForWhatIsNewWithoutATerminal) {
+  EXPECT_EQ(captured([] {
+              StatusLine status(false);
+              status.show("round 1", "feed");
+              status.show("round 1", "native");
+              status.show("round 2\n", "feed");
+            }),
+            "round 1\nround 2\\n\n");
+}
+
+TEST(StatusLine, IsSilentWhereThatIsWanted) {
+  EXPECT_EQ(captured([] { StatusLine(true).show("round 1"); }), "");
 }
 
 }  // namespace
