@@ -2,34 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
+
+#include "millrace/cli/rows/field_values.h"
 
 namespace millrace::cli {
 
-namespace {
-
-double number_of(const RowBlock& batch, size_t field, int64_t row) {
-  switch (batch.spec().fields[field].dtype) {
-    case DType::f32: return static_cast<double>(*batch.row<float>(field, row));
-    case DType::f64: return *batch.row<double>(field, row);
-    case DType::i32: return static_cast<double>(*batch.row<int32_t>(field, row));
-    case DType::i64: return static_cast<double>(*batch.row<int64_t>(field, row));
-    case DType::u8: return *batch.row<uint8_t>(field, row);
-  }
-  return 0;
-}
-
-}  // namespace
-
 void ClassCounts::add(const RowBlock& batch) {
   const int field = batch.spec().find(label_);
-  const bool classes = kind_ == PredictionKind::yes_or_no || kind_ == PredictionKind::one_of_many;
-  if (!classes || field < 0) return;
-  for (int64_t row = 0; row < batch.size(); ++row) {
-    const double number = number_of(batch, static_cast<size_t>(field), row);
-    if (!std::isfinite(number)) continue;  // refused by the loss
-    ++counts_[kind_ == PredictionKind::yes_or_no ? (number > 0.5 ? 1 : 0) : static_cast<int64_t>(number)];
-    ++rows_;
-  }
+  if (kind_ == PredictionKind::values || field < 0) return;
+  const auto count = [this](const auto& label) {
+    if constexpr (!std::same_as<decltype(label), const Texts&>) {
+      const auto number = static_cast<double>(label.front());
+      if (!std::isfinite(number)) return;  // refused by the loss
+      ++counts_[kind_ == PredictionKind::yes_or_no ? (number > 0.5 ? 1 : 0) : static_cast<int64_t>(number)];
+      ++rows_;
+    }
+  };
+  for (int64_t row = 0; row < batch.size(); ++row) with_values(batch, static_cast<size_t>(field), row, count);
 }
 
 std::optional<double> ClassCounts::commonest() const {

@@ -1,4 +1,4 @@
-#include "millrace/cli/rows/csv_layout.h"
+#include "millrace/cli/rows/csv_text.h"
 
 #include <algorithm>
 

@@ -34,28 +34,22 @@ std::string_view value_text(T value, std::span<char> buffer) {
   return shortest_text(value, buffer);
 }
 
-// The text of a value; of all values of its field where they share the column.
-std::string text_of(const CsvValue& value, const RowBlock& batch, int64_t row) {
-  std::string out;
+// Appends the text of a value; of all values of its field if they share the column.
+void append_text(std::string& out, const CsvValue& value, const RowBlock& batch, int64_t row) {
   with_values(batch, value.field, row, [&](const auto& values) {
     char buffer[40];
-    if (!value.split) {
-      out = value_text(values[value.element], buffer);
-      return;
-    }
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (i > 0) out += *value.split;
+    const size_t begin = value.split ? 0 : value.element, end = value.split ? values.size() : begin + 1;
+    for (size_t i = begin; i < end; ++i) {
+      if (i > begin) out += *value.split;
       out += value_text(values[i], buffer);
     }
   });
-  return out;
 }
 
-void append_number(std::string& out, const CsvValue& value, const RowBlock& batch, int64_t row) {
-  with_values(batch, value.field, row, [&](const auto& values) {
-    char buffer[40];
-    out += value_text(values[value.element], buffer);
-  });
+std::string text_of(const CsvValue& value, const RowBlock& batch, int64_t row) {
+  std::string out;
+  append_text(out, value, batch, row);
+  return out;
 }
 
 bool is_same(std::string_view a, std::string_view b) { return a == b; }
@@ -121,7 +115,7 @@ void CsvText::append(std::string& out, const RowBlock& batch, FunctionRef<Place(
       const CsvColumn& column = layout_.columns[i];
       if (is_plain(column, batch.spec())) {
         if (i > 0) out += layout_.dialect.delimiter;
-        append_number(out, column.values.front(), batch, row);
+        append_text(out, column.values.front(), batch, row);
         continue;
       }
       if (!find_text(i, batch, row)) refuse(i, batch, row, place(row));
@@ -139,8 +133,7 @@ void CsvText::append(std::string& out, const RowBlock& batch, FunctionRef<Place(
 bool CsvText::is_plain(const CsvColumn& column, const RowSpec& rows) const {
   if (!plain_numbers_ || column.values.size() != 1) return false;
   const CsvValue& value = column.values.front();
-  const bool checked = layout_.reader != nullptr && value.read_by && !layout_.reader->missing(*value.read_by).empty();
-  return !checked && !value.split && !rows.fields[value.field].text;
+  return missing_of(value).empty() && !value.split && !rows.fields[value.field].text;
 }
 
 const std::vector<std::string>& CsvText::missing_of(const CsvValue& value) const {

@@ -13,41 +13,35 @@
 
 namespace millrace::cli {
 
+// What a row's outputs mean.
+struct PredictionText::Prediction {
+  std::optional<int64_t> chosen = {};  // absent if a NaN leaves it open
+  std::vector<float> values = {};
+  const std::string* name = nullptr;  // of the class; null if it has none
+  std::vector<double> undone = {};    // if it is not empty, it stands in place of the values
+};
+
 namespace {
 
-Prediction yes_or_no(float logit) {
+double probability_of(float logit) {
   // Of exponentials of negative numbers alone, so that none overflows.
   const double z = static_cast<double>(logit), e = math::exp(-std::abs(z));
-  const double probability = (z < 0 ? e : 1) / (1 + e);
-  Prediction out{{}, {static_cast<float>(probability)}};
-  if (!std::isnan(logit)) out.chosen = logit > 0 ? 1 : 0;
-  return out;
+  return (z < 0 ? e : 1) / (1 + e);
 }
 
-Prediction one_of_many(std::span<const float> logits) {
-  const auto largest = std::max_element(logits.begin(), logits.end());
+std::vector<float> probabilities_of(std::span<const float> logits, float largest) {
   std::vector<double> powers;
   double sum = 0;
   for (const float logit : logits) {
-    powers.push_back(math::exp(static_cast<double>(logit) - static_cast<double>(*largest)));
+    powers.push_back(math::exp(static_cast<double>(logit) - static_cast<double>(largest)));
     sum += powers.back();
   }
-  Prediction out;
-  for (const double power : powers) out.values.push_back(static_cast<float>(power / sum));
-  const bool open = std::any_of(logits.begin(), logits.end(), [](float logit) { return std::isnan(logit); });
-  if (!open) out.chosen = largest - logits.begin();
+  std::vector<float> out;
+  for (const double power : powers) out.push_back(static_cast<float>(power / sum));
   return out;
 }
 
-Prediction prediction_of(PredictionKind kind, std::span<const float> output) {
-  switch (kind) {
-    case PredictionKind::yes_or_no: return yes_or_no(output.front());
-    case PredictionKind::one_of_many: return one_of_many(output);
-    case PredictionKind::values: break;
-  }
-  return {{}, {output.begin(), output.end()}};
-}
-
+// A few digits more than float32 has: what was predicted has no more.
 double rounded(double value) {
   char buffer[40];
   const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 9).ptr;
@@ -86,52 +80,61 @@ std::string PredictionText::head() const {
   return out + '\n';
 }
 
-void PredictionText::append(std::string& out, std::string_view place, std::span<const float> output) const {
-  Prediction prediction = prediction_of(args_.kind, output);
-  std::vector<double> undone;
-  for (size_t i = 0; undoes_ && i < prediction.values.size(); ++i) {
-    undone.push_back(static_cast<double>(prediction.values[i]) * at(args_.label.scale, i) + at(args_.label.offset, i));
+PredictionText::Prediction PredictionText::prediction_of(std::span<const float> output) const {
+  Prediction out;
+  const bool open = std::any_of(output.begin(), output.end(), [](float value) { return std::isnan(value); });
+  if (args_.kind == PredictionKind::yes_or_no) {
+    out.values = {static_cast<float>(probability_of(output.front()))};
+    if (!open) out.chosen = output.front() > 0 ? 1 : 0;
+  } else if (args_.kind == PredictionKind::one_of_many) {
+    const auto largest = std::max_element(output.begin(), output.end());
+    out.values = probabilities_of(output, *largest);
+    if (!open) out.chosen = largest - output.begin();
+  } else {
+    out.values.assign(output.begin(), output.end());
   }
   const std::vector<std::string>& names = args_.label.texts;
-  const bool named = names_ && prediction.chosen && *prediction.chosen < std::ssize(names);
-  const std::string* name = named ? &names[static_cast<size_t>(*prediction.chosen)] : nullptr;
-  args_.format == PredictionFormat::csv ? append_csv(out, place, prediction, name, undone)
-                                        : append_json(out, place, prediction, name, undone);
+  if (names_ && out.chosen && *out.chosen < std::ssize(names)) out.name = &names[static_cast<size_t>(*out.chosen)];
+  for (size_t i = 0; undoes_ && i < out.values.size(); ++i) {
+    out.undone.push_back(
+        rounded(static_cast<double>(out.values[i]) * at(args_.label.scale, i) + at(args_.label.offset, i)));
+  }
+  return out;
 }
 
-// A few digits more than float32 has: what was predicted has no more.
-void PredictionText::append_csv(std::string& out, std::string_view place, const Prediction& prediction,
-                                const std::string* name, const std::vector<double>& undone) const {
+void PredictionText::append(std::string& out, std::string_view place, std::span<const float> output) const {
+  const Prediction prediction = prediction_of(output);
+  args_.format == PredictionFormat::csv ? append_csv(out, place, prediction) : append_json(out, place, prediction);
+}
+
+void PredictionText::append_csv(std::string& out, std::string_view place, const Prediction& prediction) const {
   append_csv_field(out, place, {}, true);
   if (classes_) out += prediction.chosen ? cat(',', *prediction.chosen) : ",";
   if (names_) {
     out += ',';
-    if (name != nullptr) append_csv_field(out, *name, {}, false);
+    if (prediction.name != nullptr) append_csv_field(out, *prediction.name, {}, false);
   }
   char buffer[40];
   for (size_t i = 0; i < prediction.values.size(); ++i) {
     out += ',';
-    out += undone.empty() ? shortest_text(prediction.values[i], buffer) : shortest_text(rounded(undone[i]), buffer);
+    out += undoes_ ? shortest_text(prediction.undone[i], buffer) : shortest_text(prediction.values[i], buffer);
   }
   out += '\n';
 }
 
-void PredictionText::append_json(std::string& out, std::string_view place, const Prediction& prediction,
-                                 const std::string* name, const std::vector<double>& undone) const {
+void PredictionText::append_json(std::string& out, std::string_view place, const Prediction& prediction) const {
   JsonText json;
   json.open('{').key("v").value(1).key("row").value(place);
   if (classes_) json.key("class").value(prediction.chosen);
-  if (name != nullptr) json.key("name").value(*name);
+  if (prediction.name != nullptr) json.key("name").value(*prediction.name);
   json.key(classes_ ? "probability" : "prediction");
   const bool one_value = args_.outputs == 1 && args_.kind != PredictionKind::one_of_many;
   if (!one_value) json.open('[');
   for (size_t i = 0; i < prediction.values.size(); ++i) {
-    undone.empty() ? json.value(prediction.values[i]) : json.value(rounded(undone[i]));
+    undoes_ ? json.value(prediction.undone[i]) : json.value(prediction.values[i]);
   }
   if (!one_value) json.close(']');
-  json.close('}');
-  out += json.text();
-  out += '\n';
+  out += json.line();
 }
 
 }  // namespace millrace::cli

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "millrace/core/options.h"
 #include "millrace/input/transform.h"
@@ -35,12 +33,6 @@ enum class PredictionKind : uint8_t {
 };
 PredictionKind prediction_kind(Predictions predictions, int64_t outputs, bool raw);
 
-// What a row's outputs mean.
-struct Prediction {
-  std::optional<int64_t> chosen;  // absent if a NaN leaves it open
-  std::vector<float> values;
-};
-
 struct PredictionTextArgs {
   PredictionFormat format = PredictionFormat::csv;
   PredictionKind kind = PredictionKind::values;
@@ -60,11 +52,10 @@ class PredictionText {
   void append(std::string& out, std::string_view place, std::span<const float> output) const;
 
  private:
-  // `name` may be null; `undone`, if it is not empty, stands in place of the values.
-  void append_csv(std::string& out, std::string_view place, const Prediction& prediction, const std::string* name,
-                  const std::vector<double>& undone) const;
-  void append_json(std::string& out, std::string_view place, const Prediction& prediction, const std::string* name,
-                   const std::vector<double>& undone) const;
+  struct Prediction;
+  Prediction prediction_of(std::span<const float> output) const;
+  void append_csv(std::string& out, std::string_view place, const Prediction& prediction) const;
+  void append_json(std::string& out, std::string_view place, const Prediction& prediction) const;
 
   PredictionTextArgs args_;
   bool classes_, names_, undoes_;
