@@ -233,8 +233,7 @@ int run_train(const TrainArguments& arguments, Session& session) {
                                    : result_text(result, diagnosis_text(diagnosis, result.delivery)));
   session.out.flush();
   traced.write();
-  const int signal = session.signals.received();
-  return result.reason == "stopped" && signal != 0 ? exit_code_of_signal(signal) : static_cast<int>(kExitDone);
+  return result.reason == "stopped" ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
 }
 
 int run_root(const RootArguments& arguments, Session& session) {

@@ -54,7 +54,7 @@ SignalWatcher::~SignalWatcher() {
 
 SignalWatcher::Guard SignalWatcher::while_running(std::function<void()> stop) {
   set_stop(std::move(stop));
-  return Guard(*this);
+  return {this, [](SignalWatcher* watcher) { watcher->set_stop(nullptr); }};
 }
 
 void SignalWatcher::set_stop(std::function<void()> stop) {

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include "millrace/core/threads/mutex.h"
@@ -27,17 +28,7 @@ class SignalWatcher {
   SignalWatcher(const SignalWatcher&) = delete;
   SignalWatcher& operator=(const SignalWatcher&) = delete;
 
-  class Guard {
-   public:
-    explicit Guard(SignalWatcher& watcher) : watcher_(watcher) {}
-    ~Guard() { watcher_.set_stop(nullptr); }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-
-   private:
-    SignalWatcher& watcher_;
-  };
-
+  using Guard = std::unique_ptr<SignalWatcher, void (*)(SignalWatcher*)>;
   // While the guard lives, the first signal calls `stop`, from another thread. Without a guard, a signal ends the
   // program.
   [[nodiscard]] Guard while_running(std::function<void()> stop);

@@ -43,8 +43,7 @@ std::string evaluation_text(const EvaluationResult& result) {
   if (result.seconds > 0) {
     out += fmt::format(" ({} rows/s)", format_rate(static_cast<double>(result.rows) / result.seconds));
   }
-  out += fmt::format("\nloss {}", format_value(result.loss));
-  if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
+  out += cat('\n', loss_text(result.loss, result.metrics));
   if (!result.in_label_unit.empty()) out += cat("\nin the label's own unit: ", metrics_text(result.in_label_unit));
   if (!beats_commonest_class(result)) {
     out += cat("\nthe accuracy is no better than always naming the commonest class, which ",

@@ -12,36 +12,22 @@
 
 namespace millrace::cli {
 
-namespace {
-
-std::string line(std::string_view steps, const StepReport& report) {
-  std::string out = fmt::format("step {}  epoch {}  loss {}", steps, report.epoch, format_value(report.loss));
-  if (!report.metrics.empty()) out += cat("  ", metrics_text(report.metrics));
-  out += fmt::format("  {} rows/s  input wait {}", format_rate(report.rows_per_s), format_share(report.input_wait));
-  return out;
-}
-
-}  // namespace
-
-std::string progress_line(const StepReport& report) { return line(std::to_string(report.step), report); }
-
-std::string live_line(const StepReport& report, std::optional<int64_t> steps) {
-  if (!steps) return progress_line(report);
-  std::string at = cat(report.step, '/', *steps);
-  if (report.step > 0 && report.step < *steps) {
+std::string progress_line(const StepReport& report, std::optional<int64_t> steps) {
+  std::string out = cat("step ", report.step);
+  if (steps) out += cat('/', *steps);
+  if (steps && report.step > 0 && report.step < *steps) {
     const double one = report.seconds / static_cast<double>(report.step);
     // Near the left edge, where a narrow terminal still shows it.
-    at += cat("  ", format_seconds(one * static_cast<double>(*steps - report.step)), " left");
+    out += cat("  ", format_seconds(one * static_cast<double>(*steps - report.step)), " left");
   }
-  return line(at, report);
+  return fmt::format("{}  epoch {}  {}  {} rows/s  input wait {}", out, report.epoch,
+                     loss_text(report.loss, report.metrics), format_rate(report.rows_per_s),
+                     format_share(report.input_wait));
 }
 
 std::string validation_line(const ValidationReport& report) {
-  std::string out = fmt::format("step {}  validation loss {}", report.step, format_value(report.loss));
-  if (!report.metrics.empty()) out += cat("  ", metrics_text(report.metrics));
-  out += cat("  ", count_of(static_cast<int64_t>(report.rows), "row"));
-  if (report.best) out += "  best";
-  return out;
+  return cat("step ", report.step, "  validation ", loss_text(report.loss, report.metrics), "  ",
+             count_of(static_cast<int64_t>(report.rows), "row"), report.best ? "  best" : "");
 }
 
 void Progress::step(const StepReport& report) {
@@ -52,7 +38,7 @@ void Progress::live(const StepReport& report) {
   if (style_ != ProgressStyle::live) return;
   // A line as wide as the terminal would wrap and could not be wiped.
   const size_t width = terminal_width(STDERR_FILENO) - 1;
-  write_to_stderr(cat('\r', cut_to_width(live_line(report, steps_), width), "\x1b[K"));
+  write_to_stderr(cat('\r', cut_to_width(progress_line(report, steps_), width), "\x1b[K"));
   shown_ = true;
 }
 

@@ -40,10 +40,9 @@ class Progress {
   bool shown_ = false;
 };
 
-// "step 20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%".
-std::string progress_line(const StepReport& report);
-// The same with "step 20/1000  1 min 38 s left" if the number of steps is known.
-std::string live_line(const StepReport& report, std::optional<int64_t> steps);
+// "step 20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%"; with "step 20/1000  1 min 38 s left" if
+// the number of steps is known.
+std::string progress_line(const StepReport& report, std::optional<int64_t> steps = {});
 // "step 200  validation loss 0.43  accuracy 0.81  1000 rows  best".
 std::string validation_line(const ValidationReport& report);
 

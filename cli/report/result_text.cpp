@@ -38,8 +38,7 @@ std::string result_text(const TrainResult& result, std::string_view input) {
   }
   if (result.last_batch > 0) {
     out += fmt::format("\nlast batch: {}", count_of(result.last_batch, "row"));
-    out += fmt::format("{}loss {}", result.window ? "\nlast window: " : "  ", format_value(result.loss));
-    if (!result.metrics.empty()) out += cat("  ", metrics_text(result.metrics));
+    out += cat(result.window ? "\nlast window: " : "  ", loss_text(result.loss, result.metrics));
   }
   if (result.skipped_steps > 0) {
     out += cat("\nskipped: ", count_of(result.skipped_steps, "step"), " whose loss or gradient was not finite");
@@ -79,6 +78,10 @@ std::string metrics_text(const MetricValues& metrics) {
     out += name + ' ' + format_value(value);
   }
   return out;
+}
+
+std::string loss_text(double loss, const MetricValues& metrics) {
+  return cat("loss ", format_value(loss), metrics.empty() ? "" : "  ", metrics_text(metrics));
 }
 
 }  // namespace millrace::cli

@@ -22,5 +22,7 @@ std::string result_text(const InputResult& result);
 
 // "accuracy 0.57  error 0.43".
 std::string metrics_text(const MetricValues& metrics);
+// "loss 0.69  accuracy 0.57  error 0.43".
+std::string loss_text(double loss, const MetricValues& metrics);
 
 }  // namespace millrace::cli

@@ -27,16 +27,13 @@ TEST(ProgressTest, LogLineWithoutMetrics) {
 }
 
 TEST(ProgressTest, LiveLineSaysWhatIsLeft) {
-  EXPECT_EQ(live_line(example(), 1000),
+  EXPECT_EQ(progress_line(example(), 1000),
             "step 20/1000  1 min 38 s left  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%");
 }
 
 TEST(ProgressTest, LiveLineOfTheLastStepHasNothingLeft) {
-  EXPECT_EQ(live_line(example(), 20), "step 20/20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%");
-}
-
-TEST(ProgressTest, LiveLineWithoutKnownEndIsTheLogLine) {
-  EXPECT_EQ(live_line(example(), std::nullopt), progress_line(example()));
+  EXPECT_EQ(progress_line(example(), 20),
+            "step 20/20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%");
 }
 
 TEST(ProgressTest, ValidationLine) {
