@@ -27,15 +27,13 @@ bool is_clear(const ColumnFacts::Sentinel& one, const ColumnFacts& facts) {
 }
 
 ColumnChoice number(const ColumnFacts& facts) {
-  ColumnNumbers read = numbers_of(facts);
-  const double deviation = read.numbers.deviation();
-  if (read.numbers.min == read.numbers.max) return left_out(cat("every number in it is ", read.numbers.min));
-  if (!std::isfinite(deviation) || !std::isfinite(read.numbers.mean)) return left_out("its numbers are too large");
+  ColumnChoice out = numbers_of(facts);
+  const NumberSums& numbers = out.numbers;
+  const double deviation = numbers.deviation();
+  if (numbers.min == numbers.max) return left_out(cat("every number in it is ", numbers.min));
+  if (!std::isfinite(deviation) || !std::isfinite(numbers.mean)) return left_out("its numbers are too large");
   if (deviation == 0) return left_out("its numbers differ by too little");
-  return {.kind = ColumnKind::number,
-          .note = std::move(read.note),
-          .marks = std::move(read.marks),
-          .numbers = read.numbers};
+  return out;
 }
 
 ColumnChoice category(const ColumnFacts& facts, const std::string& note) {
@@ -82,8 +80,8 @@ std::vector<std::string> own_marks(const ColumnFacts& facts) {
   return out;
 }
 
-ColumnNumbers numbers_of(const ColumnFacts& facts) {
-  ColumnNumbers out = {.numbers = facts.numbers, .marks = own_marks(facts), .note = {}};
+ColumnChoice numbers_of(const ColumnFacts& facts) {
+  ColumnChoice out = {.kind = ColumnKind::number, .marks = own_marks(facts), .numbers = facts.numbers};
   const auto count_as_missing = [&out](const std::string& text, const std::string& shown) {
     out.marks.push_back(text);
     out.note += cat(out.note.empty() ? "" : "; ", shown, " counts as missing");

@@ -38,13 +38,8 @@ ColumnChoice choose_kind(const KindArgs& args);
 
 // The functions below serve labels, too.
 
-struct ColumnNumbers {
-  NumberSums numbers;              // without those that stand for a missing value
-  std::vector<std::string> marks;  // the texts that stand for a missing value, besides the usual ones
-  std::string note;                // what was assumed
-};
-// REQUIRES: all texts are numbers, or mostly_numbers().
-ColumnNumbers numbers_of(const ColumnFacts& facts);
+// The choice of a number. REQUIRES: all texts are numbers, or mostly_numbers().
+ColumnChoice numbers_of(const ColumnFacts& facts);
 // Texts of the column, besides the usual ones, that mean a missing value (or an infinity) in any column.
 std::vector<std::string> own_marks(const ColumnFacts& facts);
 // Whether the column holds numbers, and a few different texts among them in few rows. The texts may be in up to half of

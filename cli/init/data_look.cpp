@@ -40,12 +40,12 @@ void check_paths(const std::vector<std::string>& files) {
   }
 }
 
-void match(const DataLookArgs& args, FileSystem& files, DataLook& look) {
+void match(const DataLookArgs& args, DataLook& look) {
   check_paths(args.files);
   std::set<std::string> seen;
   for (const std::string& file : args.files) {
     bool is_new = false;
-    for (const MatchedFile& matched : match_files({&file, 1}, kFilesPlace, files)) {
+    for (const MatchedFile& matched : match_files({&file, 1}, kFilesPlace, *args.file_system)) {
       if (matched.is_stream) {
         throw ConfigError(
             cat(quote(matched.path, 4096), " can be read only once, and init reads it before the training does"),
@@ -62,12 +62,12 @@ void match(const DataLookArgs& args, FileSystem& files, DataLook& look) {
 }
 
 // The start of the first file that is not empty.
-CsvForm look_at_form(const DataLookArgs& args, FileSystem& files, const std::vector<std::string>& paths) {
+CsvForm look_at_form(const DataLookArgs& args, const std::vector<std::string>& paths) {
   std::string head;
   std::string path = paths.front();
   bool whole = true;
   for (const std::string& candidate : paths) {
-    const std::unique_ptr<File> file = files.open(candidate);
+    const std::unique_ptr<File> file = args.file_system->open(candidate);
     head.resize(static_cast<size_t>(std::min<uint64_t>(file->size(), kHeadBytes)));
     head.resize(file->read(0, head.data(), head.size()));
     if (head.empty()) continue;
@@ -105,7 +105,7 @@ Spec ops_of(const DataLook& look, bool spread) {
   return list;
 }
 
-void read_rows(const DataLookArgs& args, FileSystem& files, DataLook& look) {
+void read_rows(const DataLookArgs& args, DataLook& look) {
   const bool spread = look.all_bytes > args.most_bytes && look.paths.size() > 1;
   Executor executor(0);
   PipelineOptions options;
@@ -114,7 +114,8 @@ void read_rows(const DataLookArgs& args, FileSystem& files, DataLook& look) {
     ++look.bad_rows;
     if (look.bad_examples.size() < kMostExamples) look.bad_examples.push_back(cat(row.place.text(), ": ", row.reason));
   };
-  Pipeline pipeline(InputGraph::build(ops_of(look, spread), builtin_ops(), {.files = &files}), std::move(options));
+  Pipeline pipeline(InputGraph::build(ops_of(look, spread), builtin_ops(), {.files = args.file_system}),
+                    std::move(options));
   RowBlock batch = pipeline.make_slot();
   TextBudget budget;
   InputSummary summary;
@@ -192,10 +193,9 @@ size_t find_column(const CsvForm& form, const std::string& name, const std::stri
 }
 
 DataLook look_at_data(const DataLookArgs& args) {
-  FileSystem& files = args.file_system != nullptr ? *args.file_system : FileSystem::local();
   DataLook look;
-  match(args, files, look);
-  look.form = look_at_form(args, files, look.paths);
+  match(args, look);
+  look.form = look_at_form(args, look.paths);
   if (look.form.columns > kMostLookColumns) {
     throw DataError(
         cat("the records have ", look.form.columns, " fields, init looks at ", kMostLookColumns, " at most"),
@@ -213,7 +213,7 @@ DataLook look_at_data(const DataLookArgs& args) {
   }
   look.columns.resize(look.form.columns);
   look.columns[look.label] = ColumnFacts(kLabelLimits);
-  read_rows(args, files, look);
+  read_rows(args, look);
   if (look.rows == 0)
     throw DataError("the files have no rows that can be read", {look.paths.front(), 1, 1},
                     look.bad_examples.empty() ? "" : look.bad_examples.front());

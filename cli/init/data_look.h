@@ -11,7 +11,7 @@
 #include "millrace/cli/init/column_facts.h"
 #include "millrace/cli/init/sniff.h"
 #include "millrace/core/errors.h"
-#include "millrace/input/op.h"
+#include "millrace/input/files/file_system.h"
 
 namespace millrace {
 
@@ -21,7 +21,7 @@ struct DataLookArgs {
   std::optional<char> delimiter = {};
   std::optional<bool> header = {};
   uint64_t most_bytes = uint64_t{256} << 20;  // of text; the rest is not looked at
-  FileSystem* file_system = nullptr;          // null: this machine's files
+  FileSystem* file_system = &FileSystem::local();
 };
 
 struct DataLook {

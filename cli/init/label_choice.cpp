@@ -40,14 +40,12 @@ void list_classes(const ColumnFacts& facts, LabelChoice& out) {
   out.notice = alike_texts(out.texts);
 }
 
-bool is_integral(const std::string& text) {
-  double value = 0;
-  return parse_number(text, value) == NumberStatus::ok && (!std::isfinite(value) || value == std::floor(value));
-}
-
 size_t count_integral(const ColumnFacts& facts) {
-  return static_cast<size_t>(
-      std::count_if(facts.values.begin(), facts.values.end(), [](const auto& one) { return is_integral(one.first); }));
+  const auto is_integral = [](const auto& one) {
+    double value = 0;
+    return parse_number(one.first, value) == NumberStatus::ok && (!std::isfinite(value) || value == std::floor(value));
+  };
+  return static_cast<size_t>(std::count_if(facts.values.begin(), facts.values.end(), is_integral));
 }
 
 // One text in one row, where all others have whole numbers: a line that says something of the data, as some programs
@@ -161,8 +159,10 @@ LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, Init
   check_decimal_commas(facts, name, commas_divide);
   out.marks = own_marks(facts);
   out.task = find_task(facts, out);
-  if (wanted != InitTask::automatic) out.why = "as --task says";
-  if (wanted != InitTask::automatic) out.task = wanted;
+  if (wanted != InitTask::automatic) {
+    out.task = wanted;
+    out.why = "as --task says";
+  }
   if (out.task == InitTask::classes) {
     if (has_lone_text(facts)) {
       out.marks.push_back(facts.examples.front());
@@ -173,7 +173,7 @@ LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, Init
     check_classes(facts, out, name);
     return out;
   }
-  ColumnNumbers read = numbers_of(facts);
+  ColumnChoice read = numbers_of(facts);
   out.numbers = read.numbers;
   out.marks = std::move(read.marks);
   if (!read.note.empty()) out.why += cat("; ", read.note);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "millrace/cli/init/value_text.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
@@ -22,17 +23,16 @@ constexpr uint64_t kLeastRowsToDivide = 50;
 // A name of letters, digits and _ that begins with a letter.
 std::string plain_name(std::string_view text) {
   std::string out;
-  for (const char c : text.substr(0, 40)) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (letter || (c >= '0' && c <= '9')) {
-      out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const char c : lower_case(text.substr(0, 40))) {
+    if ((c >= 'a' && c <= 'z') || is_digit(c)) {
+      out += c;
     } else if (!out.empty() && out.back() != '_') {
       out += '_';
     }
   }
-  while (!out.empty() && out.back() == '_') out.pop_back();
-  if (out.empty() || out[0] < 'a') out = out.empty() ? "text" : cat("c", out);
-  return out;
+  if (out.ends_with('_')) out.pop_back();
+  if (out.empty()) return "text";
+  return is_digit(out[0]) ? cat("c", out) : out;
 }
 
 // Whether float32 is too short for numbers such as these, before they are normalised.

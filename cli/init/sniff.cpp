@@ -23,15 +23,12 @@ constexpr std::string_view kDelimiters = ",;\t|";
 using Fields = std::vector<std::string>;
 
 // The first records of a text, as one delimiter cuts them.
-struct Cut {
-  char delimiter = ',';
-  bool quotes = true;
+struct Cut : CsvForm {
   std::vector<Fields> records;
   std::vector<int64_t> lines;  // where each starts, from 0
   size_t faults = 0;
-  size_t columns = 0;   // what most records have
-  size_t regular = 0;   // how many do
-  size_t preamble = 0;  // records before the first that does
+  size_t regular = 0;   // how many have as many columns as most
+  size_t preamble = 0;  // records before the first of these
 
   size_t behind_preamble() const { return records.size() - preamble; }
   // What is left of one, for irregular records.
@@ -305,26 +302,22 @@ CsvForm sniff_csv(const SniffArgs& args) {
     throw DataError("the first record cannot be cut into fields", {args.path, 1, 1},
                     hint.empty() ? "look at its quotes; --delimiter names the delimiter" : hint);
   }
-  CsvForm out;
-  out.row_names = args.header.value_or(true) && names_all_but_rows(cut, args);
-  if (!out.row_names) check_preamble(cut, args);
-  if (!out.row_names) pass_titles(cut, args);
+  cut.row_names = args.header.value_or(true) && names_all_but_rows(cut, args);
+  if (!cut.row_names) check_preamble(cut, args);
+  if (!cut.row_names) pass_titles(cut, args);
   check_quotes(cut, args);
-  out.delimiter = cut.delimiter;
-  out.quotes = cut.quotes;
-  out.columns = cut.columns;
-  if (cut.preamble > 0 || passed > 0) out.skip_lines = cut.lines[cut.preamble];
-  out.header = !out.row_names && is_header(cut, args);
-  if (out.header) out.names = cut.records[cut.preamble];
-  if (out.row_names) {
-    out.names = cut.records[cut.preamble - 1];
-    out.names.insert(out.names.begin(), std::string());
+  if (cut.preamble > 0 || passed > 0) cut.skip_lines = cut.lines[cut.preamble];
+  cut.header = !cut.row_names && is_header(cut, args);
+  if (cut.header) cut.names = cut.records[cut.preamble];
+  if (cut.row_names) {
+    cut.names = cut.records[cut.preamble - 1];
+    cut.names.insert(cut.names.begin(), std::string());
   }
-  if (out.header && cut.behind_preamble() == 1 && cut.faults == 0) {
+  if (cut.header && cut.behind_preamble() == 1 && cut.faults == 0) {
     throw no_rows(args, "the file has a header but no rows");
   }
-  if (out.columns == 1) out.blanks_hint = blanks_hint(known, text);
-  return out;
+  if (cut.columns == 1) cut.blanks_hint = blanks_hint(known, text);
+  return cut;
 }
 
 Spec reader_options(const CsvForm& form) {

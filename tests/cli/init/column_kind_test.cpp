@@ -132,7 +132,7 @@ TEST(ColumnKindTest, DecimalCommasAreAnErrorAndNotLeftOutInSilence) {
 }
 
 TEST(ColumnNumbersTest, MarksAreTextsAndNumbersThatStandForNone) {
-  const ColumnNumbers read = numbers_of(facts_of({"-999", " NA", "3", "5", "off"}));
+  const ColumnChoice read = numbers_of(facts_of({"-999", " NA", "3", "5", "off"}));
   EXPECT_EQ(read.marks, (std::vector<std::string>{" NA", "-999", "off"}));
   EXPECT_EQ(read.note, "-999 (20 rows) counts as missing; \"off\" counts as missing");
   EXPECT_DOUBLE_EQ(read.numbers.mean, 4);
