@@ -42,12 +42,10 @@ int standard_stream(const struct stat& status) {
 
 MILLRACE_DEFINE_ERROR(OutputClosed, IoError, io);
 
-Output::Output(Descriptor descriptor, int number, std::string name)
-    : owned_(std::move(descriptor)), number_(number), name_(std::move(name)) {}
+Output::Output(std::unique_ptr<AtomicFile> file, Descriptor owned, std::string name)
+    : file_(std::move(file)), owned_(std::move(owned)), name_(std::move(name)) {}
 
-Output::Output(std::unique_ptr<AtomicFile> file) : file_(std::move(file)) {}
-
-Output Output::standard() { return Output({}, STDOUT_FILENO, "standard output"); }
+Output Output::standard() { return Output(nullptr, {}, "standard output"); }
 
 Output Output::file(const std::string& path) {
   struct stat status {};
@@ -56,11 +54,11 @@ Output Output::file(const std::string& path) {
   const int stream = regular ? standard_stream(status) : -1;
   // It is AtomicFile that refuses a folder.
   const bool whole = !there || regular || S_ISDIR(status.st_mode);
-  if (whole && stream < 0) return Output(std::make_unique<AtomicFile>(path));
+  if (whole && stream < 0) return Output(std::make_unique<AtomicFile>(path), {}, path);
   // Opened anew, a redirected file would be written from its beginning, over what our stream has.
   const int number = stream >= 0 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (number < 0) throw IoError(cat("cannot write: ", errno_text(errno)), {path});
-  return Output(Descriptor(number), number, path);
+  return Output(nullptr, Descriptor(number), path);
 }
 
 void Output::write(std::string_view text) {
@@ -71,7 +69,7 @@ void Output::write(std::string_view text) {
 void Output::flush() {
   const std::string text = std::exchange(buffer_, {});
   if (file_) return file_->write(text);
-  const int code = write_all(number_, text);
+  const int code = write_all(owned_ ? owned_.get() : STDOUT_FILENO, text);
   if (code != 0) fail(code);
 }
 

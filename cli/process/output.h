@@ -37,13 +37,11 @@ class Output {
   void close();
 
  private:
-  Output(Descriptor descriptor, int number, std::string name);
-  explicit Output(std::unique_ptr<AtomicFile> file);
+  Output(std::unique_ptr<AtomicFile> file, Descriptor owned, std::string name);
   [[noreturn]] void fail(int code) const;
 
   std::unique_ptr<AtomicFile> file_;  // null if text is written as it comes
   Descriptor owned_;                  // empty for standard output and if there is a file_
-  int number_ = -1;                   // the descriptor, if file_ is null
   std::string name_;
   std::string buffer_;
 };

@@ -1,6 +1,7 @@
 #include "millrace/cli/rows/csv_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "millrace/core/text.h"
 
@@ -28,14 +29,8 @@ void append_field(std::vector<CsvColumn>& out, const RowSpec& rows, size_t field
 // exponent, and more digits say more. A text says it all.
 int precision(const FieldSpec& field) {
   if (field.text) return field.ragged() ? 5 : 6;
-  switch (field.dtype) {
-    case DType::u8: return 4;
-    case DType::i64: return 3;
-    case DType::i32: return 2;
-    case DType::f64: return 1;
-    case DType::f32: return 0;
-  }
-  return 0;
+  constexpr DType kRising[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8};
+  return static_cast<int>(std::find(std::begin(kRising), std::end(kRising), field.dtype) - std::begin(kRising));
 }
 
 bool is_same_type(const FieldSpec& a, const FieldSpec& b) { return a.text == b.text && a.dtype == b.dtype; }

@@ -3,10 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
-#include "millrace/input/rows/row_block.h"
+#include "millrace/input/ops/shared/numbers.h"
 
 namespace millrace::cli {
 
@@ -26,13 +25,7 @@ template <class Use>
 void with_values(const RowBlock& batch, size_t field, int64_t row, const Use& use) {
   const FieldSpec& spec = batch.spec().fields[field];
   if (spec.text) return use(Texts(batch.varying(field, row)));
-  switch (spec.dtype) {
-    case DType::f32: return use(batch.numbers<float>(field, row));
-    case DType::f64: return use(batch.numbers<double>(field, row));
-    case DType::i32: return use(batch.numbers<int32_t>(field, row));
-    case DType::i64: return use(batch.numbers<int64_t>(field, row));
-    case DType::u8: return use(batch.numbers<uint8_t>(field, row));
-  }
+  with_number_type(spec.dtype, [&](auto zero) { use(batch.numbers<decltype(zero)>(field, row)); });
 }
 
 }  // namespace millrace::cli
