@@ -5,7 +5,6 @@
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/init/config_text.h"
 #include "millrace/cli/init/init_text.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"

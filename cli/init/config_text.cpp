@@ -1,4 +1,4 @@
-#include "millrace/cli/init/config_text.h"
+#include "millrace/cli/init/init_text.h"
 
 #include <algorithm>
 #include <set>
@@ -11,7 +11,7 @@
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"
 
-namespace millrace {
+namespace millrace::cli {
 
 namespace {
 
@@ -268,4 +268,4 @@ ConfigText config_text(const ConfigTextArgs& args) {
                   {}, "leave columns out with --ignore");
 }
 
-}  // namespace millrace
+}  // namespace millrace::cli

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/cli/init/config_text.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/cli/text/text_layout.h"
 #include "millrace/core/text.h"

@@ -1,4 +1,5 @@
-// What `trainer init` says when it is done. Pure functions.
+// What `trainer init` writes: a plan as a configuration, in YAML with comments, and what it says when it is done. Pure
+// functions; any thread may call them.
 #pragma once
 
 #include <string>
@@ -7,6 +8,25 @@
 #include "millrace/cli/init/plan.h"
 
 namespace millrace::cli {
+
+struct ConfigTextArgs {
+  const DataLook& look;
+  const InitPlan& plan;
+  std::string save;     // the model's file
+  std::string command;  // the one that trains with the configuration; for the comment at its head
+};
+
+struct ConfigText {
+  std::string text;
+  bool by_number = false;  // columns have names, but are selected by number, as the names would take too much space
+};
+
+// Throws ConfigError for texts that YAML cannot hold, DataError for a configuration that is too large.
+ConfigText config_text(const ConfigTextArgs& args);
+
+// `text` for a comment: on one line, with control characters and marks of the writing direction escaped, cut if it is
+// longer than `limit`.
+std::string comment_text(std::string_view text, size_t limit = 200);
 
 struct InitTextArgs {
   const DataLook& look;

@@ -1,10 +1,9 @@
-#include "millrace/cli/init/label_choice.h"
+#include "millrace/cli/init/column_kind.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "millrace/cli/init/column_kind.h"
 #include "millrace/cli/init/value_text.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"

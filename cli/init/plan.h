@@ -8,7 +8,6 @@
 
 #include "millrace/cli/init/column_kind.h"
 #include "millrace/cli/init/data_look.h"
-#include "millrace/cli/init/label_choice.h"
 #include "millrace/core/registry.h"
 #include "millrace/trainer/config/catalog.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/cli/init/config_text.h"
+#include "millrace/cli/init/init_text.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"
 
-namespace millrace {
+namespace millrace::cli {
 namespace {
 
 class ConfigTextTest : public ::testing::Test {
@@ -153,4 +153,4 @@ TEST(CommentTextTest, IsOneShortLine) {
 }
 
 }  // namespace
-}  // namespace millrace
+}  // namespace millrace::cli

@@ -1,4 +1,4 @@
-#include "millrace/cli/init/label_choice.h"
+#include "millrace/cli/init/column_kind.h"
 
 #include <gtest/gtest.h>
 
