@@ -45,18 +45,16 @@ int run_words(std::span<const std::string> words, Session& session) {
   return kExitDone;
 }
 
-int report(const std::exception& error, bool json, Output& out) {
-  const Failure failure = describe_failure(error);
+int report(const Error& failure, bool json, Output& out) {
   out.flush_quietly();  // what came before the failure
   write_to_stderr(failure_text(failure, wants_color(STDERR_FILENO)));
-  if (!json) return failure.exit_code;
   try {
-    out.write(failure_event(failure));
+    if (json) out.write(failure_event(failure));
     out.flush();
   } catch (const IoError&) {
     // The failure that came first is the one to tell.
   }
-  return failure.exit_code;
+  return exit_code(failure);
 }
 
 }  // namespace
@@ -74,8 +72,10 @@ int run(const std::vector<std::string>& words) {
     return code;
   } catch (const OutputClosed&) {
     return kExitDone;
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {
     return report(error, json, out);
+  } catch (const std::exception& error) {
+    return report(foreign_failure(error), json, out);
   }
 }
 

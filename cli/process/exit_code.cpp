@@ -25,8 +25,9 @@ std::string exit_codes_text() {
   return out;
 }
 
-int exit_code(ErrorKind kind) {
-  switch (kind) {
+int exit_code(const Error& error) {
+  if (dynamic_cast<const UsageError*>(&error) != nullptr) return kExitUsage;
+  switch (error.kind()) {
     case ErrorKind::config: return kExitConfig;
     case ErrorKind::data: return kExitData;
     case ErrorKind::missing: return kExitMissing;

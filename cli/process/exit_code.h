@@ -26,8 +26,8 @@ std::string exit_codes_text();
 // The command line itself is wrong: kExitUsage.
 MILLRACE_DECLARE_ERROR(UsageError, Error);
 
-// The exit code after a failure of this kind.
-int exit_code(ErrorKind kind);
+// The exit code after this failure.
+int exit_code(const Error& error);
 // The exit code of a run that signal `number` stopped; kExitDone for 0, no signal.
 int exit_code_of_signal(int number);
 

@@ -8,12 +8,14 @@ namespace millrace::cli {
 namespace {
 
 TEST(ExitCodeTest, EveryKindHasItsCode) {
-  EXPECT_EQ(exit_code(ErrorKind::config), 78);
-  EXPECT_EQ(exit_code(ErrorKind::data), 65);
-  EXPECT_EQ(exit_code(ErrorKind::missing), 66);
-  EXPECT_EQ(exit_code(ErrorKind::io), 74);
-  EXPECT_EQ(exit_code(ErrorKind::device), 74);
-  EXPECT_EQ(exit_code(ErrorKind::internal), 70);
+  EXPECT_EQ(exit_code(UsageError("m")), 2);
+  EXPECT_EQ(exit_code(ConfigError("m")), 78);
+  EXPECT_EQ(exit_code(ShapeError("m")), 78);
+  EXPECT_EQ(exit_code(DataError("m")), 65);
+  EXPECT_EQ(exit_code(MissingError("m")), 66);
+  EXPECT_EQ(exit_code(IoError("m")), 74);
+  EXPECT_EQ(exit_code(DeviceError("m")), 74);
+  EXPECT_EQ(exit_code(InternalError("m")), 70);
 }
 
 TEST(ExitCodeTest, SignalsAreCodedAsShellsDo) {

@@ -13,34 +13,32 @@ namespace {
 
 TEST(ReportTest, TextHasPlaceMessageAndHint) {
   const DataError error("expected a number, got \"x\"", {"a.csv", 3, 7}, "look at it");
-  EXPECT_EQ(failure_text(describe_failure(error), false),
-            "error: a.csv:3:7: expected a number, got \"x\"\nhint: look at it\n");
+  EXPECT_EQ(failure_text(error, false), "error: a.csv:3:7: expected a number, got \"x\"\nhint: look at it\n");
 }
 
 TEST(ReportTest, TextWithoutPlaceAndHintIsOneLine) {
-  EXPECT_EQ(failure_text(describe_failure(IoError("no space left on device")), false),
-            "error: no space left on device\n");
+  EXPECT_EQ(failure_text(IoError("no space left on device"), false), "error: no space left on device\n");
 }
 
 TEST(ReportTest, ControlCharactersNeverReachTheTerminal) {
   const DataError error("got \x1b[31m\n", {"a\x07.csv", 1, 1}, "\r");
-  EXPECT_EQ(failure_text(describe_failure(error), false), "error: a\\x07.csv:1:1: got \\x1b[31m\\n\nhint: \\r\n");
+  EXPECT_EQ(failure_text(error, false), "error: a\\x07.csv:1:1: got \\x1b[31m\\n\nhint: \\r\n");
 }
 
 TEST(ReportTest, ColorsStandAroundTheFirstWords) {
   const ConfigError error("m", {}, "h");
-  EXPECT_EQ(failure_text(describe_failure(error), true), "\x1b[1;31merror:\x1b[0m m\n\x1b[1;36mhint:\x1b[0m h\n");
+  EXPECT_EQ(failure_text(error, true), "\x1b[1;31merror:\x1b[0m m\n\x1b[1;36mhint:\x1b[0m h\n");
 }
 
 TEST(ReportTest, EventHasEveryKey) {
   const DataError error("expected a number, got \"\xff\"", {"a.csv", 3, 7}, "look at it");
-  EXPECT_EQ(failure_event(describe_failure(error)),
+  EXPECT_EQ(failure_event(error),
             "{\"v\":1,\"event\":\"error\",\"kind\":\"data\",\"file\":\"a.csv\",\"line\":3,\"column\":7,"
             "\"message\":\"expected a number, got \\\"\xef\xbf\xbd\\\"\",\"hint\":\"look at it\"}\n");
 }
 
 TEST(ReportTest, WhatIsUnknownIsNullInTheEvent) {
-  const auto event = nlohmann::json::parse(failure_event(describe_failure(MissingError("no file", {"x.csv"}))));
+  const auto event = nlohmann::json::parse(failure_event(MissingError("no file", {"x.csv"})));
   EXPECT_EQ(event["kind"], "missing");
   EXPECT_EQ(event["file"], "x.csv");
   EXPECT_TRUE(event["line"].is_null());
@@ -48,20 +46,16 @@ TEST(ReportTest, WhatIsUnknownIsNullInTheEvent) {
   EXPECT_TRUE(event["hint"].is_null());
 }
 
-TEST(ReportTest, KindAndExitCodeFollowTheType) {
-  EXPECT_EQ(describe_failure(UsageError("m")).kind, "usage");
-  EXPECT_EQ(describe_failure(UsageError("m")).exit_code, 2);
-  EXPECT_EQ(describe_failure(ConfigError("m")).exit_code, 78);
-  EXPECT_EQ(describe_failure(ShapeError("m")).kind, "config");
-  EXPECT_EQ(describe_failure(DeviceError("m")).exit_code, 74);
+TEST(ReportTest, KindFollowsTheType) {
+  EXPECT_NE(failure_event(UsageError("m")).find("\"kind\":\"usage\""), std::string::npos);
+  EXPECT_NE(failure_event(ShapeError("m")).find("\"kind\":\"config\""), std::string::npos);
 }
 
 TEST(ReportTest, ForeignExceptionsAreInternal) {
-  const Failure memory = describe_failure(std::bad_alloc());
-  EXPECT_EQ(memory.kind, "internal");
-  EXPECT_EQ(memory.exit_code, 70);
-  EXPECT_EQ(memory.message, "out of memory");
-  EXPECT_EQ(describe_failure(std::runtime_error("odd")).message, "odd");
+  const InternalError memory = foreign_failure(std::bad_alloc());
+  EXPECT_EQ(memory.kind(), ErrorKind::internal);
+  EXPECT_EQ(memory.message(), "out of memory");
+  EXPECT_EQ(foreign_failure(std::runtime_error("odd")).message(), "odd");
 }
 
 }  // namespace
