@@ -65,4 +65,24 @@ std::string done_event(const InputResult& result) {
   return json.key("seconds").value(result.seconds).line();
 }
 
+std::string evaluation_event(const EvaluationResult& result) {
+  JsonText json = JsonText::event("evaluation");
+  json.key("rows").value(result.rows).key("loss").value(result.loss).key("metrics").value(result.metrics);
+  if (!result.in_label_unit.empty()) json.key("label_unit").value(result.in_label_unit);
+  if (result.commonest_class) json.key("commonest_class").value(*result.commonest_class);
+  return json.key("seconds").value(result.seconds).line();
+}
+
+std::string check_event(const CheckReport& report, const Spec* config) {
+  JsonText json = JsonText::event("check");
+  json.key("rows").value(report.rows).key("batch_size").value(report.batch_size);
+  json.key("parameters").value(report.parameters).key("memory_bound").value(report.memory_bound);
+  json.key("rows_read").value(report.rows_read);
+  json.key("warnings").open('[');
+  for (const std::string& warning : report.warnings) json.value(warning);
+  json.close(']');
+  if (config != nullptr) json.key("config").value(*config);
+  return json.line();
+}
+
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// The events of a training as JSON, one line each: start, step, validation, done. Pure functions.
+// The events of commands as JSON, one line each. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,6 +8,8 @@
 
 namespace millrace::cli {
 
+struct CheckReport;
+struct EvaluationResult;
 struct InputResult;
 
 std::string start_event(const StartReport& start);
@@ -16,7 +18,9 @@ std::string validation_event(const ValidationReport& report);
 // What else the training says: warnings, rows that were left out, lines of `print`.
 std::string log_event(std::string_view text);
 std::string done_event(const TrainResult& result, const Diagnosis& diagnosis);
-// What `trainer input` says at its end.
+// What `trainer input`, `trainer evaluate` and `trainer check` say at their end; `config`, if given, is the last key.
 std::string done_event(const InputResult& result);
+std::string evaluation_event(const EvaluationResult& result);
+std::string check_event(const CheckReport& report, const Spec* config);
 
 }  // namespace millrace::cli

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
@@ -24,6 +27,12 @@ std::string left_out_text(const InputSummary& input) {
   }
   if (input.bad_rows > 0) add(counted(input.bad_rows, "bad row"));
   return out.empty() ? "left out: nothing" : out;
+}
+
+bool beats_commonest_class(const EvaluationResult& result) {
+  return std::none_of(result.metrics.begin(), result.metrics.end(), [&](const auto& one) {
+    return one.first == "accuracy" && result.commonest_class && one.second <= *result.commonest_class;
+  });
 }
 
 }  // namespace
@@ -69,6 +78,51 @@ std::string result_text(const InputResult& result) {
     out += ')';
   }
   return out + '\n' + left_out_text(input) + '\n';
+}
+
+MetricValues in_label_unit(const MetricValues& metrics, const std::vector<NamedMetric>& kinds,
+                           const FieldHistory& label) {
+  MetricValues out;
+  if (!label.complete || label.scale.size() != 1 || label.scale.front() == 1) return out;
+  for (const NamedMetric& kind : kinds) {
+    const int power = kind.metric->label_power();
+    for (const auto& [name, value] : metrics) {
+      if (power > 0 && name == kind.name)
+        out.emplace_back(name, value * std::pow(std::abs(label.scale.front()), power));
+    }
+  }
+  return out;
+}
+
+std::string evaluation_text(const EvaluationResult& result) {
+  std::string out = counted(result.rows, "row");
+  if (result.files > 0) out += cat(" of ", counted(result.files, "file"));
+  out += cat(" in ", format_seconds(result.seconds));
+  if (result.seconds > 0) {
+    out += fmt::format(" ({} rows/s)", format_rate(static_cast<double>(result.rows) / result.seconds));
+  }
+  out += cat('\n', loss_text(result.loss, result.metrics));
+  if (!result.in_label_unit.empty()) out += cat("\nin the label's own unit: ", metrics_text(result.in_label_unit));
+  if (!beats_commonest_class(result)) {
+    out += cat("\nthe accuracy is no better than always naming the commonest class, which ",
+               format_share(*result.commonest_class), " of the rows have");
+  }
+  return out + '\n';
+}
+
+std::string check_text(const CheckReport& report) {
+  std::string out = fmt::format("input: batches of {}, {}\nmodel:\n", count_of(report.batch_size, "row"),
+                                escape_controls(report.rows));
+  for (size_t begin = 0; begin < report.model.size();) {
+    const size_t end = std::min(report.model.find('\n', begin), report.model.size());
+    out += cat("  ", report.model.substr(begin, end - begin), '\n');
+    begin = end + 1;
+  }
+  out += fmt::format("memory: at most {} ({} bytes){}\n", format_bytes(report.memory_bound), report.memory_bound,
+                     report.varies ? ", without strings and ragged fields" : "");
+  if (report.rows_read > 0) out += fmt::format("data: the first {} make sense\n", count_of(report.rows_read, "row"));
+  for (const std::string& warning : report.warnings) out += cat("warning: ", escape_controls(warning), '\n');
+  return out + "everything fits; nothing was trained\n";
 }
 
 std::string metrics_text(const MetricValues& metrics) {

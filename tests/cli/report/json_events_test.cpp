@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "millrace/cli/report/result_text.h"
+#include "millrace/trainer/files/yaml.h"
 
 namespace millrace::cli {
 namespace {
@@ -86,6 +87,36 @@ TEST(JsonEventsTest, DoneOfAnInputAlone) {
   EXPECT_EQ(done_event(result),
             "{\"v\":1,\"event\":\"done\",\"reason\":\"end of data\",\"batches\":174,\"rows\":4000,\"epochs\":2,"
             "\"dropped\":5,\"bad\":3,\"seconds\":2}\n");
+}
+
+CheckReport checked() {
+  return {.rows = "features: float32 (2), label: float32 (1)",
+          .batch_size = 23,
+          .model = "dense: 3 parameters\n3 parameters\n",
+          .parameters = 3,
+          .memory_bound = 1536,
+          .rows_read = 23,
+          .warnings = {"capacity 79 raised"}};
+}
+
+TEST(JsonEventsTest, Check) {
+  EXPECT_EQ(check_event(checked(), nullptr),
+            "{\"v\":1,\"event\":\"check\",\"rows\":\"features: float32 (2), label: float32 (1)\",\"batch_size\":23,"
+            "\"parameters\":3,\"memory_bound\":1536,\"rows_read\":23,\"warnings\":[\"capacity 79 raised\"]}\n");
+}
+
+TEST(JsonEventsTest, CheckWithAConfiguration) {
+  const Spec config = parse_yaml("{seed: 23}", "c.yaml");
+  EXPECT_TRUE(check_event(checked(), &config).ends_with(",\"config\":{\"seed\":23}}\n"));
+}
+
+TEST(JsonEventsTest, EvaluationHasEveryDigit) {
+  EXPECT_EQ(evaluation_event(
+                {.rows = 1000, .files = 4, .loss = 0.4312345678901, .metrics = {{"accuracy", 0.81}}, .seconds = 0.5}),
+            "{\"v\":1,\"event\":\"evaluation\",\"rows\":1000,\"loss\":0.4312345678901,"
+            "\"metrics\":{\"accuracy\":0.81},\"seconds\":0.5}\n");
+  EXPECT_EQ(evaluation_event({.loss = std::numeric_limits<double>::quiet_NaN()}),
+            "{\"v\":1,\"event\":\"evaluation\",\"rows\":0,\"loss\":\"NaN\",\"metrics\":{},\"seconds\":0}\n");
 }
 
 TEST(JsonEventsTest, Log) {
