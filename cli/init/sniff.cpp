@@ -1,4 +1,4 @@
-#include "millrace/cli/init/sniff.h"
+#include "millrace/cli/init/data_look.h"
 
 #include <algorithm>
 #include <map>
