@@ -103,8 +103,7 @@ void ColumnFacts::add_number(std::string_view text, double value) {
     counts = false;
   }
   if (is_sentinel(value)) {
-    const auto found =
-        std::find_if(sentinels.begin(), sentinels.end(), [&](const auto& one) { return one.text == text; });
+    const auto found = std::ranges::find(sentinels, text, &Sentinel::text);
     if (found != sentinels.end()) {
       ++found->count;
       return;

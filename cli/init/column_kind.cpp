@@ -99,11 +99,9 @@ ColumnChoice numbers_of(const ColumnFacts& facts) {
 
 bool mostly_numbers(const ColumnFacts& facts) {
   const uint64_t numbers = facts.all_numbers().count;
-  const auto has_letters = [](const std::string& text) {
-    return std::any_of(text.begin(), text.end(),
-                       [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; });
-  };
-  const bool strokes = std::none_of(facts.examples.begin(), facts.examples.end(), has_letters);
+  const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
+  const auto has_letters = [&](const std::string& text) { return std::ranges::any_of(text, is_letter); };
+  const bool strokes = std::ranges::none_of(facts.examples, has_letters);
   const bool rich = facts.many || facts.values.size() > 30 || strokes;
   // A configuration has to hold the texts, as marks.
   if (facts.not_utf8 > 0 || facts.longest > ColumnFacts::kLongestExample) return false;

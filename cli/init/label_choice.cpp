@@ -22,14 +22,12 @@ constexpr uint64_t kRowsBesideALoneText = 20;
 void list_classes(const ColumnFacts& facts, LabelChoice& out) {
   std::vector<std::pair<std::string, uint64_t>> classes(facts.values.begin(), facts.values.end());
   std::erase_if(classes, [&](const auto& one) { return contains(out.marks, one.first); });
-  const auto value = [](const std::string& text) {
+  const auto value = [](const auto& one) {
     double number = 0;
-    return parse_number(text, number) == NumberStatus::ok ? number : std::nan("");
+    return parse_number(one.first, number) == NumberStatus::ok ? number : std::nan("");
   };
-  if (std::none_of(classes.begin(), classes.end(), [&](const auto& one) { return std::isnan(value(one.first)); })) {
-    std::stable_sort(classes.begin(), classes.end(),
-                     [&](const auto& a, const auto& b) { return value(a.first) < value(b.first); });
-  }
+  const auto is_text = [&](const auto& one) { return std::isnan(value(one)); };
+  if (std::ranges::none_of(classes, is_text)) std::ranges::stable_sort(classes, {}, value);
   out.codes = true;
   for (const auto& [text, count] : classes) {
     out.codes = out.codes && text == cat(out.texts.size());
@@ -44,7 +42,7 @@ size_t count_integral(const ColumnFacts& facts) {
     double value = 0;
     return parse_number(one.first, value) == NumberStatus::ok && (!std::isfinite(value) || value == std::floor(value));
   };
-  return static_cast<size_t>(std::count_if(facts.values.begin(), facts.values.end(), is_integral));
+  return static_cast<size_t>(std::ranges::count_if(facts.values, is_integral));
 }
 
 // One text in one row, where all others have whole numbers: a line that says something of the data, as some programs

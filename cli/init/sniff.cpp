@@ -87,10 +87,8 @@ Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bo
 }
 
 bool has_decimal_commas(const Cut& cut) {
-  return std::any_of(cut.records.begin(), cut.records.end(), [](const Fields& record) {
-    return std::any_of(record.begin(), record.end(),
-                       [](const std::string& field) { return has_decimal_comma(trimmed(field)); });
-  });
+  const auto is_one = [](const std::string& field) { return has_decimal_comma(trimmed(field)); };
+  return std::ranges::any_of(cut.records, [&](const Fields& record) { return std::ranges::any_of(record, is_one); });
 }
 
 // Whether `a` cuts the text better than `b`.
@@ -129,8 +127,8 @@ bool counts_columns(const Fields& fields, size_t first) {
 }
 
 bool has_name(const Fields& record, std::string_view name) {
-  return !name.empty() && std::any_of(record.begin(), record.end(),
-                                      [&](const std::string& field) { return trimmed(field) == trimmed(name); });
+  const auto is_it = [&](const std::string& field) { return trimmed(field) == trimmed(name); };
+  return !name.empty() && std::ranges::any_of(record, is_it);
 }
 
 bool is_header(const Cut& cut, const SniffArgs& args) {
@@ -142,7 +140,7 @@ bool is_header(const Cut& cut, const SniffArgs& args) {
       all_digits(args.label) && (args.label.size() < 6 && static_cast<size_t>(std::stoi(args.label)) < cut.columns);
   if (names_label && !is_number_of_column) return true;
   if (counts_columns(first, 0) || counts_columns(first, 1)) return true;
-  if (std::any_of(first.begin(), first.end(), [](const std::string& field) { return is_number(field); })) return false;
+  if (std::ranges::any_of(first, is_number)) return false;
   if (std::set<std::string>(first.begin(), first.end()).size() < first.size()) return false;
   // Of texts alone: names, where the columns below hold numbers, or other texts again and again.
   size_t numbers = 0, repeats = 0, recurs = 0;
@@ -169,7 +167,7 @@ void pass_titles(Cut& cut, const SniffArgs& args) {
   std::optional<size_t> header;
   for (size_t i = cut.preamble; i < end; ++i) {
     const Fields& record = cut.records[i];
-    const auto empty = static_cast<size_t>(std::count(record.begin(), record.end(), ""));
+    const auto empty = static_cast<size_t>(std::ranges::count(record, ""));
     if (record.size() == cut.columns && has_name(record, args.label)) {
       if (!header || empty == 0) header = i;
       // One that leaves most fields empty may be a title that is called as the label.
@@ -220,10 +218,7 @@ bool names_all_but_rows(const Cut& cut, const SniffArgs& args) {
   const Fields& names = cut.records[cut.preamble - 1];
   if (names.size() < 2 || names.size() + 1 != cut.columns || !has_name(names, args.label)) return false;
   if (has_name(cut.records[cut.preamble], args.label) || sounds_like_identifier(trimmed(names.front()))) return false;
-  if (std::any_of(names.begin(), names.end(),
-                  [](const std::string& name) { return name.empty() || is_number(name); })) {
-    return false;
-  }
+  if (std::ranges::any_of(names, is_number) || contains(names, "")) return false;
   const std::string_view below = args.head.substr(std::min(args.head.find('\n'), args.head.size()));
   const bool quoted = cut.preamble == 1 && args.head.starts_with('"') && below.starts_with("\n\"");
   std::set<std::string_view> rows;
@@ -231,7 +226,7 @@ bool names_all_but_rows(const Cut& cut, const SniffArgs& args) {
   for (size_t i = cut.preamble; i < cut.records.size(); ++i) {
     const Fields& record = cut.records[i];
     if (record.size() != cut.columns || !rows.insert(record.front()).second) return false;
-    if (std::any_of(record.begin(), record.end(), seems_cut)) return false;
+    if (std::ranges::any_of(record, seems_cut)) return false;
     empty_ends += record.back().empty() ? 1 : 0;
     texts += is_number(record.front()) ? 0 : 1;
     counted += record.front() == cat(rows.size()) ? 1 : 0;

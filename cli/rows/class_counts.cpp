@@ -23,8 +23,7 @@ void ClassCounts::add(const RowBlock& batch) {
 }
 
 std::optional<double> ClassCounts::commonest() const {
-  const auto most = std::max_element(counts_.begin(), counts_.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::ranges::max_element(counts_, {}, [](const auto& one) { return one.second; });
   if (most == counts_.end()) return {};
   return static_cast<double>(most->second) / static_cast<double>(rows_);
 }
