@@ -59,16 +59,22 @@ std::string no_category(const ColumnFacts& facts) {
   return cat(facts.many ? "too many" : cat(texts), " different texts, a category has ", kMostCategoryTexts, " at most");
 }
 
+bool is_identifier(const DataLook& look, size_t column) {
+  return look.is_named(column) && sounds_like_identifier(look.name_of(column));
+}
+
 // Why nothing can be learned from the column, as it seems from outside; empty if it may be.
-std::string identifies(const KindArgs& args, bool identifier, bool distinct) {
-  const ColumnFacts& facts = args.facts;
+std::string identifies(const DataLook& look, size_t column, bool distinct) {
+  const ColumnFacts& facts = look.columns[column];
   const double first = facts.numbers.min;
+  const bool identifier = is_identifier(look, column);
   if (identifier && distinct && facts.only_whole()) return "an identifier, by its name";
   const bool counts_rows = facts.counts && (first == 0 || first == 1 || identifier);
   if (counts_rows && facts.rows >= kRowsOfAnIdentifier) return "it counts the rows";
   const bool differs = distinct || facts.values.size() == facts.rows - facts.missing;
-  if (args.unnamed && facts.only_whole() && differs)
-    return "it has no name, and nearly every row has a value of its own";
+  // A header names other columns, but not this one.
+  const bool unnamed = !look.is_named(column) && !look.form.names.empty();
+  if (unnamed && facts.only_whole() && differs) return "it has no name, and nearly every row has a value of its own";
   return {};
 }
 
@@ -117,35 +123,35 @@ std::string odd_numbers(const ColumnFacts& facts) {
              quote(facts.examples.front()));
 }
 
-void check_decimal_commas(const ColumnFacts& facts, const std::string& name, bool commas_divide) {
+void check_decimal_commas(const DataLook& look, size_t column) {
+  const ColumnFacts& facts = look.columns[column];
   // "1,234" may be either; one of them that has other than three digits behind the comma tells.
-  const bool certain = !commas_divide || facts.decimal_commas > facts.grouped;
+  const bool certain = look.form.delimiter != ',' || facts.decimal_commas > facts.grouped;
   if (facts.decimal_commas == 0 || !certain || facts.decimal_commas * 10 < facts.texts * 9) return;
   throw DataError(
-      cat("the column ", quote(name), " holds numbers with decimal commas, such as ", quote(facts.examples.front()),
-          ", which no op reads"),
+      cat("the column ", quote(look.name_of(column)), " holds numbers with decimal commas, such as ",
+          quote(facts.examples.front()), ", which no op reads"),
       {},
       "write them with dots (in a file whose delimiter is ; or a tab: sed 's/,/./g'), or leave the column out with "
       "--ignore");
 }
 
-ColumnChoice choose_kind(const KindArgs& args) {
-  const ColumnFacts& facts = args.facts;
+ColumnChoice choose_kind(const DataLook& look, size_t column, bool keep) {
+  const ColumnFacts& facts = look.columns[column];
   const uint64_t present = facts.rows - facts.missing;
-  check_decimal_commas(facts, args.name, args.commas_divide);
+  check_decimal_commas(look, column);
   if (present == 0) return left_out("empty");
   const bool one_value = !facts.many && facts.values.size() == 1;
   if (one_value && (facts.missing == 0 || all_numbers(facts))) {
     return left_out(cat("every row has ", quote(facts.values.begin()->first), facts.missing > 0 ? ", or nothing" : ""));
   }
-  const bool identifier = args.named && sounds_like_identifier(args.name);
   const bool distinct = facts.many || facts.values.size() > kMostCategoryTexts ||
                         (facts.values.size() > 20 && facts.values.size() * 2 > present);
-  if (std::string reason = identifies(args, identifier, distinct); !reason.empty() && !args.keep) {
+  if (std::string reason = identifies(look, column, distinct); !reason.empty() && !keep) {
     return left_out(std::move(reason));
   }
   const bool codes = facts.leading_zeros > 0 && facts.only_whole();
-  const bool few_ids = identifier && !distinct && facts.only_whole();
+  const bool few_ids = is_identifier(look, column) && !distinct && facts.only_whole();
   if ((all_numbers(facts) || mostly_numbers(facts)) && !codes && !few_ids) return number(facts);
   if (facts.texts == 0 && facts.all_numbers().count == 0) return left_out("no number in it is finite");
   const std::string reason = no_category(facts);
@@ -154,8 +160,8 @@ ColumnChoice choose_kind(const KindArgs& args) {
                            : codes ? "codes with leading zeros are categories"
                                    : "");
   }
-  if (args.keep) {
-    throw DataError(cat("--keep ", quote(args.name), ": no model can read this column: ", reason));
+  if (keep) {
+    throw DataError(cat("--keep ", quote(look.name_of(column)), ": no model can read this column: ", reason));
   }
   return left_out(codes && facts.texts == 0 ? "codes with leading zeros, too many to be categories" : reason);
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/cli/init/column_facts.h"
+#include "millrace/cli/init/data_look.h"
 #include "millrace/core/options.h"
 
 namespace millrace {
@@ -26,18 +26,9 @@ struct ColumnChoice {
   std::vector<std::string> texts = {};
 };
 
-struct KindArgs {
-  const ColumnFacts& facts;
-  std::string name;
-  bool named = true;          // a header gives `name`; else `name` says nothing
-  bool unnamed = false;       // a header names other columns, but not this one
-  bool keep = false;          // the user wants the column, whatever it looks like
-  bool commas_divide = true;  // a comma separates fields, so one in a number groups its digits
-};
-
-// Throws DataError for a column of numbers that no op reads (decimal commas), and, with `keep`, for a column that no
-// model could read.
-ColumnChoice choose_kind(const KindArgs& args);
+// `keep`: the user wants the column, whatever it looks like. Throws DataError for a column of numbers that no op reads
+// (decimal commas), and, with `keep`, for a column that no model could read.
+ColumnChoice choose_kind(const DataLook& look, size_t column, bool keep = false);
 
 // The functions below serve labels, too.
 
@@ -53,7 +44,7 @@ bool are_dates(const ColumnFacts& facts);
 // How the texts write numbers that no op reads; empty if the texts are not such numbers.
 std::string odd_numbers(const ColumnFacts& facts);
 // Throws DataError for numbers with decimal commas.
-void check_decimal_commas(const ColumnFacts& facts, const std::string& name, bool commas_divide);
+void check_decimal_commas(const DataLook& look, size_t column);
 
 // What is to be predicted.
 enum class InitTask : uint8_t { automatic, regression, classes };
@@ -78,6 +69,6 @@ struct LabelChoice {
 };
 
 // Throws DataError if the label gives nothing to learn, or nothing that a model could learn.
-LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, InitTask wanted, bool commas_divide = true);
+LabelChoice choose_label(const DataLook& look, InitTask wanted = InitTask::automatic);
 
 }  // namespace millrace

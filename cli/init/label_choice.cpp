@@ -146,14 +146,16 @@ void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std
 
 }  // namespace
 
-LabelChoice choose_label(const ColumnFacts& facts, const std::string& name, InitTask wanted, bool commas_divide) {
+LabelChoice choose_label(const DataLook& look, InitTask wanted) {
+  const ColumnFacts& facts = look.columns[look.label];
+  const std::string name = look.name_of(look.label);
   LabelChoice out;
   out.missing = facts.missing + facts.nonfinite;
   if (out.missing == facts.rows) {
     throw DataError(cat("no row has a label: the column ", quote(name), " is empty"), {},
                     "name another column with --label");
   }
-  check_decimal_commas(facts, name, commas_divide);
+  check_decimal_commas(look, look.label);
   out.marks = own_marks(facts);
   out.task = find_task(facts, out);
   if (wanted != InitTask::automatic) {

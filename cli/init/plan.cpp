@@ -100,8 +100,7 @@ class Planner {
   }
 
   void plan_label() {
-    out_.label =
-        choose_label(look_.columns[look_.label], look_.name_of(look_.label), args_.task, look_.form.delimiter == ',');
+    out_.label = choose_label(look_, args_.task);
     const LabelChoice& label = out_.label;
     PlannedField& field = out_.label_field;
     field.columns = {look_.label};
@@ -129,14 +128,8 @@ class Planner {
       out_.left_out.push_back({column, "--ignore"});
       return;
     }
-    const bool named = look_.is_named(column);
     const ColumnFacts& facts = look_.columns[column];
-    ColumnChoice choice = choose_kind({.facts = facts,
-                                       .name = look_.name_of(column),
-                                       .named = named,
-                                       .unnamed = !named && !look_.form.names.empty(),
-                                       .keep = kept_.contains(column),
-                                       .commas_divide = look_.form.delimiter == ','});
+    ColumnChoice choice = choose_kind(look_, column, kept_.contains(column));
     if (choice.kind == ColumnKind::number && !add_number(column, choice)) choice.reason = "too many kinds of numbers";
     if (choice.kind == ColumnKind::category && !add_category(column, choice)) {
       choice.reason = "there are too many categories before it";

@@ -12,7 +12,7 @@ namespace {
 
 // "number", "category of a,b" or "out: why"; with the note and the marks behind.
 std::string kind_of(const ColumnFacts& facts, const std::string& name = "c", bool keep = false) {
-  const ColumnChoice choice = choose_kind({.facts = facts, .name = name, .named = true, .keep = keep});
+  const ColumnChoice choice = choose_kind(look_at(facts, name), 0, keep);
   std::string out = choice.kind == ColumnKind::number     ? "number"
                     : choice.kind == ColumnKind::category ? cat("category of ", listed(choice.texts))
                                                           : cat("out: ", choice.reason);
@@ -46,7 +46,7 @@ TEST(ColumnKindTest, WhatStandsForNoNumberIsFoundWhereItIsClear) {
             "number marks -,.. (\"-\" counts as missing; \"..\" counts as missing)")
       << "few numbers, and texts without letters";
   const ColumnFacts facts = facts_of({"-999", "-999", "3", "4"});
-  EXPECT_DOUBLE_EQ(choose_kind({.facts = facts, .name = "c"}).numbers.mean, 3.5);
+  EXPECT_DOUBLE_EQ(choose_kind(look_at(facts), 0).numbers.mean, 3.5);
 }
 
 TEST(ColumnKindTest, LeavesOutWhatSaysNothingOrIsNoNumber) {
@@ -108,7 +108,7 @@ TEST(ColumnKindTest, Identifiers) {
 TEST(ColumnKindTest, AColumnWithoutANameHoldsNamesOfRows) {
   const auto kind = [](const std::vector<std::string>& texts, size_t rows, bool keep = false) {
     const ColumnFacts facts = facts_of(texts, rows);
-    return choose_kind({.facts = facts, .name = "column 0", .named = false, .unnamed = true, .keep = keep});
+    return choose_kind(look_at(facts, ""), 0, keep);
   };
   const std::string reason = "it has no name, and nearly every row has a value of its own";
   EXPECT_EQ(kind(numbered("", 300), 300).reason, reason) << "in any order";
@@ -126,9 +126,9 @@ TEST(ColumnKindTest, DecimalCommasAreAnErrorAndNotLeftOutInSilence) {
   EXPECT_TRUE(
       error.starts_with("the column \"price\" holds numbers with decimal commas, such as \"1,5\", which no op reads"))
       << error;
-  const ColumnFacts facts = facts_of({"1,500", "2,250"});
-  EXPECT_THROW(choose_kind({.facts = facts, .name = "c", .commas_divide = false}), DataError)
-      << "where fields end otherwise";
+  DataLook look = look_at(facts_of({"1,500", "2,250"}));
+  look.form.delimiter = ';';
+  EXPECT_THROW(choose_kind(look, 0), DataError) << "where fields end otherwise";
 }
 
 TEST(ColumnNumbersTest, MarksAreTextsAndNumbersThatStandForNone) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "millrace/cli/init/column_facts.h"
+#include "millrace/cli/init/data_look.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -15,6 +15,15 @@ inline ColumnFacts facts_of(const std::vector<std::string>& texts, size_t rows =
   TextBudget budget;
   for (size_t i = 0; i < rows; ++i) facts.add(texts[i % texts.size()], budget);
   return facts;
+}
+
+// A look at one column of that name.
+inline DataLook look_at(const ColumnFacts& facts, const std::string& name = "c") {
+  DataLook out;
+  out.form.header = true;
+  out.form.names = {name};
+  out.columns = {facts};
+  return out;
 }
 
 // `before` and numbers that differ.

@@ -12,7 +12,7 @@ namespace {
 
 // "regression" or "classes a,b", with "as codes".
 std::string label_of(const ColumnFacts& facts, InitTask task = InitTask::automatic) {
-  const LabelChoice label = choose_label(facts, "y", task);
+  const LabelChoice label = choose_label(look_at(facts, "y"), task);
   if (label.task == InitTask::regression) return "regression";
   return cat("classes ", listed(label.texts), label.codes ? " as codes" : "");
 }
@@ -32,7 +32,7 @@ TEST(LabelChoiceTest, WholeNumbersOfFewValuesAreClasses) {
 }
 
 TEST(LabelChoiceTest, SaysHowToTakeDoubtfulNumbersOtherwise) {
-  const auto why = [](const ColumnFacts& facts) { return choose_label(facts, "y", InitTask::automatic).why; };
+  const auto why = [](const ColumnFacts& facts) { return choose_label(look_at(facts, "y")).why; };
   EXPECT_EQ(why(facts_of({"3", "4", "5", "6", "7", "8", "9"})),
             "its values are the whole numbers 3 to 9; if they count or grade something, --task regression learns them "
             "as amounts");
@@ -44,9 +44,9 @@ TEST(LabelChoiceTest, SaysHowToTakeDoubtfulNumbersOtherwise) {
 }
 
 TEST(LabelChoiceTest, ClassesThatDifferInLittleAreNamed) {
-  EXPECT_EQ(choose_label(facts_of({"Yes", "no", "yes", "yes "}), "y", InitTask::automatic).notice,
+  EXPECT_EQ(choose_label(look_at(facts_of({"Yes", "no", "yes", "yes "}), "y")).notice,
             "\"Yes\", \"yes\" and \"yes \" differ only in letter case or blanks, and stay apart");
-  EXPECT_EQ(choose_label(facts_of({" yes", " no"}), "y", InitTask::automatic).notice, "");
+  EXPECT_EQ(choose_label(look_at(facts_of({" yes", " no"}), "y")).notice, "");
 }
 
 TEST(LabelChoiceTest, DatesAreNeitherAmountsNorClasses) {
@@ -65,7 +65,7 @@ TEST(LabelChoiceTest, DatesAreNeitherAmountsNorClasses) {
 TEST(LabelChoiceTest, TextsAreClasses) {
   EXPECT_EQ(label_of(facts_of({"none", "-", "null ish"})), "classes -,none,null ish");
   EXPECT_EQ(label_of(facts_of({"a", "", "b", "NA"})), "classes a,b");
-  const LabelChoice label = choose_label(facts_of({"a", "", "b", "NA"}), "y", InitTask::automatic);
+  const LabelChoice label = choose_label(look_at(facts_of({"a", "", "b", "NA"}), "y"));
   EXPECT_EQ(label.missing, 50u);
   EXPECT_EQ(label.counts, (std::vector<uint64_t>{25, 25}));
   EXPECT_EQ(label_of(facts_of({std::string(2000, 'x'), "y"})), cat("classes ", std::string(2000, 'x'), ",y"));
@@ -74,7 +74,7 @@ TEST(LabelChoiceTest, TextsAreClasses) {
 TEST(LabelChoiceTest, AFewOddTextsAmongAmountsAreRowsWithoutALabel) {
   std::vector<std::string> amounts = numbered("0.", 100);
   amounts[7] = amounts[50] = "n.a.";
-  const LabelChoice label = choose_label(facts_of(amounts), "y", InitTask::automatic);
+  const LabelChoice label = choose_label(look_at(facts_of(amounts), "y"));
   EXPECT_EQ(label.task, InitTask::regression);
   EXPECT_EQ(label.missing, 2u);
   EXPECT_EQ(label.marks, std::vector<std::string>{"n.a."});
@@ -84,7 +84,7 @@ TEST(LabelChoiceTest, AFewOddTextsAmongAmountsAreRowsWithoutALabel) {
 TEST(LabelChoiceTest, ALoneTextAmongCodesIsNoClass) {
   std::vector<std::string> codes = {"virginica"};
   for (int i = 0; i < 60; ++i) codes.push_back(cat(i % 3));
-  const LabelChoice label = choose_label(facts_of(codes, codes.size()), "y", InitTask::automatic);
+  const LabelChoice label = choose_label(look_at(facts_of(codes, codes.size()), "y"));
   EXPECT_EQ(label.texts, (std::vector<std::string>{"0", "1", "2"}));
   EXPECT_TRUE(label.codes);
   EXPECT_EQ(label.marks, std::vector<std::string>{"virginica"});
