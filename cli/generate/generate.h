@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "millrace/cli/process/output.h"
 #include "millrace/core/threads/executor.h"
-#include "millrace/trainer/files/atomic_file.h"
 
 namespace millrace {
 
@@ -53,30 +52,8 @@ GenerateResult generate_images(const GenerateOptions& options, int64_t size = 28
 
 // What both have in common:
 
-// The text of a file, gathered so that few system calls write it.
-class GeneratedText {
- public:
-  explicit GeneratedText(AtomicFile& file) : file_(file) {}
-  void add(std::string_view text) {
-    buffer_ += text;
-    if (buffer_.size() >= kBufferBytes) flush();
-  }
-  void flush() {
-    file_.write(buffer_);
-    bytes_ += buffer_.size();
-    buffer_.clear();
-  }
-  uint64_t bytes() const { return bytes_; }  // written so far
-
- private:
-  static constexpr size_t kBufferBytes = size_t{1} << 18;
-  AtomicFile& file_;
-  std::string buffer_;
-  uint64_t bytes_ = 0;
-};
-
-// Adds a row with its line feed, and returns its label. Files and rows count from 0.
-using WriteRow = FunctionRef<int64_t(GeneratedText& text, int64_t file, int64_t row)>;
+// Writes a row with its line feed, and returns its label. Files and rows count from 0.
+using WriteRow = FunctionRef<int64_t(cli::Output& out, int64_t file, int64_t row)>;
 
 // Writes folder/examples-00.csv and so on, with as many digits as the last number needs, at least two; makes the folder
 // if it is absent. Rows have a label from 0 to labels - 1. Throws IoError if a file exists (without `force`) or writing

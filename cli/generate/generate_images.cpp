@@ -101,19 +101,19 @@ double coverage(const Drawing& drawing, size_t digit, const Point& at) {
 }  // namespace
 
 GenerateResult generate_images(const GenerateOptions& options, int64_t size) {
-  return write_generated_files(options, kDigits, [&](GeneratedText& text, int64_t file, int64_t row) {
+  return write_generated_files(options, kDigits, [&](cli::Output& out, int64_t file, int64_t row) {
     Draws draws(static_cast<uint64_t>(options.seed),
                 (static_cast<uint64_t>(file) << 44) + (static_cast<uint64_t>(row) << 12));
     const auto label = static_cast<int64_t>(scale_to(uint64_t{draws.word()} << 32, kDigits));
     const Drawing drawing = draw_drawing(draws, static_cast<double>(size));
-    text.add(cat(label, ','));
+    out.write(cat(label, ','));
     for (int64_t y = 0; y < size; ++y) {
       for (int64_t x = 0; x < size; ++x) {
         const Point middle = {static_cast<double>(x) + 0.5, static_cast<double>(y) + 0.5};
         const double light = drawing.ink * coverage(drawing, static_cast<size_t>(label), middle);
         const double value = std::floor(light + drawing.noise * draws.noise() + 0.5);
         const bool is_last = x + 1 == size && y + 1 == size;
-        text.add(cat(static_cast<int64_t>(std::clamp(value, 0.0, 255.0)), is_last ? '\n' : ','));
+        out.write(cat(static_cast<int64_t>(std::clamp(value, 0.0, 255.0)), is_last ? '\n' : ','));
       }
     }
     return label;

@@ -1,5 +1,7 @@
 #include "millrace/cli/generate/generate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
@@ -16,8 +18,7 @@ std::vector<std::string> paths_of(const GenerateOptions& options) {
   const size_t digits = std::max<size_t>(2, std::to_string(options.files - 1).size());
   std::vector<std::string> paths;
   for (int64_t i = 0; i < options.files; ++i) {
-    const std::string number = std::to_string(i);
-    const std::string name = cat("examples-", std::string(digits - number.size(), '0'), number, ".csv");
+    const std::string name = fmt::format("examples-{:0{}}.csv", i, digits);
     paths.push_back((std::filesystem::path(options.folder) / name).string());
   }
   return paths;
@@ -46,21 +47,19 @@ GenerateResult write_generated_files(const GenerateOptions& options, size_t labe
   result.rows_of_label.resize(labels);
   for (int64_t i = 0; i < options.files; ++i) {
     const std::string& path = paths[static_cast<size_t>(i)];
-    AtomicFile file(path);
-    GeneratedText text(file);
+    cli::Output out = cli::Output::whole_file(path);
     std::vector<int64_t> rows_of_label = result.rows_of_label;
     for (int64_t row = 0; row < options.rows; ++row) {
       if (options.stop.stop_requested()) {
         result.stopped = true;
         return result;
       }
-      ++rows_of_label.at(static_cast<size_t>(write_row(text, i, row)));
+      ++rows_of_label.at(static_cast<size_t>(write_row(out, i, row)));
     }
-    text.flush();
-    file.commit();
+    out.close();
     result.paths.push_back(path);
     result.rows_of_label = std::move(rows_of_label);
-    result.bytes += text.bytes();
+    result.bytes += out.bytes();
   }
   return result;
 }

@@ -47,6 +47,8 @@ Output::Output(std::unique_ptr<AtomicFile> file, Descriptor owned, std::string n
 
 Output Output::standard() { return Output(nullptr, {}, "standard output"); }
 
+Output Output::whole_file(const std::string& path) { return Output(std::make_unique<AtomicFile>(path), {}, path); }
+
 Output Output::file(const std::string& path) {
   struct stat status {};
   const bool there = ::stat(path.c_str(), &status) == 0;
@@ -54,7 +56,7 @@ Output Output::file(const std::string& path) {
   const int stream = regular ? standard_stream(status) : -1;
   // It is AtomicFile that refuses a folder.
   const bool whole = !there || regular || S_ISDIR(status.st_mode);
-  if (whole && stream < 0) return Output(std::make_unique<AtomicFile>(path), {}, path);
+  if (whole && stream < 0) return whole_file(path);
   // Opened anew, a redirected file would be written from its beginning, over what our stream has.
   const int number = stream >= 0 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (number < 0) throw IoError(cat("cannot write: ", errno_text(errno)), {path});
@@ -63,6 +65,7 @@ Output Output::file(const std::string& path) {
 
 void Output::write(std::string_view text) {
   buffer_ += text;
+  bytes_ += text.size();
   if (buffer_.size() >= kBufferBytes) flush();
 }
 

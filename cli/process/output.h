@@ -8,6 +8,7 @@
 // One thread uses an Output. Call close(): the destructor drops text that was not flushed, and the whole file with it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ class Output {
   // The file `path` gets its contents in close(). A pipe or a device gets them as they are written, and so does the
   // file to which standard output or standard error is redirected. Throws IoError.
   static Output file(const std::string& path);
+  // Throws IoError also if `path` is there and is not a regular file.
+  static Output whole_file(const std::string& path);
+
+  uint64_t bytes() const { return bytes_; }  // written so far, flushed or not
 
   // These, and close(), throw IoError with the reason, and OutputClosed if nobody reads any more.
   void write(std::string_view text);
@@ -44,6 +49,7 @@ class Output {
   Descriptor owned_;                  // empty for standard output and if there is a file_
   std::string name_;
   std::string buffer_;
+  uint64_t bytes_ = 0;
 };
 
 // Writes all of `text` to standard error; failures have nowhere to go and are dropped.

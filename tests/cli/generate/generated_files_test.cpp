@@ -13,8 +13,8 @@ namespace {
 
 // A row names its file and itself; its label is 1 where both are odd.
 GenerateResult write(const GenerateOptions& options, size_t labels = 2) {
-  return write_generated_files(options, labels, [](GeneratedText& text, int64_t file, int64_t row) {
-    text.add(cat(file, ' ', row, '\n'));
+  return write_generated_files(options, labels, [](cli::Output& out, int64_t file, int64_t row) {
+    out.write(cat(file, ' ', row, '\n'));
     return file & row & 1;
   });
 }
@@ -35,9 +35,9 @@ TEST(GeneratedFiles, MayBeLargerThanWhatIsGathered) {
   const TempFolder folder;
   const std::string part(100'000, 'x');
   const GenerateResult result = write_generated_files({.folder = folder.path(), .files = 1, .rows = 1}, 1,
-                                                      [&](GeneratedText& text, int64_t, int64_t) {
-                                                        for (int i = 0; i < 10; ++i) text.add(part);
-                                                        EXPECT_GE(text.bytes(), 700'000u);
+                                                      [&](cli::Output& out, int64_t, int64_t) {
+                                                        for (int i = 0; i < 10; ++i) out.write(part);
+                                                        EXPECT_GE(out.bytes(), 700'000u);
                                                         return int64_t{0};
                                                       });
   EXPECT_EQ(result.bytes, 1'000'000u);
@@ -71,9 +71,9 @@ TEST(GeneratedFiles, WhatIsStoppedLeavesWholeFilesOnly) {
   std::stop_source stop;
   const GenerateResult result =
       write_generated_files({.folder = folder.path("d"), .files = 3, .rows = 2, .stop = stop.get_token()}, 1,
-                            [&](GeneratedText& text, int64_t file, int64_t) {
+                            [&](cli::Output& out, int64_t file, int64_t) {
                               if (file == 1) stop.request_stop();
-                              text.add("x\n");
+                              out.write("x\n");
                               return int64_t{0};
                             });
   EXPECT_TRUE(result.stopped);
@@ -87,7 +87,7 @@ TEST(GeneratedFiles, WhatIsStoppedLeavesWholeFilesOnly) {
 TEST(GeneratedFiles, AreComputedInTheDefaultFloatingPointMode) {
   const TempFolder folder;
   const test::HostMode host(FE_UPWARD, true);
-  write_generated_files({.folder = folder.path(), .files = 1, .rows = 1}, 1, [](GeneratedText&, int64_t, int64_t) {
+  write_generated_files({.folder = folder.path(), .files = 1, .rows = 1}, 1, [](cli::Output&, int64_t, int64_t) {
     EXPECT_EQ(std::fegetround(), FE_TONEAREST);
     return int64_t{0};
   });
