@@ -1,10 +1,13 @@
 #include "millrace/cli/generate/generate.h"
 
+#include <cfenv>
 #include <charconv>
 #include <cmath>
+#include <stop_token>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/random.h"
+#include "millrace/core/text.h"
 #include "tests/support/host_mode.h"
 #include "tests/support/temp_folder.h"
 
@@ -92,6 +95,96 @@ TEST(Generate, NumbersAreNormal) {
   EXPECT_LT(std::abs(sum / 40'000), 0.025);
   EXPECT_LT(std::abs(squares / 40'000 - 1), 0.036);
   EXPECT_NEAR(static_cast<double>(result.rows_of_label[1]), 200, 60);
+}
+
+// A row names its file and itself; its label is 1 where both are odd.
+GenerateResult write(const GenerateOptions& options, size_t labels = 2) {
+  return write_generated_files(options, labels, [](cli::Output& out, int64_t file, int64_t row) {
+    out.write(cat(file, ' ', row, '\n'));
+    return file & row & 1;
+  });
+}
+
+TEST(GeneratedFiles, HaveTheirRowsInOrder) {
+  const TempFolder folder;
+  const GenerateResult result = write({.folder = folder.path("a/b"), .files = 2, .rows = 2}, 3);
+  EXPECT_EQ(result.paths,
+            (std::vector<std::string>{folder.path("a/b/examples-00.csv"), folder.path("a/b/examples-01.csv")}));
+  EXPECT_EQ(TempFolder::read(result.paths[0]), "0 0\n0 1\n");
+  EXPECT_EQ(TempFolder::read(result.paths[1]), "1 0\n1 1\n");
+  EXPECT_EQ(result.bytes, 16u);
+  EXPECT_EQ(result.rows_of_label, (std::vector<int64_t>{3, 1, 0}));
+  EXPECT_FALSE(result.stopped);
+}
+
+TEST(GeneratedFiles, MayBeLargerThanWhatIsGathered) {
+  const TempFolder folder;
+  const std::string part(100'000, 'x');
+  const GenerateResult result = write_generated_files({.folder = folder.path(), .files = 1, .rows = 1}, 1,
+                                                      [&](cli::Output& out, int64_t, int64_t) {
+                                                        for (int i = 0; i < 10; ++i) out.write(part);
+                                                        EXPECT_GE(out.bytes(), 700'000u);
+                                                        return int64_t{0};
+                                                      });
+  EXPECT_EQ(result.bytes, 1'000'000u);
+  EXPECT_EQ(TempFolder::read(result.paths[0]), std::string(1'000'000, 'x'));
+}
+
+TEST(GeneratedFiles, NamesHaveTheDigitsOfTheLast) {
+  const TempFolder folder;
+  const GenerateResult result = write({.folder = folder.path("a"), .files = 101, .rows = 1});
+  EXPECT_EQ(result.paths.front(), folder.path("a/examples-000.csv"));
+  EXPECT_EQ(result.paths.back(), folder.path("a/examples-100.csv"));
+}
+
+TEST(GeneratedFiles, AreNotOverwrittenUnlessForced) {
+  const TempFolder folder;
+  GenerateOptions wanted{.folder = folder.path(), .files = 2, .rows = 1};
+  folder.write("examples-01.csv", "mine");
+  EXPECT_EQ(
+      error_of<IoError>([&] { write(wanted); }),
+      folder.path("examples-01.csv") + ": the file is there already; give --force to overwrite it, or another folder");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("examples-00.csv")));
+  EXPECT_EQ(TempFolder::read(folder.path("examples-01.csv")), "mine");
+  wanted.force = true;
+  write(wanted);
+  EXPECT_EQ(TempFolder::read(folder.path("examples-01.csv")), "1 0\n");
+}
+
+// What was counted in the file that is not kept is not counted.
+TEST(GeneratedFiles, WhatIsStoppedLeavesWholeFilesOnly) {
+  const TempFolder folder;
+  std::stop_source stop;
+  const GenerateResult result =
+      write_generated_files({.folder = folder.path("d"), .files = 3, .rows = 2, .stop = stop.get_token()}, 1,
+                            [&](cli::Output& out, int64_t file, int64_t) {
+                              if (file == 1) stop.request_stop();
+                              out.write("x\n");
+                              return int64_t{0};
+                            });
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.paths, std::vector<std::string>{folder.path("d/examples-00.csv")});
+  EXPECT_EQ(result.bytes, 4u);
+  EXPECT_EQ(result.rows_of_label, std::vector<int64_t>{2});
+  const std::filesystem::directory_iterator files(folder.path("d"));
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);
+}
+
+TEST(GeneratedFiles, AreComputedInTheDefaultFloatingPointMode) {
+  const TempFolder folder;
+  const test::HostMode host(FE_UPWARD, true);
+  write_generated_files({.folder = folder.path(), .files = 1, .rows = 1}, 1, [](cli::Output&, int64_t, int64_t) {
+    EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+    return int64_t{0};
+  });
+  EXPECT_EQ(std::fegetround(), FE_UPWARD);
+}
+
+TEST(GeneratedFiles, NeedAFolder) {
+  const TempFolder folder;
+  folder.write("file", "");
+  EXPECT_EQ(error_of<IoError>([&] { write({.folder = folder.path("file/d")}); }),
+            folder.path("file/d") + ": cannot make the folder: Not a directory");
 }
 
 }  // namespace
