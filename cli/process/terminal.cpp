@@ -44,13 +44,17 @@ StatusLine::StatusLine(bool quiet) : quiet_(quiet), live_(is_terminal(STDERR_FIL
 void StatusLine::show(std::string_view what, std::string_view detail) {
   if (quiet_) return;
   if (live_) {
-    const std::string line = escape_controls(cat(what, detail.empty() ? "" : ": ", detail));
-    write_to_stderr("\r\x1b[K" + cut_to_width(line, terminal_width(STDERR_FILENO) - 1));
-    shown_ = true;
+    overwrite(escape_controls(cat(what, detail.empty() ? "" : ": ", detail)));
   } else if (what != last_) {
     write_to_stderr(escape_controls(what) + '\n');
     last_ = what;
   }
+}
+
+void StatusLine::overwrite(std::string_view text) {
+  // A line as wide as the terminal would wrap and could not be wiped.
+  write_to_stderr(cat('\r', cut_to_width(text, terminal_width(STDERR_FILENO) - 1), "\x1b[K"));
+  shown_ = true;
 }
 
 void StatusLine::clear() {

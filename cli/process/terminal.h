@@ -24,13 +24,15 @@ std::string cut_to_width(std::string_view text, size_t columns);
 // new line whenever something new begins. The destructor wipes the line on the terminal.
 class StatusLine {
  public:
-  explicit StatusLine(bool quiet);
+  explicit StatusLine(bool quiet = false);
   ~StatusLine() { clear(); }
   StatusLine(const StatusLine&) = delete;
   StatusLine& operator=(const StatusLine&) = delete;
 
   // `detail` may change often; it is shown only on a terminal.
   void show(std::string_view what, std::string_view detail = {});
+  // Writes over the line, as much as fits. REQUIRES: standard error is a terminal.
+  void overwrite(std::string_view text);
   void clear();
 
  private:

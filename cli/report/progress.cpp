@@ -1,10 +1,8 @@
 #include "millrace/cli/report/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "millrace/cli/process/output.h"
-#include "millrace/cli/process/terminal.h"
 #include "millrace/cli/report/result_text.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/text.h"
@@ -35,24 +33,15 @@ void Progress::step(const StepReport& report) {
 }
 
 void Progress::live(const StepReport& report) {
-  if (style_ != ProgressStyle::live) return;
-  // A line as wide as the terminal would wrap and could not be wiped.
-  const size_t width = terminal_width(STDERR_FILENO) - 1;
-  write_to_stderr(cat('\r', cut_to_width(progress_line(report, steps_), width), "\x1b[K"));
-  shown_ = true;
+  if (style_ == ProgressStyle::live) line_.overwrite(progress_line(report, steps_));
 }
 
 void Progress::validation(const ValidationReport& report) { log(validation_line(report)); }
 
 void Progress::log(std::string_view text) {
   if (style_ == ProgressStyle::none) return;
-  clear();
+  line_.clear();
   write_to_stderr(cat(escape_controls(text), '\n'));
-}
-
-void Progress::clear() {
-  if (shown_) write_to_stderr("\r\x1b[K");
-  shown_ = false;
 }
 
 }  // namespace millrace::cli

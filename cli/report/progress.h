@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/cli/process/terminal.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::cli {
@@ -18,9 +19,6 @@ enum class ProgressStyle { none, lines, live };
 class Progress {
  public:
   explicit Progress(ProgressStyle style) : style_(style) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   ProgressStyle style() const { return style_; }
   void start(const StartReport& start) { steps_ = start.steps; }
@@ -32,12 +30,12 @@ class Progress {
   void validation(const ValidationReport& report);
   // The same for a warning, a bad row, a line of `print`.
   void log(std::string_view text);
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
   ProgressStyle style_;
   std::optional<int64_t> steps_;
-  bool shown_ = false;
+  StatusLine line_;
 };
 
 // "step 20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%"; with "step 20/1000  1 min 38 s left" if
