@@ -49,7 +49,7 @@ void count_columns(Cut& cut) {
   while (cut.preamble < cut.records.size() && cut.records[cut.preamble].size() != cut.columns) ++cut.preamble;
 }
 
-Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bool quotes) {
+Cut cut_records(std::string_view text, bool whole, char delimiter, bool quotes) {
   Cut out;
   out.delimiter = delimiter;
   out.quotes = quotes;
@@ -67,13 +67,13 @@ Cut cut_records(const SniffArgs& args, std::string_view text, char delimiter, bo
       ++line;
       continue;
     }
-    if (!scanner.scan(text, args.whole, record)) break;  // it is cut off
+    if (!scanner.scan(text, whole, record)) break;  // it is cut off
     if (record.fault != SyntaxFault::none) {
       ++out.faults;
       if (!record.certain_end) break;
     } else {
       // One that reaches the end may go on behind it.
-      if (!args.whole && record.length == text.size()) break;
+      if (!whole && record.length == text.size()) break;
       Fields& fields = out.records.emplace_back();
       for (size_t i = 0; i < record.size(); ++i) fields.emplace_back(record.field(i));
       fields_seen += fields.size();
@@ -108,9 +108,9 @@ Cut best_cut(const SniffArgs& args, std::string_view text) {
   const std::string delimiters = args.delimiter ? std::string(1, *args.delimiter) : std::string(kDelimiters);
   std::optional<Cut> best;
   for (const char delimiter : delimiters) {
-    Cut cut = cut_records(args, text, delimiter, true);
+    Cut cut = cut_records(text, args.whole, delimiter, true);
     if (cut.faults > 0) {
-      Cut bare = cut_records(args, text, delimiter, false);
+      Cut bare = cut_records(text, args.whole, delimiter, false);
       if (bare.columns > 1 && bare.order() > std::max(cut.order(), 0.95)) cut = std::move(bare);
     }
     if (!best || is_better(cut, *best)) best = std::move(cut);
@@ -251,8 +251,6 @@ void check_preamble(const Cut& cut, const SniffArgs& args) {
 // What to do with a text of one column whose fields blanks separate.
 std::string blanks_hint(const SniffArgs& args, std::string_view text) {
   constexpr size_t kMost = size_t{256} << 10;
-  SniffArgs part = args;
-  part.whole = args.whole && text.size() <= kMost;
   std::string squeezed;
   for (const char c : text.substr(0, kMost)) {
     const bool at_start = squeezed.empty() || squeezed.back() == '\n';
@@ -260,7 +258,7 @@ std::string blanks_hint(const SniffArgs& args, std::string_view text) {
     if (c == '\n' && squeezed.ends_with(' ')) squeezed.pop_back();
     squeezed += c;
   }
-  const Cut cut = cut_records(part, squeezed, ' ', true);
+  const Cut cut = cut_records(squeezed, args.whole && text.size() <= kMost, ' ', true);
   if (cut.columns < 2 || cut.order() < 1) return {};
   if (squeezed.size() == std::min(text.size(), kMost)) return "fields seem to end at blanks: --delimiter ' '";
   return "fields seem to end at runs of blanks, make each run one blank: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; "
