@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t kHeadBytes = size_t{4} << 20;
 constexpr ColumnLimits kLabelLimits = {.numbers = 1024, .texts = 1024, .bytes = 4096};
+constexpr size_t kMostColumns = 65536;
 constexpr int64_t kCellsAtOnce = 65536;
 constexpr size_t kMostExamples = 3;
 const Place kFilesPlace = {"DATA"};
@@ -196,10 +197,9 @@ DataLook look_at_data(const DataLookArgs& args) {
   DataLook look;
   match(args, look);
   look.form = look_at_form(args, look.paths);
-  if (look.form.columns > kMostLookColumns) {
-    throw DataError(
-        cat("the records have ", look.form.columns, " fields, init looks at ", kMostLookColumns, " at most"),
-        {look.paths.front(), 1, 1});
+  if (look.form.columns > kMostColumns) {
+    throw DataError(cat("the records have ", look.form.columns, " fields, init looks at ", kMostColumns, " at most"),
+                    {look.paths.front(), 1, 1});
   }
   std::set<std::string> names;
   for (const std::string& name : look.form.names) {

@@ -83,9 +83,6 @@ struct DataLook {
   bool has_own_name(size_t column) const;
 };
 
-// The most columns that look_at_data() looks at.
-inline constexpr size_t kMostLookColumns = 65536;
-
 // Throws ConfigError for a label that is not a column, MissingError and IoError for files, DataError for data that no
 // training could read.
 DataLook look_at_data(const DataLookArgs& args);

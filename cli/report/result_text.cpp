@@ -29,6 +29,16 @@ std::string left_out_text(const InputSummary& input) {
   return out.empty() ? "left out: nothing" : out;
 }
 
+// "accuracy 0.57  error 0.43".
+std::string metrics_text(const MetricValues& metrics) {
+  std::string out;
+  for (const auto& [name, value] : metrics) {
+    if (!out.empty()) out += "  ";
+    out += name + ' ' + format_value(value);
+  }
+  return out;
+}
+
 bool beats_commonest_class(const EvaluationResult& result) {
   return std::none_of(result.metrics.begin(), result.metrics.end(), [&](const auto& one) {
     return one.first == "accuracy" && result.commonest_class && one.second <= *result.commonest_class;
@@ -123,15 +133,6 @@ std::string check_text(const CheckReport& report) {
   if (report.rows_read > 0) out += fmt::format("data: the first {} make sense\n", count_of(report.rows_read, "row"));
   for (const std::string& warning : report.warnings) out += cat("warning: ", escape_controls(warning), '\n');
   return out + "everything fits; nothing was trained\n";
-}
-
-std::string metrics_text(const MetricValues& metrics) {
-  std::string out;
-  for (const auto& [name, value] : metrics) {
-    if (!out.empty()) out += "  ";
-    out += name + ' ' + format_value(value);
-  }
-  return out;
 }
 
 std::string loss_text(double loss, const MetricValues& metrics) {

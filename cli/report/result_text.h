@@ -58,8 +58,6 @@ struct CheckReport {
 };
 std::string check_text(const CheckReport& report);
 
-// "accuracy 0.57  error 0.43".
-std::string metrics_text(const MetricValues& metrics);
 // "loss 0.69  accuracy 0.57  error 0.43".
 std::string loss_text(double loss, const MetricValues& metrics);
 
