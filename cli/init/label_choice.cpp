@@ -84,11 +84,6 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
 }
 
 // Throws for texts that are neither amounts nor classes, whatever is asked for.
-void check_utf8(const ColumnFacts& facts, const std::string& column) {
-  if (facts.not_utf8 == 0) return;
-  throw DataError(cat(column, " holds texts that are not UTF-8"), {},
-                  "convert the files first: iconv -f latin1 -t utf8");
-}
 void check_dates(const ColumnFacts& facts, const std::string& column) {
   if (!are_dates(facts)) return;
   throw DataError(cat(column, " holds dates or times, such as ", quote(facts.examples.front()),
@@ -102,9 +97,7 @@ void check_odd_numbers(const ColumnFacts& facts, const std::string& column) {
                   "write them as plain numbers, without units and marks between groups of digits");
 }
 
-void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
-  const std::string column = cat("the label ", quote(name));
-  check_utf8(facts, column);
+void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std::string& column) {
   const uint64_t present = facts.rows - facts.missing;
   const bool too_many = facts.many || (label.texts.size() > 3 && label.texts.size() * 2 > present);
   if (too_many || label.texts.size() > kMostClassNumbers) check_dates(facts, column);
@@ -124,10 +117,8 @@ void check_classes(const ColumnFacts& facts, const LabelChoice& label, const std
   }
 }
 
-void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std::string& name) {
-  const std::string column = cat("the label ", quote(name));
+void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std::string& column) {
   if (facts.texts > 0 && !mostly_numbers(facts)) {
-    check_utf8(facts, column);
     check_dates(facts, column);
     check_odd_numbers(facts, column);
     throw DataError(cat(column, " holds texts, such as ", quote(facts.examples.front()), ", and no amounts"), {},
@@ -162,6 +153,11 @@ LabelChoice choose_label(const DataLook& look, InitTask wanted) {
     out.task = wanted;
     out.why = "as --task says";
   }
+  const std::string column = cat("the label ", quote(name));
+  if (facts.not_utf8 > 0) {
+    throw DataError(cat(column, " holds texts that are not UTF-8"), {},
+                    "convert the files first: iconv -f latin1 -t utf8");
+  }
   if (out.task == InitTask::classes) {
     if (has_lone_text(facts)) {
       out.marks.push_back(facts.examples.front());
@@ -169,14 +165,14 @@ LabelChoice choose_label(const DataLook& look, InitTask wanted) {
       out.why += cat("; ", quote(facts.examples.front()), ", which only one row has, counts as missing");
     }
     if (!facts.many) list_classes(facts, out);
-    check_classes(facts, out, name);
+    check_classes(facts, out, column);
     return out;
   }
   ColumnChoice read = numbers_of(facts);
   out.numbers = read.numbers;
   out.marks = std::move(read.marks);
   if (!read.note.empty()) out.why += cat("; ", read.note);
-  check_numbers(facts, out, name);
+  check_numbers(facts, out, column);
   out.missing = facts.rows - out.numbers.count;
   return out;
 }

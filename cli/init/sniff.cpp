@@ -262,8 +262,7 @@ std::string blanks_hint(const SniffArgs& args, std::string_view text) {
   if (cut.columns < 2 || cut.order() < 1) return {};
   if (squeezed.size() == std::min(text.size(), kMost)) return "fields seem to end at blanks: --delimiter ' '";
   return "fields seem to end at runs of blanks, make each run one blank: sed 's/^ *//; s/ *$//; s/  */ /g' FILE > NEW; "
-         "then "
-         "--delimiter ' '";
+         "then --delimiter ' '";
 }
 
 }  // namespace
