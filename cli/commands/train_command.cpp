@@ -10,7 +10,7 @@
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/progress.h"
 #include "millrace/cli/report/result_text.h"
-#include "millrace/cli/speed/diagnosis_text.h"
+#include "millrace/cli/speed/speed_text.h"
 #include "millrace/core/text.h"
 #include "millrace/core/trace.h"
 #include "millrace/core/utf8.h"
@@ -228,7 +228,7 @@ int run_train(const TrainArguments& arguments, Session& session) {
   }
   progress.clear();
   events.finish();
-  const Diagnosis diagnosis = diagnose(trainer.config(), catalog.ops, facts_of(result));
+  const Diagnosis diagnosis = diagnose(trainer.config(), catalog.ops, result);
   session.out.write(arguments.json ? done_event(result, diagnosis)
                                    : result_text(result, diagnosis_text(diagnosis, result.delivery)));
   session.out.flush();

@@ -1,7 +1,7 @@
 #include "millrace/cli/report/json_events.h"
 
 #include "millrace/cli/report/result_text.h"
-#include "millrace/cli/speed/diagnosis_text.h"
+#include "millrace/cli/speed/speed_text.h"
 #include "millrace/cli/text/json_text.h"
 
 namespace millrace::cli {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "millrace/core/threads/executor.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/trainer.h"
 
@@ -44,19 +45,6 @@ struct Diagnosis {
   std::vector<Advice> advice;   // the largest gain first; empty: nothing is worth changing
 };
 
-// What a diagnosis needs to know about a run.
-struct RunFacts {
-  double seconds = 0;  // without validations
-  double validation_seconds = 0;
-  int64_t steps = 0;
-  int threads = 1;     // of the executor
-  int processors = 1;  // how many the process may use
-  bool on_cpu = true;
-  DeliveryStatistics delivery;
-};
-
-RunFacts facts_of(const TrainResult& result);
-
 // The op that was busy longest; empty without ops.
 std::string busiest_op(const std::vector<OpStatistics>& ops);
 // The op that an advice is about; none if it is not about an op.
@@ -64,11 +52,9 @@ std::optional<std::string> op_of(const Advice& advice);
 
 // A change that gains less is not advised.
 inline constexpr double kWorthwhileGain = 1.1;
-// A shorter run gives no advice.
-inline constexpr double kTellingSeconds = 0.5;
-inline constexpr int64_t kTellingSteps = 20;
-
-// `config` is resolved: it holds every option of every op. `ops` knows the kinds of its ops.
-Diagnosis diagnose(const Config& config, const OpRegistry& ops, const RunFacts& facts);
+// `config` is resolved: it holds every option of every op. `ops` knows the kinds of its ops. The process may use so
+// many `processors`.
+Diagnosis diagnose(const Config& config, const OpRegistry& ops, const TrainResult& run,
+                   int processors = Executor::available_threads());
 
 }  // namespace millrace

@@ -170,7 +170,7 @@ bool SpeedTest::Impl::measure_both(const SpeedOptions& options, const std::funct
     differences.push_back(std::abs(second->step_seconds() / first->step_seconds() - 1));
     out.device = second->start.device;
     out.threads = second->start.threads;
-    out.diagnosis = diagnose(*resolved, catalog.ops, facts_of(second->result));
+    out.diagnosis = diagnose(*resolved, catalog.ops, second->result);
     out.ops = second->result.delivery.input.ops;
   }
   out.step = Spread::of(steps);

@@ -21,25 +21,29 @@ struct Settings {
   const char* more = "";
 };
 
-Diagnosis diagnosis_of(const Settings& settings, const RunFacts& facts) {
+Diagnosis diagnosis_of(const Settings& settings, const TrainResult& run, int processors = 4) {
   const Trainer trainer = Trainer::from_spec(parse_yaml(
       cat("device: cpu\ninput: ", settings.input, "\ndelivery: ", settings.delivery,
           "\nmodel: [dense: {units: 1}]\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n",
           settings.more),
       "test.yaml"));
-  return diagnose(trainer.config(), builtin_ops(), facts);
+  return diagnose(trainer.config(), builtin_ops(), run, processors);
 }
 
 // A run of 10 seconds on four threads.
-RunFacts facts(DeliveryTimes times, double busy = 1) {
-  RunFacts out{.seconds = 10, .steps = 1000, .threads = 4, .processors = 4, .delivery = {}};
+TrainResult run_of(DeliveryTimes times, double busy = 1) {
+  TrainResult out;
+  out.seconds = 10;
+  out.steps = 1000;
+  out.threads = 4;
+  out.device = "cpu";
   out.delivery.times = times;
   out.delivery.input.ops = {{.name = "synthetic", .busy_seconds = busy}, {.name = "batch", .busy_seconds = 0.1 * busy}};
   return out;
 }
 
 TEST(Diagnosis, AHealthyTrainingGetsNoAdvice) {
-  const Diagnosis found = diagnosis_of({}, facts({.make_seconds = 0.2, .wait_seconds = 0.1}));
+  const Diagnosis found = diagnosis_of({}, run_of({.make_seconds = 0.2, .wait_seconds = 0.1}));
   EXPECT_EQ(found.bottleneck, Bottleneck::step);
   EXPECT_THAT(found.advice, IsEmpty());
   EXPECT_EQ(found.op, "synthetic");
@@ -49,18 +53,18 @@ TEST(Diagnosis, AHealthyTrainingGetsNoAdvice) {
 }
 
 TEST(Diagnosis, NeitherSideIsTheBottleneckWhereTheyShareTheProcessors) {
-  EXPECT_EQ(diagnosis_of({}, facts({.wait_seconds = 0.5}, 14)).bottleneck, Bottleneck::none);
-  EXPECT_EQ(diagnosis_of({}, facts({.wait_seconds = 3}, 5)).bottleneck, Bottleneck::none);
+  EXPECT_EQ(diagnosis_of({}, run_of({.wait_seconds = 0.5}, 14)).bottleneck, Bottleneck::none);
+  EXPECT_EQ(diagnosis_of({}, run_of({.wait_seconds = 3}, 5)).bottleneck, Bottleneck::none);
 }
 
 TEST(Diagnosis, TheInputIsTheBottleneckWhereTheStepWaitsOrTheProcessorsAreBusyWithIt) {
-  EXPECT_EQ(diagnosis_of({}, facts({.wait_seconds = 6})).bottleneck, Bottleneck::input);
-  EXPECT_EQ(diagnosis_of({}, facts({.wait_seconds = 1}, 25)).bottleneck, Bottleneck::input);
-  EXPECT_THAT(diagnosis_of({}, facts({.wait_seconds = 6})).advice, IsEmpty()) << "no key would change it";
+  EXPECT_EQ(diagnosis_of({}, run_of({.wait_seconds = 6})).bottleneck, Bottleneck::input);
+  EXPECT_EQ(diagnosis_of({}, run_of({.wait_seconds = 1}, 25)).bottleneck, Bottleneck::input);
+  EXPECT_THAT(diagnosis_of({}, run_of({.wait_seconds = 6})).advice, IsEmpty()) << "no key would change it";
 }
 
 TEST(Diagnosis, AFedTrainingShouldBeNative) {
-  const Diagnosis found = diagnosis_of({.delivery = "feed"}, facts({.make_seconds = 4, .copy_seconds = 1}, 4));
+  const Diagnosis found = diagnosis_of({.delivery = "feed"}, run_of({.make_seconds = 4, .copy_seconds = 1}, 4));
   ASSERT_THAT(found.advice, SizeIs(1));
   EXPECT_EQ(found.advice[0].key, "delivery");
   EXPECT_EQ(found.advice[0].from, "feed");
@@ -72,7 +76,7 @@ TEST(Diagnosis, AFedTrainingShouldBeNative) {
 
 TEST(Diagnosis, AnOpThatLimitsTheThreadsIsNamed) {
   const Settings one = {.input = "[synthetic: {features: 4, rows: 100}, batch: {batch_size: 8}]"};
-  const Diagnosis found = diagnosis_of(one, facts({.wait_seconds = 6}, 9));
+  const Diagnosis found = diagnosis_of(one, run_of({.wait_seconds = 6}, 9));
   ASSERT_THAT(found.advice, SizeIs(1));
   EXPECT_EQ(found.op, "batch");
   EXPECT_EQ(found.advice[0].key, "input.batch.threads");
@@ -80,27 +84,27 @@ TEST(Diagnosis, AnOpThatLimitsTheThreadsIsNamed) {
   EXPECT_EQ(found.advice[0].to, "4");
   EXPECT_DOUBLE_EQ(found.advice[0].expected_gain, 10 / (10 - 6 * 0.75));
   EXPECT_EQ(found.advice[0].why, "at most 1 task may decode at once, on 4 threads");
-  EXPECT_THAT(diagnosis_of(one, facts({.wait_seconds = 1}, 9)).advice, IsEmpty()) << "it is hardly waited for";
-  EXPECT_THAT(diagnosis_of(one, facts({.wait_seconds = 9}, 1)).advice, IsEmpty()) << "its tasks have little to do";
+  EXPECT_THAT(diagnosis_of(one, run_of({.wait_seconds = 1}, 9)).advice, IsEmpty()) << "it is hardly waited for";
+  EXPECT_THAT(diagnosis_of(one, run_of({.wait_seconds = 9}, 1)).advice, IsEmpty()) << "its tasks have little to do";
 }
 
 TEST(Diagnosis, TheOpThatAllowsMostSpeaksForAll) {
   const Settings two = {
       .input = "[synthetic: {features: 4, rows: 100}, queue: {threads: 4}, batch: {batch_size: 8, threads: 1}]"};
-  EXPECT_THAT(diagnosis_of(two, facts({.wait_seconds = 6}, 9)).advice, IsEmpty());
+  EXPECT_THAT(diagnosis_of(two, run_of({.wait_seconds = 6}, 9)).advice, IsEmpty());
 }
 
 TEST(Diagnosis, EverySourceHasATask) {
   const Settings two = {.input =
                             "[synthetic: {features: 4, rows: 100}, synthetic: {name: b, features: 4}, "
                             "interleave: {from: [synthetic, b]}, batch: {batch_size: 8, threads: 1}]"};
-  const Diagnosis found = diagnosis_of(two, facts({.wait_seconds = 6}, 14));
+  const Diagnosis found = diagnosis_of(two, run_of({.wait_seconds = 6}, 14));
   ASSERT_THAT(found.advice, SizeIs(1));
   EXPECT_EQ(found.advice[0].from, "2");
 }
 
 TEST(Diagnosis, AQueueThatLimitsTheThreadsIsNamed) {
-  const Diagnosis found = diagnosis_of({.delivery = "{kind: queue, threads: 1}"}, facts({.wait_seconds = 6}, 9));
+  const Diagnosis found = diagnosis_of({.delivery = "{kind: queue, threads: 1}"}, run_of({.wait_seconds = 6}, 9));
   ASSERT_THAT(found.advice, SizeIs(1));
   EXPECT_EQ(found.advice[0].key, "delivery.threads");
   EXPECT_EQ(found.op, "synthetic");
@@ -115,31 +119,31 @@ TEST(Diagnosis, ShortChunksAreNamed) {
                "batch_size: 8}]");
   };
   const std::string shortest = input("1000"), large = input("100000");
-  const Diagnosis found = diagnosis_of({.input = shortest.c_str()}, facts({.wait_seconds = 8}));
+  const Diagnosis found = diagnosis_of({.input = shortest.c_str()}, run_of({.wait_seconds = 8}));
   ASSERT_THAT(found.advice, SizeIs(1));
   EXPECT_EQ(found.advice[0].key, "input.csv_reader.chunk_bytes");
   EXPECT_EQ(found.advice[0].from, "1000");
   EXPECT_EQ(found.advice[0].to, "262144");
   EXPECT_NEAR(found.advice[0].expected_gain, 1 / (1 - 0.8 * 10 / 11), 1e-9);
-  EXPECT_THAT(diagnosis_of({.input = large.c_str()}, facts({.wait_seconds = 8})).advice, IsEmpty());
-  EXPECT_THAT(diagnosis_of({.input = shortest.c_str()}, facts({.wait_seconds = 0.1})).advice, IsEmpty());
+  EXPECT_THAT(diagnosis_of({.input = large.c_str()}, run_of({.wait_seconds = 8})).advice, IsEmpty());
+  EXPECT_THAT(diagnosis_of({.input = shortest.c_str()}, run_of({.wait_seconds = 0.1})).advice, IsEmpty());
 }
 
 TEST(Diagnosis, ProcessorsThatAreNotUsedAreNamed) {
-  RunFacts run = facts({.wait_seconds = 1});
-  run.processors = 16;
-  EXPECT_THAT(diagnosis_of({}, run).advice, IsEmpty()) << "the configuration says auto";
-  const Diagnosis found = diagnosis_of({.more = "threads: 4\n"}, run);
+  TrainResult run = run_of({.wait_seconds = 1});
+  EXPECT_THAT(diagnosis_of({}, run, 16).advice, IsEmpty()) << "the configuration says auto";
+  const Diagnosis found = diagnosis_of({.more = "threads: 4\n"}, run, 16);
   ASSERT_THAT(found.advice, SizeIs(1));
   EXPECT_EQ(found.advice[0].key, "threads");
   EXPECT_EQ(found.advice[0].to, "auto");
   EXPECT_DOUBLE_EQ(found.advice[0].expected_gain, 1 / (0.1 + 0.9 / 4));
-  run.on_cpu = false;
-  EXPECT_THAT(diagnosis_of({.more = "threads: 4\n"}, run).advice, IsEmpty());
+  run.device = "cuda:0";
+  EXPECT_THAT(diagnosis_of({.more = "threads: 4\n"}, run, 16).advice, IsEmpty());
 }
 
 TEST(Diagnosis, FrequentValidationsAreNamed) {
-  RunFacts run = facts({});
+  TrainResult run = run_of({});
+  run.seconds = 40;
   run.validation_seconds = 30;
   const Settings validating = {
       .more = "validation: {input: [synthetic: {features: 4, rows: 9}, batch: {batch_size: 8}], every: 5}\n"};
@@ -150,21 +154,20 @@ TEST(Diagnosis, FrequentValidationsAreNamed) {
   EXPECT_EQ(found.advice[0].from, "5");
   EXPECT_EQ(found.advice[0].to, "50");
   EXPECT_NEAR(found.advice[0].expected_gain, 1 / 0.325, 1e-9);
+  run.seconds = 11;
   run.validation_seconds = 1;
   EXPECT_THAT(diagnosis_of(validating, run).advice, IsEmpty());
 }
 
 TEST(Diagnosis, WhatGainsMostComesFirst) {
-  RunFacts run = facts({.make_seconds = 5}, 5);
-  run.processors = 8;
-  const Diagnosis found = diagnosis_of({.delivery = "feed", .more = "threads: 4\n"}, run);
+  const Diagnosis found = diagnosis_of({.delivery = "feed", .more = "threads: 4\n"}, run_of({.make_seconds = 5}, 5), 8);
   ASSERT_THAT(found.advice, SizeIs(2));
   EXPECT_EQ(found.advice[0].key, "threads");
   EXPECT_EQ(found.advice[1].key, "delivery");
 }
 
 TEST(Diagnosis, OfNothingIsNothing) {
-  const Diagnosis found = diagnosis_of({}, RunFacts{});
+  const Diagnosis found = diagnosis_of({}, TrainResult{});
   EXPECT_EQ(found.bottleneck, Bottleneck::none);
   EXPECT_THAT(found.advice, IsEmpty());
 }
