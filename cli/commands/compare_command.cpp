@@ -66,13 +66,15 @@ void check_files(const CompareArguments& arguments, const InputFiles& files) {
 int run_compare(const CompareArguments& arguments, Session& session) {
   Comparer comparer(read_configuration(arguments), read_catalog(arguments));
   check_files(arguments, comparer.files());
+  std::stop_source stop;
   std::optional<Comparison> found;
   {
     StatusLine status(arguments.quiet);
-    const auto guard = session.signals.while_running([&comparer] { comparer.stop(); });
-    found = comparer.run({.on_training = [&status](int64_t round, int64_t rounds, std::string_view name) {
-      status.show(round == 0 ? std::string("warming up") : cat("round ", round, " of ", rounds), name);
-    }});
+    const auto guard = session.signals.while_running([&stop] { stop.request_stop(); });
+    found = comparer.run(
+        {.stop = stop.get_token(), .on_training = [&status](int64_t round, int64_t rounds, std::string_view name) {
+           status.show(round == 0 ? std::string("warming up") : cat("round ", round, " of ", rounds), name);
+         }});
   }
   if (!found) return exit_code_of_signal(session.signals.received());
   const std::string text = compare_text(*found);

@@ -1,3 +1,6 @@
+#include <optional>
+#include <stop_token>
+
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
@@ -40,12 +43,18 @@ struct SpeedArguments : ConfigArguments {
 };
 
 int run_speed(const SpeedArguments& arguments, Session& session) {
-  SpeedTest test(read_configuration(arguments), read_catalog(arguments));
+  const Catalog catalog = read_catalog(arguments);
+  const Spec config = read_configuration(arguments);
+  std::stop_source stop;
   std::optional<SpeedReport> found;
   {
     StatusLine status(arguments.quiet);
-    const auto guard = session.signals.while_running([&test] { test.stop(); });
-    found = test.run({.rounds = arguments.rounds}, [&status](std::string_view part) { status.show(part); });
+    const auto guard = session.signals.while_running([&stop] { stop.request_stop(); });
+    found =
+        measure_speed(config, catalog,
+                      {.rounds = arguments.rounds, .stop = stop.get_token(), .tell = [&status](std::string_view part) {
+                         status.show(part);
+                       }});
   }
   if (!found) return exit_code_of_signal(session.signals.received());
   session.out.write(arguments.json ? speed_json(*found) : speed_text(*found));

@@ -1,17 +1,16 @@
 // Comparison: runs the same training with one delivery after another, round after round, and measures what each takes.
 //
 //   Comparer comparer(read_yaml_file("queue_vs_feed.yaml"));
-//   const Comparison comparison = comparer.run();
+//   const Comparison comparison = *comparer.run();
 //
 // Every training is made anew, and only one runs at a time. They take turns, A B C A B C, so that a machine that
-// becomes slower or faster does so for all of them. One thread uses a Comparer; stop() may be called from any. Nothing
-// is printed.
+// becomes slower or faster does so for all of them. One thread uses a Comparer. Nothing is printed.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,8 +71,9 @@ struct Comparison {
   std::optional<double> over_feed(const ComparedDelivery& delivery) const;
 };
 
-struct CompareCallbacks {
-  // Called before each training: the round, from 1, of how many, and the name of the delivery. Round 0 warms up.
+struct CompareRun {
+  std::stop_token stop = {};  // ends it soon
+  // Is told before each training: the round, from 1, of how many, and the name of the delivery. Round 0 warms up.
   std::function<void(int64_t round, int64_t rounds, std::string_view name)> on_training = {};
 };
 
@@ -82,20 +82,39 @@ class Comparer {
   // Checks the configuration as a whole and with every delivery. Throws as Trainer::from_spec(), and ConfigError if the
   // data can be read only once, or if no steps would be left to time.
   explicit Comparer(const Spec& config, const Catalog& catalog = Catalog::builtin());
-  ~Comparer();
-  Comparer(const Comparer&) = delete;
-  Comparer& operator=(const Comparer&) = delete;
 
-  // Call it once. Throws what the trainings throw; no value after stop().
-  std::optional<Comparison> run(const CompareCallbacks& callbacks = {});
-  // Ends run() soon. Idempotent.
-  void stop() noexcept;
+  // Call it once. Throws what the trainings throw; no value after a stop.
+  std::optional<Comparison> run(const CompareRun& how = {});
   // The files that the trainings read and write.
-  const InputFiles& files() const;
+  const InputFiles& files() const { return files_; }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  // One delivery, and its trainings.
+  struct Contestant {
+    ComparedDelivery result = {};
+    Spec config = {};
+    std::vector<TimedRun> runs = {};  // by round
+
+    // Of a step, over the rounds; `seconds` is what a run took for all of its timed steps.
+    Spread each_step(double (*seconds)(const TimedRun& run)) const;
+  };
+
+  void add(const CompareItem& item, const Spec& base, const Config& read);
+  void check_names(const Config& read) const;
+  std::optional<TimedRun> train(Contestant& contestant, const CompareRun& how);
+  double input_seconds(const std::stop_token& stop);
+  void finish();
+  void find_bounds();
+  ConfigError nothing_to_time(int64_t steps) const;
+
+  const Catalog catalog_;
+  const Spec written_;
+  CompareOptions options_;
+  InputFiles files_;
+  std::vector<Contestant> contestants_;
+  size_t repeated_ = 0;                       // the one that runs twice in a round
+  std::vector<double> differences_, inputs_;  // of each round
+  Comparison out_;
 };
 
 }  // namespace millrace

@@ -17,25 +17,6 @@ double process_seconds() {
 
 }  // namespace
 
-// The trainer that stop() ends, until the end of the block.
-class TimedTraining::Running {
- public:
-  Running(TimedTraining& timed, Trainer& trainer) : timed_(timed) {
-    const MutexLock lock(timed_.mutex_);
-    timed_.running_ = &trainer;
-    if (timed_.stopped_) trainer.stop();
-  }
-  ~Running() {
-    const MutexLock lock(timed_.mutex_);
-    timed_.running_ = nullptr;
-  }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  TimedTraining& timed_;
-};
-
 Spread Spread::of(std::vector<double> values) {
   const auto [min, max] = std::minmax_element(values.begin(), values.end());
   Spread out{.median = 0, .min = *min, .max = *max};
@@ -51,14 +32,13 @@ Spec for_timing(Spec config) {
   return config;
 }
 
-TimedRun TimedTraining::run(const Spec& config, const TimedOptions& options) {
+TimedRun timed_training(const Spec& config, const Catalog& catalog, const TimedOptions& options) {
   TimedRun run;
-  Trainer trainer = Trainer::from_spec(config, catalog_);
-  const Running running(*this, trainer);
+  Trainer trainer = Trainer::from_spec(config, catalog);
+  const std::stop_callback on_stop(options.stop, [&trainer] { trainer.stop(); });
   double begin = 0, processors_begin = 0;
   DeliveryTimes before;
   TrainCallbacks callbacks;
-  callbacks.on_start = [&](const StartReport& report) { run.start = report; };
   callbacks.on_batch = [&](const BatchReport& report) {
     run.steps = report.step;
     if (report.step <= options.warm_up) {
@@ -77,19 +57,8 @@ TimedRun TimedTraining::run(const Spec& config, const TimedOptions& options) {
     if (run.seconds >= options.seconds && run.timed >= options.least_steps) trainer.stop();
   };
   run.result = trainer.run(callbacks);
-  run.stopped = stopped();
+  run.stopped = options.stop.stop_requested();
   return run;
-}
-
-void TimedTraining::stop() noexcept {
-  const MutexLock lock(mutex_);
-  stopped_ = true;
-  if (running_ != nullptr) running_->stop();
-}
-
-bool TimedTraining::stopped() const {
-  const MutexLock lock(mutex_);
-  return stopped_;
 }
 
 }  // namespace millrace

@@ -1,20 +1,13 @@
-// TimedTraining: runs trainings only to time them, one after another with something changed.
-//
-//   TimedTraining timed(catalog);
-//   const TimedRun run = timed.run(config, {.warm_up = 10});
-//
-// One thread uses it; stop() may be called from any.
+// timed_training(): runs a training only to time it.
 #pragma once
 
 #include <cstdint>
 #include <limits>
-#include <string>
-#include <string_view>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
 #include "millrace/core/spec.h"
-#include "millrace/core/threads/mutex.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/trainer.h"
 
@@ -25,16 +18,16 @@ struct TimedOptions {
   // The training ends when its timed steps took this long and are at least this many.
   double seconds = std::numeric_limits<double>::infinity();
   int64_t least_steps = 1;
+  std::stop_token stop = {};  // ends the training soon
 };
 
 struct TimedRun {
-  bool stopped = false;  // by stop(); then the other members mean nothing
+  bool stopped = false;  // by TimedOptions::stop; then the other members mean nothing
   int64_t steps = 0, timed = 0;
   double seconds = 0;            // of the timed steps
   double processor_seconds = 0;  // of all threads of this process, during the timed steps
   DeliveryTimes times;           // during the timed steps
   std::vector<int64_t> queued;   // batches in the queue after each timed step
-  StartReport start;
   TrainResult result;
 
   // REQUIRES: timed > 0.
@@ -53,24 +46,7 @@ inline double median_of(std::vector<double> values) { return Spread::of(std::mov
 // `config` without the keys for what a training does besides its steps: saving, validating.
 Spec for_timing(Spec config);
 
-class TimedTraining {
- public:
-  // `catalog` must outlive the TimedTraining.
-  explicit TimedTraining(const Catalog& catalog) : catalog_(catalog) {}
-
-  // Trains by `config` from the beginning. Throws what the training throws.
-  TimedRun run(const Spec& config, const TimedOptions& options);
-  // Ends run() soon: the present call and all later ones. Idempotent.
-  void stop() noexcept;
-  bool stopped() const;
-
- private:
-  class Running;
-
-  const Catalog& catalog_;
-  mutable Mutex mutex_;
-  Trainer* running_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
-  bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
-};
+// Trains by `config` from the beginning. Throws what the training throws.
+TimedRun timed_training(const Spec& config, const Catalog& catalog, const TimedOptions& options);
 
 }  // namespace millrace

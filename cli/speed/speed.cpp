@@ -94,11 +94,7 @@ std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, in
     }
   });
   if (config.delivery.kind == DeliveryKind::feed) {
-    out.push_back({.key = "delivery",
-                   .from = "feed",
-                   .to = "native",
-                   .expected_gain = 1,
-                   .why = "the training thread makes and copies every batch by itself"});
+    add("delivery", "feed", "native", "the training thread makes and copies every batch by itself");
   }
   if (config.delivery.has_queue()) {
     const int64_t capacity = config.delivery.capacity.value_or(DeliveryOptions::kCapacity);
@@ -123,90 +119,101 @@ std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise) {
   return *best;
 }
 
-struct SpeedTest::Impl {
-  Impl(const Spec& config, const Catalog& given)
-      : catalog(given), spec(endless(for_timing(config), catalog.ops)), training(catalog) {}
+namespace {
 
-  bool measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell);
-  bool measure_both(const SpeedOptions& options, const std::function<void(std::string_view)>& tell);
-  void measure_input(const SpeedOptions& options);
-  bool try_out(Advice& advice, const SpeedOptions& options);
-  std::vector<Advice> candidates() const;
-  std::optional<TimedRun> train(const Spec& config, const SpeedOptions& options);
-  bool is_possible(const Advice& advice) const;
+class SpeedTest {
+ public:
+  SpeedTest(const Spec& config, const Catalog& catalog, const SpeedOptions& options)
+      : catalog_(catalog), options_(options), spec_(endless(for_timing(config), catalog.ops)) {}
+
+  std::optional<SpeedReport> run();
+
+ private:
   void read();
+  bool measure_both();
+  void measure_input();
+  std::optional<TimedRun> train(const Spec& config) const;
+  std::vector<Advice> candidates() const;
+  bool is_possible(const Advice& advice) const;
+  bool try_out(Advice& advice) const;
+  void tell(const std::string& part) const {
+    if (options_.tell) options_.tell(part);
+  }
 
-  const Catalog catalog;
-  const Spec spec;  // what is measured
-  TimedTraining training;
-  std::optional<Config> resolved;  // of spec, with every option of every op
-  uint64_t memory_bound = 0;
-  SpeedReport out;
-  std::vector<double> rows_per_second, bytes_per_second;
+  const Catalog& catalog_;
+  const SpeedOptions& options_;
+  const Spec spec_;                 // what is measured
+  std::optional<Config> resolved_;  // of spec_, with every option of every op
+  uint64_t memory_bound_ = 0;
+  SpeedReport out_;
+  std::vector<double> rows_per_second_, bytes_per_second_;
 };
 
-std::optional<TimedRun> SpeedTest::Impl::train(const Spec& config, const SpeedOptions& options) {
-  TimedRun run =
-      training.run(config, {.warm_up = options.warm_up, .seconds = options.window_seconds, .least_steps = kLeastSteps});
+std::optional<TimedRun> SpeedTest::train(const Spec& config) const {
+  TimedRun run = timed_training(config, catalog_,
+                                {.warm_up = options_.warm_up,
+                                 .seconds = options_.window_seconds,
+                                 .least_steps = kLeastSteps,
+                                 .stop = options_.stop});
   if (run.stopped) return std::nullopt;
   if (run.timed > 0) return run;
-  throw DataError(cat("the training ends after ", count_of(run.steps, "step"), ", of which the first ", options.warm_up,
-                      " are not timed"),
+  throw DataError(cat("the training ends after ", count_of(run.steps, "step"), ", of which the first ",
+                      options_.warm_up, " are not timed"),
                   {}, "give it more data, or smaller batches");
 }
 
-bool SpeedTest::Impl::measure_both(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
-  const Spec alone = with(spec, "delivery", "constant");
+bool SpeedTest::measure_both() {
+  const Spec alone = with(spec_, "delivery", "constant");
   std::vector<double> steps, both, differences;
-  for (int64_t round = 1; round <= options.rounds; ++round) {
-    tell(cat("round ", round, " of ", options.rounds, ": step, input, both"));
-    const auto step = train(alone, options);
+  for (int64_t round = 1; round <= options_.rounds; ++round) {
+    tell(cat("round ", round, " of ", options_.rounds, ": step, input, both"));
+    const auto step = train(alone);
     if (!step) return false;
-    measure_input(options);
-    const auto first = train(spec, options), second = train(spec, options);
+    measure_input();
+    const auto first = train(spec_), second = train(spec_);
     if (!first || !second) return false;
     steps.push_back(step->step_seconds());
     both.push_back((first->step_seconds() + second->step_seconds()) / 2);
     differences.push_back(std::abs(second->step_seconds() / first->step_seconds() - 1));
-    out.device = second->start.device;
-    out.threads = second->start.threads;
-    out.diagnosis = diagnose(*resolved, catalog.ops, second->result);
-    out.ops = second->result.delivery.input.ops;
+    out_.device = second->result.device;
+    out_.threads = second->result.threads;
+    out_.diagnosis = diagnose(*resolved_, catalog_.ops, second->result);
+    out_.ops = second->result.delivery.input.ops;
   }
-  out.step = Spread::of(steps);
-  out.together = Spread::of(both);
-  out.noise = median_of(differences);
-  out.input_rows_per_second = median_of(rows_per_second);
-  out.input_bytes_per_second = median_of(bytes_per_second);
+  out_.step = Spread::of(steps);
+  out_.together = Spread::of(both);
+  out_.noise = median_of(differences);
+  out_.input_rows_per_second = median_of(rows_per_second_);
+  out_.input_bytes_per_second = median_of(bytes_per_second_);
   return true;
 }
 
 // On all threads, without a step.
-void SpeedTest::Impl::measure_input(const SpeedOptions& options) {
-  Executor executor(resolved->threads);
-  Pipeline pipeline(build_input({.list = *spec.find("input"), .registry = catalog.ops, .seed = resolved->seed}),
+void SpeedTest::measure_input() {
+  Executor executor(resolved_->threads);
+  Pipeline pipeline(build_input({.list = *spec_.find("input"), .registry = catalog_.ops, .seed = resolved_->seed}),
                     {.executor = &executor});
   RowBlock batch = pipeline.make_slot();
-  for (int64_t i = 0; i < options.warm_up && pipeline.next(batch) > 0; ++i) {
+  for (int64_t i = 0; i < options_.warm_up && pipeline.next(batch) > 0; ++i) {
   }
   const InputSummary before = pipeline.summary();
   const Clock::time_point start = Clock::now();
   double seconds = 0;
-  for (int64_t i = 0; (seconds < options.window_seconds || i < kLeastSteps) && !training.stopped(); ++i) {
+  for (int64_t i = 0; (seconds < options_.window_seconds || i < kLeastSteps) && !options_.stop.stop_requested(); ++i) {
     if (pipeline.next(batch) == 0) break;
     seconds = 1e-9 * static_cast<double>(nanoseconds_since(start));
   }
   const InputSummary after = pipeline.summary();
   if (after.rows == before.rows) return;
-  rows_per_second.push_back(static_cast<double>(after.rows - before.rows) / seconds);
-  bytes_per_second.push_back(static_cast<double>(after.bytes - before.bytes) / seconds);
+  rows_per_second_.push_back(static_cast<double>(after.rows - before.rows) / seconds);
+  bytes_per_second_.push_back(static_cast<double>(after.bytes - before.bytes) / seconds);
 }
 
 // What the diagnosis says first, then what else may help.
-std::vector<Advice> SpeedTest::Impl::candidates() const {
-  std::vector<Advice> all = out.diagnosis.advice;
-  if (out.bottleneck != Bottleneck::step) {
-    for (Advice& advice : worth_trying(*resolved, catalog.ops, out.threads)) {
+std::vector<Advice> SpeedTest::candidates() const {
+  std::vector<Advice> all = out_.diagnosis.advice;
+  if (out_.bottleneck != Bottleneck::step) {
+    for (Advice& advice : worth_trying(*resolved_, catalog_.ops, out_.threads)) {
       const bool known = std::any_of(all.begin(), all.end(), [&](const Advice& one) { return one.key == advice.key; });
       if (!known) all.push_back(std::move(advice));
     }
@@ -216,12 +223,12 @@ std::vector<Advice> SpeedTest::Impl::candidates() const {
   return all;
 }
 
-// How many times as fast it is with what is advised, in turn with the configuration as it is; false after stop().
-bool SpeedTest::Impl::try_out(Advice& advice, const SpeedOptions& options) {
-  const Spec changed = with(spec, advice.key, advice.to);
+// How many times as fast it is with what is advised, in turn with the configuration as it is; false after a stop.
+bool SpeedTest::try_out(Advice& advice) const {
+  const Spec changed = with(spec_, advice.key, advice.to);
   std::vector<double> gains;
-  for (int64_t round = 0; round < options.rounds; ++round) {
-    const auto before = train(spec, options), there = train(changed, options), after = train(spec, options);
+  for (int64_t round = 0; round < options_.rounds; ++round) {
+    const auto before = train(spec_), there = train(changed), after = train(spec_);
     if (!before || !there || !after) return false;
     gains.push_back((before->step_seconds() + after->step_seconds()) / (2 * there->step_seconds()));
   }
@@ -230,57 +237,49 @@ bool SpeedTest::Impl::try_out(Advice& advice, const SpeedOptions& options) {
 }
 
 // Whether the training can be had with it, in not much more memory than without.
-bool SpeedTest::Impl::is_possible(const Advice& advice) const {
+bool SpeedTest::is_possible(const Advice& advice) const {
   constexpr uint64_t kMoreBytes = uint64_t{256} << 20;
   try {
-    return Trainer::from_spec(with(spec, advice.key, advice.to), catalog).memory_bound() <= memory_bound + kMoreBytes;
+    return Trainer::from_spec(with(spec_, advice.key, advice.to), catalog_).memory_bound() <=
+           memory_bound_ + kMoreBytes;
   } catch (const ConfigError&) {
     return false;
   }
 }
 
-void SpeedTest::Impl::read() {
-  const Trainer trainer = Trainer::from_spec(spec, catalog);
+void SpeedTest::read() {
+  const Trainer trainer = Trainer::from_spec(spec_, catalog_);
   if (trainer.config().delivery.kind == DeliveryKind::constant) {
-    throw spec.find("delivery")
+    throw spec_.find("delivery")
         ->error("constant reads only one batch, so there is no input to measure", "leave it out, or set another one");
   }
   if (trainer.input().reads_once()) {
-    throw spec.find("input")->error("the speed is measured by reading the data again and again, and these come once",
-                                    "write them to a file first");
+    throw spec_.find("input")->error("the speed is measured by reading the data again and again, and these come once",
+                                     "write them to a file first");
   }
-  resolved.emplace(read_config(trainer.config().resolved, catalog));
-  memory_bound = trainer.memory_bound();
-  out.batch_size = trainer.input().output().batch_size;
+  resolved_.emplace(read_config(trainer.config().resolved, catalog_));
+  memory_bound_ = trainer.memory_bound();
+  out_.batch_size = trainer.input().output().batch_size;
 }
 
-bool SpeedTest::Impl::measure(const SpeedOptions& options, const std::function<void(std::string_view)>& tell) {
+std::optional<SpeedReport> SpeedTest::run() {
   read();
-  if (!measure_both(options, tell)) return false;
-  out.bottleneck = bottleneck_of(out.step.median, out.together.median);
+  if (!measure_both()) return std::nullopt;
+  out_.bottleneck = bottleneck_of(out_.step.median, out_.together.median);
   for (Advice& advice : candidates()) {
     tell(cat("trying ", advice.key, '=', advice.to));
-    if (!try_out(advice, options)) return false;
-    out.tried.push_back(advice);
+    if (!try_out(advice)) return std::nullopt;
+    out_.tried.push_back(advice);
   }
-  out.advice = best_of(out.tried, out.noise);
-  out.op = out.advice ? op_of(*out.advice).value_or(busiest_op(out.ops)) : busiest_op(out.ops);
-  return true;
+  out_.advice = best_of(out_.tried, out_.noise);
+  out_.op = out_.advice ? op_of(*out_.advice).value_or(busiest_op(out_.ops)) : busiest_op(out_.ops);
+  return out_;
 }
 
-SpeedTest::SpeedTest(const Spec& config, const Catalog& catalog) : impl_(std::make_unique<Impl>(config, catalog)) {}
+}  // namespace
 
-SpeedTest::~SpeedTest() = default;
-
-std::optional<SpeedReport> SpeedTest::run(const SpeedOptions& options,
-                                          const std::function<void(std::string_view)>& on_part) {
-  const auto tell = [&](std::string_view part) {
-    if (on_part) on_part(part);
-  };
-  if (!impl_->measure(options, tell)) return std::nullopt;
-  return impl_->out;
+std::optional<SpeedReport> measure_speed(const Spec& config, const Catalog& catalog, const SpeedOptions& options) {
+  return SpeedTest(config, catalog, options).run();
 }
-
-void SpeedTest::stop() noexcept { impl_->training.stop(); }
 
 }  // namespace millrace

@@ -1,16 +1,12 @@
 // Speed: how fast the input alone, the step alone and both together are, and which key makes the training faster.
-//
-//   SpeedTest test(read_yaml_file("mlp.yaml"));
-//   const SpeedReport report = test.run();
-//
-// Every advice was tried: its gain was measured in turn with the configuration as it is. One thread uses a SpeedTest;
-// stop() may be called from any. Nothing is printed, saved or validated.
+// Every advice was tried: its gain was measured in turn with the configuration as it is. Nothing is printed, saved or
+// validated.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,27 +41,13 @@ struct SpeedOptions {
   int64_t rounds = 3;
   double window_seconds = 0.7;  // how long each training is timed
   int64_t warm_up = 10;
+  std::stop_token stop = {};                             // ends the measurement soon
+  std::function<void(std::string_view part)> tell = {};  // is told what is measured next
 };
 
-class SpeedTest {
- public:
-  // Throws as Trainer::from_spec(), and ConfigError if the data can be read only once.
-  explicit SpeedTest(const Spec& config, const Catalog& catalog = Catalog::builtin());
-  ~SpeedTest();
-  SpeedTest(const SpeedTest&) = delete;
-  SpeedTest& operator=(const SpeedTest&) = delete;
-
-  // Call it once. `on_part` is told what is measured next. No value after stop(). Throws what the trainings throw, and
-  // DataError if there are too few data to time anything.
-  std::optional<SpeedReport> run(const SpeedOptions& options = {},
-                                 const std::function<void(std::string_view)>& on_part = {});
-  // Ends run() soon. Idempotent.
-  void stop() noexcept;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+// No value after a stop. Throws as Trainer::from_spec(), what the trainings throw, ConfigError if the data can be read
+// only once, and DataError if there are too few data to time anything.
+std::optional<SpeedReport> measure_speed(const Spec& config, const Catalog& catalog, const SpeedOptions& options = {});
 
 // The input, if a step takes at least twice as long with it as without; the step, if the input adds less than a tenth
 // of the time together.

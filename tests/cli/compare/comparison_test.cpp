@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <stop_token>
 
 #include "millrace/core/text.h"
 #include "millrace/trainer/files/yaml.h"
@@ -150,8 +151,10 @@ TEST(Comparison, TakesTurns) {
 
 TEST(Comparison, StopEndsIt) {
   Comparer comparer(parse_yaml(yaml("train: {steps: 1000000000}\n"), "test.yaml"));
-  EXPECT_FALSE(comparer.run({.on_training = [&](int64_t, int64_t, std::string_view) { comparer.stop(); }}));
-  EXPECT_FALSE(comparer.run());
+  std::stop_source stop;
+  EXPECT_FALSE(comparer.run(
+      {.stop = stop.get_token(), .on_training = [&](int64_t, int64_t, std::string_view) { stop.request_stop(); }}));
+  EXPECT_FALSE(comparer.run({.stop = stop.get_token()}));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stop_token>
 #include <thread>
 
 #include "millrace/trainer/files/yaml.h"
@@ -19,8 +20,7 @@ Spec config(const char* more) {
 
 TEST(TimedTraining, TimesTheStepsBehindTheFirst) {
   const Catalog catalog = Catalog::builtin();
-  TimedTraining training(catalog);
-  const TimedRun run = training.run(config("train: {steps: 30}\ndelivery: queue\n"), {.warm_up = 4});
+  const TimedRun run = timed_training(config("train: {steps: 30}\ndelivery: queue\n"), catalog, {.warm_up = 4});
   EXPECT_FALSE(run.stopped);
   EXPECT_EQ(run.steps, 30);
   EXPECT_EQ(run.timed, 26);
@@ -29,15 +29,14 @@ TEST(TimedTraining, TimesTheStepsBehindTheFirst) {
   EXPECT_LT(run.seconds, run.result.seconds);
   EXPECT_GT(run.times.copy_seconds, 0);
   EXPECT_LT(run.times.total(), run.seconds);
-  EXPECT_EQ(run.start.threads, 2);
+  EXPECT_EQ(run.result.threads, 2);
   EXPECT_EQ(run.result.weights.size(), 64u);
   EXPECT_DOUBLE_EQ(run.step_seconds(), run.seconds / 26);
 }
 
 TEST(TimedTraining, EndsAfterSoManySeconds) {
   const Catalog catalog = Catalog::builtin();
-  TimedTraining training(catalog);
-  const TimedRun run = training.run(config("train: {steps: 1000000000}\n"), {.seconds = 0.02});
+  const TimedRun run = timed_training(config("train: {steps: 1000000000}\n"), catalog, {.seconds = 0.02});
   EXPECT_FALSE(run.stopped);
   EXPECT_GE(run.seconds, 0.02);
   EXPECT_GE(run.timed, 1);
@@ -45,26 +44,23 @@ TEST(TimedTraining, EndsAfterSoManySeconds) {
 
 TEST(TimedTraining, TimesAtLeastSoManySteps) {
   const Catalog catalog = Catalog::builtin();
-  TimedTraining training(catalog);
-  EXPECT_EQ(training.run(config("train: {steps: 1000000000}\n"), {.seconds = 0, .least_steps = 7}).timed, 7);
+  EXPECT_EQ(timed_training(config("train: {steps: 1000000000}\n"), catalog, {.seconds = 0, .least_steps = 7}).timed, 7);
 }
 
 TEST(TimedTraining, OfFewerStepsThanTheWarmUpTimesNothing) {
   const Catalog catalog = Catalog::builtin();
-  TimedTraining training(catalog);
-  const TimedRun run = training.run(config("train: {steps: 3}\n"), {});
+  const TimedRun run = timed_training(config("train: {steps: 3}\n"), catalog, {});
   EXPECT_EQ(run.steps, 3);
   EXPECT_EQ(run.timed, 0);
 }
 
 TEST(TimedTraining, StopEndsThisRunAndFurtherOnes) {
   const Catalog catalog = Catalog::builtin();
-  TimedTraining training(catalog);
-  std::thread other([&] { training.stop(); });
-  EXPECT_TRUE(training.run(config(""), {}).stopped);
+  std::stop_source stop;
+  std::thread other([&] { stop.request_stop(); });
+  EXPECT_TRUE(timed_training(config(""), catalog, {.stop = stop.get_token()}).stopped);
   other.join();
-  EXPECT_TRUE(training.stopped());
-  EXPECT_TRUE(training.run(config(""), {}).stopped);
+  EXPECT_TRUE(timed_training(config(""), catalog, {.stop = stop.get_token()}).stopped);
 }
 
 TEST(ForTiming, LeavesOutWhatATrainingDoesBesideItsSteps) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stop_token>
 #include <thread>
 
 #include "millrace/core/text.h"
@@ -38,13 +39,13 @@ class Slow final : public Transform {
 SpeedReport speed_of(const std::string& input, const std::string& more, int units = 1) {
   Catalog catalog = Catalog::builtin();
   catalog.ops.add<Slow>("slow");
-  SpeedTest test(parse_yaml(cat("seed: 3\ndevice: cpu\nthreads: 2\ninput: ", input, "\nmodel: [dense: {units: ", units,
-                                "}, dense: {units: 1}]\nloss: sigmoid_cross_entropy\n"
-                                "optimizer: {sgd: {learning_rate: 0.01}}\n",
-                                more),
-                            "test.yaml"),
-                 catalog);
-  return test.run({.rounds = 2, .window_seconds = 0.15, .warm_up = 2}).value();
+  const Spec config =
+      parse_yaml(cat("seed: 3\ndevice: cpu\nthreads: 2\ninput: ", input, "\nmodel: [dense: {units: ", units,
+                     "}, dense: {units: 1}]\nloss: sigmoid_cross_entropy\n"
+                     "optimizer: {sgd: {learning_rate: 0.01}}\n",
+                     more),
+                 "test.yaml");
+  return measure_speed(config, catalog, {.rounds = 2, .window_seconds = 0.15, .warm_up = 2}).value();
 }
 
 TEST(Speed, FindsTheOpThatLimitsTheThreads) {
@@ -140,12 +141,15 @@ TEST(BestOf, IsWhatGainedMostAndMoreThanTheNoise) {
 }
 
 TEST(Speed, StopEndsIt) {
-  SpeedTest test(
-      parse_yaml("device: cpu\ninput: [synthetic: {features: 4}, batch: {batch_size: 8}]\n"
-                 "model: [dense: {units: 1}]\nloss: sigmoid_cross_entropy\n"
-                 "optimizer: {sgd: {learning_rate: 0.1}}\n",
-                 "test.yaml"));
-  EXPECT_FALSE(test.run({.window_seconds = 1000}, [&](std::string_view) { test.stop(); }));
+  const Spec config = parse_yaml(
+      "device: cpu\ninput: [synthetic: {features: 4}, batch: {batch_size: 8}]\n"
+      "model: [dense: {units: 1}]\nloss: sigmoid_cross_entropy\n"
+      "optimizer: {sgd: {learning_rate: 0.1}}\n",
+      "test.yaml");
+  std::stop_source stop;
+  EXPECT_FALSE(measure_speed(
+      config, Catalog::builtin(),
+      {.window_seconds = 1000, .stop = stop.get_token(), .tell = [&](std::string_view) { stop.request_stop(); }}));
 }
 
 TEST(WorthTrying, AreKeysThatChangeNoResult) {
@@ -184,8 +188,8 @@ TEST(WorthTrying, HasKeysOfOthers) {
   }
   EXPECT_THAT(keys, ::testing::ElementsAre("input.draw.workers 1 -> 2", "input.draw.room  -> 144"));
   // 64 rows are 8 batches: without their end there are more.
-  SpeedTest test(config, catalog);
-  EXPECT_GT(test.run({.rounds = 1, .window_seconds = 0.05, .warm_up = 10}).value().together.median, 0);
+  const auto found = measure_speed(config, catalog, {.rounds = 1, .window_seconds = 0.05, .warm_up = 10});
+  EXPECT_GT(found.value().together.median, 0);
 }
 
 TEST(WorthTrying, MoreRowsMayWaitBesidesTheWindow) {
