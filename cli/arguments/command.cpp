@@ -50,6 +50,13 @@ void Command::texts(std::string_view name, std::vector<std::string>& values, std
   add(name, placeholder, doc, [&values](const std::string& text) { values.push_back(text); }).repeats = true;
 }
 
+void Command::choice(std::string_view name, std::string& value, std::string_view choices, std::string_view doc) {
+  const auto read = [&value, name = std::string(name), known = choices_of(choices)](const std::string& text) {
+    value = one_of(name, text, known);
+  };
+  add(name, choices, doc, read).default_value = value;
+}
+
 const Argument* Command::option(std::string_view name) const {
   for (const Argument& argument : arguments) {
     const auto& names = argument.names;

@@ -86,6 +86,8 @@ struct Command {
              std::string_view doc);
   template <class T>
   void number(std::string_view name, T& value, const WholeRange& range, std::string_view doc);
+  // `choices` are names that | joins, as of an enum.
+  void choice(std::string_view name, std::string& value, std::string_view choices, std::string_view doc);
   template <class E>
   void choice(std::string_view name, E& value, std::string_view doc);
   Argument& add(std::string_view names, std::string_view placeholder, std::string_view doc,

@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/help/completion.h"
 #include "millrace/cli/help/help.h"
@@ -40,11 +38,11 @@ struct ManArguments {
 };
 
 struct CompletionArguments {
-  std::optional<Shell> shell;
+  std::string shell;
 
-  void declare(Command& c) { c.choice("SHELL", shell, "the shell that is to complete"); }
+  void declare(Command& c) { c.choice("SHELL", shell, kShells, "the shell that is to complete"); }
   void check(const Command& c) const {
-    if (!shell) throw UsageError("completion needs to know for which shell", {}, c.line() + " bash");
+    if (shell.empty()) throw UsageError("completion needs to know for which shell", {}, c.line() + " bash");
   }
 };
 
@@ -54,7 +52,7 @@ int run_man(const ManArguments&, Session& session) {
 }
 
 int run_completion(const CompletionArguments& arguments, Session& session) {
-  session.out.write(completion_script(*arguments.shell));
+  session.out.write(completion_script(arguments.shell));
   return kExitDone;
 }
 

@@ -19,19 +19,7 @@
 #include "millrace/trainer/input/first_rows.h"
 #include "millrace/trainer/trainer.h"
 
-namespace millrace {
-
-namespace cli {
-enum class HeaderChoice : uint8_t { automatic, yes, no };
-}  // namespace cli
-
-template <>
-struct EnumNames<cli::HeaderChoice> {
-  static constexpr std::pair<std::string_view, cli::HeaderChoice> kNames[] = {
-      {"auto", cli::HeaderChoice::automatic}, {"yes", cli::HeaderChoice::yes}, {"no", cli::HeaderChoice::no}};
-};
-
-namespace cli {
+namespace millrace::cli {
 
 namespace {
 
@@ -54,9 +42,8 @@ EXAMPLES:
 
 struct InitArguments {
   std::vector<std::string> data, ignore, keep;
-  std::string label, delimiter, out;
+  std::string label, delimiter, out, header = "auto";
   InitTask task = InitTask::automatic;
-  HeaderChoice header = HeaderChoice::automatic;
   int64_t look = 256;  // MiB
   bool force = false;
 
@@ -67,7 +54,7 @@ struct InitArguments {
     c.texts("--ignore", ignore, "COLUMN", "leave a column out; may be repeated");
     c.texts("--keep", keep, "COLUMN", "do not leave a column out; may be repeated");
     c.choice("--task", task, "whether the label is an amount or a class");
-    c.choice("--header", header, "whether the first line names the columns");
+    c.choice("--header", header, "auto|yes|no", "whether the first line names the columns");
     c.text("--delimiter", delimiter, "BYTE", "the byte between fields, or tab; found out by default");
     c.number("--look", look, {.least = 1, .most = 1 << 20}, "look at no more than N MiB of the data");
     c.heading("OUTPUT");
@@ -95,7 +82,7 @@ DataLookArgs look_args(const InitArguments& arguments) {
   out.files = arguments.data;
   out.label = arguments.label;
   out.delimiter = delimiter_of(arguments.delimiter);
-  if (arguments.header != HeaderChoice::automatic) out.header = arguments.header == HeaderChoice::yes;
+  if (arguments.header != "auto") out.header = arguments.header == "yes";
   out.most_bytes = static_cast<uint64_t>(arguments.look) << 20;
   return out;
 }
@@ -182,5 +169,4 @@ int run_init(const InitArguments& arguments, Session& session) {
 
 Command init_command() { return make_command(kInitText, run_init); }
 
-}  // namespace cli
-}  // namespace millrace
+}  // namespace millrace::cli

@@ -1,6 +1,6 @@
 #include <chrono>
-#include <memory>
 #include <optional>
+#include <utility>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
@@ -19,19 +19,7 @@
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/input/build_input.h"
 
-namespace millrace {
-
-namespace cli {
-enum class BatchFormat : uint8_t { jsonl, csv, none };
-}  // namespace cli
-
-template <>
-struct EnumNames<cli::BatchFormat> {
-  static constexpr std::pair<std::string_view, cli::BatchFormat> kNames[] = {
-      {"jsonl", cli::BatchFormat::jsonl}, {"csv", cli::BatchFormat::csv}, {"none", cli::BatchFormat::none}};
-};
-
-namespace cli {
+namespace millrace::cli {
 
 namespace {
 
@@ -63,15 +51,14 @@ EXAMPLES:
 
 struct InputArguments : ConfigArguments {
   std::optional<int64_t> batches, explain;
-  BatchFormat format = BatchFormat::jsonl;
-  std::string out;
+  std::string format = "jsonl", out;
   bool json = false;
 
   void declare(Command& c) {
     ConfigArguments::declare(c);
     c.heading("OUTPUT");
     c.number("--batches", batches, {.least = 0}, "stop after N batches");
-    c.choice("--format", format, "how batches are written, see below");
+    c.choice("--format", format, "jsonl|csv|none", "how batches are written, see below");
     c.text("--out", out, "FILE", "write the batches to FILE instead of standard output");
     c.flag("--json", json, "end with exact counts as a line of JSON on standard output");
     c.number("--explain", explain, {.least = 1}, "print file and line of every row of step N (from 1), nothing else");
@@ -104,116 +91,73 @@ Config configuration_of(const InputArguments& arguments, const Catalog& catalog)
   return config;
 }
 
-// The graph of a configuration, running.
-class InputRun {
- public:
-  explicit InputRun(const InputArguments& arguments) : InputRun(arguments, read_catalog(arguments)) {}
-  InputRun(const InputArguments& arguments, const Catalog& catalog)
-      : config_(configuration_of(arguments, catalog)),
-        tells_(!arguments.explain),
-        executor_(config_.threads),
-        graph_(build_input(config_, catalog)),
-        warnings_(warnings_of_unread(arguments.overrides, kKeysRead)) {
-    warnings_.insert(warnings_.end(), graph_.warnings().begin(), graph_.warnings().end());
-  }
+// A graph that runs, and its newest batch.
+struct InputRun {
+  Pipeline& pipeline;
+  RowBlock batch;
 
-  const InputGraph& graph() const { return pipeline_ ? pipeline_->graph() : graph_; }
-
-  void start() {
-    PipelineOptions options;
-    options.executor = &executor_;
-    if (tells_) {
-      for (const std::string& warning : warnings_) say("warning: " + warning);
-      options.on_bad_row = [](const BadRow& bad) { say(cat("left out ", bad.place.text(), ": ", bad.reason)); };
-      options.on_print = [](std::string_view text) { say(text); };
-    }
-    pipeline_ = std::make_unique<Pipeline>(std::move(graph_), std::move(options));
-    make_batch();
-  }
-
-  Pipeline& pipeline() { return *pipeline_; }
-  const RowBlock& batch() const { return batch_; }
-  bool next() { return pipeline_->next(batch_) > 0; }
-
-  Place place(int64_t row) const { return pipeline_->place(batch_.id(row)); }
+  bool next() { return pipeline.next(batch) > 0; }
+  Place place(int64_t row) const { return pipeline.place(batch.id(row)); }
   // Where each row of the batch came from.
-  const std::vector<std::string>& places() {
-    places_.clear();
-    for (int64_t row = 0; row < batch_.size(); ++row) places_.push_back(place(row).text());
-    return places_;
+  std::vector<std::string> places() const {
+    std::vector<std::string> out;
+    for (int64_t row = 0; row < batch.size(); ++row) out.push_back(place(row).text());
+    return out;
   }
-
- private:
-  void make_batch() {
-    try {
-      batch_ = pipeline_->make_slot();
-    } catch (const DeviceError& error) {
-      const auto key = pipeline_->graph().batch_rows();
-      if (!key) throw;
-      throw DeviceError(cat(key->path, ": a batch of ", pipeline_->batch_size(), " rows: ", error.message()),
-                        key->place, cat("lower ", key->name));
-    }
-  }
-
-  static void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
-
-  const Config config_;
-  const bool tells_;  // what happens on the way, on standard error
-  Executor executor_;
-  InputGraph graph_;  // moved into the pipeline by start()
-  std::vector<std::string> warnings_;
-  std::unique_ptr<Pipeline> pipeline_;
-  RowBlock batch_;
-  std::vector<std::string> places_;
 };
 
-// Writes batches in the format that was asked for.
-class BatchWriter {
- public:
-  BatchWriter(BatchFormat format, InputRun& run, Output& out) : format_(format), run_(run), out_(out) {
-    if (format_ != BatchFormat::csv) return;
-    csv_.emplace(csv_layout(run_.graph().text_columns(), run_.pipeline().rows()));
-    csv_->append_head(text_);
-    out_.write(text_);
+RowBlock make_batch(const Pipeline& pipeline) {
+  try {
+    return pipeline.make_slot();
+  } catch (const DeviceError& error) {
+    const auto key = pipeline.graph().batch_rows();
+    if (!key) throw;
+    throw DeviceError(cat(key->path, ": a batch of ", pipeline.batch_size(), " rows: ", error.message()), key->place,
+                      cat("lower ", key->name));
   }
+}
 
-  void write(int64_t index) {
-    if (format_ == BatchFormat::jsonl) {
-      write_batch(json_, index, run_.batch(), run_.places());
-      out_.write(json_.text());
-      out_.write("\n");
-    } else if (format_ == BatchFormat::csv) {
-      text_.clear();
-      csv_->append(text_, run_.batch(), [this](int64_t row) { return run_.place(row); });
-      out_.write(text_);
-    }
-  }
+void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 
- private:
-  BatchFormat format_;
-  InputRun& run_;
-  Output& out_;
-  std::optional<CsvText> csv_;
-  JsonText json_;
-  std::string text_;
-};
+// Says on standard error what happens on the way.
+void tell_what_happens(const InputGraph& graph, const InputArguments& arguments, PipelineOptions& options) {
+  for (const std::string& warning : warnings_of_unread(arguments.overrides, kKeysRead)) say("warning: " + warning);
+  for (const std::string& warning : graph.warnings()) say("warning: " + warning);
+  options.on_bad_row = [](const BadRow& bad) { say(cat("left out ", bad.place.text(), ": ", bad.reason)); };
+  options.on_print = [](std::string_view text) { say(text); };
+}
 
 InputResult run_batches(InputRun& run, const InputArguments& arguments, Output& out) {
-  BatchWriter writer(arguments.format, run, out);
+  std::optional<CsvText> csv;
+  JsonText json;
+  std::string text;
+  if (arguments.format == "csv") {
+    csv.emplace(csv_layout(run.pipeline.graph().text_columns(), run.pipeline.rows()));
+    csv->append_head(text);
+    out.write(text);
+  }
   // Who writes a pipe into this one may wait for what comes out.
-  const bool flushes = run.graph().reads_once();
+  const bool flushes = run.pipeline.graph().reads_once();
   const auto began = std::chrono::steady_clock::now();
   InputResult result{.reason = "batches", .input = {}};
   for (int64_t index = 0; !arguments.batches || index < *arguments.batches; ++index) {
     if (!run.next()) {
-      result.reason = run.pipeline().cancelled() ? "stopped" : "end of data";
+      result.reason = run.pipeline.cancelled() ? "stopped" : "end of data";
       break;
     }
-    writer.write(index);
+    if (arguments.format == "jsonl") {
+      write_batch(json, index, run.batch, run.places());
+      out.write(json.text());
+      out.write("\n");
+    } else if (csv) {
+      text.clear();
+      csv->append(text, run.batch, [&run](int64_t row) { return run.place(row); });
+      out.write(text);
+    }
     if (flushes) out.flush();
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  result.input = run.pipeline().summary();
+  result.input = run.pipeline.summary();
   return result;
 }
 
@@ -233,7 +177,7 @@ InputResult write_file(InputRun& run, const InputArguments& arguments) {
 void explain(InputRun& run, const InputArguments& arguments, Output& out) {
   for (int64_t step = 1; step <= *arguments.explain; ++step) {
     if (run.next()) continue;
-    if (run.pipeline().cancelled()) return;
+    if (run.pipeline.cancelled()) return;
     throw UsageError(
         cat("there is no step ", *arguments.explain, ": the data ends after ", count_of(step - 1, "step")));
   }
@@ -247,19 +191,22 @@ void explain(InputRun& run, const InputArguments& arguments, Output& out) {
   if (arguments.json) out.write(json.text() + '\n');
 }
 
-int finish(Session& session) {
-  session.out.flush();
-  return exit_code_of_signal(session.signals.received());
-}
-
 int run_input(const InputArguments& arguments, Session& session) {
-  InputRun run(arguments);
-  check_out("--out", arguments.out, run.graph().files(), arguments.config);
-  run.start();
-  const auto guard = session.signals.while_running([&run] { run.pipeline().cancel(); });
+  const Catalog catalog = read_catalog(arguments);
+  const Config config = configuration_of(arguments, catalog);
+  Executor executor(config.threads);
+  InputGraph graph = build_input(config, catalog);
+  check_out("--out", arguments.out, graph.files(), arguments.config);
+  PipelineOptions options;
+  options.executor = &executor;
+  if (!arguments.explain) tell_what_happens(graph, arguments, options);
+  Pipeline pipeline(std::move(graph), std::move(options));
+  InputRun run{pipeline, make_batch(pipeline)};
+  const auto guard = session.signals.while_running([&pipeline] { pipeline.cancel(); });
   if (arguments.explain) {
     explain(run, arguments, session.out);
-    return finish(session);
+    session.out.flush();
+    return exit_code_of_signal(session.signals.received());
   }
   InputResult result;
   if (arguments.out.empty()) {
@@ -269,7 +216,7 @@ int run_input(const InputArguments& arguments, Session& session) {
     result = write_file(run, arguments);
   }
   // Numbers that were asked for are results; beside batches they are only words for people.
-  const bool only_counts = arguments.format == BatchFormat::none || !arguments.out.empty();
+  const bool only_counts = arguments.format == "none" || !arguments.out.empty();
   if (arguments.json) {
     session.out.write(done_event(result));
   } else if (only_counts) {
@@ -277,12 +224,12 @@ int run_input(const InputArguments& arguments, Session& session) {
   } else {
     write_to_stderr(result_text(result));
   }
-  return finish(session);
+  session.out.flush();
+  return exit_code_of_signal(session.signals.received());
 }
 
 }  // namespace
 
 Command input_command() { return make_command(kInputText, run_input); }
 
-}  // namespace cli
-}  // namespace millrace
+}  // namespace millrace::cli

@@ -1,7 +1,7 @@
 #include <unistd.h>
 
 #include <exception>
-#include <utility>
+#include <functional>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
@@ -98,36 +98,8 @@ ProgressStyle progress_style(const TrainArguments& arguments) {
   return is_terminal(STDERR_FILENO) && !torn ? ProgressStyle::live : ProgressStyle::lines;
 }
 
-// Writes the events of a training. When that fails, the training ends as by a signal, so that its model is kept.
-class EventWriter {
- public:
-  EventWriter(bool json, Trainer& trainer, Output& out) : json_(json), trainer_(trainer), out_(out) {}
-
-  void write(const std::string& line) {
-    if (!json_ || failure_) return;
-    try {
-      out_.write(line);
-      out_.flush();
-    } catch (const IoError&) {
-      failure_ = std::current_exception();
-      trainer_.stop();
-    }
-  }
-  // Throws the failure that came.
-  void finish() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  bool json_;
-  Trainer& trainer_;
-  Output& out_;
-  std::exception_ptr failure_;
-};
-
-TrainCallbacks callbacks(Progress& progress, EventWriter& events) {
+TrainCallbacks callbacks(Progress& progress, const std::function<void(const std::string& line)>& event) {
   TrainCallbacks callbacks;
-  const auto event = [&events](const std::string& line) { events.write(line); };
   callbacks.on_start = [&progress, event](const StartReport& report) {
     progress.start(report);
     event(start_event(report));
@@ -177,34 +149,43 @@ void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
   check_writable(arguments.trace);
 }
 
-// What was traced is worth most where the training failed.
-class TraceKeeper {
- public:
-  TraceKeeper(const Trace& trace, const TrainArguments& arguments) : trace_(trace), arguments_(arguments) {}
-  ~TraceKeeper() {
+// Writes the file of --trace, if there is to be one. Throws IoError.
+void keep_trace(const Trace& trace, const TrainArguments& arguments) {
+  if (arguments.trace.empty()) return;
+  write_trace(trace, arguments.trace);
+  if (trace.dropped() == 0 || arguments.quiet) return;
+  write_to_stderr(cat("warning: the trace has no room for ", count_of(static_cast<int64_t>(trace.dropped()), "event"),
+                      ": it shows only the beginning\n"));
+}
+
+TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& session) {
+  Progress progress(progress_style(arguments));
+  // Why an event could not be written: the training then ends as by a signal, so that its model is kept.
+  std::exception_ptr unwritten;
+  const auto event = [&](const std::string& line) {
+    if (!arguments.json || unwritten) return;
     try {
-      write();
-    } catch (const std::exception&) {
-      // The failure that came first is the one to tell.
+      session.out.write(line);
+      session.out.flush();
+    } catch (const IoError&) {
+      unwritten = std::current_exception();
+      trainer.stop();
+    }
+  };
+  TrainResult result;
+  {
+    const auto guard = session.signals.while_running([&trainer] { trainer.stop(); });
+    try {
+      result = trainer.run(callbacks(progress, event));
+    } catch (const Error&) {
+      progress.clear();
+      keep_partial(trainer);
+      throw;
     }
   }
-  TraceKeeper(const TraceKeeper&) = delete;
-  TraceKeeper& operator=(const TraceKeeper&) = delete;
-
-  // Throws IoError.
-  void write() {
-    if (arguments_.trace.empty() || std::exchange(written_, true)) return;
-    write_trace(trace_, arguments_.trace);
-    if (trace_.dropped() == 0 || arguments_.quiet) return;
-    write_to_stderr(cat("warning: the trace has no room for ",
-                        count_of(static_cast<int64_t>(trace_.dropped()), "event"), ": it shows only the beginning\n"));
-  }
-
- private:
-  const Trace& trace_;
-  const TrainArguments& arguments_;
-  bool written_ = false;
-};
+  if (unwritten) std::rethrow_exception(unwritten);
+  return result;
+}
 
 int run_train(const TrainArguments& arguments, Session& session) {
   Trace trace;
@@ -212,27 +193,23 @@ int run_train(const TrainArguments& arguments, Session& session) {
   Trainer trainer = Trainer::from_spec(read_configuration(arguments, arguments.save), catalog,
                                        arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
-  TraceKeeper traced(trace, arguments);
-  Progress progress(progress_style(arguments));
-  EventWriter events(arguments.json, trainer, session.out);
   TrainResult result;
-  {
-    const auto guard = session.signals.while_running([&trainer] { trainer.stop(); });
+  try {
+    result = train(trainer, arguments, session);
+    const Diagnosis diagnosis = diagnose(trainer.config(), catalog.ops, result);
+    session.out.write(arguments.json ? done_event(result, diagnosis)
+                                     : result_text(result, diagnosis_text(diagnosis, result.delivery)));
+    session.out.flush();
+  } catch (...) {
+    // What was traced is worth most where the training failed.
     try {
-      result = trainer.run(callbacks(progress, events));
-    } catch (const Error&) {
-      progress.clear();
-      keep_partial(trainer);
-      throw;
+      keep_trace(trace, arguments);
+    } catch (const std::exception&) {
+      // The failure that came first is the one to tell.
     }
+    throw;
   }
-  progress.clear();
-  events.finish();
-  const Diagnosis diagnosis = diagnose(trainer.config(), catalog.ops, result);
-  session.out.write(arguments.json ? done_event(result, diagnosis)
-                                   : result_text(result, diagnosis_text(diagnosis, result.delivery)));
-  session.out.flush();
-  traced.write();
+  keep_trace(trace, arguments);
   return result.reason == "stopped" ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
 }
 

@@ -126,13 +126,8 @@ std::string completions(std::span<const std::string> words, const Command& progr
   return offer.text();
 }
 
-std::string_view completion_script(Shell shell) {
-  switch (shell) {
-    case Shell::bash: return kBash;
-    case Shell::zsh: return kZsh;
-    case Shell::fish: return kFish;
-  }
-  return {};
+std::string_view completion_script(std::string_view shell) {
+  return shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish;
 }
 
 }  // namespace millrace::cli

@@ -2,28 +2,13 @@
 // that all shells offer the same words and know every kind of this build.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "millrace/cli/arguments/command.h"
-#include "millrace/core/options.h"
 
-namespace millrace {
-
-namespace cli {
-enum class Shell : uint8_t { bash, zsh, fish };
-}  // namespace cli
-
-template <>
-struct EnumNames<cli::Shell> {
-  static constexpr std::pair<std::string_view, cli::Shell> kNames[] = {
-      {"bash", cli::Shell::bash}, {"zsh", cli::Shell::zsh}, {"fish", cli::Shell::fish}};
-};
-
-namespace cli {
+namespace millrace::cli {
 
 inline constexpr std::string_view kCompletionWord = "__complete";
 
@@ -31,7 +16,8 @@ inline constexpr std::string_view kCompletionWord = "__complete";
 // tab, some lines say what the word means. The line ":files" stands for the names of files.
 std::string completions(std::span<const std::string> words, const Command& program);
 
-std::string_view completion_script(Shell shell);
+inline constexpr std::string_view kShells = "bash|zsh|fish";
+// `shell` is one of these.
+std::string_view completion_script(std::string_view shell);
 
-}  // namespace cli
-}  // namespace millrace
+}  // namespace millrace::cli

@@ -26,6 +26,7 @@ struct SumArguments {
   int64_t rows = 3;
   Colour colour = Colour::green;
   std::optional<Colour> other;
+  std::string size = "large";
   bool checked = false;
 
   void declare(Command& c) {
@@ -33,6 +34,7 @@ struct SumArguments {
     c.number("--rows", rows, {}, "how many");
     c.choice("--colour", colour, "of what");
     c.choice("OTHER", other, "of the rest");
+    c.choice("--size", size, "small|large", "how large");
   }
   void check(const Command&) { checked = true; }
 };
@@ -45,7 +47,7 @@ TEST(CommandTest, ArgumentsAreDeclaredWithTheirDefaults) {
   const Command command = make_command(kText, run_sum);
   EXPECT_EQ(command.name(), "sum");
   EXPECT_EQ(command.line(), "trainer generate sum");
-  ASSERT_EQ(command.arguments.size(), 4u);
+  ASSERT_EQ(command.arguments.size(), 5u);
   const Argument& rows = command.arguments[0];
   EXPECT_EQ(rows.value, "N");
   EXPECT_EQ(rows.default_value, "3");
@@ -56,8 +58,10 @@ TEST(CommandTest, ArgumentsAreDeclaredWithTheirDefaults) {
   EXPECT_EQ(colour->default_value, "green");
   EXPECT_TRUE(command.arguments[2].is_positional());
   EXPECT_EQ(command.arguments[2].default_value, "");
-  EXPECT_EQ(command.arguments[3].names, (std::vector<std::string>{"-h", "--help"}));
-  EXPECT_EQ(command.arguments[3].group, "");
+  EXPECT_EQ(command.arguments[4].names, (std::vector<std::string>{"-h", "--help"}));
+  EXPECT_EQ(command.arguments[4].group, "");
+  EXPECT_EQ(command.option("--size")->value, "small|large");
+  EXPECT_EQ(command.option("--size")->default_value, "large");
   EXPECT_EQ(command.option("OTHER"), nullptr) << "no option";
 }
 
@@ -72,6 +76,8 @@ TEST(CommandTest, RunsWithWhatWasRead) {
   EXPECT_EQ(command.run(session), 15);
   EXPECT_EQ(error_of<UsageError>([&] { command.option("--colour")->read("gren"); }),
             "--colour: expected red or green, got \"gren\"; did you mean green?");
+  EXPECT_EQ(error_of<UsageError>([&] { command.option("--size")->read("huge"); }),
+            "--size: expected small or large, got \"huge\"");
 }
 
 TEST(CommandTest, ChoicesStandBetweenBars) {

@@ -13,7 +13,7 @@ using ::millrace::testing::run_trainer;
 TEST(CompletionCommandTest, PrintsTheScript) {
   const auto result = run_trainer({"completion", "fish"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.out, completion_script(Shell::fish));
+  EXPECT_EQ(result.out, completion_script("fish"));
 }
 
 TEST(CompletionCommandTest, PrintsTheManualPage) {
