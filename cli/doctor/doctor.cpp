@@ -103,8 +103,8 @@ Machine this_machine() {
 std::vector<Finding> judge_machine(const Machine& machine) {
   std::vector<Finding> out;
   // A finding whose advice is given only if not all is well.
-  const auto add = [&out](const char* check, std::string text, bool well, const char* advice) {
-    out.push_back(well ? finding(check, std::move(text)) : finding(check, std::move(text), Health::warning, advice));
+  const auto add = [&out](const char* check, const std::string& text, bool well, const char* advice) {
+    out.push_back(well ? finding(check, text) : finding(check, text, Health::warning, advice));
   };
   const auto has = [&](const char* feature) {
     return std::find(machine.processor.begin(), machine.processor.end(), feature) != machine.processor.end();
@@ -229,17 +229,13 @@ std::string doctor_text(const std::vector<Finding>& findings) {
 }
 
 std::string doctor_event(const std::vector<Finding>& findings) {
-  JsonText json;
-  json.open('{').key("v").value(1).key("event").value("doctor").key("health").value(health_word(worst_of(findings)));
-  json.key("checks").open('[');
+  JsonText json = JsonText::event("doctor");
+  json.key("health").value(health_word(worst_of(findings))).key("checks").open('[');
   for (const Finding& one : findings) {
     json.open('{').key("check").value(one.check).key("health").value(health_word(one.health));
-    json.key("text").value(one.text).key("advice");
-    one.advice.empty() ? json.null() : json.value(one.advice);
-    json.close('}');
+    json.key("text").value(one.text).key("advice").text_or_null(one.advice).close('}');
   }
-  json.close(']').close('}');
-  return json.text() + '\n';
+  return json.close(']').line();
 }
 
 }  // namespace millrace::cli

@@ -1,37 +1,29 @@
 #include "millrace/cli/doctor/machine_memory.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
-#include <string_view>
+#include <sstream>
 
 namespace millrace::cli {
 
 namespace {
 
-std::optional<uint64_t> number_of(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_of("0123456789"), text.size()));
-  uint64_t value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return fault == std::errc() ? std::optional(value) : std::nullopt;
-}
-
-// The number behind `key` in lines of "key number" or "key: number kB".
-std::optional<uint64_t> entry_of(const std::string& path, std::string_view key) {
+// The number after `key` in lines of "key number" or "key: number kB".
+std::optional<uint64_t> entry_of(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    const std::string_view text = line;
-    const bool matches =
-        text.starts_with(key) && text.size() > key.size() && (text[key.size()] == ' ' || text[key.size()] == ':');
-    if (matches) return number_of(text.substr(key.size()));
+    std::istringstream words(line);
+    std::string name;
+    uint64_t value = 0;
+    if (words >> name >> value && (name == key || name == key + ':')) return value;
   }
-  return {};
+  return std::nullopt;
 }
 
+// The number that a file holds; none if it says "max".
 std::optional<uint64_t> only_number(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  return std::getline(file, line) ? number_of(line) : std::nullopt;
+  uint64_t value = 0;
+  return std::ifstream(path) >> value ? std::optional(value) : std::nullopt;
 }
 
 struct Group {
