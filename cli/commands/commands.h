@@ -28,7 +28,5 @@ Command completion_command();
 
 // `trainer` without its subcommands.
 Command root_command();
-// `trainer --version`.
-int run_version(Session& session);
 
 }  // namespace millrace::cli

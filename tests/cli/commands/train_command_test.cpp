@@ -1,4 +1,5 @@
 // `trainer --config`: what a user sees of a training, from outside.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -338,6 +339,16 @@ TEST_F(TrainCommandTest, OverridesAreTypedAndLocated) {
   const CommandResult result = run({"small.yaml", "--set", "train.steps=abc"});
   EXPECT_EQ(result.exit_code, 78);
   EXPECT_EQ(result.err, "error: --set train.steps=abc: train.steps: expected an integer, got \"abc\"\n");
+}
+
+TEST(VersionOption, NamesEverythingABugReportNeeds) {
+  const auto result = run_trainer({"--version"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, ::testing::MatchesRegex("trainer \\(millrace\\) [0-9]+\\.[0-9]+\\.[0-9]+\n"
+                                                  "build: [A-Za-z]+, [a-z+]+ [0-9.]+\n"
+                                                  "cuda: [^\n]+\n"
+                                                  "processor: [^\n]+\n"
+                                                  "libraries: oneDNN [0-9.]+, oneTBB [0-9.]+\n"));
 }
 
 }  // namespace
