@@ -181,14 +181,12 @@ void explain(InputRun& run, const InputArguments& arguments, Output& out) {
     throw UsageError(
         cat("there is no step ", *arguments.explain, ": the data ends after ", count_of(step - 1, "step")));
   }
-  JsonText json;
-  json.open('{').key("v").value(1).key("event").value("explain").key("step").value(*arguments.explain);
-  json.key("rows").open('[');
+  JsonText json = JsonText::event("explain");
+  json.key("step").value(*arguments.explain).key("rows").open('[');
   for (const std::string& place : run.places()) {
     arguments.json ? static_cast<void>(json.value(place)) : out.write(escape_controls(place) + '\n');
   }
-  json.close(']').close('}');
-  if (arguments.json) out.write(json.text() + '\n');
+  if (arguments.json) out.write(json.close(']').line());
 }
 
 int run_input(const InputArguments& arguments, Session& session) {

@@ -17,9 +17,7 @@ namespace {
 // Of fewer the noise says little.
 constexpr int64_t kTellingRounds = 3;
 
-std::string optional_number(const std::optional<double>& value, const char* form) {
-  return value ? fmt::format(fmt::runtime(form), *value) : std::string("-");
-}
+std::string ratio_text(const std::optional<double>& ratio) { return ratio ? fmt::format("{:.2f}x", *ratio) : "-"; }
 
 std::string shown_name(const ComparedDelivery& delivery) { return escape_controls(delivery.name); }
 
@@ -46,8 +44,8 @@ std::string deliveries_table(const Comparison& comparison) {
     out += fmt::format("{:<{}}  {:>9}  {:<18}  {:>7.0f}  {:>9}  {:>12}  {}\n", shown_name(delivery), width,
                        format_milliseconds(step.median),
                        cat('(', format_milliseconds(step.min), " .. ", format_milliseconds(step.max), ')'),
-                       delivery.rows_per_second, optional_number(comparison.over_feed(delivery), "{:.2f}x"),
-                       optional_number(of_bound(delivery), "{:.2f}x"), delivery.weights.substr(0, 8));
+                       delivery.rows_per_second, ratio_text(comparison.over_feed(delivery)), ratio_text(of_bound(delivery)),
+                       delivery.weights.substr(0, 8));
   }
   return out;
 }
@@ -66,20 +64,17 @@ std::string times_table(const Comparison& comparison) {
   return out;
 }
 
-std::string names(const std::vector<const ComparedDelivery*>& deliveries) {
-  std::vector<std::string> out;
-  for (const ComparedDelivery* delivery : deliveries) out.push_back(shown_name(*delivery));
-  return join(out);
-}
-
 std::string weights_verdict(const Comparison& comparison) {
-  std::vector<const ComparedDelivery*> same;
+  std::vector<std::string> same;
+  std::string weights;
   for (const ComparedDelivery& delivery : comparison.deliveries) {
-    if (delivery.same_training) same.push_back(&delivery);
+    if (!delivery.same_training) continue;
+    same.push_back(shown_name(delivery));
+    if (weights.empty()) weights = delivery.weights;
   }
   if (same.size() < 2) return {};
-  if (!comparison.equal_weights()) return cat(names(same), " did NOT end with the same weights: this is a bug");
-  return cat(names(same), " trained the same model: weights ", same.front()->weights);
+  if (!comparison.equal_weights()) return cat(join(same), " did NOT end with the same weights: this is a bug");
+  return cat(join(same), " trained the same model: weights ", weights);
 }
 
 std::string feed_verdict(const Comparison& comparison) {
@@ -107,14 +102,14 @@ std::string feed_verdict(const Comparison& comparison) {
 std::string equal_verdict(const Comparison& comparison) {
   const ComparedDelivery* native = comparison.find(DeliveryKind::native, comparison.batch_size);
   if (native == nullptr || comparison.rounds < kTellingRounds) return {};
-  std::vector<const ComparedDelivery*> equal;
+  std::vector<std::string> equal;
   for (const ComparedDelivery& delivery : comparison.deliveries) {
     if (&delivery == native || delivery.kind == DeliveryKind::constant || delivery.kind == DeliveryKind::feed) continue;
     const double ratio = delivery.rows_per_second / native->rows_per_second;
-    if (delivery.same_training && !differs(comparison, ratio)) equal.push_back(&delivery);
+    if (delivery.same_training && !differs(comparison, ratio)) equal.push_back(shown_name(delivery));
   }
   if (equal.empty()) return {};
-  return cat(names(equal), equal.size() > 1 ? " differ" : " differs", " from native by less than the noise");
+  return cat(join(equal), equal.size() > 1 ? " differ" : " differs", " from native by less than the noise");
 }
 
 std::string bound_verdict(const Comparison& comparison) {
@@ -192,8 +187,7 @@ std::string compare_json(const Comparison& comparison) {
   json.close('}').key("noise").value(comparison.noise).key("equal_weights").value(comparison.equal_weights());
   json.key("verdicts").open('[');
   for (const std::string& verdict : compare_verdicts(comparison)) json.value(verdict);
-  json.close(']').close('}');
-  return json.text() + '\n';
+  return json.close(']').line();
 }
 
 }  // namespace millrace::cli

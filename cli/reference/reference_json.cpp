@@ -7,23 +7,8 @@ namespace millrace::cli {
 
 namespace {
 
-using Is = OptionForm::Is;
-
-const char* name_of(Is is) {
-  switch (is) {
-    case Is::any: return "any";
-    case Is::flag: return "flag";
-    case Is::integer: return "integer";
-    case Is::number: return "number";
-    case Is::text: return "text";
-    case Is::name: return "name";
-    case Is::list: return "list";
-    case Is::map: return "map";
-    case Is::options: return "options";
-    case Is::kind: return "kind";
-  }
-  return "any";
-}
+// In the order of OptionForm::Is.
+constexpr const char* kForms[] = {"any", "flag", "integer", "number", "text", "name", "list", "map", "options", "kind"};
 
 void append(JsonText& json, const OptionInfo& option, const std::string& name);
 
@@ -34,7 +19,7 @@ void append_options(JsonText& json, const char* key, const std::vector<OptionInf
 }
 
 void append(JsonText& json, const OptionForm& form) {
-  json.open('{').key("is").value(name_of(form.is));
+  json.open('{').key("is").value(kForms[static_cast<size_t>(form.is)]);
   const auto bound = [&](const char* inclusive, const char* exclusive, double value, bool excluded) {
     if (std::isfinite(value)) json.key(excluded ? exclusive : inclusive).value(value);
   };
@@ -77,16 +62,14 @@ std::string kinds_json(std::span<const KindReference> kinds) {
     append_options(json, "common", kind.common);
     json.key("example").value(placed_example(kind)).close('}');
   }
-  json.close(']').close('}');
-  return json.text() + '\n';
+  return json.close(']').line();
 }
 
 std::string keys_json(std::span<const PlacedOption> keys) {
   JsonText json;
   json.open('{').key("v").value(1).key("keys").open('[');
   for (const auto& [path, option] : keys) append(json, *option, path);
-  json.close(']').close('}');
-  return json.text() + '\n';
+  return json.close(']').line();
 }
 
 }  // namespace millrace::cli

@@ -200,8 +200,7 @@ std::string config_schema(const Catalog& catalog) {
   json.key("$defs").open('{');
   add_definitions(json, describe_ops(catalog));
   add_definitions(json, describe_layers(catalog));
-  json.close('}').close('}');
-  return json.text() + '\n';
+  return json.close('}').line();
 }
 
 }  // namespace millrace::cli

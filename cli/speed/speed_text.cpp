@@ -63,13 +63,8 @@ std::string tried_text(const SpeedReport& report) {
 void add_number_or_text(JsonText& json, const std::string& text) {
   int64_t number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty()) {
-    json.null();
-  } else if (end.ec == std::errc() && end.ptr == text.data() + text.size()) {
-    json.value(number);
-  } else {
-    json.value(text);
-  }
+  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  whole ? json.value(number) : json.text_or_null(text);
 }
 
 std::string held_text(const DeliveryStatistics& delivery) {
@@ -123,8 +118,7 @@ std::string speed_json(const SpeedReport& report) {
   json.key("noise").value(report.noise).key("device").value(report.device).key("threads").value(report.threads);
   json.key("batch_size").value(report.batch_size);
   json.key("bottleneck").value(OptionType<Bottleneck>::write(report.bottleneck).as_string());
-  json.key("op");
-  report.op.empty() ? json.null() : json.value(report.op);
+  json.key("op").text_or_null(report.op);
   add_advice(json, report.advice ? &*report.advice : nullptr);
   json.key("advice").value(advice_or_why_not(report)).key("tried").open('[');
   for (const Advice& advice : report.tried) {
@@ -132,8 +126,7 @@ std::string speed_json(const SpeedReport& report) {
     add_advice(json, &advice);
     json.close('}');
   }
-  json.close(']').close('}');
-  return json.text() + '\n';
+  return json.close(']').line();
 }
 
 std::string busy_shares(const std::vector<OpStatistics>& ops) {
@@ -196,12 +189,10 @@ void add_diagnosis(JsonText& json, const Diagnosis& diagnosis, const DeliverySta
   json.close(']').close('}');
   json.key("validation").value(diagnosis.validation_share);
   json.key("bottleneck").value(OptionType<Bottleneck>::write(diagnosis.bottleneck).as_string());
-  json.key("op");
-  diagnosis.op.empty() ? json.null() : json.value(diagnosis.op);
+  json.key("op").text_or_null(diagnosis.op);
   const Advice* advice = diagnosis.advice.empty() ? nullptr : &diagnosis.advice.front();
   add_advice(json, advice);
-  json.key("advice");
-  advice == nullptr ? json.null() : json.value(advice_text(*advice));
+  json.key("advice").text_or_null(advice == nullptr ? std::string() : advice_text(*advice));
 }
 
 }  // namespace millrace::cli
