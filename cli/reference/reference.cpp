@@ -40,6 +40,13 @@ std::string ports_of(const Op& op) {
 
 Spec example_of(const KindInfo& kind) { return parse_yaml(kind_example(kind), "the example of " + kind.kind); }
 
+// As an item of a list, which is written on one line.
+std::string on_one_line(const Spec& value) {
+  std::string line = to_yaml(Spec::list().append(value));
+  line.pop_back();
+  return line.starts_with("- ") ? line.substr(2) : line.substr(1, line.size() - 2);
+}
+
 // A number that one would write: `wanted` where the range has it, else one in the range.
 double plausible(const Range& range, double wanted) {
   const bool low = range.above_min ? wanted <= range.min : wanted < range.min;
@@ -115,10 +122,7 @@ std::string kind_example(const KindInfo& kind) {
   if (made_up && options.size() == 0) return kind.kind;
   const Spec* alone = value_alone(kind, options);
   if (alone == nullptr && !made_up) return cat(kind.kind, ": {", kind.example, '}');
-  // As an item of a list, which is written on one line.
-  std::string line = to_yaml(Spec::list().append(Spec::map().set(kind.kind, alone == nullptr ? options : *alone)));
-  line.pop_back();
-  return line.substr(2);
+  return on_one_line(Spec::map().set(kind.kind, alone == nullptr ? options : *alone));
 }
 
 std::string placed_example(const KindReference& kind) {
@@ -168,10 +172,7 @@ std::vector<PlacedOption> flatten(std::span<const OptionInfo> options) {
 
 std::string default_text(const OptionInfo& option) {
   if (option.required || option.fallback.is_null() || option.fallback.is_map()) return {};
-  // As an item of a list, which is written on one line.
-  std::string line = to_yaml(Spec::list(Place{}).append(option.fallback));
-  line.pop_back();
-  return line.starts_with("- ") ? line.substr(2) : line.substr(1, line.size() - 2);
+  return on_one_line(option.fallback);
 }
 
 std::string value_text(const OptionInfo& option) {
@@ -191,11 +192,20 @@ std::string named_sort(const OptionInfo& option) {
 
 std::string plural(std::string_view sort) { return cat(sort, sort.ends_with('s') ? "es" : "s"); }
 
-std::vector<std::string> sorts_of(const std::vector<KindReference>& kinds) {
-  std::vector<std::string> out;
-  for (const KindReference& kind : kinds) {
-    if (out.empty() || out.back() != plural(kind.sort)) out.push_back(plural(kind.sort));
+std::vector<std::span<const KindReference>> by_sort(std::span<const KindReference> kinds) {
+  std::vector<std::span<const KindReference>> out;
+  while (!kinds.empty()) {
+    size_t count = 1;
+    while (count < kinds.size() && kinds[count].sort == kinds[0].sort) ++count;
+    out.push_back(kinds.first(count));
+    kinds = kinds.subspan(count);
   }
+  return out;
+}
+
+std::vector<std::string> sorts_of(std::span<const KindReference> kinds) {
+  std::vector<std::string> out;
+  for (const auto& sort : by_sort(kinds)) out.push_back(plural(sort.front().sort));
   return out;
 }
 

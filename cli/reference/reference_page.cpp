@@ -78,15 +78,15 @@ std::string capital(std::string text) {
 
 std::string kinds_markdown(std::span<const KindReference> kinds) {
   std::string out;
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    const KindReference& kind = kinds[i];
-    if (i == 0 || kinds[i - 1].sort != kind.sort) {
-      out += cat("\n## ", capital(plural(kind.sort)), '\n');
-      if (!kind.common.empty()) out += cat("\nKeys of every ", kind.sort, ":\n\n", table(kind.common));
+  for (const auto& sort : by_sort(kinds)) {
+    const KindReference& first = sort.front();
+    out += cat("\n## ", capital(plural(first.sort)), '\n');
+    if (!first.common.empty()) out += cat("\nKeys of every ", first.sort, ":\n\n", table(first.common));
+    for (const KindReference& kind : sort) {
+      out += cat("\n### ", kind.info.kind, "\n\n", capital(kind.info.doc), '.',
+                 kind.ports.empty() ? "" : cat(" Ports: ", kind.ports, '.'), "\n\n", table(kind.info.options),
+                 "\n```yaml\n", placed_example(kind), "\n```\n");
     }
-    out += cat("\n### ", kind.info.kind, "\n\n", capital(kind.info.doc), '.',
-               kind.ports.empty() ? "" : cat(" Ports: ", kind.ports, '.'), "\n\n", table(kind.info.options),
-               "\n```yaml\n", placed_example(kind), "\n```\n");
   }
   return out;
 }
@@ -105,15 +105,12 @@ std::string kind_page(const KindReference& kind) {
 
 std::string kinds_text(std::span<const KindReference> kinds) {
   std::string out;
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    const KindReference& kind = kinds[i];
-    const bool begins = i == 0 || kinds[i - 1].sort != kind.sort;
-    const bool ends = i + 1 == kinds.size() || kinds[i + 1].sort != kind.sort;
-    if (i > 0) out += '\n';
-    if (begins) out += plural(kind.sort) + ":\n\n";
-    out += head(kind) + option_lines(flatten(kind.info.options), 4);
-    if (ends && !kind.common.empty()) {
-      out += cat("\nkeys of every ", kind.sort, ":\n", option_lines(flatten(kind.common), 4));
+  for (const auto& sort : by_sort(kinds)) {
+    const KindReference& first = sort.front();
+    out += cat(out.empty() ? "" : "\n", plural(first.sort), ":\n");
+    for (const KindReference& kind : sort) out += '\n' + head(kind) + option_lines(flatten(kind.info.options), 4);
+    if (!first.common.empty()) {
+      out += cat("\nkeys of every ", first.sort, ":\n", option_lines(flatten(first.common), 4));
     }
   }
   return out;

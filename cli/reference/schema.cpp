@@ -140,16 +140,16 @@ void add_options_of_kind(JsonText& json, const std::vector<OptionInfo>& own, con
   json.close(']');
 }
 
-void add_kinds(JsonText& json, const std::vector<KindInfo>& kinds, const std::vector<OptionInfo>& common) {
+void add_kinds(JsonText& json, std::span<const KindReference> kinds) {
   json.key("anyOf").open('[');
-  for (const KindInfo& kind : kinds) {
-    if (has_required(kind.options)) continue;
-    json.open('{').key("const").value(kind.kind).key("description").value(kind.doc).close('}');
+  for (const KindReference& kind : kinds) {
+    if (has_required(kind.info.options)) continue;
+    json.open('{').key("const").value(kind.info.kind).key("description").value(kind.info.doc).close('}');
   }
   json.open('{').key("type").value("object").key("properties").open('{');
-  for (const KindInfo& kind : kinds) {
-    json.key(kind.kind).open('{').key("description").value(kind.doc);
-    add_options_of_kind(json, kind.options, common);
+  for (const KindReference& kind : kinds) {
+    json.key(kind.info.kind).open('{').key("description").value(kind.info.doc);
+    add_options_of_kind(json, kind.info.options, kind.common);
     json.close('}');
   }
   json.close('}').key("minProperties").value(1).key("maxProperties").value(1);
@@ -157,16 +157,10 @@ void add_kinds(JsonText& json, const std::vector<KindInfo>& kinds, const std::ve
 }
 
 void add_definitions(JsonText& json, const std::vector<KindReference>& references) {
-  for (size_t begin = 0; begin < references.size();) {
-    std::vector<KindInfo> of_sort;
-    size_t end = begin;
-    for (; end < references.size() && references[end].sort == references[begin].sort; ++end) {
-      of_sort.push_back(references[end].info);
-    }
-    json.key(definition(references[begin].sort)).open('{');
-    add_kinds(json, of_sort, references[begin].common);
+  for (const auto& sort : by_sort(references)) {
+    json.key(definition(sort.front().sort)).open('{');
+    add_kinds(json, sort);
     json.close('}');
-    begin = end;
   }
 }
 
