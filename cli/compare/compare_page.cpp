@@ -107,13 +107,12 @@ std::string bars(const Comparison& comparison) {
     part("wait", delivery.wait_seconds);
     part("copy", delivery.copy_seconds);
     part("step", delivery.step_only_seconds());
+    const double bound = kNames + delivery.bound_seconds.value_or(0) / longest * kBars;
     if (delivery.bound_seconds) {
-      const double at = kNames + *delivery.bound_seconds / longest * kBars;
-      out += fmt::format("<line class=\"bound\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>\n", at, y - 2,
+      out += fmt::format("<line class=\"bound\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>\n", bound, y - 2,
                          y + kBar + 2);
     }
-    out += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{}\">{} ms</text>\n",
-                       std::max(x, kNames + delivery.bound_seconds.value_or(0) / longest * kBars) + 8, y + 16,
+    out += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{}\">{} ms</text>\n", std::max(x, bound) + 8, y + 16,
                        format_milliseconds(delivery.step_seconds.median));
     y += kRow;
   }
@@ -139,10 +138,12 @@ std::string curve(const ComparedDelivery& delivery) {
   std::string out = fmt::format(
       "<figure><svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"batches in the queue of {} over the steps\">\n",
       kWidth, kCurveHeight, escaped(delivery.name));
-  out += fmt::format("<line class=\"full\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", kCurveLeft,
-                     kCurveLeft + kCurveWidth, height_of(capacity));
-  out += fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/>\n", kCurveLeft,
-                     kCurveLeft + kCurveWidth, height_of(0));
+  const auto level = [&](const char* style, double queued) {
+    out += fmt::format("<line class=\"{0}\" x1=\"{1}\" x2=\"{2}\" y1=\"{3:.1f}\" y2=\"{3:.1f}\"/>\n", style, kCurveLeft,
+                       kCurveLeft + kCurveWidth, height_of(queued));
+  };
+  level("full", capacity);
+  level("axis", 0);
   out += fmt::format(
       "<text class=\"soft\" x=\"{0}\" y=\"{1:.1f}\">{2}</text><text class=\"soft\" x=\"{0}\" y=\"{3:.1f}\">0</text>\n",
       12, height_of(capacity) + 4, delivery.capacity, height_of(0) + 4);

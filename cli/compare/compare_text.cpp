@@ -44,8 +44,8 @@ std::string deliveries_table(const Comparison& comparison) {
     out += fmt::format("{:<{}}  {:>9}  {:<18}  {:>7.0f}  {:>9}  {:>12}  {}\n", shown_name(delivery), width,
                        format_milliseconds(step.median),
                        cat('(', format_milliseconds(step.min), " .. ", format_milliseconds(step.max), ')'),
-                       delivery.rows_per_second, ratio_text(comparison.over_feed(delivery)), ratio_text(of_bound(delivery)),
-                       delivery.weights.substr(0, 8));
+                       delivery.rows_per_second, ratio_text(comparison.over_feed(delivery)),
+                       ratio_text(of_bound(delivery)), delivery.weights.substr(0, 8));
   }
   return out;
 }

@@ -66,27 +66,6 @@ end
 complete -c trainer -f -a '(__trainer_complete)'
 )sh";
 
-// Lines for what begins as the word that is being typed.
-class Offer {
- public:
-  Offer(std::string_view typed, std::string_view before) : typed_(typed), before_(before) {}
-
-  void add(std::string_view word, std::string_view meaning) {
-    if (word.starts_with(typed_)) text_ += cat(before_, word, meaning.empty() ? "" : "\t", meaning, '\n');
-  }
-  void add_values(const Argument& argument) {
-    const std::string& value = argument.value;
-    if (value == "FILE" || value == "DIR" || value == "GLOB") text_ += ":files\n";
-    for (const std::string& name : choices_of(value)) add(name, {});
-    for (const std::string& name : names_for(value)) add(name, {});
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string_view typed_, before_;
-  std::string text_;
-};
-
 }  // namespace
 
 std::string completions(std::span<const std::string> words, const Command& program) {
@@ -109,21 +88,31 @@ std::string completions(std::span<const std::string> words, const Command& progr
     if (asked == nullptr) return {};
     typed = typed.substr(equals + 1);
   }
-  Offer offer(typed, before);
+  // Lines for what begins as the word that is being typed.
+  std::string out;
+  const auto offer = [&](std::string_view word, std::string_view meaning) {
+    if (word.starts_with(typed)) out += cat(before, word, meaning.empty() ? "" : "\t", meaning, '\n');
+  };
+  const auto offer_values = [&](const Argument& argument) {
+    const std::string& value = argument.value;
+    if (value == "FILE" || value == "DIR" || value == "GLOB") out += ":files\n";
+    for (const std::string& name : choices_of(value)) offer(name, {});
+    for (const std::string& name : names_for(value)) offer(name, {});
+  };
   if (asked != nullptr) {
-    offer.add_values(*asked);
+    offer_values(*asked);
   } else if (typed.starts_with('-')) {
     for (const Argument& argument : command->arguments) {
       if (argument.is_positional()) continue;
-      for (const std::string& name : argument.names) offer.add(name, argument.doc);
+      for (const std::string& name : argument.names) offer(name, argument.doc);
     }
   } else {
-    for (const Command& below : command->commands) offer.add(below.name(), below.about.summary);
+    for (const Command& below : command->commands) offer(below.name(), below.about.summary);
     for (const Argument& argument : command->arguments) {
-      if (argument.is_positional()) offer.add_values(argument);
+      if (argument.is_positional()) offer_values(argument);
     }
   }
-  return offer.text();
+  return out;
 }
 
 std::string_view completion_script(std::string_view shell) {

@@ -180,16 +180,6 @@ std::string value_text(const OptionInfo& option) {
   return bounded == nullptr ? option.type : cat(option.type, "; ", range_text(bounded->range));
 }
 
-std::string named_sort(const OptionInfo& option) {
-  for (const OptionForm& form : option.forms) {
-    if (!form.sort.empty()) return plural(form.sort);
-    for (const OptionForm& item : form.items) {
-      if (!item.sort.empty()) return plural(item.sort);
-    }
-  }
-  return {};
-}
-
 std::string plural(std::string_view sort) { return cat(sort, sort.ends_with('s') ? "es" : "s"); }
 
 std::vector<std::span<const KindReference>> by_sort(std::span<const KindReference> kinds) {
@@ -207,11 +197,6 @@ std::vector<std::string> sorts_of(std::span<const KindReference> kinds) {
   std::vector<std::string> out;
   for (const auto& sort : by_sort(kinds)) out.push_back(plural(sort.front().sort));
   return out;
-}
-
-std::string notes_of(const OptionInfo& option) {
-  return cat(option.stands_alone ? "; its value may stand in place of the options" : "",
-             option.only_speed ? "; changes no row" : "");
 }
 
 std::vector<std::string> names_for(std::string_view placeholder) {

@@ -41,15 +41,11 @@ std::vector<PlacedOption> flatten(std::span<const OptionInfo> options);
 std::string default_text(const OptionInfo& option);
 // "integer; at least 1".
 std::string value_text(const OptionInfo& option);
-// "input ops": the sort of the kinds that the option's value names; empty if it names no kinds.
-std::string named_sort(const OptionInfo& option);
 std::string plural(std::string_view sort);
 // The kinds of each sort, which follow one another in `kinds`.
 std::vector<std::span<const KindReference>> by_sort(std::span<const KindReference> kinds);
 // The sorts of these kinds, as a user asks for a group: "metrics".
 std::vector<std::string> sorts_of(std::span<const KindReference> kinds);
-// What else there is to say about an option, to stand after its doc: "; changes no row".
-std::string notes_of(const OptionInfo& option);
 
 // The names that the placeholders OP, KIND and KEY of the command line stand for; empty for others.
 std::vector<std::string> names_for(std::string_view placeholder);

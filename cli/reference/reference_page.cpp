@@ -17,6 +17,23 @@ std::string default_clause(const OptionInfo& option) {
   return option.fallback.is_map() ? "optional" : "absent by default";
 }
 
+// "input ops": the sort of the kinds that the option's value names; empty if it names no kinds.
+std::string named_sort(const OptionInfo& option) {
+  for (const OptionForm& form : option.forms) {
+    if (!form.sort.empty()) return plural(form.sort);
+    for (const OptionForm& item : form.items) {
+      if (!item.sort.empty()) return plural(item.sort);
+    }
+  }
+  return {};
+}
+
+// What else there is to say about an option, to stand after its doc: "; changes no row".
+std::string notes_of(const OptionInfo& option) {
+  return cat(option.stands_alone ? "; its value may stand in place of the options" : "",
+             option.only_speed ? "; changes no row" : "");
+}
+
 std::string doc_of(const OptionInfo& option) {
   const std::string sort = named_sort(option);
   std::string out = option.doc;

@@ -17,6 +17,23 @@ constexpr double kLeastShare = 0.01;
 // Where the same training differs from itself by so much, little else can be said.
 constexpr double kNoisy = 0.2;
 
+// "decode_csv 61%, csv_reader 39%": shares of the time that all ops together were busy.
+std::string busy_shares(const std::vector<OpStatistics>& ops) {
+  double busy = 0;
+  for (const OpStatistics& op : ops) busy += op.busy_seconds;
+  std::vector<const OpStatistics*> shown;
+  for (const OpStatistics& op : ops) {
+    if (op.busy_seconds >= kLeastShare * busy && busy > 0) shown.push_back(&op);
+  }
+  std::stable_sort(shown.begin(), shown.end(),
+                   [](const OpStatistics* a, const OpStatistics* b) { return a->busy_seconds > b->busy_seconds; });
+  std::string out;
+  for (const OpStatistics* op : shown) {
+    out += cat(out.empty() ? "" : ", ", op->name, ' ', format_share(op->busy_seconds / busy));
+  }
+  return out;
+}
+
 std::string spread(const Spread& of) {
   return fmt::format("{} ms  ({} .. {})", format_milliseconds(of.median), format_milliseconds(of.min),
                      format_milliseconds(of.max));
@@ -60,11 +77,26 @@ std::string tried_text(const SpeedReport& report) {
   return out.empty() ? out : out + '\n';
 }
 
+// A whole number as a JSON number; null if there is no text.
 void add_number_or_text(JsonText& json, const std::string& text) {
   int64_t number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
   whole ? json.value(number) : json.text_or_null(text);
+}
+
+// Adds the keys "key", "from", "to" and "expected_gain"; all are null without advice.
+void add_advice(JsonText& json, const Advice* advice) {
+  if (advice == nullptr) {
+    for (const char* key : {"key", "from", "to", "expected_gain"}) json.key(key).null();
+    return;
+  }
+  json.key("key").value(advice->key);
+  json.key("from");
+  add_number_or_text(json, advice->from);
+  json.key("to");
+  add_number_or_text(json, advice->to);
+  json.key("expected_gain").value(advice->expected_gain);
 }
 
 std::string held_text(const DeliveryStatistics& delivery) {
@@ -129,22 +161,6 @@ std::string speed_json(const SpeedReport& report) {
   return json.close(']').line();
 }
 
-std::string busy_shares(const std::vector<OpStatistics>& ops) {
-  double busy = 0;
-  for (const OpStatistics& op : ops) busy += op.busy_seconds;
-  std::vector<const OpStatistics*> shown;
-  for (const OpStatistics& op : ops) {
-    if (op.busy_seconds >= kLeastShare * busy && busy > 0) shown.push_back(&op);
-  }
-  std::stable_sort(shown.begin(), shown.end(),
-                   [](const OpStatistics* a, const OpStatistics* b) { return a->busy_seconds > b->busy_seconds; });
-  std::string out;
-  for (const OpStatistics* op : shown) {
-    out += cat(out.empty() ? "" : ", ", op->name, ' ', format_share(op->busy_seconds / busy));
-  }
-  return out;
-}
-
 std::string advice_text(const Advice& advice) {
   return cat("set ", advice.key, '=', advice.to, advice.from.empty() ? "" : cat(" (now ", advice.from, ')'), ": ",
              advice.why);
@@ -160,19 +176,6 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const DeliveryStatistics&
     out += fmt::format("advice: {}; about {:.1f} times as fast\n", advice_text(advice), advice.expected_gain);
   }
   return out;
-}
-
-void add_advice(JsonText& json, const Advice* advice) {
-  if (advice == nullptr) {
-    for (const char* key : {"key", "from", "to", "expected_gain"}) json.key(key).null();
-    return;
-  }
-  json.key("key").value(advice->key);
-  json.key("from");
-  add_number_or_text(json, advice->from);
-  json.key("to");
-  add_number_or_text(json, advice->to);
-  json.key("expected_gain").value(advice->expected_gain);
 }
 
 void add_diagnosis(JsonText& json, const Diagnosis& diagnosis, const DeliveryStatistics& delivery) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "millrace/cli/speed/speed.h"
 #include "millrace/cli/text/json_text.h"
@@ -20,13 +19,8 @@ std::string diagnosis_text(const Diagnosis& diagnosis, const DeliveryStatistics&
 
 // "set input.batch.threads=4 (now 1): at most 1 task may decode at once, on 4 threads".
 std::string advice_text(const Advice& advice);
-// "decode_csv 61%, csv_reader 39%": shares of the time that all ops together were busy.
-std::string busy_shares(const std::vector<OpStatistics>& ops);
 
 // Adds the keys "input", "bottleneck" and "advice" of the event "done".
 void add_diagnosis(JsonText& json, const Diagnosis& diagnosis, const DeliveryStatistics& delivery);
-// Adds the keys "key", "from", "to" and "expected_gain"; all are null without advice. A value that is a whole number
-// becomes a JSON number.
-void add_advice(JsonText& json, const Advice* advice);
 
 }  // namespace millrace::cli
