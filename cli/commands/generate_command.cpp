@@ -82,33 +82,31 @@ struct ImagesArguments : GenerateArguments {
   }
 };
 
-// Says what was written, with `note`; `generate` takes the options and ends when a signal comes.
-template <class Generate, class Note>
-int run_generator(GenerateOptions options, Session& session, const Generate& generate, const Note& note) {
+// Says what was written; `generate` takes the options and ends when a signal comes.
+template <class Generate>
+int run_generator(GenerateOptions options, Session& session, const Generate& generate) {
   std::stop_source stop;
   const auto guard = session.signals.while_running([&stop] { stop.request_stop(); });
   options.stop = stop.get_token();
   const GenerateResult result = generate(options);
   const auto files = static_cast<int64_t>(result.paths.size());
+  const std::vector<int64_t>& labels = result.rows_of_label;
   session.out.write(cat(result.stopped ? "stopped: wrote " : "wrote ", count_of(files, "file"), ", ",
-                        count_of(files * options.rows, "row"), note(result), ", ", format_bytes(result.bytes), " in ",
-                        escape_controls(options.folder), '\n'));
+                        count_of(files * options.rows, "row"),
+                        labels.size() == 2 ? cat(" (", labels[1], " with label 1)") : "", ", ",
+                        format_bytes(result.bytes), " in ", escape_controls(options.folder), '\n'));
   session.out.flush();
   return result.stopped ? exit_code_of_signal(session.signals.received()) : static_cast<int>(kExitDone);
 }
 
 int run_generate_sum(const SumArguments& arguments, Session& session) {
-  return run_generator(
-      arguments.options, session,
-      [&](const GenerateOptions& options) { return generate_sum(options, arguments.features); },
-      [](const GenerateResult& result) { return cat(" (", result.rows_of_label[1], " with label 1)"); });
+  return run_generator(arguments.options, session,
+                       [&](const GenerateOptions& options) { return generate_sum(options, arguments.features); });
 }
 
 int run_generate_images(const ImagesArguments& arguments, Session& session) {
-  return run_generator(
-      arguments.options, session,
-      [&](const GenerateOptions& options) { return generate_images(options, arguments.size); },
-      [](const GenerateResult&) { return ""; });
+  return run_generator(arguments.options, session,
+                       [&](const GenerateOptions& options) { return generate_images(options, arguments.size); });
 }
 
 }  // namespace

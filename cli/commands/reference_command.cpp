@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <utility>
+#include <set>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
@@ -176,16 +176,15 @@ std::string explained_by(const std::string& name, const std::vector<KindReferenc
     }
   }
   const std::string last = name.substr(name.rfind('.') + 1);
-  std::vector<std::string> having;
+  std::set<std::string> having;
   for (const KindReference& kind : kinds) {
-    const bool has = std::any_of(kind.info.options.begin(), kind.info.options.end(),
-                                 [&](const OptionInfo& option) { return option.name == last; });
-    if (has) having.push_back(kind.info.kind);
+    for (const OptionInfo& option : kind.info.options) {
+      if (option.name == last) having.insert(kind.info.kind);
+    }
   }
   if (having.empty()) return {};
-  std::sort(having.begin(), having.end());
-  having.erase(std::unique(having.begin(), having.end()), having.end());
-  return cat(last, " is an option of ", join(having), ": ", command, having.size() == 1 ? ' ' + having[0] : "");
+  return cat(last, " is an option of ", join(std::vector(having.begin(), having.end())), ": ", command,
+             having.size() == 1 ? ' ' + *having.begin() : "");
 }
 
 [[noreturn]] void throw_unknown_key(const std::string& name, const std::vector<std::string>& known,
@@ -221,14 +220,14 @@ int run_config(const ConfigPageArguments& arguments, Session& session) {
     return kExitDone;
   }
   const std::vector<OptionInfo> keys = describe_config();
-  std::vector<PlacedOption> all = flatten(keys), wanted;
+  const std::string& name = arguments.name;
+  std::vector<PlacedOption> wanted;
   std::vector<std::string> known;
-  for (const PlacedOption& key : all) {
+  for (const PlacedOption& key : flatten(keys)) {
     known.push_back(key.path);
-    if (key.path == arguments.name || key.path.starts_with(arguments.name + '.')) wanted.push_back(key);
+    if (name.empty() || key.path == name || key.path.starts_with(name + '.')) wanted.push_back(key);
   }
-  if (arguments.name.empty()) wanted = all;
-  if (wanted.empty()) throw_unknown_key(arguments.name, known, catalog);
+  if (wanted.empty()) throw_unknown_key(name, known, catalog);
   session.out.write(arguments.json ? keys_json(wanted) : keys_text(wanted));
   return kExitDone;
 }
