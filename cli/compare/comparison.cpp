@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <fstream>
 #include <numeric>
 #include <set>
@@ -19,12 +18,6 @@
 namespace millrace {
 
 namespace {
-
-double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -172,10 +165,10 @@ double Comparer::input_seconds(const std::stop_token& stop) {
   RowBlock batch = pipeline.make_slot();
   out_.input_rows = batch.capacity();
   int64_t batches = 0;
-  double begin = thread_seconds(), end = begin;
+  double begin = processor_seconds(CLOCK_THREAD_CPUTIME_ID), end = begin;
   const auto enough = [&] { return batches >= kInputBatches || batches >= out_.steps || stop.stop_requested(); };
   for (int64_t i = 0; !enough() && pipeline.next(batch) > 0; ++i) {
-    end = thread_seconds();
+    end = processor_seconds(CLOCK_THREAD_CPUTIME_ID);
     if (i < options_.warm_up) {
       begin = end;
     } else {

@@ -1,21 +1,10 @@
 #include "millrace/cli/compare/timed_training.h"
 
 #include <algorithm>
-#include <ctime>
 #include <iterator>
 #include <utility>
 
 namespace millrace {
-
-namespace {
-
-double process_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-}  // namespace
 
 Spread Spread::of(std::vector<double> values) {
   const auto [min, max] = std::minmax_element(values.begin(), values.end());
@@ -25,6 +14,12 @@ Spread Spread::of(std::vector<double> values) {
   out.median = *middle;
   if (values.size() % 2 == 0) out.median = (out.median + *std::max_element(values.begin(), middle)) / 2;
   return out;
+}
+
+double processor_seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 Spec for_timing(Spec config) {
@@ -43,13 +38,13 @@ TimedRun timed_training(const Spec& config, const Catalog& catalog, const TimedO
     run.steps = report.step;
     if (report.step <= options.warm_up) {
       begin = report.seconds;
-      processors_begin = process_seconds();
+      processors_begin = processor_seconds(CLOCK_PROCESS_CPUTIME_ID);
       before = report.input;
       return;
     }
     ++run.timed;
     run.seconds = report.seconds - begin;
-    run.processor_seconds = process_seconds() - processors_begin;
+    run.processor_seconds = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - processors_begin;
     run.times = {.make_seconds = report.input.make_seconds - before.make_seconds,
                  .wait_seconds = report.input.wait_seconds - before.wait_seconds,
                  .copy_seconds = report.input.copy_seconds - before.copy_seconds};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <limits>
 #include <stop_token>
 #include <utility>
@@ -42,6 +43,9 @@ struct Spread {
   static Spread of(std::vector<double> values);
 };
 inline double median_of(std::vector<double> values) { return Spread::of(std::move(values)).median; }
+
+// The processor time that CLOCK_PROCESS_CPUTIME_ID or CLOCK_THREAD_CPUTIME_ID tells.
+double processor_seconds(clockid_t clock);
 
 // `config` without the keys for what a training does besides its steps: saving, validating.
 Spec for_timing(Spec config);

@@ -47,12 +47,7 @@ std::optional<Limit> limit_of(const Config& config, const OpRegistry& ops) {
 class Diagnostician {
  public:
   Diagnostician(const Config& config, const OpRegistry& ops, const TrainResult& run, int processors)
-      : config_(config),
-        ops_(ops),
-        run_(run),
-        times_(run.delivery.times),
-        seconds_(run.seconds - run.validation_seconds),
-        processors_(processors) {}
+      : config_(config), ops_(ops), run_(run), processors_(processors) {}
 
   Diagnosis diagnose() {
     if (seconds_ <= 0) return {};
@@ -147,9 +142,9 @@ class Diagnostician {
   const Config& config_;
   const OpRegistry& ops_;
   const TrainResult& run_;
-  const DeliveryTimes& times_;
-  const double seconds_;  // without validations
   const int processors_;
+  const DeliveryTimes& times_ = run_.delivery.times;
+  const double seconds_ = run_.seconds - run_.validation_seconds;
   Diagnosis out_;
 };
 
