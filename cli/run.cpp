@@ -10,7 +10,6 @@
 
 #include "millrace/cli/arguments/parse.h"
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/help/completion.h"
 #include "millrace/cli/help/help.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"

@@ -1,6 +1,5 @@
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/compare/compare_page.h"
 #include "millrace/cli/compare/compare_text.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"

@@ -1,5 +1,4 @@
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/help/completion.h"
 #include "millrace/cli/help/help.h"
 #include "millrace/cli/process/exit_code.h"
 

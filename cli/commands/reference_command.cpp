@@ -4,7 +4,7 @@
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/process/exit_code.h"
-#include "millrace/cli/reference/reference_page.h"
+#include "millrace/cli/reference/reference.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"

@@ -1,4 +1,3 @@
-#include "millrace/cli/compare/compare_page.h"
 
 #include <fmt/format.h>
 

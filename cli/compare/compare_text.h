@@ -1,4 +1,4 @@
-// What `trainer compare` found, as text for people and as JSON. Pure functions.
+// What `trainer compare` found, as text for people, as JSON and as a page. Pure functions.
 #pragma once
 
 #include <string>
@@ -12,6 +12,8 @@ namespace millrace::cli {
 std::string compare_text(const Comparison& comparison);
 // One JSON object on one line.
 std::string compare_json(const Comparison& comparison);
+// One HTML page that needs no other file: a table, bars, and how full the queues were.
+std::string compare_page(const Comparison& comparison);
 
 // What follows from the numbers, a sentence each: which delivery is faster and by how much, what takes the rest of the
 // time, whether all trained the same. A difference below the noise counts as none.

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "millrace/cli/doctor/machine_memory.h"
 #include "millrace/core/context.h"
 
 namespace millrace::cli {
@@ -19,6 +18,23 @@ struct Finding {
   std::string text;    // what was found
   std::string advice;  // what to do; empty if all is well
 };
+
+struct MemoryPaths {
+  std::string meminfo = "/proc/meminfo";
+  std::string membership = "/proc/self/cgroup";
+  std::string cgroups = "/sys/fs/cgroup";
+};
+
+// How much memory this process may use, and how much of it is available, by the machine and by the cgroups around the
+// process. What the kernel caches of files counts as available, because the kernel gives it up.
+struct MachineMemory {
+  uint64_t total = 0;      // bytes that the machine has, or that the lowest limit around this process allows
+  uint64_t available = 0;  // bytes of `total` that are not taken
+  bool limited = false;    // `total` is the limit of a cgroup
+};
+
+// Empty if the kernel does not tell.
+std::optional<MachineMemory> machine_memory(const MemoryPaths& paths = {});
 
 // The properties of a machine that are judged; a test may make them up.
 struct Machine {

@@ -1,4 +1,4 @@
-#include "millrace/cli/doctor/machine_memory.h"
+#include "millrace/cli/doctor/doctor.h"
 
 #include <algorithm>
 #include <fstream>

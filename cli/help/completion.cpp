@@ -1,4 +1,4 @@
-#include "millrace/cli/help/completion.h"
+#include "millrace/cli/help/help.h"
 
 #include "millrace/cli/reference/reference.h"
 #include "millrace/core/text.h"

@@ -1,7 +1,10 @@
-// What the commands say about themselves: the texts of --help and the manual page. Pure functions.
+// What the commands say about themselves: the texts of --help, the manual page, and to shells what completes a line.
+// Pure functions.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "millrace/cli/arguments/command.h"
 
@@ -15,5 +18,17 @@ std::string short_help(const Command& program);
 
 // The manual page trainer(1) as roff, for man, groff -man and mandoc. Only printable ASCII and line ends.
 std::string man_page(const Command& program);
+
+// A shell's script asks the program by `trainer __complete WORD...` what fits, so that all shells offer the same words
+// and know every kind of this build.
+inline constexpr std::string_view kCompletionWord = "__complete";
+
+// What may stand in place of the last of `words`, which are those after the program's name: a line for each; after a
+// tab, some lines say what the word means. The line ":files" stands for the names of files.
+std::string completions(std::span<const std::string> words, const Command& program);
+
+inline constexpr std::string_view kShells = "bash|zsh|fish";
+// `shell` is one of these.
+std::string_view completion_script(std::string_view shell);
 
 }  // namespace millrace::cli

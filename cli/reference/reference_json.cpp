@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "millrace/cli/reference/reference_page.h"
+#include "millrace/cli/reference/reference.h"
 #include "millrace/cli/text/json_text.h"
 
 namespace millrace::cli {

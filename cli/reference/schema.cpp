@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "millrace/cli/reference/reference_page.h"
+#include "millrace/cli/reference/reference.h"
 #include "millrace/cli/text/json_text.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/config.h"

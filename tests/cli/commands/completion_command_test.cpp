@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "millrace/cli/commands/commands.h"
-#include "millrace/cli/help/completion.h"
 #include "millrace/cli/help/help.h"
 #include "tests/support/trainer_program.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/cli/compare/compare_page.h"
+#include "millrace/cli/compare/compare_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

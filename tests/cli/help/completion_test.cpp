@@ -1,4 +1,4 @@
-#include "millrace/cli/help/completion.h"
+#include "millrace/cli/help/help.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "millrace/cli/reference/reference_page.h"
+#include "millrace/cli/reference/reference.h"
 #include "millrace/trainer/config/config.h"
 #include "tests/trainer/fake_kinds.h"
 

@@ -1,4 +1,4 @@
-#include "millrace/cli/reference/reference_page.h"
+#include "millrace/cli/reference/reference.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "millrace/cli/reference/reference_page.h"
+#include "millrace/cli/reference/reference.h"
 #include "millrace/cli/text/json_text.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_list.h"
