@@ -45,10 +45,6 @@ optimizer: {adam: {learning_rate: 0.01}}
 constexpr uint64_t kLittleMemory = uint64_t{256} << 20;
 constexpr uint64_t kFewFiles = 256;
 
-Finding finding(std::string check, std::string text, Health health = Health::ok, std::string advice = {}) {
-  return {std::move(check), health, std::move(text), std::move(advice)};
-}
-
 int allowed_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -104,7 +100,7 @@ std::vector<Finding> judge_machine(const Machine& machine) {
   std::vector<Finding> out;
   // A finding whose advice is given only if not all is well.
   const auto add = [&out](const char* check, const std::string& text, bool well, const char* advice) {
-    out.push_back(well ? finding(check, text) : finding(check, text, Health::warning, advice));
+    out.push_back({check, text, well ? Health::ok : Health::warning, well ? "" : advice});
   };
   const auto has = [&](const char* feature) {
     return std::find(machine.processor.begin(), machine.processor.end(), feature) != machine.processor.end();
@@ -116,7 +112,7 @@ std::vector<Finding> judge_machine(const Machine& machine) {
   std::string threads = cat(count_of(machine.threads, "thread"), " of ", count_of(machine.processors, "processor"));
   if (machine.allowed < machine.processors) threads += cat(", ", machine.allowed, " allowed by the affinity");
   if (machine.quota > 0) threads += cat(", ", machine.quota, " by the quota of the cgroup");
-  out.push_back(finding("threads", threads));
+  out.push_back({"threads", threads});
   if (const auto& memory = machine.memory) {
     add("memory",
         cat(format_bytes(memory->available), " free of ", format_bytes(memory->total),
@@ -139,16 +135,16 @@ std::vector<Finding> judge_machine(const Machine& machine) {
 std::vector<Finding> installed_parts() {
   const BuildDescription build = describe_build();
   std::vector<Finding> out;
-  out.push_back(finding("millrace", cat(version(), ", ", build.build_type, ", ",
-                                        build.cuda.empty() ? "without CUDA" : cat("with CUDA ", build.cuda))));
-  for (const std::string& capability : build.capabilities) out.push_back(finding("capability", capability));
-  for (const std::string& capability : build.left_out) out.push_back(finding("left out", capability));
+  out.push_back({"millrace", cat(version(), ", ", build.build_type, ", ",
+                                 build.cuda.empty() ? "without CUDA" : cat("with CUDA ", build.cuda))});
+  for (const std::string& capability : build.capabilities) out.push_back({"capability", capability});
+  for (const std::string& capability : build.left_out) out.push_back({"left out", capability});
   for (const std::string& library : build.libraries) {
     const std::string file = loaded_file(library.starts_with("oneDNN") ? "libdnnl" : "libtbb");
-    out.push_back(finding("library", cat(library, file.empty() ? ", linked in" : cat(", ", file))));
+    out.push_back({"library", cat(library, file.empty() ? ", linked in" : cat(", ", file))});
   }
   const std::string yaml = loaded_file("libyaml-cpp");
-  out.push_back(finding("library", cat("yaml-cpp", yaml.empty() ? ", linked in" : cat(", ", yaml))));
+  out.push_back({"library", cat("yaml-cpp", yaml.empty() ? ", linked in" : cat(", ", yaml))});
   return out;
 }
 
@@ -160,23 +156,22 @@ Finding try_training(const std::string& device) {
     Trainer trainer = Trainer::from_spec(std::move(config));
     const TrainResult result = trainer.run();
     if (!std::isfinite(result.loss)) {
-      return finding(check, cat("the loss is ", result.loss), Health::error,
-                     "the device or a library computes wrongly");
+      return {check, cat("the loss is ", result.loss), Health::error, "the device or a library computes wrongly"};
     }
-    return finding(check, cat(count_of(result.steps, "step"), ", loss ", format_value(result.loss), ", weights ",
-                              result.weights.substr(0, 12)));
+    return {check, cat(count_of(result.steps, "step"), ", loss ", format_value(result.loss), ", weights ",
+                       result.weights.substr(0, 12))};
   } catch (const Error& error) {
-    return finding(check, error.message(), Health::error, error.hint());
+    return {check, error.message(), Health::error, error.hint()};
   } catch (const std::exception& error) {
-    return finding(check, error.what(), Health::error);
+    return {check, error.what(), Health::error};
   }
 }
 
 std::vector<Finding> judge_devices(const CudaStatus& status) {
   std::vector<Finding> out;
   if (status.usable.empty()) {
-    out.push_back(finding("gpu", cat("none: ", status.reason), status.worth_telling ? Health::warning : Health::ok,
-                          status.worth_telling ? "trainings run on the CPU until this is mended" : ""));
+    out.push_back({"gpu", cat("none: ", status.reason), status.worth_telling ? Health::warning : Health::ok,
+                   status.worth_telling ? "trainings run on the CPU until this is mended" : ""});
     return out;
   }
   for (const int index : status.usable) {
@@ -184,7 +179,7 @@ std::vector<Finding> judge_devices(const CudaStatus& status) {
     try {
       parse_device(device, nullptr, {.convolutions = true});
     } catch (const Error& error) {
-      out.push_back(finding("gpu", cat(device, ": ", error.message()), Health::warning, error.hint()));
+      out.push_back({"gpu", cat(device, ": ", error.message()), Health::warning, error.hint()});
       // Without what convolutions need a training of dense layers may still run.
       try {
         parse_device(device);

@@ -14,9 +14,9 @@ enum class Health : uint8_t { ok, warning, error };
 
 struct Finding {
   std::string check;  // "memory"
+  std::string text;   // what was found
   Health health = Health::ok;
-  std::string text;    // what was found
-  std::string advice;  // what to do; empty if all is well
+  std::string advice = {};  // what to do; empty if all is well
 };
 
 struct MemoryPaths {
