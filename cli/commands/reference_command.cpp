@@ -99,24 +99,21 @@ struct ReferenceArguments : PluginArguments {
   std::string name;
   bool json = false;
 
-  void declare(Command& c) {
+  void declare(Command& c, std::string_view placeholder, std::string_view doc) {
+    c.text(placeholder, name, placeholder, doc);
     PluginArguments::declare(c);
     c.flag("--json", json, "print it as one line of JSON");
   }
 };
 
 struct OpsArguments : ReferenceArguments {
-  void declare(Command& c) {
-    c.text("OP", name, "OP", "only this op, as a page with an example");
-    ReferenceArguments::declare(c);
-  }
+  void declare(Command& c) { ReferenceArguments::declare(c, "OP", "only this op, as a page with an example"); }
 };
 
 struct LayersArguments : ReferenceArguments {
   void declare(Command& c) {
-    c.text("KIND", name, "KIND",
-           "only this layer, loss, metric, optimizer or schedule, as a page; or all of a sort: metrics");
-    ReferenceArguments::declare(c);
+    ReferenceArguments::declare(
+        c, "KIND", "only this layer, loss, metric, optimizer or schedule, as a page; or all of a sort: metrics");
   }
 };
 
@@ -125,8 +122,7 @@ struct ConfigPageArguments : ReferenceArguments {
   bool markdown = false;
 
   void declare(Command& c) {
-    c.text("KEY", name, "KEY", "only this key, and those below it: train, train.steps");
-    ReferenceArguments::declare(c);
+    ReferenceArguments::declare(c, "KEY", "only this key, and those below it: train, train.steps");
     c.flag("--example", example, "print a whole configuration to begin with");
     c.flag("--markdown", markdown, "print all of it, with every kind, as Markdown");
   }

@@ -21,8 +21,9 @@ std::string ratio_text(const std::optional<double>& ratio) { return ratio ? fmt:
 
 std::string shown_name(const ComparedDelivery& delivery) { return escape_controls(delivery.name); }
 
-size_t name_width(const Comparison& comparison) {
-  size_t width = std::string_view("delivery").size();
+// Of a column with this heading.
+size_t name_width(const Comparison& comparison, std::string_view heading) {
+  size_t width = heading.size();
   for (const ComparedDelivery& delivery : comparison.deliveries) width = std::max(width, shown_name(delivery).size());
   return width;
 }
@@ -36,9 +37,10 @@ std::optional<double> of_bound(const ComparedDelivery& delivery) {
 }
 
 std::string deliveries_table(const Comparison& comparison) {
-  const size_t width = name_width(comparison);
-  std::string out = fmt::format("{:<{}}  ms a step  (min .. max)        rows/s  over feed  of its bound  weights\n",
-                                "delivery", width);
+  constexpr std::string_view kHeading = "delivery";
+  const size_t width = name_width(comparison, kHeading);
+  std::string out =
+      fmt::format("{:<{}}  ms a step  (min .. max)        rows/s  over feed  of its bound  weights\n", kHeading, width);
   for (const ComparedDelivery& delivery : comparison.deliveries) {
     const Spread& step = delivery.step_seconds;
     out += fmt::format("{:<{}}  {:>9}  {:<18}  {:>7.0f}  {:>9}  {:>12}  {}\n", shown_name(delivery), width,
@@ -51,13 +53,13 @@ std::string deliveries_table(const Comparison& comparison) {
 }
 
 std::string times_table(const Comparison& comparison) {
-  const size_t width = name_width(comparison);
-  std::string out = fmt::format("{:<{}}  making  waiting  copying    step  batches queued\n", "ms of each step", width);
+  constexpr std::string_view kHeading = "ms of each step";
+  const size_t width = name_width(comparison, kHeading);
+  std::string out = fmt::format("{:<{}}  making  waiting  copying    step  batches queued\n", kHeading, width);
   for (const ComparedDelivery& delivery : comparison.deliveries) {
     const std::string queued =
         delivery.mean_queued ? fmt::format("{:.1f} of {}", *delivery.mean_queued, delivery.capacity) : "-";
-    out += fmt::format("{:<{}}  {:>6.2f}  {:>7.2f}  {:>7.2f}  {:>6.2f}  {}\n", shown_name(delivery),
-                       std::max(width, std::string_view("ms of each step").size()),
+    out += fmt::format("{:<{}}  {:>6.2f}  {:>7.2f}  {:>7.2f}  {:>6.2f}  {}\n", shown_name(delivery), width,
                        delivery.make_seconds * kMilliseconds, delivery.wait_seconds * kMilliseconds,
                        delivery.copy_seconds * kMilliseconds, delivery.step_only_seconds() * kMilliseconds, queued);
   }

@@ -57,13 +57,11 @@ std::string name_of(const CompareItem& item, DeliveryKind kind) {
 }  // namespace
 
 bool Comparison::equal_weights() const {
-  const ComparedDelivery* first = nullptr;
+  std::set<std::string> weights;
   for (const ComparedDelivery& delivery : deliveries) {
-    if (!delivery.same_training) continue;
-    if (first == nullptr) first = &delivery;
-    if (delivery.weights != first->weights) return false;
+    if (delivery.same_training) weights.insert(delivery.weights);
   }
-  return true;
+  return weights.size() <= 1;
 }
 
 const ComparedDelivery* Comparison::find(DeliveryKind kind, int64_t rows) const {
