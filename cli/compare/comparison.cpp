@@ -144,13 +144,13 @@ ConfigError Comparer::nothing_to_time(int64_t steps) const {
 // No value after a stop.
 std::optional<TimedRun> Comparer::train(Contestant& contestant, const CompareRun& how) {
   if (out_.steps > 0) apply_override(contestant.config, cat("train.steps=", out_.steps));
-  TimedRun run = timed_training(contestant.config, catalog_, {.warm_up = options_.warm_up, .stop = how.stop});
-  if (run.stopped) return std::nullopt;
-  if (run.timed == 0) throw nothing_to_time(run.steps);
-  if (out_.steps == 0) out_.steps = run.steps;
-  contestant.result.weights = run.result.weights;
-  out_.device = run.result.device;
-  out_.threads = run.result.threads;
+  auto run = timed_training(contestant.config, catalog_, {.warm_up = options_.warm_up, .stop = how.stop});
+  if (!run) return run;
+  if (run->timed == 0) throw nothing_to_time(run->steps);
+  if (out_.steps == 0) out_.steps = run->steps;
+  contestant.result.weights = run->result.weights;
+  out_.device = run->result.device;
+  out_.threads = run->result.threads;
   return run;
 }
 

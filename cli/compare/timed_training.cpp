@@ -27,7 +27,7 @@ Spec for_timing(Spec config) {
   return config;
 }
 
-TimedRun timed_training(const Spec& config, const Catalog& catalog, const TimedOptions& options) {
+std::optional<TimedRun> timed_training(const Spec& config, const Catalog& catalog, const TimedOptions& options) {
   TimedRun run;
   Trainer trainer = Trainer::from_spec(config, catalog);
   const std::stop_callback on_stop(options.stop, [&trainer] { trainer.stop(); });
@@ -52,7 +52,7 @@ TimedRun timed_training(const Spec& config, const Catalog& catalog, const TimedO
     if (run.seconds >= options.seconds && run.timed >= options.least_steps) trainer.stop();
   };
   run.result = trainer.run(callbacks);
-  run.stopped = options.stop.stop_requested();
+  if (options.stop.stop_requested()) return std::nullopt;
   return run;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ctime>
 #include <limits>
+#include <optional>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -23,7 +24,6 @@ struct TimedOptions {
 };
 
 struct TimedRun {
-  bool stopped = false;  // by TimedOptions::stop; then the other members mean nothing
   int64_t steps = 0, timed = 0;
   double seconds = 0;            // of the timed steps
   double processor_seconds = 0;  // of all threads of this process, during the timed steps
@@ -50,7 +50,7 @@ double processor_seconds(clockid_t clock);
 // `config` without the keys for what a training does besides its steps: saving, validating.
 Spec for_timing(Spec config);
 
-// Trains by `config` from the beginning. Throws what the training throws.
-TimedRun timed_training(const Spec& config, const Catalog& catalog, const TimedOptions& options);
+// Trains by `config` from the beginning. No value after a stop. Throws what the training throws.
+std::optional<TimedRun> timed_training(const Spec& config, const Catalog& catalog, const TimedOptions& options);
 
 }  // namespace millrace

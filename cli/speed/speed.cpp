@@ -136,9 +136,6 @@ class SpeedTest {
   std::vector<Advice> candidates() const;
   bool is_possible(const Advice& advice) const;
   bool try_out(Advice& advice) const;
-  void tell(const std::string& part) const {
-    if (options_.tell) options_.tell(part);
-  }
 
   const Catalog& catalog_;
   const SpeedOptions& options_;
@@ -150,14 +147,13 @@ class SpeedTest {
 };
 
 std::optional<TimedRun> SpeedTest::train(const Spec& config) const {
-  TimedRun run = timed_training(config, catalog_,
-                                {.warm_up = options_.warm_up,
-                                 .seconds = options_.window_seconds,
-                                 .least_steps = kLeastSteps,
-                                 .stop = options_.stop});
-  if (run.stopped) return std::nullopt;
-  if (run.timed > 0) return run;
-  throw DataError(cat("the training ends after ", count_of(run.steps, "step"), ", of which the first ",
+  auto run = timed_training(config, catalog_,
+                            {.warm_up = options_.warm_up,
+                             .seconds = options_.window_seconds,
+                             .least_steps = kLeastSteps,
+                             .stop = options_.stop});
+  if (!run || run->timed > 0) return run;
+  throw DataError(cat("the training ends after ", count_of(run->steps, "step"), ", of which the first ",
                       options_.warm_up, " are not timed"),
                   {}, "give it more data, or smaller batches");
 }
@@ -166,7 +162,7 @@ bool SpeedTest::measure_both() {
   const Spec alone = with(spec_, "delivery", "constant");
   std::vector<double> steps, both, differences;
   for (int64_t round = 1; round <= options_.rounds; ++round) {
-    tell(cat("round ", round, " of ", options_.rounds, ": step, input, both"));
+    options_.tell(cat("round ", round, " of ", options_.rounds, ": step, input, both"));
     const auto step = train(alone);
     if (!step) return false;
     measure_input();
@@ -267,7 +263,7 @@ std::optional<SpeedReport> SpeedTest::run() {
   if (!measure_both()) return std::nullopt;
   out_.bottleneck = bottleneck_of(out_.step.median, out_.together.median);
   for (Advice& advice : candidates()) {
-    tell(cat("trying ", advice.key, '=', advice.to));
+    options_.tell(cat("trying ", advice.key, '=', advice.to));
     if (!try_out(advice)) return std::nullopt;
     out_.tried.push_back(advice);
   }

@@ -41,8 +41,9 @@ struct SpeedOptions {
   int64_t rounds = 3;
   double window_seconds = 0.7;  // how long each training is timed
   int64_t warm_up = 10;
-  std::stop_token stop = {};                             // ends the measurement soon
-  std::function<void(std::string_view part)> tell = {};  // is told what is measured next
+  std::stop_token stop = {};  // ends the measurement soon
+  // Is told what is measured next.
+  std::function<void(std::string_view part)> tell = [](std::string_view) {};
 };
 
 // No value after a stop. Throws as Trainer::from_spec(), what the trainings throw, ConfigError if the data can be read

@@ -20,47 +20,49 @@ Spec config(const char* more) {
 
 TEST(TimedTraining, TimesTheStepsBehindTheFirst) {
   const Catalog catalog = Catalog::builtin();
-  const TimedRun run = timed_training(config("train: {steps: 30}\ndelivery: queue\n"), catalog, {.warm_up = 4});
-  EXPECT_FALSE(run.stopped);
-  EXPECT_EQ(run.steps, 30);
-  EXPECT_EQ(run.timed, 26);
-  EXPECT_EQ(run.queued.size(), 26u);
-  EXPECT_GT(run.seconds, 0);
-  EXPECT_LT(run.seconds, run.result.seconds);
-  EXPECT_GT(run.times.copy_seconds, 0);
-  EXPECT_LT(run.times.total(), run.seconds);
-  EXPECT_EQ(run.result.threads, 2);
-  EXPECT_EQ(run.result.weights.size(), 64u);
-  EXPECT_DOUBLE_EQ(run.step_seconds(), run.seconds / 26);
+  const auto run = timed_training(config("train: {steps: 30}\ndelivery: queue\n"), catalog, {.warm_up = 4});
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->steps, 30);
+  EXPECT_EQ(run->timed, 26);
+  EXPECT_EQ(run->queued.size(), 26u);
+  EXPECT_GT(run->seconds, 0);
+  EXPECT_LT(run->seconds, run->result.seconds);
+  EXPECT_GT(run->times.copy_seconds, 0);
+  EXPECT_LT(run->times.total(), run->seconds);
+  EXPECT_EQ(run->result.threads, 2);
+  EXPECT_EQ(run->result.weights.size(), 64u);
+  EXPECT_DOUBLE_EQ(run->step_seconds(), run->seconds / 26);
 }
 
 TEST(TimedTraining, EndsAfterSoManySeconds) {
   const Catalog catalog = Catalog::builtin();
-  const TimedRun run = timed_training(config("train: {steps: 1000000000}\n"), catalog, {.seconds = 0.02});
-  EXPECT_FALSE(run.stopped);
-  EXPECT_GE(run.seconds, 0.02);
-  EXPECT_GE(run.timed, 1);
+  const auto run = timed_training(config("train: {steps: 1000000000}\n"), catalog, {.seconds = 0.02});
+  ASSERT_TRUE(run);
+  EXPECT_GE(run->seconds, 0.02);
+  EXPECT_GE(run->timed, 1);
 }
 
 TEST(TimedTraining, TimesAtLeastSoManySteps) {
   const Catalog catalog = Catalog::builtin();
-  EXPECT_EQ(timed_training(config("train: {steps: 1000000000}\n"), catalog, {.seconds = 0, .least_steps = 7}).timed, 7);
+  EXPECT_EQ(
+      timed_training(config("train: {steps: 1000000000}\n"), catalog, {.seconds = 0, .least_steps = 7}).value().timed,
+      7);
 }
 
 TEST(TimedTraining, OfFewerStepsThanTheWarmUpTimesNothing) {
   const Catalog catalog = Catalog::builtin();
-  const TimedRun run = timed_training(config("train: {steps: 3}\n"), catalog, {});
-  EXPECT_EQ(run.steps, 3);
-  EXPECT_EQ(run.timed, 0);
+  const auto run = timed_training(config("train: {steps: 3}\n"), catalog, {});
+  EXPECT_EQ(run->steps, 3);
+  EXPECT_EQ(run->timed, 0);
 }
 
 TEST(TimedTraining, StopEndsThisRunAndFurtherOnes) {
   const Catalog catalog = Catalog::builtin();
   std::stop_source stop;
   std::thread other([&] { stop.request_stop(); });
-  EXPECT_TRUE(timed_training(config(""), catalog, {.stop = stop.get_token()}).stopped);
+  EXPECT_FALSE(timed_training(config(""), catalog, {.stop = stop.get_token()}));
   other.join();
-  EXPECT_TRUE(timed_training(config(""), catalog, {.stop = stop.get_token()}).stopped);
+  EXPECT_FALSE(timed_training(config(""), catalog, {.stop = stop.get_token()}));
 }
 
 TEST(ForTiming, LeavesOutWhatATrainingDoesBesideItsSteps) {
