@@ -187,9 +187,7 @@ std::string compare_json(const Comparison& comparison) {
     if (const auto ratio = comparison.over_feed(delivery)) json.key(delivery.name).value(*ratio);
   }
   json.close('}').key("noise").value(comparison.noise).key("equal_weights").value(comparison.equal_weights());
-  json.key("verdicts").open('[');
-  for (const std::string& verdict : compare_verdicts(comparison)) json.value(verdict);
-  return json.close(']').line();
+  return json.key("verdicts").value(compare_verdicts(comparison)).line();
 }
 
 }  // namespace millrace::cli

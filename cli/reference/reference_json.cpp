@@ -10,11 +10,14 @@ namespace {
 // In the order of OptionForm::Is.
 constexpr const char* kForms[] = {"any", "flag", "integer", "number", "text", "name", "list", "map", "options", "kind"};
 
-void append(JsonText& json, const OptionInfo& option, const std::string& name);
+void append(JsonText& json, const OptionForm& form);
+// `path` stands for the option's name, unless it is empty.
+void append(JsonText& json, const OptionInfo& option, std::string_view path = {});
 
-void append_options(JsonText& json, const char* key, const std::vector<OptionInfo>& options) {
+template <class T>
+void append_list(JsonText& json, const char* key, const std::vector<T>& list) {
   json.key(key).open('[');
-  for (const OptionInfo& option : options) append(json, option, option.name);
+  for (const T& item : list) append(json, item);
   json.close(']');
 }
 
@@ -27,27 +30,19 @@ void append(JsonText& json, const OptionForm& form) {
   bound("max", "less_than", form.range.max, form.range.below_max);
   if (!form.pattern.empty()) json.key("pattern").value(form.pattern);
   if (!form.sort.empty()) json.key("sort").value(form.sort);
-  if (!form.names.empty()) {
-    json.key("names").open('[');
-    for (const std::string& name : form.names) json.value(name);
-    json.close(']');
-  }
-  if (!form.items.empty()) {
-    json.key("items").open('[');
-    for (const OptionForm& item : form.items) append(json, item);
-    json.close(']');
-  }
-  if (!form.options.empty()) append_options(json, "options", form.options);
+  if (!form.names.empty()) json.key("names").value(form.names);
+  if (!form.items.empty()) append_list(json, "items", form.items);
+  if (!form.options.empty()) append_list(json, "options", form.options);
   json.close('}');
 }
 
-void append(JsonText& json, const OptionInfo& option, const std::string& name) {
-  json.open('{').key("name").value(name).key("type").value(value_text(option)).key("required").value(option.required);
-  json.key("default").value(option.fallback);
+void append(JsonText& json, const OptionInfo& option, std::string_view path) {
+  json.open('{').key("name").value(path.empty() ? option.name : path).key("type").value(value_text(option));
+  json.key("required").value(option.required).key("default").value(option.fallback);
   json.key("doc").value(option.doc).key("only_speed").value(option.only_speed);
-  json.key("stands_alone").value(option.stands_alone).key("forms").open('[');
-  for (const OptionForm& form : option.forms) append(json, form);
-  json.close(']').close('}');
+  json.key("stands_alone").value(option.stands_alone);
+  append_list(json, "forms", option.forms);
+  json.close('}');
 }
 
 }  // namespace
@@ -58,8 +53,8 @@ std::string kinds_json(std::span<const KindReference> kinds) {
   for (const KindReference& kind : kinds) {
     json.open('{').key("sort").value(kind.sort).key("kind").value(kind.info.kind).key("doc").value(kind.info.doc);
     if (!kind.ports.empty()) json.key("ports").value(kind.ports);
-    append_options(json, "options", kind.info.options);
-    append_options(json, "common", kind.common);
+    append_list(json, "options", kind.info.options);
+    append_list(json, "common", kind.common);
     json.key("example").value(placed_example(kind)).close('}');
   }
   return json.close(']').line();

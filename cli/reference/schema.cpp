@@ -64,11 +64,7 @@ void add_form(JsonText& json, const OptionForm& form) {
         json.key("type").value("string").key("pattern").value(form.pattern);
       }
       return;
-    case Is::name:
-      json.key("enum").open('[');
-      for (const std::string& name : form.names) json.value(name);
-      json.close(']');
-      return;
+    case Is::name: json.key("enum").value(form.names); return;
     case Is::list:
       json.key("type").value("array");
       if (form.not_empty) json.key("minItems").value(1);
@@ -109,13 +105,11 @@ void add_options(JsonText& json, const std::vector<OptionInfo>& options, const s
     if (!own) add_property(json, option);
   }
   json.close('}');
-  if (has_required(options)) {
-    json.key("required").open('[');
-    for (const OptionInfo& option : options) {
-      if (option.required) json.value(option.name);
-    }
-    json.close(']');
+  std::vector<std::string> required;
+  for (const OptionInfo& option : options) {
+    if (option.required) required.push_back(option.name);
   }
+  if (!required.empty()) json.key("required").value(required);
   json.key("additionalProperties").value(false);
 }
 
@@ -174,11 +168,9 @@ void add_needs_of_training(JsonText& json) {
   }
   json.key("dependentRequired").open('{');
   for (const std::string& key : needed) {
-    json.key(key).open('[');
-    for (const std::string& other : needed) {
-      if (other != key) json.value(other);
-    }
-    json.close(']');
+    std::vector<std::string> others = needed;
+    std::erase(others, key);
+    json.key(key).value(others);
   }
   json.close('}');
 }

@@ -78,9 +78,7 @@ std::string check_event(const CheckReport& report, const Spec* config) {
   json.key("rows").value(report.rows).key("batch_size").value(report.batch_size);
   json.key("parameters").value(report.parameters).key("memory_bound").value(report.memory_bound);
   json.key("rows_read").value(report.rows_read);
-  json.key("warnings").open('[');
-  for (const std::string& warning : report.warnings) json.value(warning);
-  json.close(']');
+  json.key("warnings").value(report.warnings);
   if (config != nullptr) json.key("config").value(*config);
   return json.line();
 }

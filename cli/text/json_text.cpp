@@ -78,6 +78,12 @@ JsonText& JsonText::value(std::string_view text) { return raw(json_string(text))
 JsonText& JsonText::value(double number) { return raw(number_text(number)); }
 JsonText& JsonText::value(float number) { return raw(number_text(number)); }
 
+JsonText& JsonText::value(const std::vector<std::string>& texts) {
+  open('[');
+  for (const std::string& text : texts) value(text);
+  return close(']');
+}
+
 JsonText& JsonText::value(const std::vector<std::pair<std::string, double>>& numbers) {
   open('{');
   for (const auto& [name, number] : numbers) key(name).value(number);

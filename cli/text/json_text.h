@@ -50,6 +50,7 @@ class JsonText {
   JsonText& value(const std::optional<T>& maybe) {
     return maybe ? value(*maybe) : null();
   }
+  JsonText& value(const std::vector<std::string>& texts);
   // An object with these keys.
   JsonText& value(const std::vector<std::pair<std::string, double>>& numbers);
   // Maps, lists and scalars with the types that YAML gives them.

@@ -77,5 +77,14 @@ TEST(JsonTextTest, ClearBeginsAnew) {
   EXPECT_EQ(json.text(), "2");
 }
 
+TEST(JsonTextTest, TextsAreAList) {
+  JsonText json;
+  json.value(std::vector<std::string>{"a", "\""});
+  EXPECT_EQ(json.text(), "[\"a\",\"\\\"\"]");
+  json.clear();
+  json.value(std::vector<std::string>{});
+  EXPECT_EQ(json.text(), "[]");
+}
+
 }  // namespace
 }  // namespace millrace::cli
