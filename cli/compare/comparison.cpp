@@ -89,11 +89,14 @@ Comparer::Comparer(const Spec& config, const Catalog& catalog) : catalog_(catalo
   options_ = read.compare.value_or(CompareOptions());
   const Spec base = for_timing(config);
   for (const CompareItem& item : options_.deliveries) add(item, base, read);
-  check_names(read);
   if (out_.batch_size == 0) out_.batch_size = contestants_.front().result.batch_size;
+  std::set<std::string> names;
   for (Contestant& contestant : contestants_) {
     ComparedDelivery& result = contestant.result;
     result.same_training = result.kind != DeliveryKind::constant && result.batch_size == out_.batch_size;
+    if (names.insert(result.name).second) continue;
+    throw read.node("compare").error(cat("two deliveries are called ", quote(result.name)),
+                                     "give each a name of its own: {kind: .., name: ..}");
   }
   const auto is_native = [](const Contestant& one) { return one.result.kind == DeliveryKind::native; };
   const auto native = std::find_if(contestants_.begin(), contestants_.end(), is_native);
@@ -123,15 +126,6 @@ void Comparer::add(const CompareItem& item, const Spec& base, const Config& read
   result.batch_size = trainer.input().output().batch_size;
   files_ = trainer.input().files();
   if (!item.batch_size) out_.batch_size = result.batch_size;
-}
-
-void Comparer::check_names(const Config& read) const {
-  std::set<std::string> names;
-  for (const Contestant& contestant : contestants_) {
-    if (names.insert(contestant.result.name).second) continue;
-    throw read.node("compare").error(cat("two deliveries are called ", quote(contestant.result.name)),
-                                     "give each a name of its own: {kind: .., name: ..}");
-  }
 }
 
 ConfigError Comparer::nothing_to_time(int64_t steps) const {

@@ -100,7 +100,6 @@ class Comparer {
   };
 
   void add(const CompareItem& item, const Spec& base, const Config& read);
-  void check_names(const Config& read) const;
   std::optional<TimedRun> train(Contestant& contestant, const CompareRun& how);
   double input_seconds(const std::stop_token& stop);
   void finish();
