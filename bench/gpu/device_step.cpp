@@ -14,7 +14,6 @@
 #include "millrace/trainer/input/build_input.h"
 #include "millrace/trainer/step/scores.h"
 #include "millrace/trainer/step/step_inputs.h"
-#include "millrace/trainer/step/step_numbers.h"
 #include "millrace/trainer/step/step_plan.h"
 
 namespace millrace::bench {
@@ -47,7 +46,6 @@ struct DeviceStep::Impl {
   Model model;
   StepFields fields;
   Scores scores;
-  StepNumbers numbers;
   Event scored, fetched;
   StepPlan plan;
   std::array<const Replay*, StepPlan::kGroup> group;
@@ -70,18 +68,17 @@ DeviceStep::Impl::Impl(const Spec& configuration)
               .label = config.loss.label,
               .trains = true}),
       scores({.context = context, .loss = *config.loss.loss, .prediction = model.output(), .label = fields.label()}),
-      numbers(context.device(), *config.optimizer),
       scored(context.device()),
       fetched(context.device()),
       plan({.model = model,
             .context = context,
+            .optimizer = *config.optimizer,
             .fields = fields,
             .scores = scores,
             .gradient_target = GradientTarget::parameters},
            batch.size()) {
   if (!config.optimizer->adds_scaled_gradient()) throw ConfigError("only plain SGD updates in place");
-  numbers.write(0, 0);
-  numbers.bring(context);
+  slot().numbers.bring(context, 0, 0);
   slot().inputs.load(context, batch);
   context.synchronize();
   group.fill(&slot().parts[StepPlan::kWhole]);
@@ -89,13 +86,13 @@ DeviceStep::Impl::Impl(const Spec& configuration)
 
 // As TrainStep does.
 void DeviceStep::Impl::give() {
-  plan.model->forward(context, slot().inputs.model(), numbers.pass());
+  plan.model->forward(context, slot().inputs.model(), slot().numbers.pass());
   scores.run(*plan.scores, plan.scored(slot()));
   context.record(scored);
   fetches.wait_for(scored);
   scores.fetch(fetches, *plan.scores, false, slot().scores);
   fetches.record(fetched);
-  plan.model->backward(context, slot().inputs.model(), numbers.pass(), numbers.scalars(), TensorView());
+  plan.model->backward(context, slot().inputs.model(), slot().numbers.pass(), slot().numbers.scalars(), TensorView());
   context.wait_for(fetched);
 }
 

@@ -2,12 +2,10 @@
 
 namespace millrace {
 
-Flights::Flights(Context& context, const Optimizer& optimizer, size_t count)
-    : context_(context), groups_(count == 2 * kGroup) {
+Flights::Flights(Context& context, size_t count) : context_(context), groups_(count == 2 * kGroup) {
   const Device device = context.device();
   for (size_t i = 0; i < count; ++i) {
-    flights_.push_back(
-        {.read = Event(device), .trained = Event(device), .numbers = StepNumbers(device, optimizer), .ends_with = i});
+    flights_.push_back({.read = Event(device), .trained = Event(device), .ends_with = i});
   }
 }
 

@@ -15,7 +15,7 @@
 // update by themselves go together: if several batches make an update, or numbers that are not finite may stop one,
 // each step is launched by itself.
 //
-// Used by one thread; context and optimizer must outlive it.
+// Used by one thread; the context must outlive it.
 #pragma once
 
 #include <cstddef>
@@ -25,16 +25,13 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/event.h"
-#include "millrace/layers/optimizer.h"
-#include "millrace/trainer/step/step_numbers.h"
 #include "millrace/trainer/step/step_plan.h"
 
 namespace millrace {
 
 struct Flight {
-  Event read;     // its batch was copied
-  Event trained;  // its step has ended; only if that was launched by itself, or as the last one of a group
-  StepNumbers numbers;
+  Event read;                // its batch was copied
+  Event trained;             // its step has ended; only if that was launched by itself, or as the last one of a group
   size_t ends_with = 0;      // the flight whose `trained` counts for this batch
   StepPlan* plan = nullptr;  // of the batch; null before the first one
   StepPlan::Slot* slot = nullptr;
@@ -46,7 +43,7 @@ class Flights {
   static constexpr size_t kGroup = StepPlan::kGroup;
 
   // For `count` batches at a time. There are groups if that is 2 * kGroup: one fills while the other runs.
-  Flights(Context& context, const Optimizer& optimizer, size_t count);
+  Flights(Context& context, size_t count);
 
   size_t size() const { return flights_.size(); }
   // Batches that took off.
@@ -76,7 +73,6 @@ class Flights {
   uint64_t groups() const { return launched_groups_; }
   // Why no steps go together any more; empty unless a group failed.
   const std::string& failure() const { return failure_; }
-  size_t bytes() const { return flights_.size() * flights_.front().numbers.bytes(); }
 
  private:
   bool launches_last();

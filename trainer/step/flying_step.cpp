@@ -12,7 +12,7 @@ FlyingStep::FlyingStep(const StepArgs& step_args)
       fetches(args.context.device(), args.context.executor()),
       scored(args.context.device()),
       fetched(args.context.device()),
-      flights(args.context, args.optimizer, slots) {
+      flights(args.context, slots) {
   if (slots > 1) copies.emplace(args.context.device(), args.context.executor());
 }
 
@@ -29,7 +29,7 @@ StepOutcome FlyingStep::run(const RowBlock& batch) {
   StepPlan::Slot& place = of_size.slots[flights.next_slot()];
   bring(flight, place, batch);
   join(flight);
-  begin(of_size, place, flight.numbers);
+  begin(of_size, place);
   flights.take_off(of_size);
   const bool launched = flights.launches();
   if (!launched) args.context.wait_for(flight.read);
@@ -47,7 +47,7 @@ void FlyingStep::bring(Flight& flight, StepPlan::Slot& to, const RowBlock& batch
   flight.read.synchronize();               // the memory for converted values is free now
   loads.wait_for(flights.end_of(flight));  // the memory that batches are copied to is free by then
   try {
-    load(loads, to, flight.numbers, batch);
+    load(loads, to, batch);
   } catch (const DataError&) {
     flights.of(flights.batches() + 1).read.synchronize();  // as run() does at its end
     throw;

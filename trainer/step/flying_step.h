@@ -22,7 +22,6 @@ struct FlyingStep final : StepRunner {
   void start_window() override;
   void settle() override { flights.launch(); }
   void finish() override;
-  size_t bytes_beside_plans() const override { return StepRunner::bytes_beside_plans() + flights.bytes(); }
 
   std::optional<Context> copies;  // brings batches while others are trained on
   Context fetches;                // takes scores to the host while gradients are made

@@ -4,8 +4,8 @@ namespace millrace {
 
 StepOutcome InlineStep::run(const RowBlock& batch) {
   StepPlan& of_size = plan_for(batch.size());
-  load(args.context, of_size.slots[0], own_numbers, batch);
-  begin(of_size, of_size.slots[0], own_numbers);
+  load(args.context, of_size.slots[0], batch);
+  begin(of_size, of_size.slots[0]);
 
   forward();
   score();

@@ -2,9 +2,28 @@
 
 namespace millrace {
 
+namespace {
+
+size_t bytes_of(const Optimizer& optimizer) {
+  return sizeof(uint64_t) + sizeof(float) * static_cast<size_t>(optimizer.scalar_count());
+}
+
+}  // namespace
+
+StepNumbers::StepNumbers(Device device, const Optimizer& optimizer)
+    : optimizer_(optimizer), here_(Memory::pinned(device, bytes_of(optimizer))), there_(device, bytes_of(optimizer)) {}
+
+void StepNumbers::bring(Context& context, uint64_t passes, uint64_t updates) {
+  auto* const pass = static_cast<uint64_t*>(here_.data());
+  *pass = passes;
+  optimizer_.scalars(updates, {reinterpret_cast<float*>(pass + 1), static_cast<size_t>(optimizer_.scalar_count())});
+  context.copy_async(there_.data(), here_.data(), here_.bytes());
+}
+
 StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_rows), groups(args.slots / kGroup) {
+  const Device device = args.context.device();
   for (size_t i = 0; i < args.slots; ++i) {
-    slots.push_back({.inputs = StepInputs(args.fields, args.context.device(), rows)});
+    slots.push_back({.inputs = StepInputs(args.fields, device, rows), .numbers = StepNumbers(device, args.optimizer)});
   }
   const StepInputs& inputs = slots.front().inputs;
   model = std::make_unique<ModelPlan>(
@@ -14,7 +33,7 @@ StepPlan::StepPlan(const StepPlanArgs& args, int64_t batch_rows) : rows(batch_ro
   bytes = model->bytes() + scores->bytes();
   for (Slot& slot : slots) {
     slot.scores = args.scores.make_copy(*scores);
-    bytes += slot.inputs.bytes() + slot.scores.bytes();
+    bytes += slot.inputs.bytes() + slot.numbers.bytes() + slot.scores.bytes();
   }
 }
 

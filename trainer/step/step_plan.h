@@ -1,7 +1,7 @@
 // StepPlan: everything that a step needs for one number of rows: the plan of the model, the plan of its scores, and a
-// slot for each batch that may be under way.
+// slot for each batch that may be under way. StepNumbers: the numbers of a slot's step.
 //
-// Used by one thread. What StepPlanArgs refer to must outlive it.
+// Used by one thread. What StepPlanArgs and StepNumbers refer to must outlive them.
 #pragma once
 
 #include <array>
@@ -16,14 +16,37 @@
 #include "millrace/core/threads/executor.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/model/model_plan.h"
+#include "millrace/layers/optimizer.h"
 #include "millrace/trainer/step/scores.h"
 #include "millrace/trainer/step/step_inputs.h"
 
 namespace millrace {
 
+// What changes from step to step besides the batch: the number of the pass and the optimizer's scalars. They lie in the
+// device's memory, so that a recorded step need not change (core/replay.h).
+class StepNumbers {
+ public:
+  StepNumbers(Device device, const Optimizer& optimizer);
+
+  // The numbers of a step that comes after `passes` forward passes and `updates` updates, which are copied to the
+  // device without waiting. REQUIRES: the previous copy has ended.
+  void bring(Context& context, uint64_t passes, uint64_t updates);
+
+  // On the device.
+  const uint64_t* pass() const { return static_cast<const uint64_t*>(there_.data()); }
+  const float* scalars() const { return reinterpret_cast<const float*>(pass() + 1); }
+
+  size_t bytes() const { return here_.bytes() + there_.bytes(); }
+
+ private:
+  const Optimizer& optimizer_;
+  Memory here_, there_;  // on the host, and on the device
+};
+
 struct StepPlanArgs {
   Model& model;
   Context& context;
+  const Optimizer& optimizer;
   const StepFields& fields;
   Scores& scores;
   GradientTarget gradient_target = GradientTarget::block_write;
@@ -40,6 +63,7 @@ struct StepPlan {
 
   struct Slot {
     StepInputs inputs;
+    StepNumbers numbers;
     ScoreCopy scores = {};
     std::array<Replay, kParts> parts = {};
     bool loaded = false;  // its inputs hold a batch

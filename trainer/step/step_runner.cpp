@@ -39,6 +39,7 @@ std::unique_ptr<StepPlan> StepRunner::make_plan(int64_t rows) {
   auto made = std::make_unique<StepPlan>(
       StepPlanArgs{.model = args.model,
                    .context = args.context,
+                   .optimizer = args.optimizer,
                    .fields = fields,
                    .scores = scores,
                    .gradient_target = in_place() ? GradientTarget::parameters : rules.target(),
@@ -54,7 +55,7 @@ StepPlan& StepRunner::plan_for(int64_t rows) {
   return plans.get(rows, [&] { return make_plan(rows); });
 }
 
-void StepRunner::load(Context& loads, StepPlan::Slot& to, StepNumbers& of, const RowBlock& batch) {
+void StepRunner::load(Context& loads, StepPlan::Slot& to, const RowBlock& batch) {
   const TraceRange range(args.context.executor().trace(), "step", "load");
   error_row = -1;
   try {
@@ -64,23 +65,21 @@ void StepRunner::load(Context& loads, StepPlan::Slot& to, StepNumbers& of, const
     error_row = to.inputs.error_row();
     throw;
   }
-  of.write(forward_passes, updates);
-  of.bring(loads);
+  to.numbers.bring(loads, forward_passes, updates);
 }
 
-void StepRunner::begin(StepPlan& of, StepPlan::Slot& in, const StepNumbers& with) {
+void StepRunner::begin(StepPlan& of, StepPlan::Slot& in) {
   if (state_before_batch) state_before_batch->take();
   if (state_before_update && rules.gathered() == 0) state_before_update->take();
   plans.use(of);
   plan = &of;
   slot = &in;
-  numbers = &with;
   judged = false;
 }
 
 void StepRunner::forward() {
   const TraceRange range(args.context.executor().trace(), "step", "forward");
-  plan->model->forward(args.context, slot->inputs.model(), numbers->pass());
+  plan->model->forward(args.context, slot->inputs.model(), slot->numbers.pass());
 }
 
 void StepRunner::score() {
@@ -103,13 +102,13 @@ void StepRunner::backward() {
   Context& context = args.context;
   if (in_place()) {
     const TraceRange range(context.executor().trace(), "step", "backward and update");
-    plan->model->backward(context, slot->inputs.model(), numbers->pass(), numbers->scalars(), TensorView());
+    plan->model->backward(context, slot->inputs.model(), slot->numbers.pass(), slot->numbers.scalars(), TensorView());
     return;
   }
   const float* const alpha = rules.begin_batch(context, scores.device_loss(), gradient_block());
   {
     const TraceRange range(context.executor().trace(), "step", "backward");
-    plan->model->backward(context, slot->inputs.model(), numbers->pass(), alpha, gradient_block());
+    plan->model->backward(context, slot->inputs.model(), slot->numbers.pass(), alpha, gradient_block());
   }
   if (rules.next_completes() && !args.gradients.check_finite) apply_update(rules.finish(context, gradient_block()));
 }
@@ -138,7 +137,7 @@ TensorView StepRunner::gradient_block() const {
 
 void StepRunner::apply_update(const float* scale) {
   const TraceRange range(args.context.executor().trace(), "step", "update");
-  parameter_update.apply(gradients, numbers->scalars(), scale);
+  parameter_update.apply(gradients, slot->numbers.scalars(), scale);
 }
 
 // Checks the gradients, then makes the update or skips its batches.

@@ -19,7 +19,6 @@
 #include "millrace/trainer/step/plan_cache.h"
 #include "millrace/trainer/step/step.h"
 #include "millrace/trainer/step/step_inputs.h"
-#include "millrace/trainer/step/step_numbers.h"
 #include "millrace/trainer/step/step_plan.h"
 
 namespace millrace {
@@ -38,7 +37,7 @@ struct StepRunner {
   virtual void settle() {}
   // Waits until all batches were trained on, and joins their scores.
   virtual void finish() {}
-  virtual size_t bytes_beside_plans() const;
+  size_t bytes_beside_plans() const;
   const std::vector<double>& metrics();
 
   // The plan for a number of rows.
@@ -46,9 +45,9 @@ struct StepRunner {
 
   // The pieces, in the order of a step.
   // Brings the batch to a slot, and the numbers of its step.
-  void load(Context& loads, StepPlan::Slot& to, StepNumbers& of, const RowBlock& batch);
+  void load(Context& loads, StepPlan::Slot& to, const RowBlock& batch);
   // From here on, everything below is about the batch that was loaded into `in`.
-  void begin(StepPlan& of, StepPlan::Slot& in, const StepNumbers& with);
+  void begin(StepPlan& of, StepPlan::Slot& in);
   void forward();
   void score();
   void fetch(Context& fetches) { scores.fetch(fetches, *plan->scores, windows(), slot->scores); }
@@ -85,7 +84,6 @@ struct StepRunner {
   // These belong to the last batch; null before the first one.
   StepPlan* plan = nullptr;
   StepPlan::Slot* slot = nullptr;
-  const StepNumbers* numbers = nullptr;
   bool judged = false;  // its metrics were computed
 
   size_t slots;

@@ -19,8 +19,7 @@ TEST(Flights, OnTheCpuNothingWaits) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
   PlannedStep step(context, 1);
-  const auto sgd = step.optimizer();
-  Flights flights(context, *sgd, 1);
+  Flights flights(context, 1);
   for (int i = 0; i < 3; ++i) {
     flights.take_off(step.plan);
     EXPECT_FALSE(flights.launches());
@@ -41,8 +40,7 @@ class CudaFlights : public test::CudaTest {
           to_(Memory::pinned(context.device(), slots * sizeof(int64_t))),
           between_(context.device(), sizeof(int64_t)),
           step_(context, slots),
-          optimizer_(step_.optimizer()),
-          flights_(context, *optimizer_, slots) {}
+          flights_(context, slots) {}
     ~Numbered() { context_.drain(); }
 
     Flights& flights() { return flights_; }
@@ -89,7 +87,6 @@ class CudaFlights : public test::CudaTest {
     Context& context_;
     Memory from_, to_, between_;
     PlannedStep step_;  // behind the memory that it was recorded with
-    std::unique_ptr<Optimizer> optimizer_;
     Flights flights_;
   };
 };

@@ -20,8 +20,10 @@ class PlannedStep {
         loss(catalog.losses.make({"mse", Spec::map()}, Spec::map())),
         fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label", .trains = true}),
         scores({.context = on, .loss = *loss, .prediction = model.output(), .label = fields.label()}),
+        sgd(optimizer()),
         plan({.model = model,
               .context = on,
+              .optimizer = *sgd,
               .fields = fields,
               .scores = scores,
               .gradient_target = gradient_target,
@@ -53,6 +55,7 @@ class PlannedStep {
   std::unique_ptr<Loss> loss;
   StepFields fields;
   Scores scores;
+  std::unique_ptr<Optimizer> sgd;
   StepPlan plan;
 };
 

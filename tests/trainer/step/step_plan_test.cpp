@@ -15,14 +15,39 @@ namespace {
 
 using testing::PlannedStep;
 
+// Scalars that tell which updates came before.
+class Counting final : public Optimizer {
+ public:
+  int scalar_count() const override { return 2; }
+  void scalars(uint64_t updates, std::span<float> out) const override {
+    out[0] = static_cast<float>(updates);
+    out[1] = -out[0];
+  }
+  void update(Context&, const UpdateArgs&) const override {}
+};
+
+TEST(StepNumbers, ArriveWhenTheyAreBrought) {
+  const Counting optimizer;
+  Executor executor(1);
+  Context context(Device::cpu(), executor);
+  StepNumbers numbers(Device::cpu(), optimizer);
+  for (const uint64_t step : {uint64_t{0}, uint64_t{1} << 40}) {
+    numbers.bring(context, step, step + 3);
+    EXPECT_EQ(*numbers.pass(), step);
+    EXPECT_EQ(numbers.scalars()[0], static_cast<float>(step + 3));
+    EXPECT_EQ(numbers.scalars()[1], -static_cast<float>(step + 3));
+  }
+  EXPECT_EQ(numbers.bytes(), 2 * (sizeof(uint64_t) + 2 * sizeof(float)));
+}
+
 TEST(StepPlan, CountsWhatEachSlotHolds) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
   const PlannedStep one(context, 1), three(context, 3);
   EXPECT_EQ(three.plan.slots.size(), 3U);
   EXPECT_EQ(one.plan.rows, 4);
-  const size_t slot = one.plan.slots[0].inputs.bytes() + one.plan.slots[0].scores.bytes();
-  EXPECT_EQ(three.plan.bytes - one.plan.bytes, 2 * slot);
+  const StepPlan::Slot& slot = one.plan.slots[0];
+  EXPECT_EQ(three.plan.bytes - one.plan.bytes, 2 * (slot.inputs.bytes() + slot.numbers.bytes() + slot.scores.bytes()));
 }
 
 TEST(StepPlan, GivesTheScoresWhatTheModelMade) {

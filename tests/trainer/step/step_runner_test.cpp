@@ -11,14 +11,13 @@ namespace {
 
 // A body that looks at the parameters between the pieces.
 struct WatchedStep final : StepRunner {
-  explicit WatchedStep(const StepArgs& step_args)
-      : StepRunner(step_args, 1), own_numbers(args.context.device(), args.optimizer) {}
+  explicit WatchedStep(const StepArgs& step_args) : StepRunner(step_args, 1) {}
 
   float bias() { return args.model.parameter(1).as<float>()[0]; }
   StepOutcome run(const RowBlock& batch) override {
     StepPlan& of_size = plan_for(batch.size());
-    load(args.context, of_size.slots[0], own_numbers, batch);
-    begin(of_size, of_size.slots[0], own_numbers);
+    load(args.context, of_size.slots[0], batch);
+    begin(of_size, of_size.slots[0]);
     forward();
     score();
     fetch(args.context);
@@ -30,7 +29,6 @@ struct WatchedStep final : StepRunner {
     return end_batch();
   }
 
-  StepNumbers own_numbers;
   float before_backward = 0, after_backward = 0;
 };
 
