@@ -138,12 +138,12 @@ class LeNet {
       : config_(read_config(read_yaml_file("bench/peers/lenet.yaml"), Catalog::builtin())),
         model_(Model::build(
             {.layers = std::move(config_.layers), .inputs = {{"features", {{784}, DType::f32}}}, .seed = 23}, context)),
-        step_({.model = model_,
-               .context = context,
-               .loss = *config_.loss.loss,
-               .optimizer = *config_.optimizer,
-               .rows = rows_}) {
-    step_.prepare(kBatch);
+        step_(TrainStep::make({.model = model_,
+                               .context = context,
+                               .loss = *config_.loss.loss,
+                               .optimizer = *config_.optimizer,
+                               .rows = rows_})) {
+    step_->prepare(kBatch);
     batch_.configure(rows_, kBatch);
     batch_.resize(kBatch);
     for (int64_t row = 0; row < kBatch; ++row) {
@@ -155,13 +155,13 @@ class LeNet {
     }
   }
 
-  void step() { step_.run(batch_); }
+  void step() { step_->run(batch_); }
 
  private:
   Config config_;
   RowSpec rows_{{{"features", DType::f32, {784}}, {"label", DType::i32, {1}}}};
   Model model_;
-  TrainStep step_;
+  std::unique_ptr<TrainStep> step_;
   RowBlock batch_;
 };
 

@@ -97,18 +97,18 @@ void Trainer::Impl::build_model() {
     warnings.push_back(std::move(warning));
   }
   try {
-    step = std::make_unique<TrainStep>(StepArgs{.model = *model,
-                                                .context = context,
-                                                .loss = *config.loss.loss,
-                                                .optimizer = *config.optimizer,
-                                                .rows = input().rows,
-                                                .label = config.loss.label,
-                                                .weight = config.loss.weight,
-                                                .metrics = &config.metrics,
-                                                .gradients = config.train.gradients(),
-                                                .window_batches = config.train.window_batches(),
-                                                .batches_in_flight = delivery->kept(),
-                                                .one_batch = delivery->repeats()});
+    step = TrainStep::make({.model = *model,
+                            .context = context,
+                            .loss = *config.loss.loss,
+                            .optimizer = *config.optimizer,
+                            .rows = input().rows,
+                            .label = config.loss.label,
+                            .weight = config.loss.weight,
+                            .metrics = &config.metrics,
+                            .gradients = config.train.gradients(),
+                            .window_batches = config.train.window_batches(),
+                            .batches_in_flight = delivery->kept(),
+                            .one_batch = delivery->repeats()});
   } catch (ConfigError& error) {
     error.set_place(config.loss.spec.place());
     throw;

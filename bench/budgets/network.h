@@ -25,7 +25,7 @@ class Network {
     metrics_.push_back({"accuracy", catalog_.metrics.make({"accuracy", Spec::map()}, Spec::map())});
     StepArgs args{.model = model_, .context = context, .loss = *loss_, .optimizer = *sgd_, .rows = rows_};
     args.metrics = &metrics_;
-    step_ = std::make_unique<TrainStep>(args);
+    step_ = TrainStep::make(args);
     step_->prepare(batch);
     fill();
   }

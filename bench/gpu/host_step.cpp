@@ -39,13 +39,13 @@ double host_us_a_step(const Spec& configuration) {
   Model model = Model::build(
       {.layers = std::move(config.layers), .inputs = named_specs(batches.front().spec()), .seed = config.seed},
       context);
-  TrainStep step({.model = model,
-                  .context = context,
-                  .loss = *config.loss.loss,
-                  .optimizer = *config.optimizer,
-                  .rows = batches.front().spec(),
-                  .label = config.loss.label,
-                  .batches_in_flight = kSteps});
+  const auto step = TrainStep::make({.model = model,
+                                     .context = context,
+                                     .loss = *config.loss.loss,
+                                     .optimizer = *config.optimizer,
+                                     .rows = batches.front().spec(),
+                                     .label = config.loss.label,
+                                     .batches_in_flight = kSteps});
   std::vector<double> took;
   const Clock::time_point first = Clock::now();
   const auto seconds_since = [](Clock::time_point begin) {
@@ -53,10 +53,10 @@ double host_us_a_step(const Spec& configuration) {
   };
   while (took.size() < kLeast || (took.size() < kMost && seconds_since(first) < kSeconds)) {
     const Clock::time_point begin = Clock::now();
-    for (const RowBlock& batch : batches) step.run(batch);
-    step.model();  // so that the device is given all of them
+    for (const RowBlock& batch : batches) step->run(batch);
+    step->model();  // so that the device is given all of them
     took.push_back(1e6 * seconds_since(begin) / kSteps);
-    static_cast<void>(step.loss());  // waits
+    static_cast<void>(step->loss());  // waits
     context.synchronize();
   }
   std::sort(took.begin(), took.end());

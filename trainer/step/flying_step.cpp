@@ -7,49 +7,49 @@
 
 namespace millrace {
 
-FlyingStep::FlyingStep(const StepArgs& step_args)
-    : StepRunner(step_args, static_cast<size_t>(std::max<int64_t>(step_args.batches_in_flight, 1))),
-      fetches(args.context.device(), args.context.executor()),
-      scored(args.context.device()),
-      fetched(args.context.device()),
-      flights(args.context, slots) {
-  if (slots > 1) copies.emplace(args.context.device(), args.context.executor());
+FlyingStep::FlyingStep(const StepArgs& args)
+    : TrainStep(args, static_cast<size_t>(std::max<int64_t>(args.batches_in_flight, 1))),
+      fetches_(args_.context.device(), args_.context.executor()),
+      scored_(args_.context.device()),
+      fetched_(args_.context.device()),
+      flights_(args_.context, places_) {
+  if (places_ > 1) copies_.emplace(args_.context.device(), args_.context.executor());
 }
 
 FlyingStep::~FlyingStep() {
-  flights.drain();
-  if (copies) copies->drain();
-  fetches.drain();
-  args.context.drain();
+  flights_.drain();
+  if (copies_) copies_->drain();
+  fetches_.drain();
+  args_.context.drain();
 }
 
 StepOutcome FlyingStep::run(const RowBlock& batch) {
   StepPlan& of_size = plan_for(batch.size());
-  Flight& flight = flights.next();
-  StepPlan::Slot& place = of_size.slots[flights.next_slot()];
+  Flight& flight = flights_.next();
+  StepPlan::Slot& place = of_size.slots[flights_.next_slot()];
   bring(flight, place, batch);
   join(flight);
   begin(of_size, place);
-  flights.take_off(of_size);
-  const bool launched = flights.launches();
-  if (!launched) args.context.wait_for(flight.read);
+  flights_.take_off(of_size);
+  const bool launched = flights_.launches();
+  if (!launched) args_.context.wait_for(flight.read);
   const StepOutcome outcome = train(flight, launched);
-  if (!launched) flights.landed();
-  groups = flights.groups();
-  if (not_recorded.empty()) not_recorded = flights.failure();
+  if (!launched) flights_.landed();
+  groups_ = flights_.groups();
+  if (not_recorded_.empty()) not_recorded_ = flights_.failure();
   // Then the batch that this flight read may change.
-  flights.next().read.synchronize();
+  flights_.next().read.synchronize();
   return outcome;
 }
 
 void FlyingStep::bring(Flight& flight, StepPlan::Slot& to, const RowBlock& batch) {
-  Context& loads = copies ? *copies : args.context;
-  flight.read.synchronize();               // the memory for converted values is free now
-  loads.wait_for(flights.end_of(flight));  // the memory that batches are copied to is free by then
+  Context& loads = copies_ ? *copies_ : args_.context;
+  flight.read.synchronize();                // the memory for converted values is free now
+  loads.wait_for(flights_.end_of(flight));  // the memory that batches are copied to is free by then
   try {
     load(loads, to, batch);
   } catch (const DataError&) {
-    flights.of(flights.batches() + 1).read.synchronize();  // as run() does at its end
+    flights_.of(flights_.batches() + 1).read.synchronize();  // as run() does at its end
     throw;
   }
   loads.record(flight.read);
@@ -57,13 +57,13 @@ void FlyingStep::bring(Flight& flight, StepPlan::Slot& to, const RowBlock& batch
 
 // `launched`: the device has the step already, or Flights will launch it.
 StepOutcome FlyingStep::train(Flight& flight, bool launched) {
-  Context& context = args.context;
-  recorded = true;
-  const size_t kind = (rules.gathered() == 0 ? 1U : 0U) + (rules.next_completes() ? 2U : 0U);
-  if (args.gradients.check_finite) {
+  Context& context = args_.context;
+  recorded_ = true;
+  const size_t kind = (rules_.gathered() == 0 ? 1U : 0U) + (rules_.next_completes() ? 2U : 0U);
+  if (args_.gradients.check_finite) {
     play(StepPlan::kBefore, [&] {
       run_before();
-      context.wait_for(fetched);
+      context.wait_for(fetched_);
     });
     context.record(flight.trained);
     flight.trained.synchronize();
@@ -71,55 +71,55 @@ StepOutcome FlyingStep::train(Flight& flight, bool launched) {
     play(StepPlan::kWhole + kind, [&] {
       run_before();
       backward();
-      context.wait_for(fetched);
+      context.wait_for(fetched_);
     });
   }
-  ++forward_passes;
+  ++steps_;
   if (!loss_is_fine()) return skip_batch();
-  if (args.gradients.check_finite) play(StepPlan::kBehind + kind, [&] { backward(); });
+  if (args_.gradients.check_finite) play(StepPlan::kBehind + kind, [&] { backward(); });
   flight.unjoined = windows();
   return end_batch();
 }
 
 void FlyingStep::play(size_t part, FunctionRef<void()> work) {
-  const Replay& replay = plan->play(args.context, *slot, part, work);
-  recorded = recorded && replay.recorded();
-  if (not_recorded.empty()) not_recorded = replay.failure();
+  const Replay& replay = plan_->play(args_.context, *slot_, part, work);
+  recorded_ = recorded_ && replay.recorded();
+  if (not_recorded_.empty()) not_recorded_ = replay.failure();
 }
 
-// The step up to the loss. The scores go to the host while the context goes on, until it waits for `fetched`.
+// The step up to the loss. The scores go to the host while the context goes on, until it waits for `fetched_`.
 void FlyingStep::run_before() {
   forward();
   score();
-  args.context.record(scored);
-  fetches.wait_for(scored);
-  fetch(fetches);
-  fetches.record(fetched);
+  args_.context.record(scored_);
+  fetches_.wait_for(scored_);
+  fetch(fetches_);
+  fetches_.record(fetched_);
 }
 
 // Waits until the step of the flight's batch has ended, then joins its scores if they belong to the window.
 void FlyingStep::join(Flight& flight) {
-  flights.end_of(flight).synchronize();
-  if (std::exchange(flight.unjoined, false)) scores.join(*flight.plan->scores, flight.slot->scores);
+  flights_.end_of(flight).synchronize();
+  if (std::exchange(flight.unjoined, false)) scores_.join(*flight.plan->scores, flight.slot->scores);
 }
 
 void FlyingStep::finish() {
-  flights.launch();
-  for (size_t i = 0; i < flights.size(); ++i) join(flights.of(flights.batches() + i));
+  flights_.launch();
+  for (size_t i = 0; i < flights_.size(); ++i) join(flights_.of(flights_.batches() + i));
 }
 
 StepOutcome FlyingStep::flush() {
-  flights.launch();
-  if (rules.gathered() == 0) return StepOutcome::trained;
-  const StepOutcome outcome = StepRunner::flush();
+  flights_.launch();
+  if (rules_.gathered() == 0) return StepOutcome::trained;
+  const StepOutcome outcome = TrainStep::flush();
   // The numbers of the last flight are read until then.
-  flights.landed();
+  flights_.landed();
   return outcome;
 }
 
 void FlyingStep::start_window() {
-  for (size_t i = 0; i < flights.size(); ++i) flights.of(i).unjoined = false;
-  StepRunner::start_window();
+  for (size_t i = 0; i < flights_.size(); ++i) flights_.of(i).unjoined = false;
+  TrainStep::start_window();
 }
 
 }  // namespace millrace

@@ -9,31 +9,32 @@
 #include "millrace/core/event.h"
 #include "millrace/core/threads/executor.h"
 #include "millrace/trainer/step/flights.h"
-#include "millrace/trainer/step/step_runner.h"
+#include "millrace/trainer/step/step.h"
 
 namespace millrace {
 
-struct FlyingStep final : StepRunner {
-  explicit FlyingStep(const StepArgs& step_args);
+class FlyingStep final : public TrainStep {
+ public:
+  explicit FlyingStep(const StepArgs& args);
   ~FlyingStep() override;
 
   StepOutcome run(const RowBlock& batch) override;
   StepOutcome flush() override;
   void start_window() override;
-  void settle() override { flights.launch(); }
-  void finish() override;
-
-  std::optional<Context> copies;  // brings batches while others are trained on
-  Context fetches;                // takes scores to the host while gradients are made
-  Event scored, fetched;
-  Flights flights;
 
  private:
+  void settle() override { flights_.launch(); }
+  void finish() override;
   void bring(Flight& flight, StepPlan::Slot& to, const RowBlock& batch);
   StepOutcome train(Flight& flight, bool launched);
   void play(size_t part, FunctionRef<void()> work);
   void run_before();
   void join(Flight& flight);
+
+  std::optional<Context> copies_;  // brings batches while others are trained on
+  Context fetches_;                // takes scores to the host while gradients are made
+  Event scored_, fetched_;
+  Flights flights_;
 };
 
 }  // namespace millrace

@@ -1,69 +1,232 @@
 #include "millrace/trainer/step/step.h"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "millrace/core/errors.h"
+#include "millrace/core/trace.h"
 #include "millrace/trainer/step/flying_step.h"
-#include "millrace/trainer/step/inline_step.h"
 
 namespace millrace {
 
-namespace {
-
-std::unique_ptr<StepRunner> make_runner(const StepArgs& args) {
-  if (args.context.device().is_cpu()) return std::make_unique<InlineStep>(args);
+std::unique_ptr<TrainStep> TrainStep::make(const StepArgs& args) {
+  if (args.context.device().is_cpu()) return std::unique_ptr<TrainStep>(new TrainStep(args, 1));
   return std::make_unique<FlyingStep>(args);
 }
 
-}  // namespace
+TrainStep::TrainStep(const StepArgs& args, size_t places)
+    : args_(args),
+      places_(places),
+      fields_({.model = args_.model,
+               .rows = args_.rows,
+               .loss = &args_.loss,
+               .label = args_.label,
+               .weight = args_.weight,
+               .trains = true,
+               .keeps_label = !windows() && args_.metrics != nullptr && !args_.metrics->empty()}),
+      scores_({.context = args_.context,
+               .loss = args_.loss,
+               .metrics = args_.metrics,
+               .prediction = args_.model.output(),
+               .label = fields_.label(),
+               .weighted = fields_.weighted(),
+               .batches = std::max<int64_t>(args_.window_batches, 1)}),
+      rules_(args_.gradients, args_.context.device(), args_.model.parameter_block().spec()),
+      parameter_update_(args_.model, args_.context, args_.optimizer),
+      plans_(args_.context, kMaxPlans) {
+  if (args_.gradients.check_finite && !args_.model.states().empty()) {
+    state_before_batch_.emplace(args_.model, args_.context);
+    state_before_update_.emplace(args_.model, args_.context);
+  }
+}
 
-TrainStep::TrainStep(const StepArgs& args) : runner_(make_runner(args)) {}
-TrainStep::~TrainStep() = default;
+std::unique_ptr<StepPlan> TrainStep::make_plan(int64_t rows) {
+  auto made = std::make_unique<StepPlan>(
+      StepPlanArgs{.model = args_.model,
+                   .context = args_.context,
+                   .optimizer = args_.optimizer,
+                   .fields = fields_,
+                   .scores = scores_,
+                   .gradient_target = in_place() ? GradientTarget::parameters : rules_.target(),
+                   .slots = places_},
+      rows);
+  if (!in_place() && !gradients_)
+    gradients_ = Memory(args_.context.device(), args_.model.parameter_block().spec().bytes());
+  return made;
+}
 
-void TrainStep::prepare(int64_t rows) { runner_->plan_for(rows); }
-StepOutcome TrainStep::run(const RowBlock& batch) { return runner_->run(batch); }
-StepOutcome TrainStep::flush() { return runner_->flush(); }
+StepPlan& TrainStep::plan_for(int64_t rows) {
+  // A new plan may replace one that a batch under way still uses.
+  if (!plans_.contains(rows)) finish();
+  return plans_.get(rows, [&] { return make_plan(rows); });
+}
+
+StepOutcome TrainStep::run(const RowBlock& batch) {
+  StepPlan& of_size = plan_for(batch.size());
+  load(args_.context, of_size.slots[0], batch);
+  begin(of_size, of_size.slots[0]);
+
+  forward();
+  score();
+  fetch(args_.context);
+  ++steps_;
+  if (!loss_is_fine()) return skip_batch();
+  if (windows()) scores_.join(*plan_->scores, slot_->scores);
+
+  backward();
+  return end_batch();
+}
+
+void TrainStep::load(Context& loads, StepPlan::Slot& to, const RowBlock& batch) {
+  const TraceRange range(args_.context.executor().trace(), "step", "load");
+  error_row_ = -1;
+  try {
+    if (!args_.one_batch || !to.loaded) to.inputs.load(loads, batch);
+    to.loaded = true;
+  } catch (const DataError&) {
+    error_row_ = to.inputs.error_row();
+    throw;
+  }
+  to.numbers.bring(loads, steps_, updates_);
+}
+
+void TrainStep::begin(StepPlan& of, StepPlan::Slot& in) {
+  if (state_before_batch_) state_before_batch_->take();
+  if (state_before_update_ && rules_.gathered() == 0) state_before_update_->take();
+  plans_.use(of);
+  plan_ = &of;
+  slot_ = &in;
+  judged_ = false;
+}
+
+void TrainStep::forward() {
+  const TraceRange range(args_.context.executor().trace(), "step", "forward");
+  plan_->model->forward(args_.context, slot_->inputs.model(), slot_->numbers.pass());
+}
+
+void TrainStep::score() {
+  const TraceRange range(args_.context.executor().trace(), "step", "loss");
+  scores_.run(*plan_->scores, plan_->scored(*slot_));
+  if (windows()) scores_.judge(*plan_->scores, plan_->scored(*slot_));
+}
+
+bool TrainStep::loss_is_fine() const {
+  return !args_.gradients.check_finite || std::isfinite(scores_.loss_of(slot_->scores));
+}
+
+StepOutcome TrainStep::skip_batch() {
+  ++skipped_;
+  if (state_before_batch_) state_before_batch_->give_back();
+  return StepOutcome::loss_not_finite;
+}
+
+void TrainStep::backward() {
+  Context& context = args_.context;
+  if (in_place()) {
+    const TraceRange range(context.executor().trace(), "step", "backward and update");
+    plan_->model->backward(context, slot_->inputs.model(), slot_->numbers.pass(), slot_->numbers.scalars(),
+                           TensorView());
+    return;
+  }
+  const float* const alpha = rules_.begin_batch(context, scores_.device_loss(), gradient_block());
+  {
+    const TraceRange range(context.executor().trace(), "step", "backward");
+    plan_->model->backward(context, slot_->inputs.model(), slot_->numbers.pass(), alpha, gradient_block());
+  }
+  if (rules_.next_completes() && !args_.gradients.check_finite) apply_update(rules_.finish(context, gradient_block()));
+}
+
+StepOutcome TrainStep::end_batch() {
+  if (in_place()) {
+    ++updates_;
+    return StepOutcome::trained;
+  }
+  rules_.count_batch();
+  if (!rules_.complete()) return StepOutcome::trained;
+  return args_.gradients.check_finite ? judge_update() : end_update();
+}
+
+StepOutcome TrainStep::flush() {
+  if (rules_.gathered() == 0) return StepOutcome::trained;
+  if (args_.gradients.check_finite) return judge_update();
+  apply_update(rules_.finish(args_.context, gradient_block()));
+  return end_update();
+}
+
+TensorView TrainStep::gradient_block() const {
+  const TensorView block = args_.model.parameter_block();
+  return TensorView(gradients_.data(), block.dtype(), block.shape());
+}
+
+void TrainStep::apply_update(const float* scale) {
+  const TraceRange range(args_.context.executor().trace(), "step", "update");
+  parameter_update_.apply(gradients_, slot_->numbers.scalars(), scale);
+}
+
+// Checks the gradients, then makes the update or skips its batches.
+StepOutcome TrainStep::judge_update() {
+  const auto gathered = static_cast<uint64_t>(rules_.gathered());
+  const float* const scale = rules_.finish(args_.context, gradient_block());
+  if (!rules_.finite(args_.context)) {
+    rules_.begin_anew();
+    skipped_ += gathered;
+    if (state_before_update_) state_before_update_->give_back();
+    return StepOutcome::gradient_not_finite;
+  }
+  apply_update(scale);
+  return end_update();
+}
+
+StepOutcome TrainStep::end_update() {
+  rules_.begin_anew();
+  ++updates_;
+  return StepOutcome::trained;
+}
 
 Model& TrainStep::model() {
-  runner_->settle();
-  return runner_->args.model;
+  settle();
+  return args_.model;
 }
 
 const std::vector<TensorView>& TrainStep::slots() {
-  runner_->settle();
-  return runner_->parameter_update.slots();
+  settle();
+  return parameter_update_.slots();
+}
+
+void TrainStep::resume(uint64_t steps, uint64_t updates) {
+  steps_ = steps;
+  updates_ = updates;
 }
 
 double TrainStep::loss() {
-  if (!runner_->windows()) return batch_loss();
-  runner_->finish();
-  return runner_->scores.loss();
+  if (!windows()) return batch_loss();
+  finish();
+  return scores_.loss();
 }
 
 double TrainStep::batch_loss() {
-  runner_->finish();
-  return runner_->scores.loss_of(runner_->slot->scores);
+  finish();
+  return scores_.loss_of(slot_->scores);
 }
 
-const std::vector<double>& TrainStep::metrics() { return runner_->metrics(); }
-void TrainStep::start_window() { runner_->start_window(); }
-
-uint64_t TrainStep::steps() const { return runner_->forward_passes; }
-uint64_t TrainStep::updates() const { return runner_->updates; }
-uint64_t TrainStep::skipped() const { return runner_->skipped; }
-
-void TrainStep::resume(uint64_t steps, uint64_t updates) {
-  runner_->forward_passes = steps;
-  runner_->updates = updates;
+const std::vector<double>& TrainStep::metrics() {
+  finish();
+  if (windows() || plan_ == nullptr) return scores_.metrics();
+  args_.context.executor().run([&] {
+    if (!std::exchange(judged_, true)) scores_.judge(*plan_->scores, plan_->scored(*slot_));
+    scores_.fetch(args_.context, *plan_->scores, true, slot_->scores);
+    args_.context.synchronize();
+    scores_.reset();
+    scores_.join(*plan_->scores, slot_->scores);
+  });
+  return scores_.metrics();
 }
 
-bool TrainStep::recorded() const { return runner_->recorded; }
-uint64_t TrainStep::groups() const { return runner_->groups; }
-const std::string& TrainStep::not_recorded() const { return runner_->not_recorded; }
-int64_t TrainStep::error_row() const { return runner_->error_row; }
-
-size_t TrainStep::bytes() const { return runner_->bytes_beside_plans() + runner_->plans.bytes(); }
-
-size_t TrainStep::memory_bound(int64_t rows) {
-  const size_t plan = runner_->plan_for(rows).bytes;
-  return runner_->bytes_beside_plans() + kBatchSizes * plan;
+size_t TrainStep::bytes_beside_plans() const {
+  size_t total = gradients_.bytes() + rules_.bytes() + scores_.bytes() + parameter_update_.bytes();
+  for (const auto* copy : {&state_before_batch_, &state_before_update_}) total += *copy ? (*copy)->bytes() : 0;
+  return total;
 }
 
 }  // namespace millrace

@@ -1,19 +1,22 @@
 // TrainStep: what happens to one batch: forward, loss, metrics, backward, and an update after every batch or after
 // several. It is planned once for each batch size.
 //
-//   TrainStep step({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, .rows = rows});
-//   while (const RowBlock* batch = delivery.next()) step.run(*batch);
+//   const auto step = TrainStep::make({.model = model, .context = context, .loss = *loss, .optimizer = *sgd, ..});
+//   while (const RowBlock* batch = delivery.next()) step->run(*batch);
 //
-// On CUDA run() returns before the batch was trained on. After the first few batches a step is launched as one graph
-// (core/replay.h), by itself or together with other steps (trainer/step/flights.h). Functions that give results wait
-// for them. run() allocates nothing once it has seen a batch size and launched several steps of it together. The
-// gradients go straight into the parameters if the optimizer allows it and no GradientOptions need them. Plans for at
-// most kMaxPlans sizes are kept; the least recently used one is dropped first. One thread uses a TrainStep; everything
-// in StepArgs must outlive it.
+// A TrainStep does its work before a call returns, as on the CPU. On CUDA make() gives a FlyingStep, which puts the
+// same pieces together in another way: run() returns before the batch was trained on. After the first few batches a
+// step is launched as one graph (core/replay.h), by itself or together with other steps (trainer/step/flights.h).
+// Functions that give results wait for them. run() allocates nothing once it has seen a batch size and launched several
+// steps of it together. The gradients go straight into the parameters if the optimizer allows it and no GradientOptions
+// need them. Plans for at most kMaxPlans sizes are kept; the least recently used one is dropped first. One thread uses
+// a TrainStep; everything in StepArgs must outlive it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +26,14 @@
 #include "millrace/layers/loss.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/optimizer.h"
+#include "millrace/trainer/step/model_copy.h"
+#include "millrace/trainer/step/parameter_update.h"
+#include "millrace/trainer/step/plan_cache.h"
 #include "millrace/trainer/step/scores.h"
+#include "millrace/trainer/step/step_inputs.h"
+#include "millrace/trainer/step/step_plan.h"
 
 namespace millrace {
-
-struct StepRunner;
 
 struct StepArgs {
   Model& model;
@@ -65,37 +71,38 @@ class TrainStep {
   // How many batch sizes a training has: the full one and the last batch's.
   static constexpr size_t kBatchSizes = 2;
 
-  // Throws ConfigError when the rows lack a field or the loss does not fit the model; it names both sides.
-  explicit TrainStep(const StepArgs& args);
-  ~TrainStep();
+  // The step for the context's device. Throws ConfigError when the rows lack a field or the loss does not fit the
+  // model; it names both sides.
+  static std::unique_ptr<TrainStep> make(const StepArgs& args);
+  virtual ~TrainStep() = default;
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
 
   // Makes what a batch of `rows` rows needs, ahead of time.
-  void prepare(int64_t rows);
+  void prepare(int64_t rows) { plan_for(rows); }
   // Trains on the batch. Throws DataError for a value that makes no sense (layers/layer.h), with nothing trained; its
   // row is error_row(). If the device is busy, the step may be launched only by a later call: so ask model() for the
   // model.
-  StepOutcome run(const RowBlock& batch);
+  virtual StepOutcome run(const RowBlock& batch);
   // The model after all batches so far; on a device, it is so once the context has done what it was given.
   Model& model();
   // Updates with the batches since the last update, if several make one and the data ended in between.
-  StepOutcome flush();
+  virtual StepOutcome flush();
 
   // Loss and metrics of the last batch, or of the window; both functions wait for the device. The loss of a window in
   // which no row counted is NaN. Metrics of a batch are computed when they are asked for, even if the batch itself is
   // gone. REQUIRES: run() was called.
   double loss();
   const std::vector<double>& metrics();  // in the order of StepArgs::metrics
-  void start_window();
+  virtual void start_window() { scores_.reset(); }
   // The loss of the last batch, also if there are windows.
   double batch_loss();
 
   // Batches taken, and updates made.
-  uint64_t steps() const;
-  uint64_t updates() const;
+  uint64_t steps() const { return steps_; }
+  uint64_t updates() const { return updates_; }
   // Batches that were not followed by an update because the loss or the gradient was not finite.
-  uint64_t skipped() const;
+  uint64_t skipped() const { return skipped_; }
   // Counts on from the numbers of an earlier training: draws and schedules go on where that training ended.
   void resume(uint64_t steps, uint64_t updates);
   // The optimizer's state, as of model(): Optimizer::state_slots() blocks laid out like the model's parameter block.
@@ -103,21 +110,79 @@ class TrainStep {
 
   // Whether the step of the last batch that was trained on ran as recorded graphs, except an update whose gradient is
   // checked first.
-  bool recorded() const;
+  bool recorded() const { return recorded_; }
   // How often several steps went in one launch.
-  uint64_t groups() const;
+  uint64_t groups() const { return groups_; }
   // Why some steps cannot be recorded or go together, although the device can do that; empty if nothing failed.
-  const std::string& not_recorded() const;
+  const std::string& not_recorded() const { return not_recorded_; }
   // The row that the error of the last run() is about, or -1.
-  int64_t error_row() const;
+  int64_t error_row() const { return error_row_; }
   // Bytes of the optimizer's state, the gradients and all plans, on the device and on the host, at most.
-  size_t bytes() const;
+  size_t bytes() const { return bytes_beside_plans() + plans_.bytes(); }
   // The same for a training on batches of `rows` rows and a smaller last one, with prepare() or without. Plans the full
   // size.
-  size_t memory_bound(int64_t rows);
+  size_t memory_bound(int64_t rows) { return bytes_beside_plans() + kBatchSizes * plan_for(rows).bytes; }
+
+ protected:
+  // `places`: batches that may be under way.
+  TrainStep(const StepArgs& args, size_t places);
+
+  // Launches the steps that still wait.
+  virtual void settle() {}
+  // Waits until all batches were trained on, and joins their scores.
+  virtual void finish() {}
+  // The plan for a number of rows.
+  StepPlan& plan_for(int64_t rows);
+
+  // The pieces, in the order of a step. They only give work to the context.
+  // Brings the batch to a slot, and the numbers of its step.
+  void load(Context& loads, StepPlan::Slot& to, const RowBlock& batch);
+  // From here on, everything below is about the batch that was loaded into `in`.
+  void begin(StepPlan& of, StepPlan::Slot& in);
+  void forward();
+  void score();
+  void fetch(Context& fetches) { scores_.fetch(fetches, *plan_->scores, windows(), slot_->scores); }
+  bool loss_is_fine() const;
+  // Skips a batch whose loss is not finite.
+  StepOutcome skip_batch();
+  // Also makes the update if the batch completes one and the gradients need not be checked first.
+  void backward();
+  // Counts the batch and its update; if gradients are to be checked, checks them and makes the update here.
+  StepOutcome end_batch();
+
+  bool windows() const { return args_.window_batches > 0; }
+
+  const StepArgs args_;
+  const size_t places_;
+  StepFields fields_;
+  Scores scores_;
+  GradientRules rules_;
+
+  uint64_t steps_ = 0, updates_ = 0, skipped_ = 0, groups_ = 0;
+  bool recorded_ = false;
+  std::string not_recorded_;
+  int64_t error_row_ = -1;
+
+  // Of the last batch; null before the first one.
+  StepPlan* plan_ = nullptr;
+  StepPlan::Slot* slot_ = nullptr;
 
  private:
-  std::unique_ptr<StepRunner> runner_;
+  bool in_place() const { return args_.optimizer.adds_scaled_gradient() && !args_.gradients.any(); }
+  std::unique_ptr<StepPlan> make_plan(int64_t rows);
+  TensorView gradient_block() const;
+  void apply_update(const float* scale);
+  StepOutcome judge_update();
+  StepOutcome end_update();
+  size_t bytes_beside_plans() const;
+
+  Memory gradients_;  // laid out like the parameter block; empty when backward updates in place
+  // The layers' states before the running batch, and before the first batch of its update; only if batches may be
+  // skipped.
+  std::optional<StateCopy> state_before_batch_, state_before_update_;
+  ParameterUpdate parameter_update_;
+  bool judged_ = false;        // the metrics of the last batch were computed
+  PlanCache<StepPlan> plans_;  // last: the plans' recordings refer to the other members
 };
 
 }  // namespace millrace

@@ -72,23 +72,23 @@ class CudaGroupedSteps : public test::CudaTest {
     std::vector<RowBlock> batches = make_batches(made.rows, sizes);
     Trained out;
     {
-      TrainStep step({.model = made.model,
-                      .context = context(),
-                      .loss = *made.loss,
-                      .optimizer = *optimizer,
-                      .rows = made.rows,
-                      .gradients = rule.gradients,
-                      .window_batches = rule.window,
-                      .batches_in_flight = 8});
+      const auto step = TrainStep::make({.model = made.model,
+                                         .context = context(),
+                                         .loss = *made.loss,
+                                         .optimizer = *optimizer,
+                                         .rows = made.rows,
+                                         .gradients = rule.gradients,
+                                         .window_batches = rule.window,
+                                         .batches_in_flight = 8});
       for (size_t i = 0; i < batches.size(); ++i) {
         if (later(i)) test::keep_busy(context());
-        EXPECT_EQ(step.run(batches[i]), StepOutcome::trained);
-        if (!later(i)) step.model();
-        EXPECT_EQ(step.steps(), i + 1);
-        if (looks(i)) out.losses.push_back(step.loss());
+        EXPECT_EQ(step->run(batches[i]), StepOutcome::trained);
+        if (!later(i)) step->model();
+        EXPECT_EQ(step->steps(), i + 1);
+        if (looks(i)) out.losses.push_back(step->loss());
       }
-      out.groups = step.groups();
-      EXPECT_EQ(step.not_recorded(), "");
+      out.groups = step->groups();
+      EXPECT_EQ(step->not_recorded(), "");
     }  // what waits is launched
     context().synchronize();
     const TensorView block = made.model.parameter_block();
@@ -154,21 +154,21 @@ TEST_F(CudaGroupedSteps, TrainEverythingBeforeABatchThatMakesNoSense) {
         for (int64_t row = 0; row < 4; ++row) batch.row<float>(1, row)[0] = static_cast<float>(row % 2);
       }
       batches[bad].row<float>(1, 2)[0] = 3;
-      TrainStep step({.model = made.model,
-                      .context = context(),
-                      .loss = *made.loss,
-                      .optimizer = *sgd,
-                      .rows = made.rows,
-                      .batches_in_flight = 8});
+      const auto step = TrainStep::make({.model = made.model,
+                                         .context = context(),
+                                         .loss = *made.loss,
+                                         .optimizer = *sgd,
+                                         .rows = made.rows,
+                                         .batches_in_flight = 8});
       for (size_t i = 0; i < bad; ++i) {
         if (later) test::keep_busy(context());
-        step.run(batches[i]);
-        if (!later) step.model();
+        step->run(batches[i]);
+        if (!later) step->model();
       }
-      EXPECT_THROW(step.run(batches[bad]), DataError);
-      EXPECT_EQ(step.error_row(), 2);
-      EXPECT_EQ(step.steps(), bad);
-      const TensorView block = step.model().parameter_block();
+      EXPECT_THROW(step->run(batches[bad]), DataError);
+      EXPECT_EQ(step->error_row(), 2);
+      EXPECT_EQ(step->steps(), bad);
+      const TensorView block = step->model().parameter_block();
       return download<float>(block.data(), static_cast<size_t>(block.elements()));
     };
     EXPECT_EQ(weights(true), weights(false)) << bad;

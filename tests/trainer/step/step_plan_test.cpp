@@ -67,13 +67,13 @@ TEST_F(CudaStepPlan, AFlushIsOverBeforeItsNumbersAreOverwritten) {
   const auto weights = [&](bool waits) {
     PlannedStep planned(context(), 1);
     const auto adam = planned.optimizer("adam", 0.1);
-    TrainStep step({.model = planned.model,
-                    .context = context(),
-                    .loss = *planned.loss,
-                    .optimizer = *adam,
-                    .rows = planned.rows,
-                    .gradients = {.accumulate = 4},
-                    .batches_in_flight = 3});
+    const auto step = TrainStep::make({.model = planned.model,
+                                       .context = context(),
+                                       .loss = *planned.loss,
+                                       .optimizer = *adam,
+                                       .rows = planned.rows,
+                                       .gradients = {.accumulate = 4},
+                                       .batches_in_flight = 3});
     std::vector<RowBlock> batches(9);
     for (RowBlock& batch : batches) {
       batch.configure(planned.rows, 4, context().device());
@@ -85,8 +85,8 @@ TEST_F(CudaStepPlan, AFlushIsOverBeforeItsNumbersAreOverwritten) {
       }
     }
     for (size_t i = 0; i < batches.size(); ++i) {
-      step.run(batches[i]);
-      if (i % 2 == 0) step.flush();
+      step->run(batches[i]);
+      if (i % 2 == 0) step->flush();
       if (waits) context().synchronize();
     }
     context().synchronize();

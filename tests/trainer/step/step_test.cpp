@@ -116,18 +116,18 @@ TEST_F(StepTest, TrainsAsByHand) {
     weight[1] = -0.5f;
     model.parameter(1).as<float>()[0] = 0.125f;
     const SeparateSgd separate(*sgd_);
-    TrainStep step(args(model, in_place ? *sgd_ : static_cast<const Optimizer&>(separate)));
-    step.run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
+    const auto step = TrainStep::make(args(model, in_place ? *sgd_ : static_cast<const Optimizer&>(separate)));
+    step->run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
 
     // Logits -0.625 and -0.875; the first is wrong, the second right.
     const double p0 = 1 / (1 + std::exp(0.625)), p1 = 1 / (1 + std::exp(0.875));
-    EXPECT_NEAR(step.loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-6);
-    EXPECT_EQ(step.metrics()[0], 0.5);
+    EXPECT_NEAR(step->loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-6);
+    EXPECT_EQ(step->metrics()[0], 0.5);
     const double g0 = (p0 - 1) / 2, g1 = p1 / 2;
     EXPECT_NEAR(weight[0], 0.25 - 0.5 * (g0 * 1 + g1 * -3), 1e-6);
     EXPECT_NEAR(weight[1], -0.5 - 0.5 * (g0 * 2 + g1 * 0.5), 1e-6);
     EXPECT_NEAR(model.parameter(1).as<float>()[0], 0.125 - 0.5 * (g0 + g1), 1e-6);
-    EXPECT_EQ(step.steps(), 1u);
+    EXPECT_EQ(step->steps(), 1u);
   }
 }
 
@@ -139,19 +139,19 @@ TEST_F(StepTest, ComputesMetricsOfABatchWhenAskedEvenIfItIsGone) {
   weight[0] = 0.25f;
   weight[1] = -0.5f;
   model.parameter(1).as<float>()[0] = 0.125f;
-  TrainStep step(args(model, *sgd_));
+  const auto step = TrainStep::make(args(model, *sgd_));
   RowBlock batch = make_batch({{1, 2, 1}, {-3, 0.5f, 0}});
-  step.run(make_batch({{5, 6, 1}}));
+  step->run(make_batch({{5, 6, 1}}));
   weight[0] = 0.25f;
   weight[1] = -0.5f;
   model.parameter(1).as<float>()[0] = 0.125f;
-  step.run(batch);
+  step->run(batch);
   EXPECT_EQ(batches, 0);
   // The next batch is on its way.
   *batch.row<float>(1, 0) = 0;
   *batch.row<float>(1, 1) = 1;
-  EXPECT_EQ(step.metrics()[0], 0.5);
-  EXPECT_EQ(step.metrics()[0], 0.5);
+  EXPECT_EQ(step->metrics()[0], 0.5);
+  EXPECT_EQ(step->metrics()[0], 0.5);
   EXPECT_EQ(batches, 1);
 }
 
@@ -161,8 +161,8 @@ TEST_F(StepTest, ComputesMetricsOfEveryBatchOfAWindow) {
   Model model = make_model();
   StepArgs windowed = args(model, *sgd_);
   windowed.window_batches = 3;
-  TrainStep step(windowed);
-  for (int i = 0; i < 3; ++i) step.run(make_batch({{1, 2, 1}}));
+  const auto step = TrainStep::make(windowed);
+  for (int i = 0; i < 3; ++i) step->run(make_batch({{1, 2, 1}}));
   EXPECT_EQ(batches, 3);
 }
 
@@ -172,32 +172,32 @@ TEST_F(StepTest, TrainsModelsOfDoublesOnLabelsOfFloats) {
   weight[0] = 0.25;
   weight[1] = -0.5;
   model.parameter(1).as<double>()[0] = 0.125;
-  TrainStep step(args(model, *sgd_));
-  step.run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
+  const auto step = TrainStep::make(args(model, *sgd_));
+  step->run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
   const double p0 = 1 / (1 + std::exp(0.625)), p1 = 1 / (1 + std::exp(0.875));
-  EXPECT_NEAR(step.loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-14);
-  EXPECT_EQ(step.metrics()[0], 0.5);
+  EXPECT_NEAR(step->loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-14);
+  EXPECT_EQ(step->metrics()[0], 0.5);
   EXPECT_NEAR(weight[0], 0.25 - 0.5 * ((p0 - 1) / 2 - p1 / 2 * 3), 1e-14);
 }
 
 TEST_F(StepTest, RefusesALabelThatTheLossDoesNotKnow) {
   Model model = make_model();
-  TrainStep step(args(model, *sgd_));
+  const auto step = TrainStep::make(args(model, *sgd_));
   const float before = *model.parameter(0).as<float>();
   for (const float bad : {-1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()}) {
     try {
-      step.run(make_batch({{1, 2, 1}, {1, 2, 0.5f}, {1, 2, bad}}));
+      step->run(make_batch({{1, 2, 1}, {1, 2, 0.5f}, {1, 2, bad}}));
       FAIL() << bad;
     } catch (const DataError& error) {
       EXPECT_EQ(error.message(), cat("the field label holds ", bad, ", expected at least 0 and at most 1"));
       EXPECT_EQ(error.hint(), "0 stands for no and 1 for yes");
-      EXPECT_EQ(step.error_row(), 2);
+      EXPECT_EQ(step->error_row(), 2);
     }
   }
-  EXPECT_EQ(step.steps(), 0u);
+  EXPECT_EQ(step->steps(), 0u);
   EXPECT_EQ(*model.parameter(0).as<float>(), before);
-  step.run(make_batch({{1, 2, 1}}));
-  EXPECT_EQ(step.error_row(), -1);
+  step->run(make_batch({{1, 2, 1}}));
+  EXPECT_EQ(step->error_row(), -1);
 }
 
 TEST_F(StepTest, WeighsRows) {
@@ -207,34 +207,34 @@ TEST_F(StepTest, WeighsRows) {
   weight[0] = weight[1] = 0;
   StepArgs arguments = args(model, *sgd_);
   arguments.weight = "w";
-  TrainStep step(arguments);
+  const auto step = TrainStep::make(arguments);
   RowBlock batch = make_batch({{1, 2, 1}, {-3, 0.5f, 0}, {1, 1, 1}});
   const auto set_weights = [&](const std::array<double, 3>& weights) {
     for (int64_t row = 0; row < 3; ++row) *batch.row<double>(2, row) = weights[static_cast<size_t>(row)];
   };
 
   set_weights({0, 0, 0});
-  step.run(batch);
-  EXPECT_EQ(step.loss(), 0);
-  EXPECT_TRUE(std::isnan(step.metrics()[0]));
+  step->run(batch);
+  EXPECT_EQ(step->loss(), 0);
+  EXPECT_TRUE(std::isnan(step->metrics()[0]));
   EXPECT_EQ(weight[0], 0);
   EXPECT_EQ(weight[1], 0);
 
   set_weights({3, 1, 0});
-  step.run(batch);
+  step->run(batch);
   // Every logit is 0 and every slope 0.5: (3 * -0.5 * 1 + 0.5 * -3) / 4.
-  EXPECT_NEAR(step.loss(), std::log(2.0), 1e-6);
-  EXPECT_EQ(step.metrics()[0], 0.25);
+  EXPECT_NEAR(step->loss(), std::log(2.0), 1e-6);
+  EXPECT_EQ(step->metrics()[0], 0.25);
   EXPECT_NEAR(weight[0], -0.5 * -0.75, 1e-6);
 
   for (const double bad : {-1.0, std::nan("")}) {
     set_weights({1, bad, 1});
     try {
-      step.run(batch);
+      step->run(batch);
       FAIL() << bad;
     } catch (const DataError& error) {
       EXPECT_EQ(error.message(), cat("the field w holds ", bad, ", expected at least 0"));
-      EXPECT_EQ(step.error_row(), 1);
+      EXPECT_EQ(step->error_row(), 1);
     }
   }
 }
@@ -244,22 +244,22 @@ TEST_F(StepTest, RefusesFeaturesThatWouldPoisonTheGradientThoughTheirRowDoesNotC
   Model model = make_model();
   StepArgs arguments = args(model, *sgd_);
   arguments.weight = "w";
-  TrainStep step(arguments);
+  const auto step = TrainStep::make(arguments);
   RowBlock batch = make_batch({{1, 2, 1}, {std::nanf(""), 0.5f, 0}});
   *batch.row<float>(2, 0) = 1;
   *batch.row<float>(2, 1) = 0;
   const float before = *model.parameter(0).as<float>();
   try {
-    step.run(batch);
+    step->run(batch);
     FAIL();
   } catch (const DataError& error) {
     EXPECT_EQ(error.message(),
               "the field features holds nan in a row of weight 0, which would make every gradient nan");
-    EXPECT_EQ(step.error_row(), 1);
+    EXPECT_EQ(step->error_row(), 1);
   }
   EXPECT_EQ(*model.parameter(0).as<float>(), before);
   batch.row<float>(0, 1)[0] = 3e38f;
-  step.run(batch);
+  step->run(batch);
   EXPECT_TRUE(std::isfinite(*model.parameter(0).as<float>()));
 }
 
@@ -276,18 +276,18 @@ TEST_F(StepTest, SkippedBatchesLeaveTheStatesOfLayersAlone) {
     Model model = Model::build({.layers = std::move(layers), .inputs = {{"features", {{2}, DType::f32}}}}, context_);
     StepArgs arguments = args(model, *sgd_);
     arguments.gradients = {.accumulate = accumulate, .check_finite = true};
-    TrainStep step(arguments);
+    const auto step = TrainStep::make(arguments);
     const RowBlock good = make_batch({{1, 2, 1}, {3, 4, 0}});
     const auto means = [&] {
       const float* mean = model.state(0).as<float>();
       return std::array<float, 2>{mean[0], mean[1]};
     };
-    ASSERT_EQ(step.run(good), StepOutcome::trained);
+    ASSERT_EQ(step->run(good), StepOutcome::trained);
     const std::array<float, 2> one = means();
     EXPECT_EQ(one, (std::array<float, 2>{1.25f, 1.75f})) << "half the way from 0.5 to the batch's mean";
-    EXPECT_EQ(step.run(make_batch({{std::nanf(""), 0, 1}})), StepOutcome::loss_not_finite);
+    EXPECT_EQ(step->run(make_batch({{std::nanf(""), 0, 1}})), StepOutcome::loss_not_finite);
     EXPECT_EQ(means(), one) << "of the batches before, also of one that has no update yet";
-    EXPECT_EQ(step.run(good), StepOutcome::trained);
+    EXPECT_EQ(step->run(good), StepOutcome::trained);
     EXPECT_EQ(means(), (std::array<float, 2>{1.625f, 2.375f}));
   }
 }
@@ -304,16 +304,16 @@ TEST_F(StepTest, AnUpdateThatIsSkippedTakesTheStatesOfAllItsBatchesBack) {
   loss_ = catalog.losses.make({"mse", Spec::map()}, Spec::map());
   StepArgs arguments = args(model, *sgd_);
   arguments.gradients = {.accumulate = 2, .check_finite = true};
-  TrainStep step(arguments);
+  const auto step = TrainStep::make(arguments);
   // A large value times a small weight: the loss is a number, but the weight's gradient, value times slope, is not.
   float* weight = model.parameter(0).as<float>();
   weight[0] = 1;
   weight[1] = 0;
   model.state(0).as<float>()[0] = 2;
-  EXPECT_EQ(step.run(make_batch({{1, 2, 1}})), StepOutcome::trained);
+  EXPECT_EQ(step->run(make_batch({{1, 2, 1}})), StepOutcome::trained);
   EXPECT_EQ(model.state(0).as<float>()[0], 1.5f);
   weight[0] = 1e-30f;
-  EXPECT_EQ(step.run(make_batch({{2e19f, 2, 1}})), StepOutcome::gradient_not_finite);
+  EXPECT_EQ(step->run(make_batch({{2e19f, 2, 1}})), StepOutcome::gradient_not_finite);
   EXPECT_EQ(model.state(0).as<float>()[0], 2) << "as before the first batch of the update";
 }
 
@@ -321,17 +321,17 @@ TEST_F(StepTest, JoinsAWindow) {
   Model model = make_model();
   StepArgs arguments = args(model, *sgd_);
   arguments.window_batches = 3;
-  TrainStep step(arguments);
+  const auto step = TrainStep::make(arguments);
   double sum = 0;
   for (int i = 0; i < 3; ++i) {
-    step.run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
-    sum += step.batch_loss();
+    step->run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
+    sum += step->batch_loss();
   }
-  EXPECT_NEAR(step.loss(), sum / 3, 1e-6);
-  step.start_window();
-  EXPECT_TRUE(std::isnan(step.loss()));
-  step.run(make_batch({{1, 2, 1}}));
-  EXPECT_EQ(step.loss(), step.batch_loss());
+  EXPECT_NEAR(step->loss(), sum / 3, 1e-6);
+  step->start_window();
+  EXPECT_TRUE(std::isnan(step->loss()));
+  step->run(make_batch({{1, 2, 1}}));
+  EXPECT_EQ(step->loss(), step->batch_loss());
 }
 
 TEST_F(StepTest, RefusesWeightsOfSeveralNumbersARow) {
@@ -340,7 +340,7 @@ TEST_F(StepTest, RefusesWeightsOfSeveralNumbersARow) {
   StepArgs arguments = args(model, *sgd_);
   arguments.weight = "w";
   try {
-    TrainStep step(arguments);
+    const auto step = TrainStep::make(arguments);
     FAIL();
   } catch (const ShapeError& error) {
     EXPECT_EQ(error.message(), "the field w of row weights is float32 (2), expected one number per row");
@@ -349,10 +349,10 @@ TEST_F(StepTest, RefusesWeightsOfSeveralNumbersARow) {
 
 TEST_F(StepTest, KeepsEightPlansAndMakesAnEvictedOneAgain) {
   Model model = make_model();
-  TrainStep step(args(model, *sgd_));
+  const auto step = TrainStep::make(args(model, *sgd_));
   const auto run = [&](int rows) {
-    step.run(make_batch(std::vector<std::array<float, 3>>(static_cast<size_t>(rows), {1, -1, 1})));
-    return step.bytes();
+    step->run(make_batch(std::vector<std::array<float, 3>>(static_cast<size_t>(rows), {1, -1, 1})));
+    return step->bytes();
   };
   size_t held = 0;
   for (int rows = 1; rows <= 8; ++rows) {
@@ -363,7 +363,7 @@ TEST_F(StepTest, KeepsEightPlansAndMakesAnEvictedOneAgain) {
   EXPECT_EQ(run(1), held) << "the plan is still there, and now the newest";
   const size_t with_nine = run(9);
   EXPECT_LT(run(2), with_nine) << "2 rows went for 9, and come back for 3";
-  EXPECT_EQ(step.steps(), 11u);
+  EXPECT_EQ(step->steps(), 11u);
 }
 
 // Optimizers with state too: these have gradients and slots beside the plans.
@@ -375,12 +375,12 @@ TEST_F(StepTest, HoldsNoMoreThanItsBoundWhateverTheLastBatch) {
          {static_cast<const Optimizer*>(sgd_.get()), static_cast<const Optimizer*>(&stateful)}) {
       size_t bound = 0;
       for (int64_t last = rows - 1; last > 0; last -= rows < 100 ? 1 : 11) {
-        TrainStep step(args(model, *optimizer));
-        bound = step.memory_bound(rows);
-        EXPECT_GT(step.bytes(), bound / 3) << rows;
-        step.prepare(last);
-        EXPECT_LE(step.bytes(), bound) << rows << " and then " << last;
-        EXPECT_EQ(step.memory_bound(rows), bound);
+        const auto step = TrainStep::make(args(model, *optimizer));
+        bound = step->memory_bound(rows);
+        EXPECT_GT(step->bytes(), bound / 3) << rows;
+        step->prepare(last);
+        EXPECT_LE(step->bytes(), bound) << rows << " and then " << last;
+        EXPECT_EQ(step->memory_bound(rows), bound);
       }
       const size_t slots = optimizer == &stateful ? 3 * model.parameter_block().spec().bytes() : 0;
       EXPECT_GT(bound, slots) << rows;
@@ -393,8 +393,8 @@ TEST_F(StepTest, CountsWhatThreadsNeed) {
   const auto bound = [&](int threads) {
     Executor executor(threads);
     Context context(Device::cpu(), executor);
-    return TrainStep({.model = model, .context = context, .loss = *loss_, .optimizer = *sgd_, .rows = rows_})
-        .memory_bound(300);
+    return TrainStep::make({.model = model, .context = context, .loss = *loss_, .optimizer = *sgd_, .rows = rows_})
+        ->memory_bound(300);
   };
   // The two plans' two larger products, each with a tile of at least 152 x 64 sums for each thread.
   EXPECT_GE(bound(2), bound(1) + 2 * 2 * 152 * 64 * sizeof(float));
@@ -412,9 +412,9 @@ TEST_F(StepTest, UpdatesEachRunOfParametersThatDecayAlike) {
   for (const Case& expected : cases) {
     Model model = make_model({{"a", 3}, {"b", 1}});
     const RecordingOptimizer optimizer(expected.decayed);
-    TrainStep step(args(model, optimizer));
-    step.run(make_batch({{1, 2, 1}}));
-    step.run(make_batch({{1, 2, 1}}));
+    const auto step = TrainStep::make(args(model, optimizer));
+    step->run(make_batch({{1, 2, 1}}));
+    step->run(make_batch({{1, 2, 1}}));
     const size_t runs = expected.first.size();
     ASSERT_EQ(optimizer.calls.size(), 2 * runs);
     const auto* const block = static_cast<const std::byte*>(model.parameter_block().data());
@@ -443,13 +443,13 @@ TEST_F(StepTest, UpdatesEachRunOfParametersThatDecayAlike) {
 
 TEST_F(StepTest, KeepsTheMetricsOfTheLastBatchWhateverIsPrepared) {
   Model model = make_model();
-  TrainStep step(args(model, *sgd_));
+  const auto step = TrainStep::make(args(model, *sgd_));
   float* weight = model.parameter(0).as<float>();
   weight[0] = 1;
   weight[1] = 0;
-  step.run(make_batch({{1, 0, 1}, {1, 0, 0}, {1, 0, 1}, {1, 0, 1}}));
-  for (int64_t rows = 10; rows < 30; ++rows) step.prepare(rows);
-  EXPECT_EQ(step.metrics()[0], 0.75);
+  step->run(make_batch({{1, 0, 1}, {1, 0, 0}, {1, 0, 1}, {1, 0, 1}}));
+  for (int64_t rows = 10; rows < 30; ++rows) step->prepare(rows);
+  EXPECT_EQ(step->metrics()[0], 0.75);
 }
 
 TEST_F(StepTest, UpdatesBehindEveryFewBatches) {
@@ -457,30 +457,30 @@ TEST_F(StepTest, UpdatesBehindEveryFewBatches) {
   RecordingOptimizer optimizer({});
   StepArgs wanted = args(model, optimizer);
   wanted.gradients.accumulate = 3;
-  TrainStep step(wanted);
+  const auto step = TrainStep::make(wanted);
   const RowBlock batch = make_batch({{1, 2, 1}, {3, 4, 0}});
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(step.run(batch), StepOutcome::trained);
-  EXPECT_EQ(step.steps(), 4u);
-  EXPECT_EQ(step.updates(), 1u);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(step->run(batch), StepOutcome::trained);
+  EXPECT_EQ(step->steps(), 4u);
+  EXPECT_EQ(step->updates(), 1u);
   ASSERT_EQ(optimizer.calls.size(), 1u);
   EXPECT_EQ(*optimizer.calls[0].gradient_scale, 1.0F / 6) << "six rows";
-  EXPECT_EQ(step.flush(), StepOutcome::trained);
-  EXPECT_EQ(step.updates(), 2u);
+  EXPECT_EQ(step->flush(), StepOutcome::trained);
+  EXPECT_EQ(step->updates(), 2u);
   EXPECT_EQ(*optimizer.calls[1].gradient_scale, 1.0F / 2);
   EXPECT_EQ(optimizer.steps, (std::vector<float>{0, 1})) << "schedules count updates";
-  step.flush();
-  EXPECT_EQ(step.updates(), 2u) << "nothing was left";
+  step->flush();
+  EXPECT_EQ(step->updates(), 2u) << "nothing was left";
 }
 
 TEST_F(StepTest, CountsOnFromAnotherTraining) {
   Model model = make_model();
   RecordingOptimizer optimizer({});
-  TrainStep step(args(model, optimizer));
-  ASSERT_EQ(step.slots().size(), 2u);
-  EXPECT_EQ(step.slots()[0].spec(), model.parameter_block().spec());
-  step.resume(70, 35);
-  step.run(make_batch({{1, 2, 1}}));
-  EXPECT_EQ(step.steps(), 71u);
+  const auto step = TrainStep::make(args(model, optimizer));
+  ASSERT_EQ(step->slots().size(), 2u);
+  EXPECT_EQ(step->slots()[0].spec(), model.parameter_block().spec());
+  step->resume(70, 35);
+  step->run(make_batch({{1, 2, 1}}));
+  EXPECT_EQ(step->steps(), 71u);
   EXPECT_EQ(optimizer.steps, std::vector<float>{35});
 }
 
@@ -488,17 +488,17 @@ TEST_F(StepTest, TrainsNothingOnALossThatIsNotFinite) {
   Model model = make_model();
   StepArgs wanted = args(model, *sgd_);
   wanted.gradients.check_finite = true;
-  TrainStep step(wanted);
+  const auto step = TrainStep::make(wanted);
   const float before = model.parameter(0).as<float>()[0];
-  EXPECT_EQ(step.run(make_batch({{1, 2, 1}, {std::numeric_limits<float>::quiet_NaN(), 4, 0}})),
+  EXPECT_EQ(step->run(make_batch({{1, 2, 1}, {std::numeric_limits<float>::quiet_NaN(), 4, 0}})),
             StepOutcome::loss_not_finite);
-  EXPECT_TRUE(std::isnan(step.loss()));
+  EXPECT_TRUE(std::isnan(step->loss()));
   EXPECT_EQ(model.parameter(0).as<float>()[0], before);
-  EXPECT_EQ(step.steps(), 1u);
-  EXPECT_EQ(step.skipped(), 1u);
-  EXPECT_EQ(step.run(make_batch({{1, 2, 1}})), StepOutcome::trained);
+  EXPECT_EQ(step->steps(), 1u);
+  EXPECT_EQ(step->skipped(), 1u);
+  EXPECT_EQ(step->run(make_batch({{1, 2, 1}})), StepOutcome::trained);
   EXPECT_NE(model.parameter(0).as<float>()[0], before);
-  EXPECT_EQ(step.updates(), 1u);
+  EXPECT_EQ(step->updates(), 1u);
 }
 
 TEST_F(StepTest, TrainsNothingOnAGradientThatIsNotFinite) {
@@ -513,17 +513,17 @@ TEST_F(StepTest, TrainsNothingOnAGradientThatIsNotFinite) {
   wanted.gradients.check_finite = true;
   wanted.gradients.accumulate = 2;
   wanted.gradients.clip_value = 1;
-  TrainStep step(wanted);
+  const auto step = TrainStep::make(wanted);
   // The logit is 0.6e38, and so is the loss; the gradient of a's weight is 6e38, which no float holds.
-  EXPECT_EQ(step.run(make_batch({{1, 1, 1}})), StepOutcome::trained);
-  EXPECT_EQ(step.run(make_batch({{3e38F, 0, 0}})), StepOutcome::gradient_not_finite);
-  EXPECT_TRUE(std::isfinite(step.loss()));
-  EXPECT_EQ(step.skipped(), 2u) << "both batches of the update";
-  EXPECT_EQ(step.updates(), 0u);
+  EXPECT_EQ(step->run(make_batch({{1, 1, 1}})), StepOutcome::trained);
+  EXPECT_EQ(step->run(make_batch({{3e38F, 0, 0}})), StepOutcome::gradient_not_finite);
+  EXPECT_TRUE(std::isfinite(step->loss()));
+  EXPECT_EQ(step->skipped(), 2u) << "both batches of the update";
+  EXPECT_EQ(step->updates(), 0u);
   EXPECT_EQ(model.parameter(0).as<float>()[0], 0.1F);
-  EXPECT_EQ(step.run(make_batch({{1, 1, 1}})), StepOutcome::trained);
-  EXPECT_EQ(step.run(make_batch({{1, 1, 1}})), StepOutcome::trained);
-  EXPECT_EQ(step.updates(), 1u);
+  EXPECT_EQ(step->run(make_batch({{1, 1, 1}})), StepOutcome::trained);
+  EXPECT_EQ(step->run(make_batch({{1, 1, 1}})), StepOutcome::trained);
+  EXPECT_EQ(step->updates(), 1u);
   EXPECT_NE(model.parameter(0).as<float>()[0], 0.1F);
 }
 
@@ -531,7 +531,7 @@ TEST_F(StepTest, SaysWhichFieldIsMissing) {
   Model model = make_model();
   rows_.fields[1].name = "lable";
   try {
-    TrainStep step(args(model, *sgd_));
+    const auto step = TrainStep::make(args(model, *sgd_));
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_EQ(error.message(),
@@ -543,7 +543,7 @@ TEST_F(StepTest, SaysWhichFieldIsMissing) {
 TEST_F(StepTest, RefusesALabelThatDoesNotFitTheModel) {
   Model model = make_model();
   rows_.fields[1].shape = {3};
-  EXPECT_THROW(TrainStep step(args(model, *sgd_)), ShapeError);
+  EXPECT_THROW(TrainStep::make(args(model, *sgd_)), ShapeError);
 }
 
 }  // namespace
