@@ -120,8 +120,8 @@ void TrainingLoop::Impl::train_on(const RowBlock& batch) {
     range.set("step", steps_done + 1);
     range.set("rows", batch.size());
     context.executor().run([&] { outcome = step.run(batch); });
-  } catch (DataError& error) {
-    if (step.error_row() >= 0) error.set_place(delivery.place(batch.id(step.error_row())));
+  } catch (RowError& error) {
+    error.set_place(delivery.place(batch.id(error.row)));
     throw;
   } catch (...) {  // from a loss, a metric or an optimizer that is not ours, or for lack of memory
     std::rethrow_exception(as_error(std::current_exception(), "the step"));

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "millrace/input/ops/shared/numbers.h"
+#include "millrace/input/ops/shared/fields.h"
 
 namespace millrace::cli {
 

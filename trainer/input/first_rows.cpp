@@ -40,8 +40,8 @@ int64_t read_batch(InputGraph graph, const Config& config, const Model& model, E
   Context context(Device::cpu(), executor);
   try {
     executor.run([&] { inputs.load(context, batch); });
-  } catch (DataError& error) {
-    if (inputs.error_row() >= 0) error.set_place(pipeline.place(batch.id(inputs.error_row())));
+  } catch (RowError& error) {
+    error.set_place(pipeline.place(batch.id(error.row)));
     throw;
   }
   return batch.size();

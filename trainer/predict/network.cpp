@@ -242,8 +242,8 @@ void Network::Impl::predict_some(Session& session, int64_t begin, int64_t count,
   PredictPlan& plan = *session.plan;
   try {
     plan.run(block);
-  } catch (DataError& error) {
-    if (plan.error_row() >= 0) error.add_context(cat("row ", begin + plan.error_row()));
+  } catch (RowError& error) {
+    error.add_context(cat("row ", begin + error.row));
     throw;
   }
   const ConstTensorView output = plan.output();

@@ -33,13 +33,7 @@ PredictPlan::Sized::Sized(PredictPlan& of, int64_t batch_rows)
 void PredictPlan::run(const RowBlock& batch) {
   Sized& plan = plans_.use(batch.size(), [&] { return make(batch.size()); });
   on_host_ = false;
-  error_row_ = -1;
-  try {
-    plan.inputs.load(args_.context, batch);
-  } catch (const DataError&) {
-    error_row_ = plan.inputs.error_row();
-    throw;
-  }
+  plan.inputs.load(args_.context, batch);
   plan.model.forward(args_.context, plan.inputs.model(), static_cast<const uint64_t*>(no_steps_.data()));
   if (scores_) {
     const ScoredBatch scored = {
@@ -55,8 +49,8 @@ bool PredictPlan::run_next(Pipeline& pipeline, RowBlock& batch) {
   if (pipeline.next(batch) == 0) return false;
   try {
     args_.context.executor().run([&] { run(batch); });
-  } catch (DataError& error) {
-    if (error_row_ >= 0) error.set_place(pipeline.place(batch.id(error_row_)));
+  } catch (RowError& error) {
+    error.set_place(pipeline.place(batch.id(error.row)));
     throw;
   }
   return true;

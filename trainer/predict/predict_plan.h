@@ -49,10 +49,8 @@ class PredictPlan {
   PredictPlan& operator=(const PredictPlan&) = delete;
 
   // Runs the model on the batch, which must stay as it is until the context has done its work: with a loss, until run()
-  // returns. Throws DataError for a label or a weight that makes no sense (loss.h), with nothing counted; its row is
-  // error_row().
+  // returns. Throws RowError for a label or a weight that makes no sense (loss.h), with nothing counted.
   void run(const RowBlock& batch);
-  int64_t error_row() const { return error_row_; }
   // Calls run() with the pipeline's next batch, inside the context's executor; an error about a row has the row's
   // place. False at the end of the data.
   bool run_next(Pipeline& pipeline, RowBlock& batch);
@@ -99,7 +97,6 @@ class PredictPlan {
   Memory host_;           // outputs that were copied from a device
   bool on_host_ = false;  // host_ holds those of the last run()
   uint64_t rows_ = 0;
-  int64_t error_row_ = -1;
 };
 
 }  // namespace millrace

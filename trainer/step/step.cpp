@@ -80,14 +80,8 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
 
 void TrainStep::load(Context& loads, StepPlan::Slot& to, const RowBlock& batch) {
   const TraceRange range(args_.context.executor().trace(), "step", "load");
-  error_row_ = -1;
-  try {
-    if (!args_.one_batch || !to.loaded) to.inputs.load(loads, batch);
-    to.loaded = true;
-  } catch (const DataError&) {
-    error_row_ = to.inputs.error_row();
-    throw;
-  }
+  if (!args_.one_batch || !to.loaded) to.inputs.load(loads, batch);
+  to.loaded = true;
   to.numbers.bring(loads, steps_, updates_);
 }
 

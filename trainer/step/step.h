@@ -80,9 +80,8 @@ class TrainStep {
 
   // Makes what a batch of `rows` rows needs, ahead of time.
   void prepare(int64_t rows) { plan_for(rows); }
-  // Trains on the batch. Throws DataError for a value that makes no sense (layers/layer.h), with nothing trained; its
-  // row is error_row(). If the device is busy, the step may be launched only by a later call: so ask model() for the
-  // model.
+  // Trains on the batch. Throws RowError for a value that makes no sense (layers/layer.h), with nothing trained. If the
+  // device is busy, the step may be launched only by a later call: so ask model() for the model.
   virtual StepOutcome run(const RowBlock& batch);
   // The model after all batches so far; on a device, it is so once the context has done what it was given.
   Model& model();
@@ -115,8 +114,6 @@ class TrainStep {
   uint64_t groups() const { return groups_; }
   // Why some steps cannot be recorded or go together, although the device can do that; empty if nothing failed.
   const std::string& not_recorded() const { return not_recorded_; }
-  // The row that the error of the last run() is about, or -1.
-  int64_t error_row() const { return error_row_; }
   // Bytes of the optimizer's state, the gradients and all plans, on the device and on the host, at most.
   size_t bytes() const { return bytes_beside_plans() + plans_.bytes(); }
   // The same for a training on batches of `rows` rows and a smaller last one, with prepare() or without. Plans the full
@@ -161,7 +158,6 @@ class TrainStep {
   uint64_t steps_ = 0, updates_ = 0, skipped_ = 0, groups_ = 0;
   bool recorded_ = false;
   std::string not_recorded_;
-  int64_t error_row_ = -1;
 
   // Of the last batch; null before the first one.
   StepPlan* plan_ = nullptr;

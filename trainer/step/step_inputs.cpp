@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
-#include "millrace/core/errors.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/input/ops/shared/fields.h"
 
@@ -49,6 +51,53 @@ size_t find_weight(const RowSpec& rows, std::string_view name) {
       cat("the field ", field.name, " of row weights is ", field.tensor().text(), ", expected one number per row"));
 }
 
+// The value as To, or nothing when To is an integer type that cannot hold it.
+template <class To, class From>
+std::optional<To> exactly(From value) {
+  if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    const double wide = static_cast<double>(value);
+    // Both bounds are exact doubles: -2^31 or -2^63, and one above the largest value.
+    const double low = static_cast<double>(std::numeric_limits<To>::min());
+    if (!(wide >= low && wide < -low) || wide != std::floor(wide)) return std::nullopt;
+  } else if constexpr (std::is_integral_v<To> && std::is_integral_v<From>) {
+    if (!std::in_range<To>(value)) return std::nullopt;
+  }
+  return static_cast<To>(value);
+}
+
+// The first value that cannot be used: its row, how it reads, and why.
+struct Misfit {
+  int64_t row = -1;  // -1: there is none
+  std::string text;
+  bool outside = false;  // of the range; else To cannot hold it
+};
+
+bool lies_in(const ValueRange& range, double value) {
+  return std::isfinite(value) && value >= range.min && value <= range.max;
+}
+
+// Checks every value as To, up to the first misfit, and stores it in `to` unless that is null.
+template <class To, class From>
+Misfit take_rows(ConstTensorView from, const std::optional<ValueRange>& range, TensorView to) {
+  for (int64_t row = 0; row < from.rows(); ++row) {
+    const From* source = from.as<From>() + row * from.stride();
+    To* target = to ? to.as<To>() + row * to.stride() : nullptr;
+    for (int64_t column = 0; column < from.columns(); ++column) {
+      const std::optional<To> value = exactly<To>(source[column]);
+      if (!value) return {row, cat(source[column])};
+      if (range && !lies_in(*range, static_cast<double>(*value))) return {row, cat(source[column]), true};
+      if (target != nullptr) target[column] = *value;
+    }
+  }
+  return {};
+}
+
+std::string text_of(const ValueRange& range) {
+  if (!std::isfinite(range.min)) return "a finite number";
+  if (!std::isfinite(range.max)) return cat("at least ", range.min);
+  return cat("at least ", range.min, " and at most ", range.max);
+}
+
 double number_at(const ConstTensorView& rows, int64_t row, int64_t column) {
   double number = 0;
   with_number_type(rows.dtype(), [&](auto type) {
@@ -73,7 +122,7 @@ std::vector<NamedSpec> named_specs(const RowSpec& rows) {
 
 StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fields().size()) {
   const auto add = [&](size_t index, DType dtype, std::optional<ValueRange> range = {}, bool keeps = false) {
-    sources_.push_back({&args.rows.fields[index], index, dtype, range, keeps});
+    uses_.push_back({args.rows.fields[index], index, dtype, range, keeps});
   };
   for (const NamedSpec& wanted : args.model.fields()) {
     const size_t index = find_field(args.rows, wanted.name, "the model");
@@ -97,42 +146,63 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
   if (weighted_) add(find_weight(args.rows, args.weight), DType::f32, kWeights, args.keeps_label);
 }
 
+FieldInput::FieldInput(const FieldUse& use, Device device, int64_t rows) : name_(use.field.name), range_(use.range) {
+  const size_t row_bytes = aligned_bytes(size_of(use.dtype) * static_cast<size_t>(use.field.shape.elements()));
+  shape_ = TensorView(nullptr, use.dtype, use.field.shape.with_batch(rows), row_bytes);
+  const size_t bytes = multiply_bytes(row_bytes, static_cast<size_t>(rows));
+  const bool copies = use.keeps && device.is_cpu();
+  if (use.dtype != use.field.dtype || copies) converted_ = Memory::pinned(device, bytes);
+  if (!device.is_cpu()) device_ = Memory(device, bytes);
+}
+
+ConstTensorView FieldInput::load(Context& context, ConstTensorView batch, bool pinned) {
+  if (converted_ || range_) take(batch);
+  const void* const host = converted_ ? converted_.data() : batch.data();
+  if (device_ && (converted_ || pinned)) {
+    context.copy_async(device_.data(), host, device_.bytes());
+  } else if (device_) {
+    context.copy(device_.data(), host, device_.bytes());
+  }
+  return ConstTensorView(device_ ? device_.data() : host, shape_.dtype(), shape_.shape(), shape_.row_bytes());
+}
+
+void FieldInput::take(ConstTensorView from) const {
+  const TensorView to(converted_.data(), shape_.dtype(), shape_.shape(), shape_.row_bytes());
+  Misfit misfit;
+  with_number_type(from.dtype(), [&](auto source) {
+    with_number_type(to.dtype(),
+                     [&](auto target) { misfit = take_rows<decltype(target), decltype(source)>(from, range_, to); });
+  });
+  if (misfit.row < 0) return;
+  const std::string found = cat("the field ", name_, " holds ", misfit.text, ", expected ");
+  if (misfit.outside) throw RowError(misfit.row, found + text_of(*range_), range_->hint);
+  throw RowError(misfit.row, cat(found, "a whole number of type ", to_string(to.dtype())),
+                 "class labels and ids are whole numbers");
+}
+
 StepInputs::StepInputs(const StepFields& fields, Device device, int64_t rows)
     : model_fields_(fields.model_fields_), checks_weightless_(fields.weighted_ && fields.trains_) {
-  for (const StepFields::Source& source : fields.sources_) {
-    indices_.push_back(source.index);
-    inputs_.emplace_back(FieldInputArgs{.device = device,
-                                        .field = *source.field,
-                                        .dtype = source.dtype,
-                                        .rows = rows,
-                                        .range = source.range,
-                                        .keeps = source.keeps});
+  for (const FieldUse& use : fields.uses_) {
+    indices_.push_back(use.index);
+    inputs_.emplace_back(use, device, rows);
     shapes_.push_back(inputs_.back().shape());
   }
   views_.resize(inputs_.size());
 }
 
 void StepInputs::load(Context& context, const RowBlock& batch) {
-  error_row_ = -1;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    try {
-      views_[i] = inputs_[i].load(context, batch.view(indices_[i]), batch.pinned());
-    } catch (const DataError&) {
-      error_row_ = inputs_[i].error_row();
-      context.synchronize();
-      throw;
-    }
-  }
-  if (!checks_weightless_) return;
   try {
-    check_weightless(batch);
-  } catch (const DataError&) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      views_[i] = inputs_[i].load(context, batch.view(indices_[i]), batch.pinned());
+    }
+    if (checks_weightless_) check_weightless(batch);
+  } catch (const RowError&) {
     context.synchronize();
     throw;
   }
 }
 
-void StepInputs::check_weightless(const RowBlock& batch) {
+void StepInputs::check_weightless(const RowBlock& batch) const {
   const ConstTensorView weights = batch.view(indices_.back());
   for (int64_t row = 0; row < batch.size(); ++row) {
     if (number_at(weights, row, 0) != 0) continue;
@@ -141,10 +211,10 @@ void StepInputs::check_weightless(const RowBlock& batch) {
       for (int64_t column = 0; column < field.columns(); ++column) {
         const double value = number_at(field, row, column);
         if (std::isfinite(value)) continue;
-        error_row_ = row;
-        throw DataError(cat("the field ", inputs_[i].name(), " holds ", value,
-                            " in a row of weight 0, which would make ", "every gradient nan"),
-                        {}, "leave such rows out, or give missing values a default in decode_csv");
+        throw RowError(row,
+                       cat("the field ", inputs_[i].name(), " holds ", value,
+                           " in a row of weight 0, which would make every gradient nan"),
+                       "leave such rows out, or give missing values a default in decode_csv");
       }
     }
   }

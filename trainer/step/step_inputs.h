@@ -1,5 +1,8 @@
 // StepFields: which fields of the rows a step reads, and in which dtype: the fields of the model, the loss's label, the
-// rows' weights. StepInputs: brings these fields of one batch into a step that was planned for the batch's size.
+// rows' weights. StepInputs: brings these fields of one batch into a step that was planned for the batch's size. It
+// checks the values if only some make sense, converts them if the step reads another dtype, and copies them to the
+// device if that is not the host. On the CPU and without conversion the batch's own memory is used, unless the values
+// must outlive it.
 //
 //   const StepFields fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label"});
 //   StepInputs inputs(fields, device, 23);
@@ -13,18 +16,37 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/context.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/tensor.h"
 #include "millrace/input/rows/row_block.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/model/model.h"
-#include "millrace/trainer/step/field_input.h"
 
 namespace millrace {
 
+// A value of a batch makes no sense. Whoever catches it knows where the row came from, and sets the place.
+struct RowError final : DataError {
+  RowError(int64_t row_of_batch, std::string_view message, std::string_view hint)
+      : DataError(message, {}, hint), row(row_of_batch) {}
+
+  int64_t row;
+};
+
 // The fields of a row, as they are offered to a model.
 std::vector<NamedSpec> named_specs(const RowSpec& rows);
+
+// A field that a step reads.
+struct FieldUse {
+  const FieldSpec& field;
+  size_t index = 0;          // of the field in a row
+  DType dtype = DType::f32;  // that the step reads
+  std::optional<ValueRange> range = {};
+  bool keeps = false;  // its values stay until the next load(), even if the batch changes
+};
 
 struct StepFieldsArgs {
   const Model& model;
@@ -49,18 +71,35 @@ class StepFields {
  private:
   friend class StepInputs;
 
-  struct Source {
-    const FieldSpec* field = nullptr;
-    size_t index = 0;
-    DType dtype = DType::f32;
-    std::optional<ValueRange> range = {};
-    bool keeps = false;
-  };
-
-  std::vector<Source> sources_;  // the model's fields, then label, then weight
+  std::vector<FieldUse> uses_;  // the model's fields, then label, then weight
   size_t model_fields_ = 0;
   bool weighted_ = false, trains_ = false;
   TensorSpec label_;
+};
+
+// One field of a StepInputs.
+class FieldInput {
+ public:
+  FieldInput(const FieldUse& use, Device device, int64_t rows);
+
+  // Shape and stride of what load() gives; no data.
+  TensorView shape() const { return shape_; }
+  // The field of a batch, ready for the step's stream. `batch` must stay until the step has read it; `pinned` says that
+  // it lies in pinned memory. Throws RowError for a value outside the range, and for a number that is not a whole one,
+  // or is too large, when the step reads integers.
+  ConstTensorView load(Context& context, ConstTensorView batch, bool pinned = false);
+  const std::string& name() const { return name_; }
+  size_t bytes() const { return converted_.bytes() + device_.bytes(); }
+
+ private:
+  // Checks the values, and converts them if that is needed.
+  void take(ConstTensorView from) const;
+
+  std::string name_;
+  TensorView shape_;
+  std::optional<ValueRange> range_;
+  Memory converted_;  // host, with the device's strides; empty when the batch's own memory will do
+  Memory device_;     // empty on the CPU
 };
 
 class StepInputs {
@@ -72,11 +111,9 @@ class StepInputs {
   TensorView label_shape() const { return shape(model_fields_); }
 
   // Brings the batch's fields to where the step reads them. The batch must stay until the context has done what it was
-  // given; after an error it may change. Throws DataError for a value that makes no sense (layers/layer.h). If
-  // gradients are computed, a row of weight 0 must not have a feature that is not finite, either, because 0 times that
-  // is NaN. The row at fault is then error_row().
+  // given; after an error it may change. Throws RowError for a value that makes no sense (layers/layer.h). If gradients
+  // are computed, a row of weight 0 must not have a feature that is not finite, either, because 0 times that is NaN.
   void load(Context& context, const RowBlock& batch);
-  int64_t error_row() const { return error_row_; }
 
   // The fields of the last load(). The label is null without a loss, the weight without weights.
   std::span<const ConstTensorView> model() const { return std::span(views_).first(model_fields_); }
@@ -86,7 +123,7 @@ class StepInputs {
   size_t bytes() const;
 
  private:
-  void check_weightless(const RowBlock& batch);
+  void check_weightless(const RowBlock& batch) const;
   TensorView shape(size_t i) const { return i < shapes_.size() ? shapes_[i] : TensorView(); }
   ConstTensorView view(size_t i) const { return i < views_.size() ? views_[i] : ConstTensorView(); }
 
@@ -96,7 +133,6 @@ class StepInputs {
   std::vector<FieldInput> inputs_;
   std::vector<TensorView> shapes_;
   std::vector<ConstTensorView> views_;
-  int64_t error_row_ = -1;
 };
 
 }  // namespace millrace

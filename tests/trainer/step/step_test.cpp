@@ -188,16 +188,15 @@ TEST_F(StepTest, RefusesALabelThatTheLossDoesNotKnow) {
     try {
       step->run(make_batch({{1, 2, 1}, {1, 2, 0.5f}, {1, 2, bad}}));
       FAIL() << bad;
-    } catch (const DataError& error) {
+    } catch (const RowError& error) {
       EXPECT_EQ(error.message(), cat("the field label holds ", bad, ", expected at least 0 and at most 1"));
       EXPECT_EQ(error.hint(), "0 stands for no and 1 for yes");
-      EXPECT_EQ(step->error_row(), 2);
+      EXPECT_EQ(error.row, 2);
     }
   }
   EXPECT_EQ(step->steps(), 0u);
   EXPECT_EQ(*model.parameter(0).as<float>(), before);
   step->run(make_batch({{1, 2, 1}}));
-  EXPECT_EQ(step->error_row(), -1);
 }
 
 TEST_F(StepTest, WeighsRows) {
@@ -232,9 +231,9 @@ TEST_F(StepTest, WeighsRows) {
     try {
       step->run(batch);
       FAIL() << bad;
-    } catch (const DataError& error) {
+    } catch (const RowError& error) {
       EXPECT_EQ(error.message(), cat("the field w holds ", bad, ", expected at least 0"));
-      EXPECT_EQ(step->error_row(), 1);
+      EXPECT_EQ(error.row, 1);
     }
   }
 }
@@ -252,10 +251,10 @@ TEST_F(StepTest, RefusesFeaturesThatWouldPoisonTheGradientThoughTheirRowDoesNotC
   try {
     step->run(batch);
     FAIL();
-  } catch (const DataError& error) {
+  } catch (const RowError& error) {
     EXPECT_EQ(error.message(),
               "the field features holds nan in a row of weight 0, which would make every gradient nan");
-    EXPECT_EQ(step->error_row(), 1);
+    EXPECT_EQ(error.row, 1);
   }
   EXPECT_EQ(*model.parameter(0).as<float>(), before);
   batch.row<float>(0, 1)[0] = 3e38f;
