@@ -2,44 +2,28 @@
 
 namespace millrace {
 
-StateCopy::StateCopy(Model& model, Context& context) : model_(model), context_(context) {
-  for (size_t i = 0; i < model.states().size(); ++i) states_.emplace_back(context.device(), model.state(i).bytes());
+ModelCopy::ModelCopy(Model& model, Context& context, Of of) : context_(context) {
+  const auto add = [&](const TensorView& values) {
+    parts_.push_back({values, Memory(context.device(), values.bytes())});
+  };
+  if (of == Of::all) add(model.parameter_block());
+  for (size_t i = 0; i < model.states().size(); ++i) add(model.state(i));
 }
-
-void StateCopy::take() {
-  for (size_t i = 0; i < states_.size(); ++i) {
-    context_.copy(states_[i].data(), model_.state(i).data(), states_[i].bytes());
-  }
-  context_.synchronize();
-}
-
-void StateCopy::give_back() {
-  for (size_t i = 0; i < states_.size(); ++i) {
-    context_.copy(model_.state(i).data(), states_[i].data(), states_[i].bytes());
-  }
-  context_.synchronize();
-}
-
-size_t StateCopy::bytes() const {
-  size_t total = 0;
-  for (const Memory& state : states_) total += state.bytes();
-  return total;
-}
-
-ModelCopy::ModelCopy(Model& model, Context& context)
-    : model_(model),
-      context_(context),
-      parameters_(context.device(), model.parameter_block().bytes()),
-      states_(model, context) {}
 
 void ModelCopy::take() {
-  context_.copy(parameters_.data(), model_.parameter_block().data(), parameters_.bytes());
-  states_.take();
+  for (const Part& part : parts_) context_.copy(part.copy.data(), part.values.data(), part.copy.bytes());
+  context_.synchronize();
 }
 
 void ModelCopy::give_back() {
-  context_.copy(model_.parameter_block().data(), parameters_.data(), parameters_.bytes());
-  states_.give_back();
+  for (const Part& part : parts_) context_.copy(part.values.data(), part.copy.data(), part.copy.bytes());
+  context_.synchronize();
+}
+
+size_t ModelCopy::bytes() const {
+  size_t total = 0;
+  for (const Part& part : parts_) total += part.copy.bytes();
+  return total;
 }
 
 }  // namespace millrace

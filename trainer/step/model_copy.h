@@ -1,4 +1,4 @@
-// StateCopy and ModelCopy: a model as it was at one time, on its device, to go back to.
+// ModelCopy: a model as it was at one time, on its device, to go back to.
 //
 //   ModelCopy best(model, context);
 //   best.take();  // later: best.give_back();
@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "millrace/core/context.h"
@@ -14,35 +15,27 @@
 
 namespace millrace {
 
-// Only the states of the layers.
-class StateCopy {
+class ModelCopy {
  public:
-  StateCopy(Model& model, Context& context);
+  enum class Of : uint8_t {
+    all,     // parameters, and the states of the layers
+    states,  // only these
+  };
+
+  ModelCopy(Model& model, Context& context, Of of = Of::all);
   void take();
   // REQUIRES: take() was called.
   void give_back();
   size_t bytes() const;
 
  private:
-  Model& model_;
-  Context& context_;
-  std::vector<Memory> states_;
-};
+  struct Part {
+    TensorView values;
+    Memory copy;
+  };
 
-// Parameters and states.
-class ModelCopy {
- public:
-  ModelCopy(Model& model, Context& context);
-  void take();
-  // REQUIRES: take() was called.
-  void give_back();
-  size_t bytes() const { return parameters_.bytes() + states_.bytes(); }
-
- private:
-  Model& model_;
   Context& context_;
-  Memory parameters_;
-  StateCopy states_;
+  std::vector<Part> parts_;
 };
 
 }  // namespace millrace

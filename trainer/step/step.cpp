@@ -36,8 +36,8 @@ TrainStep::TrainStep(const StepArgs& args, size_t places)
       parameter_update_(args_.model, args_.context, args_.optimizer),
       plans_(args_.context, kMaxPlans) {
   if (args_.gradients.check_finite && !args_.model.states().empty()) {
-    state_before_batch_.emplace(args_.model, args_.context);
-    state_before_update_.emplace(args_.model, args_.context);
+    state_before_batch_.emplace(args_.model, args_.context, ModelCopy::Of::states);
+    state_before_update_.emplace(args_.model, args_.context, ModelCopy::Of::states);
   }
 }
 

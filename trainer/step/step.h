@@ -175,7 +175,7 @@ class TrainStep {
   Memory gradients_;  // laid out like the parameter block; empty when backward updates in place
   // The layers' states before the running batch, and before the first batch of its update; only if batches may be
   // skipped.
-  std::optional<StateCopy> state_before_batch_, state_before_update_;
+  std::optional<ModelCopy> state_before_batch_, state_before_update_;
   ParameterUpdate parameter_update_;
   bool judged_ = false;        // the metrics of the last batch were computed
   PlanCache<StepPlan> plans_;  // last: the plans' recordings refer to the other members

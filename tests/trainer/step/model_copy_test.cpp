@@ -23,7 +23,7 @@ TEST(ModelCopy, GivesBackParametersAndStates) {
   mean[1] = 3;
 
   ModelCopy all(model, context);
-  StateCopy states(model, context);
+  ModelCopy states(model, context, ModelCopy::Of::states);
   EXPECT_EQ(states.bytes(), model.state(0).bytes());
   EXPECT_EQ(all.bytes(), model.parameter_block().bytes() + states.bytes());
   all.take();
