@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "millrace/input/transform.h"
-#include "millrace/trainer/step/named_metric.h"
+#include "millrace/trainer/step/scores.h"
 #include "millrace/trainer/trainer.h"
 
 namespace millrace::cli {

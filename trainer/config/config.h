@@ -24,7 +24,7 @@
 #include "millrace/trainer/config/compare_options.h"
 #include "millrace/trainer/config/validation_options.h"
 #include "millrace/trainer/delivery/delivery_options.h"
-#include "millrace/trainer/step/named_metric.h"
+#include "millrace/trainer/step/scores.h"
 
 namespace millrace {
 

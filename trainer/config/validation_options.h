@@ -11,7 +11,7 @@
 
 #include "millrace/core/export.h"
 #include "millrace/core/options.h"
-#include "millrace/trainer/step/named_metric.h"
+#include "millrace/trainer/step/scores.h"
 
 namespace millrace {
 

@@ -21,7 +21,6 @@
 #include "millrace/layers/loss.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/model/model_plan.h"
-#include "millrace/trainer/step/named_metric.h"
 #include "millrace/trainer/step/plan_cache.h"
 #include "millrace/trainer/step/scores.h"
 #include "millrace/trainer/step/step_inputs.h"

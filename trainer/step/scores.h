@@ -23,9 +23,15 @@
 #include "millrace/core/tensor.h"
 #include "millrace/layers/loss.h"
 #include "millrace/layers/model/model_plan.h"
-#include "millrace/trainer/step/named_metric.h"
 
 namespace millrace {
+
+// A metric by the name under which a configuration asks for it.
+struct NamedMetric {
+  std::string name;
+  std::unique_ptr<Metric> metric;
+  Place place = {};  // in the configuration
+};
 
 struct ScoresArgs {
   Context& context;
