@@ -3,13 +3,16 @@
 // What TrainingLoopArgs refer to must outlive it. One thread runs it; stop() and log() may be called from any thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/clock.h"
 #include "millrace/core/context.h"
+#include "millrace/core/errors.h"
+#include "millrace/core/trace.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/delivery/delivery.h"
 #include "millrace/trainer/step/step.h"
@@ -29,7 +32,6 @@ struct TrainingLoopArgs {
 class TrainingLoop {
  public:
   explicit TrainingLoop(const TrainingLoopArgs& args);
-  ~TrainingLoop();
   TrainingLoop(const TrainingLoop&) = delete;
   TrainingLoop& operator=(const TrainingLoop&) = delete;
 
@@ -37,15 +39,41 @@ class TrainingLoop {
   // call throws InternalError, also when the first one failed.
   TrainResult run(const TrainCallbacks& callbacks, const std::vector<std::string>& warnings);
   // Steps that have ended.
-  int64_t steps() const;
+  int64_t steps() const { return steps_done_; }
   // Ends run() after the step that runs now, or in the middle of a validation. Idempotent.
   void stop() noexcept;
   // Gives `text` to on_log of the callbacks that run() was given; does nothing before run().
   void log(std::string_view text) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  void begin(const TrainCallbacks& given, const std::vector<std::string>& warnings);
+  std::string train();
+  const RowBlock* next_batch();
+  void train_on(const RowBlock& batch);
+  void flush();
+  void take_outcome(StepOutcome outcome, const RowBlock* batch);
+  DataError not_finite(int64_t number, double loss, const RowBlock* batch) const;
+  void fill_report(const RowBlock& batch, Clock::time_point now);
+  void validate();
+  void end_validation(TrainResult& result);
+  TrainResult result(std::string reason);
+
+  const TrainingLoopArgs args_;
+  Trace* const trace_;  // may be null
+  std::atomic<bool> stopping_{false};
+
+  bool begun_ = false;
+  TrainCallbacks callbacks_;  // given to run()
+
+  Clock::time_point started_, window_began_, progress_shown_;
+  Clock::duration waited_{}, waited_before_window_{}, validating_{};
+  bool warned_of_nonfinite_ = false, warned_of_plain_steps_ = false, window_ended_ = false;
+  int skips_told_ = 0;
+  int64_t steps_done_ = 0;
+  uint64_t rows_done_ = 0, rows_before_window_ = 0;
+  int64_t last_batch_ = 0;
+  uint64_t last_epoch_ = 0, validated_updates_ = 0;
+  StepReport report_;
 };
 
 }  // namespace millrace
