@@ -302,4 +302,10 @@ Network Trainer::network(const NetworkOptions& options) {
                  impl_->catalog);
 }
 
+void write_trace(const Trace& trace, const std::string& path) {
+  AtomicFile file(path);
+  trace.write([&file](std::string_view piece) { file.write(piece); });
+  file.commit();
+}
+
 }  // namespace millrace

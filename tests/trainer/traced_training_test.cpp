@@ -196,5 +196,22 @@ TEST_F(TracedTraining, AFailureLeavesWhatWasBefore) {
   EXPECT_EQ(std::ssize(file.named("next batch", "delivery")), trainer.steps() + 1) << "the one that failed, too";
 }
 
+TEST(WrittenTrace, HoldsTheTrace) {
+  const TempFolder folder;
+  Trace trace;
+  // More than one piece.
+  for (int i = 0; i < 3000; ++i) const TraceRange range(&trace, "step", "step");
+  write_trace(trace, folder.path("trace.json"));
+  EXPECT_EQ(TraceFile(TempFolder::read(folder.path("trace.json"))).ranges.size(), 3000u);
+}
+
+TEST(WrittenTrace, SaysWhyThereIsNone) {
+  const TempFolder folder;
+  const std::string path = folder.path("missing/trace.json");
+  const std::string error = error_of<IoError>([&] { write_trace(Trace(), path); });
+  EXPECT_NE(error.find(path), std::string::npos) << error;
+  EXPECT_NE(error.find("No such file or directory"), std::string::npos) << error;
+}
+
 }  // namespace
 }  // namespace millrace
