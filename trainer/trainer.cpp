@@ -275,7 +275,7 @@ void Trainer::Impl::save(const std::string& path) {
   const OptimizerState state = optimizer_state();
   SavedFacts saved = facts();
   if (config.save && config.save->optimizer) saved.optimizer = &state;
-  save_model(path, step->model(), context, saved);
+  pack_model(path, step->model(), context, saved).write();
 }
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {

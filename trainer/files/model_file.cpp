@@ -11,6 +11,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -35,21 +36,21 @@ constexpr int kMaxDepth = 3;
 constexpr std::pair<std::string_view, DType> kDTypeNames[] = {
     {"F32", DType::f32}, {"F64", DType::f64}, {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8}};
 
-std::string header_of(const ModelMetadata& metadata, std::span<const NamedTensor> tensors) {
+std::string header_of(const ModelFile& file) {
   OrderedJson header;
-  header["__metadata__"] = metadata;
+  header["__metadata__"] = file.metadata();
   size_t offset = 0;
-  for (const NamedTensor& tensor : tensors) {
-    const TensorSpec spec = tensor.values.spec();
-    OrderedJson entry;
+  for (const ModelFile::Entry& entry : file.entries()) {
+    OrderedJson json;
     for (const auto& [name, dtype] : kDTypeNames) {
-      if (dtype == spec.dtype) entry["dtype"] = name;
+      if (dtype == entry.spec.dtype) json["dtype"] = name;
     }
-    entry["shape"] = OrderedJson::array();
-    for (int axis = 0; axis < spec.shape.rank(); ++axis) entry["shape"].push_back(spec.shape[axis]);
-    entry["data_offsets"] = {offset, offset + spec.bytes()};
-    offset += spec.bytes();
-    header[tensor.name] = std::move(entry);
+    const Shape& shape = entry.spec.shape;
+    json["shape"] = OrderedJson::array();
+    for (int axis = 0; axis < shape.rank(); ++axis) json["shape"].push_back(shape[axis]);
+    json["data_offsets"] = {offset, offset + entry.spec.bytes()};
+    offset += entry.spec.bytes();
+    header[entry.name] = std::move(json);
   }
   std::string text;
   try {
@@ -61,6 +62,13 @@ std::string header_of(const ModelMetadata& metadata, std::span<const NamedTensor
   text.append(aligned_bytes(kLengthBytes + text.size()) - kLengthBytes - text.size(), ' ');
   return text;
 }
+
+// A tensor as the header describes it.
+struct Described {
+  std::string name;
+  TensorSpec spec;
+  uint64_t begin = 0, end = 0;  // of its values
+};
 
 // Reads and checks; every fault is a DataError placed at the file.
 class Reader {
@@ -118,8 +126,7 @@ class Reader {
     return out;
   }
 
-  // One tensor and the end of its values.
-  std::pair<ModelFile::Entry, uint64_t> entry(const std::string& name, const Json& json) const {
+  Described tensor(const std::string& name, const Json& json) const {
     const auto bad = [&](std::string_view what) { return error(cat("tensor ", quote(name), ": ", what)); };
     if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
         !json.contains("data_offsets")) {
@@ -150,7 +157,7 @@ class Reader {
     }
     if (end - begin != bytes) throw bad(cat("its shape needs ", bytes, " bytes, it has ", end - begin));
     try {
-      return {{name, {Shape(dims), known->second}, begin}, end};
+      return {name, {Shape(dims), known->second}, begin, end};
     } catch (const ShapeError&) {
       throw bad("the shape does not fit the file");  // empty, with axes that cannot be counted together
     }
@@ -195,69 +202,55 @@ class Reader {
 
 }  // namespace
 
-void write_model_file(const std::string& path, const ModelMetadata& metadata, std::span<const NamedTensor> tensors) {
-  const std::string header = header_of(metadata, tensors);
-  const uint64_t length = header.size();
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(header);
-  for (const NamedTensor& tensor : tensors) {
-    file.write({static_cast<const std::byte*>(tensor.values.data()), tensor.values.spec().bytes()});
-  }
-  file.commit();
-}
-
 ModelFile ModelFile::read(const std::string& path) {
   Reader reader(path);
-  ModelFile out;
-  out.path_ = path;
+  ModelFile out(path);
   const Json header = reader.header();
-  std::vector<std::pair<Entry, uint64_t>> found;
+  std::vector<Described> found;
   for (const auto& [name, json] : header.items()) {
     if (name == "__metadata__") {
       out.metadata_ = reader.metadata(json);
     } else {
-      found.push_back(reader.entry(name, json));
+      found.push_back(reader.tensor(name, json));
     }
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.first.offset, a.second) < std::pair(b.first.offset, b.second);
+  std::stable_sort(found.begin(), found.end(), [](const Described& a, const Described& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   uint64_t expected = 0;
-  for (auto& [entry, end] : found) {
-    if (entry.offset != expected)
-      throw reader.error(cat("the values of ", quote(entry.name), " leave a hole or overlap others"));
-    expected = end;
-    out.entries_.push_back(std::move(entry));
+  for (const Described& one : found) {
+    if (one.begin != expected)
+      throw reader.error(cat("the values of ", quote(one.name), " leave a hole or overlap others"));
+    expected = one.end;
   }
   if (expected != reader.value_bytes()) {
     throw reader.error(cat("its tensors need ", expected, " bytes of values, it has ", reader.value_bytes()));
   }
-  out.memory_ = Memory(Device::cpu(), expected);
-  reader.read(reader.value_offset(), out.memory_.data(), expected);
-  return out;
-}
-
-ModelFile ModelFile::of(std::string name, ModelMetadata metadata, std::span<const NamedTensor> tensors) {
-  ModelFile out;
-  out.path_ = std::move(name);
-  out.metadata_ = std::move(metadata);
-  size_t bytes = 0;
-  for (const NamedTensor& tensor : tensors) {
-    out.entries_.push_back({tensor.name, tensor.values.spec(), bytes});
-    bytes += tensor.values.spec().bytes();
-  }
-  out.memory_ = Memory(Device::cpu(), bytes);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    std::memcpy(static_cast<std::byte*>(out.memory_.data()) + out.entries_[i].offset, tensors[i].values.data(),
-                out.entries_[i].spec.bytes());
+  for (Described& one : found) {
+    Memory values(Device::cpu(), one.end - one.begin);
+    reader.read(reader.value_offset() + one.begin, values.data(), values.bytes());
+    out.entries_.push_back({std::move(one.name), one.spec, std::move(values)});
   }
   return out;
 }
 
-ConstTensorView ModelFile::values(const Entry& entry) const {
-  return ConstTensorView(static_cast<const std::byte*>(memory_.data()) + entry.offset, entry.spec.dtype,
-                         entry.spec.shape);
+void ModelFile::add(std::string name, ConstTensorView values) {
+  const TensorSpec spec = values.spec();
+  Memory copy(Device::cpu(), spec.bytes());
+  if (spec.bytes() > 0) std::memcpy(copy.data(), values.data(), spec.bytes());
+  entries_.push_back({std::move(name), spec, std::move(copy)});
+}
+
+void ModelFile::write() const {
+  const std::string header = header_of(*this);
+  const uint64_t length = header.size();
+  AtomicFile file(path_);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(header);
+  for (const Entry& entry : entries_) {
+    file.write({static_cast<const std::byte*>(entry.values.data()), entry.values.bytes()});
+  }
+  file.commit();
 }
 
 }  // namespace millrace

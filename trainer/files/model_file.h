@@ -1,6 +1,8 @@
 // Model files: the safetensors layout: 8 bytes of header length, a JSON header, the values.
 //
-//   write_model_file("m.safetensors", {{"config", yaml}}, tensors);
+//   ModelFile made("m.safetensors", {{"config", yaml}});
+//   made.add("dense.weight", values);
+//   made.write();
 //   ModelFile file = ModelFile::read("m.safetensors");
 //
 // Files may come from anywhere: reading checks everything (sizes, offsets without holes or overlap, dtypes, duplicate
@@ -10,52 +12,49 @@
 
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millrace/core/tensor.h"
 
 namespace millrace {
 
-// Values in host memory, contiguous, that somebody else owns.
-struct NamedTensor {
-  std::string name;
-  ConstTensorView values;
-};
-
 using ModelMetadata = std::map<std::string, std::string>;
-
-// Writes all tensors in order, to a temporary file that is synced and renamed. Throws IoError; ConfigError for a text
-// that is not UTF-8. REQUIRES: unique names, contiguous views.
-void write_model_file(const std::string& path, const ModelMetadata& metadata, std::span<const NamedTensor> tensors);
 
 class ModelFile {
  public:
   struct Entry {
     std::string name;
     TensorSpec spec;
-    size_t offset = 0;  // bytes from the start of the values
+    Memory values;
   };
 
   // Throws MissingError when the file cannot be opened, DataError when it is not a model file, IoError when reading
   // fails.
   static ModelFile read(const std::string& path);
-  // A model file that is only in memory, with copies of the values; `name` stands for its path. REQUIRES: what
-  // write_model_file() requires.
-  static ModelFile of(std::string name, ModelMetadata metadata, std::span<const NamedTensor> tensors);
+
+  // A model file that is only in memory, without values; `path` is what messages call it.
+  explicit ModelFile(std::string path, ModelMetadata metadata = {})
+      : path_(std::move(path)), metadata_(std::move(metadata)) {}
+  // Adds a copy of the values. REQUIRES: a new name; values in host memory, contiguous.
+  void add(std::string name, ConstTensorView values);
+  // Writes the file, in order, under a temporary name that is synced and renamed. Throws IoError; ConfigError for a
+  // text that is not UTF-8.
+  void write() const;
 
   const std::string& path() const { return path_; }
   const ModelMetadata& metadata() const { return metadata_; }
   // In the order of the values.
   const std::vector<Entry>& entries() const { return entries_; }
-  ConstTensorView values(const Entry& entry) const;
+  static ConstTensorView values(const Entry& entry) {
+    return ConstTensorView(entry.values.data(), entry.spec.dtype, entry.spec.shape);
+  }
 
  private:
   std::string path_;
   ModelMetadata metadata_;
   std::vector<Entry> entries_;
-  Memory memory_;
 };
 
 }  // namespace millrace

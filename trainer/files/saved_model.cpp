@@ -119,49 +119,30 @@ std::string weights_hash(Model& model, Context& context) {
   return hash.hex();
 }
 
-namespace {
-
-// Everything that a file holds, on the host.
-struct Contents {
-  ModelMetadata metadata;
-  std::vector<std::vector<float>> values;
-  std::vector<NamedTensor> tensors;
-};
-
-Contents contents_of(Model& model, Context& context, const SavedFacts& facts) {
-  Contents out;
-  const auto add = [&](std::string name, TensorView view) {
-    out.values.push_back(to_host(view, context));
-    out.tensors.push_back({std::move(name), ConstTensorView(out.values.back().data(), DType::f32, view.shape())});
+ModelFile pack_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
+  ModelMetadata metadata = {
+      {kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {"version", std::string(version())}};
+  if (facts.nameless_fields > 0) metadata[kFieldsKey] = cat(facts.nameless_fields);
+  if (facts.rows != nullptr) metadata[kRowsKey] = row_spec_text(*facts.rows);
+  const OptimizerState* const optimizer = facts.optimizer;
+  if (optimizer != nullptr) {
+    metadata[kOptimizerKey] = optimizer->kind;
+    metadata[kStepsKey] = cat(optimizer->steps);
+    metadata[kUpdatesKey] = cat(optimizer->updates);
+  }
+  ModelFile file(path, std::move(metadata));
+  const auto add = [&](std::string name, const TensorView& view) {
+    const std::vector<float> values = to_host(view, context);
+    file.add(std::move(name), ConstTensorView(values.data(), DType::f32, view.shape()));
   };
   for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i].name, model.parameter(i));
   for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i].name, model.state(i));
-  out.metadata = {{kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {"version", std::string(version())}};
-  if (facts.nameless_fields > 0) out.metadata[kFieldsKey] = cat(facts.nameless_fields);
-  if (facts.rows != nullptr) out.metadata[kRowsKey] = row_spec_text(*facts.rows);
-  const OptimizerState* const optimizer = facts.optimizer;
-  if (optimizer == nullptr) return out;
-  for (size_t slot = 0; slot < optimizer->slots.size(); ++slot) {
+  for (size_t slot = 0; optimizer != nullptr && slot < optimizer->slots.size(); ++slot) {
     for (const Parameter& parameter : model.parameters()) {
       add(slot_name(slot, parameter), part_of(optimizer->slots[slot], parameter));
     }
   }
-  out.metadata[kOptimizerKey] = optimizer->kind;
-  out.metadata[kStepsKey] = cat(optimizer->steps);
-  out.metadata[kUpdatesKey] = cat(optimizer->updates);
-  return out;
-}
-
-}  // namespace
-
-ModelFile pack_model(const std::string& name, Model& model, Context& context, const SavedFacts& facts) {
-  const Contents contents = contents_of(model, context, facts);
-  return ModelFile::of(name, contents.metadata, contents.tensors);
-}
-
-void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
-  const Contents contents = contents_of(model, context, facts);
-  write_model_file(path, contents.metadata, contents.tensors);
+  return file;
 }
 
 void check_saved_model(const ModelFile& file, const Model& model) { find_entries(file, model); }

@@ -32,13 +32,9 @@ struct SavedFacts {
   const OptimizerState* optimizer = nullptr;
 };
 
-// What save_model() writes, as a model file that is only in memory; `name` is its path in messages.
-ModelFile pack_model(const std::string& name, Model& model, Context& context, const SavedFacts& facts);
-
-// Writes parameters, then state, as float32 under their names, then the optimizer's slots, if there are any, as
-// "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version. The file appears whole
-// or not at all. Throws IoError.
-void save_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts);
+// A model file that holds parameters, then state, as float32 under their names, then the optimizer's slots, if there
+// are any, as "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version.
+ModelFile pack_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts);
 
 // Checks that the file holds what load_model() needs for `model`, whose parameters and states may be only declared
 // (ModelArgs::check). Throws the DataError of load_model().

@@ -22,6 +22,14 @@ std::string file_of(const std::string& header, size_t value_bytes) {
   return out;
 }
 
+using Tensors = std::vector<std::pair<std::string, ConstTensorView>>;
+
+void write_file(const std::string& path, const ModelMetadata& metadata, const Tensors& tensors) {
+  ModelFile file(path, metadata);
+  for (const auto& [name, values] : tensors) file.add(name, values);
+  file.write();
+}
+
 class ModelFileTest : public testing::Test {
  protected:
   std::string rejects(const std::string& bytes, const std::string& name = "bad.safetensors") {
@@ -51,31 +59,31 @@ TEST_F(ModelFileTest, RoundTripsEveryDtypeInOrder) {
   const int32_t small[] = {-7, 8};
   const int64_t large[] = {INT64_MIN};
   const uint8_t byte[] = {255};
-  const std::vector<NamedTensor> tensors = {{"z.weight", {weight, DType::f32, Shape{2, 3}}},
-                                            {"a", {wide, DType::f64, Shape{1}}},
-                                            {"b", {small, DType::i32, Shape{2}}},
-                                            {"c", {large, DType::i64, Shape{}}},
-                                            {"d", {byte, DType::u8, Shape{1, 1}}}};
+  const Tensors tensors = {{"z.weight", {weight, DType::f32, Shape{2, 3}}},
+                           {"a", {wide, DType::f64, Shape{1}}},
+                           {"b", {small, DType::i32, Shape{2}}},
+                           {"c", {large, DType::i64, Shape{}}},
+                           {"d", {byte, DType::u8, Shape{1, 1}}}};
   const std::string path = folder_.path("m.safetensors");
-  write_model_file(path, {{"config", "seed: 23\n\"q\" \xc3\xa9\n"}, {"millrace", "0.1.0"}}, tensors);
+  write_file(path, {{"config", "seed: 23\n\"q\" \xc3\xa9\n"}, {"millrace", "0.1.0"}}, tensors);
   const ModelFile file = ModelFile::read(path);
   EXPECT_EQ(file.metadata().at("config"), "seed: 23\n\"q\" \xc3\xa9\n");
   EXPECT_EQ(file.metadata().at("millrace"), "0.1.0");
   ASSERT_EQ(file.entries().size(), tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
-    EXPECT_EQ(file.entries()[i].name, tensors[i].name);
-    EXPECT_EQ(file.entries()[i].spec, tensors[i].values.spec());
+    EXPECT_EQ(file.entries()[i].name, tensors[i].first);
+    EXPECT_EQ(file.entries()[i].spec, tensors[i].second.spec());
     EXPECT_EQ(
-        std::memcmp(file.values(file.entries()[i]).data(), tensors[i].values.data(), tensors[i].values.spec().bytes()),
+        std::memcmp(file.values(file.entries()[i]).data(), tensors[i].second.data(), tensors[i].second.spec().bytes()),
         0);
   }
 }
 
 TEST_F(ModelFileTest, HasTheSafetensorsLayout) {
   const float values[] = {1, 2};
-  const std::vector<NamedTensor> tensors = {{"w", {values, DType::f32, Shape{2}}}};
+  const Tensors tensors = {{"w", {values, DType::f32, Shape{2}}}};
   const std::string path = folder_.path("m.safetensors");
-  write_model_file(path, {{"format", "x"}}, tensors);
+  write_file(path, {{"format", "x"}}, tensors);
   const std::string bytes = TempFolder::read(path);
   uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
@@ -181,17 +189,16 @@ TEST_F(ModelFileTest, MissingFilesAndFolders) {
 }
 
 TEST_F(ModelFileTest, TextsMustBeUtf8) {
-  EXPECT_THROW(write_model_file(folder_.path("m"), {{"config", "\xff"}}, {}), ConfigError);
+  EXPECT_THROW(write_file(folder_.path("m"), {{"config", "\xff"}}, {}), ConfigError);
   EXPECT_FALSE(std::filesystem::exists(folder_.path("m")));
 }
 
 // Every prefix and many mutations of a good file: equal values or a DataError.
 TEST_F(ModelFileTest, MutatedFilesAreRejectedOrRead) {
   const float values[] = {1, 2, 3};
-  const std::vector<NamedTensor> tensors = {{"a", {values, DType::f32, Shape{2}}},
-                                            {"b", {values + 2, DType::f32, Shape{1, 1}}}};
+  const Tensors tensors = {{"a", {values, DType::f32, Shape{2}}}, {"b", {values + 2, DType::f32, Shape{1, 1}}}};
   const std::string path = folder_.path("m.safetensors");
-  write_model_file(path, {{"config", "seed: 1\n"}}, tensors);
+  write_file(path, {{"config", "seed: 1\n"}}, tensors);
   const std::string good = TempFolder::read(path);
   for (size_t size = 0; size < good.size(); ++size) {
     folder_.write("cut", std::string_view(good).substr(0, size));
@@ -207,7 +214,8 @@ TEST_F(ModelFileTest, MutatedFilesAreRejectedOrRead) {
     folder_.write("mutated", bytes);
     try {
       for (const auto& file = ModelFile::read(folder_.path("mutated")); const auto& entry : file.entries()) {
-        EXPECT_LE(entry.offset + entry.spec.bytes(), good.size());
+        EXPECT_EQ(entry.values.bytes(), entry.spec.bytes());
+        EXPECT_LE(entry.values.bytes(), good.size());
       }
     } catch (const DataError&) {
     }

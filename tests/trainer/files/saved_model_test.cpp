@@ -26,7 +26,7 @@ TEST(SavedModel, HoldsParametersAndConfiguration) {
   Executor executor(1);
   Context context(Device::cpu(), executor);
   Model model = make_model(context);
-  save_model(folder.path("m.safetensors"), model, context, {.config = Spec::map().set("seed", 9)});
+  pack_model(folder.path("m.safetensors"), model, context, {.config = Spec::map().set("seed", 9)}).write();
 
   const ModelFile file = ModelFile::read(folder.path("m.safetensors"));
   ASSERT_EQ(file.entries().size(), 2u);
@@ -78,7 +78,7 @@ class SavedModelTest : public testing::Test {
 
   std::string save(Model& model) {
     const std::string path = folder_.path("m.safetensors");
-    save_model(path, model, context_, {.config = parse_yaml("seed: 5\nmodel: [keeper]\n", "f")});
+    pack_model(path, model, context_, {.config = parse_yaml("seed: 5\nmodel: [keeper]\n", "f")}).write();
     return path;
   }
 
@@ -105,7 +105,7 @@ class SlotsTest : public SavedModelTest {
   std::string save_all() {
     const std::string path = folder_.path("m.safetensors");
     const OptimizerState saved = state(blocks_);
-    save_model(path, model_, context_, {.config = parse_yaml("seed: 5\n", "f"), .optimizer = &saved});
+    pack_model(path, model_, context_, {.config = parse_yaml("seed: 5\n", "f"), .optimizer = &saved}).write();
     return path;
   }
   std::string load_error(const std::string& path, OptimizerState to) {
@@ -162,7 +162,7 @@ TEST_F(SlotsTest, AreOfOneKindOfOptimizer) {
 
 TEST_F(SlotsTest, CountsThatAreNoNumbersAreErrors) {
   const std::string path = folder_.path("m.safetensors");
-  write_model_file(path, {{"optimizer", "adam"}, {"steps", "12x"}, {"updates", "6"}}, {});
+  ModelFile(path, {{"optimizer", "adam"}, {"steps", "12x"}, {"updates", "6"}}).write();
   EXPECT_EQ(load_error(path, state(blocks_)),
             "the saved model does not fit: its metadata's steps is \"12x\", expected a number");
 }
@@ -208,10 +208,11 @@ TEST_F(SavedModelTest, AModelThatDoesNotFitIsLeftAlone) {
 TEST_F(SavedModelTest, TheStateOfAnOptimizerIsNoPartOfTheModel) {
   const float values[] = {1, 2, 3};
   const std::string path = folder_.path("m.safetensors");
-  const std::vector<NamedTensor> tensors = {{"a.weight", {values, DType::f32, Shape{3}}},
-                                            {"a.mean", {values, DType::f32, Shape{2}}},
-                                            {"optimizer/momentum/a.weight", {values, DType::f32, Shape{3}}}};
-  write_model_file(path, {}, tensors);
+  ModelFile file(path);
+  file.add("a.weight", {values, DType::f32, Shape{3}});
+  file.add("a.mean", {values, DType::f32, Shape{2}});
+  file.add("optimizer/momentum/a.weight", {values, DType::f32, Shape{3}});
+  file.write();
   Model model = model_of({{"a", 3}});
   load_model(ModelFile::read(path), model, context_);
   EXPECT_EQ(model.parameter(0).as<float>()[2], 3);
@@ -237,7 +238,7 @@ TEST_F(SavedModelTest, AModelThatDoesNotFitTakesNoMemory) {
 
 TEST_F(SavedModelTest, AForeignFileHasNoConfiguration) {
   const std::string path = folder_.path("m.safetensors");
-  write_model_file(path, {}, {});
+  ModelFile(path).write();
   EXPECT_EQ(error_of<DataError>([&] { saved_config(ModelFile::read(path)); }),
             path + ": the model file holds no configuration; it was not written by `save`");
 }

@@ -61,9 +61,9 @@ class HostileModelTest : public ::testing::Test {
   std::string config() const { return ModelFile::read(folder_.path("good.safetensors")).metadata().at("config"); }
   std::string with_config(const std::string& config) {
     const ModelFile file = ModelFile::read(folder_.path("good.safetensors"));
-    std::vector<NamedTensor> tensors;
-    for (const ModelFile::Entry& entry : file.entries()) tensors.push_back({entry.name, file.values(entry)});
-    write_model_file(folder_.path("config.safetensors"), {{"config", config}}, tensors);
+    ModelFile changed(folder_.path("config.safetensors"), {{"config", config}});
+    for (const ModelFile::Entry& entry : file.entries()) changed.add(entry.name, file.values(entry));
+    changed.write();
     return TempFolder::read(folder_.path("config.safetensors"));
   }
 

@@ -170,23 +170,26 @@ TEST_F(NetworkTest, ChecksWhatItIsGiven) {
 TEST_F(NetworkTest, NeedsAFileThatSaysWhatItsRowsAre) {
   train("");
   const ModelFile file = ModelFile::read(model_);
-  std::vector<NamedTensor> tensors;
-  for (const ModelFile::Entry& entry : file.entries()) tensors.push_back({entry.name, file.values(entry)});
   ModelMetadata metadata = file.metadata();
+  const auto write = [&] {
+    ModelFile changed(model_, metadata);
+    for (const ModelFile::Entry& entry : file.entries()) changed.add(entry.name, file.values(entry));
+    changed.write();
+  };
   metadata.erase("rows");
-  write_model_file(model_, metadata, tensors);
+  write();
   EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("does not say what its rows look like"),
             std::string::npos);
   metadata["rows"] = "- {name: features, type: float32, shape: [2]}";
-  write_model_file(model_, metadata, tensors);
+  write();
   EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("dense.weight is float32 (5, 3)"),
             std::string::npos);
   metadata["rows"] = "- {name: features, type: float32, shape: [10000000000]}";
-  write_model_file(model_, metadata, tensors);
+  write();
   EXPECT_NE(error_of<DataError>([&] { Network::load(model_); }).find("a row would take 40000000000 bytes"),
             std::string::npos);
   metadata["rows"] = "- {name: other, type: float32, shape: [3]}";
-  write_model_file(model_, metadata, tensors);
+  write();
   EXPECT_THROW(Network::load(model_), ConfigError);
 }
 

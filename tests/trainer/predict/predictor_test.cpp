@@ -62,9 +62,9 @@ class PredictorTest : public ::testing::Test {
   // A copy of the model with another configuration.
   std::string with_config(const std::string& config) const {
     const ModelFile file = ModelFile::read(model_);
-    std::vector<NamedTensor> tensors;
-    for (const ModelFile::Entry& entry : file.entries()) tensors.push_back({entry.name, file.values(entry)});
-    write_model_file(folder_.path("changed.safetensors"), {{"config", config}}, tensors);
+    ModelFile changed(folder_.path("changed.safetensors"), {{"config", config}});
+    for (const ModelFile::Entry& entry : file.entries()) changed.add(entry.name, file.values(entry));
+    changed.write();
     return folder_.path("changed.safetensors");
   }
   std::string config_with(const std::string& from, const std::string& to) const {
