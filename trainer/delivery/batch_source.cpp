@@ -14,17 +14,10 @@ namespace {
 constexpr int64_t kKept = 3, kSmallKept = 8;
 constexpr size_t kSmallBatchBytes = size_t{2} << 20;
 
-PipelineOptions with_executor(PipelineOptions options, Executor* executor) {
-  options.executor = executor;
-  return options;
-}
-
 }  // namespace
 
-BatchSource::BatchSource(InputGraph graph, PipelineOptions options, Executor* executor, int64_t kept)
-    : threads_(executor == nullptr ? 1 : executor->threads()),
-      inline_(executor == nullptr),
-      pipeline_(std::move(graph), with_executor(std::move(options), executor)) {
+BatchSource::BatchSource(InputGraph graph, PipelineOptions options, int64_t kept)
+    : executor_(options.executor), pipeline_(std::move(graph), std::move(options)) {
   for (int64_t i = 0; i < kept; ++i) batches_.push_back(pipeline_.make_slot());
 }
 
@@ -34,15 +27,15 @@ const RowBlock* BatchSource::next() {
   return pipeline_.next(batch) > 0 ? &batch : nullptr;
 }
 
-uint64_t BatchSource::batch_bytes() const {
-  uint64_t total = 0;
+uint64_t BatchSource::memory_bound() const {
+  uint64_t total = graph().memory_bound(executor_ == nullptr ? 1 : executor_->threads());
   for (const RowBlock& batch : batches_) total += batch.memory().total();
   return total;
 }
 
 DeliveryTimes BatchSource::times() const {
   const PipelineTimes times = pipeline_.times();
-  const double waited = inline_ ? 0 : times.wait_seconds;
+  const double waited = executor_ == nullptr ? 0 : times.wait_seconds;
   return {.make_seconds = times.next_seconds - waited, .wait_seconds = waited};
 }
 

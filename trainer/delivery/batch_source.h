@@ -11,8 +11,8 @@ namespace millrace {
 
 class BatchSource : public Delivery {
  public:
-  // `executor`: nullptr if everything runs inside next(). `kept`: how many calls of next() a batch stays for.
-  BatchSource(InputGraph graph, PipelineOptions options, Executor* executor, int64_t kept);
+  // Without an executor in `options` everything runs inside next(). `kept`: how many calls of next() a batch stays for.
+  BatchSource(InputGraph graph, PipelineOptions options, int64_t kept);
 
   const RowBlock* next() override;
   int64_t kept() const override { return std::ssize(batches_); }
@@ -24,16 +24,13 @@ class BatchSource : public Delivery {
   State save() const override { return pipeline_.save(); }
   void restore(const State& state) override { pipeline_.restore(state); }
   const InputGraph& graph() const override { return pipeline_.graph(); }
-  uint64_t memory_bound() const override { return graph().memory_bound(threads_) + batch_bytes(); }
+  uint64_t memory_bound() const override;
 
  protected:
   const Pipeline& pipeline() const { return pipeline_; }
 
  private:
-  uint64_t batch_bytes() const;
-
-  const int threads_;
-  const bool inline_;
+  const Executor* const executor_;  // null: everything runs inside next()
   Pipeline pipeline_;
   std::vector<RowBlock> batches_;
   size_t newest_ = 0;

@@ -11,7 +11,7 @@ namespace {
 class ConstantDelivery final : public BatchSource {
  public:
   ConstantDelivery(InputGraph graph, DeliveryArgs args)
-      : BatchSource(std::move(graph), args.pipeline, &args.executor, 1),
+      : BatchSource(std::move(graph), args.pipeline, 1),
         saves_(args.saves),
         kept_(kept_for(args.pipeline.reader, BatchSource::graph().output())) {}
 
@@ -57,6 +57,7 @@ class ConstantDelivery final : public BatchSource {
 }  // namespace
 
 std::unique_ptr<Delivery> make_constant(InputGraph graph, DeliveryArgs args) {
+  args.pipeline.executor = &args.executor;
   return std::make_unique<ConstantDelivery>(std::move(graph), std::move(args));
 }
 

@@ -12,9 +12,7 @@ namespace {
 class FeedDelivery final : public BatchSource {
  public:
   FeedDelivery(InputGraph graph, DeliveryArgs args)
-      : BatchSource(std::move(graph), args.pipeline, nullptr, 1),
-        trace_(args.pipeline.trace),
-        fed_(pipeline().make_slot()) {}
+      : BatchSource(std::move(graph), args.pipeline, 1), trace_(args.pipeline.trace), fed_(pipeline().make_slot()) {}
 
   const RowBlock* next() override {
     const RowBlock* made = BatchSource::next();
@@ -38,6 +36,7 @@ class FeedDelivery final : public BatchSource {
 }  // namespace
 
 std::unique_ptr<Delivery> make_feed(InputGraph graph, DeliveryArgs args) {
+  args.pipeline.executor = nullptr;
   return std::make_unique<FeedDelivery>(std::move(graph), std::move(args));
 }
 

@@ -7,8 +7,9 @@
 namespace millrace {
 
 std::unique_ptr<Delivery> make_native(InputGraph graph, DeliveryArgs args) {
+  args.pipeline.executor = &args.executor;
   const int64_t kept = kept_for(args.pipeline.reader, graph.output());
-  return std::make_unique<BatchSource>(std::move(graph), std::move(args.pipeline), &args.executor, kept);
+  return std::make_unique<BatchSource>(std::move(graph), std::move(args.pipeline), kept);
 }
 
 }  // namespace millrace

@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 TEST(BatchSource, WithoutAnExecutorAllTimeGoesIntoMaking) {
-  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, nullptr, 1);
+  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, 1);
   while (source.next() != nullptr) {
   }
   const DeliveryStatistics statistics = source.statistics();
@@ -22,7 +22,7 @@ TEST(BatchSource, WithoutAnExecutorAllTimeGoesIntoMaking) {
 
 TEST(BatchSource, WithOneWaitingIsApart) {
   Executor executor(2);
-  BatchSource source(testing::chunks_watched([](Chunk&) {}), {}, &executor, 1);
+  BatchSource source(testing::chunks_watched([](Chunk&) {}), {.executor = &executor}, 1);
   while (source.next() != nullptr) {
   }
   const DeliveryStatistics statistics = source.statistics();
@@ -31,7 +31,7 @@ TEST(BatchSource, WithOneWaitingIsApart) {
 }
 
 TEST(BatchSource, KeepsABatchForAsManyCallsAsAsked) {
-  BatchSource source(testing::batches_watched([](Chunk&) {}), {}, nullptr, 3);
+  BatchSource source(testing::batches_watched([](Chunk&) {}), {}, 3);
   EXPECT_EQ(source.kept(), 3);
   const RowBlock* const first = source.next();
   ASSERT_NE(first, nullptr);
