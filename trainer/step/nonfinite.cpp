@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "millrace/core/text.h"
+#include "millrace/input/ops/shared/numbers.h"
 
 namespace millrace {
 
@@ -14,25 +15,10 @@ constexpr double kLarge = 1e6;
 
 // The worst value of a row that explains the step: one that is not finite before one that is large.
 struct Suspect {
-  std::string field;
-  int64_t column = 0, columns = 1;
+  std::string name;  // "features[3]"
   double value = 0;
   std::string number;  // the value as it is written in its own type
-
-  std::string text() const { return columns == 1 ? field : cat(field, '[', column, ']'); }
 };
-
-template <class T>
-void look_at(const FieldSpec& field, const T* values, std::optional<Suspect>& worst) {
-  const int64_t columns = field.shape.elements();
-  for (int64_t i = 0; i < columns; ++i) {
-    const auto value = static_cast<double>(values[i]);
-    if (std::abs(value) <= kLarge) continue;
-    if (worst && (!std::isfinite(worst->value) || std::isfinite(value))) continue;
-    // A NaN's sign says nothing.
-    worst = Suspect{field.name, i, columns, value, std::isnan(value) ? "nan" : cat(values[i])};
-  }
-}
 
 std::optional<Suspect> suspect_of(const RowBlock& batch, int64_t row, std::span<const std::string> fields) {
   std::optional<Suspect> worst;
@@ -41,13 +27,17 @@ std::optional<Suspect> suspect_of(const RowBlock& batch, int64_t row, std::span<
     if (index < 0) continue;
     const auto at = static_cast<size_t>(index);
     const FieldSpec& field = batch.spec().fields[at];
-    switch (field.dtype) {
-      case DType::f32: look_at(field, batch.row<float>(at, row), worst); break;
-      case DType::f64: look_at(field, batch.row<double>(at, row), worst); break;
-      case DType::i32: look_at(field, batch.row<int32_t>(at, row), worst); break;
-      case DType::i64: look_at(field, batch.row<int64_t>(at, row), worst); break;
-      case DType::u8: break;
-    }
+    with_number_type(field.dtype, [&](auto type) {
+      const auto* const values = batch.row<decltype(type)>(at, row);
+      const int64_t columns = field.shape.elements();
+      for (int64_t i = 0; i < columns; ++i) {
+        const auto value = static_cast<double>(values[i]);
+        if (std::abs(value) <= kLarge) continue;
+        if (worst && (!std::isfinite(worst->value) || std::isfinite(value))) continue;
+        // A NaN's sign says nothing.
+        worst = {columns == 1 ? name : cat(name, '[', i, ']'), value, std::isnan(value) ? "nan" : cat(values[i])};
+      }
+    });
   }
   return worst;
 }
@@ -80,7 +70,7 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
   }
   Place place;
   if (args.place) place = args.place(args.batch->id(first_row));
-  message += cat("; ", first->text(), " of this row is ", first->number);
+  message += cat("; ", first->name, " of this row is ", first->number);
   if (rows > 1)
     message +=
         cat(", and ", count_of(rows - 1, "more row"), " of the batch ", rows > 2 ? "hold" : "holds", " such values");
