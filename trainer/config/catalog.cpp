@@ -1,8 +1,14 @@
 #include "millrace/trainer/config/catalog.h"
 
+#include <dlfcn.h>
+
+#include <cstring>
+#include <utility>
+
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
+#include "millrace/trainer/files/read_file.h"
 
 namespace millrace {
 
@@ -12,6 +18,87 @@ std::string_view Catalog::checked(std::string_view name) {
   if (is_name(name)) return name;
   throw ConfigError(cat("the kind ", quote(name), " could not be named in a configuration"), {},
                     "name it with letters, digits, _ and -, the first one a letter or _");
+}
+
+namespace {
+
+using plugin_detail::kMark;
+
+constexpr size_t kMaxPluginBytes = size_t{1} << 30;
+
+struct MadeFor {
+  std::string_view version, build;
+};
+
+// What a description says after its mark.
+MadeFor made_for(std::string_view text) {
+  const size_t line = text.find('\n');
+  return {text.substr(0, line), line == text.npos ? std::string_view() : text.substr(line + 1)};
+}
+
+// A plug-in describes itself in the bytes of its file, so none of its code need run before it is known to fit.
+void check_description(const std::string& path) {
+  const Place place{path, 0, 0};
+  const std::string bytes = read_file(path, kMaxPluginBytes, "the plug-in");
+  constexpr std::string_view kElf =
+      "\x7f"
+      "ELF";
+  // The library's own code holds the mark, too; only in a plug-in is it followed by a version.
+  size_t mark = bytes.starts_with(kElf) ? bytes.find(kMark) : bytes.npos;
+  const auto is_digit = [&](size_t at) { return at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9'; };
+  while (mark != bytes.npos && !is_digit(mark + kMark.size())) mark = bytes.find(kMark, mark + 1);
+  if (mark == bytes.npos) {
+    throw ConfigError("it is not a plug-in of Millrace", place,
+                      "a plug-in is a shared object with MILLRACE_PLUGIN of <millrace/plugin.h>");
+  }
+  const plugin_detail::Description own = plugin_detail::describe();
+  const MadeFor ours = made_for(std::string_view(own.text.data()).substr(kMark.size()));
+  std::string_view text = std::string_view(bytes).substr(mark + kMark.size(), own.text.size());
+  text = text.substr(0, text.find('\0'));
+  const MadeFor theirs = made_for(text);
+  if (theirs.version != ours.version) {
+    throw ConfigError(
+        cat("the plug-in was built for Millrace ", quote(theirs.version), ", this is ", quote(ours.version)), place,
+        "build it again with the headers of this version");
+  }
+  if (theirs.build != ours.build) {
+    throw ConfigError(cat("the plug-in was built for another build of Millrace ", ours.version, " than this one"),
+                      place, "build it again with this one's headers and a compiler of the same ABI");
+  }
+}
+
+}  // namespace
+
+void load_plugin(const std::string& path, Catalog& catalog) {
+  const Place place{path, 0, 0};
+  check_description(path);
+  // The loader would look for a name without a slash in other folders.
+  const std::string file = path.find('/') == path.npos ? "./" + path : path;
+  void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = ::dlerror();
+    throw ConfigError(cat("the plug-in cannot be loaded: ", reason != nullptr ? reason : "for an unknown reason"),
+                      place,
+                      "a plug-in must not link a library of Millrace; a program that links the static one exports its "
+                      "names with ENABLE_EXPORTS");
+  }
+  void* const address = ::dlsym(library, "millrace_plugin_add");
+  if (address == nullptr) throw ConfigError("the plug-in has no MILLRACE_PLUGIN", place);
+  void (*add)(Catalog&) = nullptr;
+  static_assert(sizeof add == sizeof address);
+  std::memcpy(&add, &address, sizeof add);
+  Catalog with_plugin = catalog;
+  try {
+    add(with_plugin);
+  } catch (Error& error) {
+    error.set_place(place);
+    throw;
+  } catch (const std::exception& other) {
+    throw ConfigError(cat("the plug-in failed: ", other.what()), place);
+  } catch (...) {
+    throw ConfigError("the plug-in failed: an exception of unknown type", place);
+  }
+  catalog = std::move(with_plugin);
 }
 
 }  // namespace millrace
