@@ -12,6 +12,7 @@
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/executor.h"
+#include "millrace/input/ops/shared/numbers.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/model/connect.h"
 #include "millrace/layers/model/initialize.h"
@@ -40,16 +41,17 @@ void draw(Tensor& tensor, std::string_view name) {
 }
 
 void set(Tensor& tensor, int64_t i, double value) {
-  switch (tensor.spec().dtype) {
-    case DType::f32: at<float>(tensor, i) = static_cast<float>(value); break;
-    case DType::f64: at(tensor, i) = value; break;
-    case DType::i32: at<int32_t>(tensor, i) = static_cast<int32_t>(value); break;
-    case DType::i64: at<int64_t>(tensor, i) = static_cast<int64_t>(value); break;
-    case DType::u8: at<uint8_t>(tensor, i) = static_cast<uint8_t>(value); break;
-  }
+  with_number_type(tensor.spec().dtype, [&](auto zero) {
+    using T = decltype(zero);
+    at<T>(tensor, i) = static_cast<T>(value);
+  });
 }
 
-// An input or a parameter, and its gradient.
+Tensor of_batch(const TensorSpec& row, int64_t batch, Tensor::Rows rows = Tensor::Rows::padded) {
+  return Tensor(Device::cpu(), {row.shape.with_batch(batch), row.dtype}, rows);
+}
+
+// An input, a parameter or a piece of state, and its gradient.
 struct Value {
   std::string name;
   Tensor value, gradient;
@@ -66,11 +68,11 @@ class CheckedLayer final : private ParamBuilder {
       const auto [dtype, range] = layer.wants(static_cast<int>(i), DType::f64);
       ranges.push_back(range.value_or(ValueRange{.min = 0, .max = 1}));
       rows.push_back({with.inputs[i], dtype});
-      inputs_.push_back({cat("input ", i), of_batch(rows[i]), of_batch(rows[i]), dtype == DType::f64});
+      inputs_.push_back({cat("input ", i), memory_of(rows[i]), memory_of(rows[i]), dtype == DType::f64});
     }
     const TensorSpec output = layer.build(rows, *this);
-    output_ = of_batch(output);
-    output_gradient_ = of_batch(output);
+    output_ = memory_of(output);
+    output_gradient_ = memory_of(output);
     draw(output_gradient_, "output");
     for (Value* value : differentiable()) draw(value->value, value->name);
     for (size_t k = 0; k < inputs_.size(); ++k) {
@@ -96,10 +98,10 @@ class CheckedLayer final : private ParamBuilder {
   double forward() {
     std::vector<TensorView> mutable_state;
     for (size_t i = 0; i < state_.size(); ++i) {
-      initialize(context_, "state", state_initializers_[i], 23, state_[i].view());
-      mutable_state.push_back(state_[i].view());
+      mutable_state.push_back(state_[i].value.view());
+      initialize(context_, "state", state_initializers_[i], 23, mutable_state.back());
     }
-    const std::vector<ConstTensorView> inputs = views(inputs_), params = views(parameters_), state = state_views();
+    const std::vector<ConstTensorView> inputs = views(inputs_), params = views(parameters_), state = views(state_);
     plan_->forward(context_, {.inputs = inputs,
                               .params = params,
                               .state = state,
@@ -118,7 +120,7 @@ class CheckedLayer final : private ParamBuilder {
     std::vector<ConstTensorView> inputs = views(inputs_);
     // As in a model, inputs that are not read are not kept.
     if (!plan_->backward_reads_inputs()) inputs.assign(inputs.size(), {});
-    const std::vector<ConstTensorView> params = views(parameters_), state = state_views();
+    const std::vector<ConstTensorView> params = views(parameters_), state = views(state_);
     const std::vector<Destination> input_gradients = destinations(inputs_), gradients = destinations(parameters_);
     plan_->backward(context_, {.inputs = inputs,
                                .params = params,
@@ -139,7 +141,7 @@ class CheckedLayer final : private ParamBuilder {
     parameters_.push_back({cat("parameter ", name), Tensor(Device::cpu(), spec), Tensor(Device::cpu(), spec)});
   }
   void state(std::string_view, const Shape& shape, Initializer initializer) override {
-    state_.emplace_back(Device::cpu(), TensorSpec{shape, dtype()});
+    state_.push_back({"state", Tensor(Device::cpu(), {shape, dtype()}), {}, false});
     state_initializers_.push_back(initializer);
   }
 
@@ -161,19 +163,13 @@ class CheckedLayer final : private ParamBuilder {
   }
 
   // Images have no gaps between them.
-  Tensor of_batch(const TensorSpec& row) const {
+  Tensor memory_of(const TensorSpec& row) const {
     const bool image = layer_.layout_use() == LayoutUse::images && is_image(row.shape);
-    return Tensor(Device::cpu(), {row.shape.with_batch(batch_), row.dtype},
-                  image ? Tensor::Rows::contiguous : Tensor::Rows::padded);
+    return of_batch(row, batch_, image ? Tensor::Rows::contiguous : Tensor::Rows::padded);
   }
   static std::vector<ConstTensorView> views(std::vector<Value>& values) {
     std::vector<ConstTensorView> out;
     for (Value& value : values) out.push_back(value.value.view());
-    return out;
-  }
-  std::vector<ConstTensorView> state_views() {
-    std::vector<ConstTensorView> out;
-    for (Tensor& tensor : state_) out.push_back(tensor.view());
     return out;
   }
   static std::vector<Destination> destinations(std::vector<Value>& values) {
@@ -188,8 +184,7 @@ class CheckedLayer final : private ParamBuilder {
   const int64_t batch_;
   Executor executor_{1};
   Context context_{Device::cpu(), executor_};
-  std::vector<Value> inputs_, parameters_;
-  std::vector<Tensor> state_;
+  std::vector<Value> inputs_, parameters_, state_;
   std::vector<Initializer> state_initializers_;
   Tensor output_, output_gradient_;
   std::unique_ptr<LayerPlan> plan_;
@@ -226,10 +221,10 @@ class CheckedLoss {
         label_row_{with.label_row.value_or(with.row), loss.label(row_).dtype},
         batch_(with.batch),
         weighted_(with.weighted),
-        prediction_(of_batch(row_)),
-        gradient_(of_batch(row_)),
-        label_(of_batch(label_row_)),
-        weight_(of_batch({Shape{1}, DType::f32})) {
+        prediction_(of_batch(row_, batch_)),
+        gradient_(of_batch(row_, batch_)),
+        label_(of_batch(label_row_, batch_)),
+        weight_(of_batch({Shape{1}, DType::f32}, batch_)) {
     loss.check(row_, label_row_);
     draw(prediction_, "prediction");
     draw_label(
@@ -272,10 +267,6 @@ class CheckedLoss {
   }
 
  private:
-  Tensor of_batch(const TensorSpec& row) const {
-    return Tensor(Device::cpu(), {row.shape.with_batch(batch_), row.dtype}, Tensor::Rows::padded);
-  }
-
   // From a wide range, draws only numbers of a part of width 4, which reaches 0 or is nearest to it.
   void draw_label(const ValueRange& range) {
     const double least = std::max(range.min, std::min(-4.0, range.max - 4)), most = std::min(range.max, least + 4);
