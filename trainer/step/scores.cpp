@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace millrace {
 
@@ -54,10 +55,10 @@ std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const Tens
   return plan;
 }
 
-ScoreCopy Scores::make_copy(const ScorePlan& plan) const {
+Memory Scores::make_copy(const ScorePlan& plan) const {
   size_t bytes = kLossBytes;
   for (const Memory& partial : plan.partials_) bytes += place_bytes(partial);
-  return ScoreCopy(Memory::pinned(args_.context.device(), bytes));
+  return Memory::pinned(args_.context.device(), bytes);
 }
 
 void Scores::run(ScorePlan& plan, const ScoredBatch& batch) {
@@ -79,8 +80,8 @@ void Scores::judge(ScorePlan& plan, const ScoredBatch& batch) {
   }
 }
 
-void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, ScoreCopy& copy) const {
-  auto* place = static_cast<std::byte*>(copy.memory_.data());
+void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, const Memory& copy) const {
+  auto* place = static_cast<std::byte*>(copy.data());
   context.copy_async(place, loss_value_.data(), kLossBytes);
   place += kLossBytes;
   for (size_t i = 0; metrics && i < plan.partials_.size(); ++i) {
@@ -90,16 +91,16 @@ void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, ScoreC
   }
 }
 
-Scores::BatchLoss Scores::read(const ScoreCopy& copy) const {
+Scores::BatchLoss Scores::read(const Memory& copy) const {
   if (args_.prediction.dtype == DType::f64) {
-    const auto* const loss = static_cast<const double*>(copy.memory_.data());
+    const auto* const loss = static_cast<const double*>(copy.data());
     return {loss[0], loss[1]};
   }
-  const auto* const loss = static_cast<const float*>(copy.memory_.data());
+  const auto* const loss = static_cast<const float*>(copy.data());
   return {static_cast<double>(loss[0]), static_cast<double>(loss[1])};
 }
 
-void Scores::join(const ScorePlan& plan, const ScoreCopy& copy) {
+void Scores::join(const ScorePlan& plan, const Memory& copy) {
   const BatchLoss batch = read(copy);
   // A mean over rows without weight says nothing.
   if (batch.weight > 0) {
@@ -107,7 +108,7 @@ void Scores::join(const ScorePlan& plan, const ScoreCopy& copy) {
     weight_ += batch.weight;
   }
   ++batches_;
-  const auto* place = static_cast<const std::byte*>(copy.memory_.data()) + kLossBytes;
+  const auto* place = static_cast<const std::byte*>(copy.data()) + kLossBytes;
   for (size_t i = 0; i < accumulators_.size(); ++i) {
     const Memory& partial = plan.partials_[i];
     accumulators_[i]->add({place, partial.bytes()}, plan.rows_);

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "millrace/core/context.h"
@@ -50,19 +49,6 @@ struct ScoredBatch {
   TensorView gradient = {};  // of the loss, by the prediction; null when only scores are wanted
 };
 
-// Where the scores of one batch arrive on the host.
-class ScoreCopy {
- public:
-  ScoreCopy() = default;
-  size_t bytes() const { return memory_.bytes(); }
-
- private:
-  friend class Scores;
-  explicit ScoreCopy(Memory memory) : memory_(std::move(memory)) {}
-
-  Memory memory_;  // the loss's two values, then the metrics' partials
-};
-
 // What one batch size needs; made by Scores::plan().
 class ScorePlan {
  public:
@@ -77,7 +63,7 @@ class ScorePlan {
   std::vector<std::unique_ptr<MetricPlan>> metrics_;
   std::vector<Memory> partials_;
   Memory scratch_;
-  ScoreCopy copy_;  // add()'s
+  Memory copy_;  // add()'s
   size_t bytes_ = 0;
 };
 
@@ -89,7 +75,8 @@ class Scores {
   // Only shapes and strides of the views are read. `model`, which gives the prediction, may be planned to leave its end
   // to the loss (ModelPlan::fuse).
   std::unique_ptr<ScorePlan> plan(const TensorView& prediction, const TensorView& label, ModelPlan* model = nullptr);
-  ScoreCopy make_copy(const ScorePlan& plan) const;
+  // Where the scores of one batch arrive on the host: the loss's two values, then the metrics' partials.
+  Memory make_copy(const ScorePlan& plan) const;
 
   // Computes loss and gradient of a batch of the plan's size.
   void run(ScorePlan& plan, const ScoredBatch& batch);
@@ -97,14 +84,14 @@ class Scores {
   void judge(ScorePlan& plan, const ScoredBatch& batch);
   // Copies the results of the last run() to the host, and those of judge() if `metrics` is set. REQUIRES: `context`
   // comes after the work of both.
-  void fetch(Context& context, const ScorePlan& plan, bool metrics, ScoreCopy& copy) const;
+  void fetch(Context& context, const ScorePlan& plan, bool metrics, const Memory& copy) const;
   // What the loss wrote about the last run(), on the device: LossArgs::loss.
   const void* device_loss() const { return loss_value_.data(); }
 
   // The loss that arrived. REQUIRES: the fetch() has ended.
-  double loss_of(const ScoreCopy& copy) const { return read(copy).mean; }
+  double loss_of(const Memory& copy) const { return read(copy).mean; }
   // Joins scores that arrived, metrics among them, to the others. REQUIRES: the fetch() has ended.
-  void join(const ScorePlan& plan, const ScoreCopy& copy);
+  void join(const ScorePlan& plan, const Memory& copy);
   // judge(), fetch() and join() for the batch of the last run(); waits for the device.
   void add(ScorePlan& plan, const ScoredBatch& batch);
 
@@ -122,7 +109,7 @@ class Scores {
   struct BatchLoss {
     double mean = 0, weight = 0;
   };
-  BatchLoss read(const ScoreCopy& copy) const;
+  BatchLoss read(const Memory& copy) const;
 
   ScoresArgs args_;
   Memory loss_value_;

@@ -64,7 +64,7 @@ struct StepPlan {
   struct Slot {
     StepInputs inputs;
     StepNumbers numbers;
-    ScoreCopy scores = {};
+    Memory scores = {};
     std::array<Replay, kParts> parts = {};
     bool loaded = false;  // its inputs hold a batch
   };

@@ -54,7 +54,7 @@ class ScoresTest : public ::testing::Test {
   void add(Scores& scores) { scores.add(*plan_, batch_); }
   // As a training reads it, without joining it.
   double batch_loss(Scores& scores) {
-    ScoreCopy copy = scores.make_copy(*plan_);
+    const Memory copy = scores.make_copy(*plan_);
     scores.fetch(context_, *plan_, false, copy);
     context_.synchronize();
     return scores.loss_of(copy);
