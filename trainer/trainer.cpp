@@ -18,7 +18,6 @@
 #include "millrace/trainer/files/atomic_file.h"
 #include "millrace/trainer/files/files_in_use.h"
 #include "millrace/trainer/files/model_file.h"
-#include "millrace/trainer/files/row_spec_text.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/context.h"
@@ -15,6 +16,12 @@ namespace millrace {
 
 // SHA-256 over the parameters in model order, as little-endian float32: equal hashes mean equal models.
 std::string weights_hash(Model& model, Context& context);
+
+// What the rows of a training look like, as a YAML list: "- {name: features, type: float32, shape: [4]}". Throws
+// ConfigError for a name that is not UTF-8.
+std::string row_spec_text(const RowSpec& rows);
+// What row_spec_text() wrote. The text may come from anywhere. Throws ConfigError placed in `name`.
+RowSpec read_row_spec(std::string_view text, const std::string& name);
 
 // What an optimizer kept besides the parameters.
 struct OptimizerState {
