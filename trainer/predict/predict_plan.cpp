@@ -31,7 +31,8 @@ PredictPlan::Sized::Sized(PredictPlan& of, int64_t batch_rows)
 }
 
 void PredictPlan::run(const RowBlock& batch) {
-  Sized& plan = plans_.use(batch.size(), [&] { return make(batch.size()); });
+  Sized& plan = planned(batch.size());
+  plans_.use(plan);
   on_host_ = false;
   plan.inputs.load(args_.context, batch);
   plan.model.forward(args_.context, plan.inputs.model(), static_cast<const uint64_t*>(no_steps_.data()));

@@ -82,9 +82,8 @@ class PredictPlan {
     size_t bytes;
   };
 
-  std::unique_ptr<Sized> make(int64_t rows) { return std::make_unique<Sized>(*this, rows); }
-  const Sized& planned(int64_t rows) {
-    return plans_.get(rows, [&] { return make(rows); });
+  Sized& planned(int64_t rows) {
+    return plans_.get(rows, [&] { return std::make_unique<Sized>(*this, rows); });
   }
   size_t bytes_beside_plans() const { return no_steps_.bytes() + (scores_ ? scores_->bytes() : 0); }
 

@@ -2,7 +2,8 @@
 // in use.
 //
 //   PlanCache<Plan> plans(context, 2);
-//   Plan& plan = plans.use(rows, [&] { return make_plan(rows); });
+//   Plan& plan = plans.get(rows, [&] { return make_plan(rows); });
+//   plans.use(plan);
 //
 // A Plan has `int64_t rows` and `size_t bytes`. Used by one thread.
 #pragma once
@@ -35,12 +36,7 @@ class PlanCache {
     }
     return *plans_.front();
   }
-  // The same; the plan stays until another one is used.
-  template <class Make>
-  Plan& use(int64_t rows, const Make& make) {
-    used_ = &get(rows, make);
-    return *used_;
-  }
+  // From here on the plan stays until another one is used.
   void use(Plan& plan) { used_ = &plan; }
   bool contains(int64_t rows) const {
     return std::any_of(plans_.begin(), plans_.end(), [&](const auto& plan) { return plan->rows == rows; });

@@ -19,7 +19,11 @@ class PlanCacheTest : public ::testing::Test {
     };
   }
   FakePlan& get(int64_t rows) { return plans_.get(rows, maker(rows)); }
-  FakePlan& use(int64_t rows) { return plans_.use(rows, maker(rows)); }
+  FakePlan& use(int64_t rows) {
+    FakePlan& plan = get(rows);
+    plans_.use(plan);
+    return plan;
+  }
 
   Executor executor_{1};
   Context context_{Device::cpu(), executor_};
