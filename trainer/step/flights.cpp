@@ -27,9 +27,11 @@ bool Flights::launches() {
 }
 
 bool Flights::launches_last() {
-  if (groups_ && fits_group()) {
+  const bool fits = last().plan == of(launched_).plan && last().slot->parts[StepPlan::kAlone].recorded();
+  if (groups_ && fits) {
     const bool ends_group = batches_ % kGroup == 0;
-    if (!ends_group && device_is_busy()) return true;
+    const auto busy = [&] { return launched_ > 0 && !end_of(of(launched_ - 1)).finished(); };
+    if (!ends_group && busy()) return true;
     if (ends_group && batches_ - launched_ == kGroup) {
       launch();
       return true;
@@ -39,13 +41,6 @@ bool Flights::launches_last() {
   launched_ = batches_;
   return false;
 }
-
-// Whether the last batch can go together with those that wait.
-bool Flights::fits_group() {
-  return last().plan == of(launched_).plan && last().slot->parts[StepPlan::kAlone].recorded();
-}
-
-bool Flights::device_is_busy() { return launched_ > 0 && !end_of(of(launched_ - 1)).finished(); }
 
 void Flights::launch_before(uint64_t end) {
   const size_t count = end - launched_ == kGroup ? kGroup : 1;

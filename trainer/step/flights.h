@@ -76,8 +76,6 @@ class Flights {
 
  private:
   bool launches_last();
-  bool fits_group();
-  bool device_is_busy();
   void launch_before(uint64_t end);
 
   Context& context_;
