@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -10,14 +11,6 @@
 #include "millrace/core/text.h"
 
 namespace millrace {
-
-namespace {
-
-std::string message(const std::string& file, std::string_view use) {
-  return cat("would overwrite ", quote(file, 4096), ", which this run ", use);
-}
-
-}  // namespace
 
 bool same_file(const std::string& path, const std::string& other) {
   FileSystem& files = FileSystem::local();
@@ -42,14 +35,14 @@ std::string first_shared(std::span<const std::string> others, std::span<const st
 }
 
 std::string would_overwrite(const std::string& path, const InputFiles& files, const std::string& config) {
-  if (same_file(path, config)) return message(config, "reads");
-  for (const std::string& file : files.read) {
-    if (same_file(path, file)) return message(file, "reads");
-  }
-  for (const std::string& file : files.written) {
-    if (same_file(path, file)) return message(file, "writes");
-  }
-  return {};
+  const auto message = [&](std::span<const std::string> others, std::string_view use) {
+    const auto same = std::ranges::find_if(others, [&](const std::string& file) { return same_file(path, file); });
+    return same == others.end() ? std::string() : cat("would overwrite ", quote(*same, 4096), ", which this run ", use);
+  };
+  std::string loss = message(std::span(&config, 1), "reads");
+  if (loss.empty()) loss = message(files.read, "reads");
+  if (loss.empty()) loss = message(files.written, "writes");
+  return loss;
 }
 
 }  // namespace millrace
