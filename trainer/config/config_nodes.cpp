@@ -43,7 +43,7 @@ template <class Base>
 struct Made {
   std::unique_ptr<Base> object;
   std::string kind;
-  Spec options;  // every option of the kind, then those of the node
+  Spec resolved;  // the node with every option of the kind, then those of the node
 };
 
 // Makes the object that `node` names. `Keys` are read into `keys` and taken away from the kind's own options.
@@ -64,18 +64,13 @@ Made<Base> make_node(const Spec& node, const Registry<Base>& registry, std::stri
     node_part.set(info.name, *value);
     wanted.options.erase(info.name);
   }
-  Spec resolved_keys, resolved;
+  Spec resolved_keys, options;
   keys = read_options<Keys>(node_part, &resolved_keys);
-  std::unique_ptr<Base> object = registry.make(wanted, node, &resolved);
-  for (const auto& [key, value] : resolved_keys.entries()) resolved.set(key, value);
+  std::unique_ptr<Base> object = registry.make(wanted, node, &options);
+  for (const auto& [key, value] : resolved_keys.entries()) options.set(key, value);
+  Spec resolved = options.size() == 0 ? Spec::scalar(wanted.kind, false, options.place()) : Spec::map(options.place());
+  if (resolved.is_map()) resolved.set(wanted.kind, std::move(options));
   return {std::move(object), std::move(wanted.kind), std::move(resolved)};
-}
-
-Spec resolved_node(const std::string& kind, Spec options) {
-  if (options.size() == 0) return Spec::scalar(kind, false, options.place());
-  Spec node = Spec::map(options.place());
-  node.set(kind, std::move(options));
-  return node;
 }
 
 }  // namespace
@@ -98,7 +93,7 @@ std::vector<LayerNode> read_layers(const Spec& list, const LayerRegistry& regist
     if (keys.from && keys.from->empty()) {
       throw item.error("from names nothing", "leave it out to read the layer before");
     }
-    resolved.append(resolved_node(made.kind, std::move(made.options)));
+    resolved.append(std::move(made.resolved));
     layers.push_back({keys.name.value_or(std::string()), std::move(made.kind), std::move(made.object),
                       keys.from.value_or(std::vector<std::string>()), item});
   }
@@ -108,7 +103,7 @@ std::vector<LayerNode> read_layers(const Spec& list, const LayerRegistry& regist
 LossConfig read_loss(const Spec& node, const LossRegistry& registry, Spec& resolved) {
   LossKeys keys;
   Made<Loss> made = make_node(node, registry, "a loss", keys);
-  resolved = resolved_node(made.kind, std::move(made.options));
+  resolved = std::move(made.resolved);
   return {std::move(made.object), std::move(made.kind), keys.from, keys.weight.value_or(std::string()), node};
 }
 
@@ -124,7 +119,7 @@ std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& re
   for (size_t i = 0; i < metrics.size(); ++i) {
     NoKeys keys;
     Made<Metric> made = make_node(metrics.items()[i], registry, "a metric", keys);
-    resolved.append(resolved_node(made.kind, std::move(made.options)));
+    resolved.append(std::move(made.resolved));
     out.push_back({names[i], std::move(made.object), metrics.items()[i].place()});
   }
   return out;
@@ -133,7 +128,7 @@ std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& re
 std::unique_ptr<Optimizer> read_optimizer(const Spec& node, const OptimizerRegistry& registry, Spec& resolved) {
   NoKeys keys;
   Made<Optimizer> made = make_node(node, registry, "an optimizer", keys);
-  resolved = resolved_node(made.kind, std::move(made.options));
+  resolved = std::move(made.resolved);
   return std::move(made.object);
 }
 
