@@ -137,12 +137,9 @@ millrace_status millrace_catalog_add_callback(millrace_catalog* catalog, const c
     require(kind, "kind");
     if (fill == nullptr) throw ArgumentError("fill is NULL");
     if (room < 1) throw ArgumentError(cat("room is ", room));
-    RowSpec rows = rows_of(fields, field_count);
-    Filler filler(rows, kind, fill, user);
-    catalog->catalog.add_op(kind, callback_op({.rows = std::move(rows),
-                                               .fill = [filler = std::make_shared<Filler>(std::move(filler))](
-                                                           RowBlock& block, uint32_t pass) { (*filler)(block, pass); },
-                                               .rows_at_once = room}));
+    const RowSpec rows = rows_of(fields, field_count);
+    catalog->catalog.add_op(kind,
+                            callback_op({.rows = rows, .fill = Filler(rows, kind, fill, user), .rows_at_once = room}));
   });
 }
 
