@@ -11,7 +11,6 @@
 #include <functional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "millrace/core/clock.h"
@@ -46,16 +45,10 @@ class QueueDelivery final : public Delivery, private Task {
   uint64_t memory_bound() const override;
 
  private:
-  // A bad row for the report of an op, which writes a file.
-  struct Report {
-    Transform* op;
-    BadRow row;
-  };
-  using Told = std::variant<BadRow, Report, std::string>;
   // A batch, or what comes instead of one.
   struct Entry {
-    RowBlock rows;  // none: the end of the data, or `failure`
-    std::vector<Told> told;
+    RowBlock rows;                            // none: the end of the data, or `failure`
+    std::vector<std::function<void()>> told;  // each tells a bad row or a line, when the batch is taken
     InputSummary summary;
     State state;  // if states are kept
     std::exception_ptr failure;
@@ -145,11 +138,17 @@ PipelineOptions QueueDelivery::ahead(PipelineOptions options) {
   options.executor = &executor_;
   options.threads = most_threads_;
   if (options.on_bad_row) {
-    options.on_bad_row = [this](const BadRow& bad) { being_made_->told.emplace_back(bad); };
+    options.on_bad_row = [this](const BadRow& bad) {
+      being_made_->told.emplace_back([this, bad] { on_bad_row_(bad); });
+    };
   }
-  options.on_report = [this](Transform& op, const BadRow& bad) { being_made_->told.emplace_back(Report{&op, bad}); };
+  options.on_report = [this](Transform& op, const BadRow& bad) {
+    being_made_->told.emplace_back([&op, bad] { op.report(bad); });
+  };
   if (options.on_print) {
-    options.on_print = [this](std::string_view line) { being_made_->told.emplace_back(std::string(line)); };
+    options.on_print = [this](std::string_view line) {
+      being_made_->told.emplace_back([this, text = std::string(line)] { on_print_(text); });
+    };
   }
   return options;
 }
@@ -286,15 +285,7 @@ void QueueDelivery::submit() noexcept {
 // Throws the error of the batch, and what the callbacks throw.
 void QueueDelivery::tell(const Entry& entry) {
   try {
-    for (const Told& told : entry.told) {
-      if (const BadRow* bad = std::get_if<BadRow>(&told)) {
-        on_bad_row_(*bad);
-      } else if (const Report* report = std::get_if<Report>(&told)) {
-        report->op->report(report->row);
-      } else {
-        on_print_(std::get<std::string>(told));
-      }
-    }
+    for (const std::function<void()>& told : entry.told) told();
     if (entry.failure) raise_copy(entry.failure);
   } catch (...) {
     failure_ = std::current_exception();
