@@ -149,28 +149,19 @@ void check_required(const Spec& spec, ConfigUse use) {
   }
 }
 
+// Reads what names kinds, and the validation, which names a metric.
 void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Config& config) {
-  const auto resolve = [&](const char* key, const Spec& written, auto read) {
+  const auto read = [&](const char* key, const Spec& written, auto& out, const auto& known, const auto& reader) {
     if (written.is_null()) return;
     Spec resolved;
-    read(resolved);
+    out = reader(written, known, resolved);
     config.resolved.set(key, std::move(resolved));
   };
-  resolve("model", options.model.spec,
-          [&](Spec& out) { config.layers = read_layers(options.model.spec, catalog.layers, out); });
-  resolve("loss", options.loss.spec,
-          [&](Spec& out) { config.loss = read_loss(options.loss.spec, catalog.losses, out); });
-  resolve("metrics", options.metrics.spec,
-          [&](Spec& out) { config.metrics = read_metrics(options.metrics.spec, catalog.metrics, out); });
-  resolve("optimizer", options.optimizer.spec,
-          [&](Spec& out) { config.optimizer = read_optimizer(options.optimizer.spec, catalog.optimizers, out); });
-}
-
-void read_validation(const Spec& written, Config& config) {
-  if (written.is_null()) return;
-  Spec resolved;
-  config.validation = read_validation(written, config.metrics, resolved);
-  config.resolved.set("validation", std::move(resolved));
+  read("model", options.model.spec, config.layers, catalog.layers, read_layers);
+  read("loss", options.loss.spec, config.loss, catalog.losses, read_loss);
+  read("metrics", options.metrics.spec, config.metrics, catalog.metrics, read_metrics);
+  read("optimizer", options.optimizer.spec, config.optimizer, catalog.optimizers, read_optimizer);
+  read("validation", options.validation, config.validation, config.metrics, read_validation);
 }
 
 }  // namespace
@@ -214,9 +205,7 @@ std::vector<OptionForm> OptionType<ModelFileOptions>::forms() {
 }
 
 Spec OptionType<ModelFileOptions>::write(const ModelFileOptions& value) {
-  Spec file = OptionType<std::string>::write(value.file);
-  if (!value.optimizer) return file;
-  return Spec::map(Place{}).set("file", std::move(file)).set("optimizer", OptionType<bool>::write(true));
+  return value.optimizer ? write_options(value) : OptionType<std::string>::write(value.file);
 }
 
 const Spec& Config::node(std::string_view key) const {
@@ -249,7 +238,6 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
   config.save = options.save;
   config.load = options.load;
   read_kinds(options, catalog.layers, config);
-  read_validation(options.validation, config);
   return config;
 }
 

@@ -19,10 +19,7 @@ KeepBestOptions OptionType<KeepBestOptions>::read(const Spec& spec) {
 }
 
 Spec OptionType<KeepBestOptions>::write(const KeepBestOptions& value) {
-  if (!value.wanted) return OptionType<bool>::write(false);
-  return Spec::map(Place{})
-      .set("metric", OptionType<std::string>::write(value.metric))
-      .set("mode", OptionType<BestMode>::write(value.mode));
+  return value.wanted ? write_options(value) : OptionType<bool>::write(false);
 }
 
 std::vector<OptionForm> OptionType<KeepBestOptions>::forms() {
