@@ -39,16 +39,17 @@ bool is_one_of(std::string_view key, const std::vector<OptionInfo>& infos) {
   return std::any_of(infos.begin(), infos.end(), [&](const OptionInfo& info) { return info.name == key; });
 }
 
-template <class Base>
+template <class Keys, class Base>
 struct Made {
+  Keys keys;
   std::unique_ptr<Base> object;
   std::string kind;
   Spec resolved;  // the node with every option of the kind, then those of the node
 };
 
-// Makes the object that `node` names. `Keys` are read into `keys` and taken away from the kind's own options.
-template <class Base, class Keys>
-Made<Base> make_node(const Spec& node, const Registry<Base>& registry, std::string_view what, Keys& keys) {
+// Makes the object that `node` names. `Keys` are read and taken away from the kind's own options.
+template <class Keys, class Base>
+Made<Keys, Base> make_node(const Spec& node, const Registry<Base>& registry, std::string_view what) {
   KindAndOptions wanted = registry.read(node, what);
   const auto& entry = registry.find(wanted.kind, node);
   const std::vector<OptionInfo> common = describe_options<Keys>();
@@ -65,12 +66,12 @@ Made<Base> make_node(const Spec& node, const Registry<Base>& registry, std::stri
     wanted.options.erase(info.name);
   }
   Spec resolved_keys, options;
-  keys = read_options<Keys>(node_part, &resolved_keys);
+  Keys keys = read_options<Keys>(node_part, &resolved_keys);
   std::unique_ptr<Base> object = registry.make(wanted, node, &options);
   for (const auto& [key, value] : resolved_keys.entries()) options.set(key, value);
   Spec resolved = options.size() == 0 ? Spec::scalar(wanted.kind, false, options.place()) : Spec::map(options.place());
   if (resolved.is_map()) resolved.set(wanted.kind, std::move(options));
-  return {std::move(object), std::move(wanted.kind), std::move(resolved)};
+  return {std::move(keys), std::move(object), std::move(wanted.kind), std::move(resolved)};
 }
 
 }  // namespace
@@ -88,8 +89,8 @@ std::vector<LayerNode> read_layers(const Spec& list, const LayerRegistry& regist
   resolved = Spec::list(list.place());
   std::vector<LayerNode> layers;
   for (const Spec& item : list.items()) {
-    LayerKeys keys;
-    Made<Layer> made = make_node(item, registry, "a layer", keys);
+    auto made = make_node<LayerKeys>(item, registry, "a layer");
+    const LayerKeys& keys = made.keys;
     if (keys.from && keys.from->empty()) {
       throw item.error("from names nothing", "leave it out to read the layer before");
     }
@@ -101,10 +102,9 @@ std::vector<LayerNode> read_layers(const Spec& list, const LayerRegistry& regist
 }
 
 LossConfig read_loss(const Spec& node, const LossRegistry& registry, Spec& resolved) {
-  LossKeys keys;
-  Made<Loss> made = make_node(node, registry, "a loss", keys);
+  auto made = make_node<LossKeys>(node, registry, "a loss");
   resolved = std::move(made.resolved);
-  return {std::move(made.object), std::move(made.kind), keys.from, keys.weight.value_or(std::string()), node};
+  return {std::move(made.object), std::move(made.kind), made.keys.from, made.keys.weight.value_or(std::string()), node};
 }
 
 std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& registry, Spec& resolved) {
@@ -117,8 +117,7 @@ std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& re
   const std::vector<std::string> names = item_names(metrics);
   std::vector<NamedMetric> out;
   for (size_t i = 0; i < metrics.size(); ++i) {
-    NoKeys keys;
-    Made<Metric> made = make_node(metrics.items()[i], registry, "a metric", keys);
+    auto made = make_node<NoKeys>(metrics.items()[i], registry, "a metric");
     resolved.append(std::move(made.resolved));
     out.push_back({names[i], std::move(made.object), metrics.items()[i].place()});
   }
@@ -126,8 +125,7 @@ std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& re
 }
 
 std::unique_ptr<Optimizer> read_optimizer(const Spec& node, const OptimizerRegistry& registry, Spec& resolved) {
-  NoKeys keys;
-  Made<Optimizer> made = make_node(node, registry, "an optimizer", keys);
+  auto made = make_node<NoKeys>(node, registry, "an optimizer");
   resolved = std::move(made.resolved);
   return std::move(made.object);
 }
