@@ -55,7 +55,6 @@ void TrainingLoop::begin(const TrainCallbacks& given, const std::vector<std::str
   for (const std::string& warning : warnings) log(cat("warning: ", warning));
   args_.step.prepare(args_.delivery.graph().output().batch_size);
   if (args_.validator) args_.validator->prepare();
-  for (const NamedMetric& metric : args_.config.metrics) report_.metrics.emplace_back(metric.name, 0.0);
   started_ = window_began_ = progress_shown_ = Clock::now();
 }
 
@@ -168,8 +167,7 @@ void TrainingLoop::fill_report(const RowBlock& batch, Clock::time_point now) {
   report_.epoch = epoch_of(batch);
   report_.batch_size = batch.size();
   report_.loss = args_.step.loss();
-  const std::vector<double>& values = args_.step.metrics();
-  for (size_t i = 0; i < values.size(); ++i) report_.metrics[i].second = values[i];
+  report_.metrics = args_.step.metrics();
   const double window = std::max(seconds_between(window_began_, now), 1e-9);
   report_.rows_per_s = static_cast<double>(rows_done_ - rows_before_window_) / window;
   report_.input_wait = std::chrono::duration<double>(waited_ - waited_before_window_).count() / window;
@@ -215,10 +213,7 @@ TrainResult TrainingLoop::result(std::string reason) {
   out.last_batch = last_batch_;
   out.window = args_.config.train.report_over == ReportOver::window;
   out.loss = last_batch_ > 0 ? args_.step.loss() : std::numeric_limits<double>::quiet_NaN();
-  if (last_batch_ > 0) {
-    const std::vector<double>& values = args_.step.metrics();
-    for (size_t i = 0; i < values.size(); ++i) out.metrics.emplace_back(args_.config.metrics[i].name, values[i]);
-  }
+  if (last_batch_ > 0) out.metrics = args_.step.metrics();
   out.weights = weights_hash(args_.step.model(), args_.context);
   out.input_wait = out.seconds > 0 ? std::chrono::duration<double>(waited_).count() / out.seconds : 0;
   args_.delivery.stop();  // nobody needs the batches that are being made

@@ -72,13 +72,7 @@ ConstTensorView PredictPlan::output() {
 
 double PredictPlan::loss() const { return scores_ ? scores_->loss() : std::numeric_limits<double>::quiet_NaN(); }
 
-MetricValues PredictPlan::metrics() {
-  MetricValues named;
-  if (!scores_ || args_.metrics == nullptr) return named;
-  const std::vector<double>& values = scores_->metrics();
-  for (size_t i = 0; i < values.size(); ++i) named.emplace_back((*args_.metrics)[i].name, values[i]);
-  return named;
-}
+MetricValues PredictPlan::metrics() { return scores_ ? scores_->metrics() : MetricValues(); }
 
 void PredictPlan::reset() {
   rows_ = 0;

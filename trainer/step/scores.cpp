@@ -26,8 +26,8 @@ Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.d
       throw;
     }
     accumulators_.push_back(metric.metric->accumulator());
+    values_.emplace_back(metric.name, 0.0);
   }
-  values_.resize(accumulators_.size());
 }
 
 std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const TensorView& label, ModelPlan* model) {
@@ -127,8 +127,8 @@ double Scores::loss() const {
   return weight_ > 0 ? weighted_loss_ / weight_ : std::numeric_limits<double>::quiet_NaN();
 }
 
-const std::vector<double>& Scores::metrics() {
-  for (size_t i = 0; i < accumulators_.size(); ++i) values_[i] = accumulators_[i]->value();
+const MetricValues& Scores::metrics() {
+  for (size_t i = 0; i < accumulators_.size(); ++i) values_[i].second = accumulators_[i]->value();
   return values_;
 }
 

@@ -99,7 +99,7 @@ class Scores {
   // no row counted.
   int64_t batches() const { return batches_; }
   double loss() const;
-  const std::vector<double>& metrics();  // in the order of ScoresArgs::metrics
+  const MetricValues& metrics();  // in the order of ScoresArgs::metrics
   void reset();
 
   // Bytes besides those of the plans, at most, for batches of any size that was planned.
@@ -114,7 +114,7 @@ class Scores {
   ScoresArgs args_;
   Memory loss_value_;
   std::vector<std::unique_ptr<MetricAccumulator>> accumulators_;
-  std::vector<double> values_;
+  MetricValues values_;
   double weighted_loss_ = 0, weight_ = 0;
   int64_t batches_ = 0;
   int64_t most_rows_ = 0;  // that may be joined between two resets

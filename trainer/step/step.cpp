@@ -204,7 +204,7 @@ double TrainStep::batch_loss() {
   return scores_.loss_of(slot_->scores);
 }
 
-const std::vector<double>& TrainStep::metrics() {
+const MetricValues& TrainStep::metrics() {
   finish();
   if (windows() || plan_ == nullptr) return scores_.metrics();
   args_.context.executor().run([&] {

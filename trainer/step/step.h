@@ -92,7 +92,7 @@ class TrainStep {
   // which no row counted is NaN. Metrics of a batch are computed when they are asked for, even if the batch itself is
   // gone. REQUIRES: run() was called.
   double loss();
-  const std::vector<double>& metrics();  // in the order of StepArgs::metrics
+  const MetricValues& metrics();  // in the order of StepArgs::metrics
   virtual void start_window() { scores_.reset(); }
   // The loss of the last batch, also if there are windows.
   double batch_loss();

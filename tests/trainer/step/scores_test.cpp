@@ -75,7 +75,7 @@ class ScoresTest : public ::testing::Test {
 TEST_F(ScoresTest, JoinsBatchesByTheWeightsOfTheirRows) {
   Scores scores = make(DType::f32, true);
   EXPECT_TRUE(std::isnan(scores.loss()));
-  EXPECT_TRUE(std::isnan(scores.metrics()[0]));
+  EXPECT_TRUE(std::isnan(scores.metrics()[0].second));
   run<float>(scores, {1, 2, 3}, {0, 0, 0}, {1, 0.5F, 0});
   add(scores);
   EXPECT_DOUBLE_EQ(scores.loss(), (1 + 0.5 * 4) / 1.5);
@@ -84,7 +84,7 @@ TEST_F(ScoresTest, JoinsBatchesByTheWeightsOfTheirRows) {
   EXPECT_DOUBLE_EQ(scores.loss(), (1 + 0.5 * 4) / 1.5) << "not joined yet";
   add(scores);
   EXPECT_DOUBLE_EQ(scores.loss(), (1 + 0.5 * 4 + 2 * 16) / 3.5);
-  EXPECT_DOUBLE_EQ(scores.metrics()[0], (1 + 0.5 * 2 + 2 * 4) / 3.5);
+  EXPECT_DOUBLE_EQ(scores.metrics()[0].second, (1 + 0.5 * 2 + 2 * 4) / 3.5);
   EXPECT_EQ(scores.batches(), 2);
 }
 
@@ -98,7 +98,7 @@ TEST_F(ScoresTest, ABatchOfNoWeightChangesNothing) {
   run<float>(scores, {3}, {0}, {1});
   add(scores);
   EXPECT_EQ(scores.loss(), 9);
-  EXPECT_EQ(scores.metrics()[0], 3);
+  EXPECT_EQ(scores.metrics()[0].second, 3);
 }
 
 TEST_F(ScoresTest, ResetBeginsAnew) {
@@ -110,7 +110,7 @@ TEST_F(ScoresTest, ResetBeginsAnew) {
   EXPECT_TRUE(std::isnan(scores.loss()));
   add(scores);
   EXPECT_EQ(scores.loss(), 25);
-  EXPECT_EQ(scores.metrics()[0], 5);
+  EXPECT_EQ(scores.metrics()[0].second, 5);
 }
 
 TEST_F(ScoresTest, ComputesMetricsOfJoinedBatchesAlone) {
@@ -123,7 +123,7 @@ TEST_F(ScoresTest, ComputesMetricsOfJoinedBatchesAlone) {
   EXPECT_EQ(batches, 0);
   add(scores);
   EXPECT_EQ(batches, 1);
-  EXPECT_EQ(scores.metrics()[0], 2);
+  EXPECT_EQ(scores.metrics()[0].second, 2);
   run<float>(scores, {7}, {0});
   add(scores);
   EXPECT_EQ(batches, 2);

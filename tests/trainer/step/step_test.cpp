@@ -122,7 +122,7 @@ TEST_F(StepTest, TrainsAsByHand) {
     // Logits -0.625 and -0.875; the first is wrong, the second right.
     const double p0 = 1 / (1 + std::exp(0.625)), p1 = 1 / (1 + std::exp(0.875));
     EXPECT_NEAR(step->loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-6);
-    EXPECT_EQ(step->metrics()[0], 0.5);
+    EXPECT_EQ(step->metrics()[0].second, 0.5);
     const double g0 = (p0 - 1) / 2, g1 = p1 / 2;
     EXPECT_NEAR(weight[0], 0.25 - 0.5 * (g0 * 1 + g1 * -3), 1e-6);
     EXPECT_NEAR(weight[1], -0.5 - 0.5 * (g0 * 2 + g1 * 0.5), 1e-6);
@@ -150,8 +150,8 @@ TEST_F(StepTest, ComputesMetricsOfABatchWhenAskedEvenIfItIsGone) {
   // The next batch is on its way.
   *batch.row<float>(1, 0) = 0;
   *batch.row<float>(1, 1) = 1;
-  EXPECT_EQ(step->metrics()[0], 0.5);
-  EXPECT_EQ(step->metrics()[0], 0.5);
+  EXPECT_EQ(step->metrics()[0].second, 0.5);
+  EXPECT_EQ(step->metrics()[0].second, 0.5);
   EXPECT_EQ(batches, 1);
 }
 
@@ -176,7 +176,7 @@ TEST_F(StepTest, TrainsModelsOfDoublesOnLabelsOfFloats) {
   step->run(make_batch({{1, 2, 1}, {-3, 0.5f, 0}}));
   const double p0 = 1 / (1 + std::exp(0.625)), p1 = 1 / (1 + std::exp(0.875));
   EXPECT_NEAR(step->loss(), (-std::log(p0) - std::log(1 - p1)) / 2, 1e-14);
-  EXPECT_EQ(step->metrics()[0], 0.5);
+  EXPECT_EQ(step->metrics()[0].second, 0.5);
   EXPECT_NEAR(weight[0], 0.25 - 0.5 * ((p0 - 1) / 2 - p1 / 2 * 3), 1e-14);
 }
 
@@ -215,7 +215,7 @@ TEST_F(StepTest, WeighsRows) {
   set_weights({0, 0, 0});
   step->run(batch);
   EXPECT_EQ(step->loss(), 0);
-  EXPECT_TRUE(std::isnan(step->metrics()[0]));
+  EXPECT_TRUE(std::isnan(step->metrics()[0].second));
   EXPECT_EQ(weight[0], 0);
   EXPECT_EQ(weight[1], 0);
 
@@ -223,7 +223,7 @@ TEST_F(StepTest, WeighsRows) {
   step->run(batch);
   // Every logit is 0 and every slope 0.5: (3 * -0.5 * 1 + 0.5 * -3) / 4.
   EXPECT_NEAR(step->loss(), std::log(2.0), 1e-6);
-  EXPECT_EQ(step->metrics()[0], 0.25);
+  EXPECT_EQ(step->metrics()[0].second, 0.25);
   EXPECT_NEAR(weight[0], -0.5 * -0.75, 1e-6);
 
   for (const double bad : {-1.0, std::nan("")}) {
@@ -448,7 +448,7 @@ TEST_F(StepTest, KeepsTheMetricsOfTheLastBatchWhateverIsPrepared) {
   weight[1] = 0;
   step->run(make_batch({{1, 0, 1}, {1, 0, 0}, {1, 0, 1}, {1, 0, 1}}));
   for (int64_t rows = 10; rows < 30; ++rows) step->prepare(rows);
-  EXPECT_EQ(step->metrics()[0], 0.75);
+  EXPECT_EQ(step->metrics()[0].second, 0.75);
 }
 
 TEST_F(StepTest, UpdatesBehindEveryFewBatches) {
