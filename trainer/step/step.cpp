@@ -138,14 +138,11 @@ StepOutcome TrainStep::end_batch() {
   }
   rules_.count_batch();
   if (!rules_.complete()) return StepOutcome::trained;
-  return args_.gradients.check_finite ? judge_update() : end_update();
+  return args_.gradients.check_finite ? make_update() : end_update();
 }
 
 StepOutcome TrainStep::flush() {
-  if (rules_.gathered() == 0) return StepOutcome::trained;
-  if (args_.gradients.check_finite) return judge_update();
-  apply_update(rules_.finish(args_.context, gradient_block()));
-  return end_update();
+  return rules_.gathered() == 0 ? StepOutcome::trained : make_update();
 }
 
 TensorView TrainStep::gradient_block() const {
@@ -158,13 +155,12 @@ void TrainStep::apply_update(const float* scale) {
   parameter_update_.apply(gradients_, slot_->numbers.scalars(), scale);
 }
 
-// Checks the gradients, then makes the update or skips its batches.
-StepOutcome TrainStep::judge_update() {
-  const auto gathered = static_cast<uint64_t>(rules_.gathered());
+// Makes the update or, if the gradients are to be checked and are not finite, skips its batches.
+StepOutcome TrainStep::make_update() {
   const float* const scale = rules_.finish(args_.context, gradient_block());
-  if (!rules_.finite(args_.context)) {
+  if (args_.gradients.check_finite && !rules_.finite(args_.context)) {
+    skipped_ += static_cast<uint64_t>(rules_.gathered());
     rules_.begin_anew();
-    skipped_ += gathered;
     if (state_before_update_) state_before_update_->give_back();
     return StepOutcome::gradient_not_finite;
   }

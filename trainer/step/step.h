@@ -168,7 +168,7 @@ class TrainStep {
   std::unique_ptr<StepPlan> make_plan(int64_t rows);
   TensorView gradient_block() const;
   void apply_update(const float* scale);
-  StepOutcome judge_update();
+  StepOutcome make_update();
   StepOutcome end_update();
   size_t bytes_beside_plans() const;
 
