@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,8 +33,8 @@ struct millrace_network {
 
 namespace {
 
-const Catalog& catalog_of(const millrace_catalog* catalog, std::optional<Catalog>& builtin) {
-  return catalog != nullptr ? catalog->catalog : builtin.emplace(Catalog::builtin());
+Catalog catalog_of(const millrace_catalog* catalog) {
+  return catalog != nullptr ? catalog->catalog : Catalog::builtin();
 }
 
 std::vector<std::string> texts(const char* const* settings, size_t count) {
@@ -150,8 +149,7 @@ millrace_status millrace_trainer_from_file(const char* path, const char* const* 
     require(trainer, "trainer");
     *trainer = nullptr;
     require(path, "path");
-    std::optional<Catalog> builtin;
-    *trainer = new millrace_trainer{Trainer::from_file(path, texts(settings, count), catalog_of(catalog, builtin))};
+    *trainer = new millrace_trainer{Trainer::from_file(path, texts(settings, count), catalog_of(catalog))};
   });
 }
 
@@ -163,9 +161,7 @@ millrace_status millrace_trainer_from_string(const char* text, const char* name,
     *trainer = nullptr;
     require(text, "text");
     require(name, "name");
-    std::optional<Catalog> builtin;
-    *trainer =
-        new millrace_trainer{Trainer::from_string(text, name, texts(settings, count), catalog_of(catalog, builtin))};
+    *trainer = new millrace_trainer{Trainer::from_string(text, name, texts(settings, count), catalog_of(catalog))};
   });
 }
 
@@ -234,8 +230,7 @@ millrace_status millrace_network_load(const char* path, int threads, const millr
     *network = nullptr;
     require(path, "path");
     if (threads < 0) throw ArgumentError(cat("threads is ", threads));
-    std::optional<Catalog> builtin;
-    *network = new millrace_network{Network::load(path, {.threads = threads}, catalog_of(catalog, builtin))};
+    *network = new millrace_network{Network::load(path, {.threads = threads}, catalog_of(catalog))};
   });
 }
 
