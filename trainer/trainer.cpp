@@ -185,9 +185,7 @@ void Trainer::Impl::check_save() const {
 // began with, and what was compared.
 Spec Trainer::Impl::kept_config() const {
   Spec kept = config.resolved;
-  kept.erase("save");
-  kept.erase("load");
-  kept.erase("compare");
+  for (const char* key : {"save", "load", "compare"}) kept.erase(key);
   return kept;
 }
 

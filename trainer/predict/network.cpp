@@ -159,7 +159,6 @@ struct Network::Impl {
   using Fill = Network::Fill;
   void predict(int64_t rows, std::span<float> outputs, Fill fill);
   void predict_some(Session& session, int64_t begin, int64_t count, float* outputs, Fill fill) const;
-  void check_outputs(int64_t rows, std::span<float> outputs) const;
 
   std::unique_ptr<Session> take_session();
   void give_back(std::unique_ptr<Session> session);
@@ -198,20 +197,16 @@ void Network::Impl::give_back(std::unique_ptr<Session> session) {
   if (idle.size() < most_idle) idle.push_back(std::move(session));
 }
 
-void Network::Impl::check_outputs(int64_t rows, std::span<float> outputs) const {
-  const int64_t wanted = rows * model->output().shape.elements();
-  if (static_cast<int64_t>(outputs.size()) == wanted) return;
-  throw ShapeError(cat("there is room for ", count_of(static_cast<int64_t>(outputs.size()), "output"), ", ",
-                       count_of(rows, "row"), " of ", model->output().text(), " give ", wanted));
-}
-
 void Network::Impl::predict(int64_t rows, std::span<float> outputs, Fill fill) {
   const FloatMode mode;
-  check_outputs(rows, outputs);
+  const int64_t row_outputs = model->output().shape.elements();
+  if (std::ssize(outputs) != rows * row_outputs) {
+    throw ShapeError(cat("there is room for ", count_of(std::ssize(outputs), "output"), ", ", count_of(rows, "row"),
+                         " of ", model->output().text(), " give ", rows * row_outputs));
+  }
   std::unique_ptr<Session> session = take_session();
   try {
     session->executor.run([&] {
-      const int64_t row_outputs = model->output().shape.elements();
       for (int64_t begin = 0; begin < rows; begin += most_rows) {
         predict_some(*session, begin, std::min(most_rows, rows - begin), outputs.data() + begin * row_outputs, fill);
       }
