@@ -74,12 +74,10 @@ struct Trainer::Impl {
 };
 
 PipelineOptions Trainer::Impl::pipeline_options() {
-  PipelineOptions options;
-  options.on_bad_row = [this](const BadRow& bad) { log(cat("left out ", bad.place.text(), ": ", bad.reason)); };
-  options.on_print = [this](std::string_view text) { log(text); };
-  options.reader = context.device();
-  options.trace = trace;
-  return options;
+  return {.on_bad_row = [this](const BadRow& bad) { log(cat("left out ", bad.place.text(), ": ", bad.reason)); },
+          .on_print = [this](std::string_view text) { log(text); },
+          .reader = context.device(),
+          .trace = trace};
 }
 
 void Trainer::Impl::build_model() {

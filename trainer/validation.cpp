@@ -96,13 +96,11 @@ std::optional<ValidationReport> Validation::run(int64_t step, uint64_t epoch) {
 // Runs every row through the plan. False when stopped.
 bool Validation::read_rows() {
   plan_->reset();
-  PipelineOptions pipeline_options;
-  pipeline_options.executor = &context_.executor();
-  pipeline_options.on_print = on_print_;
-  pipeline_options.on_bad_row = pass_.on_bad_row();
-  pipeline_options.reader = context_.device();
-  pipeline_options.trace = context_.executor().trace();
-  Pipeline pipeline(build_again(), std::move(pipeline_options));
+  Pipeline pipeline(build_again(), {.executor = &context_.executor(),
+                                    .on_bad_row = pass_.on_bad_row(),
+                                    .on_print = on_print_,
+                                    .reader = context_.device(),
+                                    .trace = context_.executor().trace()});
   RowBlock batch = pipeline.make_slot();
   struct Registered {
     Registered(Validation& owner, Pipeline& pipeline) : validation(owner) {

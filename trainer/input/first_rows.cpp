@@ -26,9 +26,7 @@ bool leaves_out_bad_rows(const Spec& input, const OpRegistry& registry) {
 }
 
 int64_t read_batch(InputGraph graph, const Config& config, const Model& model, Executor& executor) {
-  PipelineOptions options;
-  options.executor = &executor;
-  Pipeline pipeline(std::move(graph), std::move(options));
+  Pipeline pipeline(std::move(graph), {.executor = &executor});
   RowBlock batch = pipeline.make_slot();
   if (pipeline.next(batch) == 0) return 0;
   const StepFields fields({.model = model,

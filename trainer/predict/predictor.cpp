@@ -87,11 +87,8 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
   check_fields(file, args, graph);
   model.emplace(read_saved_model(file, config, graph.output().rows, context));
   check_bytes(graph, args.max_bytes);
-  PipelineOptions options;
-  options.executor = &executor;
-  options.reader = device;
-  options.on_bad_row = pass.on_bad_row();
-  pipeline.emplace(std::move(graph), std::move(options));
+  pipeline.emplace(std::move(graph),
+                   PipelineOptions{.executor = &executor, .on_bad_row = pass.on_bad_row(), .reader = device});
   make_plan(args.judge);
   batch = pipeline->make_slot();
 }
