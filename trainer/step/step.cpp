@@ -141,9 +141,7 @@ StepOutcome TrainStep::end_batch() {
   return args_.gradients.check_finite ? make_update() : end_update();
 }
 
-StepOutcome TrainStep::flush() {
-  return rules_.gathered() == 0 ? StepOutcome::trained : make_update();
-}
+StepOutcome TrainStep::flush() { return rules_.gathered() == 0 ? StepOutcome::trained : make_update(); }
 
 TensorView TrainStep::gradient_block() const {
   const TensorView block = args_.model.parameter_block();
