@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <span>
@@ -234,11 +233,9 @@ ModelFile ModelFile::read(const std::string& path) {
   return out;
 }
 
-void ModelFile::add(std::string name, ConstTensorView values) {
-  const TensorSpec spec = values.spec();
-  Memory copy(Device::cpu(), spec.bytes());
-  if (spec.bytes() > 0) std::memcpy(copy.data(), values.data(), spec.bytes());
-  entries_.push_back({std::move(name), spec, std::move(copy)});
+TensorView ModelFile::add(std::string name, const TensorSpec& spec) {
+  entries_.push_back({std::move(name), spec, Memory(Device::cpu(), spec.bytes())});
+  return TensorView(entries_.back().values.data(), spec.dtype, spec.shape);
 }
 
 void ModelFile::write() const {

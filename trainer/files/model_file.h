@@ -1,7 +1,7 @@
 // Model files: the safetensors layout: 8 bytes of header length, a JSON header, the values.
 //
 //   ModelFile made("m.safetensors", {{"config", yaml}});
-//   made.add("dense.weight", values);
+//   fill(made.add("dense.weight", {{2, 3}, DType::f32}));
 //   made.write();
 //   ModelFile file = ModelFile::read("m.safetensors");
 //
@@ -37,8 +37,8 @@ class ModelFile {
   // A model file that is only in memory, without values; `path` is what messages call it.
   explicit ModelFile(std::string path, ModelMetadata metadata = {})
       : path_(std::move(path)), metadata_(std::move(metadata)) {}
-  // Adds a copy of the values. REQUIRES: a new name; values in host memory, contiguous.
-  void add(std::string name, ConstTensorView values);
+  // Adds a tensor and gives its values, zeros at first, to be written. REQUIRES: a new name.
+  TensorView add(std::string name, const TensorSpec& spec);
   // Writes the file, in order, under a temporary name that is synced and renamed. Throws IoError; ConfigError for a
   // text that is not UTF-8.
   void write() const;

@@ -37,20 +37,18 @@ TensorView part_of(const TensorView& block, const Parameter& parameter) {
   return TensorView(static_cast<std::byte*>(block.data()) + parameter.offset, block.dtype(), parameter.shape);
 }
 
-// The values on the host, as contiguous float32.
-std::vector<float> to_host(TensorView values, Context& context) {
+// Copies the values to the host, as contiguous float32.
+void to_host(const TensorView& values, Context& context, float* out) {
   const auto count = static_cast<size_t>(values.elements());
-  std::vector<float> out(count);
   if (values.dtype() == DType::f32) {
-    context.copy(out.data(), values.data(), count * sizeof(float));
+    context.copy(out, values.data(), count * sizeof(float));
     context.synchronize();
-    return out;
+    return;
   }
   std::vector<double> wide(count);
   context.copy(wide.data(), values.data(), count * sizeof(double));
   context.synchronize();
   for (size_t i = 0; i < count; ++i) out[i] = static_cast<float>(wide[i]);
-  return out;
 }
 
 DataError load_error(const ModelFile& file, std::string_view message, std::string_view hint = {}) {
@@ -151,7 +149,8 @@ FieldSpec field_of(const FieldText& text, const Spec& place) {
 std::string weights_hash(Model& model, Context& context) {
   Sha256 hash;
   for (size_t i = 0; i < model.parameters().size(); ++i) {
-    const std::vector<float> values = to_host(model.parameter(i), context);
+    std::vector<float> values(static_cast<size_t>(model.parameter(i).elements()));
+    to_host(model.parameter(i), context, values.data());
     hash.update(std::as_bytes(std::span(values)));
   }
   return hash.hex();
@@ -195,8 +194,7 @@ ModelFile pack_model(const std::string& path, Model& model, Context& context, co
   }
   ModelFile file(path, std::move(metadata));
   const auto add = [&](std::string name, const TensorView& view) {
-    const std::vector<float> values = to_host(view, context);
-    file.add(std::move(name), ConstTensorView(values.data(), DType::f32, view.shape()));
+    to_host(view, context, file.add(std::move(name), {view.shape(), DType::f32}).as<float>());
   };
   for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i].name, model.parameter(i));
   for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i].name, model.state(i));

@@ -26,7 +26,9 @@ using Tensors = std::vector<std::pair<std::string, ConstTensorView>>;
 
 void write_file(const std::string& path, const ModelMetadata& metadata, const Tensors& tensors) {
   ModelFile file(path, metadata);
-  for (const auto& [name, values] : tensors) file.add(name, values);
+  for (const auto& [name, values] : tensors) {
+    std::memcpy(file.add(name, values.spec()).data(), values.data(), values.spec().bytes());
+  }
   file.write();
 }
 

@@ -208,12 +208,11 @@ TEST_F(SavedModelTest, AModelThatDoesNotFitIsLeftAlone) {
 }
 
 TEST_F(SavedModelTest, TheStateOfAnOptimizerIsNoPartOfTheModel) {
-  const float values[] = {1, 2, 3};
   const std::string path = folder_.path("m.safetensors");
   ModelFile file(path);
-  file.add("a.weight", {values, DType::f32, Shape{3}});
-  file.add("a.mean", {values, DType::f32, Shape{2}});
-  file.add("optimizer/momentum/a.weight", {values, DType::f32, Shape{3}});
+  file.add("a.weight", {Shape{3}, DType::f32});
+  file.add("a.mean", {Shape{2}, DType::f32});
+  file.add("optimizer/momentum/a.weight", {Shape{3}, DType::f32});
   file.write();
   Model model = model_of({{"a", 3}});
   load_model(ModelFile::read(path), model, context_);

@@ -62,7 +62,9 @@ class HostileModelTest : public ::testing::Test {
   std::string with_config(const std::string& config) {
     const ModelFile file = ModelFile::read(folder_.path("good.safetensors"));
     ModelFile changed(folder_.path("config.safetensors"), {{"config", config}});
-    for (const ModelFile::Entry& entry : file.entries()) changed.add(entry.name, file.values(entry));
+    for (const ModelFile::Entry& entry : file.entries()) {
+      std::memcpy(changed.add(entry.name, entry.spec).data(), entry.values.data(), entry.values.bytes());
+    }
     changed.write();
     return TempFolder::read(folder_.path("config.safetensors"));
   }

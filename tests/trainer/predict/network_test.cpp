@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <thread>
 
 #include "millrace/core/errors.h"
@@ -173,7 +174,9 @@ TEST_F(NetworkTest, NeedsAFileThatSaysWhatItsRowsAre) {
   ModelMetadata metadata = file.metadata();
   const auto write = [&] {
     ModelFile changed(model_, metadata);
-    for (const ModelFile::Entry& entry : file.entries()) changed.add(entry.name, file.values(entry));
+    for (const ModelFile::Entry& entry : file.entries()) {
+      std::memcpy(changed.add(entry.name, entry.spec).data(), entry.values.data(), entry.values.bytes());
+    }
     changed.write();
   };
   metadata.erase("rows");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "millrace/core/text.h"
@@ -63,7 +64,9 @@ class PredictorTest : public ::testing::Test {
   std::string with_config(const std::string& config) const {
     const ModelFile file = ModelFile::read(model_);
     ModelFile changed(folder_.path("changed.safetensors"), {{"config", config}});
-    for (const ModelFile::Entry& entry : file.entries()) changed.add(entry.name, file.values(entry));
+    for (const ModelFile::Entry& entry : file.entries()) {
+      std::memcpy(changed.add(entry.name, entry.spec).data(), entry.values.data(), entry.values.bytes());
+    }
     changed.write();
     return folder_.path("changed.safetensors");
   }
