@@ -42,7 +42,7 @@ enum class OptionUse : uint8_t {
   none,
   files,           // which files are read
   share,           // which part of the data is read
-  ends,            // how much data there is; absent: endlessly
+  ends,            // how many epochs or rows there are; absent: endlessly
   held_out,        // which rows are held out of the training
   fields,          // fields that the op makes or changes, each without the others: a list, or a map with their names
   bad_rows,        // what happens to bad rows

@@ -216,7 +216,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   // Whether some of the files are pipes.
   bool has_streams() const;
   // Opens the file if it is not open yet. Throws IoError, also if the file is smaller than it was when it was matched.
-  // REQUIRES: bind() was called.
+  // A file is known by its index. May be called in open() and later.
   OpenedFile open_file(const FileEntry& file) const;
 
  private:
