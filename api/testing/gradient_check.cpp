@@ -12,7 +12,7 @@
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/executor.h"
-#include "millrace/input/ops/shared/numbers.h"
+#include "millrace/input/ops/shared/fields.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/model/connect.h"
 #include "millrace/layers/model/initialize.h"

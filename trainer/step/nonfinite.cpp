@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "millrace/core/text.h"
-#include "millrace/input/ops/shared/numbers.h"
+#include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
 
