@@ -211,6 +211,11 @@ const MetricValues& TrainStep::metrics() {
   return scores_.metrics();
 }
 
+size_t TrainStep::memory_bound(int64_t rows) {
+  const size_t plan = plan_for(rows).bytes;  // first, as making it may take memory beside the plan
+  return bytes_beside_plans() + kBatchSizes * plan;
+}
+
 size_t TrainStep::bytes_beside_plans() const {
   size_t total = gradients_.bytes() + rules_.bytes() + scores_.bytes() + parameter_update_.bytes();
   for (const auto* copy : {&state_before_batch_, &state_before_update_}) total += *copy ? (*copy)->bytes() : 0;

@@ -118,7 +118,7 @@ class TrainStep {
   size_t bytes() const { return bytes_beside_plans() + plans_.bytes(); }
   // The same for a training on batches of `rows` rows and a smaller last one, with prepare() or without. Plans the full
   // size.
-  size_t memory_bound(int64_t rows) { return bytes_beside_plans() + kBatchSizes * plan_for(rows).bytes; }
+  size_t memory_bound(int64_t rows);
 
  protected:
   // `places`: batches that may be under way.
