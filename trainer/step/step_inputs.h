@@ -32,6 +32,7 @@ namespace millrace {
 struct RowError final : DataError {
   RowError(int64_t row_of_batch, std::string_view message, std::string_view hint)
       : DataError(message, {}, hint), row(row_of_batch) {}
+  [[noreturn]] void raise() const override { throw *this; }
 
   int64_t row;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <exception>
 #include <limits>
 
 #include "millrace/core/errors.h"
@@ -267,6 +268,16 @@ TEST_F(FieldInputTest, WhatIsNotFiniteLiesInNoRange) {
   for (const auto& [bad, text] : cases) {
     EXPECT_EQ(refusal_of<double>(context_, {1, bad}, DType::f32, weights).message,
               "the field label holds " + text + ", expected at least 0");
+  }
+}
+
+TEST(RowError, KeepsItsTypeWhenItIsCopied) {
+  const std::exception_ptr error = std::make_exception_ptr(RowError(7, "the field x holds nan", "leave it out"));
+  try {
+    raise_copy(error, {"data.csv", 8, 0});
+  } catch (const RowError& copy) {
+    EXPECT_EQ(copy.row, 7);
+    EXPECT_STREQ(copy.what(), "data.csv:8: the field x holds nan; leave it out");
   }
 }
 
