@@ -22,17 +22,14 @@ void add(std::vector<KindReference>& out, const Registry<Base>& registry, const 
   for (KindInfo& info : registry.describe()) out.push_back({registry.what(), std::move(info), common, {}});
 }
 
-// Asks an op made from its example what it reads; what it gives follows from what it is.
-std::string ports_of(const Op& op) {
+// Asks an op made from its example what it reads; what it gives follows from what it is. Only `leads`, which the kind
+// says, tells a source of text from one of rows.
+std::string ports_of(const Op& op, std::string_view leads) {
   std::string in;
-  bool reads_names = false;
-  for (const PortType port : op.inputs()) {
-    in += cat(in.empty() ? "" : ", ", to_string(port));
-    reads_names = reads_names || port == PortType::names;
-  }
+  for (const PortType port : op.inputs()) in += cat(in.empty() ? "" : ", ", to_string(port));
   PortType out = PortType::rows;
   if (dynamic_cast<const NameSource*>(&op) != nullptr) out = PortType::names;
-  if (dynamic_cast<const RowSource*>(&op) != nullptr && reads_names) out = PortType::text;
+  if (dynamic_cast<const RowSource*>(&op) != nullptr && leads.ends_with(" to text")) out = PortType::text;
   if (dynamic_cast<const BatchBuffer*>(&op) != nullptr) out = PortType::batches;
   if (op.joins()) in += ", ...";
   return cat(in.empty() ? "nothing" : in, " -> ", to_string(out));
@@ -99,7 +96,7 @@ std::vector<KindReference> describe_ops(const Catalog& catalog) {
   for (KindReference& op : out) {
     const Spec example = example_of(op.info);
     const std::unique_ptr<Op> made = catalog.ops.make(catalog.ops.read(example, "an input op"), example);
-    op.ports = ports_of(*made);
+    op.ports = ports_of(*made, catalog.ops.entries().at(op.info.kind).leads);
     if (made->joins()) op.info.example = cat("from: [a, b]", op.info.example.empty() ? "" : ", ", op.info.example);
   }
   return out;

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "millrace/core/text.h"
+#include "millrace/input/source.h"
 #include "millrace/layers/schedule/schedule.h"
 #include "millrace/trainer/files/yaml.h"
 #include "tests/trainer/fake_kinds.h"
@@ -140,6 +142,25 @@ TEST(ReferenceTest, OpsSayWhatTheyReadAndGive) {
   EXPECT_EQ(ports["batch"], "rows -> batches");
   EXPECT_EQ(ports["shuffle_batch"], "rows -> batches");
   EXPECT_EQ(ports["mix"], "rows, ... -> rows");
+}
+
+struct Records : RecordSource {
+  static constexpr std::string_view kDoc = "reads records";
+  Records() : RecordSource({}) {}
+  void decode(const std::byte*, RowBlock&, int64_t) const override {}
+};
+struct Lines final : Records {
+  static constexpr std::string_view kLeads = "names to text";
+};
+
+TEST(ReferenceTest, SourcesOfTextSayThatTheyGiveIt) {
+  Catalog catalog = Catalog::builtin();
+  catalog.add_op<Records>("records");
+  catalog.add_op<Lines>("lines");
+  std::map<std::string, std::string> ports;
+  for (const KindReference& op : describe_ops(catalog)) ports[op.info.kind] = op.ports;
+  EXPECT_EQ(ports["records"], "names -> rows");
+  EXPECT_EQ(ports["lines"], "names -> text");
 }
 
 TEST(ReferenceTest, PlaceholdersStandForNames) {
