@@ -22,7 +22,6 @@
 
 #include "millrace/cli/process/output.h"
 #include "millrace/cli/process/signals.h"
-#include "millrace/core/options.h"
 
 namespace millrace::cli {
 
@@ -86,10 +85,8 @@ struct Command {
              std::string_view doc);
   template <class T>
   void number(std::string_view name, T& value, const WholeRange& range, std::string_view doc);
-  // `choices` are names that | joins, as of an enum.
+  // `choices` are names that | joins.
   void choice(std::string_view name, std::string& value, std::string_view choices, std::string_view doc);
-  template <class E>
-  void choice(std::string_view name, E& value, std::string_view doc);
   Argument& add(std::string_view names, std::string_view placeholder, std::string_view doc,
                 std::function<void(const std::string&)> read);
 
@@ -138,16 +135,6 @@ void Command::number(std::string_view names, T& value, const WholeRange& range, 
     value = whole_number(name, text, range);
   });
   if constexpr (std::same_as<T, int64_t>) added.default_value = std::to_string(value);
-}
-
-template <class E>
-void Command::choice(std::string_view names, E& value, std::string_view doc) {
-  const Spec fallback = OptionType<E>::write(value);
-  Argument& added =
-      add(names, OptionType<E>::type(), doc, [&value, name = std::string(names)](const std::string& text) {
-        value = OptionType<E>::read(Spec::of(one_of(name, text, choices_of(OptionType<E>::type()))));
-      });
-  if (!fallback.is_null()) added.default_value = fallback.as_string();
 }
 
 }  // namespace millrace::cli

@@ -42,8 +42,7 @@ EXAMPLES:
 
 struct InitArguments {
   std::vector<std::string> data, ignore, keep;
-  std::string label, delimiter, out, header = "auto";
-  InitTask task = InitTask::automatic;
+  std::string label, delimiter, out, task = "auto", header = "auto";
   int64_t look = 256;  // MiB
   bool force = false;
 
@@ -53,7 +52,7 @@ struct InitArguments {
     c.text("--label", label, "COLUMN", "what is to be predicted: a column's name, or its number from 0");
     c.texts("--ignore", ignore, "COLUMN", "leave a column out; may be repeated");
     c.texts("--keep", keep, "COLUMN", "do not leave a column out; may be repeated");
-    c.choice("--task", task, "whether the label is an amount or a class");
+    c.choice("--task", task, "auto|regression|classes", "whether the label is an amount or a class");
     c.choice("--header", header, "auto|yes|no", "whether the first line names the columns");
     c.text("--delimiter", delimiter, "BYTE", "the byte between fields, or tab; found out by default");
     c.number("--look", look, {.least = 1, .most = 1 << 20}, "look at no more than N MiB of the data");

@@ -35,15 +35,14 @@ EXAMPLES:
     "trainer evaluate"};
 
 struct PredictArguments : ModelArguments {
-  std::string out;
-  PredictionFormat format = PredictionFormat::csv;
+  std::string out, format = "csv";
   bool raw = false;
 
   void declare(Command& c) {
     ModelArguments::declare(c);
     c.heading("OUTPUT");
     c.text("--out", out, "FILE", "write to FILE, which appears whole or not at all, instead of standard output");
-    c.choice("--format", format, "how a row is written, see below");
+    c.choice("--format", format, "csv|jsonl", "how a row is written, see below");
     c.flag("--raw", raw, "the model's outputs as they are, no classes and probabilities");
   }
   void check(const Command& c) {

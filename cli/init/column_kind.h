@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "millrace/cli/init/data_look.h"
-#include "millrace/core/options.h"
 
 namespace millrace {
 
@@ -46,17 +45,9 @@ std::string odd_numbers(const ColumnFacts& facts);
 // Throws DataError for numbers with decimal commas.
 void check_decimal_commas(const DataLook& look, size_t column);
 
-// What is to be predicted.
-enum class InitTask : uint8_t { automatic, regression, classes };
-template <>
-struct EnumNames<InitTask> {
-  static constexpr std::pair<std::string_view, InitTask> kNames[] = {
-      {"auto", InitTask::automatic}, {"regression", InitTask::regression}, {"classes", InitTask::classes}};
-};
-
 struct LabelChoice {
-  InitTask task = InitTask::automatic;  // never automatic
-  std::string why;                      // why this task was chosen
+  bool classes = false;  // one of some classes is to be predicted, not an amount
+  std::string why;       // why this was chosen
   std::vector<std::string> marks;
   uint64_t missing = 0;  // rows without a label
   // For classes: their texts in the order of their numbers, and how many rows have each. `codes`: every text is the
@@ -68,7 +59,8 @@ struct LabelChoice {
   NumberSums numbers;  // for regression
 };
 
-// Throws DataError if the label gives nothing to learn, or nothing that a model could learn.
-LabelChoice choose_label(const DataLook& look, InitTask wanted = InitTask::automatic);
+// `task` is "regression", "classes" or "auto". Throws DataError if the label gives nothing to learn, or nothing that a
+// model could learn.
+LabelChoice choose_label(const DataLook& look, const std::string& task = "auto");
 
 }  // namespace millrace

@@ -60,11 +60,10 @@ class ConfigWriter {
         look_.paths.size() == 1 ? comment_text(look_.paths.front()) : count_of(std::ssize(look_.paths), "file");
     std::string rows = count_of(static_cast<int64_t>(look_.rows), "row");
     if (!look_.whole) rows = cat("the first ", rows, ", a part of the data");
-    std::string out = cat(
-        "# Made by `trainer init` of ", files, ": it looked at ", rows, ".\n# The label is ",
-        comment_text(look_.name_of(look_.label)), ": ",
-        label.task == InitTask::regression ? "an amount (regression)" : cat("one of ", label.texts.size(), " classes"),
-        ".\n");
+    std::string out =
+        cat("# Made by `trainer init` of ", files, ": it looked at ", rows, ".\n# The label is ",
+            comment_text(look_.name_of(look_.label)), ": ",
+            label.classes ? cat("one of ", label.texts.size(), " classes") : "an amount (regression)", ".\n");
     if (!label.notice.empty()) out += cat("# Of its classes ", comment_text(label.notice, 400), ".\n");
     for (size_t i = 0; i < std::min(plan_.left_out.size(), kMostLeftOut); ++i) {
       const ColumnRemark& one = plan_.left_out[i];
@@ -207,10 +206,9 @@ class ConfigWriter {
     }
     layers.append(Spec::map().set("dense", add_dense(plan_.outputs)));
     const LabelChoice& label = plan_.label;
+    const char* outputs = label.classes ? "one for each class" : "the label, normalised";
     comments_[cat("model[", layers.size() - 1, "].dense")] =
-        label.task == InitTask::regression ? std::string("the label, normalised")
-        : plan_.outputs == 1               ? cat("above 0: ", comment_text(label.texts[1], 40))
-                                           : "one for each class";
+        label.classes && plan_.outputs == 1 ? cat("above 0: ", comment_text(label.texts[1], 40)) : outputs;
     set("model", std::move(layers), cat("reads ", count_of(plan_.width, "number")));
   }
 

@@ -53,7 +53,7 @@ std::string form_text(const CsvForm& form) {
 
 std::string label_text(const DataLook& look, const LabelChoice& label) {
   std::string out = shown(look.name_of(look.label));
-  if (label.task == InitTask::regression) {
+  if (!label.classes) {
     out += cat(": an amount from ", amount(label.numbers.min), " to ", amount(label.numbers.max), ", ",
                amount(label.numbers.mean), " on average; ", label.why);
   } else {

@@ -52,18 +52,19 @@ bool has_lone_text(const ColumnFacts& facts) {
          count_integral(facts) + 1 == facts.values.size();
 }
 
-InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
+// Whether the label seems to be one of some classes; sets out.why.
+bool seems_classes(const ColumnFacts& facts, LabelChoice& out) {
   const uint64_t present = facts.rows - facts.missing;
   const bool lone_text = has_lone_text(facts);
   const size_t distinct = facts.values.size() - (lone_text ? 1 : 0);
   const bool amounts = mostly_numbers(facts) && (facts.many || distinct > kMostClassNumbers + facts.examples.size());
   if (facts.texts > 0 && !amounts && !lone_text) {
     out.why = facts.all_numbers().count > 0 ? "not all of its values are numbers" : "its values are texts";
-    return InitTask::classes;
+    return true;
   }
   if (facts.leading_zeros > 0 && facts.only_whole() && !facts.many) {
     out.why = "its numbers have leading zeros, as codes do";
-    return InitTask::classes;
+    return true;
   }
   if (!facts.many && count_integral(facts) == distinct && distinct <= kMostClassNumbers &&
       (distinct <= 2 || distinct * 5 <= present)) {
@@ -73,14 +74,14 @@ InitTask find_task(const ColumnFacts& facts, LabelChoice& out) {
     out.why = doubtful ? cat("its values are the whole numbers ", numbers.min, " to ", numbers.max,
                              "; if they count or grade something, --task regression learns them as amounts")
                        : cat("its values are ", distinct, " whole numbers (--task regression takes them for amounts)");
-    return InitTask::classes;
+    return true;
   }
   out.why = facts.texts > 0 ? "nearly all of its values are numbers" : "its values are numbers";
   if (!facts.many && facts.texts == 0 && count_integral(facts) == distinct && distinct <= kMostAskedClasses &&
       distinct * 2 <= present) {
     out.why = cat("its values are ", distinct, " whole numbers (--task classes takes them for classes)");
   }
-  return InitTask::regression;
+  return false;
 }
 
 // Throws for texts that are neither amounts nor classes, whatever is asked for.
@@ -137,7 +138,7 @@ void check_numbers(const ColumnFacts& facts, const LabelChoice& label, const std
 
 }  // namespace
 
-LabelChoice choose_label(const DataLook& look, InitTask wanted) {
+LabelChoice choose_label(const DataLook& look, const std::string& task) {
   const ColumnFacts& facts = look.columns[look.label];
   const std::string name = look.name_of(look.label);
   LabelChoice out;
@@ -148,9 +149,9 @@ LabelChoice choose_label(const DataLook& look, InitTask wanted) {
   }
   check_decimal_commas(look, look.label);
   out.marks = own_marks(facts);
-  out.task = find_task(facts, out);
-  if (wanted != InitTask::automatic) {
-    out.task = wanted;
+  out.classes = seems_classes(facts, out);
+  if (task != "auto") {
+    out.classes = task == "classes";
     out.why = "as --task says";
   }
   const std::string column = cat("the label ", quote(name));
@@ -158,7 +159,7 @@ LabelChoice choose_label(const DataLook& look, InitTask wanted) {
     throw DataError(cat(column, " holds texts that are not UTF-8"), {},
                     "convert the files first: iconv -f latin1 -t utf8");
   }
-  if (out.task == InitTask::classes) {
+  if (out.classes) {
     if (has_lone_text(facts)) {
       out.marks.push_back(facts.examples.front());
       ++out.missing;

@@ -106,7 +106,7 @@ class Planner {
     field.columns = {look_.label};
     field.marks = label.marks;
     field.found = {.about = "label", .field = "label", .label = true};
-    if (label.task == InitTask::regression) {
+    if (!label.classes) {
       add_numbers(field.found, label.numbers, label.numbers.deviation());
     } else if (label.codes) {
       field.found.holds = FoundField::Holds::codes;

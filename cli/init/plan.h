@@ -58,7 +58,7 @@ struct InitPlan {
 
 struct InitPlanArgs {
   const DataLook& look;
-  InitTask task = InitTask::automatic;
+  std::string task = "auto";  // see choose_label()
   std::vector<std::string> ignore = {}, keep = {};
   Catalog catalog = Catalog::builtin();  // the kinds that are asked whether they suit a field
 };

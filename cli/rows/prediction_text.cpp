@@ -71,7 +71,7 @@ PredictionText::PredictionText(PredictionTextArgs args) : args_(std::move(args))
 }
 
 std::string PredictionText::head() const {
-  if (args_.format != PredictionFormat::csv) return {};
+  if (args_.format != "csv") return {};
   const std::string classes = names_ ? "row,class,name" : "row,class";
   if (args_.kind == PredictionKind::yes_or_no) return classes + ",probability\n";
   std::string out = classes_ ? classes : "row";
@@ -104,7 +104,7 @@ PredictionText::Prediction PredictionText::prediction_of(std::span<const float> 
 
 void PredictionText::append(std::string& out, std::string_view place, std::span<const float> output) const {
   const Prediction prediction = prediction_of(output);
-  args_.format == PredictionFormat::csv ? append_csv(out, place, prediction) : append_json(out, place, prediction);
+  args_.format == "csv" ? append_csv(out, place, prediction) : append_json(out, place, prediction);
 }
 
 void PredictionText::append_csv(std::string& out, std::string_view place, const Prediction& prediction) const {

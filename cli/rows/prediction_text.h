@@ -5,25 +5,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include "millrace/core/options.h"
 #include "millrace/input/transform.h"
 #include "millrace/layers/loss.h"
 
-namespace millrace {
-
-namespace cli {
-enum class PredictionFormat : uint8_t { csv, jsonl };
-}  // namespace cli
-
-template <>
-struct EnumNames<cli::PredictionFormat> {
-  static constexpr std::pair<std::string_view, cli::PredictionFormat> kNames[] = {
-      {"csv", cli::PredictionFormat::csv}, {"jsonl", cli::PredictionFormat::jsonl}};
-};
-
-namespace cli {
+namespace millrace::cli {
 
 // What is said about a row. The loss that the model was trained with decides it.
 enum class PredictionKind : uint8_t {
@@ -34,7 +20,7 @@ enum class PredictionKind : uint8_t {
 PredictionKind prediction_kind(Predictions predictions, int64_t outputs, bool raw);
 
 struct PredictionTextArgs {
-  PredictionFormat format = PredictionFormat::csv;
+  std::string format = "csv";  // or "jsonl"
   PredictionKind kind = PredictionKind::values;
   int64_t outputs = 1;  // values of a row
   // Gives the classes their texts, or tells how to undo what was done to the label.
@@ -61,5 +47,4 @@ class PredictionText {
   bool classes_, names_, undoes_;
 };
 
-}  // namespace cli
-}  // namespace millrace
+}  // namespace millrace::cli

@@ -16,7 +16,7 @@ namespace {
 class ConfigTextTest : public ::testing::Test {
  protected:
   std::string text_for(const std::string& name, const std::string& bytes, const std::string& label = "y",
-                       InitTask task = InitTask::automatic) {
+                       const std::string& task = "auto") {
     path_ = folder_.write(name, bytes);
     const DataLook look = look_at_data({.files = {path_}, .label = label});
     const InitPlan plan = plan_training({.look = look, .task = task});

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
 
-std::string text(PredictionFormat format, PredictionKind kind, const std::vector<float>& output,
+std::string text(const std::string& format, PredictionKind kind, const std::vector<float>& output,
                  std::string_view place = "a.csv:3") {
   const PredictionText predictions(
       {.format = format, .kind = kind, .outputs = static_cast<int64_t>(output.size()), .label = {}});
@@ -20,11 +20,9 @@ std::string text(PredictionFormat format, PredictionKind kind, const std::vector
   return out;
 }
 std::string csv(PredictionKind kind, const std::vector<float>& output, std::string_view place = "a.csv:3") {
-  return text(PredictionFormat::csv, kind, output, place);
+  return text("csv", kind, output, place);
 }
-std::string json(PredictionKind kind, const std::vector<float>& output) {
-  return text(PredictionFormat::jsonl, kind, output);
-}
+std::string json(PredictionKind kind, const std::vector<float>& output) { return text("jsonl", kind, output); }
 
 TEST(PredictionTextTest, TheLossSaysWhatALineIs) {
   EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 1, false), PredictionKind::yes_or_no);
@@ -71,7 +69,7 @@ TEST(PredictionTextTest, PlacesAreQuotedWhereTheyMustBe) {
   EXPECT_EQ(csv(PredictionKind::values, {1}, "d,e/\"f\".csv:1"), "row,prediction\n\"d,e/\"\"f\"\".csv:1\",1\n");
 }
 
-std::string with_label(PredictionFormat format, PredictionKind kind, const std::vector<float>& output,
+std::string with_label(const std::string& format, PredictionKind kind, const std::vector<float>& output,
                        const FieldHistory& label) {
   const PredictionText predictions(
       {.format = format, .kind = kind, .outputs = static_cast<int64_t>(output.size()), .label = label});
@@ -82,33 +80,30 @@ std::string with_label(PredictionFormat format, PredictionKind kind, const std::
 
 TEST(PredictionTextTest, NamesTheClassesOfAVocabulary) {
   const FieldHistory label = {.field = "kind", .texts = {"no", "yes, \"so\""}};
-  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::yes_or_no, {1000}, label),
+  EXPECT_EQ(with_label("csv", PredictionKind::yes_or_no, {1000}, label),
             "row,class,name,probability\na.csv:3,1,\"yes, \"\"so\"\"\",1\n");
-  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::yes_or_no, {kNaN}, label),
-            "row,class,name,probability\na.csv:3,,,nan\n");
-  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::one_of_many, {0, -kInfinity, -kInfinity}, label),
+  EXPECT_EQ(with_label("csv", PredictionKind::yes_or_no, {kNaN}, label), "row,class,name,probability\na.csv:3,,,nan\n");
+  EXPECT_EQ(with_label("csv", PredictionKind::one_of_many, {0, -kInfinity, -kInfinity}, label),
             "row,class,name,probability_0,probability_1,probability_2\na.csv:3,0,no,1,0,0\n");
-  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::one_of_many, {0, 0, 1000}, label),
+  EXPECT_EQ(with_label("csv", PredictionKind::one_of_many, {0, 0, 1000}, label),
             "row,class,name,probability_0,probability_1,probability_2\na.csv:3,2,,0,0,1\n")
       << "a class that has no text";
-  EXPECT_EQ(with_label(PredictionFormat::jsonl, PredictionKind::yes_or_no, {-kInfinity}, label),
+  EXPECT_EQ(with_label("jsonl", PredictionKind::yes_or_no, {-kInfinity}, label),
             "{\"v\":1,\"row\":\"a.csv:3\",\"class\":0,\"name\":\"no\",\"probability\":0}\n");
 }
 
 TEST(PredictionTextTest, UndoesWhatWasDoneToTheLabel) {
   const FieldHistory label = {.field = "price", .scale = {100000}, .offset = {250000}};
-  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {0.5F}, label),
-            "row,prediction\na.csv:3,3e+05\n");
-  EXPECT_EQ(with_label(PredictionFormat::jsonl, PredictionKind::values, {0.25F}, label),
+  EXPECT_EQ(with_label("csv", PredictionKind::values, {0.5F}, label), "row,prediction\na.csv:3,3e+05\n");
+  EXPECT_EQ(with_label("jsonl", PredictionKind::values, {0.25F}, label),
             "{\"v\":1,\"row\":\"a.csv:3\",\"prediction\":275000}\n");
   const FieldHistory two = {.field = "p", .scale = {2, 3}, .offset = {0, 1}};
-  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1, 2}, two),
-            "row,prediction_0,prediction_1\na.csv:3,2,7\n");
-  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1, 2, 3}, two),
+  EXPECT_EQ(with_label("csv", PredictionKind::values, {1, 2}, two), "row,prediction_0,prediction_1\na.csv:3,2,7\n");
+  EXPECT_EQ(with_label("csv", PredictionKind::values, {1, 2, 3}, two),
             "row,prediction_0,prediction_1,prediction_2\na.csv:3,1,2,3\n")
       << "they do not belong together";
   const FieldHistory unknown = {.field = "p", .scale = {2}, .complete = false};
-  EXPECT_EQ(with_label(PredictionFormat::csv, PredictionKind::values, {1}, unknown), "row,prediction\na.csv:3,1\n");
+  EXPECT_EQ(with_label("csv", PredictionKind::values, {1}, unknown), "row,prediction\na.csv:3,1\n");
 }
 
 }  // namespace
