@@ -23,7 +23,6 @@ TEST(ExitCodeTest, SignalsAreCodedAsShellsDo) {
   EXPECT_EQ(exit_code_of_signal(SIGHUP), kExitHungUp);
   EXPECT_EQ(exit_code_of_signal(SIGINT), kExitInterrupted);
   EXPECT_EQ(exit_code_of_signal(SIGTERM), kExitTerminated);
-  EXPECT_EQ(exit_code_of_signal(0), kExitDone);
 }
 
 TEST(ExitCodeTest, AllAreTold) {
