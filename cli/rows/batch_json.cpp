@@ -21,7 +21,7 @@ size_t append_values(JsonText& json, const Values& values, size_t next, const Sh
 
 }  // namespace
 
-void write_batch(JsonText& json, int64_t index, const RowBlock& batch, std::span<const std::string> places) {
+void write_batch(JsonText& json, int64_t index, const RowBlock& batch, const std::vector<std::string>& places) {
   json.clear();
   json.open('{').key("v").value(1).key("batch").value(index).key("size").value(batch.size()).key("fields").open('{');
   for (size_t field = 0; field < batch.spec().fields.size(); ++field) {
@@ -35,9 +35,7 @@ void write_batch(JsonText& json, int64_t index, const RowBlock& batch, std::span
     }
     json.close(']');
   }
-  json.close('}').key("rows").open('[');
-  for (const std::string& place : places) json.value(place);
-  json.close(']').close('}');
+  json.close('}').key("rows").value(places).close('}');
 }
 
 }  // namespace millrace::cli

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
+#include <vector>
 
 #include "millrace/cli/text/json_text.h"
 #include "millrace/input/rows/row_block.h"
@@ -11,6 +11,6 @@
 namespace millrace::cli {
 
 // Replaces what `json` held. `places` says where each row came from.
-void write_batch(JsonText& json, int64_t index, const RowBlock& batch, std::span<const std::string> places);
+void write_batch(JsonText& json, int64_t index, const RowBlock& batch, const std::vector<std::string>& places);
 
 }  // namespace millrace::cli

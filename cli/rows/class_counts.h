@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "millrace/cli/rows/prediction_text.h"
 #include "millrace/input/rows/row_block.h"
