@@ -181,12 +181,11 @@ void explain(InputRun& run, const InputArguments& arguments, Output& out) {
     throw UsageError(
         cat("there is no step ", *arguments.explain, ": the data ends after ", count_of(step - 1, "step")));
   }
-  JsonText json = JsonText::event("explain");
-  json.key("step").value(*arguments.explain).key("rows").open('[');
-  for (const std::string& place : run.places()) {
-    arguments.json ? static_cast<void>(json.value(place)) : out.write(escape_controls(place) + '\n');
+  if (arguments.json) {
+    out.write(JsonText::event("explain").key("step").value(*arguments.explain).key("rows").value(run.places()).line());
+    return;
   }
-  if (arguments.json) out.write(json.close(']').line());
+  for (const std::string& place : run.places()) out.write(escape_controls(place) + '\n');
 }
 
 int run_input(const InputArguments& arguments, Session& session) {
