@@ -3,7 +3,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/errors.h"

@@ -5,7 +5,6 @@
 
 #include "millrace/core/cuda/backend.h"
 #include "millrace/core/kernels/onednn_planning.h"
-#include "millrace/core/threads/executor.h"
 
 namespace millrace {
 

@@ -3,7 +3,6 @@
 // Owned by one Context and used by one thread at a time.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 
 #include "millrace/core/cuda/backend.h"

@@ -6,7 +6,6 @@
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/kernels/batch_norm_bodies.h"
 #include "millrace/core/sizes.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace {
 

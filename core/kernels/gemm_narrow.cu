@@ -1,6 +1,4 @@
 // Products on CUDA where m, n or k is 1: dot products, sums of rows, outer products, one kernel each.
-#include <algorithm>
-
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/export.h"
 #include "millrace/core/parallel.h"

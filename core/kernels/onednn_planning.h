@@ -5,7 +5,6 @@
 #include <string>
 
 #include "millrace/core/context.h"
-#include "millrace/core/threads/executor.h"
 
 namespace millrace::cpu {
 

@@ -5,7 +5,6 @@
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/sizes.h"
-#include "millrace/core/tensor.h"
 #include "millrace/core/text.h"
 
 namespace millrace {

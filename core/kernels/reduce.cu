@@ -1,11 +1,9 @@
 // The sums of reduce.h on CUDA: one launch each, or two where there is much to add up.
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/state.h"
-#include "millrace/core/export.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/sizes.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 

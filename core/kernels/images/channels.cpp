@@ -2,7 +2,6 @@
 
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/kernels/reduce.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace {
 

@@ -5,7 +5,6 @@
 #include "millrace/core/export.h"
 #include "millrace/core/kernels/image_sums.h"
 #include "millrace/core/parallel.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 

@@ -2,14 +2,12 @@
 // are added or scaled are made aside first, because the scale is read from the device's memory.
 #include "millrace/core/kernels/images/convolution.h"
 
-#include "millrace/core/cuda/cudnn.h"
 #include "millrace/core/cuda/cudnn_convolution.h"
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/cuda/state.h"
 #include "millrace/core/export.h"
 #include "millrace/core/kernels/images/channels.h"
 #include "millrace/core/parallel.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 

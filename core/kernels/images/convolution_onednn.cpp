@@ -13,6 +13,7 @@
 #include "millrace/core/kernels/onednn_planning.h"
 #include "millrace/core/kernels/slot_pool.h"
 #include "millrace/core/kernels/slot_primitive.h"
+#include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 
 namespace millrace::cpu {

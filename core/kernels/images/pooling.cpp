@@ -4,7 +4,6 @@
 
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/sizes.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace {
 

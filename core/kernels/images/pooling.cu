@@ -5,7 +5,6 @@
 #include "millrace/core/cuda/kernels.h"
 #include "millrace/core/kernels/images/pooling_gather.h"
 #include "millrace/core/parallel.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace::cuda {
 

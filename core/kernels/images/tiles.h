@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "millrace/core/sizes.h"
-
 namespace millrace::cpu {
 
 class ImageTiles {
