@@ -1,7 +1,5 @@
 #include "millrace/input/buffer.h"
 
-#include <algorithm>
-
 #include "millrace/core/text.h"
 
 namespace millrace {

@@ -8,7 +8,6 @@
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 #include "millrace/input/graph/graph_list.h"
-#include "millrace/input/run/transform_chain.h"
 #include "millrace/input/source.h"
 
 namespace millrace {

@@ -12,7 +12,6 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/file_text.h"
-#include "millrace/input/files/stream_file.h"
 
 namespace millrace {
 

@@ -1,6 +1,5 @@
 #include "millrace/input/rows/row_block.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "millrace/core/sizes.h"
