@@ -7,8 +7,6 @@
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/layers/activations/output_activation.h"
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/gradients/one_output.h"
-#include "millrace/layers/layer.h"
 
 namespace millrace {
 namespace {

@@ -12,9 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/core/errors.h"

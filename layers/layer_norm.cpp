@@ -1,6 +1,5 @@
 // layer_norm: mean 0 and deviation 1 along the last axis, each row by itself.
 #include "millrace/layers/catalog.h"
-#include "millrace/layers/images/window.h"
 #include "millrace/layers/layer.h"
 #include "millrace/layers/norms/group_plan.h"
 

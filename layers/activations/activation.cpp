@@ -1,10 +1,8 @@
 #include "millrace/layers/activations/activation.h"
 
 #include "millrace/core/errors.h"
-#include "millrace/core/export.h"
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/math.h"
-#include "millrace/core/tensor.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {

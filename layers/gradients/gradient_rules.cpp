@@ -4,7 +4,6 @@
 
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace {
 namespace {

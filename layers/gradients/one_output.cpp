@@ -4,7 +4,6 @@
 #include "millrace/core/kernels/reduce.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/sizes.h"
-#include "millrace/layers/head.h"
 #include "millrace/layers/simple_layer.h"
 
 namespace millrace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <string>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/sizes.h"

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <type_traits>
 

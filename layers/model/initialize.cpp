@@ -4,7 +4,6 @@
 
 #include "millrace/core/parallel.h"
 #include "millrace/core/random.h"
-#include "millrace/core/tensor.h"
 
 namespace millrace {
 

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/layers/loss.h"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "millrace/core/errors.h"
-#include "millrace/core/text.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/images/layout_change.h"
 #include "millrace/layers/model/arena.h"

@@ -5,7 +5,6 @@
 #include "millrace/core/math.h"
 #include "millrace/core/parallel.h"
 #include "millrace/core/tensor.h"
-#include "millrace/layers/optimizer.h"
 
 namespace millrace {
 namespace {
