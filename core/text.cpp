@@ -107,7 +107,6 @@ std::string best_of(const std::vector<std::string>& candidates, const Fits& fits
   return best == nullptr ? std::string() : *best;
 }
 
-// The candidate of the smallest edit distance that a typo makes; empty when there is none.
 std::string nearest_typo(std::string_view word, const std::vector<std::string>& candidates) {
   // Two edits make any short word of another.
   const size_t most = word.size() < 5 ? 1 : std::max<size_t>(2, word.size() / 3);

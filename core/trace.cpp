@@ -61,7 +61,6 @@ struct Trace::Log {
   uint64_t turns_of = 0;  // 0: none
 };
 
-// All of a trace's.
 struct Trace::Logs {
   explicit Logs(size_t max_events) : room(max_events) {}
 

@@ -68,7 +68,6 @@ int attribute(cudaDeviceAttr name, int device) {
   return value;
 }
 
-// The compute capability times 10.
 int capability(int device) {
   return attribute(cudaDevAttrComputeCapabilityMajor, device) * 10 +
          attribute(cudaDevAttrComputeCapabilityMinor, device);
@@ -76,7 +75,6 @@ int capability(int device) {
 
 std::string tenths(int value) { return cat(value / 10, '.', value % 10); }
 
-// Why a device that the driver shows cannot be used; empty when it can.
 std::string misfit(int device) {
   const int has = capability(device), oldest = oldest_architecture();
   return has >= oldest ? "" : cat("it has compute capability ", tenths(has), ", this build needs ", tenths(oldest));

@@ -16,7 +16,6 @@ struct DestroyGraph {
 };
 using GraphPointer = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph>;
 
-// The work that a stream was given between two calls, as a graph that can be launched.
 class Recording {
  public:
   // Throws DeviceError if the graph cannot be made ready to launch.

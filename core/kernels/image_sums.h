@@ -74,7 +74,6 @@ struct PartSums {
   }
 };
 
-// The sums of a channel.
 struct ChannelTotals {
   const SumPair* parts;
   int64_t blocks, channels;

@@ -5,7 +5,6 @@
 
 namespace millrace {
 
-// Where the kernel tells about cgroups.
 struct CgroupPaths {
   std::string membership = "/proc/self/cgroup";
   std::string root = "/sys/fs/cgroup";

@@ -35,7 +35,6 @@ class MILLRACE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-// Holds a mutex until the end of the block.
 class MILLRACE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) MILLRACE_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) {
