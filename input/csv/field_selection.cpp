@@ -216,7 +216,6 @@ std::string name_hint(const std::string& name, const CsvDialect& dialect) {
 // " of a.csv", where it is known.
 std::string of_file(const CsvDialect& dialect) { return dialect.file.empty() ? "" : cat(" of ", dialect.file); }
 
-// The column of a header name.
 uint32_t find_name(const FieldRequest::Item& item, const CsvDialect& dialect) {
   const auto& header = dialect.header;
   if (header.empty()) {

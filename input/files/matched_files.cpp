@@ -78,7 +78,6 @@ std::string describe_folder(const std::string& pattern, FileSystem& files) {
   return cat(near.empty() ? "" : cat("did you mean ", near, "? "), name, " holds ", join(names));
 }
 
-// Whether something is called as the pattern is written, wildcards and all.
 bool is_path(const std::string& pattern, FileSystem& files) {
   return pattern == "-" ||
          (pattern.find_first_of(kSpecial) != pattern.npos && files.type(pattern) != FileSystem::Type::none);

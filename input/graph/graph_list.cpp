@@ -12,7 +12,6 @@ namespace millrace {
 
 namespace {
 
-// Keys that belong to the graph and not to the kind of op.
 struct GraphKeys {
   std::optional<std::string> name;
   std::optional<std::vector<std::string>> from;
@@ -29,7 +28,6 @@ struct GraphKeys {
   }
 };
 
-// Takes the graph's keys out of the op's options.
 void take_graph_keys(KindAndOptions& item, GraphNode& node) {
   Spec written = Spec::map(item.options.place());
   written.set_path(item.options.path());
@@ -91,7 +89,6 @@ void append_lines(const Spec& spec, const std::string& path, std::string& out) {
   }
 }
 
-// The fewest kinds that lead from one port to another, in order; empty: none do.
 std::vector<std::string> kinds_between(const OpRegistry& registry, PortType got, PortType expected) {
   std::vector<std::string> fewest;
   for (const auto& [kind, entry] : registry.entries()) {

@@ -73,7 +73,6 @@ struct AugmentOptions {
   }
 };
 
-// Which draw of a row decides what.
 enum class Draw : uint64_t { down, right, mirror, upside_down, top, left, noise };
 
 class RowDraws {
@@ -104,7 +103,6 @@ struct AxisMap {
   int64_t begin = 0, end = 0;
 };
 
-// What is done along one axis.
 struct AxisChange {
   int64_t shift = 0;   // by how much pixels move to greater numbers
   bool flip = false;   // then

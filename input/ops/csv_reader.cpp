@@ -147,7 +147,6 @@ class CsvReader final : public FileSource {
     return {.type = PortType::text, .format = std::make_shared<CsvDialect>(dialect_)};
   }
 
-  // Every file is opened, and its header is compared.
   void check_files() const override {
     for (const auto& file : files()) {
       if (file->size == 0) continue;

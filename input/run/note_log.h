@@ -58,7 +58,6 @@ class NoteLog {
   bool silent_ = false;
 };
 
-// Adds `rows` to the entry of `cause`.
 void add_dropped_rows(std::vector<Dropped>& out, std::string_view cause, uint64_t rows);
 
 }  // namespace millrace

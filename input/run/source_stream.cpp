@@ -51,7 +51,6 @@ RowSpan SourceStream::pull(int64_t at_most) {
   }
 }
 
-// An endless source whose pass gave no row would be read forever.
 void SourceStream::enter_pass(uint32_t pass) {
   if (pass_ == pass) return;
   if (pass_ && !pass_has_rows_ && source_.endless()) throw_endless(name_);

@@ -104,7 +104,6 @@ class SourceStream : public RowStream {
   std::vector<ChunkScheduler*> schedulers_;
 
  private:
-  // The sum of what `number` says about each scheduler.
   uint64_t total(uint64_t (ChunkScheduler::*number)() const) const;
   // How many of `bytes` bytes were not read again in silence.
   uint64_t told_bytes(uint64_t bytes) const { return (silent_ ? silent_from_ : bytes) - silent_bytes_; }
