@@ -59,7 +59,6 @@ struct Head {
   unsigned* ticket = nullptr;  // 0 between launches: for Lanes::last_row(), which a loss calls
 };
 
-// Like the loops of parallel.h, this has another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
 struct HeadRow {

@@ -28,7 +28,6 @@
 
 namespace millrace {
 
-// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
 // The target of an elementwise body, which computes target = beta * target + alpha * value. If beta is 0, the target is

@@ -15,7 +15,6 @@ class OutputActivation {
   OutputActivation(Activation activation, const PlanArgs& args)
       : activation_(activation), reads_(gradient_reads(activation)), rows_(args.output), mode_(args.mode) {}
 
-  // The part that the product does.
   FusedActivation fused() const { return fused_activation(activation_); }
   // Bytes that this needs at the beginning of `saved`, and of `scratch` in backward.
   size_t saved_bytes() const { return keeps_z() ? rows_.bytes() : 0; }

@@ -39,7 +39,6 @@ class GradientRules {
   void count_batch() { ++gathered_; }
   // Whether enough batches were counted for an update.
   bool complete() const { return gathered_ >= options_.accumulate; }
-  // Whether one more batch will be enough.
   bool next_completes() const { return gathered_ + 1 >= options_.accumulate; }
   // Batches counted since the last update.
   int64_t gathered() const { return gathered_; }

@@ -44,7 +44,6 @@ struct RowShares {
   }
 };
 
-// Like the loops of parallel.h, this template has another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
 // Stores the weight of all rows in `weight`, a variable of the lane. If rows are weighted, `shares` points to it then.
@@ -191,7 +190,6 @@ class MILLRACE_EXPORT WeightedMean {
   size_t sum_at_;
 };
 
-// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
 template <class T>

@@ -16,7 +16,6 @@
 
 namespace millrace {
 
-// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
 inline bool is_class_dtype(DType label) { return label == DType::i32 || label == DType::i64; }

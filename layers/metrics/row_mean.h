@@ -20,7 +20,6 @@
 
 namespace millrace {
 
-// Like the loops of parallel.h, these templates have another name in CUDA units than in C++ ones.
 inline namespace MILLRACE_UNIT {
 
 struct RowWeight {

@@ -42,7 +42,6 @@ void name_layers(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& b
   }
 }
 
-// What lies in both.
 ValueRange common(const ValueRange& a, const ValueRange& b) {
   return {std::max(a.min, b.min), std::min(a.max, b.max), b.max < a.max ? b.hint : a.hint};
 }

@@ -98,7 +98,6 @@ class MILLRACE_EXPORT Model {
   TensorView parameter_block();
   ConstTensorView parameter_block() const;
   int64_t parameter_count() const;  // elements, without padding
-  // Bytes of parameters and state.
   size_t bytes() const { return parameter_memory_.bytes() + state_memory_.bytes(); }
 
   // A table with a line for each layer: name, kind, what it reads, output, number of parameters; then the total.

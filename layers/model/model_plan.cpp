@@ -14,7 +14,6 @@ namespace millrace {
 struct ModelPlan::Impl {
   PlannedModel model;
 
-  // Gives the views of fields their data.
   void set_fields(std::span<const ConstTensorView> inputs) {
     check(inputs);
     for (PlannedLayer& layer : model.layers) {

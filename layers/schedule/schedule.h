@@ -9,7 +9,6 @@
 
 namespace millrace {
 
-// One shape of a schedule.
 class MILLRACE_EXPORT ScheduleShape {
  public:
   virtual ~ScheduleShape() = default;
@@ -19,7 +18,6 @@ class MILLRACE_EXPORT ScheduleShape {
 };
 
 using ScheduleRegistry = Registry<ScheduleShape>;
-// The shapes that a configuration may name.
 MILLRACE_EXPORT ScheduleRegistry schedules();
 
 }  // namespace millrace

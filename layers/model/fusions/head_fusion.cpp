@@ -139,7 +139,6 @@ std::unique_ptr<LayerPlan> plan_dense(Context& context, const Dense& dense, cons
 
 const Dense* as_dense(const Layer& layer) { return dynamic_cast<const Dense*>(&layer); }
 
-// A loss and the head before it.
 class HeadAndLoss final : public LossPlan {
  public:
   // REQUIRES: `loss` is a HeadLossPlan.
