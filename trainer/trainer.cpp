@@ -7,7 +7,6 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/kernels/gemm.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/core/threads/float_mode.h"
 #include "millrace/core/trace.h"
 #include "millrace/layers/model/model.h"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/step/nonfinite.h"
 

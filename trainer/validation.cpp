@@ -1,7 +1,6 @@
 #include "millrace/trainer/validation.h"
 
 #include <cmath>
-#include <utility>
 
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"

@@ -1,8 +1,6 @@
 #include "millrace/trainer/config/model_warnings.h"
 
 #include <algorithm>
-#include <string_view>
-#include <utility>
 
 #include "millrace/core/text.h"
 

@@ -12,10 +12,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "millrace/core/threads/executor.h"
+#include "millrace/core/context.h"
 #include "millrace/input/graph/pipeline.h"
 #include "millrace/trainer/delivery/delivery_options.h"
 

@@ -15,9 +15,9 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/threads/executor.h"
 #include "millrace/core/threads/mutex.h"
 #include "millrace/core/trace.h"
-#include "millrace/input/run/transform_chain.h"
 #include "millrace/trainer/delivery/batch_source.h"
 #include "millrace/trainer/delivery/kinds.h"
 

@@ -10,7 +10,6 @@
 // this library.
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "millrace/core/threads/executor.h"
+#include "millrace/core/context.h"
 #include "millrace/input/op.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"

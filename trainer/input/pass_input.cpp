@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "millrace/core/errors.h"

@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "millrace/core/spec.h"
-#include "millrace/input/transform.h"
 #include "millrace/trainer/input/build_input.h"
 
 namespace millrace {

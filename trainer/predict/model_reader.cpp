@@ -5,7 +5,6 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/graph_list.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/saved_model.h"

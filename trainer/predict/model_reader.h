@@ -6,10 +6,10 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "millrace/core/context.h"
 #include "millrace/input/rows/row_block.h"
+#include "millrace/input/transform.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"

@@ -8,7 +8,6 @@
 #include "millrace/core/context.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/core/threads/float_mode.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"

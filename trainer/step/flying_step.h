@@ -7,7 +7,6 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/event.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/trainer/step/flights.h"
 #include "millrace/trainer/step/step.h"
 

@@ -13,7 +13,6 @@
 
 #include "millrace/core/context.h"
 #include "millrace/core/replay.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/layers/model/model_plan.h"
 #include "millrace/layers/optimizer.h"
