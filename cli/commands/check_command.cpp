@@ -5,7 +5,7 @@
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/report/json_events.h"
 #include "millrace/cli/report/result_text.h"
-#include "millrace/core/threads/executor.h"
+#include "millrace/core/context.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"

@@ -1,17 +1,15 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <utility>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
 #include "millrace/cli/init/init_text.h"
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/cli/process/terminal.h"
+#include "millrace/core/context.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/core/utf8.h"
-#include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/files_in_use.h"

@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/input/build_input.h"
 #include "millrace/trainer/input/op_list.h"

@@ -17,7 +17,6 @@
 #include "millrace/cli/text/text_layout.h"
 #include "millrace/core/text.h"
 #include "millrace/core/threads/cpu_quota.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/core/utf8.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"

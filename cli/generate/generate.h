@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "millrace/cli/process/output.h"
-#include "millrace/core/threads/executor.h"
+#include "millrace/core/context.h"
 
 namespace millrace {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "millrace/cli/init/value_text.h"
+#include "millrace/core/context.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/core/utf8.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/files/matched_files.h"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "millrace/cli/init/column_facts.h"
-#include "millrace/core/errors.h"
 #include "millrace/core/spec.h"
 #include "millrace/input/files/file_system.h"
 

@@ -1,7 +1,5 @@
 #include "millrace/cli/reference/reference.h"
 
-#include <algorithm>
-
 #include "millrace/cli/text/text_layout.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/config/config.h"

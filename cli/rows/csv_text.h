@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/rows/row_block.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "millrace/core/threads/executor.h"
+#include "millrace/core/context.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/trainer.h"
 

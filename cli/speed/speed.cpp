@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "millrace/core/clock.h"
+#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/input/catalog.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/input/build_input.h"
