@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "millrace/c.h"
+#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
-#include "millrace/core/threads/executor.h"
 
 struct millrace_error {
   millrace_status status = MILLRACE_ERROR_INTERNAL;

@@ -5,13 +5,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <span>
 #include <string_view>
 
+#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/random.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/input/ops/shared/fields.h"
 #include "millrace/layers/images/images.h"
 #include "millrace/layers/model/connect.h"

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "millrace/core/context.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/core/threads/executor.h"
 #include "millrace/input/graph/pipeline.h"
 
 namespace millrace {
