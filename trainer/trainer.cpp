@@ -157,7 +157,6 @@ void Trainer::Impl::warn_of_endlessness() {
                          "(epochs, rows), or set train.steps"));
 }
 
-// Finds out before the training whether its model can be kept.
 void Trainer::Impl::check_save() const {
   if (!config.save) return;
   const std::string& file = config.save->file;

@@ -38,7 +38,6 @@ class TrainingLoop {
   // Trains to the end; logs `warnings` first. Fills in everything of the result except `saved`. Only once: a second
   // call throws InternalError, also when the first one failed.
   TrainResult run(const TrainCallbacks& callbacks, const std::vector<std::string>& warnings);
-  // Steps that have ended.
   int64_t steps() const { return steps_done_; }
   // Ends run() after the step that runs now, or in the middle of a validation. Idempotent.
   void stop() noexcept;
@@ -63,7 +62,7 @@ class TrainingLoop {
   std::atomic<bool> stopping_{false};
 
   bool begun_ = false;
-  TrainCallbacks callbacks_;  // given to run()
+  TrainCallbacks callbacks_;
 
   Clock::time_point started_, window_began_, progress_shown_;
   Clock::duration waited_{}, waited_before_window_{}, validating_{};

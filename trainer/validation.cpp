@@ -118,7 +118,6 @@ bool Validation::read_rows() {
   return !pipeline.cancelled();
 }
 
-// Finds out whether this validation is the best one so far.
 void Validation::judge(ValidationReport& report) {
   const std::string watched = options_.watched();
   double value = report.loss;

@@ -10,7 +10,6 @@ namespace millrace {
 
 namespace {
 
-// Keys that belong to the node and not to the kind that it names.
 struct LayerKeys {
   std::optional<std::string> name;
   std::optional<std::vector<std::string>> from;

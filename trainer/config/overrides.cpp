@@ -56,14 +56,12 @@ std::string kind_of(const Spec& node) {
   return node.is_map() && node.size() == 1 ? node.entries().front().first : std::string();
 }
 
-// The `name` given to an item, or empty.
 std::string given_name(const Spec& item) {
   if (!item.is_map() || item.size() != 1) return {};
   const Spec* name = item.entries().front().second.find("name");
   return name != nullptr && name->is_scalar() ? name->as_string() : std::string();
 }
 
-// Puts `value` where `node` is, at the same path.
 void replace(Spec& node, Spec value) {
   value.set_path(node.path());
   value.set_key_place(node.key_place());

@@ -30,7 +30,7 @@ class BatchSource : public Delivery {
   const Pipeline& pipeline() const { return pipeline_; }
 
  private:
-  const Executor* const executor_;  // null: everything runs inside next()
+  const Executor* const executor_;
   Pipeline pipeline_;
   std::vector<RowBlock> batches_;
   size_t newest_ = 0;

@@ -62,7 +62,6 @@ class Delivery {
   // Pipeline::restore() throws.
   virtual void restore(const State& state) = 0;
 
-  // The graph that gives the batches.
   virtual const InputGraph& graph() const = 0;
   // Things that are allowed but unlikely to be meant, those of the graph among them.
   virtual std::vector<std::string> warnings() const { return graph().warnings(); }

@@ -223,7 +223,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::optional<Spec> root_;
 };
 
-// What a reader of the message can do about it. `line` is the line where parsing stopped.
+// What a reader of the message can do about it.
 std::string syntax_hint(std::string_view message, std::string_view line) {
   if (line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos) {
     return "indent with blanks, not with tabs";

@@ -46,7 +46,6 @@ DataError too_large(const ModelFile& file, size_t bytes, uint64_t most) {
   return DataError(cat("a row would take ", bytes, " bytes, at most ", most, " are allowed"), {file.path(), 0, 0});
 }
 
-// The ops of `catalog`, and one that gives rows of `spec`.
 OpRegistry with_given_rows(const Catalog& catalog, const RowSpec& spec) {
   RowBlock rows;
   rows.configure(spec, 0);
@@ -60,7 +59,6 @@ Spec given_rows(const Spec& place) {
   return Spec::map(place.place()).set(kGivenRows, std::move(options));
 }
 
-// The item without its key `from`.
 Spec without_from(Spec item) {
   if (item.is_map() && item.entries().front().second.is_map()) item.find(item.entries().front().first)->erase("from");
   return item;

@@ -44,7 +44,6 @@ class PlanCache {
   // Null before the first use().
   const Plan* used() const { return used_; }
 
-  // The bytes of all plans.
   size_t bytes() const {
     size_t total = 0;
     for (const auto& plan : plans_) total += plan->bytes;

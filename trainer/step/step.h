@@ -128,7 +128,6 @@ class TrainStep {
   virtual void settle() {}
   // Waits until all batches were trained on, and joins their scores.
   virtual void finish() {}
-  // The plan for a number of rows.
   StepPlan& plan_for(int64_t rows);
 
   // The pieces, in the order of a step. They only give work to the context.
