@@ -98,7 +98,6 @@ struct InputRun {
 
   bool next() { return pipeline.next(batch) > 0; }
   Place place(int64_t row) const { return pipeline.place(batch.id(row)); }
-  // Where each row of the batch came from.
   std::vector<std::string> places() const {
     std::vector<std::string> out;
     for (int64_t row = 0; row < batch.size(); ++row) out.push_back(place(row).text());

@@ -135,7 +135,6 @@ ConfigError Comparer::nothing_to_time(int64_t steps) const {
              "set train.steps, give it more data, or lower compare.warm_up");
 }
 
-// No value after a stop.
 std::optional<TimedRun> Comparer::train(Contestant& contestant, const CompareRun& how) {
   if (out_.steps > 0) apply_override(contestant.config, cat("train.steps=", out_.steps));
   auto run = timed_training(contestant.config, catalog_, {.warm_up = options_.warm_up, .stop = how.stop});
@@ -148,7 +147,6 @@ std::optional<TimedRun> Comparer::train(Contestant& contestant, const CompareRun
   return run;
 }
 
-// Processor time of a batch that is made on one thread, without a step.
 double Comparer::input_seconds(const std::stop_token& stop) {
   Spec base = written_;
   base.erase("delivery");

@@ -13,7 +13,6 @@
 
 namespace millrace {
 
-// The limits of numbers.
 inline constexpr int64_t kMostGeneratedFiles = 1'000'000;
 inline constexpr int64_t kMostGeneratedRows = int64_t{1} << 40;  // of each file
 inline constexpr int64_t kMostGeneratedFeatures = int64_t{1} << 24;

@@ -91,7 +91,6 @@ bool has_decimal_commas(const Cut& cut) {
   return std::ranges::any_of(cut.records, [&](const Fields& record) { return std::ranges::any_of(record, is_one); });
 }
 
-// Whether `a` cuts the text better than `b`.
 bool is_better(const Cut& a, const Cut& b) {
   if ((a.columns > 1) != (b.columns > 1)) return a.columns > 1;
   if (a.columns <= 1) return false;

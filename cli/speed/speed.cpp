@@ -184,7 +184,6 @@ bool SpeedTest::measure_both() {
   return true;
 }
 
-// On all threads, without a step.
 void SpeedTest::measure_input() {
   Executor executor(resolved_->threads);
   Pipeline pipeline(build_input({.list = *spec_.find("input"), .registry = catalog_.ops, .seed = resolved_->seed}),
