@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/layers/catalog.h"
@@ -208,9 +210,11 @@ TEST_F(SavedModelTest, AModelThatDoesNotFitIsLeftAlone) {
 }
 
 TEST_F(SavedModelTest, TheStateOfAnOptimizerIsNoPartOfTheModel) {
+  constexpr float kValues[] = {1, 2, 3};
   const std::string path = folder_.path("m.safetensors");
   ModelFile file(path);
-  file.add("a.weight", {Shape{3}, DType::f32});
+  const TensorView weight = file.add("a.weight", {Shape{3}, DType::f32});
+  std::copy_n(kValues, 3, weight.as<float>());
   file.add("a.mean", {Shape{2}, DType::f32});
   file.add("optimizer/momentum/a.weight", {Shape{3}, DType::f32});
   file.write();
