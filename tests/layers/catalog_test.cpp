@@ -25,7 +25,9 @@ TEST(LayerCatalog, LessIsBetterOfErrorsOnly) {
     return catalog.metrics.entries().find(kind)->second.make(Spec::map(), nullptr)->less_is_better();
   };
   for (const char* kind : {"mae", "mse", "rmse"}) EXPECT_TRUE(less_is_better(kind)) << kind;
-  for (const char* kind : {"accuracy", "auc", "f1", "r2", "recall"}) EXPECT_FALSE(less_is_better(kind)) << kind;
+  for (const char* kind : {"accuracy", "auc", "f1", "precision", "r2", "recall", "top_k"}) {
+    EXPECT_FALSE(less_is_better(kind)) << kind;
+  }
 }
 
 TEST(LayerCatalog, DescribesEveryKind) {
