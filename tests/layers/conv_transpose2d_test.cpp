@@ -28,6 +28,15 @@ TEST(ConvTranspose2d, ByHand) {
   }
 }
 
+TEST(ConvTranspose2d, EachFilterHasItsBias) {
+  LayerRun run(conv(filters(2, 1), Shape{1, 1, 3}, 2));
+  run.set_input(0, {1, 2, 3, 4, 5, 6});
+  run.set_parameter(0, {1, 10});
+  run.set_parameter(1, {100, 200});
+  run.forward();
+  EXPECT_EQ(run.output(), (std::vector<double>{101, 102, 103, 210, 220, 230, 104, 105, 106, 240, 250, 260}));
+}
+
 TEST(ConvTranspose2d, WindowsThatOverlapAddUp) {
   LayerRun run(conv(filters(1, 3), Shape{1, 1, 3}, 1));
   run.set_input(0, {1, 10, 100});
