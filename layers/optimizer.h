@@ -124,7 +124,7 @@ class ScheduleShape;
 // Every schedule begins with `warmup` updates in which the rate rises linearly to the rate that the schedule itself
 // begins with: in a warm-up of n updates, update i (from 0) has (i + 1) / n of it. After them the schedule counts its
 // updates from 0.
-// `steps` counts all updates, those of the warm-up too, so it can be the same number as train.steps. After its end a
+// `steps` counts all updates, the warm-up included, so it can be the same number as train.steps. After its end a
 // schedule keeps the last factor.
 //
 // A value; any thread may read it.

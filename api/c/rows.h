@@ -1,4 +1,5 @@
-// Rows that a C program keeps in arrays, one for each field: `width` values of a row, then those of the next row.
+// Rows that a C program keeps in arrays, one for each field: the `width` values of a row stand before the values of
+// the next row.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ struct ColumnRemark {
 struct InitPlan {
   LabelChoice label;
   PlannedField label_field;
-  std::vector<PlannedField> fields;  // those of numbers first
+  std::vector<PlannedField> fields;  // fields of numbers come first
   std::vector<ColumnRemark> left_out;
   std::vector<ColumnRemark> notes;
   size_t missing_columns = 0;  // how many of the columns that are read have missing values

@@ -1,6 +1,6 @@
 // Speed: how fast the input alone, the step alone and both together are, and which key makes the training faster.
-// Every advice was tried: its gain was measured in turn with the configuration as it is. Nothing is printed, saved or
-// validated.
+// All advice was tried: the changed and the given configuration ran by turns, and the gain was measured. Nothing is
+// printed, saved or validated.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ std::string unusable(Device device);
 // libraries.
 std::string missing_library(const CudaNeeds& needs);
 
-// Ranges of time that NVIDIA's profilers show (NVTX); those of one thread nest. Without a profiler they cost next to
+// Ranges of time that NVIDIA's profilers show (NVTX). Ranges of one thread nest. Without a profiler they cost next to
 // nothing.
 bool profiler_attached() noexcept;
 void push_range(const char* name) noexcept;

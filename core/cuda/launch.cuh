@@ -195,7 +195,7 @@ inline int column_lanes(int64_t chunk, int ahead, int most) {
   return lanes;
 }
 
-// There are tiles * chunks blocks: those of the first chunk, then those of the next. If there is more than one chunk,
+// There are tiles * chunks blocks: all of the first chunk, then all of the next. If there is more than one chunk,
 // sums go to `partial`, which is (chunks, columns).
 template <class T, int kTile, class F>
 __global__ void __launch_bounds__(kColumnThreads)

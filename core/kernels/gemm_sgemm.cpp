@@ -26,7 +26,7 @@ TileGrid::Limits limits(const GemmSpec& spec) {
 // AVX2); then a copy with rows further apart is read instead.
 class ColumnOperand {
  public:
-  // Of `columns` columns, `stride` apart, each of which is read as a column in `uses` products.
+  // There are `columns` columns, `stride` apart. Each is read as a column in `uses` products.
   ColumnOperand(int64_t rows, int64_t columns, int64_t stride, int64_t uses)
       : rows_(rows), columns_(columns), given_(stride), stride_(stride) {
     constexpr int64_t kSameSets = 2048 / sizeof(float), kLine = 64 / sizeof(float), kWorthACopy = 32;

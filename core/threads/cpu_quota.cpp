@@ -40,8 +40,8 @@ int quota_of_version_1(const std::string& folder) {
   return processors(quota, period);
 }
 
-// The smallest quota of the group `path` and of those around it, up to the one mounted at `root`. A container often
-// sees its own group there, while `path` is that of the machine: folders that are not there have no quota.
+// The smallest quota of the group `path` and of the groups around it, up to the one mounted at `root`. A container
+// often sees its own group at `root`, but `path` is the path on the machine: folders that are not there have no quota.
 template <class Quota>
 int smallest_quota(const std::string& root, std::string_view path, const Quota& quota) {
   int smallest = 0;

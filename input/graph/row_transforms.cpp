@@ -36,7 +36,7 @@ size_t RowTransforms::row_bytes() const {
 
 namespace {
 
-// Throws for the first row that was refused or left out; `rows` is what became of those of `chunk`.
+// Throws for the first row that was refused or left out; `rows` is what became of the rows of `chunk`.
 void check_rows(const Chunk& chunk, const RowBlock& rows) {
   const uint64_t first = chunk.unit.begin, end = chunk.unit.end;
   int64_t there = 0;

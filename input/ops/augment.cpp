@@ -2,7 +2,7 @@
 //
 // Draw i of a row, counted from 0, is philox64(key, offset, source * 2^32 + i) with
 // key = philox64(seed, fnv1a64(name), pass * 2^32 + file). So it depends on where the row came from, which its id says,
-// and not on how it came. Draws 0 to 5 are those of the enum Draw; after them, each field of n values has ceil(n / 2)
+// and not on how it came. The enum Draw names draws 0 to 5; after them, each field of n values has ceil(n / 2)
 // blocks for its noise.
 #include <algorithm>
 #include <array>

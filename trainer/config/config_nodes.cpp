@@ -43,7 +43,7 @@ struct Made {
   Keys keys;
   std::unique_ptr<Base> object;
   std::string kind;
-  Spec resolved;  // the node with every option of the kind, then those of the node
+  Spec resolved;  // every option of the kind, then the keys of the node itself
 };
 
 // Makes the object that `node` names. `Keys` are read and taken away from the kind's own options.

@@ -34,7 +34,7 @@ class WatchedStep final : public TrainStep {
   float before_backward = 0, after_backward = 0;
 };
 
-// dense(1) without weights, whose bias alone learns.
+// The model is a dense(1) whose weights are 0: the tests look at its bias only.
 class StepPiecesTest : public ::testing::Test {
  protected:
   StepPiecesTest() { made_.model.parameter(0).as<float>()[0] = made_.model.parameter(0).as<float>()[1] = 0; }
