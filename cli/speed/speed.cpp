@@ -64,6 +64,146 @@ Spec endless(Spec config, const OpRegistry& ops) {
   return config;
 }
 
+class SpeedTest {
+ public:
+  SpeedTest(const Spec& config, const Catalog& catalog, const SpeedOptions& options)
+      : catalog_(catalog), options_(options), spec_(endless(for_timing(config), catalog.ops)) {}
+
+  std::optional<SpeedReport> run() {
+    read();
+    if (!measure_both()) return std::nullopt;
+    out_.bottleneck = bottleneck_of(out_.step.median, out_.together.median);
+    for (Advice& advice : candidates()) {
+      options_.tell(cat("trying ", advice.key, '=', advice.to));
+      if (!try_out(advice)) return std::nullopt;
+      out_.tried.push_back(advice);
+    }
+    out_.advice = best_of(out_.tried, out_.noise);
+    out_.op = out_.advice ? op_of(*out_.advice).value_or(busiest_op(out_.ops)) : busiest_op(out_.ops);
+    return out_;
+  }
+
+ private:
+  void read() {
+    const Trainer trainer = Trainer::from_spec(spec_, catalog_);
+    if (trainer.config().delivery.kind == DeliveryKind::constant) {
+      throw spec_.find("delivery")
+          ->error("constant reads only one batch, so there is no input to measure", "leave it out, or set another one");
+    }
+    if (trainer.input().reads_once()) {
+      throw spec_.find("input")->error("the speed is measured by reading the data again and again, and these come once",
+                                       "write them to a file first");
+    }
+    resolved_.emplace(read_config(trainer.config().resolved, catalog_));
+    memory_bound_ = trainer.memory_bound();
+    out_.batch_size = trainer.input().output().batch_size;
+  }
+
+  bool measure_both() {
+    const Spec alone = with(spec_, "delivery", "constant");
+    std::vector<double> steps, both, differences;
+    for (int64_t round = 1; round <= options_.rounds; ++round) {
+      options_.tell(cat("round ", round, " of ", options_.rounds, ": step, input, both"));
+      const auto step = train(alone);
+      if (!step) return false;
+      measure_input();
+      const auto first = train(spec_), second = train(spec_);
+      if (!first || !second) return false;
+      steps.push_back(step->step_seconds());
+      both.push_back((first->step_seconds() + second->step_seconds()) / 2);
+      differences.push_back(std::abs(second->step_seconds() / first->step_seconds() - 1));
+      out_.device = second->result.device;
+      out_.threads = second->result.threads;
+      out_.diagnosis = diagnose(*resolved_, catalog_.ops, second->result);
+      out_.ops = second->result.delivery.input.ops;
+    }
+    out_.step = Spread::of(steps);
+    out_.together = Spread::of(both);
+    out_.noise = median_of(differences);
+    out_.input_rows_per_second = median_of(rows_per_second_);
+    out_.input_bytes_per_second = median_of(bytes_per_second_);
+    return true;
+  }
+
+  void measure_input() {
+    Executor executor(resolved_->threads);
+    Pipeline pipeline(build_input({.list = *spec_.find("input"), .registry = catalog_.ops, .seed = resolved_->seed}),
+                      {.executor = &executor});
+    RowBlock batch = pipeline.make_slot();
+    for (int64_t i = 0; i < options_.warm_up && pipeline.next(batch) > 0; ++i) {
+    }
+    const InputSummary before = pipeline.summary();
+    const Clock::time_point start = Clock::now();
+    double seconds = 0;
+    for (int64_t i = 0; (seconds < options_.window_seconds || i < kLeastSteps) && !options_.stop.stop_requested();
+         ++i) {
+      if (pipeline.next(batch) == 0) break;
+      seconds = 1e-9 * static_cast<double>(nanoseconds_since(start));
+    }
+    const InputSummary after = pipeline.summary();
+    if (after.rows == before.rows) return;
+    rows_per_second_.push_back(static_cast<double>(after.rows - before.rows) / seconds);
+    bytes_per_second_.push_back(static_cast<double>(after.bytes - before.bytes) / seconds);
+  }
+
+  std::optional<TimedRun> train(const Spec& config) const {
+    auto run = timed_training(config, catalog_,
+                              {.warm_up = options_.warm_up,
+                               .seconds = options_.window_seconds,
+                               .least_steps = kLeastSteps,
+                               .stop = options_.stop});
+    if (!run || run->timed > 0) return run;
+    throw DataError(cat("the training ends after ", count_of(run->steps, "step"), ", of which the first ",
+                        options_.warm_up, " are not timed"),
+                    {}, "give it more data, or smaller batches");
+  }
+
+  // What the diagnosis says first, then what else may help.
+  std::vector<Advice> candidates() const {
+    std::vector<Advice> all = out_.diagnosis.advice;
+    if (out_.bottleneck != Bottleneck::step) {
+      for (Advice& advice : worth_trying(*resolved_, catalog_.ops, out_.threads)) {
+        if (std::ranges::find(all, advice.key, &Advice::key) == all.end()) all.push_back(std::move(advice));
+      }
+    }
+    std::erase_if(all, [&](const Advice& advice) { return !is_possible(advice); });
+    if (all.size() > kMostTried) all.resize(kMostTried);
+    return all;
+  }
+
+  // Whether the training can be had with it, in not much more memory than without.
+  bool is_possible(const Advice& advice) const {
+    constexpr uint64_t kMoreBytes = uint64_t{256} << 20;
+    try {
+      return Trainer::from_spec(with(spec_, advice.key, advice.to), catalog_).memory_bound() <=
+             memory_bound_ + kMoreBytes;
+    } catch (const ConfigError&) {
+      return false;
+    }
+  }
+
+  // How many times as fast it is with what is advised, in turn with the configuration as it is; false after a stop.
+  bool try_out(Advice& advice) const {
+    const Spec changed = with(spec_, advice.key, advice.to);
+    std::vector<double> gains;
+    for (int64_t round = 0; round < options_.rounds; ++round) {
+      const auto before = train(spec_), there = train(changed), after = train(spec_);
+      if (!before || !there || !after) return false;
+      gains.push_back((before->step_seconds() + after->step_seconds()) / (2 * there->step_seconds()));
+    }
+    advice.expected_gain = median_of(gains);
+    return true;
+  }
+
+  const Catalog& catalog_;
+  const SpeedOptions& options_;
+  const Spec spec_;                 // what is measured
+  std::optional<Config> resolved_;  // of spec_, with every option of every op
+  uint64_t memory_bound_ = 0;
+  SpeedReport out_;
+  std::vector<double> rows_per_second_, bytes_per_second_;
+};
+
 }  // namespace
 
 std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, int threads) {
@@ -113,165 +253,10 @@ Bottleneck bottleneck_of(double step_seconds, double together_seconds) {
 }
 
 std::optional<Advice> best_of(const std::vector<Advice>& tried, double noise) {
-  const auto best = std::max_element(
-      tried.begin(), tried.end(), [](const Advice& a, const Advice& b) { return a.expected_gain < b.expected_gain; });
+  const auto best = std::ranges::max_element(tried, {}, &Advice::expected_gain);
   if (best == tried.end() || best->expected_gain < std::max(kWorthwhileGain, 1 + noise)) return std::nullopt;
   return *best;
 }
-
-namespace {
-
-class SpeedTest {
- public:
-  SpeedTest(const Spec& config, const Catalog& catalog, const SpeedOptions& options)
-      : catalog_(catalog), options_(options), spec_(endless(for_timing(config), catalog.ops)) {}
-
-  std::optional<SpeedReport> run();
-
- private:
-  void read();
-  bool measure_both();
-  void measure_input();
-  std::optional<TimedRun> train(const Spec& config) const;
-  std::vector<Advice> candidates() const;
-  bool is_possible(const Advice& advice) const;
-  bool try_out(Advice& advice) const;
-
-  const Catalog& catalog_;
-  const SpeedOptions& options_;
-  const Spec spec_;                 // what is measured
-  std::optional<Config> resolved_;  // of spec_, with every option of every op
-  uint64_t memory_bound_ = 0;
-  SpeedReport out_;
-  std::vector<double> rows_per_second_, bytes_per_second_;
-};
-
-std::optional<TimedRun> SpeedTest::train(const Spec& config) const {
-  auto run = timed_training(config, catalog_,
-                            {.warm_up = options_.warm_up,
-                             .seconds = options_.window_seconds,
-                             .least_steps = kLeastSteps,
-                             .stop = options_.stop});
-  if (!run || run->timed > 0) return run;
-  throw DataError(cat("the training ends after ", count_of(run->steps, "step"), ", of which the first ",
-                      options_.warm_up, " are not timed"),
-                  {}, "give it more data, or smaller batches");
-}
-
-bool SpeedTest::measure_both() {
-  const Spec alone = with(spec_, "delivery", "constant");
-  std::vector<double> steps, both, differences;
-  for (int64_t round = 1; round <= options_.rounds; ++round) {
-    options_.tell(cat("round ", round, " of ", options_.rounds, ": step, input, both"));
-    const auto step = train(alone);
-    if (!step) return false;
-    measure_input();
-    const auto first = train(spec_), second = train(spec_);
-    if (!first || !second) return false;
-    steps.push_back(step->step_seconds());
-    both.push_back((first->step_seconds() + second->step_seconds()) / 2);
-    differences.push_back(std::abs(second->step_seconds() / first->step_seconds() - 1));
-    out_.device = second->result.device;
-    out_.threads = second->result.threads;
-    out_.diagnosis = diagnose(*resolved_, catalog_.ops, second->result);
-    out_.ops = second->result.delivery.input.ops;
-  }
-  out_.step = Spread::of(steps);
-  out_.together = Spread::of(both);
-  out_.noise = median_of(differences);
-  out_.input_rows_per_second = median_of(rows_per_second_);
-  out_.input_bytes_per_second = median_of(bytes_per_second_);
-  return true;
-}
-
-void SpeedTest::measure_input() {
-  Executor executor(resolved_->threads);
-  Pipeline pipeline(build_input({.list = *spec_.find("input"), .registry = catalog_.ops, .seed = resolved_->seed}),
-                    {.executor = &executor});
-  RowBlock batch = pipeline.make_slot();
-  for (int64_t i = 0; i < options_.warm_up && pipeline.next(batch) > 0; ++i) {
-  }
-  const InputSummary before = pipeline.summary();
-  const Clock::time_point start = Clock::now();
-  double seconds = 0;
-  for (int64_t i = 0; (seconds < options_.window_seconds || i < kLeastSteps) && !options_.stop.stop_requested(); ++i) {
-    if (pipeline.next(batch) == 0) break;
-    seconds = 1e-9 * static_cast<double>(nanoseconds_since(start));
-  }
-  const InputSummary after = pipeline.summary();
-  if (after.rows == before.rows) return;
-  rows_per_second_.push_back(static_cast<double>(after.rows - before.rows) / seconds);
-  bytes_per_second_.push_back(static_cast<double>(after.bytes - before.bytes) / seconds);
-}
-
-// What the diagnosis says first, then what else may help.
-std::vector<Advice> SpeedTest::candidates() const {
-  std::vector<Advice> all = out_.diagnosis.advice;
-  if (out_.bottleneck != Bottleneck::step) {
-    for (Advice& advice : worth_trying(*resolved_, catalog_.ops, out_.threads)) {
-      const bool known = std::any_of(all.begin(), all.end(), [&](const Advice& one) { return one.key == advice.key; });
-      if (!known) all.push_back(std::move(advice));
-    }
-  }
-  std::erase_if(all, [&](const Advice& advice) { return !is_possible(advice); });
-  if (all.size() > kMostTried) all.resize(kMostTried);
-  return all;
-}
-
-// How many times as fast it is with what is advised, in turn with the configuration as it is; false after a stop.
-bool SpeedTest::try_out(Advice& advice) const {
-  const Spec changed = with(spec_, advice.key, advice.to);
-  std::vector<double> gains;
-  for (int64_t round = 0; round < options_.rounds; ++round) {
-    const auto before = train(spec_), there = train(changed), after = train(spec_);
-    if (!before || !there || !after) return false;
-    gains.push_back((before->step_seconds() + after->step_seconds()) / (2 * there->step_seconds()));
-  }
-  advice.expected_gain = median_of(gains);
-  return true;
-}
-
-// Whether the training can be had with it, in not much more memory than without.
-bool SpeedTest::is_possible(const Advice& advice) const {
-  constexpr uint64_t kMoreBytes = uint64_t{256} << 20;
-  try {
-    return Trainer::from_spec(with(spec_, advice.key, advice.to), catalog_).memory_bound() <=
-           memory_bound_ + kMoreBytes;
-  } catch (const ConfigError&) {
-    return false;
-  }
-}
-
-void SpeedTest::read() {
-  const Trainer trainer = Trainer::from_spec(spec_, catalog_);
-  if (trainer.config().delivery.kind == DeliveryKind::constant) {
-    throw spec_.find("delivery")
-        ->error("constant reads only one batch, so there is no input to measure", "leave it out, or set another one");
-  }
-  if (trainer.input().reads_once()) {
-    throw spec_.find("input")->error("the speed is measured by reading the data again and again, and these come once",
-                                     "write them to a file first");
-  }
-  resolved_.emplace(read_config(trainer.config().resolved, catalog_));
-  memory_bound_ = trainer.memory_bound();
-  out_.batch_size = trainer.input().output().batch_size;
-}
-
-std::optional<SpeedReport> SpeedTest::run() {
-  read();
-  if (!measure_both()) return std::nullopt;
-  out_.bottleneck = bottleneck_of(out_.step.median, out_.together.median);
-  for (Advice& advice : candidates()) {
-    options_.tell(cat("trying ", advice.key, '=', advice.to));
-    if (!try_out(advice)) return std::nullopt;
-    out_.tried.push_back(advice);
-  }
-  out_.advice = best_of(out_.tried, out_.noise);
-  out_.op = out_.advice ? op_of(*out_.advice).value_or(busiest_op(out_.ops)) : busiest_op(out_.ops);
-  return out_;
-}
-
-}  // namespace
 
 std::optional<SpeedReport> measure_speed(const Spec& config, const Catalog& catalog, const SpeedOptions& options) {
   return SpeedTest(config, catalog, options).run();
