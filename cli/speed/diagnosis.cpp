@@ -1,6 +1,7 @@
 #include "millrace/cli/speed/diagnosis.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "millrace/core/text.h"
 #include "millrace/input/source.h"
@@ -71,8 +72,7 @@ class Diagnostician {
     advise_chunks();
     advise_threads();
     advise_validation();
-    std::stable_sort(out_.advice.begin(), out_.advice.end(),
-                     [](const Advice& a, const Advice& b) { return a.expected_gain > b.expected_gain; });
+    std::ranges::stable_sort(out_.advice, std::greater(), &Advice::expected_gain);
     if (!out_.advice.empty()) out_.op = op_of(out_.advice.front()).value_or(out_.op);
     return out_;
   }
@@ -151,9 +151,7 @@ class Diagnostician {
 }  // namespace
 
 std::string busiest_op(const std::vector<OpStatistics>& ops) {
-  const auto busiest = std::max_element(ops.begin(), ops.end(), [](const OpStatistics& a, const OpStatistics& b) {
-    return a.busy_seconds < b.busy_seconds;
-  });
+  const auto busiest = std::ranges::max_element(ops, {}, &OpStatistics::busy_seconds);
   return busiest == ops.end() ? std::string() : busiest->name;
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <functional>
 
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/text.h"
@@ -25,8 +25,7 @@ std::string busy_shares(const std::vector<OpStatistics>& ops) {
   for (const OpStatistics& op : ops) {
     if (op.busy_seconds >= kLeastShare * busy && busy > 0) shown.push_back(&op);
   }
-  std::stable_sort(shown.begin(), shown.end(),
-                   [](const OpStatistics* a, const OpStatistics* b) { return a->busy_seconds > b->busy_seconds; });
+  std::ranges::stable_sort(shown, std::greater(), [](const OpStatistics* op) { return op->busy_seconds; });
   std::string out;
   for (const OpStatistics* op : shown) {
     out += cat(out.empty() ? "" : ", ", op->name, ' ', format_share(op->busy_seconds / busy));
@@ -77,26 +76,16 @@ std::string tried_text(const SpeedReport& report) {
   return out.empty() ? out : out + '\n';
 }
 
-// A whole number as a JSON number; null if there is no text.
-void add_number_or_text(JsonText& json, const std::string& text) {
-  int64_t number = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
-  whole ? json.value(number) : json.text_or_null(text);
-}
-
 // Adds the keys "key", "from", "to" and "expected_gain"; all are null without advice.
 void add_advice(JsonText& json, const Advice* advice) {
   if (advice == nullptr) {
     for (const char* key : {"key", "from", "to", "expected_gain"}) json.key(key).null();
     return;
   }
-  json.key("key").value(advice->key);
-  json.key("from");
-  add_number_or_text(json, advice->from);
-  json.key("to");
-  add_number_or_text(json, advice->to);
-  json.key("expected_gain").value(advice->expected_gain);
+  // A number is written as a number.
+  const auto typed = [](const std::string& text) { return text.empty() ? Spec() : Spec::scalar(text, false, {}); };
+  json.key("key").value(advice->key).key("from").value(typed(advice->from));
+  json.key("to").value(typed(advice->to)).key("expected_gain").value(advice->expected_gain);
 }
 
 std::string held_text(const DeliveryStatistics& delivery) {
