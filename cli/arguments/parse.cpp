@@ -56,15 +56,102 @@ class Parser {
     }
   }
 
-  bool parse(std::span<const std::string> words);  // whether help is wanted
+  // Whether help is wanted.
+  bool parse(std::span<const std::string> words) {
+    std::optional<UsageError> failure;  // the first one; but a --help that comes later is what is wanted
+    for (const std::string& word : words) {
+      try {
+        take(word);
+      } catch (const UsageError& error) {
+        if (!failure) failure = error;
+      }
+    }
+    if (help_) return true;
+    if (failure) throw UsageError(*failure);
+    if (!misplaced_.empty()) {
+      throw UsageError(cat(misplaced_, " stands before ", behind_, ", where it means nothing"), {},
+                       cat("put it after the subcommand: ", command_->line(), ' ', misplaced_, " ..."));
+    }
+    if (waiting_ != nullptr) throw UsageError(cat(waiting_->name(), " needs a value"));
+    if (command_->check) command_->check(*command_);
+    return false;
+  }
   const Command& command() const { return *command_; }
 
  private:
-  void take(const std::string& word);
-  void take_option(const std::string& word);
-  void take_argument(const std::string& word);
-  void enter(const Command& below);
-  static void read(const Argument& argument, const std::string& text);
+  void take(const std::string& word) {
+    if (const Argument* option = std::exchange(waiting_, nullptr)) {
+      read(*option, word);
+    } else if (options_ended_) {
+      take_argument(word);
+    } else if (word == "--") {
+      options_ended_ = true;
+    } else if (word.size() > 1 && word.front() == '-') {
+      take_option(word);
+    } else if (const Command* below = command_->below(word)) {
+      enter(*below);
+    } else {
+      take_argument(word);
+    }
+  }
+
+  void take_option(const std::string& word) {
+    const size_t equals = std::min(word.find('='), word.size());
+    const std::string name = word.substr(0, equals);
+    const Argument* option = command_->option(name);
+    if (option == nullptr && word.size() > 2 && word[1] != '-' && command_->option(word.substr(0, 2)) != nullptr) {
+      take_option(word.substr(0, 2));  // several short ones in one word: all of these are flags
+      return take_option("-" + word.substr(2));
+    }
+    if (option == nullptr) {
+      std::vector<std::string> known;
+      for (const Argument& argument : command_->arguments) {
+        if (!argument.is_positional()) known.push_back(argument.name());
+      }
+      throw UsageError(cat("unknown option ", name), {}, suggestion(name, known));
+    }
+    const bool has_value = equals < word.size();
+    if (!option->read) {
+      help_ = true;
+    } else if (option->value.empty()) {
+      if (has_value) throw UsageError(cat(name, " takes no value, got ", quote(word.substr(equals + 1))));
+      if (std::exchange(option->given, true)) throw UsageError(cat(option->name(), " is given twice"));
+      option->read({});
+    } else if (has_value) {
+      read(*option, word.substr(equals + 1));
+    } else {
+      waiting_ = option;
+    }
+  }
+
+  void take_argument(const std::string& word) {
+    if (is_left_out(word, *command_)) throw unknown_subcommand(word, *command_);
+    for (const Argument& argument : command_->arguments) {
+      if (!argument.is_positional() || (argument.given && !argument.repeats)) continue;
+      const bool is_file = word.empty() || word.find_first_of("./") != word.npos || ::access(word.c_str(), F_OK) == 0;
+      if (!command_->commands.empty() && !is_file) throw unknown_subcommand(word, *command_);
+      return read(argument, word);
+    }
+    throw UsageError(cat("unexpected argument ", quote(word)), {}, suggestion(word, names_below(*command_)));
+  }
+
+  void enter(const Command& below) {
+    const Command& above = *std::exchange(command_, &below);
+    for (const Argument& argument : above.arguments) {
+      if (!argument.given || !misplaced_.empty()) continue;
+      misplaced_ = argument.name();
+      behind_ = below.name();
+    }
+  }
+
+  static void read(const Argument& argument, const std::string& text) {
+    // As "$UNSET" makes it, rather than a wish.
+    if (text.empty()) throw UsageError(cat(argument.name(), " needs a value"));
+    if (std::exchange(argument.given, true) && !argument.repeats) {
+      throw UsageError(cat(argument.name(), " is given twice"));
+    }
+    argument.read(text);
+  }
 
   const Command* command_;
   const Argument* waiting_ = nullptr;  // an option whose value is the next word, whatever it looks like
@@ -72,100 +159,6 @@ class Parser {
   bool options_ended_ = false;
   bool help_ = false;
 };
-
-bool Parser::parse(std::span<const std::string> words) {
-  std::optional<UsageError> failure;  // the first one; but a --help that comes later is what is wanted
-  for (const std::string& word : words) {
-    try {
-      take(word);
-    } catch (const UsageError& error) {
-      if (!failure) failure = error;
-    }
-  }
-  if (help_) return true;
-  if (failure) throw UsageError(*failure);
-  if (!misplaced_.empty()) {
-    throw UsageError(cat(misplaced_, " stands before ", behind_, ", where it means nothing"), {},
-                     cat("put it after the subcommand: ", command_->line(), ' ', misplaced_, " ..."));
-  }
-  if (waiting_ != nullptr) throw UsageError(cat(waiting_->name(), " needs a value"));
-  if (command_->check) command_->check(*command_);
-  return false;
-}
-
-void Parser::take(const std::string& word) {
-  if (const Argument* option = std::exchange(waiting_, nullptr)) {
-    read(*option, word);
-  } else if (options_ended_) {
-    take_argument(word);
-  } else if (word == "--") {
-    options_ended_ = true;
-  } else if (word.size() > 1 && word.front() == '-') {
-    take_option(word);
-  } else if (const Command* below = command_->below(word)) {
-    enter(*below);
-  } else {
-    take_argument(word);
-  }
-}
-
-void Parser::take_option(const std::string& word) {
-  const size_t equals = std::min(word.find('='), word.size());
-  const std::string name = word.substr(0, equals);
-  const Argument* option = command_->option(name);
-  if (option == nullptr && word.size() > 2 && word[1] != '-' && command_->option(word.substr(0, 2)) != nullptr) {
-    take_option(word.substr(0, 2));  // several short ones in one word: all of these are flags
-    return take_option("-" + word.substr(2));
-  }
-  if (option == nullptr) {
-    std::vector<std::string> known;
-    for (const Argument& argument : command_->arguments) {
-      if (!argument.is_positional()) known.push_back(argument.name());
-    }
-    throw UsageError(cat("unknown option ", name), {}, suggestion(name, known));
-  }
-  const bool has_value = equals < word.size();
-  if (!option->read) {
-    help_ = true;
-  } else if (option->value.empty()) {
-    if (has_value) throw UsageError(cat(name, " takes no value, got ", quote(word.substr(equals + 1))));
-    if (std::exchange(option->given, true)) throw UsageError(cat(option->name(), " is given twice"));
-    option->read({});
-  } else if (has_value) {
-    read(*option, word.substr(equals + 1));
-  } else {
-    waiting_ = option;
-  }
-}
-
-void Parser::take_argument(const std::string& word) {
-  if (is_left_out(word, *command_)) throw unknown_subcommand(word, *command_);
-  for (const Argument& argument : command_->arguments) {
-    if (!argument.is_positional() || (argument.given && !argument.repeats)) continue;
-    const bool is_file = word.empty() || word.find_first_of("./") != word.npos || ::access(word.c_str(), F_OK) == 0;
-    if (!command_->commands.empty() && !is_file) throw unknown_subcommand(word, *command_);
-    return read(argument, word);
-  }
-  throw UsageError(cat("unexpected argument ", quote(word)), {}, suggestion(word, names_below(*command_)));
-}
-
-void Parser::enter(const Command& below) {
-  const Command& above = *std::exchange(command_, &below);
-  for (const Argument& argument : above.arguments) {
-    if (!argument.given || !misplaced_.empty()) continue;
-    misplaced_ = argument.name();
-    behind_ = below.name();
-  }
-}
-
-void Parser::read(const Argument& argument, const std::string& text) {
-  // As "$UNSET" makes it, rather than a wish.
-  if (text.empty()) throw UsageError(cat(argument.name(), " needs a value"));
-  if (std::exchange(argument.given, true) && !argument.repeats) {
-    throw UsageError(cat(argument.name(), " is given twice"));
-  }
-  argument.read(text);
-}
 
 }  // namespace
 
