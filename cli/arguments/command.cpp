@@ -59,22 +59,14 @@ void Command::choice(std::string_view name, std::string& value, std::string_view
 
 const Argument* Command::option(std::string_view name) const {
   for (const Argument& argument : arguments) {
-    const auto& names = argument.names;
-    if (!argument.is_positional() && std::find(names.begin(), names.end(), name) != names.end()) return &argument;
+    if (!argument.is_positional() && std::ranges::find(argument.names, name) != argument.names.end()) return &argument;
   }
   return nullptr;
 }
 
 const Command* Command::below(std::string_view name) const {
-  for (const Command& command : commands) {
-    if (command.name() == name) return &command;
-  }
-  return nullptr;
-}
-
-bool Command::given(std::string_view name) const {
-  const Argument* found = option(name);
-  return found != nullptr && found->given;
+  const auto found = std::ranges::find(commands, name, &Command::name);
+  return found == commands.end() ? nullptr : &*found;
 }
 
 std::vector<const Command*> all_commands(const Command& command) {
@@ -99,7 +91,7 @@ int64_t whole_number(std::string_view name, const std::string& text, const Whole
 }
 
 const std::string& one_of(std::string_view name, const std::string& text, const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
+  if (std::ranges::find(choices, text) != choices.end()) return text;
   throw UsageError(cat(name, ": expected ", join(choices, " or "), ", got ", quote(text)), {},
                    suggestion(text, choices));
 }

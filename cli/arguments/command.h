@@ -93,7 +93,6 @@ struct Command {
   // The option with that name; the subcommand with that name. Null if there is none.
   const Argument* option(std::string_view name) const;
   const Command* below(std::string_view name) const;
-  bool given(std::string_view name) const;
 
  private:
   std::string group_;

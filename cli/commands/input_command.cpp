@@ -65,7 +65,7 @@ struct InputArguments : ConfigArguments {
   }
   void check(const Command& c) {
     if (out == "-") out.clear();  // as other programs have it
-    if (explain && (batches || c.given("--format") || !out.empty())) {
+    if (explain && (batches || c.option("--format")->given || !out.empty())) {
       throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
     }
     ConfigArguments::check(c);

@@ -40,8 +40,8 @@ TEST_F(ParseTest, ValuesGoWhereTheyWereDeclaredTo) {
   EXPECT_EQ(out_, "x=y");
   EXPECT_EQ(rows_, 9);
   EXPECT_EQ(data_, (Words{"a", "b"}));
-  EXPECT_TRUE(program_.below("sum")->given("--out"));
-  EXPECT_FALSE(program_.given("--quiet"));
+  EXPECT_TRUE(program_.below("sum")->option("--out")->given);
+  EXPECT_FALSE(program_.option("--quiet")->given);
 }
 
 TEST_F(ParseTest, AValueMayLookLikeAnything) {
