@@ -1,18 +1,13 @@
 #include "millrace/cli/compare/timed_training.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace millrace {
 
 Spread Spread::of(std::vector<double> values) {
-  const auto [min, max] = std::minmax_element(values.begin(), values.end());
-  Spread out{.median = 0, .min = *min, .max = *max};
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  out.median = *middle;
-  if (values.size() % 2 == 0) out.median = (out.median + *std::max_element(values.begin(), middle)) / 2;
-  return out;
+  std::ranges::sort(values);
+  const double low = values[(values.size() - 1) / 2], high = values[values.size() / 2];
+  return {.median = (low + high) / 2, .min = values.front(), .max = values.back()};
 }
 
 double processor_seconds(clockid_t clock) {
