@@ -173,12 +173,11 @@ std::string compare_page(const Comparison& comparison) {
   out += fmt::format(
       "<p class=\"setting\">Medians over the rounds. Noise: {:.1f} %, by which {} differs from itself.</p>\n",
       100 * comparison.noise, escaped(comparison.noise_of));
-  const bool queues = std::any_of(comparison.deliveries.begin(), comparison.deliveries.end(),
-                                  [](const ComparedDelivery& delivery) { return delivery.mean_queued.has_value(); });
-  if (queues) out += "<h2>Queues</h2>\n";
+  std::string curves;
   for (const ComparedDelivery& delivery : comparison.deliveries) {
-    if (delivery.mean_queued) out += curve(delivery);
+    if (delivery.mean_queued) curves += curve(delivery);
   }
+  if (!curves.empty()) out += "<h2>Queues</h2>\n" + curves;
   return out + "</body>\n</html>\n";
 }
 

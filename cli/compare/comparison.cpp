@@ -64,17 +64,16 @@ bool Comparison::equal_weights() const {
   return weights.size() <= 1;
 }
 
-const ComparedDelivery* Comparison::find(DeliveryKind kind, int64_t rows) const {
-  const auto found = std::find_if(deliveries.begin(), deliveries.end(), [=](const ComparedDelivery& delivery) {
-    return delivery.kind == kind && delivery.batch_size == rows;
+const ComparedDelivery* Comparison::find(DeliveryKind kind, std::optional<int64_t> rows) const {
+  const auto found = std::ranges::find_if(deliveries, [=](const ComparedDelivery& delivery) {
+    return delivery.kind == kind && (!rows || delivery.batch_size == *rows);
   });
   return found == deliveries.end() ? nullptr : &*found;
 }
 
 std::optional<double> Comparison::over_feed(const ComparedDelivery& delivery) const {
-  const auto feed = std::find_if(deliveries.begin(), deliveries.end(),
-                                 [](const ComparedDelivery& one) { return one.kind == DeliveryKind::feed; });
-  if (feed == deliveries.end()) return std::nullopt;
+  const ComparedDelivery* feed = find(DeliveryKind::feed);
+  if (feed == nullptr) return std::nullopt;
   return delivery.rows_per_second / feed->rows_per_second;
 }
 
@@ -98,9 +97,9 @@ Comparer::Comparer(const Spec& config, const Catalog& catalog) : catalog_(catalo
     throw read.node("compare").error(cat("two deliveries are called ", quote(result.name)),
                                      "give each a name of its own: {kind: .., name: ..}");
   }
-  const auto is_native = [](const Contestant& one) { return one.result.kind == DeliveryKind::native; };
-  const auto native = std::find_if(contestants_.begin(), contestants_.end(), is_native);
-  repeated_ = native == contestants_.end() ? 0 : static_cast<size_t>(native - contestants_.begin());
+  const auto kind_of = [](const Contestant& one) { return one.result.kind; };
+  const auto native = std::ranges::find(contestants_, DeliveryKind::native, kind_of);
+  if (native != contestants_.end()) repeated_ = static_cast<size_t>(native - contestants_.begin());
   out_.steps = read.train.steps.value_or(0);
   if (read.train.steps && out_.steps <= options_.warm_up) throw nothing_to_time(out_.steps);
 }
@@ -154,24 +153,17 @@ double Comparer::input_seconds(const std::stop_token& stop) {
   Pipeline pipeline(build_input(config, catalog_), {});
   RowBlock batch = pipeline.make_slot();
   out_.input_rows = batch.capacity();
-  int64_t batches = 0;
+  const int64_t most = std::min(kInputBatches, out_.steps);
+  int64_t batches = -options_.warm_up;
   double begin = processor_seconds(CLOCK_THREAD_CPUTIME_ID), end = begin;
-  const auto enough = [&] { return batches >= kInputBatches || batches >= out_.steps || stop.stop_requested(); };
-  for (int64_t i = 0; !enough() && pipeline.next(batch) > 0; ++i) {
+  for (; batches < most && !stop.stop_requested() && pipeline.next(batch) > 0; ++batches) {
     end = processor_seconds(CLOCK_THREAD_CPUTIME_ID);
-    if (i < options_.warm_up) {
-      begin = end;
-    } else {
-      ++batches;
-    }
+    if (batches < 0) begin = end;
   }
-  return batches == 0 ? 0 : (end - begin) / static_cast<double>(batches);
+  return batches <= 0 ? 0 : (end - begin) / static_cast<double>(batches);
 }
 
 std::optional<Comparison> Comparer::run(const CompareRun& how) {
-  const auto tell = [&](int64_t round, std::string_view name) {
-    if (how.on_training) how.on_training(round, options_.rounds, name);
-  };
   // `constant` last: it must be told when to end.
   for (const bool constant : {false, true}) {
     for (Contestant& contestant : contestants_) {
@@ -179,15 +171,15 @@ std::optional<Comparison> Comparer::run(const CompareRun& how) {
       if (constant && out_.steps == 0) {
         throw written_.error("the delivery constant never ends", "set train.steps, or compare it with another one");
       }
-      tell(0, contestant.result.name);
+      how.on_training(0, options_.rounds, contestant.result.name);
       if (!train(contestant, how)) return std::nullopt;
     }
   }
   for (int64_t round = 1; round <= options_.rounds; ++round) {
-    tell(round, "the input alone");
+    how.on_training(round, options_.rounds, "the input alone");
     inputs_.push_back(input_seconds(how.stop));
     for (Contestant& contestant : contestants_) {
-      tell(round, contestant.result.name);
+      how.on_training(round, options_.rounds, contestant.result.name);
       std::optional<TimedRun> run = train(contestant, how);
       if (!run) return std::nullopt;
       std::vector<int64_t> queued = std::exchange(run->queued, {});
@@ -195,7 +187,7 @@ std::optional<Comparison> Comparer::run(const CompareRun& how) {
       contestant.runs.push_back(std::move(*run));
     }
     Contestant& twice = contestants_[repeated_];
-    tell(round, twice.result.name);
+    how.on_training(round, options_.rounds, twice.result.name);
     const std::optional<TimedRun> again = train(twice, how);
     if (!again) return std::nullopt;
     differences_.push_back(std::abs(again->step_seconds() / twice.runs.back().step_seconds() - 1));

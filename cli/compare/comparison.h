@@ -65,8 +65,8 @@ struct Comparison {
 
   // Whether all deliveries with `same_training` ended with the same weights.
   bool equal_weights() const;
-  // The first delivery of this kind with batches of so many rows; null if there is none.
-  const ComparedDelivery* find(DeliveryKind kind, int64_t rows) const;
+  // The first delivery of this kind, of those with batches of so many rows if `rows` is given; null if there is none.
+  const ComparedDelivery* find(DeliveryKind kind, std::optional<int64_t> rows = {}) const;
   // How many times as fast, row for row, as the first `feed`; absent if there is none.
   std::optional<double> over_feed(const ComparedDelivery& delivery) const;
 };
@@ -74,7 +74,7 @@ struct Comparison {
 struct CompareRun {
   std::stop_token stop = {};  // ends it soon
   // Is told before each training: the round, from 1, of how many, and the name of the delivery. Round 0 warms up.
-  std::function<void(int64_t round, int64_t rounds, std::string_view name)> on_training = {};
+  std::function<void(int64_t round, int64_t rounds, std::string_view name)> on_training = [](auto...) {};
 };
 
 class Comparer {
