@@ -14,7 +14,7 @@ namespace {
 using Is = OptionForm::Is;
 
 bool has_required(const std::vector<OptionInfo>& options) {
-  return std::any_of(options.begin(), options.end(), [](const OptionInfo& option) { return option.required; });
+  return std::ranges::any_of(options, &OptionInfo::required);
 }
 
 std::string definition(const std::string& sort) {
@@ -23,7 +23,14 @@ std::string definition(const std::string& sort) {
   return out;
 }
 
-void add_any_of(JsonText& json, const std::vector<OptionForm>& forms);
+void add_any_of(JsonText& json, std::span<const OptionForm> forms);
+
+// The schema of a value that has one of these forms.
+void add_schema(JsonText& json, std::span<const OptionForm> forms) {
+  json.open('{');
+  add_any_of(json, forms);
+  json.close('}');
+}
 
 // Members of the schema of a map with these keys. `also` may have keys that `options` has.
 void add_options(JsonText& json, const std::vector<OptionInfo>& options, const std::vector<OptionInfo>& also = {});
@@ -68,31 +75,17 @@ void add_form(JsonText& json, const OptionForm& form) {
     case Is::list:
       json.key("type").value("array");
       if (form.not_empty) json.key("minItems").value(1);
-      json.key("items").open('{');
-      add_any_of(json, form.items);
-      json.close('}');
-      return;
-    case Is::map:
-      json.key("type").value("object").key("additionalProperties").open('{');
-      add_any_of(json, form.items);
-      json.close('}');
-      return;
+      return add_schema(json.key("items"), form.items);
+    case Is::map: return add_schema(json.key("type").value("object").key("additionalProperties"), form.items);
     case Is::options: add_options(json, form.options); return;
     case Is::kind: json.key("$ref").value("#/$defs/" + definition(form.sort)); return;
   }
 }
 
-void add_any_of(JsonText& json, const std::vector<OptionForm>& forms) {
-  if (forms.size() == 1) {
-    add_form(json, forms.front());
-    return;
-  }
+void add_any_of(JsonText& json, std::span<const OptionForm> forms) {
+  if (forms.size() == 1) return add_form(json, forms.front());
   json.key("anyOf").open('[');
-  for (const OptionForm& one : forms) {
-    json.open('{');
-    add_form(json, one);
-    json.close('}');
-  }
+  for (const OptionForm& one : forms) add_schema(json, {&one, 1});
   json.close(']');
 }
 
@@ -100,9 +93,7 @@ void add_options(JsonText& json, const std::vector<OptionInfo>& options, const s
   json.key("type").value("object").key("properties").open('{');
   for (const OptionInfo& option : options) add_property(json, option);
   for (const OptionInfo& option : also) {
-    const bool own =
-        std::any_of(options.begin(), options.end(), [&](const OptionInfo& other) { return other.name == option.name; });
-    if (!own) add_property(json, option);
+    if (std::ranges::find(options, option.name, &OptionInfo::name) == options.end()) add_property(json, option);
   }
   json.close('}');
   std::vector<std::string> required;
@@ -115,22 +106,15 @@ void add_options(JsonText& json, const std::vector<OptionInfo>& options, const s
 
 // Members of the schema of what stands after the name of a kind.
 void add_options_of_kind(JsonText& json, const std::vector<OptionInfo>& own, const std::vector<OptionInfo>& common) {
-  const auto alone = std::find_if(own.begin(), own.end(), [](const OptionInfo& option) { return option.stands_alone; });
-  if (has_required(own) && alone == own.end()) {
-    add_options(json, own, common);
-    return;
-  }
+  const auto alone = std::ranges::find_if(own, &OptionInfo::stands_alone);
+  if (has_required(own) && alone == own.end()) return add_options(json, own, common);
   json.key("anyOf").open('[');
   // `relu:` without a value is `relu`.
   if (!has_required(own)) json.open('{').key("type").value("null").close('}');
   json.open('{');
   add_options(json, own, common);
   json.close('}');
-  if (alone != own.end()) {
-    json.open('{');
-    add_any_of(json, alone->forms);
-    json.close('}');
-  }
+  if (alone != own.end()) add_schema(json, alone->forms);
   json.close(']');
 }
 
