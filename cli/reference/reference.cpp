@@ -88,6 +88,23 @@ const Spec* value_alone(const KindInfo& kind, const Spec& options) {
   return nullptr;
 }
 
+void flatten_into(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out);
+
+void flatten_form(const OptionForm& form, const std::string& path, std::vector<PlacedOption>& out) {
+  flatten_into(form.options, path + '.', out);
+  for (const OptionForm& item : form.items) flatten_form(item, form.is == Is::map ? path + ".NAME" : path, out);
+}
+
+void flatten_into(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out) {
+  for (const OptionInfo& option : options) {
+    // A list of such values may stand in place of one.
+    const std::string path = above + option.name;
+    if (std::ranges::find(out, path, &PlacedOption::path) != out.end()) continue;
+    out.push_back({path, &option});
+    for (const OptionForm& form : option.forms) flatten_form(form, path, out);
+  }
+}
+
 }  // namespace
 
 std::vector<KindReference> describe_ops(const Catalog& catalog) {
@@ -133,34 +150,6 @@ std::string placed_example(const KindReference& kind) {
   return cat(kind.sort, ": ", value);
 }
 
-namespace {
-
-void flatten_into(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out);
-
-void flatten_form(const OptionForm& form, const std::string& path, std::vector<PlacedOption>& out) {
-  flatten_into(form.options, path + '.', out);
-  for (const OptionForm& item : form.items) flatten_form(item, form.is == Is::map ? path + ".NAME" : path, out);
-}
-
-void flatten_into(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out) {
-  for (const OptionInfo& option : options) {
-    // A list of such values may stand in place of one.
-    const std::string path = above + option.name;
-    if (std::any_of(out.begin(), out.end(), [&](const PlacedOption& known) { return known.path == path; })) continue;
-    out.push_back({path, &option});
-    for (const OptionForm& form : option.forms) flatten_form(form, above + option.name, out);
-  }
-}
-
-const OptionForm* bounded_form(const OptionInfo& option) {
-  for (const OptionForm& form : option.forms) {
-    if (!range_text(form.range).empty()) return &form;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 std::vector<PlacedOption> flatten(std::span<const OptionInfo> options) {
   std::vector<PlacedOption> out;
   flatten_into(options, {}, out);
@@ -173,8 +162,10 @@ std::string default_text(const OptionInfo& option) {
 }
 
 std::string value_text(const OptionInfo& option) {
-  const OptionForm* bounded = bounded_form(option);
-  return bounded == nullptr ? option.type : cat(option.type, "; ", range_text(bounded->range));
+  for (const OptionForm& form : option.forms) {
+    if (const std::string range = range_text(form.range); !range.empty()) return cat(option.type, "; ", range);
+  }
+  return option.type;
 }
 
 std::string plural(std::string_view sort) { return cat(sort, sort.ends_with('s') ? "es" : "s"); }
@@ -205,8 +196,8 @@ std::vector<std::string> names_for(std::string_view placeholder) {
     const std::vector<KindReference> kinds = placeholder == "OP" ? describe_ops(catalog) : describe_layers(catalog);
     if (placeholder == "KIND") out = sorts_of(kinds);
     for (const KindReference& kind : kinds) out.push_back(kind.info.kind);
-    std::sort(out.begin(), out.end());
-    out.erase(std::unique(out.begin(), out.end()), out.end());
+    std::ranges::sort(out);
+    out.erase(std::ranges::unique(out).begin(), out.end());
   }
   return out;
 }
