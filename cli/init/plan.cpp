@@ -1,12 +1,12 @@
 #include "millrace/cli/init/plan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <set>
 
 #include "millrace/cli/init/value_text.h"
+#include "millrace/cli/text/number_format.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 
@@ -42,12 +42,7 @@ bool needs_float64(const NumberSums& numbers) {
 }
 
 // As many digits as the type of the values has, and no more.
-Spec rounded(double value, bool wide) {
-  char buffer[40];
-  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, wide ? 17 : 7).ptr;
-  std::from_chars(buffer, end, value);
-  return Spec::of(value);
-}
+Spec plain_number(double value, bool wide) { return Spec::of(cli::rounded(value, wide ? 17 : 7)); }
 
 // What numbers are divided by. If nearly all are alike, as of a flag that is rarely set, the deviation is so small that
 // one row would outweigh all others; so no number that was seen becomes more than 10.
@@ -149,8 +144,8 @@ class Planner {
     found.holds = FoundField::Holds::amounts;
     found.wide = needs_float64(numbers);
     if (found.mean.is_null()) found.mean = found.deviation = Spec::list();
-    found.mean.append(rounded(numbers.mean, found.wide));
-    found.deviation.append(rounded(deviation, found.wide));
+    found.mean.append(plain_number(numbers.mean, found.wide));
+    found.deviation.append(plain_number(deviation, found.wide));
     found.width = std::ssize(found.mean.items());
   }
 

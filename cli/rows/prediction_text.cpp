@@ -1,7 +1,6 @@
 #include "millrace/cli/rows/prediction_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -41,14 +40,6 @@ std::vector<float> probabilities_of(std::span<const float> logits, float largest
   return out;
 }
 
-// A few digits more than float32 has: what was predicted has no more.
-double rounded(double value) {
-  char buffer[40];
-  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 9).ptr;
-  std::from_chars(buffer, end, value);
-  return value;
-}
-
 double at(const std::vector<double>& values, size_t index) { return values[values.size() == 1 ? 0 : index]; }
 
 }  // namespace
@@ -82,12 +73,12 @@ std::string PredictionText::head() const {
 
 PredictionText::Prediction PredictionText::prediction_of(std::span<const float> output) const {
   Prediction out;
-  const bool open = std::any_of(output.begin(), output.end(), [](float value) { return std::isnan(value); });
+  const bool open = std::ranges::any_of(output, [](float value) { return std::isnan(value); });
   if (args_.kind == PredictionKind::yes_or_no) {
     out.values = {static_cast<float>(probability_of(output.front()))};
     if (!open) out.chosen = output.front() > 0 ? 1 : 0;
   } else if (args_.kind == PredictionKind::one_of_many) {
-    const auto largest = std::max_element(output.begin(), output.end());
+    const auto largest = std::ranges::max_element(output);
     out.values = probabilities_of(output, *largest);
     if (!open) out.chosen = largest - output.begin();
   } else {
@@ -96,8 +87,9 @@ PredictionText::Prediction PredictionText::prediction_of(std::span<const float> 
   const std::vector<std::string>& names = args_.label.texts;
   if (names_ && out.chosen && *out.chosen < std::ssize(names)) out.name = &names[static_cast<size_t>(*out.chosen)];
   for (size_t i = 0; undoes_ && i < out.values.size(); ++i) {
+    // A few digits more than float32 has: what was predicted has no more.
     out.undone.push_back(
-        rounded(static_cast<double>(out.values[i]) * at(args_.label.scale, i) + at(args_.label.offset, i)));
+        rounded(static_cast<double>(out.values[i]) * at(args_.label.scale, i) + at(args_.label.offset, i), 9));
   }
   return out;
 }
