@@ -110,11 +110,7 @@ std::string shell_word(std::string_view text) {
            std::string_view("_-./+,:@%").find(c) != std::string_view::npos;
   };
   if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
-  if (escape_controls(text) == text) {
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + '\'';
-  }
+  if (escape_controls(text) == text) return cat('\'', replaced(text, '\'', "'\\''"), '\'');
   // What would hide or disturb something on a terminal is written by its bytes.
   std::string out = "$'";
   for (const char c : text) {

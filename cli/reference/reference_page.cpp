@@ -59,20 +59,10 @@ std::string standing(const KindReference& kind) {
   return cat(kind.sort.starts_with('o') ? "An " : "A ", kind.sort, ": the value of the key `", kind.sort, "`.");
 }
 
-std::string indented(const std::string& text) {
-  std::string out = "  ";
-  for (const char c : text) out += c == '\n' ? std::string("\n  ") : std::string(1, c);
-  return out + '\n';
-}
-
 std::string head(const KindReference& kind) { return cat(kind.info.kind, "\n  ", wrapped(kind.info.doc, 2, 2), '\n'); }
 
 // Text in the cell of a table.
-std::string cell(std::string_view text) {
-  std::string out;
-  for (const char c : text) c == '|' ? out += "\\|" : out += c;
-  return out;
-}
+std::string cell(std::string_view text) { return replaced(text, '|', "\\|"); }
 std::string code(std::string_view text) { return text.empty() ? std::string() : cat('`', cell(text), '`'); }
 
 std::string table(const std::vector<OptionInfo>& options) {
@@ -115,7 +105,7 @@ std::string kind_page(const KindReference& kind) {
   };
   section("OPTIONS", kind.info.options);
   section("COMMON KEYS", kind.common);
-  return cat(out, "\nEXAMPLE:\n", indented(placed_example(kind)));
+  return cat(out, "\nEXAMPLE:\n  ", replaced(placed_example(kind), '\n', "\n  "), '\n');
 }
 
 std::string kinds_text(std::span<const KindReference> kinds) {

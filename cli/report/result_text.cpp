@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "millrace/cli/text/number_format.h"
+#include "millrace/cli/text/text_layout.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 
@@ -17,25 +18,18 @@ std::string counted(uint64_t count, std::string_view noun) { return count_of(sta
 
 // "left out: 8 rows (last partial batch), 2 bad rows"; or "left out: nothing".
 std::string left_out_text(const InputSummary& input) {
-  std::string out;
-  const auto add = [&out](const std::string& item) {
-    out += out.empty() ? "left out: " : ", ";
-    out += item;
-  };
+  std::vector<std::string> items;
   for (const Dropped& dropped : input.dropped) {
-    add(fmt::format("{} ({})", counted(dropped.rows, "row"), escape_controls(dropped.cause)));
+    items.push_back(cat(counted(dropped.rows, "row"), " (", escape_controls(dropped.cause), ')'));
   }
-  if (input.bad_rows > 0) add(counted(input.bad_rows, "bad row"));
-  return out.empty() ? "left out: nothing" : out;
+  if (input.bad_rows > 0) items.push_back(counted(input.bad_rows, "bad row"));
+  return cat("left out: ", items.empty() ? "nothing" : join(items, ", "));
 }
 
 // "accuracy 0.57  error 0.43".
 std::string metrics_text(const MetricValues& metrics) {
   std::string out;
-  for (const auto& [name, value] : metrics) {
-    if (!out.empty()) out += "  ";
-    out += name + ' ' + format_value(value);
-  }
+  for (const auto& [name, value] : metrics) out += cat(out.empty() ? "" : "  ", name, ' ', format_value(value));
   return out;
 }
 
@@ -123,11 +117,9 @@ std::string evaluation_text(const EvaluationResult& result) {
 std::string check_text(const CheckReport& report) {
   std::string out = fmt::format("input: batches of {}, {}\nmodel:\n", count_of(report.batch_size, "row"),
                                 escape_controls(report.rows));
-  for (size_t begin = 0; begin < report.model.size();) {
-    const size_t end = std::min(report.model.find('\n', begin), report.model.size());
-    out += cat("  ", report.model.substr(begin, end - begin), '\n');
-    begin = end + 1;
-  }
+  std::string_view model = report.model;
+  if (model.ends_with('\n')) model.remove_suffix(1);
+  out += cat("  ", replaced(model, '\n', "\n  "), '\n');
   out += fmt::format("memory: at most {} ({} bytes){}\n", format_bytes(report.memory_bound), report.memory_bound,
                      report.varies ? ", without strings and ragged fields" : "");
   if (report.rows_read > 0) out += fmt::format("data: the first {} make sense\n", count_of(report.rows_read, "row"));

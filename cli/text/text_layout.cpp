@@ -39,4 +39,10 @@ std::string wrapped(std::string_view text, size_t indent, size_t used) {
   return out;
 }
 
+std::string replaced(std::string_view text, char byte, std::string_view replacement) {
+  std::string out;
+  for (const char& c : text) out += c == byte ? replacement : std::string_view(&c, 1);
+  return out;
+}
+
 }  // namespace millrace::cli

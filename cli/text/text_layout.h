@@ -15,4 +15,7 @@ inline constexpr size_t kPageWidth = 100;
 // at the end.
 std::string wrapped(std::string_view text, size_t indent, size_t used);
 
+// `text` with `replacement` in place of each `byte`.
+std::string replaced(std::string_view text, char byte, std::string_view replacement);
+
 }  // namespace millrace::cli

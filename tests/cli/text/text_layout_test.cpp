@@ -26,6 +26,11 @@ TEST(TextLayoutTest, ColumnsAreCharacters) {
   EXPECT_EQ(wrapped(umlauts + " b", 0, 0), umlauts + " b");
 }
 
+TEST(TextLayoutTest, EveryByteIsReplaced) {
+  EXPECT_EQ(replaced("|a||b", '|', "\\|"), "\\|a\\|\\|b");
+  EXPECT_EQ(replaced("a", '|', "\\|"), "a");
+}
+
 TEST(TextLayoutTest, AWordThatIsTooLongStandsAlone) {
   const std::string word(150, 'x');
   EXPECT_EQ(wrapped("a " + word + " b", 0, 0), "a\n" + word + "\nb");
