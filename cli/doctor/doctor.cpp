@@ -51,8 +51,6 @@ int allowed_processors() {
   return CPU_COUNT(&set);
 }
 
-bool is_writable(const std::string& folder) { return ::access(folder.c_str(), W_OK) == 0; }
-
 // The file of the loaded library whose name begins so, links followed.
 std::string loaded_file(std::string_view name) {
   struct Search {
@@ -90,8 +88,8 @@ Machine this_machine() {
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0) out.open_files = files.rlim_cur;
   const char* folder = std::getenv("TMPDIR");
   out.temporary = folder != nullptr && *folder != '\0' ? folder : "/tmp";
-  out.temporary_writable = is_writable(out.temporary);
-  out.folder_writable = is_writable(".");
+  out.temporary_writable = ::access(out.temporary.c_str(), W_OK) == 0;
+  out.folder_writable = ::access(".", W_OK) == 0;
   return out;
 }
 
@@ -101,9 +99,7 @@ std::vector<Finding> judge_machine(const Machine& machine) {
   const auto add = [&out](const char* check, const std::string& text, bool well, const char* advice) {
     out.push_back({check, text, well ? Health::ok : Health::warning, well ? "" : advice});
   };
-  const auto has = [&](const char* feature) {
-    return std::find(machine.processor.begin(), machine.processor.end(), feature) != machine.processor.end();
-  };
+  const auto has = [&](const char* feature) { return std::ranges::count(machine.processor, feature) > 0; };
   std::string features;
   for (const std::string& one : machine.processor) features += cat(features.empty() ? "" : " ", one);
   add("processor", features.empty() ? "baseline" : features, has("avx2") && has("fma"),
@@ -200,9 +196,7 @@ std::vector<Finding> examine() {
 }
 
 Health worst_of(const std::vector<Finding>& findings) {
-  Health worst = Health::ok;
-  for (const Finding& one : findings) worst = std::max(worst, one.health);
-  return worst;
+  return findings.empty() ? Health::ok : std::ranges::max(findings, {}, &Finding::health).health;
 }
 
 std::string doctor_text(const std::vector<Finding>& findings) {

@@ -26,21 +26,14 @@ std::optional<uint64_t> only_number(const std::string& path) {
   return std::ifstream(path) >> value ? std::optional(value) : std::nullopt;
 }
 
-struct Group {
-  std::string folder;
-  bool second = true;  // version 2
-};
-
-// What this group allows, where it limits anything.
-void apply_limit(const Group& group, MachineMemory& memory) {
-  const std::string limit_file = group.second ? "/memory.max" : "/memory.limit_in_bytes";
-  const std::string usage_file = group.second ? "/memory.current" : "/memory.usage_in_bytes";
-  const std::optional<uint64_t> limit = only_number(group.folder + limit_file),
-                                used = only_number(group.folder + usage_file);
+// What the group in this folder allows, where it limits anything. `second`: of version 2.
+void apply_limit(const std::string& group, bool second, MachineMemory& memory) {
+  const auto limit = only_number(group + (second ? "/memory.max" : "/memory.limit_in_bytes"));
+  const auto used = only_number(group + (second ? "/memory.current" : "/memory.usage_in_bytes"));
   if (!limit || !used || *limit >= memory.total) return;
-  const std::string statistics = group.folder + "/memory.stat";
-  const uint64_t files = entry_of(statistics, group.second ? "file" : "total_cache").value_or(0);
-  const uint64_t shared = entry_of(statistics, group.second ? "shmem" : "total_shmem").value_or(0);
+  const std::string statistics = group + "/memory.stat";
+  const uint64_t files = entry_of(statistics, second ? "file" : "total_cache").value_or(0);
+  const uint64_t shared = entry_of(statistics, second ? "shmem" : "total_shmem").value_or(0);
   const uint64_t cache = files - std::min(files, shared);
   const uint64_t taken = *used - std::min(*used, cache);
   memory.total = *limit;
@@ -67,7 +60,7 @@ std::optional<MachineMemory> machine_memory(const MemoryPaths& paths) {
     if (!group.starts_with('/') || group.find("/..") != group.npos) group.clear();
     const std::string root = paths.cgroups + (second ? "" : "/memory");
     for (;;) {
-      apply_limit({root + group, second}, out);
+      apply_limit(root + group, second, out);
       if (group.empty()) break;
       group.resize(group.rfind('/'));
     }
