@@ -1,7 +1,6 @@
 #include "millrace/cli/rows/csv_text.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "millrace/core/text.h"
 
@@ -15,12 +14,9 @@ int64_t columns_of(const FieldSpec& field) { return field.ragged() ? 1 : field.s
 // Adds the columns of a field that was read from none. A name that is taken would hide a column from who selects by it.
 void append_field(std::vector<CsvColumn>& out, const RowSpec& rows, size_t field) {
   const FieldSpec& spec = rows.fields[field];
-  const auto taken = [&](const std::string& name) {
-    return std::any_of(out.begin(), out.end(), [&](const CsvColumn& column) { return column.name == name; });
-  };
   for (int64_t i = 0; i < columns_of(spec); ++i) {
     std::string name = columns_of(spec) == 1 ? spec.name : cat(spec.name, '_', i);
-    while (taken(name)) name += '_';
+    while (std::ranges::find(out, name, &CsvColumn::name) != out.end()) name += '_';
     out.push_back({std::move(name), {{.field = field, .element = static_cast<size_t>(i), .split = spec.split}}});
   }
 }
@@ -30,7 +26,7 @@ void append_field(std::vector<CsvColumn>& out, const RowSpec& rows, size_t field
 int precision(const FieldSpec& field) {
   if (field.text) return field.ragged() ? 5 : 6;
   constexpr DType kRising[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8};
-  return static_cast<int>(std::find(std::begin(kRising), std::end(kRising), field.dtype) - std::begin(kRising));
+  return static_cast<int>(std::ranges::find(kRising, field.dtype) - kRising);
 }
 
 bool is_same_type(const FieldSpec& a, const FieldSpec& b) { return a.text == b.text && a.dtype == b.dtype; }
@@ -51,7 +47,7 @@ bool place_field(std::vector<CsvColumn>& out, const TextColumns& from, const Row
     const auto less = [&](const CsvValue& other) { return precision(rows.fields[other.field]) < precision(spec); };
     CsvValue value = {.field = field, .element = i, .split = split};
     if (is_same_type(spec, from.rows.fields[decoded])) value.read_by = decoded;
-    values.insert(std::find_if(values.begin(), values.end(), less), value);
+    values.insert(std::ranges::find_if(values, less), value);
   }
   return true;
 }
