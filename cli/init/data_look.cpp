@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <utility>
 
 #include "millrace/cli/init/value_text.h"
@@ -184,9 +183,8 @@ size_t find_column(const CsvForm& form, const std::string& name, const std::stri
                           another.empty() ? "; if the first line is a header after all, set --header yes" : another));
   }
   const std::string near = nearest(name, form.names);
-  std::vector<std::string> shown(form.names.begin(),
-                                 form.names.begin() + std::min<std::ptrdiff_t>(10, std::ssize(form.names)));
-  for (std::string& one : shown) one = quote(one);
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min<size_t>(10, form.names.size()); ++i) shown.push_back(quote(form.names[i]));
   if (form.names.size() > shown.size()) shown.push_back(cat(form.names.size() - shown.size(), " more"));
   throw ConfigError(
       cat(what, ' ', quote(name), ": there is no such column"), {},

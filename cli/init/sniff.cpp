@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "millrace/cli/init/value_text.h"
 #include "millrace/core/errors.h"
@@ -142,20 +141,16 @@ bool is_header(const Cut& cut, const SniffArgs& args) {
   if (std::ranges::any_of(first, is_number)) return false;
   if (std::set<std::string>(first.begin(), first.end()).size() < first.size()) return false;
   // Of texts alone: names, where the columns below hold numbers, or other texts again and again.
-  size_t numbers = 0, repeats = 0, recurs = 0;
+  bool names = cut.behind_preamble() == 1;
   for (size_t column = 0; column < first.size(); ++column) {
     std::map<std::string_view, size_t> below;
     for (size_t row = cut.preamble + 1; row < cut.records.size(); ++row) {
       if (cut.records[row].size() == cut.columns) ++below[cut.records[row][column]];
     }
-    for (const auto& [text, count] : below) {
-      numbers += is_number(text) ? count : 0;
-      repeats += count > 1 ? 1 : 0;
-    }
-    recurs += below.contains(first[column]) ? 1 : 0;
+    if (below.contains(first[column])) return false;
+    for (const auto& [text, count] : below) names = names || count > 1 || is_number(text);
   }
-  if (recurs > 0) return false;
-  return numbers > 0 || repeats > 0 || cut.behind_preamble() == 1;
+  return names;
 }
 
 // Titles of a sheet have the delimiters of the table below them, and leave fields empty; the record below them that
