@@ -32,8 +32,6 @@ class JsonText {
   JsonText& key(std::string_view name);
 
   JsonText& value(std::string_view text);
-  JsonText& value(const char* text) { return value(std::string_view(text)); }
-  JsonText& value(const std::string& text) { return value(std::string_view(text)); }
   template <std::same_as<bool> T>
   JsonText& value(T flag) {
     return raw(flag ? "true" : "false");
