@@ -36,8 +36,6 @@ void Progress::live(const StepReport& report) {
   if (style_ == ProgressStyle::live) line_.overwrite(progress_line(report, steps_));
 }
 
-void Progress::validation(const ValidationReport& report) { log(validation_line(report)); }
-
 void Progress::log(std::string_view text) {
   if (style_ == ProgressStyle::none) return;
   line_.clear();

@@ -26,9 +26,8 @@ class Progress {
   void step(const StepReport& report);
   // Writes the live line if the style is `live`.
   void live(const StepReport& report);
-  // Writes a line of its own, even if there is a live line; nothing if the style is `none`.
-  void validation(const ValidationReport& report);
-  // The same for a warning, a bad row, a line of `print`.
+  // Writes a line of its own (a validation, a warning, a bad row, a line of `print`), even if there is a live line;
+  // nothing if the style is `none`.
   void log(std::string_view text);
   void clear() { line_.clear(); }
 
