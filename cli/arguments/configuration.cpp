@@ -4,7 +4,6 @@
 
 #include "millrace/cli/process/exit_code.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/config/catalog.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/files_in_use.h"
 #include "millrace/trainer/files/yaml.h"

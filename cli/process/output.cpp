@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "millrace/core/text.h"
-#include "millrace/trainer/files/atomic_file.h"
 
 namespace millrace::cli {
 

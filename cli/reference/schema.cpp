@@ -4,7 +4,6 @@
 
 #include "millrace/cli/reference/reference.h"
 #include "millrace/cli/text/json_text.h"
-#include "millrace/core/text.h"
 #include "millrace/trainer/config/config.h"
 
 namespace millrace::cli {
