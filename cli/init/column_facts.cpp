@@ -16,7 +16,8 @@ constexpr size_t kMostSentinels = 8;
 
 bool has_leading_zero(std::string_view text) { return text.size() > 1 && text[0] == '0' && all_digits(text); }
 
-// What people write where a measurement is missing: -9, -99, .. are too common as values.
+// Whether people write this number where a measurement is missing. -9 and -99 are not among them: they are too common
+// as values.
 bool is_sentinel(double value) {
   return value == -999 || value == -9999 || value == -99999 || value == -999999 || value == -999.9;
 }
@@ -72,7 +73,7 @@ NumberSums ColumnFacts::all_numbers() const {
 void ColumnFacts::add(std::string_view text, TextBudget& budget) {
   ++rows;
   const std::string_view bare = trimmed(text);
-  // One that cannot be kept would not be missing to the training.
+  // A mark that cannot be kept is not in the configuration, so the training would not take it for a missing value.
   if (is_missing_mark(bare) && add_mark(text)) {
     ++missing;
     counts = false;
@@ -141,7 +142,7 @@ void ColumnFacts::count_value(std::string_view text, TextBudget& budget) {
     ++found->second;
     return;
   }
-  // What a node of the map takes besides.
+  // Bytes that a node of the map takes in addition to its text.
   constexpr size_t kNode = 96;
   const size_t most = texts > 0 ? limits_.texts : limits_.numbers;
   if (values.size() >= most || text.size() > limits_.bytes || budget.bytes < text.size() + kNode) {

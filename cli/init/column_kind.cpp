@@ -14,13 +14,13 @@ namespace millrace {
 namespace {
 
 constexpr size_t kMostCategoryTexts = 128;
-constexpr uint64_t kRowsOfAnIdentifier = 10;  // that count from row to row, at least
+constexpr uint64_t kRowsOfAnIdentifier = 10;  // a column that counts fewer rows may hold anything
 
 ColumnChoice left_out(std::string reason) { return {.reason = std::move(reason)}; }
 
 bool all_numbers(const ColumnFacts& facts) { return facts.texts == 0 && facts.all_numbers().count > 0; }
 
-// Whether a sentinel lies so far from all other numbers that it is none of them.
+// Whether a sentinel lies so far from all other numbers that it stands for a missing value.
 bool is_clear(const ColumnFacts::Sentinel& one, const ColumnFacts& facts) {
   const NumberSums& others = facts.numbers;
   return one.count >= 2 && others.count > 0 && others.count * 9 >= one.count && others.min > one.value / 10;
@@ -63,7 +63,8 @@ bool is_identifier(const DataLook& look, size_t column) {
   return look.is_named(column) && sounds_like_identifier(look.name_of(column));
 }
 
-// Why nothing can be learned from the column, as it seems from outside; empty if it may be.
+// Why the column seems to tell rows apart, so that nothing can be learned from it; empty if it does not. `distinct`: it
+// has many different values.
 std::string identifies(const DataLook& look, size_t column, bool distinct) {
   const ColumnFacts& facts = look.columns[column];
   const double first = facts.numbers.min;
@@ -72,7 +73,7 @@ std::string identifies(const DataLook& look, size_t column, bool distinct) {
   const bool counts_rows = facts.counts && (first == 0 || first == 1 || identifier);
   if (counts_rows && facts.rows >= kRowsOfAnIdentifier) return "it counts the rows";
   const bool differs = distinct || facts.values.size() == facts.rows - facts.missing;
-  // A header names other columns, but not this one.
+  // There is a header, but it has no name for this column.
   const bool unnamed = !look.is_named(column) && !look.form.names.empty();
   if (unnamed && facts.only_whole() && differs) return "it has no name, and nearly every row has a value of its own";
   return {};
@@ -109,7 +110,7 @@ bool mostly_numbers(const ColumnFacts& facts) {
   const auto has_letters = [&](const std::string& text) { return std::ranges::any_of(text, is_letter); };
   const bool strokes = std::ranges::none_of(facts.examples, has_letters);
   const bool rich = facts.many || facts.values.size() > 30 || strokes;
-  // A configuration has to hold the texts, as marks.
+  // The texts become marks, which the configuration must be able to hold.
   if (facts.not_utf8 > 0 || facts.longest > ColumnFacts::kLongestExample) return false;
   return facts.texts > 0 && facts.examples.size() < ColumnFacts::kMostExamples &&
          (facts.texts * 20 <= numbers || (rich && facts.texts <= numbers));
@@ -125,7 +126,7 @@ std::string odd_numbers(const ColumnFacts& facts) {
 
 void check_decimal_commas(const DataLook& look, size_t column) {
   const ColumnFacts& facts = look.columns[column];
-  // "1,234" may be either; one of them that has other than three digits behind the comma tells.
+  // "1,234" may have a decimal comma or a group of digits. A text like "1,23" decides: it is no group.
   const bool certain = look.form.delimiter != ',' || facts.decimal_commas > facts.grouped;
   if (facts.decimal_commas == 0 || !certain || facts.decimal_commas * 10 < facts.texts * 9) return;
   throw DataError(

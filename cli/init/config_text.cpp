@@ -15,9 +15,9 @@ namespace millrace::cli {
 
 namespace {
 
-constexpr size_t kMostLeftOut = 20;  // columns that are named
+constexpr size_t kMostLeftOut = 20;  // columns that the comments name
 
-// A flow list, or the one item alone.
+// A list, or the item itself if there is only one.
 Spec one_or_list(std::vector<Spec> items) { return items.size() == 1 ? items[0] : Spec::list(std::move(items), {}); }
 
 Spec texts(const std::vector<std::string>& values) { return OptionType<std::vector<std::string>>::write(values); }
@@ -37,7 +37,8 @@ class ConfigWriter {
     add_model();
     add_training();
   }
-  // The larger of the texts that it has to be read from: a model file keeps it without comments.
+  // The configuration must be readable from this text and from a model file, which keeps it without comments and in
+  // another form. This is the size of the larger text.
   size_t bytes() const { return std::max(text().size(), to_yaml(config_).size()); }
   std::string text() const { return head() + to_yaml(config_, comments_); }
 
@@ -51,7 +52,7 @@ class ConfigWriter {
     ops_.append(Spec::map().set(kind, std::move(options)));
     if (!comment.empty()) comments_[last_op_] = comment;
   }
-  // On an option of the last op.
+  // Puts a comment on an option of the last op.
   void note(const std::string& path, const std::string& comment) { comments_[cat(last_op_, '.', path)] = comment; }
 
   std::string head() const {
@@ -86,7 +87,7 @@ class ConfigWriter {
                             : "columns count from 0");
   }
 
-  // A column as `columns` names it.
+  // A column as an item of the option `columns`.
   Spec column(size_t index) const {
     return !by_number_ && look_.has_own_name(index) ? Spec::of(look_.form.names[index]) : Spec::of(index);
   }
@@ -102,7 +103,7 @@ class ConfigWriter {
     return one_or_list(std::move(out));
   }
 
-  // What the header has to call columns that are selected by number.
+  // For columns that are selected by number: the names that the header must have for them.
   Spec names() const {
     std::set<size_t> read = {look_.label};
     for (const PlannedField& field : plan_.fields) read.insert(field.columns.begin(), field.columns.end());
@@ -113,7 +114,7 @@ class ConfigWriter {
     return out;
   }
 
-  // The options of a field: its columns, as what it is read, and which texts stand for no value.
+  // The options of a field: its columns, how they are read, and which texts mean a missing value.
   Spec decoded(const PlannedField& field) const {
     Spec out = Spec::map().set("columns", columns(field.columns));
     for (const auto& [key, value] : field.ops.front().options.entries()) out.set(key, value);

@@ -61,7 +61,7 @@ void match(const DataLookArgs& args, DataLook& look) {
   }
 }
 
-// The start of the first file that is not empty.
+// Finds out the form from the start of the first file that is not empty.
 CsvForm look_at_form(const DataLookArgs& args, const std::vector<std::string>& paths) {
   std::string head;
   std::string path = paths.front();
@@ -87,7 +87,7 @@ CsvForm look_at_form(const DataLookArgs& args, const std::vector<std::string>& p
 Spec ops_of(const DataLook& look, bool spread) {
   const CsvForm& form = look.form;
   Spec reader = reader_options(form);
-  // Of more than is looked at, something of many files.
+  // If there is more data than is looked at, it looks into several files.
   if (spread) reader.set("readers", std::min<int64_t>(std::ssize(look.paths), 16));
   const int64_t rows = std::clamp<int64_t>(kCellsAtOnce / static_cast<int64_t>(form.columns), 1, 512);
   const Spec all = Spec::scalar(cat("0-", form.columns - 1), false, kFilesPlace);

@@ -16,19 +16,19 @@ namespace {
 
 constexpr size_t kColumn = 12;
 constexpr size_t kMostListed = 12;
-constexpr uint64_t kFewRows = 20;  // of a class
+constexpr uint64_t kFewRows = 20;  // a class with fewer rows is mentioned
 
 std::string line(std::string_view head, const std::string& text) {
   return fmt::format("{:<{}}{}\n", head, kColumn, wrapped(text, kColumn, kColumn));
 }
 
-// As many digits as tell one large number from another.
+// Ten digits, so that large numbers like 2147483647 are shown exactly.
 std::string amount(double value) { return fmt::format("{:.10g}", value); }
 
-// A name as people read it: without quotes where it needs none.
+// A name without quotes, for people.
 std::string shown(const std::string& name) { return comment_text(name, 60); }
 
-// item(0), item(1), .. as far as there is room for.
+// "item(0), item(1), .., 7 more": at most kMostListed items.
 template <class Item>
 std::string listed(size_t count, const Item& item) {
   const size_t named = count > kMostListed ? kMostListed - 1 : count;
@@ -73,7 +73,7 @@ std::string label_text(const DataLook& look, const LabelChoice& label) {
 std::string column_lines(const DataLook& look, const InitPlan& plan) {
   std::string out;
   std::vector<size_t> numbers;
-  std::vector<std::pair<size_t, size_t>> categories;  // with the number of their texts
+  std::vector<std::pair<size_t, size_t>> categories;  // a column, and how many texts it has
   for (const PlannedField& field : plan.fields) {
     for (const size_t column : field.columns) {
       const size_t texts = field.found.texts.size();
@@ -111,7 +111,7 @@ std::string shell_word(std::string_view text) {
   };
   if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return std::string(text);
   if (escape_controls(text) == text) return cat('\'', replaced(text, '\'', "'\\''"), '\'');
-  // What would hide or disturb something on a terminal is written by its bytes.
+  // Control characters might hide or disturb something on a terminal, so they are written as \NNN.
   std::string out = "$'";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

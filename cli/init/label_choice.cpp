@@ -13,12 +13,12 @@ namespace millrace {
 
 namespace {
 
-constexpr size_t kMostClassNumbers = 20;   // different whole numbers of a label that are classes
-constexpr size_t kMostSureClasses = 6;     // numbers in a row: more of them may be amounts
-constexpr size_t kMostAskedClasses = 100;  // different whole numbers that are amounts, and may be classes
+constexpr size_t kMostClassNumbers = 20;   // a label with more different whole numbers holds amounts
+constexpr size_t kMostSureClasses = 6;     // more numbers in a row (0, 1, 2, ..) may be amounts
+constexpr size_t kMostAskedClasses = 100;  // with at most so many, amounts may be classes, and the text says so
 constexpr uint64_t kRowsBesideALoneText = 20;
 
-// The texts of the classes with their counts, ordered as numbers where they all are.
+// Lists the classes with their counts. If all are numbers, they are sorted as numbers.
 void list_classes(const ColumnFacts& facts, LabelChoice& out) {
   std::vector<std::pair<std::string, uint64_t>> classes(facts.values.begin(), facts.values.end());
   std::erase_if(classes, [&](const auto& one) { return contains(out.marks, one.first); });
@@ -45,14 +45,14 @@ size_t count_integral(const ColumnFacts& facts) {
   return static_cast<size_t>(std::ranges::count_if(facts.values, is_integral));
 }
 
-// One text in one row, where all others have whole numbers: a line that says something of the data, as some programs
-// write first, is no class.
+// Whether one row has a text and all others have whole numbers. Some programs begin with such a line about the data, so
+// the text is not a class.
 bool has_lone_text(const ColumnFacts& facts) {
   return !facts.many && facts.texts == 1 && facts.not_utf8 == 0 && facts.all_numbers().count >= kRowsBesideALoneText &&
          count_integral(facts) + 1 == facts.values.size();
 }
 
-// Whether the label seems to be one of some classes; sets out.why.
+// Whether the label seems to hold classes; out.why says why.
 bool seems_classes(const ColumnFacts& facts, LabelChoice& out) {
   const uint64_t present = facts.rows - facts.missing;
   const bool lone_text = has_lone_text(facts);
@@ -84,7 +84,7 @@ bool seems_classes(const ColumnFacts& facts, LabelChoice& out) {
   return false;
 }
 
-// Throws for texts that are neither amounts nor classes, whatever is asked for.
+// The next two throw for texts that are neither amounts nor classes.
 void check_dates(const ColumnFacts& facts, const std::string& column) {
   if (!are_dates(facts)) return;
   throw DataError(cat(column, " holds dates or times, such as ", quote(facts.examples.front()),

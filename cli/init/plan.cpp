@@ -14,8 +14,8 @@ namespace millrace {
 
 namespace {
 
-constexpr int64_t kMostWidth = 65536;  // values that a model is made for
-constexpr size_t kMostPlanned = 256;   // each with ops of its own
+constexpr int64_t kMostWidth = 65536;  // values of a row, as many as a model reads at most
+constexpr size_t kMostPlanned = 256;   // fields; each has ops of its own
 constexpr size_t kMostOps = 8;         // of a field
 constexpr int64_t kWindowBytes = int64_t{128} << 20;
 constexpr uint64_t kLeastRowsToDivide = 50;
@@ -35,17 +35,18 @@ std::string plain_name(std::string_view text) {
   return is_digit(out[0]) ? cat("c", out) : out;
 }
 
-// Whether float32 is too short for numbers such as these, before they are normalised.
+// Whether float32 would lose too much of these numbers before they are normalised.
 bool needs_float64(const NumberSums& numbers) {
   const double most = std::max(std::abs(numbers.min), std::abs(numbers.max));
   return most > 1e30 || most < 1e-30 || most > 1e5 * numbers.deviation();
 }
 
-// As many digits as the type of the values has, and no more.
+// The value with as many digits as its type has (float64 if it is `wide`, else float32).
 Spec plain_number(double value, bool wide) { return Spec::of(cli::rounded(value, wide ? 17 : 7)); }
 
-// What numbers are divided by. If nearly all are alike, as of a flag that is rarely set, the deviation is so small that
-// one row would outweigh all others; so no number that was seen becomes more than 10.
+// What numbers are divided by, after the mean was subtracted: their deviation, or more. If nearly all numbers are
+// equal, as those of a flag that is rarely set, the deviation is so small that one row would outweigh all others.
+// Therefore no number that was seen becomes more than 10.
 double spread(const NumberSums& numbers) {
   return std::max(numbers.deviation(), std::max(numbers.max - numbers.mean, numbers.mean - numbers.min) / 10);
 }
@@ -149,7 +150,8 @@ class Planner {
     found.width = std::ssize(found.mean.items());
   }
 
-  // The field of columns that are read alike, with this one; a new one begins as `found`. Null if there are too many.
+  // The field of the columns that are read in the same way. This column joins it; if it is the first, the field begins
+  // as `found`. Null if there are too many fields.
   PlannedField* field_of(size_t column, FoundField found, const std::vector<std::string>& marks) {
     auto field = std::find_if(out_.fields.begin(), out_.fields.end(), [&](const PlannedField& one) {
       return one.found.holds == found.holds && one.found.wide == found.wide && one.found.texts == found.texts &&
@@ -206,7 +208,7 @@ class Planner {
     std::erase_if(out_.fields, [](const PlannedField& field) { return field.columns.empty(); });
   }
 
-  // Asks all kinds again and again, until none suits the field any more.
+  // Each op that suits the field changes it, so all kinds are asked again, until none suits.
   void choose_ops(PlannedField& field) const {
     field.read_as = field.found.field;
     const auto& kinds = args_.catalog.ops.entries();
@@ -228,7 +230,7 @@ class Planner {
                      reasons + "; --keep COLUMN keeps one that holds numbers or few texts");
   }
 
-  // Powers of two, that are known to work for tables of such a size.
+  // The sizes are known to work for tables of so many rows.
   void choose_sizes() {
     const double share_seen =
         look_.whole || look_.bytes == 0 ? 1.0 : static_cast<double>(look_.all_bytes) / static_cast<double>(look_.bytes);
@@ -240,7 +242,7 @@ class Planner {
     out_.steps_per_epoch = (trained + out_.batch_size - 1) / out_.batch_size;
     const int64_t least = trained > 2000000 ? 1 : 3;
     out_.epochs = std::clamp<int64_t>((3000 + out_.steps_per_epoch - 1) / out_.steps_per_epoch, least, 100);
-    // If each of many weights takes a step of this length, their sum goes far.
+    // With many values in a row, steps of many weights add up, so each must be shorter.
     out_.learning_rate = out_.width > trained ? 0.0003 : 0.003;
     const int64_t units = trained < 1000 ? 16 : trained < 20000 ? 32 : 64;
     out_.hidden.assign(trained < 1000 ? 1 : 2, units);
@@ -258,7 +260,7 @@ class Planner {
   const InitPlanArgs& args_;
   const DataLook& look_;
   std::set<size_t> ignored_, kept_;
-  size_t numbers_ = 0;  // fields of these
+  size_t numbers_ = 0;  // fields that hold numbers
   int64_t category_width_ = 0;
   InitPlan out_;
 };

@@ -15,7 +15,7 @@ namespace millrace {
 namespace {
 
 constexpr size_t kMostRecords = 300, kLeastRecords = 8;
-constexpr size_t kMostFields = 100000;  // of so many records, where these are more than the least
+constexpr size_t kMostFields = 100000;  // after so many fields, kLeastRecords are enough
 constexpr size_t kMostPreamble = 20;    // records before the table
 constexpr std::string_view kDelimiters = ",;\t|";
 
@@ -24,13 +24,13 @@ using Fields = std::vector<std::string>;
 // The first records of a text, as one delimiter cuts them.
 struct Cut : CsvForm {
   std::vector<Fields> records;
-  std::vector<int64_t> lines;  // where each starts, from 0
+  std::vector<int64_t> lines;  // the line where each record starts, from 0
   size_t faults = 0;
-  size_t regular = 0;   // how many have as many columns as most
-  size_t preamble = 0;  // records before the first of these
+  size_t regular = 0;   // how many records have `columns` fields, as most do
+  size_t preamble = 0;  // records before the first regular one
 
   size_t behind_preamble() const { return records.size() - preamble; }
-  // What is left of one, for irregular records.
+  // How much of the table, faulty records included, is regular.
   double order() const {
     const size_t all = behind_preamble() + faults;
     return all == 0 ? 0 : static_cast<double>(regular) / static_cast<double>(all);
@@ -66,12 +66,12 @@ Cut cut_records(std::string_view text, bool whole, char delimiter, bool quotes) 
       ++line;
       continue;
     }
-    if (!scanner.scan(text, whole, record)) break;  // it is cut off
+    if (!scanner.scan(text, whole, record)) break;  // the record is cut off
     if (record.fault != SyntaxFault::none) {
       ++out.faults;
       if (!record.certain_end) break;
     } else {
-      // One that reaches the end may go on behind it.
+      // A record that reaches the end of `text` may go on in the file.
       if (!whole && record.length == text.size()) break;
       Fields& fields = out.records.emplace_back();
       for (size_t i = 0; i < record.size(); ++i) fields.emplace_back(record.field(i));
@@ -93,7 +93,7 @@ bool has_decimal_commas(const Cut& cut) {
 bool is_better(const Cut& a, const Cut& b) {
   if ((a.columns > 1) != (b.columns > 1)) return a.columns > 1;
   if (a.columns <= 1) return false;
-  // A comma between digits is rather part of a number where another delimiter cuts as regularly.
+  // If another delimiter cuts as regularly, a comma between digits is a decimal comma.
   const bool b_splits_numbers = b.delimiter == ',' && a.order() >= 0.9 && has_decimal_commas(a);
   const bool a_splits_numbers = a.delimiter == ',' && b.order() >= 0.9 && has_decimal_commas(b);
   if (b_splits_numbers != a_splits_numbers) return b_splits_numbers;
@@ -116,7 +116,7 @@ Cut best_cut(const SniffArgs& args, std::string_view text) {
   return std::move(*best);
 }
 
-// "0", "1", "2", ..: what programs write for columns without names.
+// Whether the fields are "0", "1", "2", .., as programs write for columns without names. The first one is `first`.
 bool counts_columns(const Fields& fields, size_t first) {
   for (size_t i = 0; i < fields.size(); ++i) {
     if (fields[i] != cat(i + first)) return false;
@@ -133,14 +133,14 @@ bool is_header(const Cut& cut, const SniffArgs& args) {
   const Fields& first = cut.records[cut.preamble];
   if (args.header) return *args.header;
   const bool names_label = has_name(first, args.label);
-  // A number may be that of a column, too.
+  // The user may mean a column's number, not a name.
   const bool is_number_of_column =
       all_digits(args.label) && (args.label.size() < 6 && static_cast<size_t>(std::stoi(args.label)) < cut.columns);
   if (names_label && !is_number_of_column) return true;
   if (counts_columns(first, 0) || counts_columns(first, 1)) return true;
   if (std::ranges::any_of(first, is_number)) return false;
   if (std::set<std::string>(first.begin(), first.end()).size() < first.size()) return false;
-  // Of texts alone: names, where the columns below hold numbers, or other texts again and again.
+  // These are texts, all different. They are names if the columns below hold numbers, or other texts again and again.
   bool names = cut.behind_preamble() == 1;
   for (size_t column = 0; column < first.size(); ++column) {
     std::map<std::string_view, size_t> below;
@@ -153,7 +153,7 @@ bool is_header(const Cut& cut, const SniffArgs& args) {
   return names;
 }
 
-// Titles of a sheet have the delimiters of the table below them, and leave fields empty; the record below them that
+// Spreadsheets put titles above the table: records with as many fields, most of them empty. The record below them that
 // names the label is the header.
 void pass_titles(Cut& cut, const SniffArgs& args) {
   if (all_digits(args.label) || !args.header.value_or(true)) return;
@@ -164,7 +164,7 @@ void pass_titles(Cut& cut, const SniffArgs& args) {
     const auto empty = static_cast<size_t>(std::ranges::count(record, ""));
     if (record.size() == cut.columns && has_name(record, args.label)) {
       if (!header || empty == 0) header = i;
-      // One that leaves most fields empty may be a title that is called as the label.
+      // If most of its fields are empty, it may be a title that happens to have the label's name.
       if (cut.columns < 3 || 2 * empty <= cut.columns) break;
     }
     if (empty == 0) break;
@@ -172,8 +172,8 @@ void pass_titles(Cut& cut, const SniffArgs& args) {
   if (header) cut.preamble = *header;
 }
 
-// Quotes that are bytes like others because blanks stand before them, or backslashes before those within: what they
-// hold is no number then, and has another name.
+// Refuses a file whose quotes do not quote, because blanks stand before them, or backslashes before the quotes inside a
+// field. They would be a part of the values, and a quoted number would not be a number.
 void check_quotes(const Cut& cut, const SniffArgs& args) {
   if (cut.quotes) return;
   bool escaped = false;
@@ -198,15 +198,15 @@ DataError no_rows(const SniffArgs& args, std::string_view message) {
   return DataError(message, {args.path, 1, 1}, "init learns from rows: give it a file that has some");
 }
 
-// A part of a field that was cut in two, as it seems.
+// Whether this seems to be a part of a field that a delimiter inside it cut in two.
 bool seems_cut(const std::string& field) {
   return field.starts_with(' ') || (!field.empty() && (field.front() == '\'') != (field.back() == '\''));
 }
 
-// Whether the record above the first of the table names all columns but the first, which has names of rows: texts that
-// differ from row to row, or numbers that count them or stand in quotes. A header that lacks a name for another reason,
-// or is none, is told by the label, by a first name that is one of an identifier, or by fields that seem to be cut in
-// two.
+// Whether the record above the table names all columns except the first one, which holds the names of rows: texts that
+// all differ, numbers that count the rows, or numbers in quotes.
+// A record may have one field less for another reason, or be no header at all. Signs of that: it lacks the label, its
+// first name sounds like an identifier, or fields seem to be cut in two.
 bool names_all_but_rows(const Cut& cut, const SniffArgs& args) {
   if (cut.preamble == 0) return false;
   const Fields& names = cut.records[cut.preamble - 1];
@@ -228,7 +228,8 @@ bool names_all_but_rows(const Cut& cut, const SniffArgs& args) {
   return empty_ends < rows.size() && (quoted || texts == rows.size() || counted == rows.size());
 }
 
-// A header whose names are fewer or more than the fields below it cannot be told from lines to pass.
+// A header with too few or too many names looks like a line above the table, which would be skipped. Throws if the last
+// line above the table may be a header, or if too many lines stand above it.
 void check_preamble(const Cut& cut, const SniffArgs& args) {
   if (cut.preamble == 0) return;
   const size_t names = cut.records[cut.preamble - 1].size();
@@ -242,7 +243,7 @@ void check_preamble(const Cut& cut, const SniffArgs& args) {
                                            : "give all records as many fields, or name the delimiter with --delimiter");
 }
 
-// What to do with a text of one column whose fields blanks separate.
+// A hint for a file whose fields are separated by blanks; empty for other files.
 std::string blanks_hint(const SniffArgs& args, std::string_view text) {
   constexpr size_t kMost = size_t{256} << 10;
   std::string squeezed;
@@ -271,7 +272,7 @@ CsvForm sniff_csv(const SniffArgs& args) {
   if (text.substr(0, 4096).find('\0') != text.npos) {
     throw DataError("this is not CSV text: there are NUL bytes in it", {args.path, 1, 1});
   }
-  // What Excel writes to say so.
+  // Excel may write the delimiter into a first line: "sep=;".
   SniffArgs known = args;
   int64_t passed = 0;
   if (first_line.starts_with("sep=") && first_line.size() >= 5 &&

@@ -18,7 +18,7 @@ std::string_view without_sign(std::string_view text) {
   return !text.empty() && (text[0] == '-' || text[0] == '+') ? text.substr(1) : text;
 }
 
-// Takes one or two digits (four: a year); -1 where there are none.
+// Takes a number of at most `most` digits from the start of `text`; -1 if there is none.
 int take_number(std::string_view& text, size_t most) {
   size_t digits = 0;
   int value = 0;
@@ -69,7 +69,7 @@ bool has_grouped_digits(std::string_view text) {
   text = without_sign(text);
   std::string plain;
   if (text.find_first_of(" \xc2\xe2") != text.npos) {
-    // A blank, a no-break space, or a narrow one between the groups.
+    // Between the groups there may be a blank, a no-break space or a narrow no-break space.
     for (size_t i = 0; i < text.size();) {
       size_t length = text[i] == ' ' ? 1 : text.substr(i).starts_with("\xc2\xa0") ? 2 : 0;
       if (text.substr(i).starts_with("\xe2\x80\xaf")) length = 3;
@@ -94,7 +94,7 @@ bool has_grouped_digits(std::string_view text) {
 bool has_unit(std::string_view text) {
   const std::string_view all = text = trimmed(text);
   if (text.starts_with('-')) text.remove_prefix(1);
-  // A minus sign and an en dash in place of a minus, $, a pound and a euro.
+  // The minus sign and the en dash, which people write for a minus; then $, pound and euro.
   for (const std::string_view sign : {"\xe2\x88\x92", "\xe2\x80\x93", "$", "\xc2\xa3", "\xe2\x82\xac"}) {
     if (text.starts_with(sign)) text.remove_prefix(sign.size());
   }
