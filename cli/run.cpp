@@ -19,8 +19,9 @@ namespace millrace::cli {
 
 namespace {
 
-// Takes the numbers of standard streams that the caller closed, so that no file of ours is written to as one of them.
-// /dev/null is opened the wrong way round: what is written to a closed stream is an error, not lost in silence.
+// Opens the standard streams that the caller closed, so that no file that is opened later gets their numbers.
+// /dev/null is opened the wrong way round, so that writing to a closed stream is an error, and text is not lost
+// silently.
 void occupy_standard_streams() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -45,13 +46,13 @@ int run_words(std::span<const std::string> words, Session& session) {
 }
 
 int report(const Error& failure, bool json, Output& out) {
-  out.flush_quietly();  // what came before the failure
+  out.flush_quietly();  // writes what came before the failure
   write_to_stderr(failure_text(failure, wants_color(STDERR_FILENO)));
   try {
     if (json) out.write(failure_event(failure));
     out.flush();
   } catch (const IoError&) {
-    // The failure that came first is the one to tell.
+    // Only the failure that came first is reported.
   }
   return exit_code(failure);
 }
@@ -60,7 +61,7 @@ int report(const Error& failure, bool json, Output& out) {
 
 int run(const std::vector<std::string>& words) {
   occupy_standard_streams();
-  // Looked for in the raw words, because a command line that does not parse is reported as JSON too.
+  // The raw words are searched, because a command line that does not parse is reported as JSON, too.
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   Output out = Output::standard();
   try {

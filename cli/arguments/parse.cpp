@@ -47,7 +47,6 @@ const Command& find_command(std::span<const std::string> words, const Command& p
   return *command;
 }
 
-// Takes the words one after another.
 class Parser {
  public:
   explicit Parser(const Command& program) : command_(&program) {
@@ -56,9 +55,9 @@ class Parser {
     }
   }
 
-  // Whether help is wanted.
+  // Returns whether help is wanted.
   bool parse(std::span<const std::string> words) {
-    std::optional<UsageError> failure;  // the first one; but a --help that comes later is what is wanted
+    std::optional<UsageError> failure;  // the first one; it does not count if --help comes later
     for (const std::string& word : words) {
       try {
         take(word);
@@ -100,7 +99,7 @@ class Parser {
     const std::string name = word.substr(0, equals);
     const Argument* option = command_->option(name);
     if (option == nullptr && word.size() > 2 && word[1] != '-' && command_->option(word.substr(0, 2)) != nullptr) {
-      take_option(word.substr(0, 2));  // several short ones in one word: all of these are flags
+      take_option(word.substr(0, 2));  // several short options in one word: all are flags
       return take_option("-" + word.substr(2));
     }
     if (option == nullptr) {
@@ -145,7 +144,7 @@ class Parser {
   }
 
   static void read(const Argument& argument, const std::string& text) {
-    // As "$UNSET" makes it, rather than a wish.
+    // Probably "$NAME" in a script where NAME is not set.
     if (text.empty()) throw UsageError(cat(argument.name(), " needs a value"));
     if (std::exchange(argument.given, true) && !argument.repeats) {
       throw UsageError(cat(argument.name(), " is given twice"));
@@ -154,7 +153,7 @@ class Parser {
   }
 
   const Command* command_;
-  const Argument* waiting_ = nullptr;  // an option whose value is the next word, whatever it looks like
+  const Argument* waiting_ = nullptr;  // the option whose value is the next word, whatever it looks like
   std::string misplaced_, behind_;     // an option that stands before a command, and that command
   bool options_ended_ = false;
   bool help_ = false;

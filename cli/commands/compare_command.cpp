@@ -49,7 +49,7 @@ void write_file(const std::string& path, const std::string& text) {
   out.close();
 }
 
-// Finds out before the comparison that its result could not be written.
+// Throws before the comparison if its result could not be written.
 void check_files(const CompareArguments& arguments, const InputFiles& files) {
   for (const std::string& path : {arguments.json_file, arguments.html_file}) {
     if (path.empty() || path == "-") continue;

@@ -62,7 +62,7 @@ int run_evaluate(const EvaluateArguments& arguments, Session& session) {
                       read_catalog(arguments));
   for (const std::string& warning : predictor.warnings()) warn(warning);
   const LossConfig& loss = predictor.config().loss;
-  // Rows that count more than others are no share that an accuracy could be compared with.
+  // If rows have weights, the accuracy has them, too, and cannot be compared with a share of the rows.
   const int64_t outputs = predictor.model().output().shape.elements();
   ClassCounts classes(prediction_kind(loss.loss->predictions(), outputs, !loss.weight.empty()), loss.label);
   const auto began = std::chrono::steady_clock::now();

@@ -82,7 +82,7 @@ struct ImagesArguments : GenerateArguments {
   }
 };
 
-// Says what was written; `generate` takes the options and ends when a signal comes.
+// Calls `generate` with the options, which let a signal end it, and says what was written.
 template <class Generate>
 int run_generator(GenerateOptions options, Session& session, const Generate& generate) {
   std::stop_source stop;

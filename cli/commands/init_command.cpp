@@ -103,7 +103,7 @@ void check_target(const std::string& path, const InitArguments& arguments, const
   throw UsageError(cat(quote(path, 4096), " exists already"), {}, "--force replaces it; --out FILE writes to another");
 }
 
-// Where the training keeps its model: never over the data or the configuration.
+// A file for the trained model that is neither one of the data files nor the configuration.
 std::string model_path(const std::string& config, const DataLook& look) {
   for (const char* ending : {".safetensors", "-model.safetensors", "-trained-model.safetensors"}) {
     std::string path = with_ending(config, ending);
@@ -112,14 +112,15 @@ std::string model_path(const std::string& config, const DataLook& look) {
   throw UsageError(cat("no name is left for the model next to ", quote(config, 4096)), {}, "give --out another name");
 }
 
-// As `trainer check` does, so that nothing is written that would not train.
+// Checks what `trainer check` checks, so that init writes only configurations that train.
 void check_config(const std::string& text, const std::string& path) {
   Trainer trainer = Trainer::from_spec(parse_yaml(text, path));
   Executor executor(trainer.config().threads);
   check_first_rows(trainer.config(), Catalog::builtin().ops, trainer.model(), executor);
 }
 
-// What is wrong with an option of the command line, which the library names, is a matter of usage.
+// The library reports what is wrong with an option of the command line as a ConfigError that begins with the option's
+// name. It becomes a UsageError.
 template <class Body>
 auto with_usage(const Body& body) {
   try {
@@ -130,7 +131,7 @@ auto with_usage(const Body& body) {
   }
 }
 
-// A signal ends the program at once: nothing is written before all is known, and then as a whole.
+// A signal may end the program at once, because nothing is written until the end.
 int run_init(const InitArguments& arguments, Session& session) {
   const DataLookArgs args = look_args(arguments);
   const bool to_out = arguments.out == "-";

@@ -84,14 +84,14 @@ void write_no_files(Spec& input, const OpRegistry& ops) {
   }
 }
 
-// The configuration; what only explains writes no file of its own.
+// The configuration. With --explain its ops write no files.
 Config configuration_of(const InputArguments& arguments, const Catalog& catalog) {
   Config config = read_config(read_configuration(arguments), catalog, ConfigUse::input);
   if (arguments.explain) write_no_files(config.input, catalog.ops);
   return config;
 }
 
-// A graph that runs, and its newest batch.
+// A running graph and its newest batch.
 struct InputRun {
   Pipeline& pipeline;
   RowBlock batch;
@@ -118,7 +118,7 @@ RowBlock make_batch(const Pipeline& pipeline) {
 
 void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 
-// Says on standard error what happens on the way.
+// Writes warnings, bad rows and the lines of `print` to standard error.
 void tell_what_happens(const InputGraph& graph, const InputArguments& arguments, PipelineOptions& options) {
   for (const std::string& warning : warnings_of_unread(arguments.overrides, kKeysRead)) say("warning: " + warning);
   for (const std::string& warning : graph.warnings()) say("warning: " + warning);
@@ -135,7 +135,7 @@ InputResult run_batches(InputRun& run, const InputArguments& arguments, Output& 
     csv->append_head(text);
     out.write(text);
   }
-  // Who writes a pipe into this one may wait for what comes out.
+  // If the data come through a pipe, the program that writes it may wait for our output.
   const bool flushes = run.pipeline.graph().reads_once();
   const auto began = std::chrono::steady_clock::now();
   InputResult result{.reason = "batches", .input = {}};
@@ -160,7 +160,7 @@ InputResult run_batches(InputRun& run, const InputArguments& arguments, Output& 
   return result;
 }
 
-// A run that fails or is stopped leaves no file; a pipe has got what came before.
+// If the run fails or is stopped, there is no file; a pipe gets what was made until then.
 InputResult write_file(InputRun& run, const InputArguments& arguments) {
   Output file = Output::file(arguments.out);
   try {
@@ -211,7 +211,7 @@ int run_input(const InputArguments& arguments, Session& session) {
   } else {
     result = write_file(run, arguments);
   }
-  // Numbers that were asked for are results; beside batches they are only words for people.
+  // Next to batches on standard output, the counts are only for people.
   const bool only_counts = arguments.format == "none" || !arguments.out.empty();
   if (arguments.json) {
     session.out.write(done_event(result));

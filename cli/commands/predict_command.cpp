@@ -55,7 +55,7 @@ void write_predictions(Predictor& predictor, const PredictArguments& arguments, 
   const int64_t outputs = predictor.model().output().shape.elements();
   const Predictions predictions = predictor.config().loss.loss->predictions();
   const PredictionKind kind = prediction_kind(predictions, outputs, arguments.raw);
-  // Of a number what was done to the label can be undone.
+  // Predictions that are numbers are given as the label was before the input changed it.
   const bool explains = !arguments.raw && (kind != PredictionKind::values || predictions == Predictions::numbers);
   if (explains && kind == PredictionKind::values && !predictor.label().complete) {
     write_to_stderr(
@@ -85,7 +85,7 @@ int run_predict(const PredictArguments& arguments, Session& session) {
     write_to_stderr(cat("warning: ", escape_controls(warning), '\n'));
   }
   check_out("--out", arguments.out, predictor.input().files(), arguments.model);
-  // Outlives the file: without it a signal would end the program and leave the file half-written.
+  // The guard must outlive the file: without a guard, a signal would end the program and leave a half-written file.
   const auto guard = session.signals.while_running([&] { predictor.stop(); });
   std::optional<Output> file;
   if (!arguments.out.empty()) file.emplace(Output::file(arguments.out));

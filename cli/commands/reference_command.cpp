@@ -68,7 +68,7 @@ EXAMPLES:
 )",
     "trainer config, trainer check"};
 
-// For `trainer config --example`.
+// The text of `trainer config --example`.
 constexpr std::string_view kExample = R"(# Learns from CSV files whether a row belongs to class 1. As mlp.yaml:
 #   trainer generate sum --features 8 --out data/sum       data to try it with
 #   trainer check mlp.yaml
@@ -94,7 +94,6 @@ train: {log_every: 50, report_over: window}
 # save: model.safetensors
 )";
 
-// What is asked for by its name, or everything.
 struct ReferenceArguments : PluginArguments {
   std::string name;
   bool json = false;
@@ -160,9 +159,10 @@ int print(const std::vector<KindReference>& kinds, const ReferenceArguments& arg
   return kExitDone;
 }
 
-// What explains a name that is no key but a kind, or an option of kinds; empty when nothing does.
+// A hint for an unknown key: the command that explains the kind, or the option of a kind, with this name. Empty if
+// there is none.
 std::string explained_by(const std::string& name, const std::vector<KindReference>& kinds, const std::string& command) {
-  // The parts of the path, the last first.
+  // Tries each part of the path as a kind, from the last to the first.
   std::string path = name;
   for (size_t dot = 0; dot != path.npos; path.resize(std::min(dot, path.size()))) {
     dot = path.rfind('.');
@@ -185,7 +185,7 @@ std::string explained_by(const std::string& name, const std::vector<KindReferenc
 
 [[noreturn]] void throw_unknown_key(const std::string& name, const std::vector<std::string>& known,
                                     const Catalog& catalog) {
-  // Of a top-level key; those further down are rarely meant.
+  // A key directly below a top-level key; deeper keys are rarely meant.
   const auto below = std::find_if(known.begin(), known.end(), [&](const std::string& key) {
     return key.ends_with('.' + name) && key.find('.') == key.size() - name.size() - 1;
   });

@@ -94,7 +94,7 @@ struct RootArguments : TrainArguments {
 
 ProgressStyle progress_style(const TrainArguments& arguments) {
   if (arguments.quiet) return ProgressStyle::none;
-  // Lines of JSON on the same terminal would tear the live line.
+  // A live line cannot be wiped if lines of JSON appear on the same terminal.
   const bool torn = arguments.json && is_terminal(STDOUT_FILENO);
   return is_terminal(STDERR_FILENO) && !torn ? ProgressStyle::live : ProgressStyle::lines;
 }
@@ -123,7 +123,7 @@ TrainCallbacks callbacks(Progress& progress, const std::function<void(const std:
   return callbacks;
 }
 
-// What was learned before a failure is worth keeping, where the model was to be kept, but not under its name.
+// After a failure: saves the model as it is, if the configuration saves it, under a name of its own.
 void keep_partial(Trainer& trainer) {
   if (!trainer.config().save || trainer.steps() == 0) return;
   const std::string file = trainer.config().save->file + ".partial";
@@ -131,11 +131,11 @@ void keep_partial(Trainer& trainer) {
     trainer.save(file);
     write_to_stderr(escape_controls(cat("the model of step ", trainer.steps(), " is in ", file)) + '\n');
   } catch (const Error&) {
-    // The failure that came first is the one to tell.
+    // Only the failure that came first is reported.
   }
 }
 
-// Throws when the file of --trace cannot be written, or would be lost or lose another one.
+// Throws if the file of --trace cannot be written, or is also a file of the input or the model's file.
 void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
   if (arguments.trace.empty()) return;
   check_out("--trace", arguments.trace, trainer.input().files(), arguments.config);
@@ -150,7 +150,7 @@ void check_trace(const TrainArguments& arguments, const Trainer& trainer) {
   check_writable(arguments.trace);
 }
 
-// Writes the file of --trace, if there is to be one. Throws IoError.
+// Writes the file of --trace, if the option is given. Throws IoError.
 void keep_trace(const Trace& trace, const TrainArguments& arguments) {
   if (arguments.trace.empty()) return;
   write_trace(trace, arguments.trace);
@@ -161,7 +161,7 @@ void keep_trace(const Trace& trace, const TrainArguments& arguments) {
 
 TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& session) {
   Progress progress(progress_style(arguments));
-  // Why an event could not be written: the training then ends as by a signal, so that its model is kept.
+  // Set if an event could not be written. The training then ends as after a signal, so that its model is saved.
   std::exception_ptr unwritten;
   const auto event = [&](const std::string& line) {
     if (!arguments.json || unwritten) return;
@@ -202,11 +202,11 @@ int run_train(const TrainArguments& arguments, Session& session) {
                                      : result_text(result, diagnosis_text(diagnosis, result.delivery)));
     session.out.flush();
   } catch (...) {
-    // What was traced is worth most where the training failed.
+    // The trace of a failed training is the most useful one.
     try {
       keep_trace(trace, arguments);
     } catch (const std::exception&) {
-      // The failure that came first is the one to tell.
+      // Only the failure that came first is reported.
     }
     throw;
   }

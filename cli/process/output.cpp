@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 16;
 
-// 0, or the errno of the write that failed.
+// Returns 0, or the errno of the write that failed.
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
@@ -28,7 +28,8 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
-// Of our standard streams the one that the file `status` is, as /dev/stdout in a redirection; -1 when it is none.
+// The number of the standard stream that writes to the file `status` (/dev/stdout, or the file of a redirection); -1 if
+// there is none.
 int standard_stream(const struct stat& status) {
   for (const int number : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat own {};
@@ -53,10 +54,11 @@ Output Output::file(const std::string& path) {
   const bool there = ::stat(path.c_str(), &status) == 0;
   const bool regular = there && S_ISREG(status.st_mode);
   const int stream = regular ? standard_stream(status) : -1;
-  // It is AtomicFile that refuses a folder.
+  // If it is a folder, AtomicFile throws.
   const bool whole = !there || regular || S_ISDIR(status.st_mode);
   if (whole && stream < 0) return whole_file(path);
-  // Opened anew, a redirected file would be written from its beginning, over what our stream has.
+  // A stream is duplicated, because a file that is opened again is written from its beginning, over what the stream
+  // wrote.
   const int number = stream >= 0 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (number < 0) throw IoError(cat("cannot write: ", errno_text(errno)), {path});
   return Output(nullptr, Descriptor(number), path);
@@ -79,7 +81,7 @@ void Output::flush_quietly() noexcept {
   try {
     flush();
   } catch (const IoError&) {
-    // The failure that came first is the one to tell.
+    // Only the failure that came first is reported.
   }
 }
 

@@ -22,7 +22,7 @@ Descriptor checked(int number, const char* what) {
   return Descriptor(number);
 }
 
-// Those that end the work, without what the caller of this program wants ignored (nohup, background jobs).
+// The signals that end the work, except those that the caller of the program ignores (nohup, background jobs).
 sigset_t wanted_signals() {
   sigset_t set;
   sigemptyset(&set);

@@ -52,7 +52,7 @@ void StatusLine::show(std::string_view what, std::string_view detail) {
 }
 
 void StatusLine::overwrite(std::string_view text) {
-  // A line as wide as the terminal would wrap and could not be wiped.
+  // A line as wide as the terminal would wrap, and then it could not be wiped.
   write_to_stderr(cat('\r', cut_to_width(text, terminal_width(STDERR_FILENO) - 1), "\x1b[K"));
   shown_ = true;
 }

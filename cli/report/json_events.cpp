@@ -8,7 +8,7 @@ namespace millrace::cli {
 
 namespace {
 
-// For all causes together; bad rows are not among them.
+// Rows that were left out, for all causes together, without bad rows.
 uint64_t dropped_rows(const InputSummary& input) {
   uint64_t rows = 0;
   for (const Dropped& dropped : input.dropped) rows += dropped.rows;

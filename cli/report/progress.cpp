@@ -15,7 +15,7 @@ std::string progress_line(const StepReport& report, std::optional<int64_t> steps
   if (steps) out += cat('/', *steps);
   if (steps && report.step > 0 && report.step < *steps) {
     const double one = report.seconds / static_cast<double>(report.step);
-    // Near the left edge, where a narrow terminal still shows it.
+    // It stands near the left edge, so that a narrow terminal shows it.
     out += cat("  ", format_seconds(one * static_cast<double>(*steps - report.step)), " left");
   }
   return fmt::format("{}  epoch {}  {}  {} rows/s  input wait {}", out, report.epoch,

@@ -76,7 +76,7 @@ std::string result_text(const InputResult& result) {
       counted(input.rows, "row"), counted(input.passes, "epoch"), format_seconds(result.seconds));
   if (result.seconds > 0) {
     out += fmt::format(" ({} rows/s", format_rate(static_cast<double>(input.rows) / result.seconds));
-    // A source without files tells of no bytes.
+    // A source that reads no files reports 0 bytes.
     const double bytes = static_cast<double>(input.bytes) / result.seconds;
     if (input.bytes > 0) out += fmt::format(", {}/s", format_bytes(static_cast<uint64_t>(bytes)));
     out += ')';
