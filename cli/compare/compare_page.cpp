@@ -77,7 +77,7 @@ std::string table(const Comparison& comparison) {
   return out + "</tbody>\n</table></div>\n";
 }
 
-// A bar for each delivery, cut into what its time went into, and a line where its bound is.
+// A bar for each delivery, whose parts show where the time went, and a line at its bound.
 std::string bars(const Comparison& comparison) {
   double longest = 0;
   for (const ComparedDelivery& delivery : comparison.deliveries) {

@@ -14,21 +14,21 @@ namespace millrace::cli {
 
 namespace {
 
-// Of fewer the noise says little.
+// With fewer rounds the noise says little.
 constexpr int64_t kTellingRounds = 3;
 
 std::string ratio_text(const std::optional<double>& ratio) { return ratio ? fmt::format("{:.2f}x", *ratio) : "-"; }
 
 std::string shown_name(const ComparedDelivery& delivery) { return escape_controls(delivery.name); }
 
-// Of a column with this heading.
+// The width of a column of names under this heading.
 size_t name_width(const Comparison& comparison, std::string_view heading) {
   size_t width = heading.size();
   for (const ComparedDelivery& delivery : comparison.deliveries) width = std::max(width, shown_name(delivery).size());
   return width;
 }
 
-// Whether it may be said that one is faster.
+// Whether the difference is larger than the noise.
 bool differs(const Comparison& comparison, double ratio) { return std::abs(ratio - 1) > comparison.noise; }
 
 std::optional<double> of_bound(const ComparedDelivery& delivery) {
@@ -100,7 +100,7 @@ std::string feed_verdict(const Comparison& comparison) {
              format_milliseconds(feed->make_seconds), format_milliseconds(feed->copy_seconds));
 }
 
-// The deliveries that nothing tells apart from native.
+// Names the deliveries that are as fast as native, but for the noise.
 std::string equal_verdict(const Comparison& comparison) {
   const ComparedDelivery* native = comparison.find(DeliveryKind::native, comparison.batch_size);
   if (native == nullptr || comparison.rounds < kTellingRounds) return {};

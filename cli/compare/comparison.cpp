@@ -28,10 +28,10 @@ std::string processor_name() {
   return "a processor without a name";
 }
 
-// Batches that tell what one takes.
+// After so many batches the time of one is known well enough.
 constexpr int64_t kInputBatches = 200;
 
-// The key that decides how large the batches of the input are; empty: there is none.
+// The key for the size of the input's batches; empty if there is none.
 std::string batch_rows_key(const Spec& config, const OpRegistry& ops) {
   std::string out;
   for_each_op(config, ops, [&](const ListedOp& op) {
@@ -40,7 +40,7 @@ std::string batch_rows_key(const Spec& config, const OpRegistry& ops) {
   return out;
 }
 
-// Its kind, with what is said of it besides.
+// The name that the item gives, else its kind and options: "queue (capacity 4)".
 std::string name_of(const CompareItem& item, DeliveryKind kind) {
   if (!item.name.empty()) return item.name;
   std::vector<std::string> details;
@@ -164,7 +164,7 @@ double Comparer::input_seconds(const std::stop_token& stop) {
 }
 
 std::optional<Comparison> Comparer::run(const CompareRun& how) {
-  // `constant` last: it must be told when to end.
+  // `constant` comes last: it never ends by itself, so it runs for as many steps as the others.
   for (const bool constant : {false, true}) {
     for (Contestant& contestant : contestants_) {
       if ((contestant.result.kind == DeliveryKind::constant) != constant) continue;
@@ -224,8 +224,8 @@ void Comparer::finish() {
   find_bounds();
 }
 
-// A thread that feeds does one thing after the other. Else input and step overlap: on a CPU they share the threads, and
-// a GPU needs none of them.
+// With `feed`, one thread makes a batch, copies it and takes the step, one after another. With other deliveries input
+// and step overlap: on a CPU they share the threads; with a GPU all threads are there for the input.
 void Comparer::find_bounds() {
   const bool shared = out_.device == "cpu";
   for (ComparedDelivery& delivery : out_.deliveries) {

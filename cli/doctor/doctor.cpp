@@ -26,7 +26,7 @@ namespace millrace::cli {
 
 namespace {
 
-// Little enough that every machine has it, much enough to run every part.
+// Small enough for every machine, and large enough to run every part.
 constexpr const char* kTrial = R"(
 seed: 1
 threads: auto
@@ -51,7 +51,7 @@ int allowed_processors() {
   return CPU_COUNT(&set);
 }
 
-// The file of the loaded library whose name begins so, links followed.
+// The file of the loaded library whose name begins with `name`, with links followed; empty if there is none.
 std::string loaded_file(std::string_view name) {
   struct Search {
     std::string_view name;
@@ -95,7 +95,7 @@ Machine this_machine() {
 
 std::vector<Finding> judge_machine(const Machine& machine) {
   std::vector<Finding> out;
-  // A finding whose advice is given only if not all is well.
+  // Adds a finding: ok, or a warning with the advice.
   const auto add = [&out](const char* check, const std::string& text, bool well, const char* advice) {
     out.push_back({check, text, well ? Health::ok : Health::warning, well ? "" : advice});
   };
@@ -175,7 +175,7 @@ std::vector<Finding> judge_devices(const CudaStatus& status) {
       parse_device(device, nullptr, {.convolutions = true});
     } catch (const Error& error) {
       out.push_back({"gpu", cat(device, ": ", error.message()), Health::warning, error.hint()});
-      // Without what convolutions need a training of dense layers may still run.
+      // Even if convolutions cannot run, a training of dense layers may.
       try {
         parse_device(device);
       } catch (const Error&) {

@@ -26,7 +26,7 @@ std::optional<uint64_t> only_number(const std::string& path) {
   return std::ifstream(path) >> value ? std::optional(value) : std::nullopt;
 }
 
-// What the group in this folder allows, where it limits anything. `second`: of version 2.
+// Lowers `memory` to the limit of the group in this folder, if it has one. `second`: the group is of version 2.
 void apply_limit(const std::string& group, bool second, MachineMemory& memory) {
   const auto limit = only_number(group + (second ? "/memory.max" : "/memory.limit_in_bytes"));
   const auto used = only_number(group + (second ? "/memory.current" : "/memory.usage_in_bytes"));

@@ -36,7 +36,7 @@ void refuse_to_overwrite(const std::vector<std::string>& paths) {
 
 constexpr uint64_t kSumStream = fnv1a64("generate.sum");
 
-// The label is that of the numbers as they are written, in float32.
+// The number is rounded to float32 before it is added, so that the label fits the numbers in the file.
 void add_number(cli::Output& out, double value, double& sum) {
   const auto written = static_cast<float>(value);
   sum += static_cast<double>(written);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kDigits = 10;
 
-// The numbers that one row draws, one after another.
+// Draws the numbers of one row, one after another.
 class Draws {
  public:
   Draws(uint64_t seed, uint64_t first_block) : seed_(seed), block_(first_block) {}
@@ -26,7 +26,7 @@ class Draws {
     return words_.word[used_++];
   }
   double between(double low, double high) { return low + (high - low) * ((word() + 0.5) * 0x1p-32); }
-  // Nearly normal, of mean 0 and deviation 1: the sum of four bytes.
+  // The sum of four random bytes is nearly normal; it is scaled to mean 0 and deviation 1.
   double noise() {
     constexpr double kMean = 4 * 127.5, kDeviation = 147.8;
     const uint32_t bits = word();
@@ -45,7 +45,8 @@ struct Point {
   double x, y;
 };
 
-// The corners of a display, x to the right and y down, the segments between them, and which of them a digit lights.
+// The corners of a display (x to the right, y down), the segments between them, and a bit for each segment that a digit
+// lights.
 constexpr std::array<Point, 6> kCorners = {{{-0.5, -0.5}, {0.5, -0.5}, {-0.5, 0}, {0.5, 0}, {-0.5, 0.5}, {0.5, 0.5}}};
 constexpr std::array<std::array<size_t, 2>, 7> kSegments = {{{0, 1}, {1, 3}, {3, 5}, {4, 5}, {2, 4}, {0, 2}, {2, 3}}};
 constexpr std::array<unsigned, kDigits> kLit = {0x3f, 0x06, 0x5b, 0x4f, 0x66, 0x6d, 0x7d, 0x07, 0x7f, 0x6f};
@@ -53,7 +54,7 @@ constexpr std::array<unsigned, kDigits> kLit = {0x3f, 0x06, 0x5b, 0x4f, 0x66, 0x
 // How one image is drawn, in pixels.
 struct Drawing {
   std::array<Point, 6> corners;
-  double thickness;  // half of a stroke's
+  double thickness;  // half the width of a stroke
   double ink;        // brightness of a stroke
   double noise;      // deviation of every pixel
 };

@@ -88,7 +88,7 @@ std::string completions(std::span<const std::string> words, const Command& progr
     if (asked == nullptr) return {};
     typed = typed.substr(equals + 1);
   }
-  // Lines for what begins as the word that is being typed.
+  // Offers a word if it begins with what was typed.
   std::string out;
   const auto offer = [&](std::string_view word, std::string_view meaning) {
     if (word.starts_with(typed)) out += cat(before, word, meaning.empty() ? "" : "\t", meaning, '\n');

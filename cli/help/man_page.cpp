@@ -10,10 +10,10 @@ namespace millrace::cli {
 
 namespace {
 
-// Of the last change that readers of the page notice: formatters ask for one.
+// Formatters want a date. It is the day of the last change that readers of the page notice.
 constexpr std::string_view kDate = "2026-11-25";
 
-// Text that roff prints as it is. A line must not begin with a dot or a quote, which would be a request.
+// Escapes text so that roff prints it as it is. A line that begins with a dot or a quote would be a request.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -41,7 +41,7 @@ std::string heading(std::string_view line) {
   return out;
 }
 
-// Lines that begin with a blank are shown as they are; those between them are filled.
+// Lines that begin with a blank stay as they are; other lines are joined into paragraphs.
 std::string body(std::string_view text) {
   std::string out;
   bool as_it_is = false;

@@ -22,8 +22,8 @@ void add(std::vector<KindReference>& out, const Registry<Base>& registry, const 
   for (KindInfo& info : registry.describe()) out.push_back({registry.what(), std::move(info), common, {}});
 }
 
-// Asks an op made from its example what it reads; what it gives follows from what it is. Only `leads`, which the kind
-// says, tells a source of text from one of rows.
+// "text -> rows" for an op that was made from its example. The op says what it reads. Its class says what it gives,
+// except that sources of text and of rows have the same class: there `leads` decides, which the kind declares.
 std::string ports_of(const Op& op, std::string_view leads) {
   std::string in;
   for (const PortType port : op.inputs()) in += cat(in.empty() ? "" : ", ", to_string(port));
@@ -37,14 +37,14 @@ std::string ports_of(const Op& op, std::string_view leads) {
 
 Spec example_of(const KindInfo& kind) { return parse_yaml(kind_example(kind), "the example of " + kind.kind); }
 
-// As an item of a list, which is written on one line.
+// The value as YAML on one line. Items of lists are written so.
 std::string on_one_line(const Spec& value) {
   std::string line = to_yaml(Spec::list().append(value));
   line.pop_back();
   return line.starts_with("- ") ? line.substr(2) : line.substr(1, line.size() - 2);
 }
 
-// A number that one would write: `wanted` where the range has it, else one in the range.
+// A number for an example: `wanted` if it is in the range, else a number in the range.
 double plausible(const Range& range, double wanted) {
   const bool low = range.above_min ? wanted <= range.min : wanted < range.min;
   const bool high = range.below_max ? wanted >= range.max : wanted > range.max;
@@ -80,7 +80,7 @@ Spec plausible_value(const OptionInfo& option, const OptionForm& form) {
   return Spec::of(option.name);
 }
 
-// The one value that `options` need, where it may stand in their place; else null.
+// The value that may stand in place of `options`, if they are only this value; else null.
 const Spec* value_alone(const KindInfo& kind, const Spec& options) {
   for (const OptionInfo& option : kind.options) {
     if (option.stands_alone && options.size() == 1) return options.find(option.name);
@@ -97,7 +97,7 @@ void flatten_form(const OptionForm& form, const std::string& path, std::vector<P
 
 void flatten_into(std::span<const OptionInfo> options, const std::string& above, std::vector<PlacedOption>& out) {
   for (const OptionInfo& option : options) {
-    // A list of such values may stand in place of one.
+    // If an option takes a value or a list of such values, the options inside it would come twice.
     const std::string path = above + option.name;
     if (std::ranges::find(out, path, &PlacedOption::path) != out.end()) continue;
     out.push_back({path, &option});

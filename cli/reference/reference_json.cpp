@@ -7,11 +7,11 @@ namespace millrace::cli {
 
 namespace {
 
-// In the order of OptionForm::Is.
+// The names of OptionForm::Is, in its order.
 constexpr const char* kForms[] = {"any", "flag", "integer", "number", "text", "name", "list", "map", "options", "kind"};
 
 void append(JsonText& json, const OptionForm& form);
-// `path` stands for the option's name, unless it is empty.
+// Writes `path` as the name, unless it is empty.
 void append(JsonText& json, const OptionInfo& option, std::string_view path = {});
 
 template <class T>

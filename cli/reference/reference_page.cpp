@@ -15,7 +15,7 @@ std::string default_clause(const OptionInfo& option) {
   return option.fallback.is_map() ? "optional" : "absent by default";
 }
 
-// "input ops": the sort of the kinds that the option's value names; empty if it names no kinds.
+// "input ops", if the option's value names input ops; empty if it names no kinds.
 std::string named_sort(const OptionInfo& option) {
   for (const OptionForm& form : option.forms) {
     if (!form.sort.empty()) return plural(form.sort);
@@ -26,7 +26,7 @@ std::string named_sort(const OptionInfo& option) {
   return {};
 }
 
-// What else there is to say about an option, to stand after its doc: "; changes no row".
+// More words about an option, which follow its doc: "; changes no row".
 std::string notes_of(const OptionInfo& option) {
   return cat(option.stands_alone ? "; its value may stand in place of the options" : "",
              option.only_speed ? "; changes no row" : "");

@@ -64,7 +64,7 @@ void add_form(JsonText& json, const OptionForm& form) {
       return;
     case Is::text:
       if (form.pattern.empty()) {
-        // Whatever is written without brackets is a text where one is wanted.
+        // An option that wants a text takes numbers and booleans as texts, too.
         json.key("type").open('[').value("string").value("number").value("boolean").close(']');
       } else {
         json.key("type").value("string").key("pattern").value(form.pattern);
@@ -103,7 +103,7 @@ void add_options(JsonText& json, const std::vector<OptionInfo>& options, const s
   json.key("additionalProperties").value(false);
 }
 
-// Members of the schema of what stands after the name of a kind.
+// Members of the schema for the value of a kind: `dense: VALUE`.
 void add_options_of_kind(JsonText& json, const std::vector<OptionInfo>& own, const std::vector<OptionInfo>& common) {
   const auto alone = std::ranges::find_if(own, &OptionInfo::stands_alone);
   if (has_required(own) && alone == own.end()) return add_options(json, own, common);
@@ -141,7 +141,7 @@ void add_definitions(JsonText& json, const std::vector<KindReference>& reference
   }
 }
 
-// The input graph runs alone; but whoever begins with a model needs all that belongs to it.
+// A configuration may have an input graph only. But with one of the keys that a training requires it needs them all.
 void add_needs_of_training(JsonText& json) {
   std::vector<std::string> needed;
   const std::vector<OptionInfo> always = describe_config(ConfigUse::input);

@@ -6,7 +6,8 @@ namespace millrace::cli {
 
 namespace {
 
-// The values from `next` on as nested lists of `shape`, from its axis `axis` on; returns where the next ones are.
+// Writes the values from the index `next` on as nested lists, one level for each axis of `shape` from `axis` on.
+// Returns the index of the first value that is left.
 template <class Values>
 size_t append_values(JsonText& json, const Values& values, size_t next, const Shape& shape, int axis) {
   if (axis == shape.rank()) {

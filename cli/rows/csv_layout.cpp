@@ -11,7 +11,7 @@ namespace {
 // A ragged field is one column, however many values it has.
 int64_t columns_of(const FieldSpec& field) { return field.ragged() ? 1 : field.shape.elements(); }
 
-// Adds the columns of a field that was read from none. A name that is taken would hide a column from who selects by it.
+// Adds columns for a field that was not read from any. Each gets a name of its own, so that it can be selected by name.
 void append_field(std::vector<CsvColumn>& out, const RowSpec& rows, size_t field) {
   const FieldSpec& spec = rows.fields[field];
   for (int64_t i = 0; i < columns_of(spec); ++i) {
@@ -21,8 +21,8 @@ void append_field(std::vector<CsvColumn>& out, const RowSpec& rows, size_t field
   }
 }
 
-// Where one column serves several fields, the text of the greater one reads back in most of them: a whole number has no
-// exponent, and more digits say more. A text says it all.
+// The order of the fields that share a column: the text of the field with the highest precision is most likely to be
+// read back by the others. Whole numbers have no exponent, wider types have more digits, and texts lose nothing.
 int precision(const FieldSpec& field) {
   if (field.text) return field.ragged() ? 5 : 6;
   constexpr DType kRising[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8};
@@ -31,13 +31,13 @@ int precision(const FieldSpec& field) {
 
 bool is_same_type(const FieldSpec& a, const FieldSpec& b) { return a.text == b.text && a.dtype == b.dtype; }
 
-// Puts the values of `field` where they were read from; false where that cannot be said.
+// Puts the values of `field` into the columns that they were read from; false if these are not known.
 bool place_field(std::vector<CsvColumn>& out, const TextColumns& from, const RowSpec& rows, size_t field) {
   const FieldSpec& spec = rows.fields[field];
   const int found = from.rows.find(spec.name);
   if (found < 0) return false;
   const auto decoded = static_cast<size_t>(found);
-  // A list that was filled up to one length is a list where it was read.
+  // A field that `pad` gave a fixed length was still read as a list from one column.
   const std::optional<char> split = from.rows.fields[decoded].split;
   const std::vector<uint32_t>& columns = from.columns[decoded];
   if (!split && std::ssize(columns) != columns_of(spec)) return false;
@@ -65,7 +65,7 @@ CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows) {
     layout.dialect = *dialect;
     layout.header = !dialect->header.empty();
     layout.reader = from->reader;
-    // A line without a byte would be no record.
+    // An empty line would not be read as a record.
     if (!dialect->quote && layout.columns.size() == 1 && dialect->columns > 1) layout.columns.resize(2);
     const size_t names = std::min(dialect->header.size(), layout.columns.size());
     for (size_t i = 0; i < names; ++i) layout.columns[i].name = dialect->header[i];

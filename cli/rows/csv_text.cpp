@@ -18,14 +18,14 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 bool numbers_are_plain(const CsvDialect& dialect) {
-  // What the texts of numbers are made of: digits, exponents, nan and inf.
+  // The bytes in texts of numbers: digits, exponents, nan and inf.
   constexpr std::string_view kNumberBytes = "0123456789+-.einfa";
   const auto in_numbers = [&](char c) { return kNumberBytes.find(c) != kNumberBytes.npos; };
   return !in_numbers(dialect.delimiter) && !(dialect.quote && in_numbers(*dialect.quote)) &&
          !(dialect.comment && in_numbers(*dialect.comment));
 }
 
-// A byte that may stand before a number, and is neither what ends a field nor what begins a comment.
+// A blank or a tab, whichever neither ends a field nor begins a comment.
 char blank_of(const CsvDialect& dialect) { return dialect.delimiter == ' ' || dialect.comment == ' ' ? '\t' : ' '; }
 
 std::string_view value_text(std::string_view text, std::span<char>) { return text; }
@@ -34,7 +34,7 @@ std::string_view value_text(T value, std::span<char> buffer) {
   return shortest_text(value, buffer);
 }
 
-// Appends the text of a value; of all values of its field if they share the column.
+// Appends the text of a value, or of all values of its field if they share the column.
 void append_text(std::string& out, const CsvValue& value, const RowBlock& batch, int64_t row) {
   with_values(batch, value.field, row, [&](const auto& values) {
     char buffer[40];
@@ -149,7 +149,7 @@ bool CsvText::find_text(size_t column, const RowBlock& batch, int64_t row) {
       const std::vector<std::string>& missing = missing_of(value);
       const std::string text = text_of(value, batch, row);
       if (try_text(column, batch, row, text, exactly)) return true;
-      // The number that a missing text looks like has a blank before it, and so has an empty list.
+      // If a number has the text of a missing value, or a list is empty, blanks before it make the text another one.
       const bool is_missing = text.empty() || std::find(missing.begin(), missing.end(), text) != missing.end();
       const bool between_blanks = value.split && is_blank(*value.split);
       const bool blanks = between_blanks || !batch.spec().fields[value.field].text;
@@ -158,7 +158,7 @@ bool CsvText::find_text(size_t column, const RowBlock& batch, int64_t row) {
         if (try_text(column, batch, row, std::string(count, blank) + text, exactly)) return true;
       }
     }
-    // Whatever a missing value becomes.
+    // The values may be what a missing value becomes.
     if (try_text(column, batch, row, {}, exactly)) return true;
     for (const CsvValue& value : values) {
       for (const std::string& text : missing_of(value)) {
@@ -178,7 +178,7 @@ bool CsvText::try_text(size_t column, const RowBlock& batch, int64_t row, std::s
   return true;
 }
 
-// Whether the text can stand in that column: quoted where it must be.
+// Whether the text can stand in that column, with quotes if it needs them.
 bool CsvText::can_stand(size_t column, std::string_view text) const {
   const CsvDialect& dialect = layout_.dialect;
   if (dialect.quote) return true;
@@ -188,7 +188,8 @@ bool CsvText::can_stand(size_t column, std::string_view text) const {
   return !(last && text.ends_with('\r')) && !(last && column == 0 && text.empty());
 }
 
-// `exactly`, or but for the empty texts at the end of a list that was filled up, which blanks between them cannot hold.
+// Unless `exactly`, a list may lack the empty texts at its end: `pad` added them, and if blanks separate the texts, no
+// text can hold them.
 bool CsvText::reads_as(std::string_view text, const CsvValue& value, const RowBlock& batch, int64_t row, bool exactly) {
   if (layout_.reader == nullptr || !value.read_by) return true;
   if (!layout_.reader->read(text, *value.read_by, value.element, read_)) return false;
@@ -210,12 +211,12 @@ bool CsvText::reads_as(std::string_view text, const CsvValue& value, const RowBl
 void CsvText::append_field(std::string& out, size_t column, std::string_view text) const {
   const CsvDialect& dialect = layout_.dialect;
   if (column > 0) out += dialect.delimiter;
-  // A line without a byte would be no record.
+  // An empty line would not be read as a record.
   if (text.empty() && layout_.columns.size() == 1 && dialect.quote) out.append(2, *dialect.quote);
   append_csv_field(out, text, dialect, column == 0);
 }
 
-// A file that begins with a text that begins with a byte order mark needs one of its own: the reader passes the first.
+// The reader skips a byte order mark at the start of a file. If the first text begins with one, the file gets another.
 void CsvText::mark_bytes(std::string& out, size_t begin) {
   if (!begun_ && std::string_view(out).substr(begin).starts_with(kByteOrderMark)) out.insert(begin, kByteOrderMark);
   begun_ = begun_ || out.size() > begin;

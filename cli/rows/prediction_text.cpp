@@ -12,18 +12,18 @@
 
 namespace millrace::cli {
 
-// What a row's outputs mean.
+// The meaning of a row's outputs.
 struct PredictionText::Prediction {
-  std::optional<int64_t> chosen = {};  // absent if a NaN leaves it open
+  std::optional<int64_t> chosen = {};  // the class; absent if an output is NaN
   std::vector<float> values = {};
-  const std::string* name = nullptr;  // of the class; null if it has none
-  std::vector<double> undone = {};    // if it is not empty, it stands in place of the values
+  const std::string* name = nullptr;  // the name of the class; null if it has none
+  std::vector<double> undone = {};    // if it is not empty, it is written instead of the values
 };
 
 namespace {
 
 double probability_of(float logit) {
-  // Of exponentials of negative numbers alone, so that none overflows.
+  // exp() of a negative number cannot overflow.
   const double z = static_cast<double>(logit), e = math::exp(-std::abs(z));
   return (z < 0 ? e : 1) / (1 + e);
 }
@@ -87,7 +87,7 @@ PredictionText::Prediction PredictionText::prediction_of(std::span<const float> 
   const std::vector<std::string>& names = args_.label.texts;
   if (names_ && out.chosen && *out.chosen < std::ssize(names)) out.name = &names[static_cast<size_t>(*out.chosen)];
   for (size_t i = 0; undoes_ && i < out.values.size(); ++i) {
-    // A few digits more than float32 has: what was predicted has no more.
+    // Nine digits are enough for a float32, and the prediction is not more exact.
     out.undone.push_back(
         rounded(static_cast<double>(out.values[i]) * at(args_.label.scale, i) + at(args_.label.offset, i), 9));
   }

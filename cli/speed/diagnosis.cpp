@@ -13,14 +13,15 @@ namespace {
 
 constexpr double kMuch = 0.5, kLittle = 0.1;
 constexpr double kMuchValidation = 0.25;
-// Decoding is what is waited for where its tasks are busy for so much of the wait.
+// If decoding is busy for this share of the wait, the step waits for decoding; else it waits for the source.
 constexpr double kBusy = 0.7;
-// What a task reads beyond its chunk, about; so chunks should be longer than a few times that.
+// A task reads about kBeyond bytes beyond its chunk, so chunks should be several times as long.
 constexpr int64_t kBeyond = 10'000, kSmallChunk = 4 * kBeyond;
 // A shorter run gives no advice.
 constexpr double kTellingSeconds = 0.5;
 constexpr int64_t kTellingSteps = 20;
-// What more threads are expected not to help with: seconds of a step, and the share of a longer one.
+// More threads are expected to help neither with a step that is shorter than kShortStep seconds, nor with the share
+// kSerial of a longer one.
 constexpr double kShortStep = 0.5e-3, kSerial = 0.1;
 
 // A key that limits how many tasks decode at once.
@@ -29,8 +30,8 @@ struct Limit {
   int64_t threads = 0;
 };
 
-// The delivery's queue overrules the ops. Of these, the one that allows most speaks for all of them, as they run as one
-// task. Whatever it says, every source has a task, and every file that it reads at once.
+// The limit of the delivery's queue, if it has one; else the highest limit of the ops, because they run as one task. At
+// least one task runs for each source, or for each file that a source reads at the same time.
 std::optional<Limit> limit_of(const Config& config, const OpRegistry& ops) {
   if (config.delivery.threads) return Limit{.key = "delivery.threads", .threads = *config.delivery.threads};
   std::optional<Limit> out;
@@ -86,7 +87,7 @@ class Diagnostician {
   // How many times as fast it would be if the thread that trains did not spend `seconds` on the input.
   double gain_without(double seconds) const { return seconds_ / std::max(seconds_ - seconds, 0.01 * seconds_); }
 
-  // While one thread makes a batch the others have nothing to do; shared out, it takes a share of the time.
+  // While the training thread makes a batch, the others have nothing to do. If all share the work, it takes less time.
   void advise_delivery() {
     if (config_.delivery.kind != DeliveryKind::feed) return;
     const double shared = times_.make_seconds / run_.threads;
@@ -95,7 +96,7 @@ class Diagnostician {
                run_.threads > 1 ? ", while the others have nothing to do" : ""));
   }
 
-  // While the step waits, as many tasks decode as may; other threads could help, unless the source is what is slow.
+  // While the step waits, as many tasks decode as the limit allows. More threads could help, unless the source is slow.
   void advise_limits(double busy) {
     if (config_.delivery.kind == DeliveryKind::feed) return;
     const std::optional<Limit> limit = limit_of(config_, ops_);
@@ -108,7 +109,7 @@ class Diagnostician {
                count_of(run_.threads, "thread")));
   }
 
-  // Where chunks are short, most of what is read is read for the sake of the record at their end.
+  // If chunks are short, tasks read most bytes only to complete the record at the end of a chunk.
   void advise_chunks() {
     if (out_.bottleneck != Bottleneck::input) return;
     for_each_op(config_.resolved, ops_, [&](const ListedOp& op) {
@@ -123,13 +124,13 @@ class Diagnostician {
 
   void advise_threads() {
     if (run_.device != "cpu" || config_.threads == 0 || run_.threads >= processors_) return;
-    // What is that short is cut into no pieces.
+    // So short a step is not divided among threads.
     if (seconds_ < kShortStep * static_cast<double>(run_.steps)) return;
     advise("threads", cat(run_.threads), "auto", 1 / (kSerial + (1 - kSerial) * run_.threads / processors_),
            cat("this process may use ", count_of(processors_, "processor")));
   }
 
-  // It changes which model is kept, but not the training.
+  // Rarer validations may change which model is kept, but not the training.
   void advise_validation() {
     if (!config_.validation || out_.validation_share < kMuchValidation) return;
     constexpr int64_t kRarer = 10;

@@ -17,9 +17,9 @@ namespace millrace {
 
 namespace {
 
-// Shares of a step that the input adds to it.
+// How much of a step's time the input adds.
 constexpr double kMuchAdded = 0.5, kLittleAdded = 0.1;
-// What is tried is tried with the data at hand; more would take too long.
+// How much advice is tried; more would take too long.
 constexpr size_t kMostTried = 4;
 constexpr int64_t kLeastSteps = 5;
 
@@ -28,25 +28,25 @@ Spec with(Spec config, const std::string& key, const std::string& value) {
   return config;
 }
 
-// The same input behind a `repeat`, in front of the op that makes batches.
+// Puts a `repeat` before the op that makes batches.
 void repeat_before_batches(Spec& config) {
   Spec* const input = config.find("input");
   if (!input->is_list() || input->items().empty()) return;
   std::vector<Spec> items = input->items();
   const Spec& last = items.back();
-  // It might read an op that is not the one before it.
+  // With `from` it may read another op than the one before it.
   if (last.is_map() && last.entries().front().second.find("from") != nullptr) return;
   items.insert(items.end() - 1, Spec::of(kRepeatKind));
   *input = Spec::list(std::move(items), input->place());
 }
 
-// Whether it ends rows that have no end, or waits for an end that never comes.
+// Whether the buffer waits for the end of its rows, or ends although its rows have no end.
 bool ends_or_waits(const RowBuffer& buffer) {
   return buffer.needs_end() || !buffer.endless(std::vector<bool>(buffer.inputs().size(), true));
 }
 
-// Without an end: a second of a small data set is many epochs. Sources do that, unless an op behind them waits for the
-// end of the data; then they are repeated.
+// Makes the input endless, because a small data set takes less time than a measurement. The sources repeat their data,
+// unless an op after them waits for the end of the data or makes one. Then a `repeat` after that op repeats the rows.
 Spec endless(Spec config, const OpRegistry& ops) {
   std::vector<std::string> settings = {"train.steps=null"}, sources;
   bool waits = false, repeats = false;
@@ -158,7 +158,7 @@ class SpeedTest {
                     {}, "give it more data, or smaller batches");
   }
 
-  // What the diagnosis says first, then what else may help.
+  // First the advice of the diagnosis, then what else may help.
   std::vector<Advice> candidates() const {
     std::vector<Advice> all = out_.diagnosis.advice;
     if (out_.bottleneck != Bottleneck::step) {
@@ -171,7 +171,7 @@ class SpeedTest {
     return all;
   }
 
-  // Whether the training can be had with it, in not much more memory than without.
+  // Whether the configuration with this advice is valid, and needs not much more memory.
   bool is_possible(const Advice& advice) const {
     constexpr uint64_t kMoreBytes = uint64_t{256} << 20;
     try {
@@ -182,7 +182,7 @@ class SpeedTest {
     }
   }
 
-  // How many times as fast it is with what is advised, in turn with the configuration as it is; false after a stop.
+  // Measures the gain of the advice: the training runs with and without it, by turns. False after a stop.
   bool try_out(Advice& advice) const {
     const Spec changed = with(spec_, advice.key, advice.to);
     std::vector<double> gains;
@@ -197,7 +197,7 @@ class SpeedTest {
 
   const Catalog& catalog_;
   const SpeedOptions& options_;
-  const Spec spec_;                 // what is measured
+  const Spec spec_;                 // the configuration that is measured
   std::optional<Config> resolved_;  // of spec_, with every option of every op
   uint64_t memory_bound_ = 0;
   SpeedReport out_;

@@ -12,9 +12,9 @@ namespace millrace::cli {
 
 namespace {
 
-// Of less nobody wants to hear.
+// Ops with a smaller share are not mentioned.
 constexpr double kLeastShare = 0.01;
-// Where the same training differs from itself by so much, little else can be said.
+// If the same training differs from itself by more, the other numbers say little.
 constexpr double kNoisy = 0.2;
 
 // "decode_csv 61%, csv_reader 39%": shares of the time that all ops together were busy.
@@ -82,7 +82,7 @@ void add_advice(JsonText& json, const Advice* advice) {
     for (const char* key : {"key", "from", "to", "expected_gain"}) json.key(key).null();
     return;
   }
-  // A number is written as a number.
+  // The value with its type: a number becomes a number, an absent value null.
   const auto typed = [](const std::string& text) { return text.empty() ? Spec() : Spec::scalar(text, false, {}); };
   json.key("key").value(advice->key).key("from").value(typed(advice->from));
   json.key("to").value(typed(advice->to)).key("expected_gain").value(advice->expected_gain);
@@ -92,7 +92,7 @@ std::string held_text(const DeliveryStatistics& delivery) {
   std::string out;
   for (const OpStatistics& op : delivery.input.ops) {
     if (op.mean_held && op.capacity > 0) {
-      // What waits is counted by whole chunks, and may be more than the rows that were asked for.
+      // Whole chunks wait, so more rows may wait than were asked for.
       const bool more = *op.mean_held > static_cast<double>(op.capacity);
       out += fmt::format("; {:.0f}{} rows waited at {} on average{}", *op.mean_held,
                          more ? "" : fmt::format(" of {}", op.capacity), op.name,

@@ -20,7 +20,7 @@ std::string number_text(T number) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, number).ptr};
 }
 
-// What `read` gives, or nothing where the text is of another type.
+// The result of `read`, or nothing if the text has another type.
 template <class Read>
 auto attempt(const Read& read) -> std::optional<decltype(read())> {
   try {

@@ -6,7 +6,7 @@
 
 namespace millrace::cli {
 
-// A NaN's sign says nothing.
+// The sign of a NaN has no meaning, so it is not shown.
 std::string format_value(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.4g}", value); }
 
 std::string format_rate(double per_second) {
