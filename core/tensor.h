@@ -124,6 +124,10 @@ class BasicTensorView {
     return static_cast<Out*>(data_);
   }
 
+  // As many rows, which lie alike, at `data`.
+  BasicTensorView<void> at(void* data) const { return {data, dtype_, shape_, row_bytes_}; }
+  BasicTensorView<const void> at(const void* data) const { return {data, dtype_, shape_, row_bytes_}; }
+
   // The first `rows` rows.
   BasicTensorView first_rows(int64_t rows) const {
     return BasicTensorView(data_, dtype_, shape_.row().with_batch(rows), row_bytes_);

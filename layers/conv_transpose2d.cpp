@@ -102,7 +102,7 @@ class ConvTranspose2dPlan final : public LayerPlan {
     auto* const scratch = static_cast<std::byte*>(args.scratch) + activation_.scratch_bytes();
     if (const Destination& dx = args.input_gradients[0]) {
       const bool direct = !adds_ && dx.alpha == nullptr;
-      const TensorView to(direct ? dx.view.data() : scratch, input_.dtype(), input_.shape(), input_.row_bytes());
+      const TensorView to = input_.at(direct ? dx.view.data() : scratch);
       input_gradient_->run(context, {.x = dz.data(), .weight = args.params[0].data(), .y = to.data()});
       if (!direct) copy_elements(context, to, dx);
     }

@@ -31,7 +31,7 @@ class MulPlan final : public LayerPlan {
  private:
   void write_gradient(Context& context, const BackwardArgs& args, size_t input) const {
     const size_t last = input + 1 == args.inputs.size() ? input - 1 : args.inputs.size() - 1;
-    const TensorView scratch(args.scratch, rows_.dtype(), rows_.shape(), rows_.row_bytes());
+    const TensorView scratch = rows_.at(args.scratch);
     ConstTensorView product = args.output_gradient;
     for (size_t other = 0; other < last; ++other) {
       if (other == input) continue;

@@ -47,7 +47,7 @@ class ScalePlan final : public LayerPlan {
     // The weight is read here and may be overwritten below.
     if (args.input_gradients[0]) scale(context, args.output_gradient, args.params[0], {}, args.input_gradients[0]);
     if (const Destination& weight = args.parameter_gradients[0]) {
-      const TensorView product(args.scratch, rows_.dtype(), rows_.shape(), rows_.row_bytes());
+      const TensorView product = rows_.at(args.scratch);
       zip_elements(context, args.inputs[0], args.output_gradient, product, Product{});
       sum_runs(context, product, weight, args.scratch);
     }

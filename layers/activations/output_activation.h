@@ -24,7 +24,7 @@ class OutputActivation {
   bool backward_reads_output() const { return reads_ == GradientReads::y; }
 
   // The place for the product.
-  TensorView product(const ForwardArgs& args) const { return keeps_z() ? rows_at(args.saved) : args.output; }
+  TensorView product(const ForwardArgs& args) const { return keeps_z() ? rows_.at(args.saved) : args.output; }
   // After the product: does what the product did not do.
   void forward(Context& context, const ForwardArgs& args) const {
     if (fused() == FusedActivation::none) forward_all(context, args);
@@ -41,18 +41,14 @@ class OutputActivation {
       if (sums) column_sum(context, args.output_gradient, sums, sum_scratch);
       return args.output_gradient;
     }
-    const TensorView dz = rows_at(args.scratch);
-    const ConstTensorView value = reads_ == GradientReads::z ? rows_at(args.saved) : args.output;
+    const TensorView dz = rows_.at(args.scratch);
+    const ConstTensorView value = reads_ == GradientReads::z ? rows_.at(args.saved) : args.output;
     activation_gradient(context, activation_, value, args.output_gradient, {.view = dz}, sums, sum_scratch);
     return dz;
   }
 
  private:
   bool keeps_z() const { return reads_ == GradientReads::z && mode_ == Mode::train; }
-  template <class Void>
-  BasicTensorView<Void> rows_at(Void* data) const {
-    return BasicTensorView<Void>(data, rows_.dtype(), rows_.shape(), rows_.row_bytes());
-  }
 
   Activation activation_;
   GradientReads reads_;

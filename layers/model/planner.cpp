@@ -197,14 +197,12 @@ class Planner {
     for (int i = 0; i < count_; ++i) {
       PlannedLayer& planned = layer(i);
       const Places& places = places_[static_cast<size_t>(i)];
-      const TensorView& shape = planned.output;
       planned.saved = data(places.saved);
       planned.forward_scratch = data(places.forward_scratch);
-      planned.output = TensorView(data(places.output), shape.dtype(), shape.shape(), shape.row_bytes());
+      planned.output = planned.output.at(data(places.output));
       if (!keeps_gradient(i)) continue;
       planned.backward_scratch = data(places.backward_scratch);
-      planned.output_gradient =
-          TensorView(data(places.output_gradient), shape.dtype(), shape.shape(), shape.row_bytes());
+      planned.output_gradient = planned.output.at(data(places.output_gradient));
     }
   }
 

@@ -109,6 +109,10 @@ TEST(TensorView, KnowsItsStrides) {
   EXPECT_FALSE(padded.contiguous());
   EXPECT_EQ(padded.first_rows(2).shape(), (Shape{2, 3}));
   EXPECT_EQ(padded.first_rows(2).row_bytes(), 64u);
+  const TensorView elsewhere = padded.at(data.data() + 16);
+  EXPECT_EQ(elsewhere.data(), data.data() + 16);
+  EXPECT_EQ(elsewhere.spec(), padded.spec());
+  EXPECT_EQ(elsewhere.row_bytes(), 64u);
 }
 
 TEST(TensorView, OfRankZeroIsOneElement) {

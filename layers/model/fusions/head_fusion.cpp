@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <type_traits>
 #include <utility>
 
 #include "millrace/layers/activations/output_activation.h"
@@ -67,7 +66,7 @@ class HeadPlan final : public LayerPlan {
   void backward(Context& context, const BackwardArgs& args) override {
     auto* const scratch = static_cast<std::byte*>(args.scratch);
     const std::span<const Destination> gradients = args.parameter_gradients.subspan(first_weight_);
-    const TensorView dz = rows_of_x<void>(scratch + dz_at());
+    const TensorView dz = x_.at(scratch + dz_at());
     one_output_gradients(context,
                          {.x = rectifies_ ? x_in(args.saved) : args.inputs[0],
                           .weight = args.params[first_weight_],
@@ -114,15 +113,8 @@ class HeadPlan final : public LayerPlan {
   size_t dz_at() const { return activation_.scratch_bytes() + aligned_bytes(one_output_scratch(x_.spec())); }
   size_t product_at() const { return dz_at() + (rectifies_ ? x_.bytes() : 0); }
 
-  template <class Void>
-  BasicTensorView<Void> rows_of_x(Void* data) const {
-    return BasicTensorView<Void>(data, x_.dtype(), x_.shape(), x_.row_bytes());
-  }
-  template <class Void>
-  BasicTensorView<Void> x_in(Void* saved) const {
-    using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
-    return rows_of_x<Void>(static_cast<Byte*>(saved) + x_at());
-  }
+  TensorView x_in(void* saved) const { return x_.at(static_cast<std::byte*>(saved) + x_at()); }
+  ConstTensorView x_in(const void* saved) const { return x_.at(static_cast<const std::byte*>(saved) + x_at()); }
 
   bool rectifies_, bias_, activated_;
   bool leaves_head_ = false;  // to a loss
