@@ -123,23 +123,15 @@ void zip_indexed(Context& context, const ConstTensorView& a, const ConstTensorVi
   zip_indexed(context, a, b, Destination{.view = out}, f);
 }
 
-// out = f(x), or as the Destination says.
-template <class F>
-void map_elements(Context& context, const ConstTensorView& x, const Destination& out, F f) {
-  map_indexed(context, x, out, WithoutIndex<F>{f});
-}
-template <class F>
-void map_elements(Context& context, const ConstTensorView& x, const TensorView& out, F f) {
+// out = f(x), or as the Destination says. `Out` is a TensorView or a Destination, here and below.
+template <class F, class Out = Destination>
+void map_elements(Context& context, const ConstTensorView& x, const Out& out, F f) {
   map_indexed(context, x, out, WithoutIndex<F>{f});
 }
 
 // out = f(a, b), or as the Destination says.
-template <class F>
-void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorView& b, const Destination& out, F f) {
-  zip_indexed(context, a, b, out, WithoutIndex<F>{f});
-}
-template <class F>
-void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorView& b, const TensorView& out, F f) {
+template <class F, class Out = Destination>
+void zip_elements(Context& context, const ConstTensorView& a, const ConstTensorView& b, const Out& out, F f) {
   zip_indexed(context, a, b, out, WithoutIndex<F>{f});
 }
 
@@ -157,7 +149,7 @@ struct Product {
   }
 };
 
-// out = x, or as the Destination says. `Out` is a TensorView or a Destination.
+// out = x, or as the Destination says.
 template <class Out>
 void copy_elements(Context& context, const ConstTensorView& x, const Out& out) {
   map_elements(context, x, out, Identity{});

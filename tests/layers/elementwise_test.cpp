@@ -94,6 +94,10 @@ TEST_P(ElementwiseTest, AddsAndScalesAsTheDestinationSays) {
   alpha = 0;
   map_elements(context_, x.view(), destination, Double{});
   EXPECT_EQ(read_values(y.view()), (std::vector<double>{9, 8, 7, 16, 15, 14}));
+  map_elements(context_, x.view(), {.view = y.view()}, Double{});
+  EXPECT_EQ(read_values(y.view()), (std::vector<double>{2, 4, 6, 8, 10, 12}));
+  zip_elements(context_, x.view(), y.view(), {.view = y.view(), .beta = 1}, Difference{});
+  EXPECT_EQ(read_values(y.view()), (std::vector<double>{1, 2, 3, 4, 5, 6}));
 }
 
 TEST_P(ElementwiseTest, CopiesWhateverTheValues) {
