@@ -76,9 +76,9 @@ class Convolution {
   virtual size_t bytes() const { return 0; }
 };
 
-// Throws ShapeError for sizes < 1, paddings < 0, channels that the groups do not divide, a weight that reaches beyond
-// the padded input, or a dtype that is neither f32 nor f64; DeviceError when the device refuses, InternalError when the
-// library does.
+// Throws DeviceError when the device refuses, InternalError when the library does. REQUIRES: sizes of at least 1,
+// paddings of at least 0, groups that divide the channels, and a weight that reaches no further than the padded input:
+// layers check that when they are built.
 std::unique_ptr<Convolution> make_convolution(Context& context, const ConvolutionSpec& spec,
                                               const ConvolutionOptions& options);
 

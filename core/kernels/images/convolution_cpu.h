@@ -1,4 +1,4 @@
-// The implementations of convolutions on the CPU. make_convolution() (convolution.h) checks a spec and chooses one.
+// The implementations of convolutions on the CPU. make_convolution() (convolution.h) chooses one.
 #pragma once
 
 #include <memory>
