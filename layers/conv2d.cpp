@@ -103,12 +103,8 @@ class Conv2d final : public Layer {
   bool convolves() const override { return true; }
   TensorSpec build(std::span<const TensorSpec> inputs, ParamBuilder& params) override {
     require_image(inputs[0]);
-    const int64_t channels = inputs[0].shape[0], groups = options_.groups, filters = options_.filters;
-    if (channels % groups != 0 || filters % groups != 0) {
-      throw ShapeError(cat(count_of(groups, "group"), " cannot share ", count_of(channels, "channel"), " and ",
-                           count_of(filters, "filter"), " equally"),
-                       {}, divisor_hint(channels, filters));
-    }
+    const int64_t groups = options_.groups, filters = options_.filters;
+    require_groups(groups, inputs[0].shape[0], filters);
     require_fit(options_.window, inputs[0]);
     const ConvolutionSpec spec = spec_of(options_, inputs[0].shape);
     const Shape weight = spec.weight().shape;

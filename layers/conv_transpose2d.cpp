@@ -151,11 +151,7 @@ class ConvTranspose2d final : public Layer {
     require_image(inputs[0]);
     const Shape& row = inputs[0].shape;
     const int64_t groups = options_.groups, filters = options_.filters;
-    if (row[0] % groups != 0 || filters % groups != 0) {
-      throw ShapeError(cat(count_of(groups, "group"), " cannot share ", count_of(row[0], "channel"), " and ",
-                           count_of(filters, "filter"), " equally"),
-                       {}, divisor_hint(row[0], filters));
-    }
+    require_groups(groups, row[0], filters);
     const ConvolutionSpec spec = spec_of(options_, row);
     if (spec.height.in < 1 || spec.width.in < 1) {
       throw ShapeError("the padding leaves nothing of the output", {}, "pad by less");

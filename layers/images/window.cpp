@@ -138,9 +138,12 @@ void require_channels(const TensorSpec& row) {
   throw ShapeError(cat("expected one vector per row, or an image (channels, height, width), got ", row.text()));
 }
 
-std::string divisor_hint(int64_t channels, int64_t filters) {
+void require_groups(int64_t groups, int64_t channels, int64_t filters) {
   const int64_t most = std::gcd(channels, filters);
-  return most == 1 ? "use groups: 1, or other filters" : cat("use a divisor of ", most, " as groups");
+  if (most % groups == 0) return;
+  throw ShapeError(cat(count_of(groups, "group"), " cannot share ", count_of(channels, "channel"), " and ",
+                       count_of(filters, "filter"), " equally"),
+                   {}, most == 1 ? "use groups: 1, or other filters" : cat("use a divisor of ", most, " as groups"));
 }
 
 void require_fit(const Window& window, const TensorSpec& row) {

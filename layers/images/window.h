@@ -54,7 +54,7 @@ void require_channels(const TensorSpec& row);
 // Throws ShapeError, with a hint for the user, if no window fits into the padded image.
 void require_fit(const Window& window, const TensorSpec& row);
 
-// Says which numbers of groups divide both numbers, for a message.
-std::string divisor_hint(int64_t channels, int64_t filters);
+// Throws ShapeError unless the groups can share both the channels and the filters.
+void require_groups(int64_t groups, int64_t channels, int64_t filters);
 
 }  // namespace millrace
