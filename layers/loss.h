@@ -46,9 +46,10 @@ using LabelSpec = Wanted;
 
 struct LossPlanArgs {
   TensorView prediction = {};  // (B, ...), shapes and strides only
-  TensorView label = {};       // (B, ...) of label().dtype
+  TensorView label = {};       // (B, ...), of the loss's label().dtype
   bool weighted = false;
 };
+using MetricPlanArgs = LossPlanArgs;
 
 struct LossArgs {
   ConstTensorView prediction = {};
@@ -85,12 +86,6 @@ class MILLRACE_EXPORT Loss {
 };
 
 using LossRegistry = Registry<Loss>;
-
-struct MetricPlanArgs {
-  TensorView prediction = {};  // (B, ...), shapes and strides only
-  TensorView label = {};       // (B, ...), of the loss's label().dtype
-  bool weighted = false;
-};
 
 struct MetricArgs {
   ConstTensorView prediction = {};

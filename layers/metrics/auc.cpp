@@ -39,40 +39,33 @@ struct Row {
 
 template <class T, class Label>
 struct Score {
-  const T* logit;
-  const Label* label;
-  int64_t logit_stride, label_stride;
+  ClassRows<T, Label> rows;
   RowWeight weight;
   uint64_t* keys;
   MILLRACE_HD void operator()(int64_t row) const {
-    keys[row] = Row::key(static_cast<float>(logit[row * logit_stride]), says_yes(label[row * label_stride]),
-                         static_cast<float>(weight(row)));
+    const auto logit = static_cast<float>(rows.logits[row * rows.logit_stride]);
+    keys[row] = Row::key(logit, rows.labelled(row) == 1, static_cast<float>(weight(row)));
   }
 };
 
 class AucPlan final : public MetricPlan {
  public:
-  explicit AucPlan(const MetricPlanArgs& args) : batch_(args.prediction.rows()), weighted_(args.weighted) {
+  explicit AucPlan(const MetricPlanArgs& args) : batch_(args.prediction.rows()) {
     require_label_dtype("auc", args.label.spec());
   }
 
   size_t partial_bytes() const override { return static_cast<size_t>(batch_) * sizeof(uint64_t); }
 
   void run(Context& context, const MetricArgs& args) override {
-    const ConstTensorView &x = args.prediction, &label = args.label;
-    const RowWeight weight{weighted_ ? args.weight.as<float>() : nullptr, args.weight.stride()};
-    dispatch_float(x.dtype(), [&]<class T>() {
-      dispatch_label(label.dtype(), [&]<class Label>() {
-        for_each_index(context, batch_,
-                       Score<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), weight,
-                                       static_cast<uint64_t*>(args.partial)});
-      });
-    });
+    const RowWeight weight{args.weight.as<float>(), args.weight.stride()};
+    for_each_class_row(context, args.prediction, args.label,
+                       [&]<class T, class Label>(const ClassRows<T, Label>& rows) {
+                         return Score<T, Label>{rows, weight, static_cast<uint64_t*>(args.partial)};
+                       });
   }
 
  private:
   int64_t batch_;
-  bool weighted_;
 };
 
 // Rows up to this many are kept; of more, only what falls into which bin of scores.

@@ -12,18 +12,17 @@ namespace {
 // lower index. Next to NaN there is no order.
 template <class T, class Label>
 struct TopHit {
-  const T* logits;
-  const Label* label;
-  int64_t logit_stride, label_stride, classes, k;
+  ClassRows<T, Label> rows;
+  int64_t k;
   RowWeight weight;
   double* correct;
   MILLRACE_HD void operator()(int64_t row) const {
-    const T* const x = logits + row * logit_stride;
-    const auto wanted = static_cast<int64_t>(label[row * label_stride]);
-    bool ordered = wanted >= 0 && wanted < classes;
+    const T* const x = rows.logits + row * rows.logit_stride;
+    const int64_t wanted = rows.labelled(row);
+    bool ordered = wanted >= 0 && wanted < rows.columns;
     const T own = ordered ? x[wanted] : T(0);
     int64_t before = 0;
-    for (int64_t i = 0; i < classes; ++i) {
+    for (int64_t i = 0; i < rows.columns; ++i) {
       before += x[i] > own || (x[i] == own && i < wanted) ? 1 : 0;
       ordered = ordered && x[i] == x[i];
     }
@@ -40,14 +39,10 @@ class TopKPlan final : public RowMeanPlan {
 
  private:
   void write(Context& context, const MetricArgs& args, const RowWeight& weight, double* hits) const override {
-    const ConstTensorView &x = args.prediction, &label = args.label;
-    dispatch_float(x.dtype(), [&]<class T>() {
-      dispatch_label(label.dtype(), [&]<class Label>() {
-        for_each_row(
-            context, batch(), x.columns(),
-            TopHit<T, Label>{x.as<T>(), label.as<Label>(), x.stride(), label.stride(), x.columns(), k_, weight, hits});
-      });
-    });
+    for_each_class_row(context, args.prediction, args.label,
+                       [&]<class T, class Label>(const ClassRows<T, Label>& rows) {
+                         return TopHit<T, Label>{rows, k_, weight, hits};
+                       });
   }
 
   int64_t k_;

@@ -60,7 +60,6 @@ class ClassCountsPlan final : public MetricPlan {
   ClassCountsPlan(std::string_view metric, const MetricPlanArgs& args)
       : batch_(args.prediction.rows()),
         columns_(args.prediction.columns()),
-        weighted_(args.weighted),
         blocks_({Shape{ceil_div(batch_, kSumRows), 3 * columns_ + 1}, DType::f64}),
         blocks_at_(aligned_bytes(static_cast<size_t>(batch_) * sizeof(RowClass))),
         sums_at_(blocks_at_ + aligned_bytes(blocks_.bytes())) {
@@ -74,7 +73,7 @@ class ClassCountsPlan final : public MetricPlan {
     auto* const scratch = static_cast<std::byte*>(args.scratch);
     auto* const rows = reinterpret_cast<RowClass*>(scratch);
     auto* const blocks = reinterpret_cast<double*>(scratch + blocks_at_);
-    const RowWeight weight{weighted_ ? args.weight.as<float>() : nullptr, args.weight.stride()};
+    const RowWeight weight{args.weight.as<float>(), args.weight.stride()};
     for_each_class_row(context, args.prediction, args.label,
                        [&]<class T, class Label>(const ClassRows<T, Label>& each) {
                          return FindClass<T, Label>{each, weight, rows};
@@ -88,7 +87,6 @@ class ClassCountsPlan final : public MetricPlan {
 
  private:
   int64_t batch_, columns_;
-  bool weighted_;
   TensorSpec blocks_;  // of the counts of blocks of kSumRows rows
   size_t blocks_at_, sums_at_;
 };
