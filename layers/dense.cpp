@@ -22,7 +22,6 @@ class DensePlan final : public LayerPlan {
 
     GemmSpec forward{.m = batch, .n = units, .k = in, .dtype = x.dtype(), .transpose_b = true};
     forward.lda = x.stride();
-    forward.ldb = in;
     forward.ldc = stride;
     forward.bias = options.bias;
     forward.activation = activation_.fused();
@@ -32,7 +31,6 @@ class DensePlan final : public LayerPlan {
     if (args.input_gradients[0] != GradientUse::none) {
       GemmSpec input{.m = batch, .n = in, .k = units, .dtype = x.dtype()};
       input.lda = stride;
-      input.ldb = in;
       input.ldc = x.stride();
       input.beta = args.input_gradients[0] == GradientUse::add ? 1.0F : 0.0F;
       input_gradient_ = make_gemm(context, input);
@@ -41,7 +39,6 @@ class DensePlan final : public LayerPlan {
       GemmSpec weight{.m = units, .n = in, .k = batch, .dtype = x.dtype(), .transpose_a = true};
       weight.lda = stride;
       weight.ldb = x.stride();
-      weight.ldc = in;
       weight.beta = args.parameter_gradients == GradientUse::add ? 1.0F : 0.0F;
       weight_gradient_ = make_gemm(context, weight);
     }

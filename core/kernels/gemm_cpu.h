@@ -1,5 +1,5 @@
-// The implementations of matrix products on the CPU. make_gemm() (gemm.h) checks a spec, fills in its leading
-// dimensions and chooses one. Each result depends only on spec and values.
+// The implementations of matrix products on the CPU. make_gemm() (gemm.h) fills in a spec's leading dimensions and
+// chooses one. Each result depends only on spec and values.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "millrace/core/errors.h"
 #include "tests/core/kernels/gemm_check.h"
 #include "tests/support/openmp.h"
 
@@ -12,30 +11,6 @@ namespace millrace {
 namespace {
 
 using testing::GemmData;
-
-std::string error_of(const GemmSpec& spec) {
-  Executor executor(1);
-  Context context(Device::cpu(), executor);
-  try {
-    make_gemm(context, spec);
-  } catch (const ShapeError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-TEST(Gemm, RejectsWhatCannotBeMultiplied) {
-  EXPECT_EQ(error_of({.m = 0, .n = 3, .k = 4}), "a matrix product needs sizes of at least 1, got m 0, n 3, k 4");
-  EXPECT_EQ(error_of({.m = 2, .n = -3, .k = 4}), "a matrix product needs sizes of at least 1, got m 2, n -3, k 4");
-  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 0}), "a matrix product needs sizes of at least 1, got m 2, n 3, k 0");
-  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .dtype = DType::i32}),
-            "a matrix product needs float32 or float64, got int32");
-  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .lda = 3}), "a matrix product's lda is 3, but a row of a has 4 elements");
-  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .transpose_b = true, .ldb = 3}),
-            "a matrix product's ldb is 3, but a row of b has 4 elements");
-  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .ldc = 1}), "a matrix product's ldc is 1, but a row of c has 3 elements");
-  EXPECT_EQ(error_of({.m = 2, .n = 3, .k = 4, .transpose_a = true, .lda = 2, .ldc = 3}), "no error");
-}
 
 TEST(Gemm, MultipliesByHand) {
   Executor executor(2);
