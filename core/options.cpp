@@ -138,8 +138,7 @@ namespace {
 // The hint for an absent key that seems to be there with a slip in it.
 std::string misspelt_as(const Spec& spec, const std::vector<OptionInfo>& known, const std::string& name) {
   for (const auto& [key, value] : spec.entries()) {
-    const bool declared =
-        std::any_of(known.begin(), known.end(), [&](const OptionInfo& info) { return info.name == key; });
+    const bool declared = std::ranges::find(known, key, &OptionInfo::name) != known.end();
     if (!declared && !nearest(key, {name}).empty()) return cat("is ", key, " meant to be ", name, "?");
   }
   return {};
@@ -226,8 +225,7 @@ void OptionReader::visit(std::string_view name, void* value, const Access& acces
 }
 
 OptionInfo& OptionReader::declared(std::string_view name) {
-  const auto found =
-      std::find_if(infos_.begin(), infos_.end(), [&](const OptionInfo& info) { return info.name == name; });
+  const auto found = std::ranges::find(infos_, name, &OptionInfo::name);
   if (found == infos_.end()) throw InternalError(cat("no option ", name, " is declared yet"));
   return *found;
 }

@@ -15,8 +15,7 @@ void RowBuffer::rewind(uint32_t run) {
 }
 
 bool RowBuffer::has_source(uint32_t source) const {
-  return std::any_of(streams_.begin(), streams_.end(),
-                     [&](const RowStream* stream) { return stream->has_source(source); });
+  return std::ranges::any_of(streams_, [&](const RowStream* stream) { return stream->has_source(source); });
 }
 
 void RowBuffer::fetch(const RowId& id, RowBlock& block, int64_t row) {

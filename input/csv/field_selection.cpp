@@ -341,8 +341,7 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite) 
       request.reshape_node = *spec.find("reshape");
     }
     request.allow_nonfinite = allow_nonfinite;
-    request.is_open = std::any_of(request.items.begin(), request.items.end(),
-                                  [](const FieldRequest::Item& item) { return item.is_open(); });
+    request.is_open = std::ranges::any_of(request.items, &FieldRequest::Item::is_open);
     if (!request.is_open) settle(request, columns);
     out.push_back(std::move(request));
   }

@@ -329,10 +329,7 @@ InputFiles InputGraph::files() const {
   return out;
 }
 
-bool InputGraph::reads_once() const {
-  return std::any_of(impl_->sources.begin(), impl_->sources.end(),
-                     [](const RowSource* source) { return source->comes_once(); });
-}
+bool InputGraph::reads_once() const { return std::ranges::any_of(impl_->sources, &RowSource::comes_once); }
 
 const TextColumns* InputGraph::text_columns() const {
   const TextColumns* found = nullptr;
@@ -365,8 +362,7 @@ void InputGraph::check_files() const {
 }
 
 bool InputGraph::varies() const {
-  const std::vector<GraphNode>& nodes = impl_->nodes;
-  return std::any_of(nodes.begin(), nodes.end(), [](const GraphNode& node) { return node.output.rows.varies(); });
+  return std::ranges::any_of(impl_->nodes, [](const GraphNode& node) { return node.output.rows.varies(); });
 }
 
 uint64_t InputGraph::memory_bound(int threads) const {

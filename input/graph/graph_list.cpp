@@ -110,8 +110,7 @@ std::vector<std::string> kinds_between(const OpRegistry& registry, PortType got,
 }  // namespace
 
 const OptionInfo* option_of(const GraphNode& node, OptionUse use) {
-  const auto found =
-      std::find_if(node.options.begin(), node.options.end(), [use](const OptionInfo& info) { return info.use == use; });
+  const auto found = std::ranges::find(node.options, use, &OptionInfo::use);
   return found == node.options.end() ? nullptr : &*found;
 }
 

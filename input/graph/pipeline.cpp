@@ -303,9 +303,7 @@ InputStatistics Pipeline::statistics() const {
   add(impl_->chain, impl_->memory.done);
   for (const auto& stream : graph.source_streams) {
     const RowsHeld held = stream->held();
-    OpStatistics& op = *std::find_if(out.ops.begin(), out.ops.end(), [&](const OpStatistics& one) {
-      return one.name == impl_->place_to_wait(*stream);
-    });
+    OpStatistics& op = *std::ranges::find(out.ops, impl_->place_to_wait(*stream), &OpStatistics::name);
     op.held += held.now;
     op.mean_held = op.mean_held.value_or(0) + held.mean;
     op.capacity += static_cast<uint64_t>(stream->ahead_rows());

@@ -15,8 +15,7 @@ void Chunk::reset(const Unit& next) {
 }
 
 void Chunk::add(Note note) {
-  const auto behind = std::upper_bound(notes.begin(), notes.end(), note.row,
-                                       [](int64_t row, const Note& other) { return row < other.row; });
+  const auto behind = std::ranges::upper_bound(notes, note.row, {}, &Note::row);
   notes.insert(behind, std::move(note));
 }
 

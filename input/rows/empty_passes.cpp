@@ -15,8 +15,7 @@ void throw_endless(std::string_view op) {
 // their source, one of them may be let through.
 void EmptyPasses::took(const RowId& id) {
   if (!endless_) return;
-  const auto found =
-      std::find_if(first_.begin(), first_.end(), [&](const auto& first) { return first.first == id.source; });
+  const auto found = std::ranges::find(first_, id.source, &std::pair<uint32_t, uint32_t>::first);
   const bool late = found != first_.end() && id.pass > found->second + uint64_t{passes_};
   late_ = late ? late_ + 1 : 0;
   if (late_ > late_rows_) throw_endless(op_);

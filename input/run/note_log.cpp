@@ -72,8 +72,7 @@ void NoteLog::restore(const State& state, const std::vector<ChainLink>& links) {
 
 void add_dropped_rows(std::vector<Dropped>& out, std::string_view cause, uint64_t rows) {
   if (rows == 0) return;
-  const auto same = [&](const Dropped& dropped) { return dropped.cause == cause; };
-  if (const auto found = std::find_if(out.begin(), out.end(), same); found != out.end()) {
+  if (const auto found = std::ranges::find(out, cause, &Dropped::cause); found != out.end()) {
     found->rows += rows;
   } else {
     out.push_back({std::string(cause), rows});

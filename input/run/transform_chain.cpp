@@ -15,8 +15,7 @@ void finish_notes(Chunk& chunk, size_t transform, const std::string& name) {
   for (Note& note : chunk.notes) {
     if (note.transform == Note::kUnsigned) note.transform = static_cast<uint32_t>(transform);
   }
-  const auto failed = std::find_if(chunk.notes.begin(), chunk.notes.end(),
-                                   [](const Note& note) { return note.kind == Note::Kind::error; });
+  const auto failed = std::ranges::find(chunk.notes, Note::Kind::error, &Note::kind);
   if (failed == chunk.notes.end()) return;
   failed->error = as_error(failed->error, name);
   chunk.rows.resize(std::min(chunk.rows.size(), failed->row));
