@@ -85,7 +85,8 @@ class MILLRACE_EXPORT Source : public Op, public Units {
   virtual bool endless() const { return false; }
   // Whether its rows cannot be asked for again, as with a pipe or a callback.
   virtual bool comes_once() const { return false; }
-  // The files that its rows come from, by RowId::file; empty for a source without files.
+  // The files that its rows come from, by RowId::file; empty for a source without files. No output is written over
+  // them.
   virtual std::vector<std::shared_ptr<const FileEntry>> files() const { return {}; }
   // How many passes one run has, if they end. The first pass of run r has the number r * passes().
   virtual uint32_t passes() const { return 1; }

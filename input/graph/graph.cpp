@@ -323,8 +323,15 @@ InputFiles InputGraph::files() const {
     const GraphNode& node = impl_->nodes[i];
     const Spec* written = value_of(*impl_, i, OptionUse::written_file);
     if (written != nullptr && written->is_scalar()) out.written.push_back(written->as_string());
-    if (node.names == nullptr) continue;
-    for (const auto& file : node.names->files()) out.read.push_back(file->path);
+    const Source* source = node.source;
+    if (node.names != nullptr) source = node.names;
+    if (source == nullptr) continue;
+    // A source that takes names has them first, and its other files after them.
+    const NameSource* named = node.inputs.empty() ? nullptr : impl_->nodes[node.inputs.front()].names;
+    const auto files = source->files();
+    for (size_t k = named != nullptr ? named->files().size() : 0; k < files.size(); ++k) {
+      out.read.push_back(files[k]->path);
+    }
   }
   return out;
 }

@@ -35,7 +35,7 @@ struct GraphArgs {
 
 // Paths of the files that a graph reads and writes.
 struct InputFiles {
-  std::vector<std::string> read;     // as matched
+  std::vector<std::string> read;     // of every source: as matched, then what it opens besides
   std::vector<std::string> written;  // by an op, while it runs
 };
 

@@ -3,6 +3,7 @@
 #include "millrace/input/catalog.h"
 #include "millrace/input/graph/pipeline.h"
 #include "tests/input/graph/fake_graph.h"
+#include "tests/input/op_testing.h"
 
 namespace millrace {
 namespace {
@@ -149,6 +150,50 @@ TEST(InputGraph, ChecksFiles) {
   } catch (const DataError& error) {
     EXPECT_STREQ(error.what(), "b.csv:1: the header differs");
   }
+}
+
+// Opens a file that nothing names.
+class Table final : public fake::Integers {
+ public:
+  using Integers::Integers;
+  std::vector<std::shared_ptr<const FileEntry>> files() const override {
+    return {std::make_shared<const FileEntry>(FileEntry{.path = "table.bin"})};
+  }
+};
+
+// Opens a file of labels for each file that is named.
+class Labelled final : public FileSource {
+ public:
+  using Options = fake::NoOptions;
+  static constexpr std::string_view kDoc = "rows of two files each";
+  explicit Labelled(Options) : FileSource({}) {}
+  Port open(const BindArgs&) override { return {.type = PortType::rows, .rows = fake::integer_rows()}; }
+  std::vector<std::shared_ptr<const FileEntry>> files() const override {
+    std::vector<std::shared_ptr<const FileEntry>> all = FileSource::files();
+    const size_t named = all.size();
+    for (size_t i = 0; i < named; ++i) {
+      all.push_back(std::make_shared<const FileEntry>(
+          FileEntry{.path = all[i]->path + ".labels", .index = static_cast<uint32_t>(named + i)}));
+    }
+    return all;
+  }
+  void read(Chunk&) const override {}
+  ChunkBound chunk_bound() const override { return {}; }
+};
+
+TEST(InputGraph, ListsTheFilesOfEverySource) {
+  OpRegistry ops = registry();
+  ops.add<Table>("table");
+  ops.add<Labelled>("labelled");
+  testing_support::MemoryFiles files;
+  files.files = {{"a", "1"}, {"b", "2"}};
+  const auto read_by = [&](std::vector<Spec> sources) {
+    sources.push_back(op("group"));
+    return InputGraph::build(list(std::move(sources)), ops, {.seed = 1, .files = &files}).files().read;
+  };
+  EXPECT_EQ(read_by({op("table")}), std::vector<std::string>{"table.bin"});
+  EXPECT_EQ(read_by({op("filename_queue", {{"files", Spec::list({"b", "a"})}}), op("labelled")}),
+            (std::vector<std::string>{"b", "a", "b.labels", "a.labels"}));
 }
 
 TEST(InputGraph, CollectsWarnings) {
