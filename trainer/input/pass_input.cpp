@@ -215,7 +215,8 @@ class PassMaker {
                         std::inserter(left_out, left_out.end()));
     if (left_out.empty()) return;
     if (left_out.size() == names.size()) {
-      if (makes) return;  // nothing would be left; the model says what it misses
+      // Without what makes rows, or decides which come, there would be others or none; the model says what it misses.
+      if (makes || nodes_[index].transform == nullptr) return;
       kept_[index] = false;
       out_.left_out.push_back(nodes_[index].name);
       return;

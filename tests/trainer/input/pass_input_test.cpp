@@ -95,12 +95,48 @@ class Silent final : public Transform {
   void apply(Chunk&) const override {}
 };
 
+// Three rows of the fields that its option lists, of zeros.
+class Zeros final : public IndexSource {
+ public:
+  struct Options {
+    std::vector<std::string> fields;
+    void declare(OptionReader& o) {
+      o.required("fields", fields, "names");
+      o.used_as("fields", OptionUse::fields);
+    }
+  };
+  static constexpr std::string_view kDoc = "zeros";
+  explicit Zeros(const Options& options)
+      : IndexSource("zeros", {.rows = 3, .unit_rows = 3}, std::make_unique<Producer>(options.fields)) {}
+
+ private:
+  class Producer final : public Transform {
+   public:
+    explicit Producer(const std::vector<std::string>& fields) {
+      for (const std::string& field : fields) rows_.fields.push_back({field, DType::f32, Shape{1}});
+    }
+    Port bind(const BindArgs&) override { return {.type = PortType::rows, .rows = rows_}; }
+    void apply(Chunk& chunk) const override {
+      chunk.rows.configure(rows_, 3);
+      chunk.rows.resize(3);
+      for (int64_t row = 0; row < 3; ++row) {
+        chunk.rows.id(row) = id_of(chunk.unit, static_cast<uint64_t>(row));
+        for (size_t field = 0; field < rows_.fields.size(); ++field) *chunk.rows.row<float>(field, row) = 0;
+      }
+    }
+
+   private:
+    RowSpec rows_;
+  };
+};
+
 class PassInputTest : public ::testing::Test {
  protected:
   PassInputTest() {
     registry_.add<Half>("half");
     registry_.add<Join>("join");
     registry_.add<Shift>("shift");
+    registry_.add<Zeros>("zeros");
   }
 
   static std::string source(const std::string& files, const std::string& more = {}) {
@@ -268,6 +304,17 @@ TEST_F(PassInputTest, OnlyWantedFieldsAreDecoded) {
   EXPECT_EQ(rows_of(pass, "features"), (std::vector<std::string>{"1", "2"}));
   EXPECT_EQ(pass.not_decoded, (std::vector<std::string>{"label", "w"}));
   EXPECT_TRUE(pass.left_out.empty());
+}
+
+TEST_F(PassInputTest, ASourceStaysWhateverIsWanted) {
+  const Spec list = list_of("- zeros: {fields: [a, b]}\n- batch: {batch_size: 2}\n");
+  const auto pass_for = [&](const char* wanted) {
+    return pass_input({.input = list, .registry = registry_, .wanted = {{wanted}}});
+  };
+  const std::vector<std::string> rows = {"zeros:1", "zeros:2", "zeros:3"};
+  EXPECT_EQ(rows_of(pass_for("features")), rows) << "none of its fields is";
+  EXPECT_EQ(rows_of(pass_for("b")), rows);
+  EXPECT_EQ(to_yaml(*pass_for("b").list.items()[0].find("zeros")->find("fields")), "- b\n");
 }
 
 TEST_F(PassInputTest, TransformsOfUnwantedFieldsGo) {
