@@ -72,7 +72,6 @@ class Cache final : public RowBuffer {
   explicit Cache(const Options& options) : memory_(static_cast<uint64_t>(options.memory.bytes)) {}
 
   Port bind(const BindArgs& args) override {
-    name_ = args.name;
     spec_ = args.inputs.front().rows;
     block_rows_ = static_cast<int64_t>(std::max<uint64_t>(kBlockBytes / row_bytes(), 1));
     return RowBuffer::bind(args);
@@ -148,7 +147,7 @@ class Cache final : public RowBuffer {
     for (; rows_to_pass_ > 0; --rows_to_pass_, ++given_) {
       take_one();
       if (given_ == rows_) {
-        throw DataError(cat(name_, ": the data have fewer rows than when the state was saved"), {},
+        throw DataError(cat(name(), ": the data have fewer rows than when the state was saved"), {},
                         "a run goes on only with the data that it began with");
       }
     }
@@ -174,7 +173,7 @@ class Cache final : public RowBuffer {
     }
     varying_bytes_ += row.block->varying_bytes(row.begin);
     if (static_cast<uint64_t>(rows_ + 1) * row_bytes() + varying_bytes_ > memory_) {
-      throw ConfigError(cat(name_, ": only ", count_of(rows_, "row"), rows_ == 1 ? " fits" : " fit",
+      throw ConfigError(cat(name(), ": only ", count_of(rows_, "row"), rows_ == 1 ? " fits" : " fit",
                             " into memory: ", memory_, " bytes"),
                         {}, "raise it, or leave the op out");
     }
@@ -197,7 +196,6 @@ class Cache final : public RowBuffer {
   }
 
   const uint64_t memory_;
-  std::string name_;
   RowSpec spec_;
   int64_t block_rows_ = 1;
 

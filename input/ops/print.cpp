@@ -46,11 +46,6 @@ class Print final : public RowBuffer {
 
   explicit Print(const Options& options) : every_(static_cast<uint64_t>(options.every)) {}
 
-  Port bind(const BindArgs& args) override {
-    name_ = args.name;
-    return RowBuffer::bind(args);
-  }
-
   bool reads_fields() const override { return true; }
 
   RowSpan pull(int64_t at_most) override {
@@ -62,7 +57,7 @@ class Print final : public RowBuffer {
       const int64_t row = span.begin + i;
       if (seen_++ % every_ != 0 || !host().print) continue;
       host().print(
-          cat(name_, ": row ", seen_, ", ", host().place(span.block->id(row)).text(), ':', text_of(*span.block, row)));
+          cat(name(), ": row ", seen_, ", ", host().place(span.block->id(row)).text(), ':', text_of(*span.block, row)));
     }
     return span;
   }
@@ -71,7 +66,6 @@ class Print final : public RowBuffer {
 
  private:
   const uint64_t every_;
-  std::string name_;
   uint64_t seen_ = 0;  // over the whole run
 };
 

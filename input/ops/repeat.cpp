@@ -22,10 +22,6 @@ class Repeat final : public RowBuffer {
 
   explicit Repeat(const Options& options) : epochs_(options.epochs) {}
 
-  Port bind(const BindArgs& args) override {
-    name_ = args.name;
-    return RowBuffer::bind(args);
-  }
   bool endless(const std::vector<bool>& inputs) const override { return !epochs_ || RowBuffer::endless(inputs); }
   uint32_t passes() const override { return static_cast<uint32_t>(epochs_.value_or(1)) * RowBuffer::passes(); }
 
@@ -37,7 +33,7 @@ class Repeat final : public RowBuffer {
         return span;
       }
       if (epochs_ && runs_done_ + 1 >= static_cast<uint64_t>(*epochs_)) return {};
-      if (!epochs_ && !run_has_rows_) throw_endless(name_);
+      if (!epochs_ && !run_has_rows_) throw_endless(name());
       ++runs_done_;
       run_has_rows_ = false;
       RowBuffer::rewind(run_of(runs_done_));
@@ -66,7 +62,6 @@ class Repeat final : public RowBuffer {
   uint32_t run_of(uint64_t done) const { return first_run_ + static_cast<uint32_t>(done); }
 
   const std::optional<int64_t> epochs_;
-  std::string name_;
   uint32_t first_run_ = 0;
   uint64_t runs_done_ = 0;
   bool run_has_rows_ = false;
