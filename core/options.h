@@ -139,6 +139,7 @@ struct OptionType {
   }
 };
 
+// Declares the specialisation for a T whose functions a .cpp defines.
 #define MILLRACE_DECLARE_OPTION_TYPE(T)     \
   template <>                               \
   struct MILLRACE_EXPORT OptionType<T> {    \
@@ -153,7 +154,6 @@ MILLRACE_DECLARE_OPTION_TYPE(double);
 MILLRACE_DECLARE_OPTION_TYPE(std::string);
 // Any node; the owner reads it further.
 MILLRACE_DECLARE_OPTION_TYPE(Spec);
-#undef MILLRACE_DECLARE_OPTION_TYPE
 
 // A struct that declares options is a map of them.
 class OptionReader;

@@ -25,17 +25,8 @@ struct Padding {
   Pixels pixels = {0, 0};
 };
 
-#define MILLRACE_DECLARE_OPTION_TYPE(T)     \
-  template <>                               \
-  struct OptionType<T> {                    \
-    static T read(const Spec& spec);        \
-    static Spec write(const T& value);      \
-    static std::string type();              \
-    static std::vector<OptionForm> forms(); \
-  }
 MILLRACE_DECLARE_OPTION_TYPE(Pixels);
 MILLRACE_DECLARE_OPTION_TYPE(Padding);
-#undef MILLRACE_DECLARE_OPTION_TYPE
 
 struct Window {
   Pixels kernel = {}, stride = {}, dilation = {};

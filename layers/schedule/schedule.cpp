@@ -203,11 +203,7 @@ Schedule::Schedule(const Spec& spec) : Schedule() {
 
 double Schedule::factor(uint64_t step) const { return shape_ == nullptr ? 1 : shape_->factor(step); }
 
-std::string OptionType<Schedule>::type() {
-  std::string out;
-  for (const std::string& kind : schedules().kinds()) out += cat(out.empty() ? "" : "|", kind);
-  return out;
-}
+std::string OptionType<Schedule>::type() { return name_type(schedules().kinds()); }
 
 std::vector<OptionForm> OptionType<Schedule>::forms() {
   return {{.is = OptionForm::Is::kind, .sort = schedules().what()}};
