@@ -97,19 +97,15 @@ RecordError syntax_error(const Record& record, const CsvDialect& dialect) {
 }
 
 RecordError blank_line_error(const Record& record) {
-  RecordError out;
-  out.line = record.line;
-  out.message = "a blank line";
-  out.hint = "set csv_reader: {blank_lines: skip}";
-  return out;
+  return {.message = "a blank line", .hint = "set csv_reader: {blank_lines: skip}", .line = record.line};
 }
 
 RecordError field_count_error(const Record& record, const CsvDialect& dialect) {
-  RecordError out;
-  out.line = record.line;
-  out.message = cat("expected ", count_of(dialect.columns, "field"), ", got ", record.size());
-  out.hint = cat(dialect.header.empty() ? "the first record" : "the header", " has ", dialect.columns);
-  return with_encoding(std::move(out), record, dialect);
+  const std::string_view counted = dialect.header.empty() ? "the first record" : "the header";
+  return with_encoding({.message = cat("expected ", count_of(dialect.columns, "field"), ", got ", record.size()),
+                        .hint = cat(counted, " has ", dialect.columns),
+                        .line = record.line},
+                       record, dialect);
 }
 
 RecordError value_error(const Record& record, const BadValue& bad, const RowConverter& converter,

@@ -13,8 +13,8 @@ namespace millrace {
 struct RecordError {
   std::string message;
   std::string hint;
-  std::string field;        // the name of the field at fault, if the fault is one value's
-  std::string value;        // the text of that value
+  std::string field = {};   // the name of the field at fault, if the fault is one value's
+  std::string value = {};   // the text of that value
   uint64_t line = 0;        // line ends between the chunk's first record and the line to name
   int64_t column = 1;       // 1-based byte in its line
   bool certain_end = true;  // whether it is known where the record ends, so that it may be left out

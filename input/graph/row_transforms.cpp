@@ -63,11 +63,7 @@ void check_rows(const Chunk& chunk, const RowBlock& rows) {
 void RowTransforms::apply(RowBlock& rows, uint64_t first, Memory& memory) const {
   if (chain_.links().empty()) return;
   const int64_t count = rows.size();
-  Unit unit;
-  unit.begin = first;
-  unit.end = first + static_cast<uint64_t>(count);
-  unit.exact = true;
-  unit.line = first + 1;
+  const Unit unit = {.begin = first, .end = first + static_cast<uint64_t>(count), .exact = true, .line = first + 1};
   for (int64_t row = 0; row < count; ++row) rows.id(row) = IndexSource::id_of(unit, first + static_cast<uint64_t>(row));
   Chunk& chunk = memory.chunk;
   chunk.reset(unit);
