@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
+#include "millrace/core/descriptor.h"
 #include "millrace/core/errors.h"
 #include "millrace/trainer/files/atomic_file.h"
-#include "millrace/trainer/files/descriptor.h"
 
 namespace millrace::cli {
 

@@ -15,8 +15,8 @@
 #include <memory>
 #include <thread>
 
+#include "millrace/core/descriptor.h"
 #include "millrace/core/threads/mutex.h"
-#include "millrace/trainer/files/descriptor.h"
 
 namespace millrace::cli {
 

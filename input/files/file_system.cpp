@@ -12,6 +12,7 @@
 #include <ctime>
 
 #include "millrace/core/clock.h"
+#include "millrace/core/descriptor.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
 #include "millrace/input/files/glob.h"
@@ -32,13 +33,13 @@ constexpr uint64_t kAdvice = 131072;
   throw IoError(cat(what, ": ", errno_text(code)), {path});
 }
 
-int open_descriptor(const std::string& path, int flags) {
+Descriptor open_descriptor(const std::string& path, int flags) {
   int descriptor = -1;
   do {
     descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   } while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0) fail(path, "cannot open the file", errno);
-  return descriptor;
+  return Descriptor(descriptor);
 }
 
 uint64_t nanoseconds_of_thread() {
@@ -65,25 +66,19 @@ class LocalFile : public File {
  public:
   explicit LocalFile(const std::string& path) : path_(path), descriptor_(open_descriptor(path, 0)) {
     struct stat status = {};
-    if (fstat(descriptor_, &status) != 0 || S_ISDIR(status.st_mode)) {
-      const int code = S_ISDIR(status.st_mode) ? EISDIR : errno;
-      close(descriptor_);
-      fail(path, "cannot open the file", code);
-    }
+    if (fstat(descriptor_.get(), &status) != 0) fail(path, "cannot open the file", errno);
+    if (S_ISDIR(status.st_mode)) fail(path, "cannot open the file", EISDIR);
     size_at_open_ = static_cast<uint64_t>(status.st_size);
   }
-  ~LocalFile() override { close(descriptor_); }
-  LocalFile(const LocalFile&) = delete;
-  LocalFile& operator=(const LocalFile&) = delete;
 
   uint64_t size() const override {
     struct stat status = {};
-    if (fstat(descriptor_, &status) != 0) fail(path_, "cannot look at the file", errno);
+    if (fstat(descriptor_.get(), &status) != 0) fail(path_, "cannot look at the file", errno);
     return static_cast<uint64_t>(status.st_size);
   }
   uint64_t size_at_open() const override { return size_at_open_; }
   // The system gives the lowest number that is free, so files that stay open leave the upper half to all others.
-  bool may_stay_open() const override { return static_cast<uint64_t>(descriptor_) < most_descriptors() / 2; }
+  bool may_stay_open() const override { return static_cast<uint64_t>(descriptor_.get()) < most_descriptors() / 2; }
 
   size_t read(uint64_t offset, void* to, size_t bytes) const override {
     if (bytes < ReadAhead::kLeastRead || size_at_open_ < ReadAhead::kTrial) return read_all(offset, to, bytes);
@@ -101,7 +96,8 @@ class LocalFile : public File {
     size_t done = 0;
     while (done < bytes) {
       const size_t wanted = std::min(bytes - done, kMaxRead);
-      const ssize_t got = pread(descriptor_, static_cast<char*>(to) + done, wanted, static_cast<off_t>(offset + done));
+      const ssize_t got =
+          pread(descriptor_.get(), static_cast<char*>(to) + done, wanted, static_cast<off_t>(offset + done));
       if (got == 0) break;
       if (got > 0) {
         done += static_cast<size_t>(got);
@@ -115,13 +111,13 @@ class LocalFile : public File {
   // It is advice: that it cannot be followed is no failure. The system cuts one off where its own read-ahead ends.
   void ask_for(const ReadAhead::Range& range) const {
     for (uint64_t at = range.begin; at < range.end; at += kAdvice) {
-      posix_fadvise(descriptor_, static_cast<off_t>(at), static_cast<off_t>(std::min(kAdvice, range.end - at)),
+      posix_fadvise(descriptor_.get(), static_cast<off_t>(at), static_cast<off_t>(std::min(kAdvice, range.end - at)),
                     POSIX_FADV_WILLNEED);
     }
   }
 
   std::string path_;
-  int descriptor_;
+  Descriptor descriptor_;
   uint64_t size_at_open_ = 0;
   mutable ReadAhead ahead_;
 };
@@ -130,29 +126,22 @@ class LocalStream : public ByteStream {
  public:
   // Opening a pipe that nobody writes yet must not wait: nothing could interrupt it.
   explicit LocalStream(const std::string& path)
-      : path_(path), descriptor_(path == "-" ? STDIN_FILENO : open_descriptor(path, O_NONBLOCK)) {
-    interrupt_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (interrupt_ >= 0) return;
-    const int code = errno;
-    close_own();
-    fail(path, "cannot open the file", code);
+      : path_(path),
+        own_(path == "-" ? Descriptor() : open_descriptor(path, O_NONBLOCK)),
+        interrupt_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!interrupt_) fail(path, "cannot open the file", errno);
   }
-  ~LocalStream() override {
-    close_own();
-    close(interrupt_);
-  }
-  LocalStream(const LocalStream&) = delete;
-  LocalStream& operator=(const LocalStream&) = delete;
 
   size_t read(void* to, size_t bytes) override {
+    const int from = own_ ? own_.get() : STDIN_FILENO;
     for (;;) {
-      pollfd wanted[2] = {{descriptor_, POLLIN, 0}, {interrupt_, POLLIN, 0}};
+      pollfd wanted[2] = {{from, POLLIN, 0}, {interrupt_.get(), POLLIN, 0}};
       if (poll(wanted, 2, -1) < 0) {
         if (errno == EINTR) continue;
         fail(path_, "cannot read the file", errno);
       }
       if (wanted[1].revents != 0) return 0;
-      const ssize_t got = ::read(descriptor_, to, std::min(bytes, kMaxRead));
+      const ssize_t got = ::read(from, to, std::min(bytes, kMaxRead));
       if (got >= 0) return static_cast<size_t>(got);
       if (errno != EINTR && errno != EAGAIN) fail(path_, "cannot read the file", errno);
     }
@@ -161,17 +150,13 @@ class LocalStream : public ByteStream {
   void interrupt() noexcept override {
     const uint64_t one = 1;
     // It can only fail when it was called before.
-    [[maybe_unused]] const ssize_t written = write(interrupt_, &one, sizeof one);
+    [[maybe_unused]] const ssize_t written = write(interrupt_.get(), &one, sizeof one);
   }
 
  private:
-  void close_own() const {
-    if (path_ != "-") close(descriptor_);
-  }
-
   const std::string path_;
-  const int descriptor_;
-  int interrupt_ = -1;
+  const Descriptor own_;  // none: standard input
+  const Descriptor interrupt_;
 };
 
 class LocalFileSystem : public FileSystem {

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "millrace/trainer/files/descriptor.h"
+#include "millrace/core/descriptor.h"
 
 namespace millrace {
 

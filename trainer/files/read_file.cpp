@@ -9,9 +9,9 @@
 #include <system_error>
 #include <vector>
 
+#include "millrace/core/descriptor.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
-#include "millrace/trainer/files/descriptor.h"
 
 namespace millrace {
 

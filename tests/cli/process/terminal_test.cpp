@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "millrace/trainer/files/descriptor.h"
+#include "millrace/core/descriptor.h"
 
 namespace millrace::cli {
 namespace {
