@@ -74,6 +74,11 @@ double PredictPlan::loss() const { return scores_ ? scores_->loss() : std::numer
 
 MetricValues PredictPlan::metrics() { return scores_ ? scores_->metrics() : MetricValues(); }
 
+size_t PredictPlan::memory_bound(int64_t rows) {
+  const size_t plan = planned(rows).bytes;  // first, as the accumulators then know how many rows may come
+  return bytes_beside_plans() + args_.sizes * plan;
+}
+
 void PredictPlan::reset() {
   rows_ = 0;
   if (scores_) scores_->reset();

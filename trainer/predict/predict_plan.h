@@ -68,7 +68,7 @@ class PredictPlan {
   // Bytes that it holds now, on the device and on the host, except those of output().
   size_t bytes() const { return bytes_beside_plans() + plans_.bytes(); }
   // The most that bytes() becomes for batches of `rows` rows and a smaller last one. Plans the full size.
-  size_t memory_bound(int64_t rows) { return bytes_beside_plans() + args_.sizes * planned(rows).bytes; }
+  size_t memory_bound(int64_t rows);
 
  private:
   // What one size of batch needs.

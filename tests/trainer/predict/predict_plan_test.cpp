@@ -148,6 +148,15 @@ TEST_F(PredictPlanTest, TwoPlansAreTheMost) {
   }
 }
 
+// The accumulator of auc takes memory for rows once a size is planned.
+TEST_F(PredictPlanTest, CountsAccumulatorsInItsFirstBound) {
+  metrics_.push_back({"auc", catalog_.metrics.make({"auc", Spec::map()}, Spec::map())});
+  PredictPlan plan(args());
+  const size_t first = plan.memory_bound(50);
+  EXPECT_EQ(plan.memory_bound(50), first);
+  EXPECT_GE(first, plan.bytes());
+}
+
 TEST_F(PredictPlanTest, TheOutputIsThatOfTheLastBatch) {
   PredictPlan plan(args());
   EXPECT_THROW(plan.output(), InternalError);
