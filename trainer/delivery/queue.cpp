@@ -57,7 +57,8 @@ class QueueDelivery final : public Delivery, private Task {
   PipelineOptions ahead(PipelineOptions options);
   void run() noexcept override;
   void make(Entry& entry);
-  void submit() noexcept;
+  void hand_over(Entry& entry) noexcept;
+  void begin_task() noexcept;
   void begin();
   Entry& wait_for_batch();
   void tell(const Entry& entry);
@@ -67,7 +68,10 @@ class QueueDelivery final : public Delivery, private Task {
   bool one_comes() const MILLRACE_REQUIRES(mutex_) { return waiting() == 0 && making_one_; }
   // What waits, without the end of the data or a failure, which wait like a batch.
   int64_t batches_waiting() const MILLRACE_REQUIRES(mutex_) { return waiting() - (complete_ && waiting() > 0 ? 1 : 0); }
-  bool begin_task() MILLRACE_REQUIRES(mutex_);
+  Entry& entry_to_make() {
+    const MutexLock lock(mutex_);
+    return entries_[static_cast<size_t>(made_) % entries_.size()];
+  }
 
   // Constant.
   Executor& executor_;
@@ -92,7 +96,6 @@ class QueueDelivery final : public Delivery, private Task {
   bool making_one_ MILLRACE_GUARDED_BY(mutex_) = false;  // a task was submitted and has not ended
   bool complete_ MILLRACE_GUARDED_BY(mutex_) = false;    // nothing comes after what was made
   bool consumer_waits_ MILLRACE_GUARDED_BY(mutex_) = false;
-  std::exception_ptr lost_ MILLRACE_GUARDED_BY(mutex_);  // why no task could be submitted
   std::atomic<bool> stopped_{false};
 
   // Used only by the consumer.
@@ -167,13 +170,11 @@ const RowBlock* QueueDelivery::next() {
   newest_ = (newest_ + 1) % taken_.size();
   RowBlock& taken = taken_[newest_];
   copy_nanoseconds_ += copy_batch(entry.rows, taken, trace_);
-  bool more = false;
   {
     const MutexLock lock(mutex_);
     ++given_;
-    more = begin_task();
   }
-  if (more) submit();
+  begin_task();
   return &taken;
 }
 
@@ -187,17 +188,11 @@ void QueueDelivery::begin() {
 QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
   const Clock::time_point start = Clock::now();
   TraceRange range(trace_, "wait", "wait for batch", start);
-  bool more = false;
-  int64_t queued = 0;
-  {
-    const MutexLock lock(mutex_);
-    ++calls_;
-    queued = batches_waiting();
-    queued_at_calls_ += queued;
-    more = begin_task();
-  }
-  if (trace_ != nullptr) trace_->count("batches queued", queued);
-  if (more) submit();
+  const int64_t queued_now = queued();
+  ++calls_;
+  queued_at_calls_ += queued_now;
+  if (trace_ != nullptr) trace_->count("batches queued", queued_now);
+  begin_task();
   const MutexLock lock(mutex_);
   while (one_comes()) {
     {
@@ -209,42 +204,48 @@ QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
     if (!waits) ready_.signal();
     ready_.wait();
   }
-  Entry& entry = entries_[static_cast<size_t>(given_) % entries_.size()];
-  if (waiting() == 0) {  // and nothing comes
-    entry.rows.clear();
-    entry.told.clear();
-    entry.failure = lost_;
-  }
   const Clock::time_point end = Clock::now();
   wait_nanoseconds_ += nanoseconds_between(start, end);
   range.end(end);
-  return entry;
+  return entries_[static_cast<size_t>(given_) % entries_.size()];
 }
 
-bool QueueDelivery::begin_task() {
-  if (making_one_ || complete_ || stopped_.load() || waiting() == std::ssize(entries_)) return false;
-  making_one_ = true;
-  return true;
+// Submits a task, unless one is under way, nothing comes any more or there is no room.
+void QueueDelivery::begin_task() noexcept {
+  {
+    const MutexLock lock(mutex_);
+    if (making_one_ || complete_ || stopped_.load() || waiting() == std::ssize(entries_)) return;
+    making_one_ = true;
+  }
+  try {
+    tasks_.submit(*this);
+  } catch (...) {
+    Entry& entry = entry_to_make();
+    entry.rows.clear();
+    entry.told.clear();
+    entry.failure = std::current_exception();
+    hand_over(entry);
+  }
 }
 
 void QueueDelivery::run() noexcept {
-  Entry* entry = nullptr;
-  {
-    const MutexLock lock(mutex_);
-    entry = &entries_[static_cast<size_t>(made_) % entries_.size()];
-  }
-  make(*entry);
-  bool more = false, wake = false;
+  Entry& entry = entry_to_make();
+  make(entry);
+  hand_over(entry);
+}
+
+// Gives the entry that was made to the consumer.
+void QueueDelivery::hand_over(Entry& entry) noexcept {
+  bool wake = false;
   {
     const MutexLock lock(mutex_);
     ++made_;
     making_one_ = false;
-    complete_ = entry->rows.size() == 0;
-    more = begin_task();
+    complete_ = entry.rows.size() == 0;
     wake = std::exchange(consumer_waits_, false);
   }
   if (wake) ready_.signal();
-  if (more) submit();
+  begin_task();
 }
 
 void QueueDelivery::make(Entry& entry) {
@@ -263,22 +264,6 @@ void QueueDelivery::make(Entry& entry) {
   } catch (...) {
     entry.rows.clear();
     if (!entry.failure) entry.failure = std::current_exception();
-  }
-}
-
-void QueueDelivery::submit() noexcept {
-  try {
-    tasks_.submit(*this);
-  } catch (...) {
-    bool wake = false;
-    {
-      const MutexLock lock(mutex_);
-      lost_ = std::current_exception();
-      making_one_ = false;
-      complete_ = true;
-      wake = std::exchange(consumer_waits_, false);
-    }
-    if (wake) ready_.signal();
   }
 }
 
