@@ -15,19 +15,6 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 16;
 
-// Returns 0, or the errno of the write that failed.
-int write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return errno;
-    }
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return 0;
-}
-
 // The number of the standard stream that writes to the file `status` (/dev/stdout, or the file of a redirection); -1 if
 // there is none.
 int standard_stream(const struct stat& status) {

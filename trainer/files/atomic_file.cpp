@@ -69,13 +69,8 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::fail(int code) const { throw write_error(path_, errno_text(code)); }
 
-void AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(errno);
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
+void AtomicFile::write(std::string_view bytes) {
+  if (const int code = write_all(file_.get(), bytes); code != 0) fail(code);
 }
 
 void AtomicFile::commit() {
@@ -87,6 +82,16 @@ void AtomicFile::commit() {
   const std::filesystem::path folder = std::filesystem::path(target_).parent_path();
   const Descriptor opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened) (void)::fsync(opened.get());
+}
+
+int write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
 }
 
 void check_writable(const std::string& path) { const AtomicFile probe(path); }

@@ -8,8 +8,6 @@
 // Used by one thread. A link is followed; the mode of a file that is replaced is kept.
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,8 +24,7 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   // Throw IoError with the path and the reason.
-  void write(std::span<const std::byte> bytes);
-  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void write(std::string_view bytes);
   void commit();
 
  private:
@@ -38,6 +35,9 @@ class AtomicFile {
   std::string temporary_;  // empty after commit()
   Descriptor file_;
 };
+
+// Writes all of `bytes`. The result is 0, or the errno of the write that failed.
+int write_all(int descriptor, std::string_view bytes);
 
 // Throws IoError when an AtomicFile for `path` could not be made now. Leaves nothing behind.
 void check_writable(const std::string& path);

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -241,10 +240,10 @@ void ModelFile::write() const {
   const std::string header = header_of(*this);
   const uint64_t length = header.size();
   AtomicFile file(path_);
-  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write({reinterpret_cast<const char*>(&length), sizeof length});
   file.write(header);
   for (const Entry& entry : entries_) {
-    file.write({static_cast<const std::byte*>(entry.values.data()), entry.values.bytes()});
+    file.write({static_cast<const char*>(entry.values.data()), entry.values.bytes()});
   }
   file.commit();
 }
