@@ -9,15 +9,9 @@
 namespace millrace {
 
 Validation::Validation(const ValidationArgs& args)
-    : config_(args.config),
-      options_(*args.config.validation),
-      registry_(args.registry),
-      context_(args.context),
-      on_print_(args.on_print),
-      pass_(pass_input(pass_args())),
-      graph_(build()) {
+    : args_(args), options_(*args.config.validation), pass_(pass_input(pass_args())), graph_(build()) {
   if (graph_.reads_once()) {
-    throw config_.node("validation")
+    throw args_.config.node("validation")
         .error(
             "a validation reads its rows again and again, but standard input, pipes and rows of a callback can be read "
             "only once",
@@ -27,20 +21,22 @@ Validation::Validation(const ValidationArgs& args)
     warnings_.push_back(cat("validation reads its rows once, in order, and leaves out ", join(pass_.left_out)));
   }
   for (const std::string& warning : graph_.warnings()) warnings_.push_back(cat("validation: ", warning));
-  make_plan(args.model);
-  if (options_.keep_best) best_model_.emplace(args.model, context_);
+  make_plan();
+  if (options_.keep_best) best_model_.emplace(args.model, args_.context);
 }
 
 PassArgs Validation::pass_args() const {
-  if (!options_.input.is_null()) return {.input = options_.input, .registry = registry_};
-  if (options_.held_out) return {.input = config_.input, .registry = registry_, .side = Side::held_out};
-  return {.input = config_.input, .registry = registry_, .files = *config_.node("validation").find("files")};
+  if (!options_.input.is_null()) return {.input = options_.input, .registry = args_.registry};
+  if (options_.held_out) return {.input = args_.config.input, .registry = args_.registry, .side = Side::held_out};
+  return {
+      .input = args_.config.input, .registry = args_.registry, .files = *args_.config.node("validation").find("files")};
 }
 
 InputGraph Validation::build() const {
-  return build_pass(
-      pass_,
-      {.list = pass_.list, .registry = registry_, .seed = config_.seed, .config_file = config_.written.place().file});
+  return build_pass(pass_, {.list = pass_.list,
+                            .registry = args_.registry,
+                            .seed = args_.config.seed,
+                            .config_file = args_.config.written.place().file});
 }
 
 // A file that was there before the first step and is gone now is a failure of the run.
@@ -52,17 +48,17 @@ InputGraph Validation::build_again() const {
   }
 }
 
-void Validation::make_plan(const Model& model) {
+void Validation::make_plan() {
   try {
-    plan_.emplace(PredictPlanArgs{.model = model,
-                                  .context = context_,
+    plan_.emplace(PredictPlanArgs{.model = args_.model,
+                                  .context = args_.context,
                                   .rows = graph_.output().rows,
-                                  .loss = config_.loss.loss.get(),
-                                  .label = config_.loss.label,
-                                  .weight = config_.loss.weight,
-                                  .metrics = &config_.metrics});
+                                  .loss = args_.config.loss.loss.get(),
+                                  .label = args_.config.loss.label,
+                                  .weight = args_.config.loss.weight,
+                                  .metrics = &args_.config.metrics});
   } catch (ConfigError& error) {
-    const Spec& node = options_.input.is_null() ? config_.node("validation") : options_.input;
+    const Spec& node = options_.input.is_null() ? args_.config.node("validation") : options_.input;
     error.add_context(node.path());
     error.set_place(node.place());
     throw;
@@ -72,7 +68,7 @@ void Validation::make_plan(const Model& model) {
 uint64_t Validation::memory_bound() {
   const Port& output = graph_.output();
   const auto rows = static_cast<uint64_t>(output.batch_size);
-  return graph_.memory_bound(context_.executor().threads()) + rows * (output.rows.row_bytes() + sizeof(RowId)) +
+  return graph_.memory_bound(args_.context.executor().threads()) + rows * (output.rows.row_bytes() + sizeof(RowId)) +
          plan_->memory_bound(output.batch_size) + (best_model_ ? best_model_->bytes() : 0);
 }
 
@@ -81,7 +77,7 @@ std::optional<ValidationReport> Validation::run(int64_t step, uint64_t epoch) {
   if (!read_rows()) return {};
   if (plan_->rows() == 0) {
     throw DataError(
-        "the validation has no rows", config_.node("validation").place(),
+        "the validation has no rows", args_.config.node("validation").place(),
         options_.held_out ? "hold_out held none of them out: give it a larger share" : "look into its files");
   }
   ValidationReport report{
@@ -95,11 +91,11 @@ std::optional<ValidationReport> Validation::run(int64_t step, uint64_t epoch) {
 // Runs every row through the plan. False when stopped.
 bool Validation::read_rows() {
   plan_->reset();
-  Pipeline pipeline(build_again(), {.executor = &context_.executor(),
+  Pipeline pipeline(build_again(), {.executor = &args_.context.executor(),
                                     .on_bad_row = pass_.on_bad_row(),
-                                    .on_print = on_print_,
-                                    .reader = context_.device(),
-                                    .trace = context_.executor().trace()});
+                                    .on_print = args_.on_print,
+                                    .reader = args_.context.device(),
+                                    .trace = args_.context.executor().trace()});
   RowBlock batch = pipeline.make_slot();
   struct Registered {
     Registered(Validation& owner, Pipeline& pipeline) : validation(owner) {

@@ -29,8 +29,8 @@
 namespace millrace {
 
 struct ValidationArgs {
-  const Config& config;        // with a validation
-  const OpRegistry& registry;  // copied
+  const Config& config;  // with a validation
+  const OpRegistry& registry;
   Model& model;
   Context& context;
   std::function<void(std::string_view)> on_print = {};
@@ -70,15 +70,12 @@ class Validation {
   PassArgs pass_args() const;
   InputGraph build() const;
   InputGraph build_again() const;
-  void make_plan(const Model& model);
+  void make_plan();
   bool read_rows();
   void judge(ValidationReport& report);
 
-  const Config& config_;
+  const ValidationArgs args_;
   const ValidationOptions& options_;
-  const OpRegistry registry_;
-  Context& context_;
-  const std::function<void(std::string_view)> on_print_;
   const PassInput pass_;
   const InputGraph graph_;
   std::vector<std::string> warnings_;
