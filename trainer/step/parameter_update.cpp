@@ -45,10 +45,4 @@ void ParameterUpdate::apply(const Memory& gradients, const float* scalars, const
   }
 }
 
-size_t ParameterUpdate::bytes() const {
-  size_t total = 0;
-  for (const Memory& slot : slot_memory_) total += slot.bytes();
-  return total;
-}
-
 }  // namespace millrace

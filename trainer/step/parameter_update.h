@@ -25,7 +25,7 @@ class ParameterUpdate {
 
   // The optimizer's state: Optimizer::state_slots() blocks laid out like the parameter block, zero at first.
   const std::vector<TensorView>& slots() const { return slots_; }
-  size_t bytes() const;
+  size_t bytes() const { return slots_.empty() ? 0 : slots_.size() * slots_.front().bytes(); }
 
  private:
   // Neighbouring parameters that one call of the optimizer updates.
