@@ -30,14 +30,6 @@ struct LossKeys {
   }
 };
 
-struct NoKeys {
-  void declare(OptionReader&) {}
-};
-
-bool is_one_of(std::string_view key, const std::vector<OptionInfo>& infos) {
-  return std::any_of(infos.begin(), infos.end(), [&](const OptionInfo& info) { return info.name == key; });
-}
-
 template <class Keys, class Base>
 struct Made {
   Keys keys;
@@ -51,8 +43,8 @@ template <class Keys, class Base>
 Made<Keys, Base> make_node(const Spec& node, const Registry<Base>& registry, std::string_view what) {
   KindAndOptions wanted = registry.read(node, what);
   const auto& entry = registry.find(wanted.kind, node);
-  const std::vector<OptionInfo> common = describe_options<Keys>();
-  std::vector<OptionInfo> known = entry.describe();
+  const std::vector<OptionInfo> common = describe_options<Keys>(), own = entry.describe();
+  std::vector<OptionInfo> known = own;
   known.insert(known.end(), common.begin(), common.end());
   check_keys(wanted.options, known);
 
@@ -60,7 +52,7 @@ Made<Keys, Base> make_node(const Spec& node, const Registry<Base>& registry, std
   node_part.set_path(wanted.options.path());
   for (const OptionInfo& info : common) {
     const Spec* value = std::as_const(wanted.options).find(info.name);
-    if (value == nullptr || is_one_of(info.name, entry.describe())) continue;
+    if (value == nullptr || std::ranges::find(own, info.name, &OptionInfo::name) != own.end()) continue;
     node_part.set(info.name, *value);
     wanted.options.erase(info.name);
   }
@@ -116,7 +108,7 @@ std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& re
   const std::vector<std::string> names = item_names(metrics);
   std::vector<NamedMetric> out;
   for (size_t i = 0; i < metrics.size(); ++i) {
-    auto made = make_node<NoKeys>(metrics.items()[i], registry, "a metric");
+    auto made = make_node<NoOptions>(metrics.items()[i], registry, "a metric");
     resolved.append(std::move(made.resolved));
     out.push_back({names[i], std::move(made.object), metrics.items()[i].place()});
   }
@@ -124,7 +116,7 @@ std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& re
 }
 
 std::unique_ptr<Optimizer> read_optimizer(const Spec& node, const OptimizerRegistry& registry, Spec& resolved) {
-  auto made = make_node<NoKeys>(node, registry, "an optimizer");
+  auto made = make_node<NoOptions>(node, registry, "an optimizer");
   resolved = std::move(made.resolved);
   return std::move(made.object);
 }
