@@ -7,55 +7,39 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/input/files/matched_files.h"
+#include "millrace/input/graph/graph_list.h"
 #include "millrace/trainer/files/files_in_use.h"
 
 namespace millrace {
 
 namespace {
 
-class EmptyStream : public ByteStream {
- public:
-  size_t read(void*, size_t) override { return 0; }
-  void interrupt() noexcept override {}
-};
-
-// The files of this machine; remembers the patterns that matched none of them.
-class WatchedFiles : public FileSystem {
- public:
-  std::vector<std::string> unmatched;
-
-  std::unique_ptr<File> open(const std::string& path) override { return local().open(path); }
-  // Data that can be read only once are left alone.
-  std::unique_ptr<ByteStream> open_stream(const std::string&) override { return std::make_unique<EmptyStream>(); }
-  Type type(const std::string& path) override { return local().type(path); }
-  bool same(const std::string& a, const std::string& b) override { return local().same(a, b); }
-  std::vector<std::string> match(const std::string& pattern) override {
-    std::vector<std::string> paths = local().match(pattern);
-    if (paths.empty()) unmatched.push_back(pattern);
-    return paths;
+bool matches(const std::string& pattern) {
+  try {
+    match_files({&pattern, 1}, {}, FileSystem::local());
+    return true;
+  } catch (const Error&) {
+    return false;
   }
-  std::vector<std::string> list(const std::string& folder) override { return local().list(folder); }
-};
-
-InputGraph build(const InputListArgs& args, FileSystem* files = nullptr) {
-  return InputGraph::build(args.list, args.registry, {.seed = args.seed, .files = files, .side = args.side});
 }
 
-// A pattern that matches nothing when the graph is built but matches next to the configuration, with the
-// configuration's folder; empty if there is none.
+// The first pattern of the list that matches nothing, with the configuration's folder, if it matches there; else empty.
 std::string beside_configuration(const InputListArgs& args) {
   const std::filesystem::path folder = std::filesystem::path(args.config_file).parent_path();
   if (folder.empty()) return {};
-  WatchedFiles files;
-  try {
-    build(args, &files);
-  } catch (const Error&) {
-    // The same error as before; now `files` knows what was looked for.
-  }
-  for (const std::string& pattern : files.unmatched) {
-    // An absolute pattern stays as it is, and matches nothing again.
-    std::string there = (folder / pattern).string();
-    if (!FileSystem::local().match(there).empty()) return there;
+  Spec resolved;
+  const std::vector<GraphNode> nodes = read_graph_list(args.list, args.registry, resolved);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const OptionInfo* files = option_of(nodes[i], OptionUse::files);
+    const Spec* patterns = files == nullptr ? nullptr : resolved.items()[i].entries().front().second.find(files->name);
+    if (patterns == nullptr) continue;
+    for (const std::string& pattern : OptionType<std::vector<std::string>>::read(*patterns)) {
+      if (matches(pattern)) continue;
+      // An absolute pattern stays as it is, and matches nothing again.
+      std::string there = (folder / pattern).string();
+      return matches(there) ? there : std::string();
+    }
   }
   return {};
 }
@@ -78,7 +62,7 @@ InputGraph build_input(const Config& config, const Catalog& catalog) {
 
 InputGraph build_input(const InputListArgs& args) {
   try {
-    InputGraph graph = build(args);
+    InputGraph graph = InputGraph::build(args.list, args.registry, {.seed = args.seed, .side = args.side});
     check_written_files(args, graph);
     return graph;
   } catch (const MissingError& error) {
