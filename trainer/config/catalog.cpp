@@ -26,16 +26,6 @@ using plugin_detail::kMark;
 
 constexpr size_t kMaxPluginBytes = size_t{1} << 30;
 
-struct MadeFor {
-  std::string_view version, build;
-};
-
-// What a description says after its mark.
-MadeFor made_for(std::string_view text) {
-  const size_t line = text.find('\n');
-  return {text.substr(0, line), line == text.npos ? std::string_view() : text.substr(line + 1)};
-}
-
 // A plug-in describes itself in the bytes of its file, so none of its code need run before it is known to fit.
 void check_description(const std::string& path) {
   const Place place{path, 0, 0};
@@ -52,18 +42,17 @@ void check_description(const std::string& path) {
                       "a plug-in is a shared object with MILLRACE_PLUGIN of <millrace/plugin.h>");
   }
   const plugin_detail::Description own = plugin_detail::describe();
-  const MadeFor ours = made_for(std::string_view(own.text.data()).substr(kMark.size()));
-  std::string_view text = std::string_view(bytes).substr(mark + kMark.size(), own.text.size());
-  text = text.substr(0, text.find('\0'));
-  const MadeFor theirs = made_for(text);
-  if (theirs.version != ours.version) {
-    throw ConfigError(
-        cat("the plug-in was built for Millrace ", quote(theirs.version), ", this is ", quote(ours.version)), place,
-        "build it again with the headers of this version");
+  const std::string_view ours = std::string_view(own.text.data()).substr(kMark.size());
+  std::string_view theirs = std::string_view(bytes).substr(mark + kMark.size(), own.text.size());
+  theirs = theirs.substr(0, theirs.find('\0'));
+  const std::string_view version = ours.substr(0, ours.find('\n')), wanted = theirs.substr(0, theirs.find('\n'));
+  if (wanted != version) {
+    throw ConfigError(cat("the plug-in was built for Millrace ", quote(wanted), ", this is ", quote(version)), place,
+                      "build it again with the headers of this version");
   }
-  if (theirs.build != ours.build) {
-    throw ConfigError(cat("the plug-in was built for another build of Millrace ", ours.version, " than this one"),
-                      place, "build it again with this one's headers and a compiler of the same ABI");
+  if (theirs != ours) {
+    throw ConfigError(cat("the plug-in was built for another build of Millrace ", version, " than this one"), place,
+                      "build it again with this one's headers and a compiler of the same ABI");
   }
 }
 
