@@ -120,7 +120,9 @@ struct Network::Impl {
   // What one call needs.
   struct Session {
     explicit Session(const Impl& network)
-        : executor(network.options.threads), context(network.device, executor, network.config.precision) {}
+        : executor(network.options.threads), context(network.device, executor, network.config.precision) {
+      if (network.model) make_plan(network);
+    }
     void make_plan(const Impl& network) {
       plan.emplace(PredictPlanArgs{
           .model = *network.model, .context = context, .rows = network.transforms.output(), .sizes = kPlans});
@@ -183,9 +185,7 @@ std::unique_ptr<Network::Impl::Session> Network::Impl::take_session() {
       return session;
     }
   }
-  auto session = std::make_unique<Session>(*this);
-  session->make_plan(*this);
-  return session;
+  return std::make_unique<Session>(*this);
 }
 
 void Network::Impl::give_back(std::unique_ptr<Session> session) {
