@@ -39,12 +39,9 @@ template <>
 struct OptionType<DeviceName> {
   static DeviceName read(const Spec& spec) {
     const std::string& text = spec.as_string();
-    std::string_view index = text;
-    bool known = text == "auto" || text == "cpu" || text == "cuda";
-    if (!known && text.starts_with("cuda:")) {
-      index.remove_prefix(5);
-      known = !index.empty() && index.size() <= 4 && index.find_first_not_of("0123456789") == std::string_view::npos;
-    }
+    const std::string index = text.starts_with("cuda:") ? text.substr(5) : "";
+    const bool numbered = !index.empty() && index.size() <= 4 && index.find_first_not_of("0123456789") == index.npos;
+    const bool known = text == "auto" || text == "cpu" || text == "cuda" || numbered;
     if (!known) throw spec.error(cat("expected auto, cpu or cuda:0, got ", spec.describe()));
     return {text};
   }
