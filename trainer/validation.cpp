@@ -33,10 +33,7 @@ PassArgs Validation::pass_args() const {
 }
 
 InputGraph Validation::build() const {
-  return build_pass(pass_, {.list = pass_.list,
-                            .registry = args_.registry,
-                            .seed = args_.config.seed,
-                            .config_file = args_.config.written.place().file});
+  return pass_.build(args_.registry, args_.config.seed, args_.config.written.place().file);
 }
 
 // A file that was there before the first step and is gone now is a failure of the run.

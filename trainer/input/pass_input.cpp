@@ -295,23 +295,22 @@ std::function<void(const BadRow&)> PassInput::on_bad_row() const {
 
 PassInput pass_input(const PassArgs& args) { return PassMaker(args).run(); }
 
-InputGraph build_pass(const PassInput& pass, const InputListArgs& args) {
+InputGraph PassInput::build(const OpRegistry& registry, uint64_t seed, const std::string& config_file) const {
   try {
-    InputListArgs with_side = args;
-    with_side.side = pass.side;
-    InputGraph graph = build_input(with_side);
+    InputGraph graph =
+        build_input({.list = list, .registry = registry, .seed = seed, .config_file = config_file, .side = side});
     if (const std::string endless = graph.endless_source(); !endless.empty()) {
-      throw args.list.error(cat("the data of ", endless, " never end, but they are to be read once"),
-                            cat("say how many rows ", endless, " gives"));
+      throw list.error(cat("the data of ", endless, " never end, but they are to be read once"),
+                       cat("say how many rows ", endless, " gives"));
     }
     if (const InputFiles files = graph.files(); !files.written.empty()) {
-      throw args.list.error(cat("it would write ", quote(files.written.front(), 4096), ", but a pass writes no files"));
+      throw list.error(cat("it would write ", quote(files.written.front(), 4096), ", but a pass writes no files"));
     }
     return graph;
   } catch (ConfigError& error) {
-    const bool of_columns = !pass.not_decoded.empty() && error.message().starts_with(pass.fields_path);
+    const bool of_columns = !not_decoded.empty() && error.message().starts_with(fields_path);
     if (of_columns) {
-      error.set_hint(cat("the columns that are not read (", join(pass.not_decoded),
+      error.set_hint(cat("the columns that are not read (", join(not_decoded),
                          ") may be missing in files without a header only if they stand after all others: keep an "
                          "empty column, or set the columns anew"));
     }

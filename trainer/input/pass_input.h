@@ -2,7 +2,7 @@
 // every row, no shuffling, nothing dropped. This is how data are validated, evaluated and predicted on.
 //
 //   const PassInput pass = pass_input({.input = config.input, .registry = catalog.ops});
-//   InputGraph graph = build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
+//   InputGraph graph = pass.build(catalog.ops, config.seed);
 //
 // What happens to an op follows from what it is and from what it says of its options (OptionReader::in_pass()):
 // - sources read one epoch, unshuffled and not sharded; a bad row is an error, and nothing is random;
@@ -43,6 +43,10 @@ struct PassArgs {
 };
 
 struct PassInput {
+  // build_input() for the list and the side. Throws ConfigError, too, when the data never end or an op would write a
+  // file.
+  InputGraph build(const OpRegistry& registry, uint64_t seed = 0, const std::string& config_file = {}) const;
+
   Spec list;
   Side side = Side::all;
   // For PipelineOptions::on_bad_row: throws the DataError of a row that an op calls bad. Empty for a pass over held-out
@@ -61,9 +65,5 @@ struct PassInput {
 // Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, if `files` are given
 // and no op names files, and if the side held_out is wanted and not exactly one op holds rows out.
 PassInput pass_input(const PassArgs& args);
-
-// build_input() for the list of a pass, with the side of the pass. Throws ConfigError, too, when the data never end or
-// an op would write a file.
-InputGraph build_pass(const PassInput& pass, const InputListArgs& args);
 
 }  // namespace millrace

@@ -95,7 +95,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
 InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorArgs& args,
                                         const Catalog& catalog) const {
   try {
-    return build_pass(pass, {.list = pass.list, .registry = catalog.ops, .seed = config.seed});
+    return pass.build(catalog.ops, config.seed);
   } catch (ConfigError& error) {
     // The data do not fit the configuration in the model file, which nobody edits there.
     const bool is_saved = error.place().file == saved_config_name(args.model);

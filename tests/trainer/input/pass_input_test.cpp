@@ -158,7 +158,7 @@ class PassInputTest : public ::testing::Test {
   // The places of all rows, in order; with `field`, its values instead.
   std::vector<std::string> rows_of(const PassInput& pass, const std::string& field = {}) const {
     Executor executor(2);
-    Pipeline pipeline(build_pass(pass, {.list = pass.list, .registry = registry_}), {.executor = &executor});
+    Pipeline pipeline(pass.build(registry_), {.executor = &executor});
     RowBlock batch = pipeline.make_slot();
     std::vector<std::string> out;
     while (pipeline.next(batch) > 0) {
@@ -193,7 +193,7 @@ TEST_F(PassInputTest, ReadsEveryRowOnceInMatchedOrder) {
   EXPECT_EQ(rows_of(pass),
             (std::vector<std::string>{"a.csv:1", "a.csv:2", "b.csv:1", "b.csv:2", "c.csv:1", "c.csv:2"}));
   EXPECT_EQ(pass.left_out, (std::vector<std::string>{"filename_queue.shard", "half"}));
-  EXPECT_EQ(build_pass(pass, {.list = pass.list, .registry = registry_}).output().batch_size, 4);
+  EXPECT_EQ(pass.build(registry_).output().batch_size, 4);
 }
 
 TEST_F(PassInputTest, WritesTheListAnew) {
@@ -271,9 +271,8 @@ TEST_F(PassInputTest, ReadsTheFilesThatAreGiven) {
             (std::vector<std::string>{"new.csv:1", "new.csv:2"}));
   *files.item(0) = Spec::scalar("none.csv", true, Place{"--data"});
   const PassInput none = pass_input({.input = list, .registry = registry_, .files = files});
-  EXPECT_TRUE(error_of<MissingError>([&] {
-                build_pass(none, {.list = none.list, .registry = registry_});
-              }).starts_with("--data: no file matches \"none.csv\""));
+  EXPECT_TRUE(
+      error_of<MissingError>([&] { none.build(registry_); }).starts_with("--data: no file matches \"none.csv\""));
   const Spec made = list_of("- synthetic: {rows: 5}\n- batch: {batch_size: 2}\n");
   EXPECT_EQ(error_of<ConfigError>([&] { pass_input({.input = made, .registry = registry_, .files = files}); }),
             "c.yaml:1:1: input: the rows come from synthetic, which takes no names from a filename_queue; replace the "
@@ -288,7 +287,7 @@ TEST_F(PassInputTest, RefusesWhatHasNoSinglePass) {
             "filename_queue may name all files: files: [a.csv, b.csv]");
   const Spec list = list_of("- synthetic\n- batch: {batch_size: 2}\n");
   const PassInput pass = pass_input({.input = list, .registry = registry_});
-  EXPECT_EQ(error_of<ConfigError>([&] { build_pass(pass, {.list = pass.list, .registry = registry_}); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { pass.build(registry_); }),
             "c.yaml:1:1: input: the data of synthetic never end, but they are to be read once; say how many rows "
             "synthetic gives");
   EXPECT_EQ(error_of_pass("- synthetic: {row: 5}\n- batch: {batch_size: 2}\n"),
@@ -375,7 +374,7 @@ TEST_F(PassInputTest, SaysWhatToDoWhereAColumnBeforeTheWantedOnesIsMissing) {
                             "- decode_csv: {fields: {label: {columns: 0}, features: {columns: 1-2}}}\n"
                             "- batch: {batch_size: 2}\n");
   const PassInput pass = pass_input({.input = list, .registry = registry_, .wanted = {{"features"}}});
-  EXPECT_EQ(error_of<ConfigError>([&] { build_pass(pass, {.list = pass.list, .registry = registry_}); }),
+  EXPECT_EQ(error_of<ConfigError>([&] { pass.build(registry_); }),
             cat("c.yaml:3:66: input[2].decode_csv.fields.features.columns: there is no column 2: the records of ",
                 folder_.path("a.csv"),
                 " have 2 "
