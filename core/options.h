@@ -139,7 +139,7 @@ struct OptionType {
   }
 };
 
-// Declares the specialisation for a T whose functions a .cpp defines.
+// Declares OptionType<T> for a type of its own; the functions are defined in a .cpp.
 #define MILLRACE_DECLARE_OPTION_TYPE(T)     \
   template <>                               \
   struct MILLRACE_EXPORT OptionType<T> {    \

@@ -20,6 +20,8 @@ Spec OptionType<CompareItem>::write(const CompareItem& value) {
   return write_options(value);
 }
 
+std::string OptionType<CompareItem>::type() { return OptionType<DeliveryOptions>::type(); }
+
 std::vector<OptionForm> OptionType<CompareItem>::forms() {
   std::vector<OptionForm> out = option_forms<DeliveryKind>();
   out.push_back({.is = OptionForm::Is::options, .options = describe_options<CompareItem>()});

@@ -21,13 +21,7 @@ struct MILLRACE_EXPORT CompareItem {
   void declare(OptionReader& o);
 };
 
-template <>
-struct OptionType<CompareItem> {
-  static CompareItem read(const Spec& spec);
-  static Spec write(const CompareItem& value);
-  static std::string type() { return OptionType<DeliveryOptions>::type(); }
-  static std::vector<OptionForm> forms();
-};
+MILLRACE_DECLARE_OPTION_TYPE(CompareItem);
 
 struct MILLRACE_EXPORT CompareOptions {
   std::vector<CompareItem> deliveries;

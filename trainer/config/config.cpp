@@ -196,6 +196,8 @@ ModelFileOptions OptionType<ModelFileOptions>::read(const Spec& spec) {
   return out;
 }
 
+std::string OptionType<ModelFileOptions>::type() { return "path or {file, optimizer}"; }
+
 std::vector<OptionForm> OptionType<ModelFileOptions>::forms() {
   return {{.is = OptionForm::Is::text},
           {.is = OptionForm::Is::options, .options = describe_options<ModelFileOptions>()}};

@@ -80,13 +80,7 @@ struct MILLRACE_EXPORT ModelFileOptions {
   void declare(OptionReader& o);
 };
 
-template <>
-struct OptionType<ModelFileOptions> {
-  static ModelFileOptions read(const Spec& spec);
-  static Spec write(const ModelFileOptions& value);
-  static std::string type() { return "path or {file, optimizer}"; }
-  static std::vector<OptionForm> forms();
-};
+MILLRACE_DECLARE_OPTION_TYPE(ModelFileOptions);
 
 struct LossConfig {
   std::unique_ptr<Loss> loss;

@@ -22,6 +22,8 @@ Spec OptionType<KeepBestOptions>::write(const KeepBestOptions& value) {
   return value.wanted ? write_options(value) : OptionType<bool>::write(false);
 }
 
+std::string OptionType<KeepBestOptions>::type() { return "true|false, a metric, or {metric, mode}"; }
+
 std::vector<OptionForm> OptionType<KeepBestOptions>::forms() {
   return {{.is = OptionForm::Is::flag},
           {.is = OptionForm::Is::text},

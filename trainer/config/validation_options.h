@@ -31,13 +31,7 @@ struct MILLRACE_EXPORT KeepBestOptions {
   void declare(OptionReader& o);
 };
 
-template <>
-struct OptionType<KeepBestOptions> {
-  static KeepBestOptions read(const Spec& spec);
-  static Spec write(const KeepBestOptions& value);
-  static std::string type() { return "true|false, a metric, or {metric, mode}"; }
-  static std::vector<OptionForm> forms();
-};
+MILLRACE_DECLARE_OPTION_TYPE(KeepBestOptions);
 
 struct MILLRACE_EXPORT ValidationOptions {
   // One of these three is set, and is read in pass mode (pass_input.h): `input` is a list of ops, as written; `files`

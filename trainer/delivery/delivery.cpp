@@ -34,6 +34,8 @@ Spec OptionType<DeliveryOptions>::write(const DeliveryOptions& value) {
   return write_options(all);
 }
 
+std::string OptionType<DeliveryOptions>::type() { return OptionType<DeliveryKind>::type(); }
+
 std::vector<OptionForm> OptionType<DeliveryOptions>::forms() {
   std::vector<OptionForm> out = option_forms<DeliveryKind>();
   out.push_back({.is = OptionForm::Is::options, .options = describe_options<DeliveryOptions>()});

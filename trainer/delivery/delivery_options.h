@@ -42,12 +42,6 @@ struct MILLRACE_EXPORT DeliveryOptions {
   void declare(OptionReader& o);
 };
 
-template <>
-struct OptionType<DeliveryOptions> {
-  static DeliveryOptions read(const Spec& spec);
-  static Spec write(const DeliveryOptions& value);
-  static std::string type() { return OptionType<DeliveryKind>::type(); }
-  static std::vector<OptionForm> forms();
-};
+MILLRACE_DECLARE_OPTION_TYPE(DeliveryOptions);
 
 }  // namespace millrace
