@@ -14,6 +14,7 @@
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
+#include "millrace/input/files/append_file.h"
 
 namespace millrace {
 
@@ -67,20 +68,24 @@ struct DecodeCsvOptions {
 //   {"v":1,"file":"d/a.csv","line":4,"column":3,"field":"features","text":"abc","reason":"column 2 (features): .."}
 //
 // `field` and `text` are null if no single value is at fault. The file is replaced when the first row is written,
-// unless it is resumed, and every line is flushed.
+// unless it is resumed.
 class BadRowsFile {
  public:
   explicit BadRowsFile(std::string path) : path_(std::move(path)) {}
 
+  // Throws IoError if a row could not be written now.
+  void check() const {
+    explained([this] { AppendFile::check(path_); });
+  }
+
   void add(const BadRow& row) {
-    if (!out_.is_open()) open(std::ios::trunc);
     const bool has_value = !row.field.empty();
-    out_ << "{\"v\":1,\"file\":" << json_string(row.place.file) << ",\"line\":" << cat(row.place.line)
-         << ",\"column\":" << cat(row.place.column) << ",\"field\":" << (has_value ? json_string(row.field) : "null")
-         << ",\"text\":" << (has_value ? json_string(row.text) : "null") << ",\"reason\":" << json_string(row.reason)
-         << "}\n"
-         << std::flush;
-    if (!out_) throw IoError("cannot write the file of bad rows", {path_});
+    const std::string line =
+        cat("{\"v\":1,\"file\":", json_string(row.place.file), ",\"line\":", row.place.line,
+            ",\"column\":", row.place.column, ",\"field\":", has_value ? json_string(row.field) : "null",
+            ",\"text\":", has_value ? json_string(row.text) : "null", ",\"reason\":", json_string(row.reason), "}\n");
+    if (!out_) open(false);
+    explained([&] { out_->append(line); });
   }
 
   // Keeps the first `rows` lines of the file that an earlier run left, and goes on after them; if the file is gone, it
@@ -98,18 +103,27 @@ class BadRowsFile {
     std::error_code failure;
     std::filesystem::resize_file(path_, bytes, failure);
     if (failure) throw IoError(cat("cannot shorten the file of bad rows: ", errno_text(failure.value())), {path_});
-    open(std::ios::app);
+    open(true);
   }
 
  private:
-  void open(std::ios::openmode mode) {
-    out_.open(path_, std::ios::binary | mode);
-    if (!out_)
-      throw IoError("cannot write the file of bad rows", {path_}, "is there such a folder, and may you write to it?");
+  void open(bool goes_on) {
+    explained([&] { out_.emplace(path_, goes_on); });
+  }
+
+  // Says in errors which of the run's files it is.
+  template <class Body>
+  static void explained(const Body& body) {
+    try {
+      body();
+    } catch (IoError& error) {
+      error.add_context("bad_rows_file");
+      throw;
+    }
   }
 
   const std::string path_;
-  std::ofstream out_;
+  std::optional<AppendFile> out_;
 };
 
 class DecodeCsv final : public Transform {
@@ -144,6 +158,7 @@ class DecodeCsv final : public Transform {
   std::vector<PortType> inputs() const override { return {PortType::text}; }
 
   Port bind(const BindArgs& args) override {
+    if (bad_rows_file_) bad_rows_file_->check();
     const TextFormat* format = args.inputs.front().format.get();
     const auto* dialect = dynamic_cast<const CsvDialect*>(format);
     if (dialect == nullptr) {

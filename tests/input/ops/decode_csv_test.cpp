@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -351,7 +352,28 @@ TEST(DecodeCsv, RefusesAFileOfBadRowsThatItCannotWrite) {
   const auto nowhere = reporting_to(testing::TempDir() + "no/such/folder/bad.jsonl");
   EXPECT_TRUE((throws_exactly<IoError>([&] { nowhere->report(bad_row({"a", 1, 1}, "r")); })));
   const auto full = reporting_to("/dev/full");
-  EXPECT_EQ(error_of([&] { full->report(bad_row({"a", 1, 1}, "r")); }), "/dev/full: cannot write the file of bad rows");
+  EXPECT_EQ(error_of([&] {
+              full->report(bad_row({"a", 1, 1}, "r"));
+            }),
+            "/dev/full: bad_rows_file: cannot write: it exists and is not a regular file");
+}
+
+TEST(DecodeCsv, LooksAtTheFileOfBadRowsBeforeTheFirstRow) {
+  const std::string pipe = testing::TempDir() + "decode_csv_test_pipe";
+  std::remove(pipe.c_str());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto bound = [](const std::string& path) {
+    return error_of([&] { run_text("1\n", skipping(fields(field("0"))).set("bad_rows_file", path)); });
+  };
+  EXPECT_EQ(bound(pipe), pipe + ": bad_rows_file: cannot write: it exists and is not a regular file");
+  EXPECT_EQ(bound("no/such/bad.jsonl"),
+            "no/such/bad.jsonl: bad_rows_file: cannot write: No such file or directory; make the folder \"no/such\" "
+            "first");
+  const std::string path = testing::TempDir() + "decode_csv_test_good.jsonl";
+  std::remove(path.c_str());
+  EXPECT_EQ(bound(path), "no error");
+  EXPECT_FALSE(std::ifstream(path)) << "there was no bad row";
+  std::remove(pipe.c_str());
 }
 
 TEST(DecodeCsv, RefusesRecordsAndLinesThatAreTooLong) {
