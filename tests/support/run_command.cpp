@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +12,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
 namespace millrace::testing {
 
@@ -41,6 +44,16 @@ std::vector<std::string> environment(const std::vector<std::string>& more) {
   return out;
 }
 
+// Fills a pipe, which may block afterwards as before.
+void fill_up(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK);
+  const std::string line(4096, '.');
+  while (::write(descriptor, line.data(), line.size()) > 0) {
+  }
+  ::fcntl(descriptor, F_SETFL, flags);
+}
+
 // What is written to ends[1] is read from ends[0].
 struct Channel {
   explicit Channel(bool terminal) {
@@ -66,6 +79,8 @@ struct Channel {
 
 Command::Command(const std::vector<std::string>& words, const CommandOptions& options) {
   const Channel out(false), err(options.terminal);
+  if (options.full_out) fill_up(out.ends[1]);
+  if (options.nonblocking_out) ::fcntl(out.ends[1], F_SETFL, O_NONBLOCK);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (options.out_file.empty()) {
@@ -138,6 +153,45 @@ bool Command::pump() {
     }
   }
   return true;
+}
+
+bool Command::ends_within(int milliseconds) const {
+  pollfd ended = {static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)), POLLIN, 0};
+  if (ended.fd < 0) throw std::runtime_error("pidfd_open failed");
+  while (::poll(&ended, 1, milliseconds) < 0 && errno == EINTR) {
+  }
+  ::close(ended.fd);
+  return ended.revents != 0;
+}
+
+// A page of a pipe may keep a little room that the next line does not fit into.
+bool Command::wait_until_full(const Stream& stream) const {
+  const int room = ::fcntl(stream.descriptor, F_GETPIPE_SZ);
+  for (int there = 0; there < room / 10 * 9;) {
+    if (ends_within(1)) return false;
+    if (::ioctl(stream.descriptor, FIONREAD, &there) != 0) return false;
+  }
+  return true;
+}
+
+// Without a name, or under one that ends with .tmp.
+bool Command::wait_for_unfinished_file(const std::string& folder) const {
+  const std::filesystem::path descriptors = "/proc/" + std::to_string(process_) + "/fd";
+  while (!ends_within(1)) {
+    std::error_code gone;  // descriptors come and go
+    for (auto entry = std::filesystem::directory_iterator(descriptors, gone); !gone && entry != end(entry);
+         entry.increment(gone)) {
+      std::error_code closed;
+      const std::string file = std::filesystem::read_symlink(entry->path(), closed).string();
+      if (file.starts_with(folder) && (file.ends_with(" (deleted)") || file.ends_with(".tmp"))) return true;
+    }
+  }
+  return false;
+}
+
+CommandResult Command::finish_unread() {
+  if (!ends_within(60'000)) ::kill(process_, SIGKILL);
+  return finish();
 }
 
 CommandResult Command::finish() {

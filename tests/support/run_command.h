@@ -24,6 +24,8 @@ struct CommandOptions {
   std::vector<std::string> environment = {};  // "NAME=value" besides ours
   std::string out_file = {};                  // standard output goes there instead of into `out`
   bool terminal = false;                      // standard error is a terminal of 100 columns
+  bool nonblocking_out = false;               // as a program leaves it that shares standard output
+  bool full_out = false;                      // there is no room left in standard output
 };
 
 class Command {
@@ -41,6 +43,17 @@ class Command {
   void send(int signal) const;
   // Closes our end of its standard output.
   void close_out();
+  // Waits until what was written to standard output (standard error) and not read leaves little room there; false when
+  // the program ended before.
+  bool wait_for_full_out() { return wait_until_full(out_); }
+  bool wait_for_full_err() { return wait_until_full(err_); }
+  // Waits until it writes a file in `folder` that is not there yet under its own name; false when it ended before.
+  bool wait_for_unfinished_file(const std::string& folder) const;
+  // Whether it ends before the time is over.
+  bool ends_within(int milliseconds) const;
+  // Waits for the end without reading anything, and kills the program after a minute. Then reads everything that is
+  // left.
+  CommandResult finish_unread();
   // Reads everything that is left and waits for the end.
   CommandResult finish();
 
@@ -50,6 +63,7 @@ class Command {
     std::string text;
   };
   bool wait_for(Stream& stream, std::string_view text);
+  bool wait_until_full(const Stream& stream) const;
   // Waits for bytes on either stream and takes them; false when both have ended.
   bool pump();
 

@@ -1,11 +1,12 @@
-// AtomicFile: a file that appears whole or not at all. It is written under another name in the same folder, synced and
-// renamed by commit(); without commit() nothing remains.
+// AtomicFile: a file that appears whole or not at all. It is written without a name, synced, and named by commit();
+// without commit() nothing remains, even if the program is killed. Where the file system knows no files without a name,
+// it is written as NAME.PID-0.tmp in the same folder, which only a killed program leaves behind.
 //
 //   AtomicFile file("model.safetensors");
 //   file.write(bytes);
 //   file.commit();
 //
-// Used by one thread. A link is followed; the mode of a file that is replaced is kept.
+// Used by one thread. Links are followed; the mode of a file that is replaced is kept.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ namespace millrace {
 
 class AtomicFile {
  public:
-  // Throws IoError when the folder cannot be written, or `path` is there and is not a regular file.
+  // Throws IoError when the folder cannot be written, `path` is there and is not a regular file, or its links are a
+  // loop.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -29,10 +31,15 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail(int code) const;
+  template <class Make>
+  bool make_temporary(const Make& make);
+  void open_with_name();
+  void give_name();
+  void copy_to_name();
 
   std::string path_;       // as given, for messages
   std::string target_;     // links followed
-  std::string temporary_;  // empty after commit()
+  std::string temporary_;  // the name that the file has before commit() is done; empty: none
   Descriptor file_;
 };
 

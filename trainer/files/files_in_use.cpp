@@ -1,5 +1,6 @@
 #include "millrace/trainer/files/files_in_use.h"
 
+#include <link.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -34,6 +35,30 @@ std::string first_shared(std::span<const std::string> others, std::span<const st
   return {};
 }
 
+namespace {
+
+// Whether `path` is this program, or a library or plug-in that it has loaded.
+bool is_running(const std::string& path) {
+  struct Search {
+    struct stat wanted {};
+    bool found = false;
+  } search;
+  if (::stat(path.c_str(), &search.wanted) != 0) return false;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* loaded, size_t, void* data) {
+        Search& search = *static_cast<Search*>(data);
+        const char* const name = *loaded->dlpi_name == '\0' ? "/proc/self/exe" : loaded->dlpi_name;
+        struct stat status {};
+        const bool there = ::stat(name, &status) == 0;
+        search.found = there && status.st_dev == search.wanted.st_dev && status.st_ino == search.wanted.st_ino;
+        return search.found ? 1 : 0;
+      },
+      &search);
+  return search.found;
+}
+
+}  // namespace
+
 std::string would_overwrite(const std::string& path, const InputFiles& files, const std::string& config) {
   const auto message = [&](std::span<const std::string> others, std::string_view use) {
     const auto same = std::ranges::find_if(others, [&](const std::string& file) { return same_file(path, file); });
@@ -42,6 +67,7 @@ std::string would_overwrite(const std::string& path, const InputFiles& files, co
   std::string loss = message(std::span(&config, 1), "reads");
   if (loss.empty()) loss = message(files.read, "reads");
   if (loss.empty()) loss = message(files.written, "writes");
+  if (loss.empty() && is_running(path)) loss = cat("would overwrite ", quote(path, 4096), ", which is running");
   return loss;
 }
 

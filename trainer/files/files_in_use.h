@@ -1,4 +1,5 @@
-// Files in use: what a run must not write over: its configuration, its data, and what its ops write.
+// Files in use: what a run must not write over: its configuration, its data, what its ops write, and the program
+// itself.
 #pragma once
 
 #include <span>

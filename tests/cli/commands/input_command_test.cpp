@@ -233,7 +233,7 @@ TEST_F(InputCommandTest, InterruptedItLeavesNoFile) {
   folder_.write("endless.yaml", millrace::testing::endless_config());
   const size_t before = entries();
   Command command(trainer_words({"input", "endless.yaml", "--out", "out.jsonl"}), {.folder = folder_.path()});
-  while (entries() == before) std::this_thread::yield();
+  ASSERT_TRUE(command.wait_for_unfinished_file(folder_.path()));
   command.send(SIGINT);
   const CommandResult result = command.finish();
   EXPECT_EQ(result.exit_code, 130);

@@ -1,11 +1,18 @@
 #include "millrace/trainer/files/atomic_file.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
@@ -81,6 +88,28 @@ TEST(AtomicFile, ALinkToNothingBecomesALinkToTheFile) {
   EXPECT_EQ(TempFolder::read(folder.path("a.bin")), "new");
 }
 
+TEST(AtomicFile, FollowsLinksToTheEnd) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("second", folder.path("first"));
+  std::filesystem::create_symlink("a.bin", folder.path("second"));
+  AtomicFile file(folder.path("first"));
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("first")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("second")));
+  EXPECT_EQ(TempFolder::read(folder.path("a.bin")), "new");
+}
+
+TEST(AtomicFile, RefusesALoopOfLinks) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("b", folder.path("a"));
+  std::filesystem::create_symlink("a", folder.path("b"));
+  EXPECT_EQ(error_of<IoError>([&] { check_writable(folder.path("a")); }),
+            folder.path("a") + ": cannot write: Too many levels of symbolic links");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("a")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path("b")));
+}
+
 // As /dev/stdout links to, where the file that output goes to was deleted.
 TEST(AtomicFile, RefusesALinkToAFileWithoutAName) {
   const TempFolder folder;
@@ -116,6 +145,88 @@ TEST(AtomicFile, TheCheckLeavesNothing) {
   const TempFolder folder;
   check_writable(folder.path("a.bin"));
   EXPECT_EQ(files_in(folder), 0u);
+}
+
+TEST(AtomicFile, MayHaveTheLongestName) {
+  const TempFolder folder;
+  const std::string path = folder.path(std::string(255, 'n'));
+  AtomicFile file(path);
+  file.write("new");
+  file.commit();
+  EXPECT_EQ(TempFolder::read(path), "new");
+  EXPECT_EQ(error_of<IoError>([&] { check_writable(path + "n"); }), path + "n: cannot write: File name too long");
+}
+
+TEST(AtomicFile, HeedsTheUmask) {
+  const TempFolder folder;
+  for (const mode_t mask : {0U, 022U, 077U}) {
+    const mode_t before = ::umask(mask);
+    AtomicFile file(folder.path("a.bin"));
+    ::umask(before);
+    file.commit();
+    struct stat status {};
+    ASSERT_EQ(::stat(folder.path("a.bin").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0666 & ~mask);
+    std::filesystem::remove(folder.path("a.bin"));
+  }
+}
+
+// Runs `body` in a process of its own; returns how it ended, as waitpid() says.
+template <class Body>
+int run_apart(const Body& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    body();
+    ::_exit(0);
+  }
+  int status = -1;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+TEST(AtomicFile, NothingStaysOfAProgramThatIsKilled) {
+  const TempFolder folder;
+  if (!Descriptor(::open(folder.path().c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600))) {
+    GTEST_SKIP() << "this file system has no files without a name";
+  }
+  const int status = run_apart([&] {
+    AtomicFile file(folder.path("a.bin"));
+    file.write(std::string(100'000, 'x'));
+    ::raise(SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(files_in(folder), 0u);
+}
+
+// Makes linkat() fail in this process; false where the system does not let it.
+bool forbid_links() {
+  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_linkat, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program = {.len = 4, .filter = filter};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(AtomicFile, IsCopiedWhereItMayNotBeLinked) {
+  const TempFolder folder;
+  const std::string text(200'000, 'x'), path = folder.write("a.bin", "old");
+  ASSERT_EQ(::chmod(path.c_str(), 0640), 0);
+  const int status = run_apart([&] {
+    if (!forbid_links()) ::_exit(7);
+    if (::link(path.c_str(), folder.path("b").c_str()) == 0) ::_exit(8);
+    AtomicFile file(path);
+    file.write(text);
+    file.commit();
+  });
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 7) GTEST_SKIP() << "no filters of system calls";
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(TempFolder::read(path), text);
+  EXPECT_EQ(files_in(folder), 1u);
+  struct stat left {};
+  ASSERT_EQ(::stat(path.c_str(), &left), 0);
+  EXPECT_EQ(left.st_mode & 07777, 0640u);
 }
 
 // A limit on the size of files stands for a full disk.

@@ -1,6 +1,8 @@
 #include "millrace/trainer/files/files_in_use.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -45,6 +47,19 @@ TEST(FilesInUse, AreNotWrittenOver) {
             cat("would overwrite ", quote(bad, 4096), ", which this run writes"));
   EXPECT_EQ(would_overwrite(folder.path("m.safetensors"), files, config), "");
   EXPECT_EQ(would_overwrite(folder.write("old.safetensors", "x"), files, config), "");
+}
+
+TEST(FilesInUse, TheProgramIsOneOfThem) {
+  const TempFolder folder;
+  const std::string link = folder.path("link");
+  std::filesystem::create_symlink("/proc/self/exe", link);
+  EXPECT_EQ(would_overwrite(link, {}, {}), cat("would overwrite ", quote(link, 4096), ", which is running"));
+  const std::string itself = std::filesystem::canonical("/proc/self/exe").string();
+  EXPECT_EQ(would_overwrite(itself, {}, {}), cat("would overwrite ", quote(itself, 4096), ", which is running"));
+  // A library that is loaded.
+  Dl_info library = {};
+  ASSERT_NE(::dladdr(reinterpret_cast<void*>(&::getpid), &library), 0);
+  EXPECT_NE(would_overwrite(library.dli_fname, {}, {}), "");
 }
 
 TEST(FilesInUse, FindsAFileOfTwoLists) {
