@@ -172,8 +172,8 @@ typedef struct millrace_result {
  * `result` may be NULL. */
 MILLRACE_C_EXPORT millrace_status millrace_trainer_run(millrace_trainer* trainer, const millrace_callbacks* callbacks,
                                                        millrace_result* result, millrace_error** error);
-/* Ends the run after the step that runs now. May be called from any thread and from callbacks, but not from a signal
- * handler. */
+/* Ends the run after the step that runs now. May be called from any thread and from callbacks, `fill` among them, but
+ * not from a signal handler. */
 MILLRACE_C_EXPORT void millrace_trainer_stop(millrace_trainer* trainer);
 /* Steps that were finished, even if the run failed. */
 MILLRACE_C_EXPORT int64_t millrace_trainer_steps(const millrace_trainer* trainer);

@@ -49,8 +49,8 @@ class MILLRACE_EXPORT Units {
   virtual ~Units() = default;
   // The next unit, or false after the last.
   virtual bool next(Unit& unit) = 0;
-  // Whether next() can answer at once. This can be false if data come over time (a pipe). Then `wake` is called, by any
-  // thread, when next() may be able to answer.
+  // Whether next() can answer at once. This can be false if data come over time (a pipe). It is then asked again only
+  // after `wake` was called, by any thread, because next() may be able to answer.
   virtual bool ready() noexcept { return true; }
   virtual void set_wake(const std::function<void()>&) {}
   // Soon ends every wait for data, also the wait of a read that the units asked for. No units come after it. Any thread
@@ -294,7 +294,8 @@ struct CallbackRows {
   // one thread at a time, even if several graphs ask, but not always by the same thread, and it is called before the
   // step needs the rows. The passes of a graph come in order, except that an op `cache` may ask for a pass again. If
   // `fill` throws, the exception is thrown again when the first of its rows would be used; if it is not an Error, it
-  // becomes an InternalError with its text. Whoever stops a training waits until `fill` returns.
+  // becomes an InternalError with its text. It may stop the training; whoever stops a training waits until `fill`
+  // returns.
   std::function<void(RowBlock& block, uint32_t pass)> fill;
   int64_t rows_at_once = 256;  // the capacity of a block
 };

@@ -32,8 +32,8 @@ ChunkScheduler::ChunkScheduler(Units& units, const TransformChain& chain, bool t
 
 ChunkScheduler::~ChunkScheduler() {
   cancel();
-  units_.set_wake({});
   if (tasks_) tasks_->wait();
+  units_.set_wake({});
 }
 
 void ChunkScheduler::start(Executor* executor, const Ahead& ahead) {
@@ -60,6 +60,7 @@ void ChunkScheduler::wake() noexcept {
   bool wake = false;
   {
     const MutexLock lock(mutex_);
+    unready_ = false;
     wake = take_wake();
   }
   if (wake) first_done_->signal();
@@ -75,47 +76,40 @@ ChunkSlot* ChunkScheduler::next() {
 
 void ChunkScheduler::begin() {
   if (executor_ == nullptr) return;
-  int tasks = 0;
-  {
-    const MutexLock lock(mutex_);
-    tasks = plan_more();
-  }
-  submit(tasks);
+  const MutexLock lock(mutex_);
+  plan_more(true);
 }
 
 ChunkScheduler::Slot* ChunkScheduler::next_inline() {
-  if (failure_) raise_failure();
-  if (cancelled() || ended_) return nullptr;
-  if (plan()) {
-    Slot& slot = slot_at(started_);
-    const bool to_do = begin_task(slot, started_++);
-    const auto start = Clock::now();
-    if (to_do) {
+  if (Slot* const slot = begin_planning()) {
+    NextUnit next;
+    {
       const MutexUnlock unlocked(mutex_);
-      decode(slot, consumer_memory_);
+      next = next_unit();
     }
-    waited_nanoseconds_ += nanoseconds_since(start);
-    end_task(slot, consumer_memory_);
-    if (failure_) raise_failure();
+    if (end_planning(*slot, next)) {
+      const auto start = Clock::now();
+      run_here(*slot, started_++);
+      waited_nanoseconds_ += nanoseconds_since(start);
+    }
   }
+  if (failure_) raise_failure();
   return first_is_done() ? hand_on_first() : nullptr;
 }
 
 ChunkScheduler::Slot* ChunkScheduler::next_planned() {
   for (;;) {
+    plan_more(true);
     if (failure_) raise_failure();
-    if (cancelled()) return nullptr;
-    if (const int tasks = plan_more(); tasks > 0) {
-      const MutexUnlock unlocked(mutex_);
-      submit(tasks);
-    } else if (first_ == planned_ && ended_) {
-      return nullptr;
-    } else if (!first_is_done()) {
+    if (cancelled() || is_at_end()) return nullptr;
+    if (!first_is_done()) {
       wait_for_first();
-    } else if (!slot_at(first_).confirmed) {
-      run_again(slot_at(first_));
-    } else {
+    } else if (slot_at(first_).confirmed) {
       return hand_on_first();
+    } else {
+      waiting_rows_ -= slot_at(first_).waiting_rows;
+      ++second_tries_;
+      run_here(slot_at(first_), first_);
     }
   }
 }
@@ -133,7 +127,7 @@ void ChunkScheduler::wait_for_first() {
     const MutexUnlock unlocked(mutex_);
     first_done_->arm();
   }
-  const bool waits = !first_is_done() && !failure_ && !cancelled() && !has_room();
+  const bool waits = !first_is_done() && !failure_ && !cancelled() && !is_at_end() && (planning_ || !has_room());
   consumer_waits_ = waits;
   {
     const MutexUnlock unlocked(mutex_);
@@ -145,11 +139,8 @@ void ChunkScheduler::wait_for_first() {
   range.end(end);
 }
 
-void ChunkScheduler::run_again(Slot& slot) {
-  waiting_rows_ -= slot.waiting_rows;
-  ++second_tries_;
-  begin_task(slot, first_);
-  {
+void ChunkScheduler::run_here(Slot& slot, uint64_t sequence) {
+  if (begin_task(slot, sequence)) {
     const MutexUnlock unlocked(mutex_);
     decode(slot, consumer_memory_);
   }
@@ -173,6 +164,7 @@ void ChunkScheduler::restart() {
   waiting_rows_ = 0;
   active_ = 0;
   ended_ = false;
+  unready_ = false;
   stopping_ = false;
   blocked_ = false;
 }
@@ -192,34 +184,24 @@ void ChunkScheduler::run() noexcept {
     memory = &slots_.take_memory();
   }
   if (to_do) decode(*slot, *memory);
-  int tasks = 0;
-  bool wake = false;
-  {
-    const MutexLock lock(mutex_);
-    end_task(*slot, *memory);
-    slots_.release_memory(*memory);
-    --active_;
-    tasks = plan_more();
-    note_block();
-    if (failure_ || first_is_done()) wake = take_wake();
-  }
-  // The consumer may go on from here, and other tasks may run; the group keeps this object alive until the task ends.
-  if (wake) first_done_->signal();
-  submit(tasks);
+  const MutexLock lock(mutex_);
+  end_task(*slot, *memory);
+  slots_.release_memory(*memory);
+  --active_;
+  // Meanwhile the consumer may go on, and other tasks may run; the group keeps this object alive until the task ends.
+  plan_more(false);
 }
 
-void ChunkScheduler::submit(int tasks) noexcept {
-  for (; tasks > 0; --tasks) {
-    try {
-      tasks_->submit(*this);
-    } catch (...) {
-      {
-        const MutexLock lock(mutex_);
-        --active_;
-        fail(as_error(std::current_exception(), chain_.links().front().name));
-      }
-      wake();
+void ChunkScheduler::submit() noexcept {
+  try {
+    tasks_->submit(*this);
+  } catch (...) {
+    {
+      const MutexLock lock(mutex_);
+      --active_;
+      fail(as_error(std::current_exception(), chain_.links().front().name));
     }
+    wake();
   }
 }
 
@@ -227,66 +209,99 @@ void ChunkScheduler::decode(Slot& slot, TaskMemory& memory) noexcept {
   slot.failure = chain_.apply(slot.chunk, memory);
 }
 
-// Behind a task: whether the room is full, so that nothing runs until the consumer takes something.
-void ChunkScheduler::note_block() noexcept {
-  if (active_ > 0 || ended_ || failure_ || !units_.ready()) return;
-  blocked_ = true;
-  blocked_since_ = Clock::now();
+// Plans units while there is room, and submits a task for each; for the consumer only until it has a chunk to hand on.
+// Wakes the consumer if it waits and has something to do.
+void ChunkScheduler::plan_more(bool for_consumer) noexcept {
+  for (bool submits = false;;) {
+    const bool wakes = (first_is_done() || failure_ || is_at_end()) && take_wake();
+    const bool enough = for_consumer && submits && first_is_done();
+    Slot* const slot = enough ? nullptr : begin_planning();
+    if (slot == nullptr) note_block();
+    if (slot == nullptr && !wakes && !submits) return;
+    NextUnit next;
+    {
+      const MutexUnlock unlocked(mutex_);
+      if (wakes) first_done_->signal();
+      if (submits) submit();
+      if (slot != nullptr) next = next_unit();
+    }
+    if (slot == nullptr) return;
+    submits = end_planning(*slot, next);
+    if (submits) ++active_;
+  }
 }
 
-// Makes plans while there is room, and returns how many tasks to submit once the mutex is free.
-int ChunkScheduler::plan_more() noexcept {
-  int tasks = 0;
+// A slot for the next unit, if there is room and no other thread plans. This thread plans until end_planning(). Between
+// the two the mutex is free: the units may be the program's, take long, and call cancel().
+ChunkScheduler::Slot* ChunkScheduler::begin_planning() noexcept {
+  if (planning_ || !has_room()) return nullptr;
   try {
-    while (has_room()) {
-      if (!plan()) continue;
-      ++active_;
-      ++tasks;
-    }
+    Slot& slot = slots_.append(first_, planned_);
+    planning_ = true;
+    unready_ = executor_ != nullptr;  // wake() may say otherwise from here on
+    return &slot;
   } catch (...) {
     fail(as_error(std::current_exception(), chain_.links().front().name));
+    return nullptr;
+  }
+}
+
+ChunkScheduler::NextUnit ChunkScheduler::next_unit() noexcept {
+  NextUnit next;
+  try {
+    next.ready = executor_ == nullptr || units_.ready();
+    next.found = next.ready && units_.next(next.unit);
+  } catch (...) {
+    next.unit = {};
+    next.unit.exact = true;
+    next.failure = as_error(std::current_exception(), chain_.links().front().name);
+  }
+  return next;
+}
+
+// Gives the unit its place after those before it; returns whether there is something to do for it.
+bool ChunkScheduler::end_planning(Slot& slot, const NextUnit& next) noexcept {
+  planning_ = false;
+  if (next.ready) unready_ = false;
+  if (!next.found && !next.failure) {
+    ended_ = next.ready;
+    slots_.release(slot);
+  } else {
+    ++planned_;
+    slot.chunk.reset(next.unit);
+    if (next.failure) end_with(slot, next.failure);
   }
   // It ends where something runs again, or where nothing is left to run.
-  if ((tasks > 0 || ended_) && std::exchange(blocked_, false)) {
+  if ((next.found || ended_) && std::exchange(blocked_, false)) {
     blocked_nanoseconds_ += nanoseconds_since(blocked_since_);
   }
-  return tasks;
+  return next.found;
+}
+
+// What comes before is used first; nothing can come after.
+void ChunkScheduler::end_with(Slot& slot, const std::exception_ptr& failure) noexcept {
+  ended_ = true;
+  try {
+    slot.chunk.fail(failure);
+  } catch (...) {
+    fail(failure);
+  }
+  slot.done = true;
+  waiting_rows_ += slot.waiting_rows = 1;
+  join_chunks();
 }
 
 bool ChunkScheduler::has_room() const {
-  if (ended_ || stopping_ || failure_ || cancelled() || active_ >= threads_) return false;
+  if (ended_ || unready_ || stopping_ || failure_ || cancelled() || active_ >= threads_) return false;
   const uint64_t chunks = planned_ - first_ + (current_ != nullptr ? 1 : 0);
-  const bool room =
-      chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < slots_.wanted());
-  return room && units_.ready();
+  return chunks <= static_cast<uint64_t>(threads_) || (waiting_rows_ < ahead_rows_ && chunks < slots_.wanted());
 }
 
-// Takes the next unit; returns whether there is something to do for it.
-bool ChunkScheduler::plan() {
-  Slot& slot = slots_.append(first_, planned_);
-  ++planned_;
-  Unit unit;
-  try {
-    if (!units_.next(unit)) {
-      ended_ = true;
-      --planned_;
-      slots_.release(slot);
-      return false;
-    }
-    slot.chunk.reset(unit);
-    return true;
-  } catch (...) {
-    // What comes before is used first; nothing can come behind.
-    ended_ = true;
-    unit = {};
-    unit.exact = true;
-    slot.chunk.reset(unit);
-    slot.chunk.fail(as_error(std::current_exception(), chain_.links().front().name));
-    slot.done = true;
-    waiting_rows_ += slot.waiting_rows = 1;
-    join_chunks();
-    return false;
-  }
+// Notes when the room is full, so that nothing runs until the consumer takes something.
+void ChunkScheduler::note_block() noexcept {
+  if (blocked_ || active_ > 0 || planning_ || ended_ || unready_ || failure_ || has_room()) return;
+  blocked_ = true;
+  blocked_since_ = Clock::now();
 }
 
 // Gives the task what is known of where its unit begins; returns whether any record can begin in it.

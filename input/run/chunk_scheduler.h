@@ -6,7 +6,7 @@
 // largest chunk so far decides how many there are and how large they are, so nothing is allocated any more after the
 // largest one. For text, the scheduler checks that each chunk starts where the chunk before ended, and runs a unit
 // again if its task guessed wrong. Only the consumer calls next(), restart() and the set-up; any thread may call
-// cancel().
+// cancel(), also from inside a function of the units or of a transform: no lock is held while one of these runs.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,7 @@ class ChunkScheduler : private Task {
   }
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   void cancel() noexcept;
-  // Says that units which were not ready may be ready now. From any thread.
+  // Says that units which were not ready may be ready now. From any thread, also from inside the units.
   void wake() noexcept;
   // Ends the tasks that run, and forgets the chunks that wait. The caller then moves the units to another position, and
   // next() goes on from there.
@@ -74,13 +74,21 @@ class ChunkScheduler : private Task {
 
  private:
   using Slot = ChunkSlot;
+  // What the units answered.
+  struct NextUnit {
+    bool ready = false, found = false;
+    Unit unit;
+    std::exception_ptr failure;
+  };
 
   void run() noexcept override;
   void decode(Slot& slot, TaskMemory& memory) noexcept;
 
-  int plan_more() noexcept MILLRACE_REQUIRES(mutex_);
+  Slot* begin_planning() noexcept MILLRACE_REQUIRES(mutex_);
+  NextUnit next_unit() noexcept;
+  bool end_planning(Slot& slot, const NextUnit& next) noexcept MILLRACE_REQUIRES(mutex_);
+  void end_with(Slot& slot, const std::exception_ptr& failure) noexcept MILLRACE_REQUIRES(mutex_);
   bool has_room() const MILLRACE_REQUIRES(mutex_);
-  bool plan() MILLRACE_REQUIRES(mutex_);
   bool begin_task(Slot& slot, uint64_t sequence) MILLRACE_REQUIRES(mutex_);
   void end_task(Slot& slot, TaskMemory& memory) MILLRACE_REQUIRES(mutex_);
   void join_chunks() MILLRACE_REQUIRES(mutex_);
@@ -89,16 +97,18 @@ class ChunkScheduler : private Task {
   void release_current() MILLRACE_REQUIRES(mutex_);
   void fail(std::exception_ptr failure) noexcept MILLRACE_REQUIRES(mutex_);
   bool first_is_done() const MILLRACE_REQUIRES(mutex_) { return first_ < planned_ && slot_at(first_).done; }
+  bool is_at_end() const MILLRACE_REQUIRES(mutex_) { return ended_ && first_ == planned_; }
   void note_block() noexcept MILLRACE_REQUIRES(mutex_);
   bool take_wake() noexcept MILLRACE_REQUIRES(mutex_) { return std::exchange(consumer_waits_, false); }
   Slot& slot_at(uint64_t sequence) const MILLRACE_REQUIRES(mutex_) { return slots_.at(sequence); }
-  // These release the mutex while they wait or decode.
+  // These release the mutex while they wait, plan or decode.
+  void plan_more(bool for_consumer) noexcept MILLRACE_REQUIRES(mutex_);
   void wait_for_first() MILLRACE_REQUIRES(mutex_);
-  void run_again(Slot& slot) MILLRACE_REQUIRES(mutex_);
+  void run_here(Slot& slot, uint64_t sequence) MILLRACE_REQUIRES(mutex_);
   Slot* next_inline() MILLRACE_REQUIRES(mutex_);
   Slot* next_planned() MILLRACE_REQUIRES(mutex_);
 
-  void submit(int tasks) noexcept;
+  void submit() noexcept;
   [[noreturn]] void raise_failure() const { raise_copy(failure_); }
 
   // Constant after the set-up.
@@ -121,6 +131,9 @@ class ChunkScheduler : private Task {
   Slot* current_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
   int active_ MILLRACE_GUARDED_BY(mutex_) = 0;            // tasks submitted and not ended
   int64_t waiting_rows_ MILLRACE_GUARDED_BY(mutex_) = 0;  // of chunks that are done and not handed on
+  bool planning_ MILLRACE_GUARDED_BY(mutex_) = false;     // one thread at a time asks the units
+  // The units were asked, or are being asked, and wake() has not come since: they need not be asked again.
+  bool unready_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool ended_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool stopping_ MILLRACE_GUARDED_BY(mutex_) = false;
   bool consumer_waits_ MILLRACE_GUARDED_BY(mutex_) = false;

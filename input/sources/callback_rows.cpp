@@ -1,3 +1,5 @@
+#include <atomic>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <utility>
@@ -75,10 +77,45 @@ class FilledRows final : public Transform {
   mutable std::vector<RowBlock> empty_ MILLRACE_GUARDED_BY(mutex_);
 };
 
-// What all sources of one entry of a catalog share.
-struct SharedCallback {
-  CallbackRows rows;
-  mutable Mutex mutex;  // held while the program fills a block
+// What all sources of one entry of a catalog share. They take turns to call the program's function. A turn is not a
+// lock: a source that waits for it can be interrupted.
+class SharedCallback {
+ public:
+  explicit SharedCallback(CallbackRows callback) : rows(std::move(callback)) {}
+
+  // Calls the function when it is this source's turn; false if the source was interrupted before.
+  bool fill(RowBlock& block, uint32_t pass, const std::atomic<bool>& interrupted) const {
+    {
+      const MutexLock lock(mutex_);
+      while (taken_ && !interrupted.load()) mutex_.wait(changed_);
+      if (interrupted.load()) return false;
+      taken_ = true;
+    }
+    struct Turn {
+      ~Turn() { of.give_back(); }
+      const SharedCallback& of;
+    } const turn{*this};
+    rows.fill(block, pass);
+    return true;
+  }
+  // Makes the sources that wait look whether they were interrupted.
+  void wake() const {
+    const MutexLock lock(mutex_);
+    changed_.notify_all();
+  }
+
+  const CallbackRows rows;
+
+ private:
+  void give_back() const {
+    const MutexLock lock(mutex_);
+    taken_ = false;
+    changed_.notify_all();
+  }
+
+  mutable Mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable bool taken_ MILLRACE_GUARDED_BY(mutex_) = false;
 };
 
 class CallbackSource final : public RowSource {
@@ -104,10 +141,7 @@ class CallbackSource final : public RowSource {
     block.resize(block.capacity());
     block.clear_varying();
     block.resize(0);
-    {
-      const MutexLock lock(callback_->mutex);
-      callback_->rows.fill(block, pass_);
-    }
+    if (!callback_->fill(block, pass_, interrupted_)) return false;
     check(block);
     const uint64_t begin = std::exchange(at_, at_ + static_cast<uint64_t>(block.size()));
     unit = {.begin = begin, .end = at_, .source = source_, .pass = pass_, .exact = true, .line = begin + 1};
@@ -120,6 +154,11 @@ class CallbackSource final : public RowSource {
     at_ = 0;
     ended_ = pass_ == end_pass_;
     return true;
+  }
+
+  void interrupt() noexcept override {
+    interrupted_.store(true);
+    callback_->wake();
   }
 
   // `repeat` asks for another run: the program is asked for further passes.
@@ -167,6 +206,7 @@ class CallbackSource final : public RowSource {
   uint32_t source_ = 0, pass_ = 0, end_pass_ = 0;
   uint64_t at_ = 0;  // rows of the pass so far
   bool ended_ = false;
+  std::atomic<bool> interrupted_{false};
 };
 
 }  // namespace
@@ -174,8 +214,7 @@ class CallbackSource final : public RowSource {
 OpRegistry::Entry callback_op(CallbackRows callback) {
   if (!callback.fill) throw ConfigError("the rows of a callback need a callback");
   if (callback.rows_at_once < 1) throw ConfigError("a callback is asked for at least one row at once");
-  auto shared = std::make_shared<SharedCallback>();
-  shared->rows = std::move(callback);
+  auto shared = std::make_shared<const SharedCallback>(std::move(callback));
   return {.doc = "gives rows that the program makes",
           .describe = describe_options<CallbackOptions>,
           .make = [shared](const Spec& options, Spec* resolved) -> std::unique_ptr<Op> {

@@ -280,6 +280,57 @@ TEST_F(CApiTest, ACallbackMayFail) {
   EXPECT_EQ(millrace_trainer_steps(nullptr), 0);
 }
 
+// Stops its trainer where it is told to, by another thread too, which it waits for.
+struct Stopping {
+  millrace_trainer* trainer = nullptr;
+  std::string where;
+  bool apart = false;
+  std::atomic<int> stops{0};
+
+  void reach(const std::string& place) {
+    if (place != where || stops++ > 0) return;
+    if (!apart) return millrace_trainer_stop(trainer);
+    std::thread([this] { millrace_trainer_stop(trainer); }).join();
+  }
+  static int64_t fill(void* user, uint32_t, int64_t room, void* const* values) {
+    static_cast<Stopping*>(user)->reach("fill");
+    std::fill_n(static_cast<float*>(values[0]), 2 * room, 0.5f);
+    std::fill_n(static_cast<float*>(values[1]), room, 1.0f);
+    return room;
+  }
+};
+
+TEST_F(CApiTest, EveryCallbackMayStop) {
+  millrace_callbacks callbacks = {};
+  callbacks.size = sizeof callbacks;
+  callbacks.on_step = [](void* user, const millrace_step*) { static_cast<Stopping*>(user)->reach("on_step"); };
+  callbacks.on_log = [](void* user, const char*) { static_cast<Stopping*>(user)->reach("on_log"); };
+  callbacks.on_validation = [](void* user, const millrace_validation*) {
+    static_cast<Stopping*>(user)->reach("on_validation");
+  };
+  Stopping stopping;
+  callbacks.user = &stopping;
+  EXPECT_DONE(millrace_catalog_add_callback(catalog_, "endless", kFields, 2, 50, Stopping::fill, &stopping, &error));
+  add_rows();
+  const char* settings[] = {"input=[{endless: {epochs: 1000}}, {print: {every: 100}}, {batch: {batch_size: 20}}]",
+                            "validation={every: 3, input: [{mine: {epochs: 1}}, {batch: {batch_size: 50}}]}"};
+  for (const char* where : {"fill", "on_step", "on_log", "on_validation"}) {
+    for (const bool apart : {false, true}) {
+      EXPECT_DONE(millrace_trainer_from_string(kConfig, "c.yaml", settings, 2, catalog_, &trainer_, &error));
+      stopping.trainer = trainer_;
+      stopping.where = where;
+      stopping.apart = apart;
+      stopping.stops = 0;
+      millrace_result result = {};
+      result.size = sizeof result;
+      EXPECT_DONE(millrace_trainer_run(trainer_, &callbacks, &result, &error));
+      EXPECT_STREQ(result.reason, "stopped") << where;
+      EXPECT_GT(stopping.stops, 0) << where;
+      millrace_trainer_free(std::exchange(trainer_, nullptr));
+    }
+  }
+}
+
 TEST_F(CApiTest, StopsFromAnotherThread) {
   add_rows();
   const char* settings[] = {"input.mine.epochs=100000000", "train.log_every=1"};

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -22,8 +23,9 @@ using fake::StepOptions;
 using fake::value;
 
 // A scheduler of integers behind one step.
-struct Harness {
-  explicit Harness(IntegerOptions integers, StepOptions step_options = {})
+template <class Source>
+struct HarnessOf {
+  explicit HarnessOf(IntegerOptions integers, StepOptions step_options = {})
       : source(integers),
         step(step_options),
         port{.type = PortType::rows, .format = {}, .rows = fake::integer_rows()},
@@ -48,12 +50,28 @@ struct Harness {
     return out;
   }
 
-  Integers source;
+  Source source;
   Step step;
   Port port;
   TransformChain chain;
   ChunkScheduler scheduler;
 };
+using Harness = HarnessOf<Integers>;
+
+// Units that do something else when they are asked.
+struct Watched : Integers {
+  using Integers::Integers;
+  bool next(Unit& unit) override {
+    if (on_next) on_next();
+    return Integers::next(unit);
+  }
+  bool ready() noexcept override { return !on_ready || on_ready(); }
+  void set_wake(const std::function<void()>& given) override { wake = given; }
+
+  std::function<void()> on_next, wake;
+  std::function<bool()> on_ready;
+};
+using WatchedHarness = HarnessOf<Watched>;
 
 std::vector<int64_t> counted(int64_t rows, int64_t passes = 1) {
   std::vector<int64_t> out;
@@ -258,6 +276,104 @@ TEST(ChunkScheduler, CancelWakesTheWaitingConsumer) {
     EXPECT_TRUE(harness.scheduler.cancelled());
     EXPECT_FALSE(harness.scheduler.next());
   }
+}
+
+TEST(ChunkScheduler, HoldsNoLockWhileTheUnitsAreAsked) {
+  for (int threads : {0, 1, 3}) {
+    const auto executor = threads > 0 ? std::make_unique<Executor>(threads) : nullptr;
+    WatchedHarness harness({.rows = 100, .unit_rows = 4});
+    const auto look = [&] {
+      std::thread other([&] {
+        harness.scheduler.wake();
+        harness.scheduler.held();
+        harness.scheduler.rows_held();
+        harness.scheduler.blocked_nanoseconds();
+        harness.scheduler.work();
+      });
+      other.join();
+      harness.scheduler.wake();
+      return true;
+    };
+    harness.source.on_next = look;
+    harness.source.on_ready = look;
+    harness.scheduler.start(executor.get(), {30, 0});
+    EXPECT_EQ(harness.read(executor.get()), counted(100)) << threads;
+  }
+}
+
+TEST(ChunkScheduler, IsCancelledFromInsideTheUnits) {
+  for (int threads : {0, 1, 3}) {
+    for (const bool apart : {false, true}) {
+      const auto executor = threads > 0 ? std::make_unique<Executor>(threads) : nullptr;
+      WatchedHarness harness({.rows = 1000, .unit_rows = 4});
+      std::atomic<int> calls{0};
+      harness.source.on_next = [&] {
+        if (++calls != 20) return;
+        if (!apart) return harness.scheduler.cancel();
+        std::thread([&] { harness.scheduler.cancel(); }).join();
+      };
+      harness.scheduler.start(executor.get(), {});
+      EXPECT_LT(harness.read(executor.get()).size(), 1000u);
+      EXPECT_EQ(calls, 20) << "nobody asks after that";
+    }
+  }
+}
+
+// The answer is out of date when it comes.
+TEST(ChunkScheduler, AWakeWhileTheUnitsAreAskedIsNotLost) {
+  for (int threads : {1, 2, 5}) {
+    Executor executor(threads);
+    WatchedHarness harness({.rows = 500, .unit_rows = 3});
+    bool ready = false;
+    harness.source.on_ready = [&] {
+      ready = !ready;
+      if (!ready) std::thread([&] { harness.source.wake(); }).join();
+      return ready;
+    };
+    harness.scheduler.start(&executor, {20, 0});
+    EXPECT_EQ(harness.read(&executor), counted(500)) << threads;
+  }
+}
+
+TEST(ChunkScheduler, UnitsThatAreReadyLaterWakeIt) {
+  for (int threads : {1, 2, 5}) {
+    Executor executor(threads);
+    WatchedHarness harness({.rows = 500, .unit_rows = 3});
+    std::atomic<int> there{0};  // units that may be asked for
+    std::atomic<bool> over{false};
+    harness.source.on_ready = [&] { return there > 0; };
+    harness.source.on_next = [&] { --there; };
+    harness.scheduler.start(&executor, {20, 0});
+    std::thread feeder([&] {
+      while (!over) {
+        if (there == 0) {
+          ++there;
+          harness.source.wake();
+        }
+        std::this_thread::yield();
+      }
+    });
+    EXPECT_EQ(harness.read(&executor), counted(500)) << threads;
+    over = true;
+    feeder.join();
+  }
+}
+
+TEST(ChunkScheduler, OneThreadAtATimeAsksTheUnits) {
+  Executor executor(8);
+  WatchedHarness harness({.rows = 5000, .unit_rows = 1});
+  std::atomic<int> inside{0}, together{0};
+  const auto enter = [&] {
+    if (++inside > 1) ++together;
+    std::this_thread::yield();
+    --inside;
+    return true;
+  };
+  harness.source.on_next = enter;
+  harness.source.on_ready = enter;
+  harness.scheduler.start(&executor, {50, 0});
+  EXPECT_EQ(harness.read(&executor, 1000), counted(5000));
+  EXPECT_EQ(together, 0);
 }
 
 TEST(ChunkScheduler, StartsAndStopsAThousandTimes) {

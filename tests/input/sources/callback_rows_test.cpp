@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
@@ -178,6 +181,45 @@ TEST(CallbackRows, OfOneEntryAreAskedForOneAfterTheOther) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(together, 0);
+}
+
+// The function may take its time for one graph; the other one is not kept from ending.
+TEST(CallbackRows, TheWaitForAnotherGraphCanBeCancelled) {
+  std::promise<void> entered, goes_on;
+  std::shared_future<void> may_go_on = goes_on.get_future().share();
+  OpRegistry ops = builtin_ops();
+  std::atomic<int> calls{0};
+  ops.add("mine", callback_op({.rows = kRows, .fill = [&](RowBlock& block, uint32_t) {
+                                 if (++calls == 1) {
+                                   entered.set_value();
+                                   may_go_on.wait();
+                                 }
+                                 block.resize(0);
+                               }}));
+  const auto make = [&] {
+    return std::make_unique<Pipeline>(InputGraph::build(parse_yaml("- mine\n- batch: {batch_size: 1}\n", "i"), ops, {}),
+                                      PipelineOptions{});
+  };
+  const auto first = make(), second = make();
+  const auto next = [](Pipeline& pipeline) {
+    RowBlock slot = pipeline.make_slot();
+    return pipeline.next(slot);
+  };
+  auto slow = std::async(std::launch::async, [&] { return next(*first); });
+  entered.get_future().wait();
+  std::atomic<bool> begun{false};
+  auto waiting = std::async(std::launch::async, [&] {
+    begun = true;
+    return next(*second);
+  });
+  while (!begun) std::this_thread::yield();
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // by now it waits, most likely
+  second->cancel();
+  EXPECT_EQ(waiting.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  goes_on.set_value();
+  EXPECT_EQ(slow.get(), 0);
+  EXPECT_EQ(waiting.get(), 0);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(CallbackRows, CannotBeSavedInTheMiddle) {
