@@ -64,10 +64,32 @@ struct Trace::Log {
 struct Trace::Logs {
   explicit Logs(size_t max_events) : room(max_events) {}
 
+  // A log as it is now: its blocks, each with the number of its events.
+  struct Copy {
+    std::string name;
+    std::vector<std::string> names;  // as JSON
+    std::vector<std::pair<const Event*, size_t>> blocks;
+  };
+  std::vector<Copy> copies();
+
   Mutex mutex;
   std::vector<std::unique_ptr<Log>> all MILLRACE_GUARDED_BY(mutex);
   size_t room MILLRACE_GUARDED_BY(mutex);  // events that no log has room for yet
 };
+
+std::vector<Trace::Logs::Copy> Trace::Logs::copies() {
+  const MutexLock lock(mutex);
+  std::vector<Copy> out;
+  for (const auto& log : all) {
+    Copy& copy = out.emplace_back();
+    copy.name = log->name;
+    for (const std::string& name : log->names) copy.names.push_back(json_string(name));
+    for (const auto& block : log->blocks) {
+      copy.blocks.emplace_back(block->events.get(), block->size.load(std::memory_order_acquire));
+    }
+  }
+  return out;
+}
 
 uint32_t Trace::Log::number_of(std::string_view text) {
   const auto known = numbers.find(text);
@@ -264,31 +286,28 @@ std::string metadata(int64_t thread, std::string_view what, std::string_view key
 
 }  // namespace
 
+// No lock is held while the sink is called: it may trace something itself.
 void Trace::write(const std::function<void(std::string_view)>& sink) const {
-  const MutexLock lock(logs_->mutex);
+  std::vector<Logs::Copy> logs = logs_->copies();
   // The thread that was first is the one that matters most; "executor 10" comes behind "executor 9".
-  std::vector<const Log*> logs;
-  for (const auto& log : logs_->all) logs.push_back(log.get());
-  const auto by_name = [](const Log* a, const Log* b) {
-    return std::pair(a->name.size(), a->name) < std::pair(b->name.size(), b->name);
+  const auto by_name = [](const Logs::Copy& a, const Logs::Copy& b) {
+    return std::pair(a.name.size(), a.name) < std::pair(b.name.size(), b.name);
   };
   if (!logs.empty()) std::stable_sort(logs.begin() + 1, logs.end(), by_name);
 
   std::string out = cat("{\"traceEvents\":[\n", metadata(0, "process_name", "name", R"("millrace")"));
   int64_t written = 0;
   for (size_t i = 0; i < logs.size(); ++i) {
-    const Log& log = *logs[i];
+    const Logs::Copy& log = logs[i];
+    const std::vector<std::string>& names = log.names;
     const auto thread = static_cast<int64_t>(i) + 1;
-    std::vector<std::string> names;
-    for (const std::string& name : log.names) names.push_back(json_string(name));
     out += cat(",\n", metadata(thread, "thread_name", "name", json_string(log.name)), ",\n",
                metadata(thread, "thread_sort_index", "sort_index", cat(thread)));
 
     // A range ends behind those inside it, and is to stand before them.
     std::vector<const Event*> events;
-    for (const auto& block : log.blocks) {
-      const size_t size = block->size.load(std::memory_order_acquire);
-      for (size_t k = 0; k < size; ++k) events.push_back(&block->events[k]);
+    for (const auto& [block, size] : log.blocks) {
+      for (size_t k = 0; k < size; ++k) events.push_back(block + k);
     }
     std::reverse(events.begin(), events.end());
     std::stable_sort(events.begin(), events.end(), [](const Event* a, const Event* b) {

@@ -42,7 +42,7 @@ class MILLRACE_EXPORT Trace {
 
   uint64_t dropped() const { return dropped_.load(); }
   // Gives the file to `sink` piece by piece: Chrome's trace format, a JSON object. Open ranges are not in it.
-  // Exceptions of `sink` are thrown. REQUIRES: `sink` uses nothing that is traced.
+  // Exceptions of `sink` are thrown.
   void write(const std::function<void(std::string_view)>& sink) const;
 
  private:

@@ -96,13 +96,18 @@ bool Validation::read_rows() {
   RowBlock batch = pipeline.make_slot();
   struct Registered {
     Registered(Validation& owner, Pipeline& pipeline) : validation(owner) {
-      const MutexLock lock(validation.mutex_);
-      validation.running_ = &pipeline;
-      if (validation.stopped_) pipeline.cancel();
+      bool stopped = false;
+      {
+        const MutexLock lock(validation.mutex_);
+        validation.running_ = &pipeline;
+        stopped = validation.stopped_;
+      }
+      if (stopped) pipeline.cancel();
     }
     ~Registered() {
       const MutexLock lock(validation.mutex_);
       validation.running_ = nullptr;
+      while (validation.cancelling_ > 0) validation.mutex_.wait(validation.cancelled_);
     }
     Validation& validation;
   } const registered(*this, pipeline);
@@ -133,9 +138,17 @@ std::optional<BestStep> Validation::put_back_best() {
 }
 
 void Validation::stop() noexcept {
+  Pipeline* running = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+    running = running_;
+    if (running == nullptr) return;
+    ++cancelling_;
+  }
+  running->cancel();
   const MutexLock lock(mutex_);
-  stopped_ = true;
-  if (running_ != nullptr) running_->cancel();
+  if (--cancelling_ == 0) cancelled_.notify_all();
 }
 
 }  // namespace millrace

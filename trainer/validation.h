@@ -9,6 +9,7 @@
 // may be called from any thread. What its arguments refer to must outlive it.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -89,6 +90,9 @@ class Validation {
   Mutex mutex_;
   bool stopped_ MILLRACE_GUARDED_BY(mutex_) = false;
   Pipeline* running_ MILLRACE_GUARDED_BY(mutex_) = nullptr;
+  // How many threads are inside running_->cancel(): it calls ops, so no lock is held, but the pipeline stays.
+  int cancelling_ MILLRACE_GUARDED_BY(mutex_) = 0;
+  std::condition_variable cancelled_;
 };
 
 }  // namespace millrace

@@ -52,10 +52,10 @@ OpenedFile OpenFiles::get(const FileEntry& entry) {
   // Opening may block for long (a network), so the others are not kept from theirs meanwhile.
   std::shared_ptr<const File> file = files_.open(entry.path);
   if (const uint64_t size = file->size_at_open(); size < entry.size) throw_shrunk(entry, size);
-  std::shared_ptr<const File> closed;  // behind the lock: closing may block, too
+  const bool stays = file->may_stay_open();
+  std::shared_ptr<const File> closed;  // outlives the lock: closing may block, too
   const MutexLock lock(mutex_);
   if (auto found = find(entry.index)) return {found};
-  const bool stays = file->may_stay_open();
   if (!open_.empty() && (!stays || open_.size() >= limit_)) {
     const auto oldest = std::ranges::min_element(open_, {}, &Open::used);
     closed = std::move(oldest->file);

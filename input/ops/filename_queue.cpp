@@ -202,10 +202,17 @@ class FilenameQueue final : public NameSource {
     stream_ = path;
   }
 
-  // Made when they are first asked for, and then kept: whoever saves often reads no file again.
+  // Made when they are first asked for, and then kept: whoever saves often reads no file again. No lock is held while
+  // files are read, as the file system may be the program's.
   const std::vector<FileDigest>& all_digests() const {
+    {
+      const MutexLock lock(digests_mutex_);
+      if (digests_.size() == entries_.size()) return digests_;
+    }
+    std::vector<FileDigest> digests;
+    for (const auto& entry : entries_) digests.push_back(digest_of(*entry, *files_));
     const MutexLock lock(digests_mutex_);
-    while (digests_.size() < entries_.size()) digests_.push_back(digest_of(*entries_[digests_.size()], *files_));
+    if (digests_.empty()) digests_ = std::move(digests);
     return digests_;
   }
 
@@ -282,7 +289,7 @@ class FilenameQueue final : public NameSource {
   FileSystem* files_ = nullptr;
 
   mutable Mutex digests_mutex_;
-  mutable std::vector<FileDigest> digests_;  // of the first entries; guarded by digests_mutex_ until all are there
+  mutable std::vector<FileDigest> digests_;  // none or all; guarded by digests_mutex_ until they are there
 
   uint64_t pass_ = 0, end_pass_ = 0;
   size_t ordinal_ = 0;                // files of this pass that were given out

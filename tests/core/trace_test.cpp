@@ -209,6 +209,20 @@ TEST(Trace, IsWrittenWhileThreadsGoOn) {
   thread.join();
 }
 
+TEST(Trace, TheSinkMayTrace) {
+  Trace trace;
+  { const TraceRange range(&trace, "step", "step"); }
+  std::string text;
+  trace.write([&](std::string_view piece) {
+    trace.name_thread("writer");
+    trace.count("pieces", 1);
+    std::thread([&] { const TraceRange range(&trace, "step", "another"); }).join();
+    text += piece;
+  });
+  EXPECT_EQ(TraceFile(text).ranges.size(), 1u) << "as it was at the beginning";
+  EXPECT_EQ(TraceFile(trace).ranges.size(), 2u);
+}
+
 TEST(Trace, LoopsAreSeenOnEveryThread) {
   constexpr int64_t kTurns = 64;
   Trace trace;

@@ -48,7 +48,7 @@ class Delivery {
   virtual Place place(const RowId& id) const = 0;
   // Counts the batches that next() gave, and what was left out on the way to them.
   virtual InputSummary summary() const = 0;
-  // Waits until the batch that is being made is done, which is soon if stop() was called.
+  // Waits until no batch is being made, which is soon if stop() was called.
   virtual DeliveryStatistics statistics() const = 0;
   // The part of statistics() that is cheap.
   virtual DeliveryTimes times() const = 0;

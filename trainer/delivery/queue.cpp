@@ -82,10 +82,11 @@ class QueueDelivery final : public Delivery, private Task {
   const std::function<void(const BadRow&)> on_bad_row_;
   const std::function<void(std::string_view)> on_print_;
 
-  // Used by one task at a time, and by the consumer when it saves, restores or asks for statistics.
-  mutable Mutex making_;
-  Pipeline pipeline_;            // guarded by making_, except place() and cancel()
-  Entry* being_made_ = nullptr;  // guarded by making_
+  // Used by the task that runs; there is at most one. The consumer uses them only while none can run: before the first
+  // batch, and after it has waited for the tasks. So no lock is held while ops run. Any thread may use place() and
+  // cancel().
+  Pipeline pipeline_;
+  Entry* being_made_ = nullptr;
 
   // Batch n lies in entry n modulo the number of entries. The entries of the batches from given_ up to made_ - 1 belong
   // to the consumer, the entry of made_ to the task.
@@ -109,7 +110,7 @@ class QueueDelivery final : public Delivery, private Task {
   uint64_t wait_nanoseconds_ = 0, copy_nanoseconds_ = 0;
 
   Completion ready_;
-  TaskGroup tasks_;  // last: its destructor waits for them
+  mutable TaskGroup tasks_;  // last: its destructor waits for them
 };
 
 QueueDelivery::QueueDelivery(const DeliveryOptions& options, InputGraph graph, DeliveryArgs args)
@@ -180,9 +181,7 @@ const RowBlock* QueueDelivery::next() {
 
 // Keeps the state before the first batch.
 void QueueDelivery::begin() {
-  if (std::exchange(begun_, true) || !saves_) return;
-  const MutexLock lock(making_);
-  state_ = pipeline_.save();
+  if (!std::exchange(begun_, true) && saves_) state_ = pipeline_.save();
 }
 
 QueueDelivery::Entry& QueueDelivery::wait_for_batch() {
@@ -249,7 +248,6 @@ void QueueDelivery::hand_over(Entry& entry) noexcept {
 }
 
 void QueueDelivery::make(Entry& entry) {
-  const MutexLock lock(making_);
   being_made_ = &entry;
   entry.told.clear();
   try {
@@ -293,7 +291,7 @@ DeliveryStatistics QueueDelivery::statistics() const {
   out.times = times();
   out.mean_queued = calls_ == 0 ? 0 : static_cast<double>(queued_at_calls_) / static_cast<double>(calls_);
   out.capacity = std::ssize(entries_);
-  const MutexLock lock(making_);
+  tasks_.wait();
   out.input = pipeline_.statistics();
   return out;
 }
@@ -311,16 +309,12 @@ std::vector<std::string> QueueDelivery::warnings() const {
 }
 
 State QueueDelivery::save() const {
-  if (!begun_) {
-    const MutexLock lock(making_);
-    return pipeline_.save();
-  }
+  if (!begun_) return pipeline_.save();
   if (!saves_) throw made_without_saves();
   return state_;
 }
 
 void QueueDelivery::restore(const State& state) {
-  const MutexLock lock(making_);
   pipeline_.restore(state);
   summary_ = pipeline_.summary();
 }

@@ -81,6 +81,44 @@ TEST(OpenFiles, RefusesAFileThatHasShrunk) {
   EXPECT_EQ(error_of([&] { open.get(entry("gone", 1, 4)); }), "gone: cannot open the file: No such file or directory");
 }
 
+// A file that opens another one while it is asked.
+class CuriousFiles : public MemoryFiles {
+ public:
+  OpenFiles* all = nullptr;
+
+  std::unique_ptr<File> open(const std::string& path) override {
+    return path == "b" ? MemoryFiles::open(path) : std::make_unique<Curious>(*this, MemoryFiles::open(path));
+  }
+
+ private:
+  class Curious : public File {
+   public:
+    Curious(CuriousFiles& owner, std::unique_ptr<File> file) : owner_(owner), file_(std::move(file)) {}
+    ~Curious() override { owner_.all->get(entry("b", 1, 0)); }
+    bool may_stay_open() const override {
+      owner_.all->get(entry("b", 1, 0));
+      return file_->may_stay_open();
+    }
+    uint64_t size() const override { return file_->size(); }
+    size_t read(uint64_t offset, void* to, size_t bytes) const override { return file_->read(offset, to, bytes); }
+
+   private:
+    CuriousFiles& owner_;
+    const std::unique_ptr<File> file_;
+  };
+};
+
+TEST(OpenFiles, HoldsNoLockWhileAFileIsAsked) {
+  CuriousFiles files;
+  files.files = {{"a", ""}, {"b", ""}, {"c", ""}};
+  files.may_stay_open = 1;
+  OpenFiles open(files, 1);
+  files.all = &open;
+  open.get(entry("a", 0, 0));
+  open.get(entry("c", 2, 0));
+  EXPECT_GE(files.opened, 3);
+}
+
 TEST(FileDigest, HashesTheFirstAndTheLastBlock) {
   MemoryFiles files;
   std::string& text = files.files["a"];

@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/input/op_testing.h"
@@ -248,6 +252,46 @@ TEST_F(ChangedFileTest, IsReadOnceHoweverOftenAStateIsSaved) {
   EXPECT_EQ(files_.opened, before + 5);
   EXPECT_EQ(files_.open_now, 0);
   EXPECT_EQ(first, second) << "as it was at the first time";
+}
+
+// Opens a file only when two threads want to, or after a long time.
+class MeetingFiles : public MemoryFiles {
+ public:
+  bool meet = false;
+
+  std::unique_ptr<File> open(const std::string& path) override {
+    std::unique_lock lock(mutex_);
+    if (meet) {
+      ++inside_;
+      changed_.notify_all();
+      met_ = changed_.wait_for(lock, std::chrono::seconds(20), [&] { return inside_ >= 2; }) && met_;
+    }
+    return MemoryFiles::open(path);
+  }
+  bool met() const { return met_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int inside_ = 0;
+  bool met_ = true;
+};
+
+// No lock is held while files are read.
+TEST(FilenameQueue, IsSavedByTwoThreadsAtOnce) {
+  MeetingFiles files;
+  files.files["a"] = "text";
+  const auto queue = make_op<NameSource>("filename_queue", Spec::map().set("files", "a"));
+  BindArgs args;
+  args.files = &files;
+  queue->bind(args);
+  files.meet = true;
+  State first, second;
+  std::thread other([&] { queue->save(second); });
+  queue->save(first);
+  other.join();
+  EXPECT_TRUE(files.met());
+  EXPECT_EQ(first, second);
 }
 
 // What could not be found unchanged cannot be saved.
