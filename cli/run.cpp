@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <optional>
 #include <span>
 
 #include "millrace/cli/arguments/parse.h"
@@ -64,14 +65,18 @@ int run(const std::vector<std::string>& words) {
   // The raw words are searched, because a command line that does not parse is reported as JSON, too.
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   Output out = Output::standard();
+  // Until the end: a signal must also end a report that nobody reads.
+  std::optional<SignalWatcher> signals;
   try {
-    SignalWatcher signals;
-    Session session{out, signals};
+    signals.emplace();
+    Session session{out, *signals};
     const int code = run_words(words, session);
     out.flush();
     return code;
   } catch (const OutputClosed&) {
-    return kExitDone;
+    return exit_code_of_signal(signals->received());
+  } catch (const OutputStopped&) {
+    return exit_code_of_signal(signals->received());
   } catch (const Error& error) {
     return report(error, json, out);
   } catch (const std::exception& error) {

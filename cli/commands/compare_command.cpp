@@ -49,6 +49,20 @@ void write_file(const std::string& path, const std::string& text) {
   out.close();
 }
 
+// Before anything is printed: whoever reads the output may be slow, and a signal may come meanwhile.
+void write_comparison(const CompareArguments& arguments, const Comparison& found) {
+  const bool json = !arguments.json_file.empty() && arguments.json_file != "-";
+  if (json) write_file(arguments.json_file, compare_json(found));
+  if (!arguments.html_file.empty()) write_file(arguments.html_file, compare_page(found));
+}
+
+void print_comparison(const CompareArguments& arguments, const Comparison& found, Output& out) {
+  const bool json = arguments.json_file == "-";
+  if (json) write_to_stderr(compare_text(found));
+  out.write(json ? compare_json(found) : compare_text(found));
+  out.flush();
+}
+
 // Throws before the comparison if its result could not be written.
 void check_files(const CompareArguments& arguments, const InputFiles& files) {
   for (const std::string& path : {arguments.json_file, arguments.html_file}) {
@@ -66,27 +80,24 @@ int run_compare(const CompareArguments& arguments, Session& session) {
   Comparer comparer(read_configuration(arguments), read_catalog(arguments));
   check_files(arguments, comparer.files());
   std::stop_source stop;
+  // Until all is written: a signal that comes later must not lose the files.
+  const auto guard = session.signals.while_running([&stop] { stop.request_stop(); });
   std::optional<Comparison> found;
   {
     StatusLine status(arguments.quiet);
-    const auto guard = session.signals.while_running([&stop] { stop.request_stop(); });
     found = comparer.run(
         {.stop = stop.get_token(), .on_training = [&status](int64_t round, int64_t rounds, std::string_view name) {
            status.show(round == 0 ? std::string("warming up") : cat("round ", round, " of ", rounds), name);
          }});
   }
   if (!found) return exit_code_of_signal(session.signals.received());
-  const std::string text = compare_text(*found);
-  const bool json_out = arguments.json_file == "-";
-  if (json_out) {
-    write_to_stderr(text);
-    session.out.write(compare_json(*found));
-  } else {
-    session.out.write(text);
-    if (!arguments.json_file.empty()) write_file(arguments.json_file, compare_json(*found));
+  try {
+    write_comparison(arguments, *found);
+  } catch (const Error&) {
+    print_comparison(arguments, *found, session.out);
+    throw;
   }
-  session.out.flush();
-  if (!arguments.html_file.empty()) write_file(arguments.html_file, compare_page(*found));
+  print_comparison(arguments, *found, session.out);
   if (!found->equal_weights()) {
     throw InternalError("deliveries of the same batches ended with other weights", {}, "please report this");
   }

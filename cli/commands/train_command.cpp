@@ -50,8 +50,8 @@ one wins, and null takes a key away. With the key validation, the model is judge
 steps by rows that are not trained on; keep_best keeps the best one.
 
 Equal configuration, seed and data give equal weights; the result ends with their hash. SIGINT,
-SIGTERM or SIGHUP (a closed terminal) ends the training after the running step, reports and saves; a
-second SIGINT or SIGTERM ends it at once.
+SIGTERM or SIGHUP (a closed terminal) ends the training after the running step, reports and saves,
+whether anyone reads the output or not; a second SIGINT or SIGTERM ends it at once.
 
 The file of --trace shows ops, layers and waits on a time line in ui.perfetto.dev or
 chrome://tracing. It is written at the end, whatever ended the training.
@@ -174,15 +174,12 @@ TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& se
     }
   };
   TrainResult result;
-  {
-    const auto guard = session.signals.while_running([&trainer] { trainer.stop(); });
-    try {
-      result = trainer.run(callbacks(progress, event));
-    } catch (const Error&) {
-      progress.clear();
-      keep_partial(trainer);
-      throw;
-    }
+  try {
+    result = trainer.run(callbacks(progress, event));
+  } catch (const Error&) {
+    progress.clear();
+    keep_partial(trainer);
+    throw;
   }
   if (unwritten) std::rethrow_exception(unwritten);
   return result;
@@ -194,6 +191,8 @@ int run_train(const TrainArguments& arguments, Session& session) {
   Trainer trainer = Trainer::from_spec(read_configuration(arguments, arguments.save), catalog,
                                        arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
+  // Until all is written: what a signal does not stop it must not cut short.
+  const auto guard = session.signals.while_running([&trainer] { trainer.stop(); });
   TrainResult result;
   try {
     result = train(trainer, arguments, session);

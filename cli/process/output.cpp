@@ -29,12 +29,13 @@ int standard_stream(const struct stat& status) {
 
 MILLRACE_DEFINE_ERROR(OutputClosed, IoError, io);
 
-Output::Output(std::unique_ptr<AtomicFile> file, Descriptor owned, std::string name)
-    : file_(std::move(file)), owned_(std::move(owned)), name_(std::move(name)) {}
+Output::Output(std::unique_ptr<AtomicFile> file, std::string name)
+    : file_(std::move(file)), stream_(Descriptor()), name_(std::move(name)) {}
+Output::Output(Stream stream, std::string name) : stream_(std::move(stream)), name_(std::move(name)) {}
 
-Output Output::standard() { return Output(nullptr, {}, "standard output"); }
+Output Output::standard() { return Output(Stream::standard(STDOUT_FILENO), "standard output"); }
 
-Output Output::whole_file(const std::string& path) { return Output(std::make_unique<AtomicFile>(path), {}, path); }
+Output Output::whole_file(const std::string& path) { return Output(std::make_unique<AtomicFile>(path), path); }
 
 Output Output::file(const std::string& path) {
   struct stat status {};
@@ -44,11 +45,12 @@ Output Output::file(const std::string& path) {
   // If it is a folder, AtomicFile throws.
   const bool whole = !there || regular || S_ISDIR(status.st_mode);
   if (whole && stream < 0) return whole_file(path);
+  if (stream < 0) return Output(Stream::open(path), path);
   // A stream is duplicated, because a file that is opened again is written from its beginning, over what the stream
   // wrote.
-  const int number = stream >= 0 ? ::fcntl(stream, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (number < 0) throw IoError(cat("cannot write: ", errno_text(errno)), {path});
-  return Output(nullptr, Descriptor(number), path);
+  Descriptor same(::fcntl(stream, F_DUPFD_CLOEXEC, 0));
+  if (!same) throw IoError(cat("cannot write: ", errno_text(errno)), {path});
+  return Output(Stream(std::move(same)), path);
 }
 
 void Output::write(std::string_view text) {
@@ -60,8 +62,7 @@ void Output::write(std::string_view text) {
 void Output::flush() {
   const std::string text = std::exchange(buffer_, {});
   if (file_) return file_->write(text);
-  const int code = write_all(owned_ ? owned_.get() : STDOUT_FILENO, text);
-  if (code != 0) fail(code);
+  expect(stream_.write(text));
 }
 
 void Output::flush_quietly() noexcept {
@@ -75,14 +76,16 @@ void Output::flush_quietly() noexcept {
 void Output::close() {
   flush();
   if (file_) file_->commit();
-  if (owned_ && ::close(owned_.release()) != 0 && errno != EINTR) fail(errno);
+  expect(stream_.close());
 }
 
-void Output::fail(int code) const {
+void Output::expect(int code) const {
+  if (code == 0) return;
+  if (code == ECANCELED) throw OutputStopped(cat("nobody reads ", name_, ", and a signal came"));
   if (code == EPIPE) throw OutputClosed(cat("nobody reads ", name_, " any more"));
   throw IoError(cat("writing failed: ", errno_text(code)), {name_});
 }
 
-void write_to_stderr(std::string_view text) { write_all(STDERR_FILENO, text); }
+void write_to_stderr(std::string_view text) { (void)Stream::standard(STDERR_FILENO).write(text); }
 
 }  // namespace millrace::cli

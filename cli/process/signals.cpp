@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <system_error>
 #include <utility>
 
 #include "millrace/cli/process/exit_code.h"
@@ -17,9 +18,18 @@ namespace millrace::cli {
 
 namespace {
 
+std::atomic<int> stop_request_number{-1};
+
 Descriptor checked(int number, const char* what) {
   if (number < 0) throw InternalError(cat("cannot watch for signals: ", what, ": ", errno_text(errno)));
   return Descriptor(number);
+}
+
+// Makes an eventfd readable.
+void tell(const Descriptor& event) {
+  const uint64_t one = 1;
+  while (::write(event.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  }
 }
 
 // The signals that end the work, except those that the caller of the program ignores (nohup, background jobs).
@@ -42,15 +52,18 @@ SignalWatcher::SignalWatcher() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signals_ = checked(::signalfd(-1, &set, SFD_CLOEXEC), "signalfd");
   end_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
+  request_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
+  stop_request_number.store(request_.get());
   thread_ = std::thread([this] { watch(); });
 }
 
 SignalWatcher::~SignalWatcher() {
-  const uint64_t one = 1;
-  while (::write(end_.get(), &one, sizeof one) < 0 && errno == EINTR) {
-  }
+  tell(end_);
   thread_.join();
+  stop_request_number.store(-1);
 }
+
+int SignalWatcher::stop_request() { return stop_request_number.load(); }
 
 SignalWatcher::Guard SignalWatcher::while_running(std::function<void()> stop) {
   set_stop(std::move(stop));
@@ -58,8 +71,13 @@ SignalWatcher::Guard SignalWatcher::while_running(std::function<void()> stop) {
 }
 
 void SignalWatcher::set_stop(std::function<void()> stop) {
-  const MutexLock lock(mutex_);
-  stop_ = std::move(stop);
+  std::thread stopper;
+  {
+    const MutexLock lock(mutex_);
+    std::swap(stop_, stop);
+    std::swap(stopper_, stopper);
+  }
+  if (stopper.joinable()) stopper.join();
 }
 
 void SignalWatcher::watch() {
@@ -81,7 +99,12 @@ void SignalWatcher::take(int number) {
   const bool first = received_.compare_exchange_strong(before, number);
   if (stop_ && !first && number == SIGHUP) return;
   if (!stop_ || !first) ::_exit(exit_code_of_signal(number));
-  stop_();
+  tell(request_);
+  try {
+    stopper_ = std::thread(stop_);
+  } catch (const std::system_error&) {  // no thread is left
+    stop_();
+  }
 }
 
 }  // namespace millrace::cli

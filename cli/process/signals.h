@@ -5,9 +5,10 @@
 //   { auto guard = signals.while_running([&] { trainer.stop(); }); trainer.run(); }
 //   if (signals.received() != 0) ...
 //
-// A thread of its own takes the signals, so `stop` runs as ordinary code. Signals that were ignored when the program
-// began stay ignored. SIGPIPE and SIGXFSZ are ignored from the constructor on, so a write that would raise them fails
-// instead. A process has at most one SignalWatcher.
+// A thread of its own takes the signals, so `stop` runs as ordinary code, on another thread: a second signal is taken
+// even if `stop` does not return. Signals that were ignored when the program began stay ignored. SIGPIPE and SIGXFSZ
+// are ignored from the constructor on, so a write that would raise them fails instead. A process has at most one
+// SignalWatcher.
 #pragma once
 
 #include <atomic>
@@ -29,21 +30,24 @@ class SignalWatcher {
   SignalWatcher& operator=(const SignalWatcher&) = delete;
 
   using Guard = std::unique_ptr<SignalWatcher, void (*)(SignalWatcher*)>;
-  // While the guard lives, the first signal calls `stop`, from another thread. Without a guard, a signal ends the
-  // program.
+  // While the guard lives, the first signal calls `stop`, from another thread; the guard's end waits for the call.
+  // Without a guard, a signal ends the program.
   [[nodiscard]] Guard while_running(std::function<void()> stop);
   // The first signal that came, or 0.
   int received() const { return received_.load(); }
+  // A descriptor that can be read, and is not to be, once the first signal has come; for poll(). -1 without a watcher.
+  static int stop_request();
 
  private:
   void set_stop(std::function<void()> stop);
   void watch();
   void take(int number);
 
-  Descriptor signals_, end_;
+  Descriptor signals_, end_, request_;
   std::atomic<int> received_{0};
   Mutex mutex_;
   std::function<void()> stop_ MILLRACE_GUARDED_BY(mutex_);
+  std::thread stopper_ MILLRACE_GUARDED_BY(mutex_);  // calls stop_
   std::thread thread_;
 };
 

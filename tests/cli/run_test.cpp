@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "millrace/cli/commands/commands.h"
@@ -79,6 +80,13 @@ TEST(RunTest, FullDiskShowsInHelp) {
   const CommandResult result = run_trainer({"--help"}, {.folder = {}, .environment = {}, .out_file = "/dev/full"});
   EXPECT_EQ(result.exit_code, 74);
   EXPECT_EQ(result.err, "error: standard output: writing failed: No space left on device\n");
+}
+
+TEST(RunTest, ASignalEndsAReportThatNobodyReads) {
+  testing::Command command(testing::trainer_words({"chekc", "--json"}), {.full_out = true});
+  ASSERT_TRUE(command.wait_for_err("hint: "));
+  command.send(SIGTERM);
+  EXPECT_EQ(command.finish_unread().exit_code, 143);
 }
 
 TEST(RunTest, ClosedStandardOutputIsAnError) {

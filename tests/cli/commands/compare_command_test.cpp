@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/temp_folder.h"
@@ -44,6 +46,21 @@ TEST_F(CompareCommandTest, GivesJsonOnStandardOutput) {
   EXPECT_EQ(nlohmann::json::parse(result.out)["v"], 1);
   EXPECT_THAT(result.err, HasSubstr("over feed"));
   EXPECT_THAT(result.err, ::testing::Not(HasSubstr("round 1")));
+}
+
+TEST_F(CompareCommandTest, ASignalWhileResultsAreWrittenLosesNoFile) {
+  millrace::testing::Command command(
+      millrace::testing::trainer_words({"compare", "small.yaml", "--set", "compare.rounds=2", "--set",
+                                        "compare.warm_up=1", "--quiet", "--json", "out.json", "--html", "out.html"}),
+      {.folder = folder_.path(), .full_out = true});
+  while (!std::filesystem::exists(folder_.path("out.html"))) ASSERT_FALSE(command.ends_within(1));
+  command.send(SIGTERM);
+  EXPECT_EQ(command.finish_unread().exit_code, 143);
+  EXPECT_EQ(nlohmann::json::parse(TempFolder::read(folder_.path("out.json")))["v"], 1);
+  EXPECT_THAT(TempFolder::read(folder_.path("out.html")), HasSubstr("</html>"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_NE(entry.path().extension(), ".tmp");
+  }
 }
 
 TEST_F(CompareCommandTest, RefusesDataThatComeOnce) {

@@ -324,6 +324,24 @@ TEST_F(InputCommandTest, ReaderThatGoesAwayIsNoFailure) {
   EXPECT_EQ(result.err, "");
 }
 
+// Nobody reads what the program writes, or opens the pipe.
+TEST_F(InputCommandTest, ASignalEndsTheWaitForAReader) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  {
+    Command command(trainer_words({"input", "endless.yaml"}), {.folder = folder_.path()});
+    ASSERT_TRUE(command.wait_for_full_out());
+    command.send(SIGTERM);
+    EXPECT_EQ(command.finish_unread().exit_code, 143);
+  }
+  ASSERT_EQ(mkfifo(folder_.path("pipe").c_str(), 0600), 0);
+  Command command(trainer_words({"input", "endless.yaml", "--set", "train.steps=1", "--out", "pipe"}),
+                  {.folder = folder_.path()});
+  ASSERT_TRUE(command.wait_for_err("warning: "));
+  EXPECT_FALSE(command.ends_within(100)) << "it opens the pipe meanwhile";
+  command.send(SIGTERM);
+  EXPECT_EQ(command.finish_unread().exit_code, 143);
+}
+
 TEST_F(InputCommandTest, InterruptReportsWhatWasRead) {
   folder_.write("endless.yaml", millrace::testing::endless_config());
   Command command(trainer_words({"input", "endless.yaml", "--json"}), {.folder = folder_.path()});

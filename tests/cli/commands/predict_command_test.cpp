@@ -1,5 +1,6 @@
 // `trainer predict`, from outside.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <csignal>
@@ -141,6 +142,30 @@ TEST_F(PredictCommandTest, InterruptedItLeavesNoFile) {
     EXPECT_EQ(command.finish().exit_code, code);
     EXPECT_EQ(entries(), before);
   }
+}
+
+// Nobody reads what the program writes, or opens the pipe.
+TEST_F(PredictCommandTest, ASignalEndsTheWaitForAReader) {
+  std::string rows;
+  for (int i = 0; i < 20000; ++i) rows += "1,2\n";
+  folder_.write("many.csv", rows);
+  const std::vector<std::string> words =
+      trainer_words({"predict", "--model", "m.safetensors", "--data", "many.csv", "--format", "jsonl"});
+  {
+    Command command(words, {.folder = folder_.path()});
+    ASSERT_TRUE(command.wait_for_full_out());
+    command.send(SIGTERM);
+    const CommandResult result = command.finish_unread();
+    EXPECT_EQ(result.exit_code, 143);
+    EXPECT_EQ(result.err, "");
+  }
+  ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
+  std::vector<std::string> into_pipe = words;
+  into_pipe.insert(into_pipe.end(), {"--out", "pipe"});
+  Command command(into_pipe, {.folder = folder_.path()});
+  EXPECT_FALSE(command.ends_within(500)) << "it opens the pipe meanwhile";
+  command.send(SIGTERM);
+  EXPECT_EQ(command.finish_unread().exit_code, 143);
 }
 
 TEST_F(PredictCommandTest, WritesOverNothingThatItReads) {

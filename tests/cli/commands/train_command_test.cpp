@@ -1,8 +1,10 @@
 // `trainer --config`: what a user sees of a training, from outside.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -307,6 +309,90 @@ TEST_F(TrainCommandTest, InterruptFinishesTheStepAndReports) {
     EXPECT_EQ(done["rows"].get<int64_t>(), done["steps"].get<int64_t>() * 16);
     EXPECT_TRUE(std::filesystem::remove(folder_.path("m.safetensors")));
   }
+}
+
+// Nobody reads what the program writes: neither a signal nor the model may be lost for that.
+TEST_F(TrainCommandTest, ASignalEndsTheWaitForAReader) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  std::vector<std::string> words =
+      trainer_words({"endless.yaml", "--set", "train.log_every=1", "--save", "m.safetensors"});
+  {
+    Command command(words, {.folder = folder_.path()});
+    ASSERT_TRUE(command.wait_for_full_err());
+    command.send(SIGTERM);
+    const CommandResult result = command.finish_unread();
+    EXPECT_EQ(result.exit_code, 143);
+    EXPECT_TRUE(result.out.starts_with("stopped: ")) << result.out;
+    EXPECT_TRUE(std::filesystem::remove(folder_.path("m.safetensors")));
+  }
+  words.insert(words.end(), {"--json", "--quiet"});
+  for (const bool nonblocking : {false, true}) {
+    Command command(words, {.folder = folder_.path(), .nonblocking_out = nonblocking});
+    ASSERT_TRUE(command.wait_for_full_out());
+    command.send(SIGINT);
+    const CommandResult result = command.finish_unread();
+    EXPECT_EQ(result.exit_code, 130);
+    EXPECT_EQ(result.err, "");
+    EXPECT_NE(result.out.find("\"step\":100,"), std::string::npos) << "what was written stays written";
+    EXPECT_TRUE(std::filesystem::remove(folder_.path("m.safetensors")));
+  }
+}
+
+TEST_F(TrainCommandTest, OutputThatDoesNotBlockIsWaitedFor) {
+  folder_.write("endless.yaml", millrace::testing::endless_config());
+  Command command(
+      trainer_words({"endless.yaml", "--set", "train.log_every=1", "--set", "train.steps=2000", "--json", "--quiet"}),
+      {.folder = folder_.path(), .nonblocking_out = true});
+  ASSERT_TRUE(command.wait_for_full_out());
+  const CommandResult result = command.finish();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(json_lines(result.out).size(), 2002u);
+}
+
+TEST_F(TrainCommandTest, ASignalWhileResultsAreWrittenLosesNoFile) {
+  Command command(trainer_words({"small.yaml", "--quiet", "--save", "m.safetensors", "--trace", "trace.json"}),
+                  {.folder = folder_.path(), .full_out = true});
+  while (!std::filesystem::exists(folder_.path("m.safetensors"))) ASSERT_FALSE(command.ends_within(1));
+  command.send(SIGTERM);
+  EXPECT_EQ(command.finish_unread().exit_code, 143);
+  EXPECT_EQ(trace().named("step", "step").size(), 12u);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+    EXPECT_NE(entry.path().extension(), ".tmp");
+  }
+}
+
+TEST_F(TrainCommandTest, BadRowsFileIsCheckedBeforeTheTraining) {
+  ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
+  for (const char* command : {"check", "train", "input"}) {
+    const auto run_with = [&](const std::string& file) {
+      return run({command, "small.yaml", "--set", "input.decode_csv.on_bad_row=skip", "--set",
+                  "input.decode_csv.bad_rows_file=" + file});
+    };
+    const CommandResult pipe = run_with("pipe");
+    EXPECT_EQ(pipe.exit_code, 74);
+    EXPECT_EQ(pipe.err, "error: pipe: bad_rows_file: cannot write: it exists and is not a regular file\n");
+    EXPECT_EQ(pipe.out, "");
+    const CommandResult missing = run_with("none/bad.jsonl");
+    EXPECT_EQ(missing.exit_code, 74);
+    EXPECT_EQ(missing.err,
+              "error: none/bad.jsonl: bad_rows_file: cannot write: No such file or directory\nhint: make the folder "
+              "\"none\" first\n");
+    EXPECT_EQ(run_with("bad.jsonl").exit_code, 0);
+    EXPECT_FALSE(std::filesystem::exists(folder_.path("bad.jsonl"))) << "there was no bad row";
+  }
+}
+
+TEST_F(TrainCommandTest, SaveDoesNotOverwriteTheProgram) {
+  const std::string program = folder_.path("trainer");
+  std::filesystem::copy_file(millrace::testing::trainer_program(), program);
+  const auto size = std::filesystem::file_size(program);
+  const CommandResult result = millrace::testing::run_command({program, "small.yaml", "--quiet", "--save", "./trainer"},
+                                                              {.folder = folder_.path()});
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_EQ(result.err,
+            "error: --save ./trainer: save: would overwrite \"./trainer\", which is running\nhint: give it another "
+            "name\n");
+  EXPECT_EQ(std::filesystem::file_size(program), size);
 }
 
 TEST_F(TrainCommandTest, TerminalShowsOneLiveLine) {

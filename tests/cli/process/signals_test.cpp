@@ -1,10 +1,13 @@
 #include "millrace/cli/process/signals.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <future>
+#include <thread>
 
 namespace millrace::cli {
 namespace {
@@ -33,6 +36,66 @@ TEST(SignalsDeathTest, SecondSignalEndsTheProgram) {
         for (;;) ::pause();
       },
       testing::ExitedWithCode(143), "");
+}
+
+// As a function of a plug-in may not.
+TEST(SignalsDeathTest, SecondSignalEndsTheProgramEvenIfStopDoesNotReturn) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        SignalWatcher signals;
+        std::promise<void> stopping;
+        const auto guard = signals.while_running([&] {
+          stopping.set_value();
+          for (;;) ::pause();
+        });
+        ::kill(::getpid(), SIGINT);
+        stopping.get_future().wait();
+        ::kill(::getpid(), SIGTERM);
+        for (;;) ::pause();
+      },
+      testing::ExitedWithCode(143), "");
+}
+
+// Whether the end of the guard waits until `stop` has returned.
+bool guard_waits() {
+  SignalWatcher signals;
+  std::promise<void> stopping;
+  std::atomic<bool> goes_on{false}, stopped{false};
+  std::thread other;
+  {
+    const auto guard = signals.while_running([&] {
+      stopping.set_value();
+      while (!goes_on) std::this_thread::yield();
+      stopped = true;
+    });
+    ::kill(::getpid(), SIGINT);
+    stopping.get_future().wait();
+    other = std::thread([&] { goes_on = true; });
+  }
+  const bool waited = stopped;
+  other.join();
+  return waited;
+}
+
+TEST(SignalsDeathTest, TheGuardWaitsForTheStop) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(::_exit(guard_waits() ? 7 : 8), testing::ExitedWithCode(7), "");
+}
+
+bool signal_makes_request_readable() {
+  SignalWatcher signals;
+  const auto guard = signals.while_running([] {});
+  pollfd stop{SignalWatcher::stop_request(), POLLIN, 0};
+  if (::poll(&stop, 1, 0) != 0) return false;
+  ::kill(::getpid(), SIGINT);
+  ::poll(&stop, 1, -1);
+  return stop.revents == POLLIN;
+}
+
+TEST(SignalsDeathTest, ASignalMakesTheRequestReadable) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(::_exit(signal_makes_request_readable() ? 7 : 8), testing::ExitedWithCode(7), "");
 }
 
 // A terminal that closes sends it from the shell and from the kernel.
@@ -89,8 +152,12 @@ TEST(SignalsDeathTest, IgnoredSignalsStayIgnored) {
 }
 
 TEST(SignalsTest, EndsWithoutASignal) {
-  const SignalWatcher signals;
-  EXPECT_EQ(signals.received(), 0);
+  {
+    const SignalWatcher signals;
+    EXPECT_EQ(signals.received(), 0);
+    EXPECT_GE(SignalWatcher::stop_request(), 0);
+  }
+  EXPECT_EQ(SignalWatcher::stop_request(), -1);
 }
 
 }  // namespace
