@@ -135,18 +135,17 @@ void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormR
           sums[channels + c] += static_cast<double>(slopes[c]) * static_cast<double>(values[c] - means[c]);
         }
       });
-      // dx = slope dy + steep (x - mean) + shift
+      // dx = slope (dy - mean of dy - steep (x - mean)). Only differences are scaled: of one row, dx is exactly 0.
       auto* const slope = reinterpret_cast<T*>(partial + blocks_of(spec) * 2 * channels);
       T* const steep = slope + channels;
       const double share = 1 / static_cast<double>(spec.rows);
       const double alpha = gradients.dx.alpha != nullptr ? static_cast<double>(*gradients.dx.alpha) : 1.0;
       for (int64_t c = 0; c < channels; ++c) {
         const auto inverse = static_cast<double>(inverse_deviation<T>(spec, params, c));
-        const double scale = alpha * static_cast<double>(weights[c]) * inverse;
-        slope[c] = static_cast<T>(scale);
-        steep[c] = static_cast<T>(-scale * inverse * inverse * partial[channels + c] * share);
+        slope[c] = static_cast<T>(alpha * static_cast<double>(weights[c]) * inverse);
+        steep[c] = static_cast<T>(inverse * inverse * partial[channels + c] * share);
         const double dbias = partial[c], dweight = partial[channels + c] * inverse;
-        partial[c] = -scale * dbias * share;
+        partial[c] *= share;
         store<T>(dweight, gradients.weight, c);
         store<T>(dbias, gradients.bias, c);
       }
@@ -157,7 +156,7 @@ void batch_norm_gradient(Context& context, const BatchNormSpec& spec, ConstNormR
           const T* const slopes = line<const T>(dy, row);
           T* const to = gradients.dx.view.as<T>() + row * x.stride;
           for (int64_t c = 0; c < channels; ++c) {
-            const T value = slope[c] * slopes[c] + steep[c] * (values[c] - means[c]) + static_cast<T>(partial[c]);
+            const T value = slope[c] * (slopes[c] - static_cast<T>(partial[c]) - steep[c] * (values[c] - means[c]));
             to[c] = gradients.dx.beta == 0 ? value : to[c] + value;
           }
         }

@@ -61,10 +61,11 @@ struct ApplyNorm {
   }
 };
 
-// dx = slope dy + steep (x - mean) + shift
+// dx = slope (dy - level - steep (x - mean)), where level is the mean of dy. Only differences are scaled: of one row,
+// dx is exactly 0, however a GPU contracts this.
 template <class T>
 struct NormTerms {
-  T slope, steep, shift;
+  T slope, steep, level;
 };
 
 // Thread i is channel i: the terms of its dx, and the gradients of its weight and bias if they are wanted.
@@ -86,9 +87,8 @@ struct FinishNormGradient {
     const SumPair sums = totals.of(channel);
     const auto inverse = static_cast<double>(params.inverse_deviation(channel));
     const double alpha = dx_alpha != nullptr ? static_cast<double>(*dx_alpha) : 1.0;
-    const double scale = alpha * static_cast<double>(params.weight[channel]) * inverse;
-    terms[channel] = {static_cast<T>(scale), static_cast<T>(-scale * inverse * inverse * sums.second * share),
-                      static_cast<T>(-scale * sums.first * share)};
+    terms[channel] = {static_cast<T>(alpha * static_cast<double>(params.weight[channel]) * inverse),
+                      static_cast<T>(inverse * inverse * sums.second * share), static_cast<T>(sums.first * share)};
     // The weight has been read before: its gradient may go to the same place.
     store(sums.second * inverse, dweight, dweight_beta, dweight_alpha, channel);
     store(sums.first, dbias, dbias_beta, dbias_alpha, channel);
@@ -117,8 +117,8 @@ struct ApplyNormGradient {
     const int64_t size = places.channels * places.pixels, image = i / size, at = i % size;
     const int64_t channel = at / places.pixels;
     const NormTerms<T> of = terms[channel];
-    const T value =
-        of.slope * dy[image * dy_stride + at] + of.steep * (x[image * x_stride + at] - mean[channel]) + of.shift;
+    const T distance = x[image * x_stride + at] - mean[channel];
+    const T value = of.slope * (dy[image * dy_stride + at] - of.level - of.steep * distance);
     T& target = dx[image * dx_stride + at];
     target = beta == T(0) ? value : target + value;
   }

@@ -91,11 +91,13 @@ struct NormaliseGradient {
     });
     const T mean_slope = static_cast<T>(sums.first * part.share());
     const T mean_product = static_cast<T>(sums.second * part.share());
+    // A single value is its own mean. A GPU, which rounds a multiply-add once, would make a gradient of the rounding.
+    const bool alone = part.runs * part.length == 1;
     lanes.each(part.runs, part.length, [&](int64_t run, int64_t k) {
       const int64_t column = part.column_of(run, k);
       const T slope = slopes[column] * weight[part.channel_of(run, k)];
       const T normal = (values[column] - mean) * inverse;
-      dx.store(part.row, column, (slope - mean_slope - normal * mean_product) * inverse);
+      dx.store(part.row, column, alone ? T(0) : (slope - mean_slope - normal * mean_product) * inverse);
     });
   }
 };

@@ -62,6 +62,24 @@ TEST(BatchNorm, OfOneRowIsItsBias) {
   EXPECT_EQ(run.state(1), (std::vector<double>{1, 1}));
 }
 
+// Whatever the row holds, its outputs are the bias. Rounding must not make gradients of that.
+TEST(BatchNorm, OfOneRowHasNoGradientButItsBias) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Shape& row : {Shape{50}, Shape{50, 1, 1}}) {
+      LayerCase from = norm(row, 1);
+      from.dtype = dtype;
+      LayerRun run(from);
+      prepare(run);
+      run.set_alpha(1, 0.3F);
+      run.forward();
+      run.backward();
+      EXPECT_EQ(run.input_gradient(0), filled(50, 0));
+      EXPECT_EQ(run.parameter_gradient(0), filled(50, 0));
+      EXPECT_EQ(run.parameter_gradient(1), draws("gradient", 50));
+    }
+  }
+}
+
 TEST(BatchNorm, ItsGradientsAreRight) {
   check_layer(norm(Shape{5}, 7));
   check_layer(norm(Shape{3, 4, 2}, 3));

@@ -36,6 +36,22 @@ TEST(GroupNorm, ItsGradientsAreRight) {
   check_threads(norm(Shape{16, 12, 12}, 4, 23));
 }
 
+TEST(GroupNorm, OfASingleValueHasNoGradientButItsBias) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const Shape& row : {Shape{20}, Shape{20, 1, 1}}) {
+      LayerCase from = norm(row, 20);
+      from.dtype = dtype;
+      LayerRun run(from);
+      prepare(run);
+      run.set_alpha(1, 0.3F);
+      run.forward();
+      run.backward();
+      EXPECT_EQ(run.input_gradient(0), filled(60, 0));
+      EXPECT_EQ(run.parameter_gradient(0), filled(20, 0));
+    }
+  }
+}
+
 TEST(GroupNorm, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of(norm(Shape{5, 2, 2}, 2)), "2 groups cannot share 5 channels equally; use a divisor of 5");
   EXPECT_EQ(error_of(norm(Shape{4, 4}, 2)),

@@ -37,6 +37,21 @@ TEST(LayerNorm, ItsGradientsAreRight) {
   check_threads(norm(Shape{40, 30}, 23));
 }
 
+TEST(LayerNorm, OfASingleValueHasNoGradientButItsBias) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    LayerCase from = norm(Shape{20, 1});
+    from.dtype = dtype;
+    LayerRun run(from);
+    prepare(run);
+    run.set_alpha(1, 0.3F);
+    run.forward();
+    run.backward();
+    EXPECT_EQ(run.output(), filled(60, run.parameter(1)[0]));
+    EXPECT_EQ(run.input_gradient(0), filled(60, 0));
+    EXPECT_EQ(run.parameter_gradient(0), filled(1, 0));
+  }
+}
+
 TEST(LayerNorm, WantsALastAxis) {
   EXPECT_EQ(error_of(norm(Shape{0})), "expected values along the last axis of a row, got float64 (0)");
 }

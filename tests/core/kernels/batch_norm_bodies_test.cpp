@@ -37,6 +37,11 @@ class Norms {
     expect_near(device.dbias, cpu.dbias, tolerance, "dbias");
   }
 
+  // Of one row: dx adds nothing to what was there.
+  void check_alone() {
+    for (const Results& results : {on_cpu(), like_the_device()}) EXPECT_EQ(results.dx, before_);
+  }
+
  private:
   struct Results {
     Values mean, variance, y, dx, dweight, dbias;
@@ -126,6 +131,11 @@ TEST(BatchNormBodies, AreLikeTheCpus) {
   // More than one block, the last one short.
   Norms<double>(9, 3, 1000).check(1e-12);
   Norms<double>(cuda::kSumBlock + 1, 2, 1).check(1e-12);
+}
+
+TEST(BatchNormBodies, OneRowHasNoGradient) {
+  Norms<float>(1, 40, 1).check_alone();
+  Norms<double>(1, 40, 1).check_alone();
 }
 
 }  // namespace

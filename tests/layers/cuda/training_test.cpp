@@ -228,6 +228,18 @@ TEST_F(CudaTraining, GoesAsOnTheCpuInDouble) {
   expect_near(train(from, 30), train_on_cpu(from, 30), 1e-10);
 }
 
+// A GPU rounds a multiply-add once: that must not make a gradient where there is none.
+TEST_F(CudaTraining, NothingMovesALayerWhoseValuesAreNormalisedOneByOne) {
+  for (const LayerLine& norm :
+       {LayerLine{"batch_norm", Spec::map()}, LayerLine{"group_norm", Spec::map().set("groups", 6)}}) {
+    const TrainingCase from{
+        .layers = {{"dense", dense_units(6)}, norm, {"dense", dense_units(1)}}, .row = Shape{33}, .batch = 1};
+    const Result early = train(from, 1), late = train(from, 6);
+    EXPECT_NE(late.losses.back(), early.losses.back());
+    for (size_t i = 0; i < 6 * 33; ++i) EXPECT_EQ(late.weights[i], early.weights[i]) << norm.kind << i;
+  }
+}
+
 TEST_F(CudaTraining, GivesTheSameBitsEveryTime) {
   const TrainingCase from{.layers = kDense, .row = Shape{200}, .batch = 64};
   const Result first = train(from, 20);
