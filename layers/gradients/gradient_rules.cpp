@@ -51,9 +51,8 @@ struct Scale {
     double scale = 1;
     if (weighted) scale = numbers->weight > 0 ? 1 / numbers->weight : 0;
     if (clip_norm > 0) {
-      // The addend keeps a gradient of zeros away from 0/0.
-      const double factor = clip_norm / (std::sqrt(numbers->square) * scale + 1e-6);
-      if (factor < 1) scale *= factor;
+      const double norm = std::sqrt(numbers->square) * scale;
+      if (norm > clip_norm) scale *= clip_norm / norm;
     }
     numbers->scale = static_cast<float>(scale);
   }

@@ -100,12 +100,20 @@ TEST(GradientRules, LimitEachValue) {
 TEST(GradientRules, LimitTheNorm) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     Update update{.options = {.clip_norm = 1.0}, .dtype = dtype};
-    // 1 / (5 + 1e-6), rounded to float.
-    const auto factor = static_cast<double>(static_cast<float>(1 / 5.000001));
+    // The factor is a float.
+    const auto factor = static_cast<double>(1 / 5.0F);
     EXPECT_EQ(update.of({{{3, -4, 0}, 7}}), (std::vector<double>{3 * factor, -4 * factor, 0}));
     EXPECT_EQ(update.of({{{0.25, -0.5, 0}, 7}}), (std::vector<double>{0.25, -0.5, 0})) << "below the limit";
+    EXPECT_EQ(update.of({{{0, -1, 0}, 7}}), (std::vector<double>{0, -1, 0})) << "at the limit";
     EXPECT_EQ(update.of({{{0, 0, 0}, 7}}), (std::vector<double>{0, 0, 0}));
   }
+}
+
+TEST(GradientRules, LimitTinyNormsToo) {
+  Update update{.options = {.clip_norm = 1e-20}};
+  const std::vector<double> out = update.of({{{3e-10, -4e-10}, 7}});
+  EXPECT_NEAR(out[0] / 0.6e-20, 1, 1e-6);
+  EXPECT_NEAR(out[1] / -0.8e-20, 1, 1e-6);
 }
 
 TEST(GradientRules, LimitTheNormOfWhatIsLeftOfTheValuesOfAllBatches) {
