@@ -103,7 +103,9 @@ class BatchNorm final : public Layer {
   using Options = BatchNormOptions;
   static constexpr std::string_view kDoc =
       "mean 0 and deviation 1 for each channel over all rows of a batch, whatever their weight, then a trained scale "
-      "and shift; predictions use running means and variances from the training, in which a batch with a single value "
+      "and shift; the variance of n values in a batch is their sum of squares divided by n; predictions use running "
+      "means and variances from the training, in which it is divided by n - 1, and in which a batch with a single "
+      "value "
       "for each channel does not count";
 
   explicit BatchNorm(const Options& options) : options_(options) {}

@@ -17,8 +17,10 @@ struct Conv2dOptions {
     o.required("filters", filters, {.min = 1, .max = 1 << 20}, "channels of the output");
     o.required("kernel", window.kernel, "size of the windows");
     o.optional("stride", window.stride, "pixels from one window to the next");
-    o.optional("padding", window.padding,
-               "zeros around the image: valid adds none, same adds as many as keep its size at stride 1");
+    o.optional(
+        "padding", window.padding,
+        "zeros around the image: valid adds none, same adds as many as make the output size / stride long, rounded "
+        "up; an odd one comes after the image");
     o.optional("dilation", window.dilation, "pixels between neighbours in a window");
     o.optional("groups", groups, {.min = 1, .max = 1 << 20},
                "parts of the channels that do not mix; with as many groups as channels it is depthwise");

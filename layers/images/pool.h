@@ -18,9 +18,10 @@ struct PoolOptions {
     o.required("size", size, "size of the windows");
     o.stands_alone("size");
     o.optional("stride", stride, "pixels from one window to the next; absent: the windows' size");
-    o.optional(
-        "padding", padding,
-        "pixels around the image, which do not count: valid adds none, same adds as many as keep its size at stride 1");
+    o.optional("padding", padding,
+               "pixels around the image, which do not count: valid adds none, same adds as many as make the output "
+               "size / stride "
+               "long, rounded up; an odd one comes after the image");
   }
 
   Window window() const {

@@ -41,7 +41,9 @@ class RmsProp final : public Optimizer {
       UpdateOptions::declare(o);
       declare_kept_share(o, "rho", rho, "the share of the squares' running mean that stays");
       declare_epsilon(o, epsilon);
-      declare_kept_share(o, "momentum", momentum, "the share of the last step that the next one keeps");
+      declare_kept_share(o, "momentum", momentum,
+                         "sum = momentum * sum + gradient / root, then parameter -= rate * sum: a new rate of the "
+                         "schedule applies to what is kept, too");
     }
   };
   static constexpr std::string_view kDoc = "gradients divided by the root of their squares' running mean";

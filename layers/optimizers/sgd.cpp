@@ -46,7 +46,9 @@ class Sgd final : public Optimizer {
     bool nesterov = false;
     void declare(OptionReader& o) {
       UpdateOptions::declare(o);
-      declare_kept_share(o, "momentum", momentum, "the share of the last step that the next one keeps");
+      declare_kept_share(o, "momentum", momentum,
+                         "sum = momentum * sum + gradient, then parameter -= rate * sum: a new rate of the schedule "
+                         "applies to what is kept, too");
       o.optional("nesterov", nesterov, "step by the gradient plus the momentum that already includes it");
       if (o.reading() && nesterov && momentum == 0) {
         throw o.node("nesterov").error("nesterov needs a momentum", "set momentum, for example to 0.9");

@@ -17,7 +17,8 @@ struct Warmup {
   int64_t warmup = 0;
   void declare(OptionReader& o) {
     o.optional("warmup", warmup, {.min = 0, .max = kMostSteps},
-               "updates in which the rate first rises linearly to the value that the schedule begins with");
+               "first updates, in which the rate rises linearly: the first has 1 / warmup of what the schedule begins "
+               "with, the last all of it");
   }
 };
 
@@ -121,7 +122,8 @@ struct EndingWithShare : Ending {
 class Cosine final : public WarmedShape {
  public:
   using Options = EndingWithShare;
-  static constexpr std::string_view kDoc = "from the full rate to its share `final` by half a wave of a cosine";
+  static constexpr std::string_view kDoc =
+      "from the full rate, by half a wave of a cosine, to its share `final`, which the first update after `steps` has";
   explicit Cosine(const Options& options) : WarmedShape(options), options_(options) {}
 
  private:
@@ -134,7 +136,8 @@ class Cosine final : public WarmedShape {
 class Linear final : public WarmedShape {
  public:
   using Options = EndingWithShare;
-  static constexpr std::string_view kDoc = "from the full rate to its share `final` in a straight line";
+  static constexpr std::string_view kDoc =
+      "from the full rate, in a straight line, to its share `final`, which the first update after `steps` has";
   explicit Linear(const Options& options) : WarmedShape(options), options_(options) {}
 
  private:
@@ -157,7 +160,9 @@ class OneCycle final : public WarmedShape {
       o.optional("final_div", final_div, {.min = 1, .max = 1e30}, "the first rate divided by this is the last one");
     }
   };
-  static constexpr std::string_view kDoc = "up to the full rate and down again, each by half a wave of a cosine";
+  static constexpr std::string_view kDoc =
+      "up to the full rate and down again, each by half a wave of a cosine; the last of the `steps` updates has the "
+      "last rate";
   explicit OneCycle(const Options& options)
       : WarmedShape(options),
         peak_(options.rise * options.length() - 1),
