@@ -51,6 +51,11 @@ void write_errors(Context& context, const MetricArgs& args, const RowWeight& wei
 
 inline void check_numbers(std::string_view metric, const TensorSpec& prediction, const TensorSpec& label) {
   require_float(prediction);
+  if (label.dtype == DType::i32 || label.dtype == DType::i64) {
+    throw ShapeError(
+        cat(metric, " compares the prediction with amounts, but this loss reads labels as classes, ", label.text()), {},
+        "choose a metric of classes, such as accuracy");
+  }
   require_same_shape(metric, prediction, label);
   require_dtype(metric, label, DType::f32);
 }

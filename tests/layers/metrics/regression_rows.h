@@ -41,7 +41,11 @@ inline void check_number_metric_rejects(const std::string& kind) {
             kind +
                 ": the prediction is (1, 2, 2) a row, the label (4); "
                 "put a reshape after the last layer, or give the label's field a reshape in decode_csv");
-  EXPECT_EQ(check_error(kind, pair, {Shape{2}, DType::i32}), kind + " reads float32 labels, got int32 (2)");
+  const std::string classes =
+      " compares the prediction with amounts, but this loss reads labels as classes, int32 (1); choose a metric of "
+      "classes, such as accuracy";
+  EXPECT_EQ(check_error(kind, {Shape{1}, DType::f32}, {Shape{1}, DType::i32}), kind + classes);
+  EXPECT_EQ(check_error(kind, pair, {Shape{1}, DType::i32}), kind + classes) << "whatever the shapes";
   EXPECT_EQ(check_error(kind, {Shape{2}, DType::i32}, pair), "expected float32 values, got int32 (2)");
   EXPECT_EQ(plan_error(kind), kind + " reads float32 labels, got float64 (4, 1)");
 }
