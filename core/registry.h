@@ -20,7 +20,7 @@
 namespace millrace {
 
 // What ends a list of all kinds in the messages of a catalog's registries.
-inline constexpr const char* kOthersAdd = "; programs and plug-ins add others";
+inline constexpr const char* kOthersAdd = "; plug-ins (--plugin FILE) and programs add others";
 
 // The error of a kind or a command that a build leaves out with the capability `without`, and how to mend it.
 inline std::string left_out_text(std::string_view what, std::string_view without) {

@@ -44,7 +44,7 @@ TEST(Catalog, TellsWhatIsKnownOfEverySort) {
   };
   const auto expected = [](std::string_view what, const auto& registry) {
     return cat("mill.yaml:2:3: unknown ", what, " \"gearwheel\"; known: ", join(registry.kinds()),
-               "; programs and plug-ins add others");
+               "; plug-ins (--plugin FILE) and programs add others");
   };
   EXPECT_EQ(error_of_gearwheel(catalog.ops), expected("input op", catalog.ops));
   EXPECT_EQ(error_of_gearwheel(catalog.layers.layers), expected("layer", catalog.layers.layers));

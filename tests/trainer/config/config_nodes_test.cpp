@@ -31,8 +31,9 @@ TEST(ConfigNodes, LayersAreChecked) {
   EXPECT_EQ(layer_error("- dense: {units: 1, from: []}"),
             "f:1:3: [0]: from names nothing; leave it out to read the layer before");
   EXPECT_EQ(layer_error("- relu\n- dens"), "f:2:3: [1]: unknown layer \"dens\"; did you mean dense?");
-  EXPECT_EQ(layer_error("- conv"),
-            "f:1:3: [0]: unknown layer \"conv\"; known: dense and relu; programs and plug-ins add others");
+  EXPECT_EQ(
+      layer_error("- conv"),
+      "f:1:3: [0]: unknown layer \"conv\"; known: dense and relu; plug-ins (--plugin FILE) and programs add others");
   EXPECT_EQ(layer_error("[]"), "f:1:1: the model has no layers; for example `- dense: {units: 1}`");
   EXPECT_EQ(layer_error("- dense: 5"),
             "f:1:10: [0].dense: expected the options of dense as a map, got 5; write `dense: {option: value}`");
