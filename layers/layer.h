@@ -77,7 +77,8 @@ class MILLRACE_EXPORT ParamBuilder {
   // A trained value. `name` is short ("weight"); the model puts the layer's name before it. args.params has the
   // parameters in the order of these calls.
   virtual void parameter(std::string_view name, const Shape& shape, Initializer initializer) = 0;
-  // A value that is kept and saved, not trained (running means). args.state has them in the order of these calls.
+  // A value that is kept and saved, not trained (running means). It is finite in a sound training
+  // (train.on_nonfinite). args.state has them in the order of these calls.
   virtual void state(std::string_view name, const Shape& shape, Initializer initializer) = 0;
 };
 

@@ -83,8 +83,8 @@ struct BestStep {
 struct TrainResult {
   std::string reason;  // "end of data", "steps", "no improvement" or "stopped"
   int64_t steps = 0;
-  // How many of these steps were not followed by an update, because the loss or a gradient was not finite
-  // (train.on_nonfinite: skip).
+  // How many of these steps were not followed by an update, because something was not finite (train.on_nonfinite:
+  // skip).
   int64_t skipped_steps = 0;
   uint64_t rows = 0;
   uint64_t epochs = 0;  // passes, up to the newest one with a row that was trained on, however far ahead the input is

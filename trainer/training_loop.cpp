@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -37,6 +36,7 @@ TrainResult TrainingLoop::run(const TrainCallbacks& callbacks, const std::vector
   begin(callbacks, warnings);
   std::string reason = train();
   flush();
+  if (steps_done_ > 0) warn_of_nonfinite(nullptr);
   return result(std::move(reason));
 }
 
@@ -103,14 +103,8 @@ void TrainingLoop::train_on(const RowBlock& batch) {
   const bool report_now = steps_done_ % args_.config.train.log_every == 0, log_now = callbacks_.on_step && report_now;
   const Clock::time_point now = Clock::now();
   const bool show_now = callbacks_.on_progress && now - progress_shown_ >= kProgressInterval;
-  const bool may_warn = args_.config.train.on_nonfinite == OnNonfinite::warn && !warned_of_nonfinite_;
   // On any other device than the CPU, looking costs a wait.
-  const bool looks = log_now || show_now || args_.context.device().is_cpu();
-  if (may_warn && looks) {
-    const double loss = args_.step.batch_loss();
-    warned_of_nonfinite_ = !std::isfinite(loss);
-    if (warned_of_nonfinite_) log(cat("warning: ", not_finite(steps_done_, loss, &batch).what()));
-  }
+  if (log_now || show_now || args_.context.device().is_cpu()) warn_of_nonfinite(&batch);
   // Also without on_step: callbacks must not change what the result says.
   if (report_now) window_ended_ = true;
   if (!log_now && !show_now) return;
@@ -130,11 +124,10 @@ void TrainingLoop::train_on(const RowBlock& batch) {
 
 void TrainingLoop::take_outcome(StepOutcome outcome, const RowBlock* batch) {
   if (outcome == StepOutcome::trained) return;
-  const double loss = outcome == StepOutcome::loss_not_finite ? args_.step.batch_loss() : 0;
   const int64_t number = steps_done_ + (batch != nullptr ? 1 : 0);
   // A gradient of several batches says nothing about the rows of the last one.
   if (outcome == StepOutcome::gradient_not_finite && args_.config.train.accumulate > 1) batch = nullptr;
-  const DataError error = not_finite(number, loss, batch);
+  const DataError error = not_finite(outcome, number, batch);
   if (args_.config.train.on_nonfinite == OnNonfinite::fail) throw error;
   // A training that went astray skips every step.
   if (++skips_told_ > kSkipsTold) return;
@@ -142,16 +135,30 @@ void TrainingLoop::take_outcome(StepOutcome outcome, const RowBlock* batch) {
   if (skips_told_ == kSkipsTold) log("warning: further skipped steps are counted, but not reported");
 }
 
+// Once. `batch` is the last one, or null if its rows are gone.
+void TrainingLoop::warn_of_nonfinite(const RowBlock* batch) {
+  if (args_.config.train.on_nonfinite != OnNonfinite::warn || warned_of_nonfinite_) return;
+  const StepOutcome found = args_.step.look();
+  if (found == StepOutcome::trained) return;
+  warned_of_nonfinite_ = true;
+  // A device is not asked after each batch: the state may be like this since an earlier one.
+  const bool is_of_batch = found == StepOutcome::loss_not_finite || args_.context.device().is_cpu();
+  log(cat("warning: ", not_finite(found, steps_done_, is_of_batch ? batch : nullptr).what()));
+}
+
+DataError TrainingLoop::not_finite(StepOutcome what, int64_t number, const RowBlock* batch) const {
 // `batch` is the one of step `number`, or null if its rows are gone or say nothing.
-DataError TrainingLoop::not_finite(int64_t number, double loss, const RowBlock* batch) const {
   std::vector<std::string> fields;
   for (const NamedSpec& field : args_.step.model().fields()) fields.push_back(field.name);
   fields.push_back(args_.config.loss.label);
   if (!args_.config.loss.weight.empty()) fields.push_back(args_.config.loss.weight);
   return nonfinite_error(
-      {.step = number, .loss = loss, .batch = batch, .fields = fields, .place = [this](const RowId& id) {
-         return args_.delivery.place(id);
-       }});
+      {.step = number,
+       .loss = what == StepOutcome::loss_not_finite ? args_.step.batch_loss() : 0,
+       .state = what == StepOutcome::state_not_finite ? args_.step.state_not_finite() : std::string(),
+       .batch = batch,
+       .fields = fields,
+       .place = [this](const RowId& id) { return args_.delivery.place(id); }});
 }
 
 // At the end of the training, updates with the batches that no update has followed yet.

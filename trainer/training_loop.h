@@ -51,7 +51,8 @@ class TrainingLoop {
   void train_on(const RowBlock& batch);
   void flush();
   void take_outcome(StepOutcome outcome, const RowBlock* batch);
-  DataError not_finite(int64_t number, double loss, const RowBlock* batch) const;
+  DataError not_finite(StepOutcome what, int64_t number, const RowBlock* batch) const;
+  void warn_of_nonfinite(const RowBlock* batch);
   void fill_report(const RowBlock& batch, Clock::time_point now);
   void validate();
   void end_validation(TrainResult& result);

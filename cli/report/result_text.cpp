@@ -54,7 +54,7 @@ std::string result_text(const TrainResult& result, std::string_view input) {
     out += cat(result.window ? "\nlast window: " : "  ", loss_text(result.loss, result.metrics));
   }
   if (result.skipped_steps > 0) {
-    out += cat("\nskipped: ", count_of(result.skipped_steps, "step"), " whose loss or gradient was not finite");
+    out += cat("\nskipped: ", count_of(result.skipped_steps, "step"), " in which something was not finite");
   }
   if (result.best) {
     out += fmt::format("\nbest: step {}  {} {}  (the model's parameters)", result.best->step, result.best->metric,

@@ -149,6 +149,8 @@ TensorView Model::parameter_block() { return block_of(dtype_, parameter_memory_)
 
 ConstTensorView Model::parameter_block() const { return block_of(dtype_, parameter_memory_); }
 
+ConstTensorView Model::state_block() const { return block_of(dtype_, state_memory_); }
+
 int64_t Model::parameter_count() const {
   int64_t count = 0;
   for (const Parameter& parameter : parameters_) count += parameter.shape.elements();

@@ -94,9 +94,10 @@ class MILLRACE_EXPORT Model {
   ConstTensorView parameter(size_t index) const;
   TensorView state(size_t index);
   ConstTensorView state(size_t index) const;
-  // The whole block as a vector of dtype(); padding between parameters is zero.
+  // The whole block as a vector of dtype(); padding between parameters, or states, is zero.
   TensorView parameter_block();
   ConstTensorView parameter_block() const;
+  ConstTensorView state_block() const;
   int64_t parameter_count() const;  // elements, without padding
   size_t bytes() const { return parameter_memory_.bytes() + state_memory_.bytes(); }
 

@@ -177,7 +177,8 @@ void TrainOptions::declare(OptionReader& o) {
   o.optional("clip_value", clip_value, limit, "the largest absolute value of a gradient");
   o.optional(
       "on_nonfinite", on_nonfinite,
-      "when loss or gradient is nan or infinite: warn once (looks only at the loss), fail, skip the update, off");
+      "when the loss, a gradient or a state (a running mean or variance) is nan or infinite: warn once (does not look "
+      "at gradients), fail, skip the update, off");
 }
 
 void ModelFileOptions::declare(OptionReader& o) {

@@ -28,8 +28,9 @@
 
 namespace millrace {
 
-// What to do about a loss or gradient that is not finite. `warn` looks at the loss when the host has it anyway: in
-// every step on the CPU, else when it is reported. `fail` and `skip` look at loss and gradients in every step.
+// What to do about a loss, a gradient or a state of a layer that is not finite. `warn` looks at loss and states when
+// the host has the loss anyway: in every step on the CPU, else when it is reported, and at the end. `fail` and `skip`
+// look at all three in every step.
 enum class OnNonfinite : uint8_t { warn, fail, skip, off };
 
 template <>

@@ -75,7 +75,7 @@ StepOutcome FlyingStep::train(Flight& flight, bool launched) {
     });
   }
   ++steps_;
-  if (!loss_is_fine()) return skip_batch();
+  if (const StepOutcome outcome = check(); outcome != StepOutcome::trained) return outcome;
   if (args_.gradients.check_finite) play(StepPlan::kBehind + kind, [&] { backward(); });
   flight.unjoined = windows();
   return end_batch();

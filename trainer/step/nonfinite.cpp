@@ -42,12 +42,16 @@ std::optional<Suspect> suspect_of(const RowBlock& batch, int64_t row, std::span<
   return worst;
 }
 
+// "the loss is nan".
+std::string text_of(const NonfiniteArgs& args) {
+  if (!std::isfinite(args.loss)) return cat("the loss is ", std::isnan(args.loss) ? "nan" : cat(args.loss));
+  return args.state.empty() ? "the gradient is not finite" : cat("the state ", args.state, " is not finite");
+}
+
 }  // namespace
 
 DataError nonfinite_error(const NonfiniteArgs& args) {
-  std::string message = std::isfinite(args.loss)
-                            ? cat("step ", args.step, ": the gradient is not finite")
-                            : cat("step ", args.step, ": the loss is ", std::isnan(args.loss) ? "nan" : cat(args.loss));
+  std::string message = cat("step ", args.step, ": ", text_of(args));
   // Values that are not finite explain more than large ones do: if there are any, the message is only about them.
   std::optional<Suspect> first;
   int64_t first_row = 0, rows = 0;
@@ -64,7 +68,8 @@ DataError nonfinite_error(const NonfiniteArgs& args) {
     }
   }
   if (!first) {
-    std::string hint = "lower the learning rate or set train.clip_norm";
+    std::string hint = args.state.empty() ? "lower the learning rate or set train.clip_norm"
+                                          : "normalize the values that this layer reads, or lower the learning rate";
     if (args.batch != nullptr) hint += "; no row of the batch holds a value beyond 1e6";
     return DataError(message, {}, hint);
   }

@@ -1,4 +1,4 @@
-// The error for a step whose loss or gradient is not finite: which rows look like the cause, and what to do.
+// The error for a step whose loss, gradient or state is not finite: which rows look like the cause, and what to do.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace millrace {
 
 struct NonfiniteArgs {
   int64_t step = 0;                          // counted from 1
-  double loss = 0;                           // if it is finite, the gradient is not
+  double loss = 0;                           // if it is finite, the state or the gradient is not
+  std::string state = {};                    // such as "batch_norm.variance"; empty: the gradient
   const RowBlock* batch = nullptr;           // null: nothing is known of the rows
   std::span<const std::string> fields = {};  // those that the step reads
   std::function<Place(const RowId&)> place = {};

@@ -1,6 +1,7 @@
 #include "millrace/trainer/step/scores.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -92,12 +93,17 @@ void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, const 
 }
 
 Scores::BatchLoss Scores::read(const Memory& copy) const {
-  if (args_.prediction.dtype == DType::f64) {
-    const auto* const loss = static_cast<const double*>(copy.data());
-    return {loss[0], loss[1]};
-  }
-  const auto* const loss = static_cast<const float*>(copy.data());
-  return {static_cast<double>(loss[0]), static_cast<double>(loss[1])};
+  BatchLoss out;
+  dispatch_float(args_.prediction.dtype, [&]<class T>() {
+    const T* const loss = static_cast<const T*>(copy.data());
+    out = {static_cast<double>(loss[0]), static_cast<double>(loss[1])};
+  });
+  return out;
+}
+
+bool Scores::loss_is_fine(const Memory& copy) const {
+  const BatchLoss batch = read(copy);
+  return batch.weight == 0 || std::isfinite(batch.mean);
 }
 
 void Scores::join(const ScorePlan& plan, const Memory& copy) {

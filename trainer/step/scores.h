@@ -90,6 +90,8 @@ class Scores {
 
   // The loss that arrived. REQUIRES: the fetch() has ended.
   double loss_of(const Memory& copy) const { return read(copy).mean; }
+  // Whether the loss that arrived is finite, or there is none because no row counted. REQUIRES: the fetch() has ended.
+  bool loss_is_fine(const Memory& copy) const;
   // Joins scores that arrived, metrics among them, to the others. REQUIRES: the fetch() has ended.
   void join(const ScorePlan& plan, const Memory& copy);
   // judge(), fetch() and join() for the batch of the last run(); waits for the device.

@@ -1,7 +1,6 @@
 #include "millrace/trainer/step/step.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "millrace/core/errors.h"
@@ -34,6 +33,7 @@ TrainStep::TrainStep(const StepArgs& args, size_t places)
                .batches = std::max<int64_t>(args_.window_batches, 1)}),
       rules_(args_.gradients, args_.context.device(), args_.model.parameter_block().spec()),
       parameter_update_(args_.model, args_.context, args_.optimizer),
+      state_check_(args_.model, args_.context.device()),
       plans_(args_.context, kMaxPlans) {
   if (args_.gradients.check_finite && !args_.model.states().empty()) {
     state_before_batch_.emplace(args_.model, args_.context, ModelCopy::Of::states);
@@ -71,7 +71,7 @@ StepOutcome TrainStep::run(const RowBlock& batch) {
   score();
   fetch(args_.context);
   ++steps_;
-  if (!loss_is_fine()) return skip_batch();
+  if (const StepOutcome outcome = check(); outcome != StepOutcome::trained) return outcome;
   if (windows()) scores_.join(*plan_->scores, slot_->scores);
 
   backward();
@@ -103,16 +103,29 @@ void TrainStep::score() {
   const TraceRange range(args_.context.executor().trace(), "step", "loss");
   scores_.run(*plan_->scores, plan_->scored(*slot_));
   if (windows()) scores_.judge(*plan_->scores, plan_->scored(*slot_));
+  if (args_.gradients.check_finite) state_check_.look(args_.context);
 }
 
-bool TrainStep::loss_is_fine() const {
-  return !args_.gradients.check_finite || std::isfinite(scores_.loss_of(slot_->scores));
+void TrainStep::fetch(Context& fetches) {
+  scores_.fetch(fetches, *plan_->scores, windows(), slot_->scores);
+  if (args_.gradients.check_finite) state_check_.fetch(fetches);
 }
 
-StepOutcome TrainStep::skip_batch() {
+StepOutcome TrainStep::check() {
+  if (!args_.gradients.check_finite) return StepOutcome::trained;
+  const StepOutcome outcome = found();
+  if (outcome == StepOutcome::trained) return outcome;
   ++skipped_;
   if (state_before_batch_) state_before_batch_->give_back();
-  return StepOutcome::loss_not_finite;
+  return outcome;
+}
+
+// By what was fetched.
+StepOutcome TrainStep::found() {
+  if (!scores_.loss_is_fine(slot_->scores)) return StepOutcome::loss_not_finite;
+  if (state_check_.finite()) return StepOutcome::trained;
+  state_not_finite_ = state_check_.first(args_.context);
+  return StepOutcome::state_not_finite;
 }
 
 void TrainStep::backward() {
@@ -198,6 +211,16 @@ double TrainStep::batch_loss() {
   return scores_.loss_of(slot_->scores);
 }
 
+StepOutcome TrainStep::look() {
+  finish();
+  if (!args_.model.states().empty()) {
+    state_check_.look(args_.context);
+    state_check_.fetch(args_.context);
+    args_.context.synchronize();
+  }
+  return found();
+}
+
 const MetricValues& TrainStep::metrics() {
   finish();
   if (windows() || plan_ == nullptr) return scores_.metrics();
@@ -217,7 +240,8 @@ size_t TrainStep::memory_bound(int64_t rows) {
 }
 
 size_t TrainStep::bytes_beside_plans() const {
-  size_t total = gradients_.bytes() + rules_.bytes() + scores_.bytes() + parameter_update_.bytes();
+  size_t total =
+      gradients_.bytes() + rules_.bytes() + scores_.bytes() + parameter_update_.bytes() + state_check_.bytes();
   for (const auto* copy : {&state_before_batch_, &state_before_update_}) total += *copy ? (*copy)->bytes() : 0;
   return total;
 }

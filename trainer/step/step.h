@@ -30,6 +30,7 @@
 #include "millrace/trainer/step/parameter_update.h"
 #include "millrace/trainer/step/plan_cache.h"
 #include "millrace/trainer/step/scores.h"
+#include "millrace/trainer/step/state_check.h"
 #include "millrace/trainer/step/step_inputs.h"
 #include "millrace/trainer/step/step_plan.h"
 
@@ -61,6 +62,8 @@ enum class StepOutcome : uint8_t {
   trained,
   // Nothing was trained on the batch; only with GradientOptions::check_finite.
   loss_not_finite,
+  // The same: the batch would have made a state of a layer, such as a running mean, infinite or NaN.
+  state_not_finite,
   // Nothing was trained on the batches of this update; only with GradientOptions::check_finite.
   gradient_not_finite,
 };
@@ -96,11 +99,16 @@ class TrainStep {
   virtual void start_window() { scores_.reset(); }
   // The loss of the last batch, also if there are windows.
   double batch_loss();
+  // What is not finite now: the loss of the last batch, if rows counted, or a state; `trained` if both are. Waits for
+  // the device. REQUIRES: run() was called.
+  StepOutcome look();
+  // The state that run() or look() found last, such as "batch_norm.variance".
+  const std::string& state_not_finite() const { return state_not_finite_; }
 
   // Batches taken, and updates made.
   uint64_t steps() const { return steps_; }
   uint64_t updates() const { return updates_; }
-  // Batches that were not followed by an update because the loss or the gradient was not finite.
+  // Batches that were not followed by an update because something was not finite.
   uint64_t skipped() const { return skipped_; }
   // Counts on from the numbers of an earlier training: draws and schedules go on where that training ended.
   void resume(uint64_t steps, uint64_t updates);
@@ -137,10 +145,9 @@ class TrainStep {
   void begin(StepPlan& of, StepPlan::Slot& in);
   void forward();
   void score();
-  void fetch(Context& fetches) { scores_.fetch(fetches, *plan_->scores, windows(), slot_->scores); }
-  bool loss_is_fine() const;
-  // Skips a batch whose loss is not finite.
-  StepOutcome skip_batch();
+  void fetch(Context& fetches);
+  // If that is asked for: what is not finite so far, which skips the batch.
+  StepOutcome check();
   // Also makes the update if the batch completes one and the gradients need not be checked first.
   void backward();
   // Counts the batch and its update; if gradients are to be checked, checks them and makes the update here.
@@ -167,6 +174,7 @@ class TrainStep {
   std::unique_ptr<StepPlan> make_plan(int64_t rows);
   TensorView gradient_block() const;
   void apply_update(const float* scale);
+  StepOutcome found();
   StepOutcome make_update();
   StepOutcome end_update();
   size_t bytes_beside_plans() const;
@@ -176,6 +184,8 @@ class TrainStep {
   // skipped.
   std::optional<ModelCopy> state_before_batch_, state_before_update_;
   ParameterUpdate parameter_update_;
+  StateCheck state_check_;
+  std::string state_not_finite_;
   bool judged_ = false;        // the metrics of the last batch were computed
   PlanCache<StepPlan> plans_;  // last: the plans' recordings refer to the other members
 };

@@ -128,13 +128,15 @@ TEST(TrainOptions, AWindowIsOverAllItsBatches) {
 class NonfiniteTraining : public ::testing::Test {
  protected:
   NonfiniteTraining() {
-    std::string all, without;
+    std::string all, huge, without;
     for (int row = 1; row <= 20; ++row) {
-      const std::string line = cat(row % 3, ',', row == 10 ? "nan" : cat(row % 5), ',', row % 2, '\n');
-      all += line;
-      if (row <= 8 || row > 12) without += line;
+      const std::string first = cat(row % 3, ','), last = cat(',', row % 2, '\n'), usual = cat(row % 5);
+      all += cat(first, row == 10 ? "nan" : usual, last);
+      huge += cat(first, row == 10 ? "3e30" : usual, last);
+      if (row <= 8 || row > 12) without += cat(first, usual, last);
     }
     folder_.write("all.csv", all);
+    folder_.write("huge.csv", huge);
     folder_.write("without.csv", without);
   }
   Trainer trainer(const std::string& file, const std::vector<std::string>& overrides) {
@@ -227,6 +229,64 @@ TEST_F(NonfiniteTraining, IsOfTheBatchWhereWindowsAreReported) {
   EXPECT_EQ(log_, expected);
   ASSERT_EQ(losses.size(), 5u);
   for (size_t i = 0; i < losses.size(); ++i) EXPECT_EQ(std::isnan(losses[i]), i == 2) << "window 3 has no batch";
+}
+
+// The square of 3e30 is beyond float32: the running variance would be infinite for good, and the loss would not show
+// it.
+class NonfiniteStates : public NonfiniteTraining {
+ protected:
+  Trainer training(const std::string& file, std::vector<std::string> overrides) {
+    overrides.emplace_back("model=[batch_norm, {dense: {units: 1}}]");
+    return trainer(file, overrides);
+  }
+  static std::vector<double> states_of(Trainer& trainer) {
+    std::vector<double> out;
+    for (size_t i = 0; i < trainer.model().states().size(); ++i) {
+      const TensorView view = trainer.model().state(i);
+      for (int64_t k = 0; k < view.elements(); ++k) out.push_back(static_cast<double>(view.as<float>()[k]));
+    }
+    return out;
+  }
+  const std::string state_ = cat(folder_.path("huge.csv"),
+                                 ":10: step 3: the state batch_norm.variance is not finite; features[1] of this row is "
+                                 "3e+30; normalize values of this size, or lower the learning rate");
+};
+
+TEST_F(NonfiniteStates, AreWarnedOfOnce) {
+  const TrainResult result = training("huge.csv", {}).run(logging());
+  EXPECT_TRUE(std::isfinite(result.loss));
+  EXPECT_EQ(log_, std::vector<std::string>{cat("warning: ", state_)});
+  log_.clear();
+  training("without.csv", {}).run(logging());
+  training("huge.csv", {"train.on_nonfinite=off"}).run(logging());
+  EXPECT_EQ(log_, std::vector<std::string>{});
+}
+
+TEST_F(NonfiniteStates, CanFailWithTheModelAsItWas) {
+  Trainer failing = training("huge.csv", {"train.on_nonfinite=fail"});
+  Trainer before = training("huge.csv", {"train.on_nonfinite=fail", "train.steps=2"});
+  try {
+    failing.run(logging());
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(error.what(), state_);
+  }
+  before.run();
+  EXPECT_EQ(states_of(failing), states_of(before));
+  EXPECT_EQ(parameters_of(failing), parameters_of(before));
+}
+
+TEST_F(NonfiniteStates, CanBeSkipped) {
+  for (const char* accumulate : {"train.accumulate=1", "train.accumulate=2"}) {
+    log_.clear();
+    Trainer skipping = training("huge.csv", {"train.on_nonfinite=skip", accumulate});
+    Trainer without = training("without.csv", {"train.on_nonfinite=skip", accumulate});
+    const TrainResult result = skipping.run(logging());
+    EXPECT_EQ(result.skipped_steps, 1);
+    EXPECT_EQ(log_, std::vector<std::string>{cat("warning: skipped ", state_)});
+    EXPECT_EQ(result.weights, without.run().weights) << "as if the batch had not been there";
+    EXPECT_EQ(states_of(skipping), states_of(without));
+  }
 }
 
 TEST(TrainOptions, AnOptimizerGoesOnWhereItEnded) {

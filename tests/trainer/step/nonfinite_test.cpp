@@ -62,6 +62,13 @@ TEST_F(NonfiniteTest, SaysNothingOfRowsThatAreGone) {
   EXPECT_STREQ(gone.what(), "step 3: the gradient is not finite; lower the learning rate or set train.clip_norm");
 }
 
+TEST_F(NonfiniteTest, NamesAState) {
+  const NonfiniteArgs args{.step = 3, .loss = 1, .state = "batch_norm.variance"};
+  EXPECT_STREQ(nonfinite_error(args).what(),
+               "step 3: the state batch_norm.variance is not finite; normalize the values that this layer reads, or "
+               "lower the learning rate");
+}
+
 TEST_F(NonfiniteTest, NamesARowWithAValueThatIsNotFinite) {
   set(2, 5e6F, -kNan, 1);
   EXPECT_EQ(error(-kNan),
