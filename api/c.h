@@ -161,7 +161,7 @@ typedef struct millrace_result {
   uint64_t rows;
   uint64_t epochs;
   double seconds;
-  double loss;       /* NaN when there was no step */
+  double loss;       /* NaN if there was no step, or no row that counts */
   double input_wait; /* share of the time */
   char weights[65];  /* SHA-256 of the parameters */
   char reason[31];   /* "end of data", "steps", "no improvement" or "stopped" */

@@ -91,7 +91,7 @@ struct TrainResult {
   double seconds = 0;
   int64_t last_batch = 0;  // its rows; 0 when there was none
   bool window = false;     // loss and metrics are over the last window (train.report_over), not only the last batch
-  double loss = 0;         // NaN when there was no step
+  double loss = 0;         // NaN if there was no step, or no row that counts
   MetricValues metrics;
   // With validation.keep_best: the validation whose parameters the model has; absent if none had finite values.
   std::optional<BestStep> best;

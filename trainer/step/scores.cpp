@@ -98,6 +98,8 @@ Scores::BatchLoss Scores::read(const Memory& copy) const {
     const T* const loss = static_cast<const T*>(copy.data());
     out = {static_cast<double>(loss[0]), static_cast<double>(loss[1])};
   });
+  // A mean over no rows is no number.
+  if (out.weight == 0) out.mean = std::numeric_limits<double>::quiet_NaN();
   return out;
 }
 
@@ -108,7 +110,6 @@ bool Scores::loss_is_fine(const Memory& copy) const {
 
 void Scores::join(const ScorePlan& plan, const Memory& copy) {
   const BatchLoss batch = read(copy);
-  // A mean over rows without weight says nothing.
   if (batch.weight > 0) {
     weighted_loss_ += batch.weight * batch.mean;
     weight_ += batch.weight;

@@ -88,7 +88,7 @@ class Scores {
   // What the loss wrote about the last run(), on the device: LossArgs::loss.
   const void* device_loss() const { return loss_value_.data(); }
 
-  // The loss that arrived. REQUIRES: the fetch() has ended.
+  // The loss that arrived; NaN if no row counted. REQUIRES: the fetch() has ended.
   double loss_of(const Memory& copy) const { return read(copy).mean; }
   // Whether the loss that arrived is finite, or there is none because no row counted. REQUIRES: the fetch() has ended.
   bool loss_is_fine(const Memory& copy) const;

@@ -91,9 +91,9 @@ class TrainStep {
   // Updates with the batches since the last update, if several make one and the data ended in between.
   virtual StepOutcome flush();
 
-  // Loss and metrics of the last batch, or of the window; both functions wait for the device. The loss of a window in
-  // which no row counted is NaN. Metrics of a batch are computed when they are asked for, even if the batch itself is
-  // gone. REQUIRES: run() was called.
+  // Loss and metrics of the last batch, or of the window; both functions wait for the device. If no row counted, they
+  // are NaN. Metrics of a batch are computed when they are asked for, even if the batch itself is gone. REQUIRES: run()
+  // was called.
   double loss();
   const MetricValues& metrics();  // in the order of StepArgs::metrics
   virtual void start_window() { scores_.reset(); }

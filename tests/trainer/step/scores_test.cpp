@@ -53,11 +53,13 @@ class ScoresTest : public ::testing::Test {
   }
   void add(Scores& scores) { scores.add(*plan_, batch_); }
   // As a training reads it, without joining it.
-  double batch_loss(Scores& scores) {
-    const Memory copy = scores.make_copy(*plan_);
+  double batch_loss(Scores& scores) { return scores.loss_of(fetched(scores)); }
+  bool loss_is_fine(Scores& scores) { return scores.loss_is_fine(fetched(scores)); }
+  Memory fetched(Scores& scores) {
+    Memory copy = scores.make_copy(*plan_);
     scores.fetch(context_, *plan_, false, copy);
     context_.synchronize();
-    return scores.loss_of(copy);
+    return copy;
   }
 
   LayerCatalog catalog_ = LayerCatalog::builtin();
@@ -88,17 +90,26 @@ TEST_F(ScoresTest, JoinsBatchesByTheWeightsOfTheirRows) {
   EXPECT_EQ(scores.batches(), 2);
 }
 
-TEST_F(ScoresTest, ABatchOfNoWeightChangesNothing) {
+// Neither of itself nor of the batches that it is joined to.
+TEST_F(ScoresTest, ABatchWithoutARowThatCountsHasNoLossAndNoMetrics) {
   Scores scores = make(DType::f32, true);
-  run<float>(scores, {1e30F, NAN}, {0, 0}, {0, 0});
-  EXPECT_EQ(batch_loss(scores), 0);
+  std::vector<float> gradient(2, NAN);
+  run<float>(scores, {1e30F, NAN}, {0, 0}, {0, 0}, view_of(gradient));
+  EXPECT_TRUE(std::isnan(batch_loss(scores)));
+  EXPECT_TRUE(loss_is_fine(scores)) << "as nothing went wrong";
+  EXPECT_EQ(gradient, (std::vector<float>{0, 0}));
   add(scores);
   EXPECT_EQ(scores.batches(), 1);
-  EXPECT_TRUE(std::isnan(scores.loss())) << "no row counted";
+  EXPECT_TRUE(std::isnan(scores.loss()));
+  EXPECT_TRUE(std::isnan(scores.metrics()[0].second));
   run<float>(scores, {3}, {0}, {1});
+  EXPECT_EQ(batch_loss(scores), 9);
+  EXPECT_TRUE(loss_is_fine(scores));
   add(scores);
   EXPECT_EQ(scores.loss(), 9);
   EXPECT_EQ(scores.metrics()[0].second, 3);
+  run<float>(scores, {NAN}, {0}, {1});
+  EXPECT_FALSE(loss_is_fine(scores));
 }
 
 TEST_F(ScoresTest, ResetBeginsAnew) {
