@@ -26,7 +26,9 @@ struct LossKeys {
 
   void declare(OptionReader& o) {
     o.optional("from", from, "the field that the prediction is compared with");
-    o.optional("weight", weight, "a field with the weight of each row");
+    o.optional("weight", weight,
+               "a field with the weight of each row, at least 0; a row of weight 0 does not count, whatever its label; "
+               "if no row counts, loss and metrics are nan");
   }
 };
 

@@ -1,5 +1,6 @@
 #include "millrace/trainer/step/step_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -76,16 +77,25 @@ bool lies_in(const ValueRange& range, double value) {
   return std::isfinite(value) && value >= range.min && value <= range.max;
 }
 
-// Checks every value as To, up to the first misfit, and stores it in `to` unless that is null.
+bool has_weight(const ConstTensorView& weights, int64_t row) {
+  return !weights || weights.as<float>()[row * weights.stride()] != 0;
+}
+
+// Checks every value as To, up to the first misfit, and stores it in `to` unless that is null. A misfit in a row of
+// weight 0 is none: a value of the range takes its place, so that nobody reads what makes no sense. Null weights: all
+// rows have one.
 template <class To, class From>
-Misfit take_rows(ConstTensorView from, const std::optional<ValueRange>& range, TensorView to) {
+Misfit take_rows(ConstTensorView from, const std::optional<ValueRange>& range, TensorView to, ConstTensorView weights) {
   for (int64_t row = 0; row < from.rows(); ++row) {
     const From* source = from.as<From>() + row * from.stride();
     To* target = to ? to.as<To>() + row * to.stride() : nullptr;
     for (int64_t column = 0; column < from.columns(); ++column) {
-      const std::optional<To> value = exactly<To>(source[column]);
-      if (!value) return {row, cat(source[column])};
-      if (range && !lies_in(*range, static_cast<double>(*value))) return {row, cat(source[column]), true};
+      std::optional<To> value = exactly<To>(source[column]);
+      const bool outside = value && range && !lies_in(*range, static_cast<double>(*value));
+      if (!value || outside) {
+        if (has_weight(weights, row)) return {row, cat(source[column]), outside};
+        value = static_cast<To>(range ? std::clamp(0.0, range->min, range->max) : 0.0);
+      }
       if (target != nullptr) target[column] = *value;
     }
   }
@@ -121,8 +131,8 @@ std::vector<NamedSpec> named_specs(const RowSpec& rows) {
 }
 
 StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fields().size()) {
-  const auto add = [&](size_t index, DType dtype, std::optional<ValueRange> range = {}, bool keeps = false) {
-    uses_.push_back({args.rows.fields[index], index, dtype, range, keeps});
+  const auto add = [&](size_t index, DType dtype, std::optional<ValueRange> range, bool keeps, bool weighted) {
+    uses_.push_back({args.rows.fields[index], index, dtype, range, keeps, weighted});
   };
   for (const NamedSpec& wanted : args.model.fields()) {
     const size_t index = find_field(args.rows, wanted.name, "the model");
@@ -132,7 +142,7 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
                            field.tensor().text()),
                        {}, "select as many columns as in the training");
     }
-    add(index, wanted.spec.dtype, wanted.range);
+    add(index, wanted.spec.dtype, wanted.range, false, false);
   }
   if (args.loss == nullptr) return;
   const size_t label = find_field(args.rows, args.label, "the loss");
@@ -140,24 +150,29 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
   args.loss->check(args.model.output(), label_);
   const LabelSpec wanted = args.loss->label(args.model.output());
   label_.dtype = wanted.dtype;
-  add(label, wanted.dtype, wanted.range, args.keeps_label);
   weighted_ = !args.weight.empty();
   trains_ = args.trains;
-  if (weighted_) add(find_weight(args.rows, args.weight), DType::f32, kWeights, args.keeps_label);
+  add(label, wanted.dtype, wanted.range, args.keeps_label, weighted_);
+  if (weighted_) add(find_weight(args.rows, args.weight), DType::f32, kWeights, args.keeps_label, false);
 }
 
 FieldInput::FieldInput(const FieldUse& use, Device device, int64_t rows) : name_(use.field.name), range_(use.range) {
   const size_t row_bytes = aligned_bytes(size_of(use.dtype) * static_cast<size_t>(use.field.shape.elements()));
   shape_ = TensorView(nullptr, use.dtype, use.field.shape.with_batch(rows), row_bytes);
   const size_t bytes = multiply_bytes(row_bytes, static_cast<size_t>(rows));
-  const bool copies = use.keeps && device.is_cpu();
-  if (use.dtype != use.field.dtype || copies) converted_ = Memory::pinned(device, bytes);
+  const bool copies = use.keeps && device.is_cpu(), replaces = use.weighted && use.range;
+  if (use.dtype != use.field.dtype || copies || replaces) converted_ = Memory::pinned(device, bytes);
   if (!device.is_cpu()) device_ = Memory(device, bytes);
 }
 
-ConstTensorView FieldInput::load(Context& context, ConstTensorView batch, bool pinned) {
-  if (converted_ || range_) take(batch);
-  const void* const host = converted_ ? converted_.data() : batch.data();
+ConstTensorView FieldInput::on_host(ConstTensorView batch) const {
+  const void* const values = converted_ ? converted_.data() : batch.data();
+  return ConstTensorView(values, shape_.dtype(), shape_.shape(), shape_.row_bytes());
+}
+
+ConstTensorView FieldInput::load(Context& context, ConstTensorView batch, bool pinned, ConstTensorView weights) {
+  if (converted_ || range_) take(batch, weights);
+  const void* const host = on_host(batch).data();
   if (device_ && (converted_ || pinned)) {
     context.copy_async(device_.data(), host, device_.bytes());
   } else if (device_) {
@@ -166,12 +181,13 @@ ConstTensorView FieldInput::load(Context& context, ConstTensorView batch, bool p
   return ConstTensorView(device_ ? device_.data() : host, shape_.dtype(), shape_.shape(), shape_.row_bytes());
 }
 
-void FieldInput::take(ConstTensorView from) const {
+void FieldInput::take(ConstTensorView from, ConstTensorView weights) const {
   const TensorView to(converted_.data(), shape_.dtype(), shape_.shape(), shape_.row_bytes());
   Misfit misfit;
   with_number_type(from.dtype(), [&](auto source) {
-    with_number_type(to.dtype(),
-                     [&](auto target) { misfit = take_rows<decltype(target), decltype(source)>(from, range_, to); });
+    with_number_type(to.dtype(), [&](auto target) {
+      misfit = take_rows<decltype(target), decltype(source)>(from, range_, to, weights);
+    });
   });
   if (misfit.row < 0) return;
   const std::string found = cat("the field ", name_, " holds ", misfit.text, ", expected ");
@@ -191,21 +207,29 @@ StepInputs::StepInputs(const StepFields& fields, Device device, int64_t rows)
 }
 
 void StepInputs::load(Context& context, const RowBlock& batch) {
+  const auto bring = [&](size_t i, ConstTensorView weights = {}) {
+    views_[i] = inputs_[i].load(context, batch.view(indices_[i]), batch.pinned(), weights);
+  };
   try {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      views_[i] = inputs_[i].load(context, batch.view(indices_[i]), batch.pinned());
+    for (size_t i = 0; i < model_fields_; ++i) bring(i);
+    const size_t label = model_fields_, weight = label + 1;
+    // Before the labels, which are checked by them.
+    ConstTensorView weights;
+    if (weight < inputs_.size()) {
+      bring(weight);
+      weights = inputs_[weight].on_host(batch.view(indices_[weight]));
     }
-    if (checks_weightless_) check_weightless(batch);
+    if (label < inputs_.size()) bring(label, weights);
+    if (checks_weightless_) check_weightless(batch, weights);
   } catch (const RowError&) {
     context.synchronize();
     throw;
   }
 }
 
-void StepInputs::check_weightless(const RowBlock& batch) const {
-  const ConstTensorView weights = batch.view(indices_.back());
+void StepInputs::check_weightless(const RowBlock& batch, const ConstTensorView& weights) const {
   for (int64_t row = 0; row < batch.size(); ++row) {
-    if (number_at(weights, row, 0) != 0) continue;
+    if (has_weight(weights, row)) continue;
     for (size_t i = 0; i < model_fields_; ++i) {
       const ConstTensorView field = batch.view(indices_[i]);
       for (int64_t column = 0; column < field.columns(); ++column) {

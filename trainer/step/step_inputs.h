@@ -1,8 +1,8 @@
 // StepFields: which fields of the rows a step reads, and in which dtype: the fields of the model, the loss's label, the
 // rows' weights. StepInputs: brings these fields of one batch into a step that was planned for the batch's size. It
 // checks the values if only some make sense, converts them if the step reads another dtype, and copies them to the
-// device if that is not the host. On the CPU and without conversion the batch's own memory is used, unless the values
-// must outlive it.
+// device if that is not the host. Labels of rows of weight 0 are not checked: what makes no sense is replaced. On the
+// CPU and without conversion the batch's own memory is used, unless the values must outlive it.
 //
 //   const StepFields fields({.model = model, .rows = rows, .loss = loss.get(), .label = "label"});
 //   StepInputs inputs(fields, device, 23);
@@ -46,7 +46,8 @@ struct FieldUse {
   size_t index = 0;          // of the field in a row
   DType dtype = DType::f32;  // that the step reads
   std::optional<ValueRange> range = {};
-  bool keeps = false;  // its values stay until the next load(), even if the batch changes
+  bool keeps = false;     // its values stay until the next load(), even if the batch changes
+  bool weighted = false;  // load() is given the weights of the rows
 };
 
 struct StepFieldsArgs {
@@ -87,14 +88,17 @@ class FieldInput {
   TensorView shape() const { return shape_; }
   // The field of a batch, ready for the step's stream. `batch` must stay until the step has read it; `pinned` says that
   // it lies in pinned memory. Throws RowError for a value outside the range, and for a number that is not a whole one,
-  // or is too large, when the step reads integers.
-  ConstTensorView load(Context& context, ConstTensorView batch, bool pinned = false);
+  // or is too large, when the step reads integers; if the row's weight is 0, the step reads 0 instead, or what is
+  // nearest to 0 in the range.
+  ConstTensorView load(Context& context, ConstTensorView batch, bool pinned = false, ConstTensorView weights = {});
+  // The values of the last load(), on the host.
+  ConstTensorView on_host(ConstTensorView batch) const;
   const std::string& name() const { return name_; }
   size_t bytes() const { return converted_.bytes() + device_.bytes(); }
 
  private:
   // Checks the values, and converts them if that is needed.
-  void take(ConstTensorView from) const;
+  void take(ConstTensorView from, ConstTensorView weights) const;
 
   std::string name_;
   TensorView shape_;
@@ -124,7 +128,7 @@ class StepInputs {
   size_t bytes() const;
 
  private:
-  void check_weightless(const RowBlock& batch) const;
+  void check_weightless(const RowBlock& batch, const ConstTensorView& weights) const;
   TensorView shape(size_t i) const { return i < shapes_.size() ? shapes_[i] : TensorView(); }
   ConstTensorView view(size_t i) const { return i < views_.size() ? views_[i] : ConstTensorView(); }
 

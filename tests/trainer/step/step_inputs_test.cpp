@@ -94,6 +94,25 @@ TEST_F(StepInputsTest, NamesTheRowThatMakesNoSense) {
   inputs.load(context_, batch_);
 }
 
+// What makes no sense reaches nobody: a loss or a metric may take a label for an index.
+TEST_F(StepInputsTest, ReplacesALabelThatMakesNoSenseInARowOfWeightZero) {
+  for (const bool keeps : {false, true}) {
+    StepFieldsArgs from = args();
+    from.keeps_label = keeps;
+    const StepFields fields(from);
+    StepInputs inputs(fields, Device::cpu(), 2);
+    *batch_.row<int64_t>(0, 0) = -3;
+    *batch_.row<int64_t>(0, 1) = 1;
+    *batch_.row<float>(2, 0) = 0;
+    inputs.load(context_, batch_);
+    EXPECT_EQ(inputs.label().as<float>()[0], 0);
+    EXPECT_EQ(inputs.label().as<float>()[inputs.label().stride()], 1) << "of a row that counts";
+    *batch_.row<float>(2, 0) = 1e-30F;
+    EXPECT_THROW(inputs.load(context_, batch_), RowError);
+    EXPECT_EQ(*batch_.row<int64_t>(0, 0), -3) << "the batch stays as it is";
+  }
+}
+
 TEST_F(StepInputsTest, RefusesFieldsThatAreNotThere) {
   StepFieldsArgs wrong = args();
   wrong.label = "lable";
@@ -247,6 +266,31 @@ TEST_F(FieldInputTest, RefusesValuesOutsideTheRange) {
   // The first row that cannot be used counts, whatever is wrong with it.
   EXPECT_EQ(refusal_of<float>(context_, {0.5f, 10}, DType::i32, classes).row, 0);
   EXPECT_EQ(refusal_of<float>(context_, {10, 0.5f}, DType::i32, classes).row, 0);
+}
+
+TEST_F(FieldInputTest, InARowOfWeightZeroEveryValueWillDo) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const ValueRange classes{.min = 0, .max = 9}, beyond{.min = 3, .max = 5}, below{.min = -infinity, .max = -2},
+      finite{.min = -infinity, .max = infinity};
+  const auto replaced = [&](float value, DType dtype, const ValueRange& range) {
+    const FieldSpec field = {"label", DType::f32, {1}};
+    RowBlock labels = block_of(field, 2), weights = block_of(field, 2);
+    *labels.row<float>(0, 0) = *labels.row<float>(0, 1) = value;
+    *weights.row<float>(0, 0) = 0;
+    FieldInput input({.field = field, .dtype = dtype, .range = range, .weighted = true}, Device::cpu(), 2);
+    // Only the first row has the weight 0.
+    *weights.row<float>(0, 1) = 1;
+    EXPECT_THROW(input.load(context_, labels.view(0), false, weights.view(0)), RowError);
+    *weights.row<float>(0, 1) = 0;
+    const ConstTensorView view = input.load(context_, labels.view(0), false, weights.view(0));
+    return dtype == DType::i32 ? static_cast<double>(view.as<int32_t>()[0]) : static_cast<double>(*view.as<float>());
+  };
+  for (const float bad : {0.5F, 10.0F, -1.0F, 1e30F, std::nanf("")}) {
+    EXPECT_EQ(replaced(bad, DType::i32, classes), 0) << bad;
+    EXPECT_EQ(replaced(bad, DType::i32, beyond), 3) << bad;
+    EXPECT_EQ(replaced(bad, DType::f32, below), -2) << bad;
+  }
+  EXPECT_EQ(replaced(std::nanf(""), DType::f32, finite), 0);
 }
 
 TEST_F(FieldInputTest, ARangeWithoutBoundsIsForFiniteNumbers) {
