@@ -49,7 +49,8 @@ void TrainingLoop::begin(const TrainCallbacks& given, const std::vector<std::str
                          .threads = args_.context.executor().threads(),
                          .parameters = args_.step.model().parameter_count(),
                          .batch_size = args_.delivery.graph().output().batch_size,
-                         .steps = args_.config.train.steps});
+                         .steps = args_.config.train.steps,
+                         .weight = args_.config.loss.weight});
   }
   for (const std::string& warning : warnings) log(cat("warning: ", warning));
   args_.step.prepare(args_.delivery.graph().output().batch_size);
@@ -146,8 +147,8 @@ void TrainingLoop::warn_of_nonfinite(const RowBlock* batch) {
   log(cat("warning: ", not_finite(found, steps_done_, is_of_batch ? batch : nullptr).what()));
 }
 
-DataError TrainingLoop::not_finite(StepOutcome what, int64_t number, const RowBlock* batch) const {
 // `batch` is the one of step `number`, or null if its rows are gone or say nothing.
+DataError TrainingLoop::not_finite(StepOutcome what, int64_t number, const RowBlock* batch) const {
   std::vector<std::string> fields;
   for (const NamedSpec& field : args_.step.model().fields()) fields.push_back(field.name);
   fields.push_back(args_.config.loss.label);

@@ -26,7 +26,9 @@ device, threads, the batch size by the op of the training (input.shuffle_batch.b
 columns of the fields. With --held-out it reads only the rows that the op hold_out kept from the
 training, from the files of the training unless --data names others; bad rows are left out as in the
 training. If the label was normalised, loss and metrics are for the normalised label, as in the
-training; mae and rmse are given in the label's own unit, too.
+training; mae and rmse are given in the label's own unit, too. If the loss weights the rows, loss
+and metrics are weighted, which the result says; take the weight away to count all rows alike:
+--set loss.mse.weight=null, with the loss of the training.
 
 EXAMPLES:
   trainer evaluate --model model.safetensors --data "test/*.csv"
@@ -77,6 +79,8 @@ int run_evaluate(const EvaluateArguments& arguments, Session& session) {
       .files = predictor.input().files().read.size(),
       .loss = predictor.loss(),
       .metrics = predictor.metrics(),
+      .weight = loss.weight,
+      .unweighted = cat("loss.", loss.kind, ".weight=null"),
       .in_label_unit = in_label_unit(predictor.metrics(), predictor.config().metrics, predictor.label()),
       .commonest_class = classes.commonest(),
       .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()};

@@ -113,7 +113,7 @@ TrainCallbacks callbacks(Progress& progress, const std::function<void(const std:
     callbacks.on_progress = [&progress](const StepReport& report) { progress.live(report); };
   }
   callbacks.on_validation = [&progress, event](const ValidationReport& report) {
-    progress.log(validation_line(report));
+    progress.validation(report);
     event(validation_event(report));
   };
   callbacks.on_log = [&progress, event](std::string_view text) {

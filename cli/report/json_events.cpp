@@ -21,7 +21,9 @@ std::string start_event(const StartReport& start) {
   JsonText json = JsonText::event("start");
   json.key("device").value(start.device).key("threads").value(start.threads);
   json.key("parameters").value(start.parameters).key("batch_size").value(start.batch_size);
-  return json.key("steps").value(start.steps).line();
+  json.key("steps").value(start.steps);
+  if (!start.weight.empty()) json.key("weight").value(start.weight);
+  return json.line();
 }
 
 std::string step_event(const StepReport& step) {
@@ -68,6 +70,7 @@ std::string done_event(const InputResult& result) {
 std::string evaluation_event(const EvaluationResult& result) {
   JsonText json = JsonText::event("evaluation");
   json.key("rows").value(result.rows).key("loss").value(result.loss).key("metrics").value(result.metrics);
+  if (!result.weight.empty()) json.key("weight").value(result.weight);
   if (!result.in_label_unit.empty()) json.key("label_unit").value(result.in_label_unit);
   if (result.commonest_class) json.key("commonest_class").value(*result.commonest_class);
   return json.key("seconds").value(result.seconds).line();

@@ -23,9 +23,10 @@ std::string progress_line(const StepReport& report, std::optional<int64_t> steps
                      format_share(report.input_wait));
 }
 
-std::string validation_line(const ValidationReport& report) {
+std::string validation_line(const ValidationReport& report, std::string_view weight) {
   return cat("step ", report.step, "  validation ", loss_text(report.loss, report.metrics), "  ",
-             count_of(static_cast<int64_t>(report.rows), "row"), report.best ? "  best" : "");
+             count_of(static_cast<int64_t>(report.rows), "row"), weight.empty() ? "" : " weighted by ", weight,
+             report.best ? "  best" : "");
 }
 
 void Progress::step(const StepReport& report) {
@@ -35,6 +36,8 @@ void Progress::step(const StepReport& report) {
 void Progress::live(const StepReport& report) {
   if (style_ == ProgressStyle::live) line_.overwrite(progress_line(report, steps_));
 }
+
+void Progress::validation(const ValidationReport& report) { log(validation_line(report, weight_)); }
 
 void Progress::log(std::string_view text) {
   if (style_ == ProgressStyle::none) return;

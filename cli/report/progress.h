@@ -21,26 +21,31 @@ class Progress {
   explicit Progress(ProgressStyle style) : style_(style) {}
 
   ProgressStyle style() const { return style_; }
-  void start(const StartReport& start) { steps_ = start.steps; }
+  void start(const StartReport& start) {
+    steps_ = start.steps;
+    weight_ = start.weight;
+  }
   // Writes a log line if the style is `lines`.
   void step(const StepReport& report);
   // Writes the live line if the style is `live`.
   void live(const StepReport& report);
-  // Writes a line of its own (a validation, a warning, a bad row, a line of `print`), even if there is a live line;
-  // nothing if the style is `none`.
+  // Writes a line of its own, even if there is a live line; nothing if the style is `none`.
+  void validation(const ValidationReport& report);
+  // The same for a warning, a bad row, a line of `print`.
   void log(std::string_view text);
   void clear() { line_.clear(); }
 
  private:
   ProgressStyle style_;
   std::optional<int64_t> steps_;
+  std::string weight_;
   StatusLine line_;
 };
 
 // "step 20  epoch 1  loss 0.6931  accuracy 0.57  12345 rows/s  input wait 3%"; with "step 20/1000  1 min 38 s left" if
 // the number of steps is known.
 std::string progress_line(const StepReport& report, std::optional<int64_t> steps = {});
-// "step 200  validation loss 0.43  accuracy 0.81  1000 rows  best".
-std::string validation_line(const ValidationReport& report);
+// "step 200  validation loss 0.43  accuracy 0.81  1000 rows  best"; with "1000 rows weighted by w" if `weight` is w.
+std::string validation_line(const ValidationReport& report, std::string_view weight = {});
 
 }  // namespace millrace::cli

@@ -106,6 +106,10 @@ std::string evaluation_text(const EvaluationResult& result) {
     out += fmt::format(" ({} rows/s)", format_rate(static_cast<double>(result.rows) / result.seconds));
   }
   out += cat('\n', loss_text(result.loss, result.metrics));
+  if (!result.weight.empty()) {
+    out += cat("\nrows are weighted by ", escape_controls(result.weight), "; --set ", result.unweighted,
+               " counts all alike");
+  }
   if (!result.in_label_unit.empty()) out += cat("\nin the label's own unit: ", metrics_text(result.in_label_unit));
   if (!beats_commonest_class(result)) {
     out += cat("\nthe accuracy is no better than always naming the commonest class, which ",

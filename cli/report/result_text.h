@@ -31,6 +31,8 @@ struct EvaluationResult {
   uint64_t files = 0;
   double loss = 0;
   MetricValues metrics = {};
+  std::string weight = {};                     // the field by which rows count in both; empty: all count alike
+  std::string unweighted = {};                 // with a weight: the setting that takes it away
   MetricValues in_label_unit = {};             // what in_label_unit() makes of the metrics
   std::optional<double> commonest_class = {};  // the share of the rows that belong to it
   double seconds = 0;
@@ -41,8 +43,8 @@ struct EvaluationResult {
 MetricValues in_label_unit(const MetricValues& metrics, const std::vector<NamedMetric>& kinds,
                            const FieldHistory& label);
 
-// "1000 rows of 4 files in 0.031 s (32258 rows/s)", then "loss 0.43  accuracy 0.81"; and one more line if the model is
-// no more accurate than a guess of the commonest class for every row.
+// "1000 rows of 4 files in 0.031 s (32258 rows/s)", then "loss 0.43  accuracy 0.81"; one more line if rows are
+// weighted, and one if the model is no more accurate than a guess of the commonest class for every row.
 std::string evaluation_text(const EvaluationResult& result);
 
 // What `trainer check` found out.

@@ -73,9 +73,9 @@ class JsonPage : public ::testing::Test {
     return cat(
         "device: cpu\ninput: [{filename_queue: {files: good.csv, epochs: 1}}, csv_reader, {decode_csv: {fields: "
         "{features: {columns: 0-1}, text: {columns: 2, ",
-        type, "}}}}, ", op, ", {batch: {batch_size: 2}}]\nmodel: [{dense: {units: 1}}]\nloss: ", loss, "\nmetrics: [",
-        loss == "mse" ? "mae" : "accuracy", "]\noptimizer: {sgd: {learning_rate: 0.1}}\nsave: ", name,
-        ".safetensors\n");
+        type, "}}}}, ", op, ", {batch: {batch_size: 2}}]\nmodel: [{dense: {units: 1}}]\nloss: ",
+        loss == "mse" ? "{mse: {weight: label}}" : loss, "\nmetrics: [", loss == "mse" ? "mae" : "accuracy",
+        "]\noptimizer: {sgd: {learning_rate: 0.1}}\nsave: ", name, ".safetensors\n");
   }
 
   // Adds the keys of what the command writes to those of the section of each event, of `other` where it is no event.

@@ -86,6 +86,55 @@ TEST_F(EvaluateCommandTest, TheLogOfATrainingHasItsValidations) {
   EXPECT_TRUE(done["best"]["step"].is_number());
 }
 
+// Of the four rows, those of class 1 weigh three times as much.
+TEST_F(EvaluateCommandTest, SaysThatRowsAreWeightedAndHowTheyAreNot) {
+  folder_.write("w.csv", "1,0,1\n2,0,1\n3,1,3\n4,1,3\n");
+  folder_.write("w.yaml",
+                "device: cpu\ninput:\n  - filename_queue: {files: w.csv, epochs: 1}\n  - csv_reader\n"
+                "  - decode_csv: {fields: {features: {columns: 0}, label: {columns: 1}, w: {columns: 2}}}\n"
+                "  - batch: {batch_size: 4}\nmodel: [{dense: {units: 1}}]\n"
+                "loss: {sigmoid_cross_entropy: {weight: w}}\nmetrics: [accuracy]\n"
+                "optimizer: {sgd: {learning_rate: 1.0e-30}}\nload: yes.safetensors\nvalidation: {files: w.csv}\n");
+  // A model that always says yes.
+  folder_.write("yes.csv", "1,1,1\n2,1,1\n3,1,1\n4,1,1\n");
+  ASSERT_EQ(run({"w.yaml", "--quiet", "--save", "yes.safetensors", "--set", "load=null", "--set",
+                 "optimizer.sgd.learning_rate=1", "--set", "input.filename_queue={files: yes.csv, epochs: 50}"})
+                .exit_code,
+            0);
+  const CommandResult trained = run({"w.yaml", "--save", "m.safetensors"});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("  accuracy 0.75  4 rows weighted by w\n"), std::string::npos) << trained.err;
+  const CommandResult started = run({"w.yaml", "--json"});
+  EXPECT_EQ(events(started, "start")[0]["weight"], "w");
+
+  const std::vector<std::string> words = {"evaluate", "--model", "m.safetensors", "--data", "w.csv"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    return run(std::move(more));
+  };
+  const CommandResult weighted = with({});
+  EXPECT_TRUE(
+      weighted.out.ends_with("  accuracy 0.75\nrows are weighted by w; --set "
+                             "loss.sigmoid_cross_entropy.weight=null counts all alike\n"))
+      << weighted.out;
+  EXPECT_EQ(nlohmann::json::parse(with({"--json"}).out)["weight"], "w");
+  const CommandResult alike = with({"--set", "loss.sigmoid_cross_entropy.weight=null"});
+  EXPECT_EQ(alike.exit_code, 0) << alike.err;
+  EXPECT_NE(alike.out.find("  accuracy 0.5\n"), std::string::npos) << alike.out;
+  EXPECT_EQ(alike.out.find("weighted"), std::string::npos) << alike.out;
+  EXPECT_FALSE(nlohmann::json::parse(with({"--set", "loss.sigmoid_cross_entropy.weight=null", "--json"}).out)
+                   .contains("weight"));
+}
+
+TEST_F(EvaluateCommandTest, SaysWherePlugInsKindsComeFrom) {
+  ASSERT_EQ(run({"small.yaml", "--quiet", "--save", "m.safetensors"}).exit_code, 0);
+  const CommandResult result =
+      run({"evaluate", "--model", "m.safetensors", "--data", "test.csv", "--set", "loss=focal"});
+  EXPECT_EQ(result.exit_code, 78);
+  EXPECT_NE(result.err.find("unknown loss \"focal\"\nhint: known: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("; plug-ins (--plugin FILE) and programs add others\n"), std::string::npos) << result.err;
+}
+
 TEST_F(EvaluateCommandTest, CheckLooksAtTheValidationToo) {
   const CommandResult good = run({"check", "validated.yaml"});
   EXPECT_EQ(good.exit_code, 0) << good.err;

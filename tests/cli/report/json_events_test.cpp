@@ -16,6 +16,13 @@ TEST(JsonEventsTest, Start) {
             "\"steps\":1000}\n");
 }
 
+TEST(JsonEventsTest, SaysByWhatRowsAreWeighted) {
+  EXPECT_NE(start_event({.device = "cpu", .weight = "w"}).find(",\"steps\":null,\"weight\":\"w\"}\n"),
+            std::string::npos);
+  EXPECT_NE(evaluation_event({.loss = 0.5, .weight = "w"}).find(",\"metrics\":{},\"weight\":\"w\",\"seconds\":0}\n"),
+            std::string::npos);
+}
+
 TEST(JsonEventsTest, StartWithoutStepsUntilTheDataEnds) {
   EXPECT_NE(start_event({.device = "cpu", .steps = std::nullopt}).find("\"steps\":null}"), std::string::npos);
 }

@@ -39,6 +39,8 @@ TEST(ProgressTest, LiveLineOfTheLastStepHasNothingLeft) {
 TEST(ProgressTest, ValidationLine) {
   ValidationReport report{.step = 200, .rows = 1000, .loss = 0.43, .metrics = {{"accuracy", 0.81}}, .best = true};
   EXPECT_EQ(validation_line(report), "step 200  validation loss 0.43  accuracy 0.81  1000 rows  best");
+  EXPECT_EQ(validation_line(report, "w"),
+            "step 200  validation loss 0.43  accuracy 0.81  1000 rows weighted by w  best");
   report.best = false;
   report.metrics.clear();
   report.rows = 1;

@@ -142,6 +142,11 @@ TEST(ResultTextTest, EvaluationSaysRowsLossAndMetrics) {
   EXPECT_EQ(evaluation_text({.rows = 3, .loss = 0.5}), "3 rows in 0.000 s\nloss 0.5\n");
 }
 
+TEST(ResultTextTest, EvaluationSaysByWhatRowsAreWeighted) {
+  EXPECT_EQ(evaluation_text({.rows = 3, .loss = 0.5, .weight = "w", .unweighted = "loss.mse.weight=null"}),
+            "3 rows in 0.000 s\nloss 0.5\nrows are weighted by w; --set loss.mse.weight=null counts all alike\n");
+}
+
 TEST(ResultTextTest, MetricsOfTheLabelsUnitAreGivenInItToo) {
   const Catalog catalog = Catalog::builtin();
   std::vector<NamedMetric> kinds;
