@@ -8,9 +8,11 @@
 // ops save and restore, and what bind() takes and returns.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,10 +40,21 @@ class MILLRACE_EXPORT State {
   // The part of one op; it is made if it is absent.
   State& scope(std::string_view name);
 
+  // More than any count of rows, bytes or lines, and so little that two of them can be added.
+  static constexpr uint64_t kMostCount = (uint64_t{1} << 62) - 1;
+
   // These throw DataError, which names the key, if the key is absent.
   const std::vector<uint64_t>& values(std::string_view key) const;
   uint64_t value(std::string_view key) const;
   const std::string& text(std::string_view key) const;
+  // The same as value(), but DataError if the number is above `most`. A checksum keeps nobody from writing lies into a
+  // file, so an op reads what it goes on with by count(). REQUIRES: `most` is at least 0.
+  template <std::integral T = uint64_t>
+  T count(std::string_view key, T most = static_cast<T>(kMostCount)) const {
+    return static_cast<T>(count_up_to(key, static_cast<uint64_t>(most)));
+  }
+  // The same as values(), but DataError unless they are groups in which number i is at most most[i].
+  const std::vector<uint64_t>& counts(std::string_view key, std::initializer_list<uint64_t> most) const;
   const State& scope(std::string_view name) const;
   bool has(std::string_view key) const;
   // The keys of the numbers, sorted.
@@ -54,6 +67,7 @@ class MILLRACE_EXPORT State {
   bool operator==(const State&) const;
 
  private:
+  uint64_t count_up_to(std::string_view key, uint64_t most) const;
   void append_to(std::string& out) const;
   static State read(class StateReader& reader, int depth);
 

@@ -69,14 +69,15 @@ class MILLRACE_EXPORT Source : public Op, public Units {
   bool next(Unit& unit) override = 0;
   // Begins again from the first pass, as run `run` (counted from 0). `repeat` asks for this.
   virtual void rewind(uint32_t run) = 0;
-  // Makes next() go on at exactly `position`, however the units were cut before.
+  // Makes next() go on at exactly `position`, however the units were cut before. Throws DataError if there is no such
+  // place.
   virtual void seek(const Position& position) = 0;
   // Saves what must be unchanged when the state is restored (files with their sizes, row counts). check() throws a
   // DataError that names what differs.
   virtual void save(State& state) const = 0;
   virtual void check(const State& state) const = 0;
   // An exact unit, with its line, that holds only the record `id`: it is used to read that record again. Throws
-  // DataError if there is no such file.
+  // DataError if there is no such place.
   virtual Unit unit_of(const RowId& id) const = 0;
   // "dir/examples-03.csv:17" or "synthetic:18".
   virtual Place place(const RowId& id) const = 0;
@@ -129,7 +130,7 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
   void seek(const Position& position) override;
   void save(State& state) const override { state.set("rows", range_.rows); }
   void check(const State& state) const override;
-  Unit unit_of(const RowId& id) const override { return unit(id.offset, 1, id.pass); }
+  Unit unit_of(const RowId& id) const override;
   Place place(const RowId& id) const override { return {place_, static_cast<int64_t>(id.line)}; }
   bool endless() const override { return range_.rows == UINT64_MAX || !range_.passes; }
   uint32_t passes() const override { return range_.passes.value_or(1); }
@@ -141,6 +142,7 @@ class MILLRACE_EXPORT IndexSource : public RowSource {
 
  private:
   Unit unit(uint64_t begin, uint64_t count, uint32_t pass) const;
+  DataError no_row(uint64_t number) const;
 
   std::string place_;
   const IndexRange range_;
@@ -223,7 +225,7 @@ class MILLRACE_EXPORT FileSource : public RowSource {
  private:
   class Producer;
 
-  bool start_file(const Position& position = {});
+  bool start_file();
   template <class Body>
   void for_each_stream(const Body& body) const;
 

@@ -83,6 +83,11 @@ const typename Map::mapped_type& get(const Map& map, std::string_view key, std::
   return found->second;
 }
 
+[[noreturn]] void refuse_count(std::string_view key, uint64_t found, uint64_t most) {
+  throw DataError(cat("the saved input state has ", found, " for ", quote(key), ", expected at most ", most), {},
+                  "it was changed, or it was saved by another version or another graph");
+}
+
 // Calls write(value) after each key.
 template <class Map, class Write>
 void append_map(std::string& out, const Map& map, const Write& write) {
@@ -128,6 +133,25 @@ uint64_t State::value(std::string_view key) const {
     throw DataError(cat("the saved input state has ", found.size(), " values for ", quote(key), ", but 1 is expected"));
   }
   return found.front();
+}
+
+uint64_t State::count_up_to(std::string_view key, uint64_t most) const {
+  const uint64_t found = value(key);
+  if (found > most) refuse_count(key, found, most);
+  return found;
+}
+
+const std::vector<uint64_t>& State::counts(std::string_view key, std::initializer_list<uint64_t> most) const {
+  const std::vector<uint64_t>& found = values(key);
+  if (found.size() % most.size() != 0) {
+    throw DataError(cat("the saved input state has ", found.size(), " values for ", quote(key),
+                        ", which is not a multiple of ", most.size()));
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    const uint64_t limit = most.begin()[i % most.size()];
+    if (found[i] > limit) refuse_count(key, found[i], limit);
+  }
+  return found;
 }
 
 const std::string& State::text(std::string_view key) const { return get(texts_, key, "text"); }

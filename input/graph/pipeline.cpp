@@ -344,10 +344,10 @@ void Pipeline::restore(const State& state) {
     throw DataError(cat("the input state was saved by another input: ", first_difference(own, other)), {},
                     "restore it with the configuration that saved it");
   }
-  impl.summary.rows = state.value("rows");
-  impl.summary.batches = state.value("batches");
-  impl.summary.passes = state.value("passes");
-  impl.ended = state.value("ended") != 0;
+  impl.summary.rows = state.count("rows");
+  impl.summary.batches = state.count("batches");
+  impl.summary.passes = state.count("passes");
+  impl.ended = state.count("ended", 1) != 0;
   impl.log.restore(state.scope("notes"), impl.chain.links());
   const State& ops = state.scope("ops");
   impl.for_each_state([&](const std::string& name, auto& part) { part.restore(ops.scope(name)); });

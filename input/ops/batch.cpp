@@ -75,8 +75,8 @@ class Batch final : public BatchBuffer {
   }
 
   void restore(const State& state) override {
-    ended_ = state.value("ended") != 0;
-    dropped_ = state.value("dropped");
+    ended_ = state.count("ended", 1) != 0;
+    dropped_ = state.count("dropped");
   }
 
   void add_dropped(std::vector<Dropped>& out) const override {

@@ -119,9 +119,9 @@ class Cache final : public RowBuffer {
   }
   // In run 0 the input stands where the rows go on; what came before is lacking, and is read when it is wanted.
   void restore(const State& state) override {
-    run_ = static_cast<uint32_t>(state.value("run"));
-    const auto given = static_cast<int64_t>(state.value("given"));
-    told_whole_ = state.value("told") != 0;
+    run_ = state.count("run", UINT32_MAX);
+    const auto given = state.count<int64_t>("given");
+    told_whole_ = state.count("told", 1) != 0;
     if (run_ > 0) {
       begin_filling();
       rows_to_pass_ = given;

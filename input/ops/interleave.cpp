@@ -48,9 +48,8 @@ class Interleave final : public RowBuffer {
     save_flags(state, "ended", ended_);
   }
   void restore(const State& state) override {
-    turn_ = static_cast<size_t>(state.value("turn"));
+    turn_ = state.count("turn", ended_.size() - 1);
     load_flags(state, "ended", ended_);
-    if (turn_ >= ended_.size()) throw DataError(cat("the saved state's turn is ", turn_));
   }
 
  private:

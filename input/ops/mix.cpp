@@ -102,8 +102,8 @@ class Mix final : public RowBuffer {
     save_flags(state, "gone", gone_);
   }
   void restore(const State& state) override {
-    draws_ = state.value("draws");
-    ended_ = state.value("ended") != 0;
+    draws_ = state.count("draws");
+    ended_ = state.count("ended", 1) != 0;
     load_flags(state, "gone", gone_);
   }
 

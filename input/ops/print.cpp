@@ -62,7 +62,7 @@ class Print final : public RowBuffer {
     return span;
   }
   void save(State& state) const override { state.set("seen", seen_); }
-  void restore(const State& state) override { seen_ = state.value("seen"); }
+  void restore(const State& state) override { seen_ = state.count("seen"); }
 
  private:
   const uint64_t every_;

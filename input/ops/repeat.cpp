@@ -52,9 +52,9 @@ class Repeat final : public RowBuffer {
     state.set("run_has_rows", run_has_rows_ ? 1 : 0);
   }
   void restore(const State& state) override {
-    first_run_ = static_cast<uint32_t>(state.value("first_run"));
-    runs_done_ = state.value("runs_done");
-    run_has_rows_ = state.value("run_has_rows") != 0;
+    first_run_ = state.count("first_run", UINT32_MAX);
+    runs_done_ = state.count("runs_done", epochs_ ? static_cast<uint64_t>(*epochs_) - 1 : State::kMostCount);
+    run_has_rows_ = state.count("run_has_rows", 1) != 0;
   }
 
  private:

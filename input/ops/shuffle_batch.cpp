@@ -116,13 +116,14 @@ class ShuffleBatch final : public BatchBuffer {
   void restore(const State& state) override {
     const std::vector<RowId> ids = load_ids(state, "rows");
     const int64_t rows = std::ssize(ids);
-    hole_ = static_cast<int64_t>(state.value("hole"));
-    if (rows > options_.window() || hole_ < kNoHole || hole_ >= rows) {
+    const bool has_hole = state.value("hole") != static_cast<uint64_t>(kNoHole);
+    hole_ = has_hole ? state.count("hole", options_.window()) : kNoHole;
+    if (rows > options_.window() || hole_ >= rows) {
       throw DataError(cat("the saved state has ", count_of(rows, "row"), " in a window of ", options_.window()));
     }
-    draws_ = state.value("draws");
-    ended_ = state.value("ended") != 0;
-    dropped_ = state.value("dropped");
+    draws_ = state.count("draws");
+    ended_ = state.count("ended", 1) != 0;
+    dropped_ = state.count("dropped");
     take_memory();
     for (present_ = 0; present_ < rows; ++present_) {
       const RowId& id = ids[static_cast<size_t>(present_)];

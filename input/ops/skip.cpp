@@ -36,8 +36,8 @@ class Skip final : public RowBuffer {
     state.set("dropped", dropped_);
   }
   void restore(const State& state) override {
-    skipped_ = static_cast<int64_t>(state.value("skipped"));
-    dropped_ = state.value("dropped");
+    skipped_ = state.count("skipped", rows_);
+    dropped_ = state.count("dropped");
   }
   void add_dropped(std::vector<Dropped>& out) const override {
     if (dropped_ > 0) out.push_back({"skip", dropped_});

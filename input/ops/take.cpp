@@ -32,7 +32,7 @@ class Take final : public RowBuffer {
     RowBuffer::rewind(run);
   }
   void save(State& state) const override { state.set("taken", static_cast<uint64_t>(taken_)); }
-  void restore(const State& state) override { taken_ = static_cast<int64_t>(state.value("taken")); }
+  void restore(const State& state) override { taken_ = state.count("taken", rows_); }
 
  private:
   const int64_t rows_;

@@ -36,7 +36,8 @@ class ChunkCursor {
 
   Chunk& chunk() const { return *chunk_; }
   int64_t rows_passed() const { return next_row_; }
-  // Goes past the first `rows` rows; the notes before the last of these rows do not take effect.
+  // Goes past the first `rows` rows; the notes before the last of these rows do not take effect. REQUIRES: the chunk
+  // has so many.
   void skip(int64_t rows);
 
  private:

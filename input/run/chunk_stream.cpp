@@ -58,7 +58,7 @@ void ChunkStream::save_position(State& state) const {
 }
 
 uint32_t ChunkStream::restore_position(const State& state) {
-  const std::vector<uint64_t>& saved = position_of(state, 4);
+  const std::vector<uint64_t>& saved = position_of(state, {UINT32_MAX, UINT32_MAX, UINT64_MAX, State::kMostCount});
   position_ = {static_cast<uint32_t>(saved[0]), static_cast<uint32_t>(saved[1]), saved[2], saved[3]};
   source_.seek(position_);
   return position_.pass;

@@ -59,14 +59,17 @@ void NoteLog::save(State& state) const {
 }
 
 void NoteLog::restore(const State& state, const std::vector<ChainLink>& links) {
-  now_.bad_rows = state.value("bad_rows");
-  now_.reports = state.values("reports");
-  for (size_t i = 0; i < std::min(now_.reports.size(), links.size()); ++i) {
+  now_.bad_rows = state.count("bad_rows");
+  now_.reports = state.counts("reports", {State::kMostCount});
+  if (now_.reports.size() > links.size()) {
+    throw DataError(cat("the saved state has reports of ", now_.reports.size(), " ops, but there are ", links.size()));
+  }
+  for (size_t i = 0; i < now_.reports.size(); ++i) {
     if (links[i].reporter != nullptr) links[i].reporter->resume_reports(now_.reports[i]);
   }
   now_.dropped.clear();
   const State& causes = state.scope("dropped");
-  for (const std::string& cause : causes.keys()) now_.dropped.push_back({cause, causes.value(cause)});
+  for (const std::string& cause : causes.keys()) now_.dropped.push_back({cause, causes.count(cause)});
   marked_ = now_;
 }
 

@@ -9,8 +9,7 @@ namespace millrace {
 
 namespace {
 
-// Numbers of a saved position, and of each place of it.
-constexpr size_t kOfPosition = 3;
+// Numbers of each place of a saved position.
 constexpr size_t kOfPlace = 4;
 
 [[noreturn]] void throw_changed(const Place& place) {
@@ -227,23 +226,18 @@ void ReaderStream::save_position(State& state) const {
 }
 
 uint32_t ReaderStream::restore_position(const State& state) {
-  const std::vector<uint64_t>& position = position_of(state, kOfPosition);
-  const std::vector<uint64_t>& places = state.values("places");
+  const std::vector<uint64_t>& position = position_of(state, {UINT32_MAX, UINT32_MAX, State::kMostCount});
+  const std::vector<uint64_t>& places =
+      state.counts("places", {UINT32_MAX, UINT64_MAX, State::kMostCount, State::kMostCount});
   const size_t count = places.size() / kOfPlace;
-  if (places.size() % kOfPlace != 0 || count > most_places_ || position[2] > count) {
+  if (count > most_places_ || position[2] > count) {
     throw DataError(cat("the saved places of ", name_, " do not fit: ", places.size(), " numbers, turn ", position[2]));
   }
   pass_ = static_cast<uint32_t>(position[0]);
   for (size_t i = 0; i < count; ++i) {
     const uint64_t* saved = &places[i * kOfPlace];
     const Position at = {pass_, static_cast<uint32_t>(saved[0]), saved[1], saved[2]};
-    names_.seek(at);
-    Unit file;
-    if (!names_.next(file) || file.pass != at.pass || file.file_ordinal != at.file_ordinal || at.offset > file.end) {
-      throw DataError(cat("the saved state of ", name_, " is in file ", at.file_ordinal, " of pass ", at.pass,
-                          ", which does not exist"));
-    }
-    places_.push_back(open_idle(std::move(file), at, saved[3]));
+    places_.push_back(open_idle(file_at(names_, at), at, saved[3]));
   }
   names_taken_ = static_cast<uint32_t>(position[1]);
   names_.seek({.pass = pass_, .file_ordinal = names_taken_});

@@ -113,10 +113,10 @@ void SourceStream::save(State& state) const {
 
 void SourceStream::restore(const State& state) {
   source_.check(state.scope("source"));
-  rewind(static_cast<uint32_t>(state.value("run")));
-  bytes_ = settled_bytes_ = state.value("bytes");
+  rewind(state.count("run", UINT32_MAX));
+  bytes_ = settled_bytes_ = state.count("bytes");
   silent_bytes_ = 0;
-  ended_ = state.value("ended") != 0;
+  ended_ = state.count("ended", 1) != 0;
   log_.restore(state, chain_.links());
   if (!state.has("position")) return;
   positioned_ = true;
@@ -124,10 +124,10 @@ void SourceStream::restore(const State& state) {
   pass_has_rows_ = true;
 }
 
-const std::vector<uint64_t>& SourceStream::position_of(const State& state, size_t count) const {
-  const std::vector<uint64_t>& saved = state.values("position");
-  if (saved.size() == count) return saved;
-  throw DataError(cat("the saved position of ", name_, " has ", saved.size(), " numbers, not ", count));
+const std::vector<uint64_t>& SourceStream::position_of(const State& state, std::initializer_list<uint64_t> most) const {
+  const size_t numbers = state.values("position").size();
+  if (numbers == most.size()) return state.counts("position", most);
+  throw DataError(cat("the saved position of ", name_, " has ", numbers, " numbers, not ", most.size()));
 }
 
 void SourceStream::cancel() noexcept {

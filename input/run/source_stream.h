@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -81,8 +82,8 @@ class SourceStream : public RowStream {
   virtual void save_position(State& state) const = 0;
   // Goes on at the saved position; returns the pass.
   virtual uint32_t restore_position(const State& state) = 0;
-  // The `count` numbers of "position". Throws DataError if there are more or fewer.
-  const std::vector<uint64_t>& position_of(const State& state, size_t count) const;
+  // The numbers of "position", number i at most most[i]. Throws DataError for others, for more and for fewer.
+  const std::vector<uint64_t>& position_of(const State& state, std::initializer_list<uint64_t> most) const;
 
   // Says that data of pass `pass` come next. Throws the error of an endless source if the pass before gave no row.
   void enter_pass(uint32_t pass);

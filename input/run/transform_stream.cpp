@@ -132,14 +132,17 @@ void TransformStream::restore(const State& state) {
   log_.restore(state, chain_.links());
   taken_ = load_ids(state, "taken");
   if (taken_.empty()) return;
-  const auto rows = static_cast<int64_t>(taken_.size());
+  const int64_t rows = std::ssize(taken_);
+  if (taken_.size() > kRowsAtOnce) {
+    throw DataError(cat("the saved state has ", count_of(rows, "row"), " where ", kRowsAtOnce, " are taken at most"));
+  }
   chunk_.reset({});
   chunk_.rows.configure(input_rows_, rows);
   chunk_.rows.resize(rows);
   for (int64_t row = 0; row < rows; ++row) input_.fetch(taken_[static_cast<size_t>(row)], chunk_.rows, row);
   transform();
-  chunk_gave_ = state.value("passed") > 0;
-  cursor_.skip(static_cast<int64_t>(state.value("passed")));
+  cursor_.skip(state.count("passed", chunk_.rows.size()));
+  chunk_gave_ = cursor_.rows_passed() > 0;
 }
 
 uint64_t TransformStream::memory_bound() const {

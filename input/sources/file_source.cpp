@@ -10,10 +10,22 @@
 
 namespace millrace {
 
+Unit file_at(NameSource& names, const Position& position) {
+  names.seek(position);
+  Unit file;
+  if (!names.next(file) || file.pass != position.pass || file.file_ordinal != position.file_ordinal) {
+    throw DataError(cat("the saved state is in file ", position.file_ordinal, " of pass ", position.pass,
+                        ", which does not exist"));
+  }
+  if (position.offset <= file.end) return file;
+  throw DataError(cat("the saved state is at byte ", position.offset, ", but the file has ", file.end),
+                  {file.file->path});
+}
+
 void FileUnits::start(const Unit& file, const Position& position) {
   file_ = file;
   at_ = position.offset;
-  line_ = position.line;
+  line_ = at_ == 0 ? 1 : position.line;
   ended_ = at_ > 0 && at_ >= file.end;
 }
 
@@ -78,11 +90,11 @@ bool FileSource::cut(Unit& unit) const {
 }
 
 // Goes on with the next file; false at the end of the data.
-bool FileSource::start_file(const Position& position) {
+bool FileSource::start_file() {
   Unit file;
   if (!names_->next(file)) return false;
   file.source = source_;
-  units_->start(file, position);
+  units_->start(file);
   return true;
 }
 
@@ -129,13 +141,18 @@ void FileSource::rewind(uint32_t run) {
 }
 
 void FileSource::seek(const Position& position) {
-  names_->seek(position);
-  units_->clear();
-  start_file(position);
+  Unit file = file_at(*names_, position);
+  file.source = source_;
+  units_->start(file, position);
 }
 
 Unit FileSource::unit_of(const RowId& id) const {
   Unit unit = names_->unit_of(id);
+  if (id.offset > unit.end || id.length > unit.end - id.offset) {
+    throw DataError(cat("the saved state holds a row at byte ", id.offset, ", of ", id.length,
+                        " bytes, but the file has ", unit.end),
+                    {unit.file->path});
+  }
   unit.source = source_;
   unit.begin = id.offset;
   unit.end = id.offset + id.length;

@@ -9,11 +9,16 @@
 
 namespace millrace {
 
+// The file that a saved position is in, as a unit of the whole; `names` goes on after it. Throws DataError if the names
+// have no such file, or if the file has no such byte.
+Unit file_at(NameSource& names, const Position& position);
+
 class MILLRACE_EXPORT FileUnits final : public Units {
  public:
   explicit FileUnits(const FileSource& format) : format_(format) {}
 
-  // Begins with `file`, a unit of a whole file, at the offset and line of `position`. REQUIRES: a record starts there.
+  // Begins with `file`, a unit of a whole file, at the offset and line of `position`. REQUIRES: a record starts there,
+  // and the file reaches there.
   void start(const Unit& file, const Position& position = {});
   // Forgets the file.
   void clear();

@@ -39,6 +39,7 @@ void IndexSource::rewind(uint32_t run) {
 }
 
 void IndexSource::seek(const Position& position) {
+  if (position.offset > range_.rows) throw no_row(position.offset);
   if (range_.passes) rewind(position.pass / passes());
   pass_ = position.pass;
   at_ = position.offset;
@@ -53,6 +54,15 @@ void IndexSource::check(const State& state) const {
     throw DataError(cat("the saved state is of ", text(rows), ", now there ", range_.rows == 1 ? "is " : "are ",
                         text(range_.rows)));
   }
+}
+
+Unit IndexSource::unit_of(const RowId& id) const {
+  if (id.offset >= range_.rows) throw no_row(id.offset);
+  return unit(id.offset, 1, id.pass);
+}
+
+DataError IndexSource::no_row(uint64_t number) const {
+  return DataError(cat("the saved state is at row ", number, " of ", place_, ", which does not exist"));
 }
 
 Unit IndexSource::unit(uint64_t begin, uint64_t count, uint32_t pass) const {

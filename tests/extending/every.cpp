@@ -31,8 +31,8 @@ class Every final : public RowBuffer {
     state.set("dropped", dropped_);
   }
   void restore(const State& state) override {
-    seen_ = state.value("seen");
-    dropped_ = state.value("dropped");
+    seen_ = state.count("seen");
+    dropped_ = state.count("dropped");
   }
   void add_dropped(std::vector<Dropped>& out) const override {
     if (dropped_ > 0) out.push_back({"every", dropped_});

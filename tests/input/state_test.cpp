@@ -2,11 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "millrace/core/errors.h"
-#include "millrace/core/random.h"
+#include "tests/input/saved_states.h"
 
 namespace millrace {
 namespace {
+
+using testing_support::number_bytes;
+using testing_support::with_checksum;
+using testing_support::without_checksum;
 
 State example() {
   State state;
@@ -28,15 +34,6 @@ std::string message_of(std::string_view bytes) {
   }
   return "decoded";
 }
-
-// Bytes with a checksum that holds, whatever they say.
-std::string with_checksum(std::string body) {
-  const uint64_t sum = fnv1a64(body);
-  for (int shift = 0; shift < 64; shift += 8) body += static_cast<char>(sum >> shift & 0xff);
-  return body;
-}
-
-std::string body_of(const std::string& bytes) { return bytes.substr(0, bytes.size() - 8); }
 
 TEST(State, ComesBackAsItWas) {
   const State state = example();
@@ -87,6 +84,38 @@ TEST(State, NamesTheKeyThatIsAbsent) {
   }
 }
 
+TEST(State, RefusesNumbersAboveWhatTheirReaderCanUse) {
+  State state = example();
+  EXPECT_EQ(state.count("batches"), 12u);
+  EXPECT_EQ(state.count("batches", 12), 12);
+  static_assert(std::is_same_v<decltype(state.count("batches", int64_t{12})), int64_t>);
+  try {
+    state.count("batches", 11);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "the saved input state has 12 for \"batches\", expected at most 11; it was changed, or it was saved by "
+        "another version or another graph");
+  }
+  state.set("rows", State::kMostCount);
+  EXPECT_EQ(state.count<int64_t>("rows"), int64_t{State::kMostCount});
+  state.set("rows", State::kMostCount + 1);
+  EXPECT_THROW(state.count("rows"), DataError);
+  EXPECT_THROW(state.count("draws", UINT64_MAX), DataError) << "three values";
+  EXPECT_THROW(state.count("offset"), DataError) << "none";
+}
+
+TEST(State, RefusesListsThatAreNotGroupsOfSuchNumbers) {
+  const State state = example();
+  EXPECT_EQ(state.counts("draws", {1, UINT64_MAX, 3}).size(), 3u);
+  EXPECT_EQ(state.counts("draws", {UINT64_MAX}).size(), 3u);
+  EXPECT_TRUE(state.counts("empty", {1, 2}).empty());
+  EXPECT_THROW(state.counts("draws", {1, UINT64_MAX, 2}), DataError);
+  EXPECT_THROW(state.counts("draws", {3}), DataError);
+  EXPECT_THROW(state.counts("draws", {UINT64_MAX, UINT64_MAX}), DataError) << "a group and a half";
+}
+
 TEST(State, RefusesEveryTruncationAndEveryChangedByte) {
   const std::string bytes = example().encode();
   for (size_t length = 0; length < bytes.size(); ++length) {
@@ -104,16 +133,16 @@ TEST(State, SaysWhatIsWrongWithTheBytes) {
   EXPECT_EQ(message_of("millrace state\n"), "this is not a saved input state: it ends too early");
   const std::string bytes = example().encode();
   EXPECT_EQ(message_of(bytes + "x"), "this is not a saved input state: its checksum does not match");
-  EXPECT_EQ(message_of(with_checksum(body_of(bytes) + "x")),
+  EXPECT_EQ(message_of(with_checksum(without_checksum(bytes) + "x")),
             "this is not a saved input state: something follows its end");
-  std::string newer = body_of(bytes);
+  std::string newer = without_checksum(bytes);
   newer[15] = 9;
   EXPECT_EQ(message_of(with_checksum(newer)), "the saved input state has version 9, this library reads version 1");
 }
 
 // A checksum keeps nobody from writing lies; every change of a byte must end in a state or in an error.
 TEST(State, SurvivesHostileBytesWithAGoodChecksum) {
-  const std::string body = body_of(example().encode());
+  const std::string body = without_checksum(example().encode());
   int refused = 0;
   for (size_t i = 15; i < body.size(); ++i) {
     for (int value : {0, 1, 2, 0x7f, 0x80, 0xff}) {
@@ -126,18 +155,17 @@ TEST(State, SurvivesHostileBytesWithAGoodChecksum) {
 }
 
 TEST(State, RefusesKeysOutOfOrderAndBottomlessScopes) {
-  const auto number = [](uint64_t value) {
-    std::string out;
-    for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(value >> shift & 0xff);
-    return out;
-  };
-  const std::string start = "millrace state\n" + number(1);
-  const auto entry = [&](char key) { return number(1) + key + number(0); };
-  EXPECT_EQ(message_of(with_checksum(start + number(2) + entry('a') + entry('b') + number(0) + number(0))), "decoded");
-  EXPECT_EQ(message_of(with_checksum(start + number(2) + entry('a') + entry('a') + number(0) + number(0))),
-            "this is not a saved input state: the key \"a\" is out of order");
+  const std::string start = "millrace state\n" + number_bytes(1);
+  const auto entry = [&](char key) { return number_bytes(1) + key + number_bytes(0); };
+  EXPECT_EQ(
+      message_of(with_checksum(start + number_bytes(2) + entry('a') + entry('b') + number_bytes(0) + number_bytes(0))),
+      "decoded");
+  EXPECT_EQ(
+      message_of(with_checksum(start + number_bytes(2) + entry('a') + entry('a') + number_bytes(0) + number_bytes(0))),
+      "this is not a saved input state: the key \"a\" is out of order");
   std::string deep = start;
-  for (int depth = 0; depth < 100000; ++depth) deep += number(0) + number(0) + number(1) + number(1) + "s";
+  for (int depth = 0; depth < 100000; ++depth)
+    deep += number_bytes(0) + number_bytes(0) + number_bytes(1) + number_bytes(1) + "s";
   EXPECT_EQ(message_of(with_checksum(deep)), "this is not a saved input state: its parts are nested too deeply");
 }
 

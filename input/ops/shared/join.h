@@ -23,7 +23,7 @@ inline void save_flags(State& state, std::string_view key, const std::vector<boo
 }
 
 inline void load_flags(const State& state, std::string_view key, std::vector<bool>& flags) {
-  const std::vector<uint64_t>& saved = state.values(key);
+  const std::vector<uint64_t>& saved = state.counts(key, {1});
   if (saved.size() != flags.size()) {
     throw DataError(cat("the saved state has ", saved.size(), " inputs, but there are ", flags.size()));
   }

@@ -327,16 +327,14 @@ TEST_F(ReaderStreamTest, RefusesStatesOfOtherReadersAndPlaces) {
   };
   EXPECT_EQ(changed("position", {0, 2}), "the saved position of csv_reader has 2 numbers, not 3");
   EXPECT_EQ(changed("position", {0, 2, 3}), "the saved places of csv_reader do not fit: 8 numbers, turn 3");
-  EXPECT_EQ(changed("places", {0, 2, 2}), "the saved places of csv_reader do not fit: 3 numbers, turn 2");
+  EXPECT_EQ(changed("places", {0, 2, 2}),
+            "the saved input state has 3 values for \"places\", which is not a multiple of 4");
   EXPECT_EQ(changed("places", std::vector<uint64_t>(12)),
             "the saved places of csv_reader do not fit: 12 numbers, turn 2");
-  for (const std::vector<uint64_t>& place : {std::vector<uint64_t>{2, 0, 1, 0}, {0, 7, 1, 0}}) {
-    EXPECT_EQ(changed("position", {0, 2, 1}), "no error");
-    std::vector<uint64_t> places = {0, 2, 2, 0};
-    places.insert(places.end(), place.begin(), place.end());
-    EXPECT_EQ(changed("places", places),
-              cat("the saved state of csv_reader is in file ", place[0], " of pass 0, which does not exist"));
-  }
+  EXPECT_EQ(changed("position", {0, 2, 1}), "no error");
+  EXPECT_EQ(changed("places", {0, 2, 2, 0, 2, 0, 1, 0}),
+            "the saved state is in file 2 of pass 0, which does not exist");
+  EXPECT_EQ(changed("places", {0, 2, 2, 0, 0, 7, 1, 0}), "a: the saved state is at byte 7, but the file has 6");
   // Records that are not what they were: the left out one is a row now.
   State other = state;
   other.scope("ops").scope("csv_reader").set("places", {0, 2, 2, 1, 1, 4, 2, 0});

@@ -8,7 +8,7 @@ namespace millrace {
 namespace {
 
 TEST(RowIds, ComeBackAsTheyWere) {
-  const std::vector<RowId> ids = {{1, 2, 3, 4, 5, 6, 7}, {0, UINT32_MAX, 0, 9, UINT64_MAX, 1, 2}};
+  const std::vector<RowId> ids = {{1, 2, 3, 4, 5, 6, 7}, {0, UINT32_MAX, 0, 9, UINT64_MAX, 1, State::kMostCount}};
   State state;
   save_ids(state, "window", ids);
   save_ids(state, "none", {});
@@ -25,9 +25,11 @@ TEST(RowIds, RefuseWhatIsNone) {
     load_ids(state, "window");
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_STREQ(error.what(), "the saved row ids \"window\" have 3 numbers, which is not a multiple of 7");
+    EXPECT_STREQ(error.what(), "the saved input state has 3 values for \"window\", which is not a multiple of 7");
   }
   state.set("window", {1, 2, 3, uint64_t{1} << 32, 5, 6, 7});
+  EXPECT_THROW(load_ids(state, "window"), DataError);
+  state.set("window", {1, 2, 3, 4, 5, State::kMostCount + 1, 7});
   EXPECT_THROW(load_ids(state, "window"), DataError);
 }
 

@@ -149,6 +149,28 @@ TEST_F(FileSourceTest, GoesOnWhereItIsToldToAndFindsARecordAgain) {
   EXPECT_EQ(source.place(id).text(), "b:5");
 }
 
+TEST_F(FileSourceTest, RefusesPlacesThatDoNotExist) {
+  files_.files = {{"a", "12345"}, {"b", "123"}};
+  epochs_ = 1;
+  Pieces source;
+  bind(source, {"a", "b"});
+  const auto seek = [&](const Position& position) { return error_of([&] { source.seek(position); }); };
+  EXPECT_EQ(seek({.file_ordinal = 1, .offset = 3}), "no error");
+  EXPECT_EQ(seek({.file_ordinal = 1, .offset = 4}), "b: the saved state is at byte 4, but the file has 3");
+  EXPECT_EQ(seek({.file_ordinal = 2}), "the saved state is in file 2 of pass 0, which does not exist");
+  EXPECT_EQ(seek({.file_ordinal = 0, .offset = 0, .line = 0}), "no error");
+  Unit unit;
+  ASSERT_TRUE(source.next(unit));
+  EXPECT_TRUE(unit.exact) << "a record begins where a file does";
+  const auto unit_of = [&](uint64_t offset, uint32_t length) {
+    return error_of([&] { source.unit_of({.file = 1, .length = length, .offset = offset}); });
+  };
+  EXPECT_EQ(unit_of(1, 2), "no error");
+  EXPECT_EQ(unit_of(1, 3), "b: the saved state holds a row at byte 1, of 3 bytes, but the file has 3");
+  EXPECT_NE(unit_of(4, 0), "no error");
+  EXPECT_NE(unit_of(UINT64_MAX, 2), "no error");
+}
+
 TEST_F(FileSourceTest, ItsProducerReadsAsTheFormatDoes) {
   Pieces source;
   Chunk chunk;

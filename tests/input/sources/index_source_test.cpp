@@ -71,6 +71,8 @@ TEST(IndexSource, GoesOnWhereItIsToldTo) {
   EXPECT_EQ(units(source), "2:3-5 3:0-2 3:2-4 3:4-5");
   source.seek({.pass = 1, .offset = 5});
   EXPECT_EQ(units(source), "");
+  EXPECT_EQ(error_of([&] { source.seek({.pass = 1, .offset = 6}); }),
+            "the saved state is at row 6 of numbers, which does not exist");
 }
 
 TEST(IndexSource, FindsARowAgain) {
@@ -84,6 +86,10 @@ TEST(IndexSource, FindsARowAgain) {
   EXPECT_EQ(source.place(id).text(), "numbers:2");
   const Unit again = source.unit_of(id);
   EXPECT_EQ(cat(again.source, ' ', again.begin, '-', again.end), "7 1-2");
+  EXPECT_EQ(error_of([&] { source.unit_of({.offset = 5}); }),
+            "the saved state is at row 5 of numbers, which does not exist");
+  EXPECT_EQ(error_of([] { Numbers({.rows = 0}).unit_of({.offset = 0}); }),
+            "the saved state is at row 0 of numbers, which does not exist");
 }
 
 TEST(IndexSource, RefusesTheStateOfOtherRows) {
