@@ -8,6 +8,7 @@
 #include "millrace/cli/init/value_text.h"
 #include "millrace/cli/text/number_format.h"
 #include "millrace/core/errors.h"
+#include "millrace/core/free_names.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -187,15 +188,15 @@ class Planner {
   }
 
   void finish_fields() {
-    std::set<std::string> taken = {"label"};
+    FreeNames names;
+    names.take("label");
     for (PlannedField& field : out_.fields) {
       if (!field.found.texts.empty()) {
         const size_t first = field.columns.front();
         std::string base = look_.is_named(first) ? plain_name(look_.form.names[first]) : cat("column_", first);
         if (field.columns.size() > 1) base += "_and_others";
-        std::string& name = field.found.about = base;
-        for (int number = 2; !taken.insert(name).second; ++number) name = cat(base, '_', number);
-        field.found.field = name + "_text";
+        field.found.about = names.give(base);
+        field.found.field = field.found.about + "_text";
       }
       choose_ops(field);
       if (!field.found.has(FoundField::Holds::amounts) || !field.found.scaled) {

@@ -143,13 +143,14 @@ void check_streams(const GraphImpl& graph, FileSystem& files) {
   }
 }
 
-// Goes back from node `last` over transforms; `links` receives them in the order in which they run.
+// Goes back from node `last` over transforms; `links`, which is empty, receives them in the order in which they run.
 size_t collect_links(const GraphImpl& graph, size_t last, std::vector<ChainLink>& links) {
   for (; graph.nodes[last].transform != nullptr; last = graph.nodes[last].inputs.front()) {
     const GraphNode& node = graph.nodes[last];
-    links.insert(links.begin(),
-                 {.transform = node.transform, .name = node.name, .output = node.output, .reporter = node.transform});
+    links.push_back(
+        {.transform = node.transform, .name = node.name, .output = node.output, .reporter = node.transform});
   }
+  std::reverse(links.begin(), links.end());
   return last;
 }
 

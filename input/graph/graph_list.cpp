@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
+#include "millrace/core/free_names.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -42,16 +42,14 @@ void take_graph_keys(KindAndOptions& item, GraphNode& node) {
 
 // Ops without a name are called after their kind, with _2, _3 and so on where that is taken.
 void name_ops(std::vector<GraphNode>& nodes) {
-  std::set<std::string> taken;
+  FreeNames names;
   for (const GraphNode& node : nodes) {
-    if (!node.name.empty() && !taken.insert(node.name).second) {
+    if (!node.name.empty() && !names.take(node.name)) {
       throw node.spec.error(cat("two ops have the name ", node.name), "give one of them another name");
     }
   }
   for (GraphNode& node : nodes) {
-    if (!node.name.empty()) continue;
-    node.name = node.kind;
-    for (int number = 2; !taken.insert(node.name).second; ++number) node.name = cat(node.kind, '_', number);
+    if (node.name.empty()) node.name = names.give(node.kind);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "millrace/core/free_names.h"
 #include "millrace/core/text.h"
 
 namespace millrace {
@@ -21,24 +22,25 @@ bool valid_name(std::string_view name) {
 }
 
 void name_layers(std::vector<LayerNode>& layers, const std::vector<NamedSpec>& batch) {
-  std::set<std::string> fields, taken;
-  for (const NamedSpec& field : batch) fields.insert(field.name);
-  taken = fields;
+  std::set<std::string> fields;
+  FreeNames names;
+  for (const NamedSpec& field : batch) {
+    fields.insert(field.name);
+    names.take(field.name);
+  }
   for (const LayerNode& layer : layers) {
     if (layer.name.empty()) continue;
     if (!valid_name(layer.name)) {
       throw layer.spec.error(
           cat("the layer's name ", quote(layer.name), " holds other characters than letters, digits, _ and -"));
     }
-    if (taken.insert(layer.name).second) continue;
+    if (names.take(layer.name)) continue;
     throw layer.spec.error(cat("the name ", quote(layer.name),
                                fields.contains(layer.name) ? " is a field of the batch" : " is used twice"),
                            "each layer needs a name of its own");
   }
   for (LayerNode& layer : layers) {
-    if (!layer.name.empty()) continue;
-    layer.name = layer.kind;
-    for (int i = 2; !taken.insert(layer.name).second; ++i) layer.name = cat(layer.kind, '_', i);
+    if (layer.name.empty()) layer.name = names.give(layer.kind);
   }
 }
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <set>
 #include <utility>
 
+#include "millrace/core/free_names.h"
 #include "millrace/core/text.h"
 #include "millrace/trainer/files/yaml.h"
 
@@ -234,15 +234,11 @@ std::vector<std::string> warnings_of_unread(std::span<const std::string> setting
 
 std::vector<std::string> item_names(const Spec& list) {
   std::vector<std::string> names;
-  std::set<std::string> taken;
-  for (const Spec& item : list.items()) taken.insert(names.emplace_back(given_name(item)));
-  taken.insert(std::string());
+  FreeNames free;
+  for (const Spec& item : list.items()) free.take(names.emplace_back(given_name(item)));
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!names[i].empty()) continue;
     const std::string kind = kind_of(list.items()[i]);
-    if (kind.empty()) continue;
-    names[i] = kind;
-    for (int n = 2; !taken.insert(names[i]).second; ++n) names[i] = cat(kind, '_', n);
+    if (names[i].empty() && !kind.empty()) names[i] = free.give(kind);
   }
   return names;
 }
