@@ -1,6 +1,9 @@
 #include "millrace/cli/rows/csv_text.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
 
 #include "millrace/core/text.h"
 
@@ -12,11 +15,11 @@ namespace {
 int64_t columns_of(const FieldSpec& field) { return field.ragged() ? 1 : field.shape.elements(); }
 
 // Adds columns for a field that was not read from any. Each gets a name of its own, so that it can be selected by name.
-void append_field(std::vector<CsvColumn>& out, const RowSpec& rows, size_t field) {
+void append_field(std::vector<CsvColumn>& out, std::set<std::string>& taken, const RowSpec& rows, size_t field) {
   const FieldSpec& spec = rows.fields[field];
   for (int64_t i = 0; i < columns_of(spec); ++i) {
     std::string name = columns_of(spec) == 1 ? spec.name : cat(spec.name, '_', i);
-    while (std::ranges::find(out, name, &CsvColumn::name) != out.end()) name += '_';
+    while (!taken.insert(name).second) name += '_';
     out.push_back({std::move(name), {{.field = field, .element = static_cast<size_t>(i), .split = spec.split}}});
   }
 }
@@ -70,7 +73,9 @@ CsvLayout csv_layout(const TextColumns* from, const RowSpec& rows) {
     const size_t names = std::min(dialect->header.size(), layout.columns.size());
     for (size_t i = 0; i < names; ++i) layout.columns[i].name = dialect->header[i];
   }
-  for (const size_t field : others) append_field(layout.columns, rows, field);
+  std::set<std::string> taken;
+  for (const CsvColumn& column : layout.columns) taken.insert(column.name);
+  for (const size_t field : others) append_field(layout.columns, taken, rows, field);
   return layout;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <utility>
 
 #include "millrace/core/text.h"
@@ -48,6 +49,13 @@ TEST(CsvLayoutTest, ValuesStandWhereTheyWereReadFrom) {
 TEST(CsvLayoutTest, ColumnsKeepTheirNames) {
   EXPECT_EQ(described(decoded({{0, 3}, {1}}, with_header({"open", "y", "note", "close", "more"}))),
             "open=0.0 y=1.0 note= close=0.1");
+}
+
+TEST(CsvLayoutTest, ManyColumnsTakeNoLonger) {
+  const RowSpec wide = {{{"pixel", DType::f32, Shape({200000})}}};  // each compared with all before it, 2 * 10^10 names
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(csv_layout(nullptr, wide).columns.back().name, "pixel_199999");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(CsvLayoutTest, AColumnOfSeveralFieldsBeginsWithTheTextThatSaysMost) {
