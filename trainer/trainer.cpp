@@ -46,11 +46,12 @@ struct Trainer::Impl {
   void build_validation();
   void build_loop();
   void warn_of_endlessness();
-  void check_save() const;
+  void check_save();
   Spec kept_config() const;
   OptimizerState optimizer_state();
   void load();
   SavedFacts facts() const;
+  SavedFacts facts_with(const OptimizerState& state) const;
   void save(const std::string& path);
 
   const Port& input() const { return delivery->graph().output(); }
@@ -157,7 +158,7 @@ void Trainer::Impl::warn_of_endlessness() {
                          "(epochs, rows), or set train.steps"));
 }
 
-void Trainer::Impl::check_save() const {
+void Trainer::Impl::check_save() {
   if (!config.save) return;
   const std::string& file = config.save->file;
   std::string loss = would_overwrite(file, delivery->graph().files(), config.written.place().file);
@@ -170,11 +171,17 @@ void Trainer::Impl::check_save() const {
     throw config.node("save").error(cat("the rows cannot be written to a model file: ", error.message()));
   }
   const size_t bytes = to_yaml(kept_config()).size();  // throws for texts that YAML cannot hold
-  if (bytes <= kMaxYamlBytes) return;
-  throw config.node("save").error(
-      cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ", "at most ",
-          kMaxYamlBytes, " can be read again"),
-      "shorten long lists: files as a pattern, columns as ranges such as 0-999");
+  if (bytes > kMaxYamlBytes) {
+    throw config.node("save").error(
+        cat("the model file would hold ", bytes, " bytes of configuration, with all defaults, ", "at most ",
+            kMaxYamlBytes, " can be read again"),
+        "shorten long lists: files as a pattern, columns as ranges such as 0-999");
+  }
+  try {
+    check_model_file(*model, facts_with(optimizer_state()));
+  } catch (ConfigError& error) {
+    throw config.node("save").error(error.message());
+  }
 }
 
 // The configuration that goes into a model file. Readers of the file need not know where the model was saved, what it
@@ -263,12 +270,17 @@ SavedFacts Trainer::Impl::facts() const {
           .rows = &delivery->graph().first_rows()};
 }
 
+// `state` outlives them.
+SavedFacts Trainer::Impl::facts_with(const OptimizerState& state) const {
+  SavedFacts saved = facts();
+  if (config.save && config.save->optimizer) saved.optimizer = &state;
+  return saved;
+}
+
 void Trainer::Impl::save(const std::string& path) {
   const TraceRange range(trace, "step", "save");
   const OptimizerState state = optimizer_state();
-  SavedFacts saved = facts();
-  if (config.save && config.save->optimizer) saved.optimizer = &state;
-  pack_model(path, step->model(), context, saved).write();
+  pack_model(path, step->model(), context, facts_with(state)).write();
 }
 
 TrainResult Trainer::run(const TrainCallbacks& callbacks) {

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -21,14 +22,13 @@ static_assert(std::endian::native == std::endian::little, "model files hold this
 
 namespace {
 
-// Json finds a key of a large object fast; OrderedJson, for writing, keeps the order of keys instead.
 using Json = nlohmann::json;
+// For writing: it keeps the order of keys.
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxHeader = uint64_t{16} << 20;
 constexpr size_t kLengthBytes = 8;
-// The levels of the header's JSON: the object, a tensor, its shape.
-constexpr int kMaxDepth = 3;
+constexpr size_t kMaxTensors = 65536;
 
 constexpr std::pair<std::string_view, DType> kDTypeNames[] = {
     {"F32", DType::f32}, {"F64", DType::f64}, {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8}};
@@ -54,6 +54,10 @@ std::string header_of(const ModelFile& file) {
     text = header.dump();
   } catch (const Json::type_error&) {
     throw ConfigError("a name or text for the model file is not UTF-8");
+  }
+  if (file.entries().size() > kMaxTensors || text.size() > kMaxHeader) {
+    throw ConfigError(cat("the model file would hold ", file.entries().size(), " tensors and a header of ", text.size(),
+                          " bytes; at most ", kMaxTensors, " and ", kMaxHeader, " can be read again"));
   }
   // Blanks at the end make the values begin at a multiple of 64 bytes.
   text.append(aligned_bytes(kLengthBytes + text.size()) - kLengthBytes - text.size(), ' ');
@@ -93,7 +97,7 @@ class Reader {
   }
 
   // The header; value_bytes() is known afterwards.
-  Json header() {
+  std::string header() {
     uint64_t length = 0;
     if (size_ < kLengthBytes) throw error(cat("expected at least 8 bytes, got ", size_));
     read(0, &length, kLengthBytes);
@@ -107,58 +111,11 @@ class Reader {
     std::string text(length, '\0');
     read(kLengthBytes, text.data(), length);
     value_offset_ = kLengthBytes + length;
-    return parse(text);
+    return text;
   }
 
   uint64_t value_offset() const { return value_offset_; }
   uint64_t value_bytes() const { return size_ - value_offset_; }
-
-  ModelMetadata metadata(const Json& json) const {
-    ModelMetadata out;
-    if (!json.is_object()) throw error("__metadata__ is not an object");
-    for (const auto& [key, value] : json.items()) {
-      if (!value.is_string()) throw error(cat("the metadata ", quote(key), " is not a text"));
-      out[key] = value.get<std::string>();
-    }
-    return out;
-  }
-
-  Described tensor(const std::string& name, const Json& json) const {
-    const auto bad = [&](std::string_view what) { return error(cat("tensor ", quote(name), ": ", what)); };
-    if (!json.is_object() || json.size() != 3 || !json.contains("dtype") || !json.contains("shape") ||
-        !json.contains("data_offsets")) {
-      throw bad("expected dtype, shape and data_offsets");
-    }
-    const auto* known = std::find_if(std::begin(kDTypeNames), std::end(kDTypeNames),
-                                     [&](const auto& one) { return json["dtype"] == Json(one.first); });
-    if (known == std::end(kDTypeNames)) throw bad(cat("the dtype ", text_of(json["dtype"]), " is not supported"));
-    uint64_t bytes = size_of(known->second);
-    const Json& shape = json["shape"];
-    if (!shape.is_array() || shape.size() > Shape::kMaxRank)
-      throw bad(cat("expected a shape of at most ", Shape::kMaxRank, " axes"));
-    std::vector<int64_t> dims;
-    for (const Json& axis : shape) {
-      if (!axis.is_number_unsigned() || axis.get<uint64_t>() > value_bytes())
-        throw bad("the shape does not fit the file");
-      dims.push_back(axis.get<int64_t>());
-      if (__builtin_mul_overflow(bytes, axis.get<uint64_t>(), &bytes)) throw bad("the shape does not fit the file");
-    }
-    const Json& offsets = json["data_offsets"];
-    if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
-        !offsets[1].is_number_unsigned()) {
-      throw bad("expected two data_offsets");
-    }
-    const auto begin = offsets[0].get<uint64_t>(), end = offsets[1].get<uint64_t>();
-    if (begin > end || end > value_bytes()) {
-      throw error(cat("tensor ", quote(name), ": its values reach beyond the end of the file"), kCutHint);
-    }
-    if (end - begin != bytes) throw bad(cat("its shape needs ", bytes, " bytes, it has ", end - begin));
-    try {
-      return {name, {Shape(dims), known->second}, begin, end};
-    } catch (const ShapeError&) {
-      throw bad("the shape does not fit the file");  // empty, with axes that cannot be counted together
-    }
-  }
 
   static constexpr const char* kCutHint = "the file may have been cut off: copy or save it again";
   static constexpr const char* kLayoutHint = "model files are written by `save`, in the safetensors layout";
@@ -167,34 +124,164 @@ class Reader {
   }
 
  private:
-  static std::string text_of(const Json& json) {
-    if (json.is_string()) return quote(json.get_ref<const std::string&>());
-    return json.is_structured() ? std::string(json.type_name()) : json.dump();
-  }
-
-  // JSON keeps the last of two equal keys without a word; here they are an error.
-  Json parse(const std::string& text) const {
-    std::vector<std::set<std::string>> keys;
-    const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      if (depth > kMaxDepth) throw error("its header is nested too deeply");
-      if (event == Json::parse_event_t::object_start) keys.emplace_back();
-      if (event == Json::parse_event_t::object_end) keys.pop_back();
-      if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second) {
-        throw error(cat("its header has the key ", quote(parsed.get<std::string>()), " twice"));
-      }
-      return true;
-    };
-    if (!text.starts_with('{')) throw error("its header is not a JSON object");
-    try {
-      return Json::parse(text, watch);
-    } catch (const Json::exception&) {
-      throw error("its header is not valid JSON");
-    }
-  }
-
   std::string path_;
   Descriptor file_;
   uint64_t size_ = 0, value_offset_ = 0;
+};
+
+// Takes the header's JSON piece by piece, as it is parsed, and refuses what does not belong there. So no tree is made
+// of what a file may hold, and many tensors take no longer than their bytes.
+class Header final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Header(const Reader& file) : file_(file) {}
+
+  void parse(const std::string& text) {
+    if (!text.starts_with('{')) throw file_.error("its header is not a JSON object");
+    nlohmann::json_sax<Json>* const events = this;
+    Json::sax_parse(text, events);
+  }
+
+  ModelMetadata metadata;
+  std::vector<Described> tensors;  // in the order of the header
+
+ private:
+  enum class In : uint8_t { nothing, header, metadata, tensor, shape, offsets };
+
+  bool null() override { return other("null"); }
+  bool boolean(bool value) override { return other(value ? "true" : "false"); }
+  bool number_integer(Json::number_integer_t value) override { return other(cat(value)); }
+  bool number_float(Json::number_float_t, const std::string& text) override { return other(text); }
+  bool binary(Json::binary_t&) override { return other("binary"); }
+  bool start_array(size_t) override {
+    if (in_ != In::tensor || key_ == "dtype") return other("array");
+    in_ = key_ == "shape" ? In::shape : In::offsets;
+    return true;
+  }
+  bool end_array() override {
+    in_ = In::tensor;
+    return true;
+  }
+  bool parse_error(size_t, const std::string&, const Json::exception&) override {
+    throw file_.error("its header is not valid JSON");
+  }
+
+  bool start_object(size_t) override {
+    if (in_ == In::nothing) {
+      in_ = In::header;
+    } else if (in_ == In::header && name_ == "__metadata__") {
+      in_ = In::metadata;
+    } else if (in_ == In::header) {
+      in_ = In::tensor;
+      dtype_.reset();
+      shape_.clear();
+      offsets_.clear();
+      keys_.clear();
+    } else {
+      return other("object");
+    }
+    return true;
+  }
+  bool end_object() override {
+    if (in_ == In::tensor) add_tensor();
+    in_ = in_ == In::header ? In::nothing : In::header;
+    return true;
+  }
+
+  // JSON keeps the last of two equal keys without a word; here they are an error.
+  bool key(std::string& key) override {
+    if (in_ == In::header) {
+      name_ = key;
+      if (!names_.insert(key).second) throw twice(key);
+    } else if (in_ == In::metadata) {
+      key_ = key;
+      if (!metadata.try_emplace(key).second) throw twice(key);
+    } else {
+      key_ = key;
+      if (key != "dtype" && key != "shape" && key != "data_offsets") throw bad(kExpected);
+      if (!keys_.insert(key).second) throw twice(key);
+    }
+    return true;
+  }
+
+  bool string(std::string& text) override {
+    if (in_ == In::metadata) {
+      metadata[key_] = std::move(text);
+      return true;
+    }
+    if (in_ != In::tensor || key_ != "dtype") return other(quote(text));
+    for (const auto& [name, dtype] : kDTypeNames) {
+      if (text == name) dtype_ = dtype;
+    }
+    return dtype_ ? true : other(quote(text));
+  }
+
+  bool number_unsigned(uint64_t value) override {
+    if (in_ == In::shape && shape_.size() < Shape::kMaxRank) {
+      if (value > file_.value_bytes()) throw bad(kShapeDoesNotFit);
+      shape_.push_back(static_cast<int64_t>(value));
+      return true;
+    }
+    if (in_ == In::shape) throw bad(cat("expected a shape of at most ", Shape::kMaxRank, " axes"));
+    if (in_ != In::offsets || offsets_.size() == 2) return other(cat(value));
+    offsets_.push_back(value);
+    return true;
+  }
+
+  // A value that has no place where it stands; `text` is how it is called.
+  bool other(std::string_view text) const {
+    switch (in_) {
+      case In::header: throw name_ == "__metadata__" ? file_.error("__metadata__ is not an object") : bad(kExpected);
+      case In::metadata: throw file_.error(cat("the metadata ", quote(key_), " is not a text"));
+      case In::shape: throw bad(kShapeDoesNotFit);
+      case In::tensor:
+        if (key_ == "dtype") throw bad(cat("the dtype ", text, " is not supported"));
+        if (key_ == "shape") throw bad(cat("expected a shape of at most ", Shape::kMaxRank, " axes"));
+        [[fallthrough]];
+      default: throw bad("expected two data_offsets");
+    }
+  }
+
+  void add_tensor() {
+    if (tensors.size() == kMaxTensors) throw file_.error(cat("it lists more than ", kMaxTensors, " tensors"));
+    tensors.push_back(tensor());
+  }
+
+  // The tensor that ends here.
+  Described tensor() const {
+    if (keys_.size() != 3) throw bad(kExpected);
+    if (offsets_.size() != 2) throw bad("expected two data_offsets");
+    uint64_t bytes = size_of(*dtype_);
+    for (const int64_t axis : shape_) {
+      if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(axis), &bytes)) throw bad(kShapeDoesNotFit);
+    }
+    const uint64_t begin = offsets_[0], end = offsets_[1];
+    if (begin > end || end > file_.value_bytes()) {
+      throw file_.error(cat("tensor ", quote(name_), ": its values reach beyond the end of the file"),
+                        Reader::kCutHint);
+    }
+    if (end - begin != bytes) throw bad(cat("its shape needs ", bytes, " bytes, it has ", end - begin));
+    try {
+      return {name_, {Shape(shape_), *dtype_}, begin, end};
+    } catch (const ShapeError&) {
+      throw bad(kShapeDoesNotFit);  // empty, with axes that cannot be counted together
+    }
+  }
+
+  static constexpr const char* kExpected = "expected dtype, shape and data_offsets";
+  static constexpr const char* kShapeDoesNotFit = "the shape does not fit the file";
+  DataError bad(std::string_view what) const { return file_.error(cat("tensor ", quote(name_), ": ", what)); }
+  DataError twice(const std::string& key) const {
+    return file_.error(cat("its header has the key ", quote(key), " twice"));
+  }
+
+  const Reader& file_;
+  In in_ = In::nothing;
+  std::string name_, key_;  // of the header, and of what is in it
+  std::set<std::string> names_, keys_;
+  // Of the tensor.
+  std::optional<DType> dtype_;
+  std::vector<int64_t> shape_;
+  std::vector<uint64_t> offsets_;
 };
 
 }  // namespace
@@ -202,15 +289,11 @@ class Reader {
 ModelFile ModelFile::read(const std::string& path) {
   Reader reader(path);
   ModelFile out(path);
-  const Json header = reader.header();
-  std::vector<Described> found;
-  for (const auto& [name, json] : header.items()) {
-    if (name == "__metadata__") {
-      out.metadata_ = reader.metadata(json);
-    } else {
-      found.push_back(reader.tensor(name, json));
-    }
-  }
+  const std::string text = reader.header();
+  Header header(reader);
+  header.parse(text);
+  out.metadata_ = std::move(header.metadata);
+  std::vector<Described>& found = header.tensors;
   std::stable_sort(found.begin(), found.end(), [](const Described& a, const Described& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
@@ -235,6 +318,10 @@ TensorView ModelFile::add(std::string name, const TensorSpec& spec) {
   entries_.push_back({std::move(name), spec, Memory(Device::cpu(), spec.bytes())});
   return TensorView(entries_.back().values.data(), spec.dtype, spec.shape);
 }
+
+void ModelFile::declare(std::string name, const TensorSpec& spec) { entries_.push_back({std::move(name), spec, {}}); }
+
+void ModelFile::check() const { header_of(*this); }
 
 void ModelFile::write() const {
   const std::string header = header_of(*this);

@@ -6,8 +6,8 @@
 //   ModelFile file = ModelFile::read("m.safetensors");
 //
 // Files may come from anywhere: reading checks everything (sizes, offsets without holes or overlap, dtypes, duplicate
-// names) against the file's size before it takes memory for the values. Values are little-endian, like the hosts of
-// this library.
+// names) against the file's size before it takes memory for the values. A header may have 16 MiB and 65536 tensors.
+// Values are little-endian, like the hosts of this library.
 #pragma once
 
 #include <map>
@@ -38,8 +38,13 @@ class ModelFile {
       : path_(std::move(path)), metadata_(std::move(metadata)) {}
   // Adds a tensor and gives its values, zeros at first, to be written. REQUIRES: a new name.
   TensorView add(std::string name, const TensorSpec& spec);
-  // Writes the file, in order, under a temporary name that is synced and renamed. Throws IoError; ConfigError for a
+  // Adds a tensor without values, for check(). REQUIRES: a new name.
+  void declare(std::string name, const TensorSpec& spec);
+  // Throws ConfigError if the file could not be read again: it has too many tensors, too long names or metadata, or a
   // text that is not UTF-8.
+  void check() const;
+  // Writes the file, in order, under a temporary name that is synced and renamed. Throws IoError, and what check()
+  // throws. REQUIRES: no tensor was only declared.
   void write() const;
 
   const std::string& path() const { return path_; }

@@ -181,7 +181,9 @@ RowSpec read_row_spec(std::string_view text, const std::string& name) {
   return rows;
 }
 
-ModelFile pack_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
+namespace {
+
+ModelMetadata metadata_of(const SavedFacts& facts) {
   ModelMetadata metadata = {
       {kConfigKey, to_yaml(facts.config)}, {"format", "millrace"}, {"version", std::string(version())}};
   if (facts.nameless_fields > 0) metadata[kFieldsKey] = cat(facts.nameless_fields);
@@ -192,18 +194,35 @@ ModelFile pack_model(const std::string& path, Model& model, Context& context, co
     metadata[kStepsKey] = cat(optimizer->steps);
     metadata[kUpdatesKey] = cat(optimizer->updates);
   }
-  ModelFile file(path, std::move(metadata));
+  return metadata;
+}
+
+}  // namespace
+
+ModelFile pack_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts) {
+  ModelFile file(path, metadata_of(facts));
   const auto add = [&](std::string name, const TensorView& view) {
     to_host(view, context, file.add(std::move(name), {view.shape(), DType::f32}).as<float>());
   };
   for (size_t i = 0; i < model.parameters().size(); ++i) add(model.parameters()[i].name, model.parameter(i));
   for (size_t i = 0; i < model.states().size(); ++i) add(model.states()[i].name, model.state(i));
-  for (size_t slot = 0; optimizer != nullptr && slot < optimizer->slots.size(); ++slot) {
+  for (size_t slot = 0; facts.optimizer != nullptr && slot < facts.optimizer->slots.size(); ++slot) {
     for (const Parameter& parameter : model.parameters()) {
-      add(slot_name(slot, parameter), part_of(optimizer->slots[slot], parameter));
+      add(slot_name(slot, parameter), part_of(facts.optimizer->slots[slot], parameter));
     }
   }
   return file;
+}
+
+void check_model_file(const Model& model, const SavedFacts& facts) {
+  ModelFile file({}, metadata_of(facts));
+  for (const std::vector<Parameter>* list : {&model.parameters(), &model.states()}) {
+    for (const Parameter& one : *list) file.declare(one.name, {one.shape, DType::f32});
+  }
+  for (size_t slot = 0; facts.optimizer != nullptr && slot < facts.optimizer->slots.size(); ++slot) {
+    for (const Parameter& one : model.parameters()) file.declare(slot_name(slot, one), {one.shape, DType::f32});
+  }
+  file.check();
 }
 
 void check_saved_model(const ModelFile& file, const Model& model) { find_entries(file, model); }

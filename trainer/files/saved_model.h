@@ -43,6 +43,9 @@ struct SavedFacts {
 // are any, as "optimizer/<slot>/<parameter>"; the metadata holds the configuration as YAML and the version.
 ModelFile pack_model(const std::string& path, Model& model, Context& context, const SavedFacts& facts);
 
+// Throws ConfigError if the file that pack_model() makes of this could not be read again.
+void check_model_file(const Model& model, const SavedFacts& facts);
+
 // Checks that the file holds what load_model() needs for `model`, whose parameters and states may be only declared
 // (ModelArgs::check). Throws the DataError of load_model().
 void check_saved_model(const ModelFile& file, const Model& model);

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -147,7 +148,15 @@ TEST_F(ModelFileTest, RejectsHeadersThatAreNone) {
   EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]}})", 4),
             "its header has the key \"shape\" twice");
   EXPECT_EQ(rejects_header(std::string(100'000, '['), 0), "its header is not a JSON object");
-  EXPECT_EQ(rejects_header("{\"a\":" + std::string(100'000, '['), 0), "its header is nested too deeply");
+  const std::string form = "tensor \"a\": expected dtype, shape and data_offsets";
+  EXPECT_EQ(rejects_header("{\"a\":" + std::string(100'000, '['), 0), form);
+  EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[1]}})", 4), form);
+  EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":1}})", 4), form);
+  EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[[1]],"data_offsets":[0,4]}})", 4),
+            "tensor \"a\": the shape does not fit the file");
+  EXPECT_EQ(rejects_header(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,4]}})", 4),
+            "tensor \"a\": expected two data_offsets");
+  EXPECT_EQ(rejects_header(R"({"__metadata__":{"a":"","a":""}})", 0), "its header has the key \"a\" twice");
 }
 
 TEST_F(ModelFileTest, RejectsTensorsThatDoNotFit) {
@@ -188,6 +197,38 @@ TEST_F(ModelFileTest, MissingFilesAndFolders) {
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   EXPECT_EQ(error_of<MissingError>([&] { ModelFile::read(fifo); }),
             fifo + ": cannot read the model: it is not a regular file");
+}
+
+std::string header_of_empty(int tensors) {
+  std::string header = "{";
+  for (int i = 0; i < tensors; ++i) {
+    header += (i == 0 ? "\"t" : ",\"t") + std::to_string(i) + R"(":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})";
+  }
+  return header + "}";
+}
+
+TEST_F(ModelFileTest, ManyTensorsTakeNoLongerThanTheirBytes) {
+  const std::string path = folder_.write("many", file_of(header_of_empty(65536), 0));
+  const auto start = std::chrono::steady_clock::now();  // 88 s where each one walked through all before it
+  const ModelFile file = ModelFile::read(path);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  ASSERT_EQ(file.entries().size(), 65536u);
+  EXPECT_EQ(file.entries().front().name, "t0");
+  EXPECT_EQ(file.entries().back().name, "t65535");
+  EXPECT_EQ(rejects_header(header_of_empty(65537), 0), "it lists more than 65536 tensors");
+}
+
+TEST_F(ModelFileTest, WritesNoFileThatCannotBeReadAgain) {
+  const auto made = [&](int tensors, size_t name_bytes) {
+    ModelFile file(folder_.path("m"));
+    for (int i = 0; i < tensors; ++i) file.declare(std::to_string(i) + std::string(name_bytes, 'n'), {{1}, DType::f32});
+    return file;
+  };
+  EXPECT_NO_THROW(made(65536, 0).check());
+  EXPECT_EQ(error_of<ConfigError>([&] { made(65537, 0).check(); }).substr(0, 41),
+            "the model file would hold 65537 tensors a");
+  const std::string end = " bytes; at most 65536 and 16777216 can be read again";
+  EXPECT_TRUE(error_of<ConfigError>([&] { made(17, 1 << 20).check(); }).ends_with(end));
 }
 
 TEST_F(ModelFileTest, TextsMustBeUtf8) {
