@@ -1,8 +1,23 @@
 #include "millrace/core/errors.h"
 
 #include <new>
+#include <system_error>
+
+#include "millrace/core/text.h"
 
 namespace millrace {
+
+namespace {
+
+// As long as a path may be.
+constexpr size_t kMostBytes = 4096;
+
+void cut(std::string& text) {
+  constexpr size_t kDots = 3;
+  if (text.size() > kMostBytes) text = shortened(text, kMostBytes - kDots);
+}
+
+}  // namespace
 
 std::string Place::text() const {
   std::string text = file;
@@ -54,6 +69,9 @@ Error& Error::set_hint(std::string_view hint) {
 }
 
 void Error::compose() {
+  cut(message_);
+  cut(place_.file);
+  cut(hint_);
   text_ = place_.text();
   if (!text_.empty()) text_ += ": ";
   text_ += message_;

@@ -2,6 +2,7 @@
 //
 // An Error is a value: copying it is cheap enough for the failure path, and add_context() extends the
 // message on the way up without losing the type. End of data and closed queues are return values, never errors.
+// Paths and texts in it come from anywhere, so message, hint and file are cut after 4096 bytes each.
 // Thread-safety: an Error is an ordinary value; share it only by copy.
 #pragma once
 

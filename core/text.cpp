@@ -40,6 +40,12 @@ std::string text_detail::join_values(std::initializer_list<Value> values) {
   return out;
 }
 
+std::string shortened(std::string_view text, size_t limit) {
+  std::string out(text.substr(0, whole_characters(text, limit)));
+  if (text.size() > limit) out += "...";
+  return out;
+}
+
 std::string quote(std::string_view text, size_t limit) {
   std::string out = "\"";
   for (const char c : text.substr(0, whole_characters(text, limit))) {
@@ -130,7 +136,7 @@ bool same_text(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr size_t kMost = 64, kLeastStart = 3, kLeastPart = 5;
+  constexpr size_t kMost = 64, kMostFound = 256, kLeastStart = 3, kLeastPart = 5;
   if (word.size() > kMost) return {};
   for (const std::string& candidate : candidates) {
     if (same_text(word, candidate)) return candidate;
@@ -146,7 +152,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   if (found.empty()) found = nearest_typo(word, candidates);
   if (found.empty()) found = best_of(candidates, lengthened, std::greater<>());
   if (found.empty()) found = best_of(candidates, part, std::less<>());
-  return found;
+  return found.size() > kMostFound ? std::string() : found;
 }
 
 bool wildcard_matches(std::string_view pattern, std::string_view name) {

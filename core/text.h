@@ -40,6 +40,9 @@ std::string cat(const T&... values) {
   return text_detail::join_values({text_detail::value_of(values)...});
 }
 
+// The text, cut after at most `limit` bytes between characters; then "..." follows.
+MILLRACE_EXPORT std::string shortened(std::string_view text, size_t limit = 60);
+
 // The text in double quotes, control characters escaped, cut after at most `limit` bytes between characters.
 MILLRACE_EXPORT std::string quote(std::string_view text, size_t limit = 60);
 
@@ -51,7 +54,7 @@ MILLRACE_EXPORT bool same_text(std::string_view a, std::string_view b);
 
 // The candidate that `word` was meant to be, whatever the case. In this order: the same word, the shortest that begins
 // with `word`, the one of the smallest edit distance, the longest with which `word` begins, the shortest that contains
-// it. Empty if none is near enough.
+// it. Empty if none is near enough, or if what was found is too long for a hint.
 MILLRACE_EXPORT std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // Whether `name` matches a pattern. `*` stands for any bytes, or none, and `?` for one; every other byte stands for

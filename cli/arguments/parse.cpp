@@ -107,7 +107,7 @@ class Parser {
       for (const Argument& argument : command_->arguments) {
         if (!argument.is_positional()) known.push_back(argument.name());
       }
-      throw UsageError(cat("unknown option ", name), {}, suggestion(name, known));
+      throw UsageError(cat("unknown option ", shortened(name)), {}, suggestion(name, known));
     }
     const bool has_value = equals < word.size();
     if (!option->read) {

@@ -17,6 +17,7 @@ namespace {
 
 // Names to show of a folder where nothing matched.
 constexpr size_t kShownNames = 5;
+constexpr size_t kShownBytes = 200;  // of a path
 // Linux opens no longer path.
 constexpr size_t kMaxPatternBytes = 4096;
 constexpr std::string_view kSpecial = "*?[\\";
@@ -63,9 +64,10 @@ std::string foreign_hint(std::string_view pattern) {
 // What there is where nothing matched.
 std::string describe_folder(const std::string& pattern, FileSystem& files) {
   const std::string folder = folder_of(pattern, files);
-  const std::string name = folder == "." ? "the current folder" : cat("the folder ", folder);
+  const std::string shown = shortened(folder, kShownBytes);
+  const std::string name = folder == "." ? "the current folder" : cat("the folder ", shown);
   if (files.type(folder) != FileSystem::Type::folder) {
-    return folder == "." ? std::string() : cat("there is no folder ", folder);
+    return folder == "." ? std::string() : cat("there is no folder ", shown);
   }
   std::vector<std::string> names = files.list(folder);
   if (names.empty()) return cat(name, " is empty");
@@ -98,7 +100,7 @@ void add_matches(const std::string& pattern, const Place& place, FileSystem& fil
   if (paths.empty()) {
     std::string hint = foreign_hint(pattern);
     if (hint.empty()) hint = describe_folder(pattern, files);
-    throw MissingError(cat("no file matches ", quote(pattern, 200)), place, hint);
+    throw MissingError(cat("no file matches ", quote(pattern, kShownBytes)), place, hint);
   }
   for (std::string& path : paths) out.push_back({.path = std::move(path)});
 }

@@ -71,6 +71,19 @@ TEST(Error, PlaceAndHintAreGivenOnlyOnce) {
   EXPECT_EQ(error.hint(), "first");
 }
 
+// Paths and settings come from outside, and may have megabytes.
+TEST(Error, CutsWhatNobodyReads) {
+  const std::string text(100000, 'x'), cut = std::string(4093, 'x') + "...";
+  DataError error(text, {text, 1, 2}, text);
+  EXPECT_EQ(error.message(), cut);
+  EXPECT_EQ(error.place().file, cut);
+  EXPECT_EQ(error.hint(), cut);
+  EXPECT_EQ(error.what(), cut + ":1:2: " + cut + "; " + cut);
+  error.add_context("who");
+  EXPECT_EQ(error.message(), "who: " + cut.substr(5));
+  EXPECT_EQ(DataError(std::string(4096, 'x')).message(), std::string(4096, 'x')) << "as long as a path may be";
+}
+
 template <class E>
 bool raises_its_own_type() {
   const std::unique_ptr<Error> error = std::make_unique<E>("text");

@@ -39,6 +39,12 @@ TEST(Quote, CutsLongTexts) {
   EXPECT_EQ(quote(std::string(100, 'x')), "\"" + std::string(60, 'x') + "...\"");
 }
 
+TEST(Shortened, IsTheTextOrItsBeginning) {
+  EXPECT_EQ(shortened("abcdef", 6), "abcdef");
+  EXPECT_EQ(shortened("abcdef", 5), "abcde...");
+  EXPECT_EQ(shortened("ab\xc3\xa9z", 3), "ab...");
+}
+
 TEST(Quote, NeverCutsACharacterInTwo) {
   EXPECT_EQ(quote("ab\xc3\xa9z", 3), "\"ab...\"");
   EXPECT_EQ(quote("ab\xc3\xa9z", 4), "\"ab\xc3\xa9...\"");
@@ -95,6 +101,7 @@ TEST(Nearest, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest("units", {}), "");
   EXPECT_EQ(nearest(std::string(10000, 'a'), {"aaaa"}), "");
   EXPECT_EQ(nearest("units", {std::string(size_t{1} << 24, 'u')}), "");  // a table of their distance has gigabytes
+  EXPECT_EQ(nearest("units", {"units" + std::string(252, 'u')}), "") << "nobody would read it";
 }
 
 TEST(Nearest, TakesTheFirstOfEquallyNear) { EXPECT_EQ(nearest("abcx", {"abcd", "abce"}), "abcd"); }

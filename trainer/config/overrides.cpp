@@ -13,6 +13,9 @@ namespace millrace {
 
 namespace {
 
+// Of a setting, in messages.
+constexpr size_t kShownBytes = 200;
+
 // One step of a path: `.key` or `[index]`.
 struct Segment {
   std::string key;
@@ -37,6 +40,9 @@ std::vector<Segment> parse_path(std::string_view path, const Place& where) {
     } else {
       const size_t end = std::min(path.find_first_of(".["), path.size());
       if (end == 0) throw malformed;
+      if (end > kMaxYamlKeyBytes) {
+        throw ConfigError(cat("expected a key of at most ", kMaxYamlKeyBytes, " bytes, got one of ", end), where);
+      }
       segments.push_back({std::string(path.substr(0, end)), {}});
       path.remove_prefix(end);
     }
@@ -195,7 +201,7 @@ class Walker {
 }  // namespace
 
 void apply_override(Spec& config, std::string_view setting) {
-  const Place where{cat("--set ", setting), 0, 0};
+  const Place where{cat("--set ", shortened(setting, kShownBytes)), 0, 0};
   const size_t equals = setting.find('=');
   if (equals == std::string_view::npos) {
     throw ConfigError("expected path=value, got no =", where, "write for example train.steps=100");
@@ -227,7 +233,8 @@ std::vector<std::string> warnings_of_unread(std::span<const std::string> setting
   for (const std::string& setting : settings) {
     const std::string_view key = std::string_view(setting).substr(0, setting.find_first_of(".[="));
     if (std::find(keys_read.begin(), keys_read.end(), key) != keys_read.end()) continue;
-    warnings.push_back(cat("--set ", setting, " changes nothing here: the key ", key, " is not read"));
+    warnings.push_back(cat("--set ", shortened(setting, kShownBytes), " changes nothing here: the key ", shortened(key),
+                           " is not read"));
   }
   return warnings;
 }

@@ -69,6 +69,8 @@ TEST_F(ParseTest, TheFirstMistakeIsTold) {
   EXPECT_EQ(refused({"-q", "sum", "--rows", "2"}), refused({"-q", "sum"})) << "whatever comes behind it";
   EXPECT_EQ(refused({"-q", "--quiet"}), "--quiet is given twice; trainer --help shows the usage");
   EXPECT_EQ(refused({"-qx"}), "unknown option -x; trainer --help shows the usage");
+  EXPECT_EQ(refused({"--" + std::string(100000, 'x')}),
+            "unknown option --" + std::string(58, 'x') + "...; trainer --help shows the usage");
   EXPECT_EQ(refused({"-qq"}), "--quiet is given twice; trainer --help shows the usage");
   EXPECT_EQ(refused({"smu"}), "unknown subcommand \"smu\"; did you mean sum? (trainer --help shows the usage)");
 }

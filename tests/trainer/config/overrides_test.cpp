@@ -1,5 +1,7 @@
 #include "millrace/trainer/config/overrides.h"
 
+#include <chrono>
+
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/files/yaml_writer.h"
 #include "tests/support/temp_folder.h"
@@ -182,6 +184,23 @@ TEST(Overrides, PathsAreNoDeeperThanConfigurations) {
   EXPECT_NE(with({deepest + "=1"}).find("a"), nullptr);
   EXPECT_EQ(rejects(deepest + ".a=1"), "--set " + deepest + ".a=1: the path has more than 64 steps");
   EXPECT_EQ(rejects(deepest + "[0]=1"), "--set " + deepest + "[0]=1: the path has more than 64 steps");
+}
+
+TEST(Overrides, LongTextsAreCut) {
+  const std::string text(100000, 'x'), shown = "--set " + std::string(200, 'x') + "...";
+  EXPECT_EQ(rejects(text), shown + ": expected path=value, got no =; write for example train.steps=100");
+  EXPECT_EQ(rejects(text + "=1"), shown + ": expected a key of at most 256 bytes, got one of 100000");
+  const std::string setting = text + "=1";
+  EXPECT_EQ(warnings_of_unread(std::vector{setting}, {}),
+            std::vector{shown + " changes nothing here: the key " + std::string(60, 'x') + "... is not read"});
+}
+
+TEST(Overrides, ManyItemsWithoutNamesAreNamedAtOnce) {
+  Spec list = Spec::list();
+  for (int i = 0; i < 20000; ++i) list.append(Spec::of("queue"));  // tried one by one from the first, 2 * 10^8 names
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(item_names(list).back(), "queue_20000");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
 TEST(Overrides, WarnOfKeysThatAreNotRead) {
