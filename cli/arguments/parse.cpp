@@ -86,7 +86,7 @@ class Parser {
     } else if (word == "--") {
       options_ended_ = true;
     } else if (word.size() > 1 && word.front() == '-') {
-      take_option(word);
+      take_options(word);
     } else if (const Command* below = command_->below(word)) {
       enter(*below);
     } else {
@@ -94,14 +94,22 @@ class Parser {
     }
   }
 
+  // One option; or several short ones in one word: all of these are flags, except perhaps the last.
+  void take_options(const std::string& word) {
+    const auto short_option = [&](size_t i) { return std::string{'-', word[i]}; };
+    size_t i = 1;
+    if (word[1] != '-' && command_->option(word.substr(0, word.find('='))) == nullptr) {
+      for (; i + 1 < word.size() && word[i + 1] != '=' && command_->option(short_option(i)) != nullptr; ++i) {
+        take_option(short_option(i));
+      }
+    }
+    take_option('-' + word.substr(i));
+  }
+
   void take_option(const std::string& word) {
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(0, equals);
     const Argument* option = command_->option(name);
-    if (option == nullptr && word.size() > 2 && word[1] != '-' && command_->option(word.substr(0, 2)) != nullptr) {
-      take_option(word.substr(0, 2));  // several short options in one word: all are flags
-      return take_option("-" + word.substr(2));
-    }
     if (option == nullptr) {
       std::vector<std::string> known;
       for (const Argument& argument : command_->arguments) {

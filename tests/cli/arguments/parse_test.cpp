@@ -79,6 +79,7 @@ TEST_F(ParseTest, HelpIsGivenWhateverElseIsWrong) {
   EXPECT_TRUE(parse(Words{"--bogus", "-h"}, program_).help);
   EXPECT_TRUE(parse(Words{"help", "sum"}, program_).help);
   EXPECT_TRUE(parse(Words{"-qh"}, program_).help);
+  EXPECT_TRUE(parse(Words{"-" + std::string(200000, 'h')}, program_).help) << "and no stack is that deep";
   EXPECT_TRUE(parse(Words{"--help=x"}, program_).help);
   EXPECT_FALSE(parse(Words{"sum"}, program_).help);
 }
