@@ -78,27 +78,35 @@ void Error::compose() {
   if (!hint_.empty()) text_ += "; " + hint_;
 }
 
+namespace {
+
+template <class E>
+std::exception_ptr make_error(std::string_view who, const char* what) noexcept {
+  try {
+    throw E(std::string(who) + ": " + what);
+  } catch (const Error&) {
+    return std::current_exception();
+  } catch (...) {
+    // Not even the message could be made. This one is short enough to need no memory.
+    return std::make_exception_ptr(InternalError("out of memory"));
+  }
+}
+
+}  // namespace
+
 std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept {
-  const auto internal_error = [who](const char* what) {
-    try {
-      throw InternalError(std::string(who) + ": " + what);
-    } catch (const Error&) {
-      return std::current_exception();
-    } catch (...) {
-      // Not even the message could be made. This one is short enough to need no memory.
-      return std::make_exception_ptr(InternalError("out of memory"));
-    }
-  };
   try {
     std::rethrow_exception(exception);
   } catch (const Error&) {
     return exception;
   } catch (const std::bad_alloc&) {
-    return internal_error("out of memory");
+    return make_error<InternalError>(who, "out of memory");
+  } catch (const std::system_error& refused) {
+    return make_error<IoError>(who, refused.what());
   } catch (const std::exception& other) {
-    return internal_error(other.what());
+    return make_error<InternalError>(who, other.what());
   } catch (...) {
-    return internal_error("an exception of unknown type");
+    return make_error<InternalError>(who, "an exception of unknown type");
   }
 }
 

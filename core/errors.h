@@ -99,7 +99,7 @@ MILLRACE_DECLARE_ERROR(ConfigError, Error);
 MILLRACE_DECLARE_ERROR(ShapeError, ConfigError);
 // The data is wrong: a bad number, a ragged row.
 MILLRACE_DECLARE_ERROR(DataError, Error);
-// Reading or writing failed.
+// Reading or writing failed, or the system refused something else, such as a thread.
 MILLRACE_DECLARE_ERROR(IoError, Error);
 // An input did not exist, or was not readable, before the run began.
 MILLRACE_DECLARE_ERROR(MissingError, IoError);
@@ -108,8 +108,8 @@ MILLRACE_DECLARE_ERROR(DeviceError, Error);
 // The library broke a promise: a bug in it, or lack of memory.
 MILLRACE_DECLARE_ERROR(InternalError, Error);
 
-// The exception as an Error: unchanged if it is one, otherwise an InternalError that begins with `who`. For exceptions
-// from the code of others.
+// The exception as an Error: unchanged if it is one, an IoError for what the system refused (std::system_error),
+// otherwise an InternalError; both begin with `who`. For exceptions from the code of others.
 MILLRACE_EXPORT std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept;
 
 // Throws a copy of the Error with its own type, so that every caller may add to its own copy; the copy gets `place` if

@@ -54,7 +54,11 @@ SignalWatcher::SignalWatcher() {
   end_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
   request_ = checked(::eventfd(0, EFD_CLOEXEC), "eventfd");
   stop_request_number.store(request_.get());
-  thread_ = std::thread([this] { watch(); });
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error& refused) {
+    throw IoError(cat("cannot start a thread: ", refused.what()));
+  }
 }
 
 SignalWatcher::~SignalWatcher() {

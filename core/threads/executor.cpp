@@ -15,6 +15,7 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -253,6 +254,8 @@ Executor::Executor(int threads, Trace* trace) : threads_(threads == 0 ? availabl
     impl_->start_helpers(threads_ - 1);
   } catch (const std::bad_alloc&) {
     throw InternalError(cat("could not start ", count_of(threads_, "thread"), ": out of memory"), {}, "lower threads");
+  } catch (const std::system_error& failure) {
+    throw IoError(cat("could not start ", count_of(threads_, "thread"), ": ", failure.what()), {}, "lower threads");
   } catch (const std::exception& failure) {
     throw InternalError(cat("could not start ", count_of(threads_, "thread"), ": ", failure.what()), {},
                         "lower threads");

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <typeinfo>
 
@@ -118,6 +120,8 @@ TEST(AsError, IsTheErrorOrSaysWhoseItIs) {
   EXPECT_EQ(as_error_text(DataError("bad", {"a.csv", 2, 0})), "data: a.csv:2: bad");
   EXPECT_EQ(as_error_text(std::runtime_error("no luck")), "internal: who: no luck");
   EXPECT_EQ(as_error_text(std::bad_alloc()), "internal: who: out of memory");
+  EXPECT_EQ(as_error_text(std::system_error(EAGAIN, std::generic_category())),
+            "io: who: Resource temporarily unavailable");
   EXPECT_EQ(as_error_text(5), "internal: who: an exception of unknown type");
 }
 
