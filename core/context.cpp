@@ -1,5 +1,7 @@
 #include "millrace/core/context.h"
 
+#include <sys/mman.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -46,13 +48,37 @@ Device automatic_device(const CudaStatus& found, std::string* warning) {
   return Device::cpu();
 }
 
+namespace {
+
+// From this size on, memory comes from the system, which gives zeros: what nobody touches takes no room. So a check of
+// a configuration takes next to none, however large the batches.
+constexpr size_t kMappedBytes = size_t{64} << 20;
+
+// Zeros; null if there is not enough memory.
+void* allocate_zeros(size_t bytes) {
+  if (bytes >= kMappedBytes) {
+    void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : mapped;
+  }
+  void* const allocated = std::aligned_alloc(kRowAlignment, aligned_bytes(bytes));
+  return allocated == nullptr ? nullptr : std::memset(allocated, 0, bytes);
+}
+
+void free_zeros(void* data, size_t bytes) {
+  if (bytes >= kMappedBytes) {
+    ::munmap(data, bytes);
+  } else {
+    std::free(data);
+  }
+}
+
+}  // namespace
+
 Memory::Memory(Device device, size_t bytes) : bytes_(bytes), device_(device) {
   if (bytes == 0) return;
   if (device.is_cpu()) {
-    // Near the end of the address space the rounded size would wrap around.
-    if (aligned_bytes(bytes) >= bytes) data_ = std::aligned_alloc(kRowAlignment, aligned_bytes(bytes));
+    data_ = allocate_zeros(bytes);
     if (data_ == nullptr) throw DeviceError(cat("out of memory: ", bytes, " bytes on cpu"));
-    std::memset(data_, 0, bytes);
   } else {
     data_ = cuda::allocate(device, bytes);
   }
@@ -82,7 +108,7 @@ Memory::~Memory() {
   if (!pinned_for_.is_cpu()) {
     cuda::free_pinned(pinned_for_, data_);
   } else if (device_.is_cpu()) {
-    std::free(data_);
+    free_zeros(data_, bytes_);
   } else {
     cuda::free(device_, data_);
   }

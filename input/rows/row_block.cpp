@@ -1,5 +1,6 @@
 #include "millrace/input/rows/row_block.h"
 
+#include <cstring>
 #include <utility>
 
 #include "millrace/core/sizes.h"
@@ -82,7 +83,7 @@ void RowBlock::configure(const SharedRowSpec& spec, int64_t capacity, Device rea
       for (const FieldSpec& field : spec_->fields) stride_.push_back(field.row_bytes());
       varying_.resize(std::max(varying_.size(), stride_.size()));
     }
-    ids_.resize(static_cast<size_t>(capacity));
+    reserve_ids(static_cast<size_t>(capacity));
     place(capacity);
   } catch (...) {
     // Whoever uses the block again must not find it half made.
@@ -102,11 +103,19 @@ void RowBlock::place(int64_t capacity) {
   capacity_ = capacity;
 }
 
+void RowBlock::reserve_ids(size_t count) {
+  const size_t needed = multiply_bytes(sizeof(RowId), count);
+  if (needed <= ids_.bytes()) return;
+  Memory larger(Device::cpu(), needed);
+  if (size_ > 0) std::memcpy(larger.data(), ids_.data(), static_cast<size_t>(size_) * sizeof(RowId));
+  ids_ = std::move(larger);
+}
+
 void RowBlock::grow(int64_t capacity) {
   if (capacity <= capacity_) return;
   const size_t needed = multiply_bytes(spec().row_bytes(), static_cast<size_t>(capacity));
   // All that may fail comes before the memory changes: without it the block stays as it is.
-  ids_.resize(static_cast<size_t>(capacity));
+  reserve_ids(static_cast<size_t>(capacity));
   for (size_t field = 0; field < stride_.size(); ++field) {
     if (stride_[field] == 0) varying_[field].resize(static_cast<size_t>(capacity));
   }
@@ -127,7 +136,7 @@ void RowBlock::grow(int64_t capacity) {
 }
 
 void RowBlock::reserve(const RowMemory& memory) {
-  ids_.reserve(memory.ids);
+  reserve_ids(memory.ids);
   base_.reserve(memory.fields);
   stride_.reserve(memory.fields);
   varying_.reserve(memory.fields);

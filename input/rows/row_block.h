@@ -162,7 +162,7 @@ class MILLRACE_EXPORT RowBlock {
   // Takes at least as much memory as `memory`, which another block holds. configure() and grow() then allocate nothing
   // for rows that fitted into that block. REQUIRES: size() == 0.
   void reserve(const RowMemory& memory);
-  RowMemory memory() const { return {memory_.bytes(), ids_.capacity(), base_.capacity()}; }
+  RowMemory memory() const { return {memory_.bytes(), ids_.bytes() / sizeof(RowId), base_.capacity()}; }
 
   // Start of field `field` of row `row`. REQUIRES: the field does not vary.
   std::byte* at(size_t field, int64_t row) { return base_[field] + static_cast<size_t>(row) * stride_[field]; }
@@ -197,8 +197,8 @@ class MILLRACE_EXPORT RowBlock {
   void clear_varying();
   // The bytes of a row's values whose size varies.
   size_t varying_bytes(int64_t row) const;
-  RowId& id(int64_t row) { return ids_[static_cast<size_t>(row)]; }
-  const RowId& id(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
+  RowId& id(int64_t row) { return static_cast<RowId*>(ids_.data())[row]; }
+  const RowId& id(int64_t row) const { return static_cast<const RowId*>(ids_.data())[row]; }
 
   // Field `field` of all rows, with the shape (size(), ...). REQUIRES: it does not vary.
   TensorView view(size_t field);
@@ -219,13 +219,15 @@ class MILLRACE_EXPORT RowBlock {
   static const SharedRowSpec& no_fields();
   // Sets where the fields lie in `memory_`, with room for `capacity` rows.
   void place(int64_t capacity);
+  // Makes room for the ids of `count` rows, keeping the ids of the rows that are there.
+  void reserve_ids(size_t count);
 
   SharedRowSpec spec_;  // null: no fields
   int64_t size_ = 0, capacity_ = 0;
   std::vector<std::byte*> base_;
   std::vector<size_t> stride_;                 // 0: the field varies
   std::vector<std::vector<Varying>> varying_;  // by field; empty if the field does not vary
-  std::vector<RowId> ids_;
+  Memory ids_;                                 // of RowId
   Memory memory_;
   Device reader_;
 };
