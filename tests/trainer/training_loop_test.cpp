@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/text.h"
 #include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
@@ -60,6 +63,34 @@ TEST(TrainingLoop, WarnsWhenNothingWasTrained) {
   EXPECT_EQ(result.reason, "end of data");
   EXPECT_EQ(result.steps, 0);
   EXPECT_EQ(log, std::vector<std::string>{"warning: the data ended before the first batch: nothing was trained"});
+}
+
+TEST(TrainingLoop, TrainsNothingInNoSteps) {
+  const TempFolder folder;
+  const std::string file = folder.path("m.safetensors");
+  std::vector<std::string> log;
+  int reports = 0;
+  const auto run = [&](const std::string& more) {
+    return make(more).run({.on_step = [&](const StepReport&) { ++reports; },
+                           .on_validation = [&](const ValidationReport&) { ++reports; },
+                           .on_log = [&](std::string_view text) { log.emplace_back(text); }});
+  };
+  const TrainResult result = run(cat("train: {steps: 0}\nsave: ", file, "\n"));
+  EXPECT_EQ(result.reason, "steps");
+  EXPECT_EQ(result.steps, 0);
+  EXPECT_EQ(result.rows, 0u);
+  EXPECT_TRUE(std::isnan(result.loss));
+  EXPECT_EQ(result.saved, file);
+  // The model that is loaded is the one that another training begins with.
+  EXPECT_EQ(run(cat("train: {steps: 0}\nload: ", file, "\n")).weights, result.weights);
+  EXPECT_EQ(run(cat("train: {steps: 3}\nload: ", file, "\n")).weights, run("train: {steps: 3}\n").weights);
+  const TrainResult validated =
+      run("train: {steps: 0}\nvalidation: {input: [{synthetic: {rows: 5, features: 20}}, {batch: {batch_size: 5}}], "
+          "every: 1, keep_best: true}\n");
+  EXPECT_EQ(validated.weights, result.weights);
+  EXPECT_FALSE(validated.best);
+  EXPECT_EQ(reports, 0);
+  EXPECT_EQ(log, std::vector<std::string>());
 }
 
 TEST(TrainingLoop, StopsAtTheWantedStep) {

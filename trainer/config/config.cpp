@@ -164,7 +164,7 @@ void read_kinds(const ConfigOptions& options, const LayerCatalog& catalog, Confi
 }  // namespace
 
 void TrainOptions::declare(OptionReader& o) {
-  o.optional("steps", steps, {.min = 1}, "the most steps; absent: until the data ends");
+  o.optional("steps", steps, {.min = 0}, "the most steps; 0: nothing is trained; absent: until the data ends");
   o.optional("log_every", log_every, {.min = 1}, "steps from one report to the next");
   o.optional(
       "report_over", report_over,

@@ -96,7 +96,7 @@ TEST(ReferencePageTest, TablesOfKeysAndKinds) {
   for (const char* part :
        {"# The configuration\n",
         "\n## Keys\n\n| key | type | default | meaning |\n|---|---|---|---|\n| `seed` | integer; at least 0 | `0` |",
-        "\n| `input` | list of input ops | required |", "\n| `train.steps` | integer; at least 1 |  | the most steps",
+        "\n| `input` | list of input ops | required |", "\n| `train.steps` | integer; at least 0 |  | the most steps",
         "\n## Layers\n\nKeys of every layer:\n\n| key |",
         "\n### dense\n\nOutputs = activation(inputs * weight + bias).\n\n| key",
         "| `activation` | none\\|relu | `none` | applied to the result |\n",

@@ -205,7 +205,7 @@ TEST(SchemaTest, SaysWhereAndWhat) {
   EXPECT_EQ(judge("seed: 1\n"), "$: required input");
   EXPECT_EQ(judge("input: []\n"), "$.input: minItems");
   EXPECT_EQ(judge(good + "epochs: 3\n"), "$: additionalProperties epochs");
-  EXPECT_EQ(judge(good + "train: {steps: 0}\n"), "$.train.steps: minimum");
+  EXPECT_EQ(judge(good + "train: {steps: -1}\n"), "$.train.steps: minimum");
   EXPECT_EQ(judge(good + "train: {clip_norm: 0}\n"), "$.train.clip_norm: minimum");
   EXPECT_NE(judge("input: [synthetic, {normalize: {fields: features, std: 0}}, {batch: {batch_size: 2}}]\n"), "");
   EXPECT_EQ(judge("input: [synthetic, {normalize: {fields: features, std: 1e-30}}, {batch: {batch_size: 2}}]\n"), "");

@@ -185,7 +185,7 @@ TEST(Config, IllTypedValues) {
   EXPECT_EQ(rejects("delivery: []\n"),
             "f.yaml:6:11: delivery: expected auto, native, staging, queue, feed or constant, got a list");
   EXPECT_EQ(rejects("train: 5\n"), "f.yaml:6:8: train: expected a map, got 5");
-  EXPECT_EQ(rejects("train: {steps: 0}\n"), "f.yaml:6:16: train.steps: expected at least 1, got 0");
+  EXPECT_EQ(rejects("train: {steps: -1}\n"), "f.yaml:6:16: train.steps: expected at least 0, got -1");
   // As a float it would be 0, and nothing would be learned.
   EXPECT_EQ(rejects("train: {clip_norm: 1e-50}\n"), "f.yaml:6:20: train.clip_norm: expected at least 1e-30, got 1e-50");
   EXPECT_EQ(rejects("train: {clip_value: 0}\n"), "f.yaml:6:21: train.clip_value: expected at least 1e-30, got 0");
