@@ -279,7 +279,8 @@ class MILLRACE_EXPORT RecordSource : public FileSource {
 };
 
 // An op that gives the rows of a block; a program adds it to its own copy of the catalog. The block is read in place
-// and is never copied as a whole. It must not change while a graph uses it. The ids of its rows are ignored.
+// and is never copied as a whole. It must not change while a graph uses it. The ids of its rows are ignored. A text
+// that is not set is empty. Throws ShapeError if a row has texts, but not as many as their field has columns.
 //
 //   RowBlock rows;
 //   rows.configure({{{"features", DType::f32, Shape{4}}, {"label", DType::i32, Shape{1}}}}, 150);
@@ -292,12 +293,12 @@ MILLRACE_EXPORT OpRegistry::Entry memory_op(std::shared_ptr<const RowBlock> rows
 struct CallbackRows {
   RowSpec rows;
   // Writes the next rows of pass `pass`, counted from 0, to the front of the block, which has room for block.capacity()
-  // rows, and says with block.resize() how many there are: 0 ends the pass. The graph sets their ids. It is called by
-  // one thread at a time, even if several graphs ask, but not always by the same thread, and it is called before the
-  // step needs the rows. The passes of a graph come in order, except that an op `cache` may ask for a pass again. If
-  // `fill` throws, the exception is thrown again when the first of its rows would be used; if it is not an Error, it
-  // becomes an InternalError with its text. It may stop the training; whoever stops a training waits until `fill`
-  // returns.
+  // rows, and says with block.resize() how many there are: 0 ends the pass. The graph sets their ids. A text that is
+  // not set is empty. It is called by one thread at a time, even if several graphs ask, but not always by the same
+  // thread, and it is called before the step needs the rows. The passes of a graph come in order, except that an op
+  // `cache` may ask for a pass again. If `fill` throws, the exception is thrown again when the first of its rows would
+  // be used; if it is not an Error, it becomes an InternalError with its text. It may stop the training; whoever stops a
+  // training waits until `fill` returns.
   std::function<void(RowBlock& block, uint32_t pass)> fill;
   int64_t rows_at_once = 256;  // the capacity of a block
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "millrace/core/errors.h"
 #include "millrace/core/sizes.h"
 #include "millrace/core/text.h"
 
@@ -150,6 +151,32 @@ void RowBlock::clear_varying() {
   for (size_t field = 0; field < stride_.size(); ++field) {
     if (stride_[field] > 0) continue;
     for (int64_t row = 0; row < size_; ++row) varying(field, row).clear();
+  }
+}
+
+void RowBlock::check_texts(int64_t first) const {
+  for (size_t field = 0; field < stride_.size(); ++field) {
+    const FieldSpec& spec = spec_->fields[field];
+    if (!spec.text || spec.ragged()) continue;
+    const auto columns = static_cast<size_t>(spec.shape.elements());
+    for (int64_t row = 0; row < size_; ++row) {
+      const size_t texts = varying(field, row).texts();
+      if (texts == 0 || texts == columns) continue;
+      throw ShapeError(cat("row ", first + row, " has ", count_of(static_cast<int64_t>(texts), "text"),
+                           " in the field ", spec.name, ", which is ", spec.type_text()));
+    }
+  }
+}
+
+void RowBlock::complete_texts() {
+  for (size_t field = 0; field < stride_.size(); ++field) {
+    const FieldSpec& spec = spec_->fields[field];
+    if (!spec.text || spec.ragged()) continue;
+    for (int64_t row = 0; row < size_; ++row) {
+      Varying& texts = varying(field, row);
+      if (texts.texts() > 0) continue;
+      for (int64_t i = 0; i < spec.shape.elements(); ++i) texts.add_text({});
+    }
   }
 }
 

@@ -193,8 +193,19 @@ class MILLRACE_EXPORT RowBlock {
     if (spec.ragged()) return varying(field, row).numbers<T>();
     return {this->row<T>(field, row), static_cast<size_t>(spec.shape.elements())};
   }
+  // The texts of a row: set_text() replaces what the field holds by one text, add_text() adds one for the next column.
+  // REQUIRES: a field of texts; all texts of a row together have fewer than 2^32 bytes.
+  void set_text(size_t field, int64_t row, std::string_view text) {
+    varying(field, row).clear();
+    add_text(field, row, text);
+  }
+  void add_text(size_t field, int64_t row, std::string_view text) { varying(field, row).add_text(text); }
   // Empties all values whose size varies, in all rows.
   void clear_varying();
+  // Throws ShapeError if a row has texts, but not as many as their field has columns. Messages count rows from `first`.
+  void check_texts(int64_t first = 0) const;
+  // Gives a field of texts empty ones in rows where it has none. Ragged fields stay as they are.
+  void complete_texts();
   // The bytes of a row's values whose size varies.
   size_t varying_bytes(int64_t row) const;
   RowId& id(int64_t row) { return static_cast<RowId*>(ids_.data())[row]; }

@@ -143,6 +143,7 @@ class CallbackSource final : public RowSource {
     block.resize(0);
     if (!callback_->fill(block, pass_, interrupted_)) return false;
     check(block);
+    block.complete_texts();
     const uint64_t begin = std::exchange(at_, at_ + static_cast<uint64_t>(block.size()));
     unit = {.begin = begin, .end = at_, .source = source_, .pass = pass_, .exact = true, .line = begin + 1};
     if (block.size() > 0) {
@@ -193,6 +194,7 @@ class CallbackSource final : public RowSource {
       throw ConfigError(cat("the callback of ", name_, " says that it made ", block.size(),
                             " rows, but there was room for ", block.capacity()));
     }
+    block.check_texts(static_cast<int64_t>(at_));
   }
   ConfigError not_again() const {
     return ConfigError(cat("the input's state cannot be saved: ", name_, " is a callback, whose rows come only once"));

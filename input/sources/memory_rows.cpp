@@ -41,6 +41,7 @@ class CopyRows final : public Transform {
       chunk.rows.copy_row(*rows_, static_cast<int64_t>(number), row);
       chunk.rows.id(row) = IndexSource::id_of(chunk.unit, number);
     }
+    chunk.rows.complete_texts();
   }
 
  private:
@@ -109,6 +110,7 @@ class MemorySource final : public IndexSource {
 
 OpRegistry::Entry memory_op(std::shared_ptr<const RowBlock> rows) {
   if (rows == nullptr) throw ConfigError("rows in memory need a block");
+  rows->check_texts();
   return {.doc = "gives the rows that the program holds",
           .describe = describe_options<MemoryOptions>,
           .make = [rows = std::move(rows)](const Spec& options, Spec* resolved) -> std::unique_ptr<Op> {

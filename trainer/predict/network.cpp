@@ -226,6 +226,9 @@ void Network::Impl::predict_some(Session& session, int64_t begin, int64_t count,
   if (!(block.spec() == *input) || block.capacity() < planned) {
     throw ShapeError(cat("the block was made anew for (", block.spec().text(), "), expected (", input->text(), ")"));
   }
+  block.resize(count);
+  block.check_texts(begin);
+  block.complete_texts();
   block.resize(planned);
   for (int64_t row = count; row < planned; ++row) block.copy_row(block, count - 1, row);
   transforms.apply(block, static_cast<uint64_t>(begin), session.transforms);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "millrace/core/errors.h"
+#include "tests/support/temp_folder.h"
 
 namespace millrace {
 namespace {
@@ -165,6 +166,55 @@ TEST(RowBlock, StaysPinned) {
   write(block, 0, 3);
   block.grow(50);
   expect_row(block, 0, 3);
+}
+
+// A number, a text, two texts, and any number of texts.
+RowSpec with_texts() {
+  RowSpec spec = {{{"x", DType::f32, Shape{1}},
+                   {"name", DType::f32, Shape{1}},
+                   {"places", DType::f32, Shape{2}},
+                   {"words", DType::f32, Shape{1}}}};
+  for (size_t field = 1; field < 4; ++field) spec.fields[field].text = true;
+  spec.fields[3].split = ' ';
+  return spec;
+}
+
+TEST(RowBlock, TextsAreSetAndReplaced) {
+  RowBlock block;
+  block.configure(with_texts(), 2);
+  block.resize(2);
+  block.set_text(1, 1, "a longer text");
+  block.set_text(1, 1, "short");
+  ASSERT_EQ(block.varying(1, 1).texts(), 1u);
+  EXPECT_EQ(block.varying(1, 1).text(0), "short");
+  block.set_text(2, 1, "here");
+  block.add_text(2, 1, "there");
+  ASSERT_EQ(block.varying(2, 1).texts(), 2u);
+  EXPECT_EQ(block.varying(2, 1).text(1), "there");
+  EXPECT_EQ(block.varying(1, 0).texts(), 0u);
+}
+
+TEST(RowBlock, TextsThatAreNotSetAreEmptyAndTheirNumberIsChecked) {
+  RowBlock block;
+  block.configure(with_texts(), 3);
+  block.resize(2);
+  block.set_text(1, 0, "a");
+  block.check_texts();
+  block.complete_texts();
+  block.check_texts();
+  EXPECT_EQ(block.varying(1, 0).text(0), "a");
+  ASSERT_EQ(block.varying(1, 1).texts(), 1u);
+  EXPECT_EQ(block.varying(1, 1).text(0), "");
+  EXPECT_EQ(block.varying(2, 1).texts(), 2u);
+  EXPECT_EQ(block.varying(3, 1).texts(), 0u) << "of a ragged field none is missing";
+  block.set_text(2, 1, "one of two");
+  EXPECT_EQ(error_of<ShapeError>([&] { block.check_texts(40); }),
+            "row 41 has 1 text in the field places, which is string (2)");
+  block.set_text(2, 1, "one");
+  block.add_text(2, 1, "two");
+  block.add_text(1, 0, "b");
+  EXPECT_EQ(error_of<ShapeError>([&] { block.check_texts(); }),
+            "row 0 has 2 texts in the field name, which is string (1)");
 }
 
 }  // namespace

@@ -231,5 +231,32 @@ TEST(CallbackRows, CannotBeSavedInTheMiddle) {
             std::string::npos);
 }
 
+TEST(CallbackRows, TextsThatAreNotSetAreEmptyAndTheirNumberIsChecked) {
+  RowSpec spec = {{{"name", DType::f32, Shape{1}}}};
+  spec.fields[0].text = true;
+  const std::string list = "- mine\n- vocabulary: {field: name, texts: [\"\", a], as: n}\n" + kBatches;
+  const auto codes = [&](int wrong) {
+    int calls = 0;
+    Pipeline pipeline(graph(list, {.rows = spec,
+                                   .fill =
+                                       [&](RowBlock& block, uint32_t) {
+                                         block.resize(++calls < 4 ? 2 : 0);
+                                         if (block.size() == 0) return;
+                                         block.set_text(0, 0, "a");
+                                         if (calls == wrong) block.add_text(0, 0, "b");
+                                       }}),
+                      {});
+    std::vector<int32_t> out;
+    RowBlock slot = pipeline.make_slot();
+    while (pipeline.next(slot) > 0) {
+      for (int64_t row = 0; row < slot.size(); ++row) out.push_back(*slot.row<int32_t>(1, row));
+    }
+    return out;
+  };
+  EXPECT_EQ(codes(0), (std::vector<int32_t>{1, 0, 1, 0, 1, 0})) << "the memory of a block is used again";
+  EXPECT_NE(error_of<ShapeError>([&] { codes(3); }).find("row 4 has 2 texts in the field name, which is string (1)"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace millrace

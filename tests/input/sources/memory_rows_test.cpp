@@ -115,5 +115,30 @@ TEST(MemoryRows, OptionsAreChecked) {
             std::string::npos);
 }
 
+TEST(MemoryRows, TextsThatAreNotSetAreEmpty) {
+  RowSpec spec = {{{"name", DType::f32, Shape{2}}}};
+  spec.fields[0].text = true;
+  RowBlock rows;
+  rows.configure(spec, 2);
+  rows.resize(2);
+  rows.set_text(0, 1, "a");
+  rows.add_text(0, 1, "b");
+  const auto given = std::make_shared<const RowBlock>(std::move(rows));
+  const std::string list =
+      "- memory: {epochs: 1}\n- vocabulary: {field: name, texts: [a, \"\", b], as: n}\n" + kBatches;
+  EXPECT_EQ(lines_of(list, given), (Lines{"memory:1 name=\"\",\"\" n=1,1", "memory:2 name=\"a\",\"b\" n=0,2", "--"}));
+}
+
+TEST(MemoryRows, HaveAsManyTextsAsTheirFieldsHaveColumns) {
+  RowSpec spec = {{{"name", DType::f32, Shape{2}}}};
+  spec.fields[0].text = true;
+  RowBlock rows;
+  rows.configure(spec, 3);
+  rows.resize(3);
+  rows.set_text(0, 2, "a");
+  EXPECT_EQ(error_of([&] { memory_op(std::make_shared<const RowBlock>(std::move(rows))); }),
+            "row 2 has 1 text in the field name, which is string (2)");
+}
+
 }  // namespace
 }  // namespace millrace
