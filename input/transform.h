@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,9 @@ class MILLRACE_EXPORT Transform : public Op {
   virtual std::optional<std::vector<std::string>> concerned_fields() const { return {}; }
   // Takes the history of a field back to before this op changed the field. Needs no bind().
   virtual void undo(FieldHistory&) const {}
+  // A transform for rows that a program gives in place of rows that this op makes from text: it does to their values
+  // what this op does to values in text. Null: nothing. Needs no bind().
+  virtual std::unique_ptr<Transform> for_given_rows() const { return nullptr; }
   // Upper bound of the bytes of a note that apply() attaches to a record, not counting errors; 0 if it attaches none.
   virtual uint64_t note_bytes() const { return 0; }
 };

@@ -361,6 +361,11 @@ std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& reques
   return out;
 }
 
+SelectedField field_of_columns(FieldRequest request, size_t columns) {
+  settle(request, columns);
+  return std::move(request.field);
+}
+
 HeaderNames::HeaderNames(const Spec& names) {
   if (names.is_null()) return;
   if (!names.is_map()) {

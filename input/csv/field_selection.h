@@ -72,6 +72,10 @@ std::vector<FieldRequest> read_fields(const Spec& fields, bool allow_nonfinite);
 // there is no record (dialect.columns == 0), header names stay unresolved, at column 0: nothing will be read.
 std::vector<SelectedField> select_fields(const std::vector<FieldRequest>& requests, const CsvDialect& dialect);
 
+// The field if it has `columns` columns, whichever these are. Throws ConfigError if its shape or defaults are for
+// another number.
+SelectedField field_of_columns(FieldRequest request, size_t columns);
+
 // The names that the header must give to columns selected by index: {0: "", 2: length}. A file that has another column
 // at that index is an error; it is not read as if it had the same columns.
 class HeaderNames {

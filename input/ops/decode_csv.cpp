@@ -1,4 +1,5 @@
 // decode_csv: text -> rows. Cuts records, converts the selected columns, and says exactly what is wrong, and where.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
 #include "millrace/input/catalog.h"
+#include "millrace/input/csv/given_values.h"
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
 #include "millrace/input/files/append_file.h"
@@ -195,6 +197,13 @@ class DecodeCsv final : public Transform {
     }
     chunk.end_record = cutter.end_offset();
     chunk.lines = cutter.lines();
+  }
+
+  std::unique_ptr<Transform> for_given_rows() const override {
+    const bool needed = std::any_of(requests_.begin(), requests_.end(), [](const FieldRequest& request) {
+      return request.field.spec.text || !request.default_value.is_null();
+    });
+    return needed ? std::make_unique<GivenValues>(requests_, rules_) : nullptr;
   }
 
   void report(const BadRow& row) override {

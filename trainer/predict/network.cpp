@@ -28,17 +28,23 @@ namespace millrace {
 
 namespace {
 
-// The op that gives the program's rows in the graph of the transforms.
+// The op that gives the program's rows in the graph of the transforms. The op after it has the options of the op that
+// decodes text, and gives the rows the values that text would have got.
 constexpr const char* kGivenRows = "given rows";
+constexpr const char* kGivenValues = "given values";
 // The most rows that go through the model at once. Fewer are filled up to a power of two, for which there is a plan.
 constexpr int64_t kMostRows = 256;
 constexpr size_t kPlans = 9;
 
-// Whether the op at `item` makes or decodes rows, or comes before one that does.
-bool is_before_rows(const Spec& item, const OpRegistry& registry) {
+KindAndOptions read_op(const Spec& item, const OpRegistry& registry) {
   KindAndOptions op = registry.read(item, "an input op");
   for (const char* key : {"name", "from"}) op.options.erase(key);
-  const std::vector<PortType> inputs = registry.make(op, item)->inputs();
+  return op;
+}
+
+// Whether the op at `item` makes or decodes rows, or comes before one that does.
+bool is_before_rows(const Spec& item, const OpRegistry& registry) {
+  const std::vector<PortType> inputs = registry.make(read_op(item, registry), item)->inputs();
   return inputs.empty() || inputs.front() == PortType::names || inputs.front() == PortType::text;
 }
 
@@ -57,6 +63,21 @@ OpRegistry with_given_rows(const Catalog& catalog, const RowSpec& spec) {
 Spec given_rows(const Spec& place) {
   Spec options = Spec::map(place.place()).set("epochs", 1);
   return Spec::map(place.place()).set(kGivenRows, std::move(options));
+}
+
+// Appends what the op at `item`, which the program's rows do not go through, does for such rows.
+void append_given_values(const Spec& item, OpRegistry& registry, Spec& list) {
+  KindAndOptions decoder = read_op(item, registry);
+  const auto make = [entry = registry.find(decoder.kind, item)](const Spec& options, Spec*) -> std::unique_ptr<Op> {
+    const std::unique_ptr<Op> op = entry.make(options, nullptr);
+    const auto* transform = dynamic_cast<const Transform*>(op.get());
+    return transform != nullptr ? transform->for_given_rows() : nullptr;
+  };
+  if (make(decoder.options, nullptr) == nullptr) return;
+  registry.add(kGivenValues, {.doc = "gives the program's rows what text would have got",
+                              .describe = describe_options<NoOptions>,
+                              .make = make});
+  list.append(Spec::map(item.place()).set(kGivenValues, std::move(decoder.options)));
 }
 
 Spec without_from(Spec item) {
@@ -105,10 +126,11 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
     return std::find(pass.fields.begin(), pass.fields.end(), field.name) == pass.fields.end();
   });
   registry = with_given_rows(catalog, rows);
-  size_t begin = 0;
-  while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
   Spec transforms = Spec::list(list.place());
   transforms.append(given_rows(list));
+  size_t begin = 0;
+  while (begin < pass.list.size() && is_before_rows(pass.list.items()[begin], registry)) ++begin;
+  if (begin > 0) append_given_values(pass.list.items()[begin - 1], registry, transforms);
   // Each reads from the one before it now.
   for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
   return RowTransforms(InputGraph::build(transforms, registry, {.seed = config.seed, .side = pass.side}));

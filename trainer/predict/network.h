@@ -5,7 +5,8 @@
 //   const std::vector<float> output = network.predict(row);       // a row of features, or several one after another
 //
 // A Network is given rows as they come out of the file reader, before the transforms of the configuration's input list
-// (normalize, one_hot, ..): the Network applies these, as the training did. Labels are not needed.
+// (vocabulary, normalize, ..): the Network applies these, as the training did. Labels are not needed. A row may lack
+// values, as text may: an empty text and, in a field of numbers with a `default`, NaN become the default of the field.
 //
 // All its const members may be called from any thread, at the same time. Calls that run at the same time have memory
 // and threads of their own; both are kept for later calls.
@@ -64,14 +65,14 @@ class MILLRACE_EXPORT Network {
   // What comes out for a row: float32, as the loss reads it (logits, if the loss takes logits).
   const TensorSpec& output() const;
 
-  // `count` rows of fields(), to be filled in.
+  // `count` rows of fields(), to be filled in. A text that is not set is empty.
   RowBlock make_rows(int64_t count) const;
-  // Writes the outputs of the rows one after another. Throws ShapeError if the rows do not have fields(), or `outputs`
-  // does not have the size of all outputs together; DataError that names the first row which a transform or the model
-  // refuses.
+  // Writes the outputs of the rows one after another. Throws ShapeError if the rows do not have fields(), a row has
+  // texts, but not as many as their field has columns, or `outputs` does not have the size of all outputs together;
+  // DataError that names the first row which a transform or the model refuses.
   void predict(const RowBlock& rows, std::span<float> outputs) const;
   // The same for rows that `fill` writes: the `count` rows from row `begin` on, into the first `count` rows of `block`,
-  // whose fields are fields().
+  // whose fields are fields(). Texts and ragged fields are empty before.
   using Fill = FunctionRef<void(RowBlock& block, int64_t begin, int64_t count)>;
   void predict(int64_t rows, Fill fill, std::span<float> outputs) const;
   // The same for rows that are a single float32 field, given as its values. Throws ShapeError, too, if a row has other

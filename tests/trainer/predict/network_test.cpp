@@ -296,5 +296,130 @@ TEST_F(NetworkTest, ServesManyThreadsAtOnce) {
   }
 }
 
+// Rows of a number, two texts that share a vocabulary, and a text as label; some values are missing.
+class NetworkTextsTest : public ::testing::Test {
+ protected:
+  NetworkTextsTest() {
+    std::string text = "age,from,to,kind\n";
+    for (int i = 0; i < 60; ++i) {
+      text += cat(i % 5 == 0 ? "NA" : cat(i % 7), ',', kPlaces[i % 4], ',', kPlaces[i % 3], ',', kKinds[i % 3], '\n');
+    }
+    data_ = folder_.write("t.csv", text);
+  }
+
+  Network train(const std::string& places = "default: \"\"") {
+    Trainer trainer = Trainer::from_string(
+        cat("seed: 3\ndevice: cpu\ninput:\n- filename_queue: {files: ", quote(data_, 4096), ", epochs: 3}\n",
+            "- csv_reader: {header: true}\n- decode_csv: {missing: [NA], fields: {age: {columns: age, default: "
+            "3.25},\n",
+            "    places: {columns: [from, to], type: string, ", places, "}, kind: {columns: kind, type: string}}}\n",
+            "- vocabulary: {field: places, texts: [north, \"\", south], as: codes, unknown: code}\n",
+            "- one_hot: {field: codes, classes: 4, as: places_hot}\n",
+            "- vocabulary: {field: kind, texts: [tall, small, wide], as: label}\n- batch: {batch_size: 1}\nmodel:\n",
+            "- concat: {from: [age, places_hot]}\n- dense: {units: 3}\nloss: softmax_cross_entropy\n",
+            "optimizer: {sgd: {learning_rate: 0.05}}\n"),
+        "t.yaml");
+    trainer.run();
+    trainer.save(model_);
+    return Network::load(model_);
+  }
+
+  static constexpr const char* kPlaces[] = {"north", "south", "", "elsewhere"};
+  static constexpr const char* kKinds[] = {"small", "tall", "wide"};
+  TempFolder folder_;
+  std::string data_, model_ = folder_.path("m.safetensors");
+};
+
+TEST_F(NetworkTextsTest, GiveWhatAPassOverTheFileGives) {
+  const Network network = train();
+  ASSERT_EQ(network.fields().text(), "age: float32 (1), places: string (2)");
+  Predictor predictor({.model = model_, .data = {data_}});
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_NE(predictor.next(), nullptr);
+    RowBlock rows = network.make_rows(1);
+    *rows.row<float>(0, 0) = i % 5 == 0 ? NAN : static_cast<float>(i % 7);
+    rows.set_text(1, 0, kPlaces[i % 4]);
+    rows.add_text(1, 0, kPlaces[i % 3]);
+    std::vector<float> outputs(3);
+    network.predict(rows, outputs);
+    const std::span<const float> expected = predictor.output(0);
+    EXPECT_EQ(outputs, std::vector<float>(expected.begin(), expected.end())) << i;
+  }
+}
+
+TEST_F(NetworkTextsTest, BlocksAreUsedAgainAndTextsThatAreNotSetAreMissing) {
+  const Network network = train();
+  const auto predict = [&](const std::vector<std::string>& texts) {
+    std::vector<float> outputs(3 * 300);
+    network.predict(
+        300,
+        [&](RowBlock& block, int64_t, int64_t count) {
+          for (int64_t row = 0; row < count; ++row) {
+            *block.row<float>(0, row) = 1;
+            EXPECT_EQ(block.varying(1, row).texts(), 0u);
+            for (const std::string& text : texts) block.add_text(1, row, text);
+          }
+        },
+        outputs);
+    for (size_t i = 3; i < outputs.size(); ++i) EXPECT_EQ(outputs[i], outputs[i - 3]) << i;
+    return outputs;
+  };
+  EXPECT_EQ(predict({"north", "south"}), predict({"north", "south"}));
+  EXPECT_NE(predict({"north", "south"}), predict({"south", "north"}));
+  EXPECT_EQ(predict({}), predict({"", ""}));
+  EXPECT_EQ(predict({"NA", "north"}), predict({"", "north"})) << "as in text";
+  EXPECT_EQ(predict({"moon", "north"}), predict({"sun", "north"})) << "both are unknown";
+  EXPECT_NE(predict({"moon", "north"}), predict({"", "north"}));
+  EXPECT_EQ(error_of<ShapeError>([&] { predict({"north"}); }),
+            "row 0 has 1 text in the field places, which is string (2)");
+}
+
+TEST_F(NetworkTextsTest, ATextThatIsNeededIsAnErrorOfItsRow) {
+  std::string text = TempFolder::read(data_);
+  for (size_t at; (at = text.find(",,")) != text.npos;) text.insert(at + 1, "north");
+  data_ = folder_.write("t.csv", text);
+  const Network network = train("missing: []");
+  RowBlock rows = network.make_rows(3);
+  std::vector<float> outputs(9);
+  for (int64_t row = 0; row < 3; ++row) {
+    *rows.row<float>(0, row) = 1;
+    rows.set_text(1, row, "north");
+    rows.add_text(1, row, row == 2 ? "" : "south");
+  }
+  EXPECT_EQ(error_of<DataError>([&] { network.predict(rows, outputs); }),
+            "row 2: the field places lacks a text, and has no default");
+  rows.set_text(1, 2, "north");
+  rows.add_text(1, 2, "south");
+  network.predict(rows, outputs);
+  EXPECT_EQ(outputs[6], outputs[0]);
+}
+
+TEST_F(NetworkTest, ReadsTextsOfAnyNumber) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += i % 2 == 0 ? "good film,1\n" : "bad bad film indeed,0\n";
+  Trainer trainer = Trainer::from_string(
+      cat("device: cpu\ninput:\n- filename_queue: {files: ", quote(folder_.write("words.csv", text), 4096),
+          ", epochs: 1}\n- csv_reader\n- decode_csv: {fields: {words: {columns: 0, type: string, split: \" \"},\n",
+          "    label: {columns: 1}}}\n- pad: {fields: words, length: 5}\n",
+          "- vocabulary: {field: words, texts: [\"\", good, bad], as: codes, unknown: code}\n",
+          "- one_hot: {field: codes, classes: 4, as: features}\n- batch: {batch_size: 1}\n",
+          "model: [{dense: {units: 1}}]\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n"),
+      "t.yaml");
+  trainer.run();
+  trainer.save(model_);
+  const Network network = Network::load(model_);
+  ASSERT_EQ(network.fields().text(), "words: string (ragged)");
+  const std::vector<std::vector<std::string>> given = {{"good", "film"}, {"bad", "bad", "film", "indeed"}};
+  Predictor predictor({.model = model_, .data = {folder_.path("words.csv")}});
+  for (size_t i = 0; i < 2; ++i) {
+    predictor.next();
+    RowBlock rows = network.make_rows(1);
+    for (const std::string& word : given[i]) rows.add_text(0, 0, word);
+    std::vector<float> outputs(1);
+    network.predict(rows, outputs);
+    EXPECT_EQ(outputs[0], predictor.output(0)[0]) << i;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
