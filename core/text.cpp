@@ -46,6 +46,13 @@ std::string shortened(std::string_view text, size_t limit) {
   return out;
 }
 
+double rounded(double value, int digits) {
+  char buffer[40];
+  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, digits).ptr;
+  std::from_chars(buffer, end, value);
+  return value;
+}
+
 std::string quote(std::string_view text, size_t limit) {
   std::string out = "\"";
   for (const char c : text.substr(0, whole_characters(text, limit))) {

@@ -22,6 +22,7 @@ constexpr CommandText kPredictText = {
 without a header only if it stands after all others. The file of --out appears whole or not at all.
 Formats (a row is its file and line):
   csv    row,class,probability             of a model trained with sigmoid_cross_entropy
+         row,class_0,..,probability_0,..   the same with several outputs
          row,class,probability_0,...       with softmax_cross_entropy; of equals the first class
          row,prediction or prediction_0,.. with another loss, and with --raw
   jsonl  {"v":1,"row":"a.csv:3","class":1,"probability":0.93}, or likewise with lists
@@ -52,20 +53,16 @@ struct PredictArguments : ModelArguments {
 };
 
 void write_predictions(Predictor& predictor, const PredictArguments& arguments, Output& out) {
-  const int64_t outputs = predictor.model().output().shape.elements();
   const Predictions predictions = predictor.config().loss.loss->predictions();
-  const PredictionKind kind = prediction_kind(predictions, outputs, arguments.raw);
-  // Predictions that are numbers are given as the label was before the input changed it.
-  const bool explains = !arguments.raw && (kind != PredictionKind::values || predictions == Predictions::numbers);
-  if (explains && kind == PredictionKind::values && !predictor.label().complete) {
+  const Answers answers({.predictions = arguments.raw ? Predictions::unknown : predictions,
+                         .outputs = predictor.model().output().shape.elements(),
+                         .label = predictor.label()});
+  if (answers.cannot_undo()) {
     write_to_stderr(
         "warning: the input changes the label in a way that cannot be undone: predictions stay as the model gives "
         "them\n");
   }
-  const PredictionText format({.format = arguments.format,
-                               .kind = kind,
-                               .outputs = outputs,
-                               .label = explains ? predictor.label() : FieldHistory{}});
+  const PredictionText format({.format = arguments.format, .answers = answers});
   std::string text = format.head();
   while (const RowBlock* batch = predictor.next()) {
     for (int64_t row = 0; row < batch->size(); ++row) {

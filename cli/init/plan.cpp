@@ -6,7 +6,6 @@
 #include <set>
 
 #include "millrace/cli/init/value_text.h"
-#include "millrace/cli/text/number_format.h"
 #include "millrace/core/errors.h"
 #include "millrace/core/free_names.h"
 #include "millrace/core/text.h"
@@ -43,7 +42,7 @@ bool needs_float64(const NumberSums& numbers) {
 }
 
 // The value with as many digits as its type has (float64 if it is `wide`, else float32).
-Spec plain_number(double value, bool wide) { return Spec::of(cli::rounded(value, wide ? 17 : 7)); }
+Spec plain_number(double value, bool wide) { return Spec::of(rounded(value, wide ? 17 : 7)); }
 
 // What numbers are divided by, after the mean was subtracted: their deviation, or more. If nearly all numbers are
 // equal, as those of a flag that is rarely set, the deviation is so small that one row would outweigh all others.

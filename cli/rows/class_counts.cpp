@@ -10,7 +10,8 @@ namespace millrace::cli {
 
 void ClassCounts::add(const RowBlock& batch) {
   const int field = batch.spec().find(label_);
-  if (kind_ == PredictionKind::values || field < 0) return;
+  const bool one_class = kind_ == PredictionKind::yes_or_no || kind_ == PredictionKind::one_of_many;
+  if (!one_class || field < 0) return;
   const auto count = [this](const auto& label) {
     if constexpr (!std::same_as<decltype(label), const Texts&>) {
       const auto number = static_cast<double>(label.front());

@@ -41,11 +41,4 @@ std::string format_bytes(uint64_t bytes) {
   return value < 9.95 ? fmt::format("{:.1f} {}", value, kUnits[unit]) : fmt::format("{:.0f} {}", value, kUnits[unit]);
 }
 
-double rounded(double value, int digits) {
-  char buffer[40];
-  const char* end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, digits).ptr;
-  std::from_chars(buffer, end, value);
-  return value;
-}
-
 }  // namespace millrace::cli

@@ -24,8 +24,6 @@ std::string format_share(double share);
 std::string format_seconds(double seconds);
 // "512 bytes", "1.5 KiB", "64 MiB".
 std::string format_bytes(uint64_t bytes);
-// The number that `digits` significant digits of the value say.
-double rounded(double value, int digits);
 
 // The shortest text that reads back as the same value, in `buffer`: "0.1", "nan", "-inf". REQUIRES: 40 bytes.
 template <class T>

@@ -24,6 +24,12 @@ TEST(Cat, WritesNumbersInTheirShortestForm) {
   EXPECT_EQ(cat(3.0), "3");
 }
 
+TEST(Rounded, KeepsSoManyDigits) {
+  EXPECT_EQ(rounded(1.0 / 3, 3), 0.333);
+  EXPECT_EQ(rounded(-123456.0, 2), -120000.0);
+  EXPECT_EQ(rounded(0.1, 17), 0.1);
+}
+
 TEST(Quote, EscapesWhatATerminalWouldObey) {
   EXPECT_EQ(quote("abc"), "\"abc\"");
   EXPECT_EQ(quote(""), "\"\"");

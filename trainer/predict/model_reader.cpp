@@ -72,9 +72,9 @@ PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& reg
   return pass;
 }
 
-FieldHistory label_history(const Config& config, const OpRegistry& registry) {
+FieldHistory label_history(const Config& config, const Spec& input, const OpRegistry& registry) {
   Spec resolved;
-  const std::vector<GraphNode> nodes = read_graph_list(config.input, registry, resolved);
+  const std::vector<GraphNode> nodes = read_graph_list(input, registry, resolved);
   FieldHistory history{.field = config.loss.label};
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
     if (node->transform != nullptr) node->transform->undo(history);

@@ -31,10 +31,10 @@ Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& row
 // be there otherwise. REQUIRES: config.layers are still there, as read_saved_config() read them.
 PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge);
 
-// What the label's values were before the ops of the configuration's input changed them. The transforms of the list are
-// asked for it (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what
-// is wrong with the list itself.
-FieldHistory label_history(const Config& config, const OpRegistry& registry);
+// What the label's values were before the ops of the list `input` changed them. The transforms of the list are asked
+// for it (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what is
+// wrong with the list itself.
+FieldHistory label_history(const Config& config, const Spec& input, const OpRegistry& registry);
 
 // Bytes that a batch takes when it is read and on its way through the model, without what layers need inside. Throws
 // ShapeError when they are more than can be counted.

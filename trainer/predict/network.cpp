@@ -21,6 +21,7 @@
 #include "millrace/trainer/files/model_file.h"
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/input/pass_input.h"
+#include "millrace/trainer/predict/answers.h"
 #include "millrace/trainer/predict/model_reader.h"
 #include "millrace/trainer/predict/predict_plan.h"
 
@@ -107,6 +108,13 @@ Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
   return list;
 }
 
+Answers answers_of(const Config& config, const Model& model, const Catalog& catalog) {
+  const OpRegistry registry = with_given_rows(catalog, {});
+  return Answers({.predictions = config.loss.loss->predictions(),
+                  .outputs = model.output().shape.elements(),
+                  .label = label_history(config, list_for_given_rows(config.input, registry), registry)});
+}
+
 // The transforms of the saved list, after an op that gives the program's rows. Ops that read or make rows are left out.
 RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,
                                uint64_t max_bytes) {
@@ -165,6 +173,7 @@ struct Network::Impl {
         input(std::make_shared<const RowSpec>(transforms.input())) {
     auto session = std::make_unique<Session>(*this);
     model.emplace(read_saved_model(file, config, transforms.output(), session->context));
+    answers.emplace(answers_of(config, *model, catalog));
     session->make_plan(*this);
     const auto bytes_of = [&](int64_t rows) {
       return add_bytes(batch_bytes(*model, transforms.output(), rows),
@@ -190,6 +199,7 @@ struct Network::Impl {
   const RowTransforms transforms;
   const SharedRowSpec input;
   std::optional<Model> model;
+  std::optional<Answers> answers;
   int64_t most_rows = kMostRows;
   // The most sessions that are kept after a burst of calls.
   const size_t most_idle = 2 * static_cast<size_t>(Executor::available_threads());
@@ -287,6 +297,8 @@ const Spec& Network::resolved() const { return impl_->config.resolved; }
 const Config& Network::config() const { return impl_->config; }
 const RowSpec& Network::fields() const { return *impl_->input; }
 const TensorSpec& Network::output() const { return impl_->model->output(); }
+const std::vector<std::string>& Network::classes() const { return impl_->answers->classes(); }
+const Answers& Network::answers() const { return *impl_->answers; }
 
 RowBlock Network::make_rows(int64_t count) const {
   if (count < 0) throw ShapeError(cat("there are ", count, " rows"));
@@ -337,6 +349,12 @@ std::vector<float> Network::predict(std::span<const float> values) const {
   std::vector<float> outputs(values.size() / width * static_cast<size_t>(output().shape.elements()));
   predict(values, outputs);
   return outputs;
+}
+
+Answer Network::answer(std::span<const float> outputs) const {
+  const Answers& answers = *impl_->answers;
+  if (std::ssize(outputs) == answers.outputs()) return answers.answer(outputs);
+  throw ShapeError(cat("expected the ", count_of(answers.outputs(), "output"), " of a row, got ", std::ssize(outputs)));
 }
 
 }  // namespace millrace

@@ -34,9 +34,22 @@
 
 namespace millrace {
 
+class Answers;
 class Model;
 class ModelFile;
 struct Config;
+
+// What the outputs of a row say, in the terms of the training's label. `trainer predict` prints the same.
+struct Answer {
+  // The number of the row's class: after softmax_cross_entropy the largest output; after sigmoid_cross_entropy one
+  // class for each output, 1 if it is above 0, else 0. It is -1 if a NaN leaves it open. Empty if the label is no
+  // class.
+  std::vector<int64_t> classes = {};
+  std::vector<std::string> texts = {};  // of these classes; empty ones if the label is numbers
+  // A value for each output: the probability of the class, after sigmoid_cross_entropy of class 1; amounts as the label
+  // was before the input list changed it, if that is known; else the outputs.
+  std::vector<double> values = {};
+};
 
 struct NetworkOptions {
   std::vector<std::string> overrides = {};  // of the saved configuration, each "path=value", such as "device=cpu"
@@ -64,6 +77,10 @@ class MILLRACE_EXPORT Network {
   const RowSpec& fields() const;
   // What comes out for a row: float32, as the loss reads it (logits, if the loss takes logits).
   const TensorSpec& output() const;
+  // The texts of the classes, by their numbers. Empty if the label is numbers.
+  const std::vector<std::string>& classes() const;
+  // For the library itself: the type is not installed.
+  const Answers& answers() const;
 
   // `count` rows of fields(), to be filled in. A text that is not set is empty.
   RowBlock make_rows(int64_t count) const;
@@ -79,6 +96,9 @@ class MILLRACE_EXPORT Network {
   // fields or `values` ends inside a row.
   void predict(std::span<const float> values, std::span<float> outputs) const;
   std::vector<float> predict(std::span<const float> values) const;
+
+  // What the outputs of one row say. Throws ShapeError if they are not as many as a row has.
+  Answer answer(std::span<const float> outputs) const;
 
  private:
   struct Impl;

@@ -79,7 +79,7 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
       device(device_of(config, warnings)),
       executor(config.threads),
       context(device, executor, config.precision),
-      label(label_history(config, catalog.ops)) {
+      label(label_history(config, config.input, catalog.ops)) {
   const PassInput pass = pass_of(config, args, catalog);
   InputGraph graph = build_graph(pass, args, catalog);
   for (const std::string& warning : graph.warnings()) warnings.push_back(warning);

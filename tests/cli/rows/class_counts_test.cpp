@@ -43,10 +43,12 @@ TEST(ClassCounts, LabelsMayBeOfEveryType) {
   }
 }
 
-TEST(ClassCounts, AmountsAreNotCounted) {
-  ClassCounts counts(PredictionKind::values, "y");
-  counts.add(block_of<float>(DType::f32, {1.0F}));
-  EXPECT_FALSE(counts.commonest());
+TEST(ClassCounts, AmountsAndSeveralClassesOfARowAreNotCounted) {
+  for (const PredictionKind kind : {PredictionKind::values, PredictionKind::each_yes_or_no}) {
+    ClassCounts counts(kind, "y");
+    counts.add(block_of<float>(DType::f32, {1.0F}));
+    EXPECT_FALSE(counts.commonest());
+  }
 }
 
 }  // namespace

@@ -12,26 +12,22 @@ namespace {
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
 
 std::string text(const std::string& format, PredictionKind kind, const std::vector<float>& output,
-                 std::string_view place = "a.csv:3") {
-  const PredictionText predictions(
-      {.format = format, .kind = kind, .outputs = static_cast<int64_t>(output.size()), .label = {}});
-  std::string out = predictions.head();
-  predictions.append(out, place, output);
+                 std::string_view place = "a.csv:3", const FieldHistory& label = {}) {
+  const bool yes_or_no = kind == PredictionKind::yes_or_no || kind == PredictionKind::each_yes_or_no;
+  const Predictions predictions = yes_or_no                             ? Predictions::sigmoid_logits
+                                  : kind == PredictionKind::one_of_many ? Predictions::softmax_logits
+                                                                        : Predictions::numbers;
+  const PredictionText lines(
+      {.format = format,
+       .answers = Answers({.predictions = predictions, .outputs = std::ssize(output), .label = label})});
+  std::string out = lines.head();
+  lines.append(out, place, output);
   return out;
 }
 std::string csv(PredictionKind kind, const std::vector<float>& output, std::string_view place = "a.csv:3") {
   return text("csv", kind, output, place);
 }
 std::string json(PredictionKind kind, const std::vector<float>& output) { return text("jsonl", kind, output); }
-
-TEST(PredictionTextTest, TheLossSaysWhatALineIs) {
-  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 1, false), PredictionKind::yes_or_no);
-  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 2, false), PredictionKind::values);
-  EXPECT_EQ(prediction_kind(Predictions::softmax_logits, 3, false), PredictionKind::one_of_many);
-  EXPECT_EQ(prediction_kind(Predictions::numbers, 1, false), PredictionKind::values);
-  EXPECT_EQ(prediction_kind(Predictions::sigmoid_logits, 1, true), PredictionKind::values);
-  EXPECT_EQ(prediction_kind(Predictions::softmax_logits, 3, true), PredictionKind::values);
-}
 
 TEST(PredictionTextTest, YesOrNo) {
   EXPECT_EQ(csv(PredictionKind::yes_or_no, {0}), "row,class,probability\na.csv:3,0,0.5\n");
@@ -44,6 +40,13 @@ TEST(PredictionTextTest, YesOrNo) {
   EXPECT_EQ(csv(PredictionKind::yes_or_no, {kNaN}), "row,class,probability\na.csv:3,,nan\n");
   EXPECT_EQ(json(PredictionKind::yes_or_no, {kNaN}),
             "{\"v\":1,\"row\":\"a.csv:3\",\"class\":null,\"probability\":\"NaN\"}\n");
+}
+
+TEST(PredictionTextTest, EachYesOrNo) {
+  EXPECT_EQ(csv(PredictionKind::each_yes_or_no, {1000, 0, kNaN}),
+            "row,class_0,class_1,class_2,probability_0,probability_1,probability_2\na.csv:3,1,0,,1,0.5,nan\n");
+  EXPECT_EQ(json(PredictionKind::each_yes_or_no, {1000, 0, kNaN}),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"class\":[1,0,null],\"probability\":[1,0.5,\"NaN\"]}\n");
 }
 
 TEST(PredictionTextTest, OneOfMany) {
@@ -71,11 +74,7 @@ TEST(PredictionTextTest, PlacesAreQuotedWhereTheyMustBe) {
 
 std::string with_label(const std::string& format, PredictionKind kind, const std::vector<float>& output,
                        const FieldHistory& label) {
-  const PredictionText predictions(
-      {.format = format, .kind = kind, .outputs = static_cast<int64_t>(output.size()), .label = label});
-  std::string out = predictions.head();
-  predictions.append(out, "a.csv:3", output);
-  return out;
+  return text(format, kind, output, "a.csv:3", label);
 }
 
 TEST(PredictionTextTest, NamesTheClassesOfAVocabulary) {
@@ -90,6 +89,14 @@ TEST(PredictionTextTest, NamesTheClassesOfAVocabulary) {
       << "a class that has no text";
   EXPECT_EQ(with_label("jsonl", PredictionKind::yes_or_no, {-kInfinity}, label),
             "{\"v\":1,\"row\":\"a.csv:3\",\"class\":0,\"name\":\"no\",\"probability\":0}\n");
+}
+
+TEST(PredictionTextTest, NamesEachClass) {
+  const FieldHistory label = {.field = "kind", .texts = {"no", "yes"}};
+  EXPECT_EQ(with_label("csv", PredictionKind::each_yes_or_no, {1000, kNaN}, label),
+            "row,class_0,class_1,name_0,name_1,probability_0,probability_1\na.csv:3,1,,yes,,1,nan\n");
+  EXPECT_EQ(with_label("jsonl", PredictionKind::each_yes_or_no, {1000, kNaN}, label),
+            "{\"v\":1,\"row\":\"a.csv:3\",\"class\":[1,null],\"name\":[\"yes\",null],\"probability\":[1,\"NaN\"]}\n");
 }
 
 TEST(PredictionTextTest, UndoesWhatWasDoneToTheLabel) {

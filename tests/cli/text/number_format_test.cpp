@@ -72,11 +72,5 @@ TEST(NumberFormatTest, TheShortestTextReadsBackTheSame) {
   EXPECT_EQ(shortest_text(int64_t{-7}, buffer), "-7");
 }
 
-TEST(NumberFormatTest, RoundedKeepsSoManyDigits) {
-  EXPECT_EQ(rounded(1.0 / 3, 3), 0.333);
-  EXPECT_EQ(rounded(-123456.0, 2), -120000.0);
-  EXPECT_EQ(rounded(0.1, 17), 0.1);
-}
-
 }  // namespace
 }  // namespace millrace::cli

@@ -91,7 +91,7 @@ FieldHistory history_of(const std::string& ops, const std::string& loss = "mse")
                      "\noptimizer: {sgd: {learning_rate: 1}}\n"),
                  "c.yaml"),
       Catalog::builtin());
-  return label_history(config, Catalog::builtin().ops);
+  return label_history(config, config.input, Catalog::builtin().ops);
 }
 
 TEST(LabelHistory, UndoesNormalizeAndMapFromTheLastToTheFirst) {

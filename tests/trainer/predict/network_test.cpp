@@ -394,6 +394,39 @@ TEST_F(NetworkTextsTest, ATextThatIsNeededIsAnErrorOfItsRow) {
   EXPECT_EQ(outputs[6], outputs[0]);
 }
 
+TEST_F(NetworkTextsTest, AnswersHaveTheClassesOfTheLabel) {
+  const Network network = train();
+  EXPECT_EQ(network.classes(), (std::vector<std::string>{"tall", "small", "wide"}));
+  const Answer answer = network.answer(std::vector<float>{1, 3, 1});
+  EXPECT_EQ(answer.classes, std::vector<int64_t>{1});
+  EXPECT_EQ(answer.texts, std::vector<std::string>{"small"});
+  ASSERT_EQ(answer.values.size(), 3u);
+  EXPECT_NEAR(answer.values[1], 1 / (1 + 2 * std::exp(-2)), 1e-9);
+  EXPECT_EQ(error_of<ShapeError>([&] { network.answer(std::vector<float>{1}); }),
+            "expected the 3 outputs of a row, got 1");
+}
+
+TEST_F(NetworkTest, AnswersUndoWhatWasDoneToTheLabel) {
+  const auto network = [&](const std::string& ops, const std::string& loss) {
+    Trainer trainer = Trainer::from_string(
+        cat("device: cpu\ninput:\n- filename_queue: {files: ", quote(data_, 4096), ", epochs: 1}\n- csv_reader\n",
+            "- decode_csv: {fields: {features: {columns: 0-2}, label: {columns: 3}}}\n", ops,
+            "- batch: {batch_size: 20}\nmodel: [{dense: {units: 1}}]\nloss: ", loss,
+            "\noptimizer: {sgd: {learning_rate: 0.01}}\n"),
+        "t.yaml");
+    trainer.run();
+    return trainer.network();
+  };
+  const std::vector<float> output = {0.5f};
+  EXPECT_EQ(network("- normalize: {fields: label, mean: 10, std: 4}\n", "mse").answer(output).values,
+            std::vector<double>{12});
+  EXPECT_EQ(network("", "mse").answer(output).values, std::vector<double>{0.5});
+  const Network classes = network("", "sigmoid_cross_entropy");
+  EXPECT_TRUE(classes.classes().empty()) << "they are numbers";
+  EXPECT_EQ(classes.answer(output).classes, std::vector<int64_t>{1});
+  EXPECT_EQ(classes.answer(output).texts, std::vector<std::string>{""});
+}
+
 TEST_F(NetworkTest, ReadsTextsOfAnyNumber) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += i % 2 == 0 ? "good film,1\n" : "bad bad film indeed,0\n";
