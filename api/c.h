@@ -81,10 +81,13 @@ typedef enum millrace_type {
   MILLRACE_FLOAT64 = 1,
   MILLRACE_INT32 = 2,
   MILLRACE_INT64 = 3,
-  MILLRACE_UINT8 = 4
+  MILLRACE_UINT8 = 4,
+  /* Texts: the values of such a field are an array of `const char*`, each a text that ends with a zero byte. NULL is the
+   * empty text, which in rows for a network means a missing value. */
+  MILLRACE_TEXT = 5
 } millrace_type;
 
-/* A field of a row: `width` numbers of a type. */
+/* A field of a row: `width` numbers of a type, or `width` texts. */
 typedef struct millrace_field {
   const char* name;
   int32_t type; /* a millrace_type */
@@ -100,7 +103,8 @@ MILLRACE_C_EXPORT millrace_status millrace_catalog_add_rows(millrace_catalog* ca
 
 /* Makes rows of pass `pass`, counted from 0: writes up to `room` rows, the values of field i to values[i], one row
  * after another, and returns how many rows it wrote: 0 ends the pass, less than 0 is an error that ends the training.
- * It is called by one thread at a time, not always the same one, and before its rows are needed for training. */
+ * Texts must stay as they are until the next call; those that are not written are empty. It is called by one thread at
+ * a time, not always the same one, and before its rows are needed for training. */
 typedef int64_t (*millrace_fill)(void* user, uint32_t pass, int64_t room, void* const* values);
 
 /* Adds an input op of the kind `kind` that asks this program for its rows, `room` at a time. Its option `epochs` (1)
@@ -196,14 +200,33 @@ MILLRACE_C_EXPORT void millrace_network_free(millrace_network* network);
 
 /* What a row is made of, before the transforms of the configuration's input list, which the network applies. */
 MILLRACE_C_EXPORT size_t millrace_network_field_count(const millrace_network* network);
-/* Field `index`; its name lives as long as the network. REQUIRES: index < millrace_network_field_count(). */
+/* Field `index`; its name lives as long as the network. If a row has any number of values in it (a ragged field), its
+ * width is 0, and only C++ can predict such rows. REQUIRES: index < millrace_network_field_count(). */
 MILLRACE_C_EXPORT millrace_field millrace_network_field(const millrace_network* network, size_t index);
 /* How many numbers come out for a row. */
 MILLRACE_C_EXPORT int64_t millrace_network_outputs(const millrace_network* network);
 
-/* Writes rows * millrace_network_outputs() numbers. values[i] has the values of field i, one row after another. */
+/* Writes rows * millrace_network_outputs() numbers. values[i] has the values of field i, one row after another. An empty
+ * text and, in a field of numbers that has a `default` in the configuration, NaN mean a missing value: it becomes the
+ * default, as in text. */
 MILLRACE_C_EXPORT millrace_status millrace_network_predict(const millrace_network* network, const void* const* values,
                                                            int64_t rows, float* outputs, millrace_error** error);
+
+/* How many classes have a text; 0 if the label is numbers. */
+MILLRACE_C_EXPORT size_t millrace_network_class_count(const millrace_network* network);
+/* The text of class `number`, "" if it has none. */
+MILLRACE_C_EXPORT const char* millrace_network_class(const millrace_network* network, int64_t number);
+/* How many classes the answer for a row has: 1, or one for each output if each says yes or no; 0 if the label is an
+ * amount. */
+MILLRACE_C_EXPORT int64_t millrace_network_choices(const millrace_network* network);
+/* What the outputs of `rows` rows say, as `trainer predict` prints it. Either array may be NULL.
+ * `classes` receives rows * millrace_network_choices() numbers of classes; -1 if a NaN leaves it open.
+ * `values` receives rows * millrace_network_outputs() numbers: the probability of each class, or of class 1 if an
+ * output says yes or no; amounts as the label was before the input list changed it, if that is known; else the
+ * outputs. */
+MILLRACE_C_EXPORT millrace_status millrace_network_answer(const millrace_network* network, const float* outputs,
+                                                          int64_t rows, int64_t* classes, double* values,
+                                                          millrace_error** error);
 
 #ifdef __cplusplus
 }

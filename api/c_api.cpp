@@ -11,6 +11,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/source.h"
 #include "millrace/trainer/config/catalog.h"
+#include "millrace/trainer/predict/answers.h"
 #include "millrace/trainer/predict/network.h"
 #include "millrace/trainer/trainer.h"
 #include "millrace/version.h"
@@ -243,7 +244,7 @@ size_t millrace_network_field_count(const millrace_network* network) {
 millrace_field millrace_network_field(const millrace_network* network, size_t index) {
   if (index >= millrace_network_field_count(network)) return {"", MILLRACE_FLOAT32, 0};
   const FieldSpec& field = network->network.fields().fields[index];
-  return {field.name.c_str(), type_of(field.dtype), field.varies() ? 0 : field.shape.elements()};
+  return {field.name.c_str(), type_of(field), field.ragged() ? 0 : field.shape.elements()};
 }
 
 int64_t millrace_network_outputs(const millrace_network* network) {
@@ -256,13 +257,44 @@ millrace_status millrace_network_predict(const millrace_network* network, const 
     require(network, "network");
     if (rows < 0) throw ArgumentError(cat("there are ", rows, " rows"));
     const RowSpec& fields = network->network.fields();
-    if (fields.varies()) throw ArgumentError(cat("a row is (", fields.text(), "), which has more than numbers"));
+    for (const FieldSpec& field : fields.fields) {
+      if (field.ragged())
+        throw ArgumentError(cat("the field ", field.name, " is ", field.type_text(), ", which C cannot give"));
+    }
     if (rows == 0) return;
     require_each(values, fields.fields.size());
     require(outputs, "outputs");
     network->network.predict(
         rows, [&](RowBlock& block, int64_t begin, int64_t count) { copy_in(values, begin, count, block); },
         {outputs, static_cast<size_t>(rows * millrace_network_outputs(network))});
+  });
+}
+
+size_t millrace_network_class_count(const millrace_network* network) {
+  return network != nullptr ? network->network.classes().size() : 0;
+}
+
+const char* millrace_network_class(const millrace_network* network, int64_t number) {
+  const std::string* const text = network != nullptr ? network->network.answers().class_text(number) : nullptr;
+  return text != nullptr ? text->c_str() : "";
+}
+
+int64_t millrace_network_choices(const millrace_network* network) {
+  return network != nullptr ? network->network.answers().choices() : 0;
+}
+
+millrace_status millrace_network_answer(const millrace_network* network, const float* outputs, int64_t rows,
+                                        int64_t* classes, double* values, millrace_error** error) {
+  return guarded(error, [&] {
+    require(network, "network");
+    if (rows < 0) throw ArgumentError(cat("there are ", rows, " rows"));
+    if (rows > 0) require(outputs, "outputs");
+    const auto width = static_cast<size_t>(millrace_network_outputs(network));
+    for (int64_t row = 0; row < rows; ++row) {
+      const Answer answer = network->network.answer({outputs + static_cast<size_t>(row) * width, width});
+      if (classes != nullptr) classes = std::copy(answer.classes.begin(), answer.classes.end(), classes);
+      if (values != nullptr) values = std::copy(answer.values.begin(), answer.values.end(), values);
+    }
   });
 }
 

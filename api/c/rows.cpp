@@ -1,6 +1,8 @@
 #include "millrace/api/c/rows.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "millrace/api/c/errors.h"
@@ -16,18 +18,41 @@ constexpr std::pair<millrace_type, DType> kTypes[] = {{MILLRACE_FLOAT32, DType::
                                                       {MILLRACE_INT64, DType::i64},
                                                       {MILLRACE_UINT8, DType::u8}};
 
-DType dtype_of(int32_t type) {
-  for (const auto& [known, dtype] : kTypes) {
-    if (static_cast<int32_t>(known) == type) return dtype;
+FieldSpec field_of(const millrace_field& field) {
+  FieldSpec out{field.name, DType::f32, Shape{field.width}};
+  out.text = field.type == MILLRACE_TEXT;
+  if (out.text) return out;
+  for (const auto& [type, dtype] : kTypes) {
+    if (static_cast<int32_t>(type) != field.type) continue;
+    out.dtype = dtype;
+    return out;
   }
-  throw ArgumentError(cat("there is no type ", type));
+  throw ArgumentError(cat("there is no type ", field.type));
+}
+
+// Bytes of a row in the program's array.
+size_t row_bytes(const FieldSpec& field) {
+  const size_t value = field.text ? sizeof(const char*) : size_of(field.dtype);
+  return value * static_cast<size_t>(field.shape.elements());
+}
+
+void copy_texts(const char* const* texts, const FieldSpec& field, Varying& out) {
+  out.clear();
+  size_t bytes = 0;
+  for (int64_t i = 0; i < field.shape.elements(); ++i) {
+    const std::string_view text = texts[i] != nullptr ? texts[i] : "";
+    bytes += text.size();
+    if (bytes > UINT32_MAX) throw ArgumentError(cat("a row has texts of ", bytes, " bytes in the field ", field.name));
+    out.add_text(text);
+  }
 }
 
 }  // namespace
 
-millrace_type type_of(DType dtype) {
-  for (const auto& [type, known] : kTypes) {
-    if (known == dtype) return type;
+millrace_type type_of(const FieldSpec& field) {
+  if (field.text) return MILLRACE_TEXT;
+  for (const auto& [type, dtype] : kTypes) {
+    if (dtype == field.dtype) return type;
   }
   return MILLRACE_FLOAT32;
 }
@@ -39,7 +64,7 @@ RowSpec rows_of(const millrace_field* fields, size_t count) {
     require(fields[i].name, cat("fields[", i, "].name"));
     if (fields[i].width < 1) throw ArgumentError(cat("fields[", i, "].width is ", fields[i].width));
     if (rows.find(fields[i].name) >= 0) throw ArgumentError(cat("two fields are called ", quote(fields[i].name)));
-    rows.fields.push_back({fields[i].name, dtype_of(fields[i].type), Shape{fields[i].width}});
+    rows.fields.push_back(field_of(fields[i]));
   }
   return rows;
 }
@@ -51,10 +76,15 @@ void require_each(const void* const* values, size_t count) {
 
 void copy_in(const void* const* values, int64_t begin, int64_t count, RowBlock& block) {
   for (size_t field = 0; field < block.spec().fields.size(); ++field) {
-    const size_t bytes = block.spec().fields[field].tensor().bytes();
+    const FieldSpec& spec = block.spec().fields[field];
+    const size_t bytes = row_bytes(spec);
     const auto* from = static_cast<const std::byte*>(values[field]) + static_cast<size_t>(begin) * bytes;
-    for (int64_t row = 0; row < count; ++row) {
-      std::memcpy(block.at(field, row), from + static_cast<size_t>(row) * bytes, bytes);
+    for (int64_t row = 0; row < count; ++row, from += bytes) {
+      if (spec.text) {
+        copy_texts(reinterpret_cast<const char* const*>(from), spec, block.varying(field, row));
+      } else {
+        std::memcpy(block.at(field, row), from, bytes);
+      }
     }
   }
 }
@@ -64,8 +94,10 @@ void Filler::operator()(RowBlock& block, uint32_t pass) {
   values_.clear();
   memory_.resize(rows_.fields.size());
   for (size_t i = 0; i < memory_.size(); ++i) {
-    memory_[i].resize(rows_.fields[i].tensor().bytes() * static_cast<size_t>(room));
+    const FieldSpec& field = rows_.fields[i];
+    memory_[i].resize(row_bytes(field) * static_cast<size_t>(room));
     values_.push_back(memory_[i].data());
+    if (field.text) std::fill_n(static_cast<const char**>(values_[i]), room * field.shape.elements(), nullptr);
   }
   const int64_t count = fill_(user_, pass, room, values_.data());
   if (count < 0) throw DataError(cat("the callback of ", kind_, " failed: it returned ", count));

@@ -1,5 +1,5 @@
 // Rows that a C program keeps in arrays, one for each field: the `width` values of a row stand before the values of
-// the next row.
+// the next row. Texts are pointers.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace millrace::c {
 
-millrace_type type_of(DType dtype);
+millrace_type type_of(const FieldSpec& field);
 
 // Throws ArgumentError for fields that make no sense.
 RowSpec rows_of(const millrace_field* fields, size_t count);
@@ -21,7 +21,8 @@ RowSpec rows_of(const millrace_field* fields, size_t count);
 // Throws ArgumentError if an array is missing.
 void require_each(const void* const* values, size_t count);
 
-// Copies the arrays' rows from `begin` on to the first `count` rows of `block`.
+// Copies the arrays' rows from `begin` on to the first `count` rows of `block`. Throws ArgumentError for texts of 4
+// GiB.
 void copy_in(const void* const* values, int64_t begin, int64_t count, RowBlock& block);
 
 // Asks the program's function for rows: it writes them to arrays without gaps, which are then copied.

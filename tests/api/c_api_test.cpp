@@ -355,5 +355,163 @@ TEST_F(CApiTest, StopsFromAnotherThread) {
   EXPECT_STREQ(result.reason, "stopped");
 }
 
+// A table of a number and two columns of texts, whose label is a text.
+class CTextsTest : public CApiTest {
+ protected:
+  static constexpr int kRows = 60;
+  static constexpr millrace_field kTable[] = {
+      {"size", MILLRACE_FLOAT32, 1}, {"colours", MILLRACE_TEXT, 2}, {"kind", MILLRACE_TEXT, 1}};
+  static constexpr auto kTexts = R"(
+device: cpu
+input:
+  - mine: {epochs: 20}
+  - vocabulary: {field: colours, texts: [red, green], as: codes, unknown: code}
+  - one_hot: {field: codes, classes: 3, as: colours_hot}
+  - vocabulary: {field: kind, texts: [apple, lemon, plum], as: label}
+  - batch: {batch_size: 20}
+model:
+  - concat: {from: [size, colours_hot]}
+  - dense: {units: 3}
+loss: softmax_cross_entropy
+metrics: [accuracy]
+optimizer: {adam: {learning_rate: 0.05}}
+)";
+  CTextsTest() {
+    static const char* const colours[] = {"red", "green", nullptr, "blue"};
+    static const char* const kinds[] = {"apple", "lemon", "plum"};
+    for (int row = 0; row < kRows; ++row) {
+      sizes_.push_back(static_cast<float>(row % 3));
+      colours_.push_back(colours[row % 4]);
+      colours_.push_back(colours[row % 3]);
+      kinds_.push_back(kinds[row % 3]);
+    }
+  }
+  std::string train() {
+    EXPECT_DONE(millrace_trainer_from_string(kTexts, "c.yaml", nullptr, 0, catalog_, &trainer_, &error));
+    millrace_result result = {};
+    result.size = sizeof result;
+    EXPECT_DONE(millrace_trainer_run(trainer_, nullptr, &result, &error));
+    EXPECT_EQ(result.rows, 20u * kRows);
+    return result.weights;
+  }
+  std::string train_in_memory() {
+    const void* values[] = {sizes_.data(), colours_.data(), kinds_.data()};
+    EXPECT_DONE(millrace_catalog_add_rows(catalog_, "mine", kTable, 3, kRows, values, &error));
+    return train();
+  }
+
+  std::vector<float> sizes_;
+  std::vector<const char*> colours_, kinds_;
+};
+
+TEST_F(CTextsTest, TrainAndPredictAndGiveTheTextOfTheClass) {
+  train_in_memory();
+  EXPECT_DONE(millrace_trainer_network(trainer_, &network_, &error));
+  ASSERT_EQ(millrace_network_field_count(network_), 2u);
+  EXPECT_EQ(millrace_network_field(network_, 0).type, MILLRACE_FLOAT32);
+  EXPECT_STREQ(millrace_network_field(network_, 1).name, "colours");
+  EXPECT_EQ(millrace_network_field(network_, 1).type, MILLRACE_TEXT);
+  EXPECT_EQ(millrace_network_field(network_, 1).width, 2);
+
+  ASSERT_EQ(millrace_network_outputs(network_), 3);
+  ASSERT_EQ(millrace_network_choices(network_), 1);
+  EXPECT_EQ(millrace_network_class_count(network_), 3u);
+  const void* values[] = {sizes_.data(), colours_.data()};
+  std::vector<float> outputs(3 * kRows);
+  EXPECT_DONE(millrace_network_predict(network_, values, kRows, outputs.data(), &error));
+  std::vector<int64_t> classes(kRows);
+  std::vector<double> probabilities(3 * kRows);
+  EXPECT_DONE(millrace_network_answer(network_, outputs.data(), kRows, classes.data(), probabilities.data(), &error));
+  int right = 0;
+  for (size_t row = 0; row < kRows; ++row) {
+    right += std::string(millrace_network_class(network_, classes[row])) == kinds_[row] ? 1 : 0;
+    const double* of_row = &probabilities[3 * row];
+    EXPECT_NEAR(of_row[0] + of_row[1] + of_row[2], 1, 1e-12);
+    for (int64_t other = 0; other < 3; ++other) EXPECT_LE(of_row[other], of_row[classes[row]]);
+  }
+  EXPECT_EQ(right, kRows);
+  EXPECT_DONE(millrace_network_answer(network_, outputs.data(), kRows, nullptr, nullptr, &error));
+  EXPECT_STREQ(millrace_network_class(network_, 3), "");
+  EXPECT_STREQ(millrace_network_class(network_, -1), "");
+  EXPECT_STREQ(millrace_network_class(nullptr, 0), "");
+  EXPECT_EQ(millrace_network_class_count(nullptr), 0u);
+  EXPECT_EQ(millrace_network_choices(nullptr), 0);
+
+  // A missing text is the empty one here, as no reader of text has a default.
+  const char* const some[] = {nullptr, "red", "", "red"};
+  const void* two[] = {sizes_.data(), some};
+  sizes_[1] = sizes_[0];
+  EXPECT_DONE(millrace_network_predict(network_, two, 2, outputs.data(), &error));
+  EXPECT_EQ(std::vector<float>(outputs.begin(), outputs.begin() + 3),
+            std::vector<float>(outputs.begin() + 3, outputs.begin() + 6));
+}
+
+TEST_F(CTextsTest, RowsOfACallbackTrainAsThoseInMemory) {
+  const std::string expected = train_in_memory();
+  millrace_trainer_free(std::exchange(trainer_, nullptr));
+  millrace_catalog_free(std::exchange(catalog_, nullptr));
+  EXPECT_DONE(millrace_catalog_new(&catalog_, &error));
+  struct Table {
+    const std::vector<float>& sizes;
+    const std::vector<const char*>&colours, &kinds;
+    int64_t at = 0;
+    std::vector<std::string> given = {};  // until the next call
+
+    static int64_t fill(void* user, uint32_t, int64_t room, void* const* values) {
+      auto& self = *static_cast<Table*>(user);
+      const int64_t count = std::min<int64_t>(room, kRows - self.at);
+      auto* texts = static_cast<const char**>(values[1]);
+      auto* labels = static_cast<const char**>(values[2]);
+      self.given.assign(static_cast<size_t>(3 * count), "");
+      for (int64_t row = 0; row < count; ++row, ++self.at) {
+        const auto from = static_cast<size_t>(self.at), to = static_cast<size_t>(row);
+        static_cast<float*>(values[0])[row] = self.sizes[from];
+        for (size_t i = 0; i < 2; ++i) {
+          if (self.colours[2 * from + i] == nullptr) continue;  // not written
+          texts[2 * to + i] = (self.given[3 * to + i] = self.colours[2 * from + i]).c_str();
+        }
+        labels[row] = (self.given[3 * to + 2] = self.kinds[from]).c_str();
+      }
+      if (count == 0) self.at = 0;
+      return count;
+    }
+  } table{sizes_, colours_, kinds_};
+  EXPECT_DONE(millrace_catalog_add_callback(catalog_, "mine", kTable, 3, 7, Table::fill, &table, &error));
+  EXPECT_EQ(train(), expected);
+}
+
+TEST_F(CTextsTest, WhatCannotBeGivenIsRefused) {
+  const std::string data = folder_.write("w.csv", "a b,1\nb,0\n");
+  const std::string config =
+      cat("device: cpu\ninput:\n- filename_queue: {files: ", quote(data, 4096), ", epochs: 1}\n- csv_reader\n",
+          "- decode_csv: {fields: {words: {columns: 0, type: string, split: \" \"}, label: {columns: 1}}}\n",
+          "- pad: {length: 2}\n- vocabulary: {field: words, texts: [\"\", a, b], as: codes}\n",
+          "- one_hot: {field: codes, classes: 3, as: features}\n- batch: {batch_size: 1}\n",
+          "model: [{dense: {units: 1}}]\nloss: mse\noptimizer: {sgd: {learning_rate: 0.1}}\n");
+  EXPECT_DONE(millrace_trainer_from_string(config.c_str(), "c.yaml", nullptr, 0, nullptr, &trainer_, &error));
+  EXPECT_DONE(millrace_trainer_run(trainer_, nullptr, nullptr, &error));
+  EXPECT_DONE(millrace_trainer_network(trainer_, &network_, &error));
+  EXPECT_EQ(millrace_network_field(network_, 0).type, MILLRACE_TEXT);
+  EXPECT_EQ(millrace_network_field(network_, 0).width, 0) << "any number";
+  // An amount has no class.
+  EXPECT_EQ(millrace_network_choices(network_), 0);
+  float output = 0.25f;
+  double value = 0;
+  EXPECT_DONE(millrace_network_answer(network_, &output, 1, nullptr, &value, &error));
+  EXPECT_EQ(value, 0.25);
+
+  const char* const texts[] = {"a"};
+  const void* values[] = {texts};
+  millrace_error* error = nullptr;
+  EXPECT_EQ(millrace_network_predict(network_, values, 1, &output, &error), MILLRACE_ERROR_ARGUMENT);
+  EXPECT_EQ(text_of(error), "the field words is string (ragged), which C cannot give");
+  EXPECT_EQ(millrace_network_answer(network_, nullptr, 1, nullptr, nullptr, &error), MILLRACE_ERROR_ARGUMENT);
+  EXPECT_EQ(text_of(error), "outputs is NULL");
+  EXPECT_EQ(millrace_network_answer(nullptr, &output, 1, nullptr, nullptr, &error), MILLRACE_ERROR_ARGUMENT);
+  EXPECT_EQ(text_of(error), "network is NULL");
+  EXPECT_EQ(millrace_network_answer(network_, &output, -1, nullptr, nullptr, &error), MILLRACE_ERROR_ARGUMENT);
+  EXPECT_EQ(text_of(error), "there are -1 rows");
+}
+
 }  // namespace
 }  // namespace millrace
