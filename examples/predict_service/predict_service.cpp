@@ -1,6 +1,6 @@
 // One network in memory predicts rows for many threads.
 //
-//   predict_service MODEL < ROWS.csv    a row of numbers a line; a line of outputs for each, in the same order
+//   predict_service MODEL < ROWS.csv    a row of numbers and texts a line; an answer for each, in the same order
 //   predict_service MODEL --speed       rows/s by the number of threads, one row a call and 64 a call
 //
 // Ends at the end of the input, or on SIGINT and SIGTERM: then when all lines that were read are answered.
@@ -18,7 +18,10 @@
 #include <cstdio>
 #include <future>
 #include <iostream>
+#include <iterator>
+#include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -78,35 +81,69 @@ struct Request {
   std::promise<std::string> answer;
 };
 
-// "1,2.5,3" as numbers; empty where it is none.
-std::vector<float> parse(const std::string& line) {
-  std::vector<float> values;
-  const char *at = line.data(), *end = at + line.size() - (line.ends_with('\r') ? 1 : 0);
-  while (true) {
-    float value = 0;
-    const auto [behind, error] = std::from_chars(at, end, value);
-    if (error != std::errc()) return {};
-    values.push_back(value);
-    if (behind == end) return values;
-    if (*behind != ',') return {};
-    at = behind + 1;
+// The texts between the commas of a line.
+std::vector<std::string> cells_of(std::string line) {
+  if (line.ends_with('\r')) line.pop_back();
+  std::vector<std::string> cells(1);
+  for (const char c : line) {
+    if (c == ',') {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  return cells;
+}
+
+// NaN, a missing value, for an empty text.
+double number_of(const std::string& text) {
+  double number = std::numeric_limits<double>::quiet_NaN();
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (!text.empty() && (error != std::errc() || stop != end)) {
+    throw millrace::DataError("expected a number, got \"" + text + '"');
+  }
+  return number;
+}
+
+// Writes a line as a row: a number or a text for each column of each field.
+void write_row(const std::string& line, millrace::RowBlock& block, int64_t row) {
+  const std::vector<std::string> cells = cells_of(line);
+  size_t next = 0;
+  for (size_t field = 0; field < block.spec().fields.size(); ++field) {
+    const millrace::FieldSpec& spec = block.spec().fields[field];
+    for (int64_t column = 0; column < spec.shape.elements(); ++column, ++next) {
+      if (next == cells.size()) throw millrace::DataError("a row is " + block.spec().text());
+      if (spec.text) {
+        block.add_text(field, row, cells[next]);
+      } else if (spec.dtype == millrace::DType::f64) {
+        block.row<double>(field, row)[column] = number_of(cells[next]);
+      } else {
+        block.row<float>(field, row)[column] = static_cast<float>(number_of(cells[next]));
+      }
+    }
+  }
+  if (next != cells.size()) throw millrace::DataError("a row is " + block.spec().text());
+}
+
+// What this program can write.
+void check_fields(const millrace::RowSpec& fields) {
+  for (const millrace::FieldSpec& field : fields.fields) {
+    const bool number = field.dtype == millrace::DType::f32 || field.dtype == millrace::DType::f64;
+    if (!field.ragged() && (field.text || number)) continue;
+    throw millrace::ConfigError("the model reads (" + fields.text() + "), this program serves numbers and texts");
   }
 }
 
-// Numbers of a row.
-size_t width_of(const millrace::Network& network) {
-  const millrace::RowSpec& fields = network.fields();
-  if (fields.fields.size() == 1 && fields.fields[0].dtype == millrace::DType::f32 && !fields.varies()) {
-    return static_cast<size_t>(fields.fields[0].shape.elements());
-  }
-  throw millrace::ConfigError("the model reads (" + fields.text() + "), this program serves one field of float32");
-}
-
-std::string text_of(const float* outputs, size_t count) {
+// "large,0.25,0.75": the class, if the label is one, and the probabilities; else amounts.
+std::string text_of(const millrace::Answer& answer) {
   std::string text;
+  for (size_t i = 0; i < answer.classes.size(); ++i) {
+    text += (answer.texts[i].empty() ? std::to_string(answer.classes[i]) : answer.texts[i]) + ',';
+  }
   char number[32];
-  for (size_t i = 0; i < count; ++i) {
-    std::snprintf(number, sizeof number, i == 0 ? "%g" : ",%g", static_cast<double>(outputs[i]));
+  for (size_t i = 0; i < answer.values.size(); ++i) {
+    std::snprintf(number, sizeof number, i == 0 ? "%g" : ",%g", answer.values[i]);
     text += number;
   }
   return text;
@@ -115,9 +152,7 @@ std::string text_of(const float* outputs, size_t count) {
 class Service {
  public:
   explicit Service(const millrace::Network& network)
-      : network_(network),
-        width_(width_of(network)),
-        outputs_(static_cast<size_t>(network.output().shape.elements())) {}
+      : network_(network), outputs_(static_cast<size_t>(network.output().shape.elements())) {}
 
   void run(Lines& lines) {
     std::vector<std::jthread> workers;
@@ -146,31 +181,26 @@ class Service {
   void answer_all() {
     for (std::vector<Request> requests; !(requests = requests_.take(kRowsOfACall)).empty();) {
       std::vector<Request*> rows;
-      std::vector<float> values;
-      for (Request& request : requests) {
-        const std::vector<float> row = parse(request.line);
-        if (row.size() != width_) {
-          request.answer.set_value("error: expected " + std::to_string(width_) + " numbers, with commas between them");
-          continue;
-        }
-        values.insert(values.end(), row.begin(), row.end());
-        rows.push_back(&request);
-      }
-      if (!rows.empty()) answer(rows, values);
+      for (Request& request : requests) rows.push_back(&request);
+      answer(rows);
     }
   }
 
-  void answer(const std::vector<Request*>& rows, const std::vector<float>& values) {
+  void answer(const std::vector<Request*>& rows) {
+    const auto fill = [&](millrace::RowBlock& block, int64_t begin, int64_t count) {
+      for (int64_t row = 0; row < count; ++row) write_row(rows[static_cast<size_t>(begin + row)]->line, block, row);
+    };
     try {
       std::vector<float> outputs(rows.size() * outputs_);
-      network_.predict(values, outputs);
+      network_.predict(std::ssize(rows), fill, outputs);
       for (size_t i = 0; i < rows.size(); ++i) {
-        rows[i]->answer.set_value(text_of(outputs.data() + i * outputs_, outputs_));
+        const std::span<const float> of_row(outputs.data() + i * outputs_, outputs_);
+        rows[i]->answer.set_value(text_of(network_.answer(of_row)));
       }
     } catch (const millrace::Error& error) {
       if (rows.size() == 1) return rows[0]->answer.set_value(std::string("error: ") + error.what());
       // One row that is wrong spoils none but its own answer.
-      for (Request* row : rows) answer({row}, parse(row->line));
+      for (Request* row : rows) answer({row});
     }
   }
 
@@ -182,10 +212,27 @@ class Service {
   }
 
   const millrace::Network& network_;
-  const size_t width_, outputs_;  // numbers of a row, and what comes out for it
+  const size_t outputs_;  // numbers that come out for a row
   Queue<Request> requests_{1024};
   Queue<std::future<std::string>> answers_{4096};
 };
+
+// Random numbers; the texts are missing.
+millrace::RowBlock random_rows(const millrace::Network& network, int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  millrace::RowBlock rows = network.make_rows(count);
+  for (int64_t row = 0; row < count; ++row) {
+    std::string line;
+    for (const millrace::FieldSpec& field : network.fields().fields) {
+      for (int64_t column = 0; column < field.shape.elements(); ++column) {
+        line += ',' + (field.text ? std::string() : std::to_string(normal(random)));
+      }
+    }
+    write_row(line.substr(1), rows, row);
+  }
+  return rows;
+}
 
 // Rows that so many threads predict in a second, with `rows` of them in a call.
 double rows_per_second(const millrace::Network& network, unsigned threads, size_t rows) {
@@ -195,13 +242,10 @@ double rows_per_second(const millrace::Network& network, unsigned threads, size_
     std::vector<std::jthread> workers;
     for (unsigned thread = 0; thread < threads; ++thread) {
       workers.emplace_back([&, thread] {
-        std::mt19937 random(thread);
-        std::normal_distribution<float> normal;
-        std::vector<float> values(rows * width_of(network));
-        std::generate(values.begin(), values.end(), [&] { return normal(random); });
+        const millrace::RowBlock given = random_rows(network, static_cast<int64_t>(rows), thread);
         std::vector<float> outputs(rows * static_cast<size_t>(network.output().shape.elements()));
         size_t predicted = 0;
-        for (; Clock::now() < end; predicted += rows) network.predict(values, outputs);
+        for (; Clock::now() < end; predicted += rows) network.predict(given, outputs);
         done += predicted;
       });
     }
@@ -225,6 +269,7 @@ int main(int count, char** words) {
   }
   try {
     const millrace::Network network = millrace::Network::load(words[1]);
+    check_fields(network.fields());
     if (count > 2 && std::string(words[2]) == "--speed") {
       print_speed(network);
     } else {
