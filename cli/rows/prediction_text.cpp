@@ -68,7 +68,7 @@ void PredictionText::append_json(std::string& out, std::string_view place, const
     add("class", each_, answer.classes.size(),
         [&](size_t i) { answer.classes[i] >= 0 ? json.value(answer.classes[i]) : json.null(); });
   }
-  if (std::any_of(names.begin(), names.end(), [](const std::string* name) { return name != nullptr; })) {
+  if (std::ranges::any_of(names, [](const std::string* name) { return name != nullptr; })) {
     add("name", each_, names.size(), [&](size_t i) { names[i] != nullptr ? json.value(*names[i]) : json.null(); });
   }
   add(classes_ ? "probability" : "prediction", several_, answer.values.size(), [&](size_t i) {

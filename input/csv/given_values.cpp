@@ -19,8 +19,8 @@ Port GivenValues::bind(const BindArgs& args) {
   const Port& rows = args.inputs.front();
   for (size_t i = 0; i < rows.rows.fields.size(); ++i) {
     const FieldSpec& spec = rows.rows.fields[i];
-    const auto request = std::find_if(requests_.begin(), requests_.end(),
-                                      [&](const FieldRequest& one) { return one.field.spec.name == spec.name; });
+    const auto request =
+        std::ranges::find_if(requests_, [&](const FieldRequest& one) { return one.field.spec.name == spec.name; });
     if (request == requests_.end() || spec.type_name() != request->field.spec.type_name()) continue;
     if (spec.ragged() || request->field.spec.ragged()) continue;
     Field field{i, field_of_columns(*request, static_cast<size_t>(spec.shape.elements()))};
@@ -56,7 +56,7 @@ void GivenValues::apply(Chunk& chunk) const {
 // False if a text is missing, and there is no default. `spare` is memory.
 bool GivenValues::give_texts(const Field& field, Varying& texts, Varying& spare) {
   const auto is_missing = [&](std::string_view text) {
-    return text.empty() || std::find(field.missing.begin(), field.missing.end(), text) != field.missing.end();
+    return text.empty() || std::ranges::find(field.missing, text) != field.missing.end();
   };
   bool whole = true;
   for (size_t i = 0; i < texts.texts(); ++i) whole = whole && !is_missing(texts.text(i));

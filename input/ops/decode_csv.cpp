@@ -200,7 +200,7 @@ class DecodeCsv final : public Transform {
   }
 
   std::unique_ptr<Transform> for_given_rows() const override {
-    const bool needed = std::any_of(requests_.begin(), requests_.end(), [](const FieldRequest& request) {
+    const bool needed = std::ranges::any_of(requests_, [](const FieldRequest& request) {
       return request.field.spec.text || !request.default_value.is_null();
     });
     return needed ? std::make_unique<GivenValues>(requests_, rules_) : nullptr;
