@@ -81,9 +81,9 @@ void Error::compose() {
 namespace {
 
 template <class E>
-std::exception_ptr make_error(std::string_view who, const char* what) noexcept {
+std::exception_ptr make_error(std::string_view who, const char* what, const Place& place) noexcept {
   try {
-    throw E(std::string(who) + ": " + what);
+    throw E(std::string(who) + (who.empty() ? "" : ": ") + what, place);
   } catch (const Error&) {
     return std::current_exception();
   } catch (...) {
@@ -92,21 +92,35 @@ std::exception_ptr make_error(std::string_view who, const char* what) noexcept {
   }
 }
 
+bool is_placed_by(const Error& error, const Place& place) {
+  const ErrorKind kind = error.kind();
+  const bool of_data = kind == ErrorKind::data || kind == ErrorKind::missing || kind == ErrorKind::io;
+  return !of_data && !error.place().known() && place.known();
+}
+
+std::exception_ptr copy_at(const std::exception_ptr& error, const Place& place) noexcept {
+  try {
+    raise_copy(error, place);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
 }  // namespace
 
-std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept {
+std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who, const Place& place) noexcept {
   try {
     std::rethrow_exception(exception);
-  } catch (const Error&) {
-    return exception;
+  } catch (const Error& error) {
+    return is_placed_by(error, place) ? copy_at(exception, place) : exception;
   } catch (const std::bad_alloc&) {
-    return make_error<InternalError>(who, "out of memory");
+    return make_error<InternalError>(who, "out of memory", place);
   } catch (const std::system_error& refused) {
-    return make_error<IoError>(who, refused.what());
+    return make_error<IoError>(who, refused.what(), {});
   } catch (const std::exception& other) {
-    return make_error<InternalError>(who, other.what());
+    return make_error<InternalError>(who, other.what(), place);
   } catch (...) {
-    return make_error<InternalError>(who, "an exception of unknown type");
+    return make_error<InternalError>(who, "an exception of unknown type", place);
   }
 }
 

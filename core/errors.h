@@ -109,8 +109,20 @@ MILLRACE_DECLARE_ERROR(DeviceError, Error);
 MILLRACE_DECLARE_ERROR(InternalError, Error);
 
 // The exception as an Error: unchanged if it is one, an IoError for what the system refused (std::system_error),
-// otherwise an InternalError; both begin with `who`. For exceptions from the code of others.
-MILLRACE_EXPORT std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who) noexcept;
+// otherwise an InternalError; both begin with `who`. `place` is in the configuration: an Error without a place gets it,
+// unless it is about data or files, whose places are there. For exceptions from the code of others.
+MILLRACE_EXPORT std::exception_ptr as_error(const std::exception_ptr& exception, std::string_view who,
+                                            const Place& place = {}) noexcept;
+
+// Returns what `body` returns, which calls code of others. Whatever that code throws leaves as as_error() makes it.
+template <class Body>
+decltype(auto) attributed(std::string_view who, const Place& place, const Body& body) {
+  try {
+    return body();
+  } catch (...) {
+    std::rethrow_exception(as_error(std::current_exception(), who, place));
+  }
+}
 
 // Throws a copy of the Error with its own type, so that every caller may add to its own copy; the copy gets `place` if
 // it has none. Any other exception is thrown unchanged.

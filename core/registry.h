@@ -3,13 +3,16 @@
 // A value: a program copies it and adds kinds of its own. After that it is constant, and any thread may read it.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -34,6 +37,48 @@ inline std::string left_out_hint(std::string_view without) {
 struct NoOptions {
   void declare(OptionReader&) {}
 };
+
+// What messages call a kind's object: "loss mse", and its place in the configuration.
+struct Origin {
+  std::string who;
+  Place place = {};
+};
+
+// The base of the interfaces that kinds implement. Whoever calls a function of a kind does so in attributed(), so that
+// whatever the function throws is an Error with the kind's name and place.
+class HasOrigin {
+ public:
+  const Origin& origin() const { return origin_; }
+  // Called before anything else uses the object.
+  void set_origin(Origin origin) { origin_ = std::move(origin); }
+
+ private:
+  Origin origin_;
+};
+
+template <class Body>
+decltype(auto) attributed(const Origin& origin, const Body& body) {
+  return attributed(origin.who, origin.place, body);
+}
+// The same for one object: `attributed(loss, &Loss::predictions)`, or a body without arguments.
+template <std::derived_from<HasOrigin> Object, class Body>
+decltype(auto) attributed(Object& object, const Body& body) {
+  return attributed(object.origin(), [&]() -> decltype(auto) {
+    if constexpr (std::is_invocable_v<const Body&, Object&>) {
+      return std::invoke(body, object);
+    } else {
+      return body();
+    }
+  });
+}
+
+// The pointer, which `function` of a kind returned. If it is null, throws what attributed() makes an InternalError with
+// the kind's name. REQUIRES: called inside attributed().
+template <class Pointer>
+Pointer not_null(Pointer pointer, std::string_view function) {
+  if (pointer == nullptr) throw std::logic_error(cat(function, " returned null"));
+  return pointer;
+}
 
 // What was found in a field of a data set. It is offered to the kinds, and each says whether it suits the field:
 //
@@ -129,7 +174,7 @@ class Registry {
   // alone. Messages call it `what`, a noun with its article: "a layer". Throws ConfigError.
   KindAndOptions read(const Spec& spec, std::string_view what) const {
     return kind_and_options(spec, what, [&](const std::string& kind) {
-      for (OptionInfo& option : find(kind, spec).describe()) {
+      for (OptionInfo& option : options_of(kind, spec)) {
         if (option.stands_alone) return std::move(option.name);
       }
       return std::string();
@@ -141,15 +186,24 @@ class Registry {
   // kind throws without a place gets the place of `spec`.
   std::unique_ptr<Base> make(const KindAndOptions& wanted, const Spec& spec, Spec* resolved = nullptr) const {
     const Entry& entry = find(wanted.kind, spec);
-    try {
-      return entry.make(wanted.options, resolved);
-    } catch (ConfigError& error) {
-      if (!error.place().known()) {
-        error.add_context(spec.path().empty() ? wanted.kind : cat(spec.path(), '.', wanted.kind));
-        error.set_place(spec.place());
+    Origin origin = origin_of(wanted.kind, spec.place());
+    auto made = attributed(origin.who, origin.place, [&] {
+      try {
+        return not_null(entry.make(wanted.options, resolved), "make()");
+      } catch (ConfigError& error) {
+        if (!error.place().known()) {
+          error.add_context(spec.path().empty() ? wanted.kind : cat(spec.path(), '.', wanted.kind));
+        }
+        throw;
       }
-      throw;
-    }
+    });
+    if constexpr (std::is_base_of_v<HasOrigin, Base>) made->set_origin(std::move(origin));
+    return made;
+  }
+
+  // The options of the kind that `spec` names, as it describes them. Throws ConfigError as make() does.
+  std::vector<OptionInfo> options_of(std::string_view kind, const Spec& spec) const {
+    return attributed(origin_of(kind).who, spec.place(), find(kind, spec).describe);
   }
 
   const Entry& find(std::string_view kind, const Spec& spec) const {
@@ -177,11 +231,15 @@ class Registry {
   // All kinds with their options, for reference pages.
   std::vector<KindInfo> describe() const {
     std::vector<KindInfo> out;
-    for (const auto& [kind, entry] : entries_) out.push_back({kind, entry.doc, entry.describe(), entry.example});
+    for (const auto& [kind, entry] : entries_) {
+      out.push_back({kind, entry.doc, attributed(origin_of(kind).who, {}, entry.describe), entry.example});
+    }
     return out;
   }
 
  private:
+  Origin origin_of(std::string_view kind, Place place = {}) const { return {cat(what_, ' ', kind), std::move(place)}; }
+
   std::string what_, others_;
   std::map<std::string, Entry, std::less<>> entries_;
   std::map<std::string, std::string, std::less<>> left_out_;  // kinds, and the capabilities that they belong to

@@ -158,7 +158,7 @@ struct OpStatistics {
   uint64_t capacity = 0;
 };
 
-class MILLRACE_EXPORT Op {
+class MILLRACE_EXPORT Op : public HasOrigin {
  public:
   virtual ~Op() = default;
   // The port that each input must have; for most ops one.

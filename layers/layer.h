@@ -143,7 +143,7 @@ class MILLRACE_EXPORT LayerPlan {
   virtual void backward(Context& context, const BackwardArgs& args) = 0;
 };
 
-class MILLRACE_EXPORT Layer {
+class MILLRACE_EXPORT Layer : public HasOrigin {
  public:
   virtual ~Layer() = default;
   // How many inputs the layer takes; max_inputs() < 0 means any number from min_inputs() on.

@@ -73,7 +73,7 @@ class MILLRACE_EXPORT LossPlan {
   virtual void run(Context& context, const LossArgs& args) = 0;
 };
 
-class MILLRACE_EXPORT Loss {
+class MILLRACE_EXPORT Loss : public HasOrigin {
  public:
   virtual ~Loss() = default;
   // Checks that one row of prediction and label fit, in any dtype of the label. Throws ShapeError that names both.
@@ -126,7 +126,7 @@ class MILLRACE_EXPORT MetricAccumulator {
 //
 // Rows count by their weights, as in the loss: a row of weight 0 does not count, and all rows count alike if they have
 // no weights. A prediction that is NaN is never right.
-class MILLRACE_EXPORT Metric {
+class MILLRACE_EXPORT Metric : public HasOrigin {
  public:
   virtual ~Metric() = default;
   // Checks that one row of prediction and label fit; the label has the loss's label().dtype. Throws ShapeError that

@@ -37,7 +37,7 @@ struct UpdateArgs {
   bool decay = false;  // whether weight decay applies to these parameters: what decays() says about each
 };
 
-class MILLRACE_EXPORT Optimizer {
+class MILLRACE_EXPORT Optimizer : public HasOrigin {
  public:
   virtual ~Optimizer() = default;
   // Number of values kept for each element of a parameter (momentum: 1, Adam: 2).

@@ -116,6 +116,39 @@ std::string as_error_text(const Thrown& thrown) {
   }
 }
 
+const Place kPlace{"a.yaml", 3, 5};
+
+template <class Thrown>
+std::string attributed_text(const Thrown& thrown, std::string_view who = "who") {
+  try {
+    attributed(who, kPlace, [&] { throw thrown; });
+  } catch (const Error& error) {
+    return cat(to_string(error.kind()), ": ", error.what());
+  }
+  return "nothing";
+}
+
+TEST(Attributed, GivesNameAndPlaceToWhatIsThrown) {
+  EXPECT_EQ(attributed_text(std::runtime_error("no luck")), "internal: a.yaml:3:5: who: no luck");
+  EXPECT_EQ(attributed_text(5), "internal: a.yaml:3:5: who: an exception of unknown type");
+  EXPECT_EQ(attributed_text(5, ""), "internal: a.yaml:3:5: an exception of unknown type");
+  EXPECT_EQ(attributed_text(ShapeError("odd")), "config: a.yaml:3:5: odd");
+  EXPECT_EQ(attributed_text(ShapeError("odd", {"b.yaml", 1, 1})), "config: b.yaml:1:1: odd");
+}
+
+// The place of these is in the data, and somebody else may know it.
+TEST(Attributed, LeavesErrorsAboutDataWithoutAPlace) {
+  EXPECT_EQ(attributed_text(DataError("bad")), "data: bad");
+  EXPECT_EQ(attributed_text(IoError("full")), "io: full");
+  EXPECT_EQ(attributed_text(MissingError("gone")), "missing: gone");
+}
+
+TEST(Attributed, ReturnsWhatTheBodyReturns) {
+  int number = 5;
+  int& same = attributed("who", kPlace, [&]() -> int& { return number; });
+  EXPECT_EQ(&same, &number);
+}
+
 TEST(AsError, IsTheErrorOrSaysWhoseItIs) {
   EXPECT_EQ(as_error_text(DataError("bad", {"a.csv", 2, 0})), "data: a.csv:2: bad");
   EXPECT_EQ(as_error_text(std::runtime_error("no luck")), "internal: who: no luck");

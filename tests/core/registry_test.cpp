@@ -75,6 +75,55 @@ TEST(Registry, MakesWhatASpecDescribes) {
   EXPECT_EQ(resolved.find("legs")->as_int(), 6);
 }
 
+// A kind of a program's own, which is made by `make` and described by `describe`.
+std::string error_of_kind(std::function<std::unique_ptr<Animal>()> make_one,
+                          std::function<std::vector<OptionInfo>()> describe = describe_options<NoOptions>) {
+  Registry<Animal> registry = animals();
+  registry.add("odd",
+               {.doc = "odd", .describe = std::move(describe), .make = [&](const Spec&, Spec*) { return make_one(); }});
+  const Spec spec = Spec::map(kPlace).set("odd", Spec::map(kPlace));
+  try {
+    registry.options_of("odd", spec);
+    make(registry, spec);
+  } catch (const Error& error) {
+    return cat(to_string(error.kind()), ": ", error.what());
+  }
+  return "nothing";
+}
+
+TEST(Registry, SaysWhichKindThrewWhereverItStands) {
+  EXPECT_EQ(error_of_kind([]() -> std::unique_ptr<Animal> { throw 5; }),
+            "internal: zoo.yaml:2:5: animal odd: an exception of unknown type");
+  EXPECT_EQ(error_of_kind([]() -> std::unique_ptr<Animal> { throw std::runtime_error("ill"); }),
+            "internal: zoo.yaml:2:5: animal odd: ill");
+  EXPECT_EQ(error_of_kind([]() -> std::unique_ptr<Animal> { throw ConfigError("wild"); }),
+            "config: zoo.yaml:2:5: odd: wild");
+  EXPECT_EQ(error_of_kind({}, []() -> std::vector<OptionInfo> { throw 5; }),
+            "internal: zoo.yaml:2:5: animal odd: an exception of unknown type");
+}
+
+TEST(Registry, RefusesAnObjectThatIsNotThere) {
+  EXPECT_EQ(error_of_kind([] { return std::unique_ptr<Animal>(); }),
+            "internal: zoo.yaml:2:5: animal odd: make() returned null");
+}
+
+class Tame : public HasOrigin {
+ public:
+  static constexpr std::string_view kDoc = "Knows where it comes from.";
+  virtual ~Tame() = default;
+  int64_t age() const { return 7; }
+};
+
+TEST(Registry, TellsAnObjectWhereItComesFrom) {
+  Registry<Tame> registry("tame animal");
+  registry.add<Tame>("cat");
+  const Spec spec = Spec::scalar("cat", false, kPlace);
+  const std::unique_ptr<Tame> made = registry.make(registry.read(spec, "a tame animal"), spec);
+  EXPECT_EQ(made->origin().who, "tame animal cat");
+  EXPECT_EQ(made->origin().place, kPlace);
+  EXPECT_EQ(attributed(*made, &Tame::age), 7);
+}
+
 std::string error_of(const Spec& spec) {
   try {
     make(animals(), spec);
