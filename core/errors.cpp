@@ -116,7 +116,7 @@ std::exception_ptr as_error(const std::exception_ptr& exception, std::string_vie
   } catch (const std::bad_alloc&) {
     return make_error<InternalError>(who, "out of memory", place);
   } catch (const std::system_error& refused) {
-    return make_error<IoError>(who, refused.what(), {});
+    return make_error<IoError>(who, refused.what(), place);
   } catch (const std::exception& other) {
     return make_error<InternalError>(who, other.what(), place);
   } catch (...) {

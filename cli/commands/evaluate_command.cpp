@@ -66,7 +66,8 @@ int run_evaluate(const EvaluateArguments& arguments, Session& session) {
   const LossConfig& loss = predictor.config().loss;
   // If rows have weights, the accuracy has them, too, and cannot be compared with a share of the rows.
   const int64_t outputs = predictor.model().output().shape.elements();
-  ClassCounts classes(prediction_kind(loss.loss->predictions(), outputs, !loss.weight.empty()), loss.label);
+  ClassCounts classes(prediction_kind(attributed(*loss.loss, &Loss::predictions), outputs, !loss.weight.empty()),
+                      loss.label);
   const auto began = std::chrono::steady_clock::now();
   {
     const auto guard = session.signals.while_running([&] { predictor.stop(); });

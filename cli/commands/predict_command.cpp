@@ -53,7 +53,7 @@ struct PredictArguments : ModelArguments {
 };
 
 void write_predictions(Predictor& predictor, const PredictArguments& arguments, Output& out) {
-  const Predictions predictions = predictor.config().loss.loss->predictions();
+  const Predictions predictions = attributed(*predictor.config().loss.loss, &Loss::predictions);
   const Answers answers({.predictions = arguments.raw ? Predictions::unknown : predictions,
                          .outputs = predictor.model().output().shape.elements(),
                          .label = predictor.label()});

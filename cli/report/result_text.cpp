@@ -89,7 +89,7 @@ MetricValues in_label_unit(const MetricValues& metrics, const std::vector<NamedM
   MetricValues out;
   if (!label.complete || label.scale.size() != 1 || label.scale.front() == 1) return out;
   for (const NamedMetric& kind : kinds) {
-    const int power = kind.metric->label_power();
+    const int power = attributed(*kind.metric, &Metric::label_power);
     for (const auto& [name, value] : metrics) {
       if (power > 0 && name == kind.name)
         out.emplace_back(name, value * std::pow(std::abs(label.scale.front()), power));

@@ -6,6 +6,7 @@
 
 #include "millrace/core/free_names.h"
 #include "millrace/core/text.h"
+#include "millrace/layers/model/planner.h"
 
 namespace millrace {
 
@@ -122,7 +123,8 @@ class Connector {
     for (size_t i = 0; i < layers_.size(); ++i) {
       for (size_t k = 0; k < out_.inputs[i].size(); ++k) {
         if (out_.inputs[i][k] != -1 - static_cast<int>(index)) continue;
-        const Wanted wanted = layers_[i].layer->wants(static_cast<int>(k), dtype_);
+        const Wanted wanted =
+            in_layer(layers_[i], [&] { return layers_[i].layer->wants(static_cast<int>(k), dtype_); });
         if (first != nullptr && wanted.dtype != field.spec.dtype) {
           throw layer_error(layers_[i],
                             cat("it wants the field ", field.name, " as ", to_string(wanted.dtype), ", layer ",
@@ -137,10 +139,10 @@ class Connector {
   }
 
   static void check_count(const LayerNode& layer, int count) {
-    const std::string wrong = wrong_input_count(*layer.layer, count);
+    const std::string wrong = in_layer(layer, [&] { return wrong_input_count(*layer.layer, count); });
     if (wrong.empty()) return;
-    throw layer_error(layer, wrong,
-                      count < layer.layer->min_inputs() ? "name them: `from: [a, b]`" : "name fewer in `from`");
+    const bool fewer = in_layer(layer, [&] { return count < layer.layer->min_inputs(); });
+    throw layer_error(layer, wrong, fewer ? "name them: `from: [a, b]`" : "name fewer in `from`");
   }
 
   // What layer `index` may read.

@@ -59,7 +59,7 @@ struct ModelPlan::Impl {
   void forward(Context& context, const uint64_t* step) {
     for (PlannedLayer& layer : model.layers) {
       const TraceRange range(context.executor().trace(), "forward", layer.name);
-      in_layer(layer.name, [&] { layer.plan->forward(context, forward_args(layer, step)); });
+      in_layer(layer, [&] { layer.plan->forward(context, forward_args(layer, step)); });
     }
   }
 
@@ -69,7 +69,7 @@ struct ModelPlan::Impl {
       PlannedLayer& layer = model.layers[i];
       if (!layer.trained) continue;
       const TraceRange range(context.executor().trace(), "backward", layer.name);
-      in_layer(layer.name, [&] {
+      in_layer(layer, [&] {
         layer.plan->backward(context, {.inputs = layer.kept_inputs,
                                        .params = layer.params,
                                        .state = layer.state,
@@ -135,7 +135,9 @@ bool ModelPlan::in_place() const { return impl_->model.gradient_target == Gradie
 
 size_t ModelPlan::bytes() const {
   size_t total = impl_->model.memory.bytes();
-  for (const PlannedLayer& layer : impl_->model.layers) total += layer.plan->bytes();
+  for (const PlannedLayer& layer : impl_->model.layers) {
+    total += in_layer(layer, [&] { return layer.plan->bytes(); });
+  }
   return total;
 }
 

@@ -75,7 +75,7 @@ class Planner {
     planned.nodes = {&node};
     std::vector<int> inputs;
     for (const int input : node.inputs) inputs.push_back(input >= 0 ? steps_[static_cast<size_t>(input)] : input);
-    const LayoutUse use = node.layer->layout_use();
+    const LayoutUse use = in_layer(node, [&] { return node.layer->layout_use(); });
     const auto lies_as_image = [&](int source) { return source >= 0 && layer(source).as_images; };
     const bool images = use == LayoutUse::images ||
                         (use == LayoutUse::same && std::any_of(inputs.begin(), inputs.end(), lies_as_image));
@@ -164,9 +164,11 @@ class Planner {
     if (training()) args.parameter_gradients = use_of_parameter_gradients();
     args.seed = model_.seed();
     args.name = planned.name;
-    in_layer(planned.name, [&] { planned.plan = make_plan(planned, args); });
-    planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
-    planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
+    in_layer(planned, [&] {
+      planned.plan = not_null(make_plan(planned, args), "plan()");
+      planned.keeps_inputs = planned.trained && planned.plan->backward_reads_inputs();
+      planned.keeps_output = planned.trained && planned.plan->backward_reads_output();
+    });
   }
 
   std::unique_ptr<LayerPlan> make_plan(const PlannedLayer& planned, const PlanArgs& args) {
@@ -190,7 +192,9 @@ class Planner {
 
   void place_values() {
     Arena arena;
-    for (int i = 0; i < count_; ++i) places_.push_back(declare_values(i, arena));
+    for (int i = 0; i < count_; ++i) {
+      places_.push_back(in_layer(layer(i), [&] { return declare_values(i, arena); }));
+    }
     arena.place(args_.share_memory);
     out_.memory = Memory(context_.device(), arena.bytes());
     const auto data = [&](size_t value) { return static_cast<std::byte*>(out_.memory.data()) + arena.offset(value); };

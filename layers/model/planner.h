@@ -56,17 +56,32 @@ struct PlannedModel {
   GradientTarget gradient_target = GradientTarget::block_write;
 };
 
-// Runs `call`. Its errors get the layer's name as context; another exception becomes an InternalError with that name.
+// Returns what `call` returns, which calls functions of a layer. Errors get the layer's name as context and, if they
+// have none, its place; any other exception becomes an InternalError like that.
 template <class F>
-void in_layer(const std::string& name, F call) {
+decltype(auto) in_layer(const std::string& name, const Place& place, const F& call) {
   try {
-    call();
+    return call();
   } catch (Error& error) {
     error.add_context(cat("layer ", name));
+    error.set_place(place);
     throw;
   } catch (...) {
-    std::rethrow_exception(as_error(std::current_exception(), cat("layer ", name)));
+    std::rethrow_exception(as_error(std::current_exception(), cat("layer ", name), place));
   }
+}
+template <class F>
+decltype(auto) in_layer(const LayerNode& node, const F& call) {
+  return in_layer(node.name, node.spec.place(), call);
+}
+template <class F>
+decltype(auto) in_layer(const Model::Node& node, const F& call) {
+  return in_layer(node.name, node.layer->origin().place, call);
+}
+template <class F>
+decltype(auto) in_layer(const PlannedLayer& planned, const F& call) {
+  const bool is_layer = !planned.nodes.empty();
+  return in_layer(planned.name, is_layer ? planned.nodes[0]->layer->origin().place : Place(), call);
 }
 
 // Throws ShapeError if args.inputs are not the model's fields; a layer's errors name the layer. A const model can only

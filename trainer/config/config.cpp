@@ -243,7 +243,10 @@ Config read_config(const Spec& spec, const Catalog& catalog, ConfigUse use) {
 
 Device device_of(const Config& config, std::vector<std::string>& warnings) {
   CudaNeeds needs;
-  for (const LayerNode& layer : config.layers) needs.convolutions = needs.convolutions || layer.layer->convolves();
+  for (const LayerNode& layer : config.layers) {
+    const Layer& kind = *layer.layer;
+    needs.convolutions = attributed(kind, &Layer::convolves) || needs.convolutions;
+  }
   try {
     std::string warning;
     const Device device = parse_device(config.device, &warning, needs);

@@ -44,8 +44,7 @@ struct Made {
 template <class Keys, class Base>
 Made<Keys, Base> make_node(const Spec& node, const Registry<Base>& registry, std::string_view what) {
   KindAndOptions wanted = registry.read(node, what);
-  const auto& entry = registry.find(wanted.kind, node);
-  const std::vector<OptionInfo> common = describe_options<Keys>(), own = entry.describe();
+  const std::vector<OptionInfo> common = describe_options<Keys>(), own = registry.options_of(wanted.kind, node);
   std::vector<OptionInfo> known = own;
   known.insert(known.end(), common.begin(), common.end());
   check_keys(wanted.options, known);
@@ -112,7 +111,7 @@ std::vector<NamedMetric> read_metrics(const Spec& list, const MetricRegistry& re
   for (size_t i = 0; i < metrics.size(); ++i) {
     auto made = make_node<NoOptions>(metrics.items()[i], registry, "a metric");
     resolved.append(std::move(made.resolved));
-    out.push_back({names[i], std::move(made.object), metrics.items()[i].place()});
+    out.push_back({names[i], std::move(made.object)});
   }
   return out;
 }

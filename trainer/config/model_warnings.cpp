@@ -11,7 +11,7 @@ namespace {
 // The value of the key that a kind uses as `use`; nullptr if there is none. `item`: the kind with all its options.
 template <class Base>
 const Spec* value_of(const Registry<Base>& kinds, const KindAndOptions& item, OptionUse use) {
-  for (const OptionInfo& info : kinds.find(item.kind, item.options).describe()) {
+  for (const OptionInfo& info : kinds.options_of(item.kind, item.options)) {
     if (info.use == use) return item.options.find(info.name);
   }
   return nullptr;
@@ -23,7 +23,7 @@ void warn_of_loss(const Config& config, const LayerCatalog& kinds, std::vector<s
   const KindAndOptions last = kinds.layers.read(model->items().back(), "a layer");
   const Spec* activation = value_of(kinds.layers, last, OptionUse::activation);
   const std::string function = activation != nullptr ? activation->as_string() : last.kind;
-  if (function != to_probabilities(config.loss.loss->predictions())) return;
+  if (function != to_probabilities(attributed(*config.loss.loss, &Loss::predictions))) return;
   warnings.push_back(cat("the model ends in ", function, ", but ", config.loss.kind,
                          " takes what comes before it and applies ", function, " itself: leave it out"));
 }
@@ -33,7 +33,9 @@ std::string metrics_of(const MetricRegistry& metrics, bool logits) {
   std::vector<std::string> out;
   for (const auto& [kind, entry] : metrics.entries()) {
     try {
-      const Predictions taken = entry.make(Spec::map(Place{}), nullptr)->predictions();
+      const Spec no_options = Spec::map(Place{});
+      const auto metric = metrics.make({kind, no_options}, no_options);
+      const Predictions taken = attributed(*metric, &Metric::predictions);
       if (logits ? are_logits(taken) : taken == Predictions::numbers) out.push_back(kind);
     } catch (const Error&) {
       continue;
@@ -44,10 +46,10 @@ std::string metrics_of(const MetricRegistry& metrics, bool logits) {
 
 void warn_of_metrics(const Config& config, const LayerCatalog& kinds, std::vector<std::string>& warnings) {
   if (config.loss.loss == nullptr) return;
-  const Predictions trained = config.loss.loss->predictions();
+  const Predictions trained = attributed(*config.loss.loss, &Loss::predictions);
   std::vector<std::string> of_logits, of_numbers;
   for (const NamedMetric& one : config.metrics) {
-    const Predictions taken = one.metric->predictions();
+    const Predictions taken = attributed(*one.metric, &Metric::predictions);
     if (are_logits(taken)) of_logits.push_back(one.name);
     if (taken == Predictions::numbers) of_numbers.push_back(one.name);
   }

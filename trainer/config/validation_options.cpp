@@ -61,7 +61,7 @@ ValidationOptions read_validation(const Spec& node, const std::vector<NamedMetri
   std::vector<std::string> known = {"loss"};
   for (const NamedMetric& metric : metrics) {
     if (metric.name == watched) {
-      options.watches_less = metric.metric->less_is_better();
+      options.watches_less = attributed(*metric.metric, &Metric::less_is_better);
       return options;
     }
     known.push_back(metric.name);

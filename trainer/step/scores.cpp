@@ -20,14 +20,20 @@ size_t place_bytes(const Memory& partial) { return (partial.bytes() + 15) / 16 *
 Scores::Scores(const ScoresArgs& args) : args_(args), loss_value_(args.context.device(), kLossBytes) {
   if (args_.metrics == nullptr) return;
   for (const NamedMetric& metric : *args_.metrics) {
-    try {
+    attributed(*metric.metric, [&] {
       metric.metric->check(args_.prediction, args_.label);
-    } catch (ShapeError& error) {
-      error.set_place(metric.place);
-      throw;
-    }
-    accumulators_.push_back(metric.metric->accumulator());
+      accumulators_.push_back(not_null(metric.metric->accumulator(), "accumulator()"));
+    });
     values_.emplace_back(metric.name, 0.0);
+  }
+}
+
+// Calls body(i, metric), which uses the metric's plan or accumulator.
+template <class Body>
+void Scores::for_each_metric(const Body& body) const {
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    const Metric& metric = *(*args_.metrics)[i].metric;
+    attributed(metric, [&] { body(i, metric); });
   }
 }
 
@@ -37,19 +43,22 @@ std::unique_ptr<ScorePlan> Scores::plan(const TensorView& prediction, const Tens
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
   const bool counted = args_.batches > 0 && plan->rows_ <= kAny / args_.batches;
   most_rows_ = std::max(most_rows_, counted ? args_.batches * plan->rows_ : kAny);
-  plan->loss_ = args_.loss.plan(args_.context, {.prediction = prediction, .label = label, .weighted = args_.weighted});
-  if (model != nullptr) plan->loss_ = model->fuse(args_.context, std::move(plan->loss_));
-  size_t scratch = plan->loss_->scratch_bytes();
-  plan->bytes_ = plan->loss_->bytes();
-  for (size_t i = 0; i < accumulators_.size(); ++i) {
-    plan->metrics_.push_back((*args_.metrics)[i].metric->plan(
-        args_.context, {.prediction = prediction, .label = label, .weighted = args_.weighted}));
+  const LossPlanArgs shapes = {.prediction = prediction, .label = label, .weighted = args_.weighted};
+  size_t scratch = 0;
+  attributed(args_.loss, [&] {
+    plan->loss_ = not_null(args_.loss.plan(args_.context, shapes), "plan()");
+    if (model != nullptr) plan->loss_ = model->fuse(args_.context, std::move(plan->loss_));
+    scratch = plan->loss_->scratch_bytes();
+    plan->bytes_ = plan->loss_->bytes();
+  });
+  for_each_metric([&](size_t i, const Metric& of) {
+    plan->metrics_.push_back(not_null(of.plan(args_.context, shapes), "plan()"));
     const MetricPlan& metric = *plan->metrics_.back();
     plan->partials_.emplace_back(args_.context.device(), metric.partial_bytes());
     accumulators_[i]->reserve(most_rows_);
     scratch = std::max(scratch, metric.scratch_bytes());
     plan->bytes_ += metric.partial_bytes() + metric.bytes();
-  }
+  });
   plan->scratch_ = Memory(args_.context.device(), scratch);
   plan->copy_ = make_copy(*plan);
   plan->bytes_ += scratch + plan->copy_.bytes();
@@ -63,22 +72,24 @@ Memory Scores::make_copy(const ScorePlan& plan) const {
 }
 
 void Scores::run(ScorePlan& plan, const ScoredBatch& batch) {
-  plan.loss_->run(args_.context, {.prediction = batch.prediction,
-                                  .label = batch.label,
-                                  .weight = batch.weight,
-                                  .loss = loss_value_.data(),
-                                  .gradient = batch.gradient,
-                                  .scratch = plan.scratch_.data()});
+  attributed(args_.loss, [&] {
+    plan.loss_->run(args_.context, {.prediction = batch.prediction,
+                                    .label = batch.label,
+                                    .weight = batch.weight,
+                                    .loss = loss_value_.data(),
+                                    .gradient = batch.gradient,
+                                    .scratch = plan.scratch_.data()});
+  });
 }
 
 void Scores::judge(ScorePlan& plan, const ScoredBatch& batch) {
-  for (size_t i = 0; i < accumulators_.size(); ++i) {
+  for_each_metric([&](size_t i, const Metric&) {
     plan.metrics_[i]->run(args_.context, {.prediction = batch.prediction,
                                           .label = batch.label,
                                           .weight = batch.weight,
                                           .partial = plan.partials_[i].data(),
                                           .scratch = plan.scratch_.data()});
-  }
+  });
 }
 
 void Scores::fetch(Context& context, const ScorePlan& plan, bool metrics, const Memory& copy) const {
@@ -116,11 +127,11 @@ void Scores::join(const ScorePlan& plan, const Memory& copy) {
   }
   ++batches_;
   const auto* place = static_cast<const std::byte*>(copy.data()) + kLossBytes;
-  for (size_t i = 0; i < accumulators_.size(); ++i) {
+  for_each_metric([&](size_t i, const Metric&) {
     const Memory& partial = plan.partials_[i];
     accumulators_[i]->add({place, partial.bytes()}, plan.rows_);
     place += place_bytes(partial);
-  }
+  });
 }
 
 void Scores::add(ScorePlan& plan, const ScoredBatch& batch) {
@@ -135,20 +146,20 @@ double Scores::loss() const {
 }
 
 const MetricValues& Scores::metrics() {
-  for (size_t i = 0; i < accumulators_.size(); ++i) values_[i].second = accumulators_[i]->value();
+  for_each_metric([&](size_t i, const Metric&) { values_[i].second = accumulators_[i]->value(); });
   return values_;
 }
 
 size_t Scores::bytes() const {
   size_t total = loss_value_.bytes();
-  for (const auto& accumulator : accumulators_) total += accumulator->bytes(most_rows_);
+  for_each_metric([&](size_t i, const Metric&) { total += accumulators_[i]->bytes(most_rows_); });
   return total;
 }
 
 void Scores::reset() {
   weighted_loss_ = weight_ = 0;
   batches_ = 0;
-  for (const auto& accumulator : accumulators_) accumulator->reset();
+  for_each_metric([&](size_t i, const Metric&) { accumulators_[i]->reset(); });
 }
 
 }  // namespace millrace

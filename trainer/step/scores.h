@@ -29,7 +29,6 @@ namespace millrace {
 struct NamedMetric {
   std::string name;
   std::unique_ptr<Metric> metric;
-  Place place = {};  // in the configuration
 };
 
 struct ScoresArgs {
@@ -112,6 +111,8 @@ class Scores {
     double mean = 0, weight = 0;
   };
   BatchLoss read(const Memory& copy) const;
+  template <class Body>
+  void for_each_metric(const Body& body) const;
 
   ScoresArgs args_;
   Memory loss_value_;

@@ -170,7 +170,9 @@ class TrainStep {
   StepPlan::Slot* slot_ = nullptr;
 
  private:
-  bool in_place() const { return args_.optimizer.adds_scaled_gradient() && !args_.gradients.any(); }
+  bool in_place() const {
+    return !args_.gradients.any() && attributed(args_.optimizer, &Optimizer::adds_scaled_gradient);
+  }
   std::unique_ptr<StepPlan> make_plan(int64_t rows);
   TensorView gradient_block() const;
   void apply_update(const float* scale);

@@ -147,8 +147,10 @@ StepFields::StepFields(const StepFieldsArgs& args) : model_fields_(args.model.fi
   if (args.loss == nullptr) return;
   const size_t label = find_field(args.rows, args.label, "the loss");
   label_ = args.rows.fields[label].tensor();
-  args.loss->check(args.model.output(), label_);
-  const LabelSpec wanted = args.loss->label(args.model.output());
+  const LabelSpec wanted = attributed(*args.loss, [&] {
+    args.loss->check(args.model.output(), label_);
+    return args.loss->label(args.model.output());
+  });
   label_.dtype = wanted.dtype;
   weighted_ = !args.weight.empty();
   trains_ = args.trains;

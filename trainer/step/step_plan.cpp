@@ -5,7 +5,7 @@ namespace millrace {
 namespace {
 
 size_t bytes_of(const Optimizer& optimizer) {
-  return sizeof(uint64_t) + sizeof(float) * static_cast<size_t>(optimizer.scalar_count());
+  return sizeof(uint64_t) + sizeof(float) * static_cast<size_t>(attributed(optimizer, &Optimizer::scalar_count));
 }
 
 }  // namespace
@@ -16,7 +16,9 @@ StepNumbers::StepNumbers(Device device, const Optimizer& optimizer)
 void StepNumbers::bring(Context& context, uint64_t passes, uint64_t updates) {
   auto* const pass = static_cast<uint64_t*>(here_.data());
   *pass = passes;
-  optimizer_.scalars(updates, {reinterpret_cast<float*>(pass + 1), static_cast<size_t>(optimizer_.scalar_count())});
+  const std::span<float> scalars(reinterpret_cast<float*>(pass + 1),
+                                 (here_.bytes() - sizeof(uint64_t)) / sizeof(float));
+  attributed(optimizer_, [&] { optimizer_.scalars(updates, scalars); });
   context.copy_async(there_.data(), here_.data(), here_.bytes());
 }
 
