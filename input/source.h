@@ -198,13 +198,19 @@ class MILLRACE_EXPORT FileSource : public RowSource {
   void interrupt() noexcept override;
   void rewind(uint32_t run) override;
   void seek(const Position& position) override;
-  void save(State& state) const override { names_->save(state); }
-  void check(const State& state) const override { names_->check(state); }
+  void save(State& state) const override {
+    attributed(*names_, [&] { names_->save(state); });
+  }
+  void check(const State& state) const override {
+    attributed(*names_, [&] { names_->check(state); });
+  }
   Unit unit_of(const RowId& id) const override;
-  Place place(const RowId& id) const override { return names_->place(id); }
-  bool endless() const override { return names_->endless(); }
+  Place place(const RowId& id) const override {
+    return attributed(*names_, [&] { return names_->place(id); });
+  }
+  bool endless() const override { return attributed(*names_, &NameSource::endless); }
   bool comes_once() const override { return has_streams(); }
-  uint32_t passes() const override { return names_->passes(); }
+  uint32_t passes() const override { return attributed(*names_, &NameSource::passes); }
   std::vector<std::shared_ptr<const FileEntry>> files() const override { return files_; }
   uint64_t memory_bound() const override;
   const Transform& producer() const override;

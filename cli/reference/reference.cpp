@@ -113,7 +113,7 @@ std::vector<KindReference> describe_ops(const Catalog& catalog) {
   for (KindReference& op : out) {
     const Spec example = example_of(op.info);
     const std::unique_ptr<Op> made = catalog.ops.make(catalog.ops.read(example, "an input op"), example);
-    op.ports = ports_of(*made, catalog.ops.entries().at(op.info.kind).leads);
+    op.ports = attributed(*made, [&] { return ports_of(*made, catalog.ops.entries().at(op.info.kind).leads); });
     if (made->joins()) op.info.example = cat("from: [a, b]", op.info.example.empty() ? "" : ", ", op.info.example);
   }
   return out;

@@ -42,7 +42,8 @@ void repeat_before_batches(Spec& config) {
 
 // Whether the buffer waits for the end of its rows, or ends although its rows have no end.
 bool ends_or_waits(const RowBuffer& buffer) {
-  return buffer.needs_end() || !buffer.endless(std::vector<bool>(buffer.inputs().size(), true));
+  return attributed(
+      buffer, [&] { return buffer.needs_end() || !buffer.endless(std::vector<bool>(buffer.inputs().size(), true)); });
 }
 
 // Makes the input endless, because a small data set takes less time than a measurement. The sources repeat their data,

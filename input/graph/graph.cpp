@@ -16,8 +16,13 @@ namespace millrace {
 
 namespace {
 
+const Source* source_of(const GraphNode& node) {
+  if (node.names != nullptr) return node.names;
+  return node.source;
+}
+
 bool decodes_text(const GraphNode& node) {
-  return node.transform != nullptr && node.op->inputs() == std::vector{PortType::text};
+  return node.transform != nullptr && node.ports == std::vector{PortType::text};
 }
 
 bool fits(const GraphNode& node, PortType expected, PortType got) {
@@ -67,8 +72,8 @@ size_t find_input(const std::vector<GraphNode>& nodes, size_t user, const std::s
 
 // The port of each input. An op that joins has as many as `from` names.
 std::vector<PortType> wanted_ports(const GraphNode& node) {
-  std::vector<PortType> wanted = node.op->inputs();
-  if (!node.op->joins()) return wanted;
+  std::vector<PortType> wanted = node.ports;
+  if (!node.joins) return wanted;
   if (node.from.size() < 2) {
     throw node.spec.error(cat(node.name, " joins at least two inputs, got ", std::max<size_t>(node.from.size(), 1)),
                           "name them in from: [a, b]");
@@ -131,7 +136,7 @@ void check_streams(const GraphImpl& graph, FileSystem& files) {
   std::vector<std::string> paths;
   for (const GraphNode& node : graph.nodes) {
     if (node.names == nullptr) continue;
-    for (const auto& file : node.names->files()) {
+    for (const auto& file : at_node(node, [&] { return node.names->files(); })) {
       if (!file->stream) continue;
       for (const std::string& other : paths) {
         if (!files.same(file->path, other)) continue;
@@ -147,8 +152,11 @@ void check_streams(const GraphImpl& graph, FileSystem& files) {
 size_t collect_links(const GraphImpl& graph, size_t last, std::vector<ChainLink>& links) {
   for (; graph.nodes[last].transform != nullptr; last = graph.nodes[last].inputs.front()) {
     const GraphNode& node = graph.nodes[last];
-    links.push_back(
-        {.transform = node.transform, .name = node.name, .output = node.output, .reporter = node.transform});
+    links.push_back({.transform = node.transform,
+                     .name = node.name,
+                     .output = node.output,
+                     .reporter = node.transform,
+                     .place = node.spec.place()});
   }
   std::reverse(links.begin(), links.end());
   return last;
@@ -186,7 +194,7 @@ RowStream& make_stream(GraphImpl& graph, size_t last) {
     return *graph.source_streams.back();
   }
   graph.transform_streams.push_back(std::make_unique<TransformStream>(
-      *node.row_buffer, node.name, node.output.rows, std::move(links),
+      *node.row_buffer, node.op->origin(), node.output.rows, std::move(links),
       RowFacts{[&graph](const RowId& id) { return graph.place(id); }, !node.endless.empty()}));
   return *graph.transform_streams.back();
 }
@@ -225,6 +233,13 @@ void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const G
                                  .streams = streams,
                                  .host = &graph.host});
     check_names(node.name, output.rows);
+    if ((output.type == PortType::text && output.format == nullptr) ||
+        (output.text != nullptr && output.text->format == nullptr)) {
+      throw InternalError(cat("bind() of ", node.kind, " gives text without a format"));
+    }
+    if (const Source* source = source_of(node)) {
+      for (const auto& file : source->files()) not_null(file.get(), "files()");
+    }
     return output;
   });
   if (before != nullptr && before->output.type == PortType::batches && node.output.type == PortType::rows) {
@@ -233,11 +248,13 @@ void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const G
   }
   if (node.source != nullptr) graph.sources.push_back(node.source);
   if (node.row_buffer != nullptr && node.row_buffer->input_count() != streams.size()) {
-    throw InternalError(cat("bind() of ", node.kind, " does not call RowBuffer::bind()"));
+    throw InternalError(cat("bind() of ", node.kind, " does not call RowBuffer::bind()"), node.spec.place());
   }
   if (node.batch_buffer != nullptr) graph.batch_input = streams.front();
-  find_endless(node, graph.nodes);
-  for (const std::string& warning : node.op->warnings()) graph.warnings.push_back(cat(node.name, ": ", warning));
+  at_node(node, [&] {
+    find_endless(node, graph.nodes);
+    for (const std::string& warning : node.op->warnings()) graph.warnings.push_back(cat(node.name, ": ", warning));
+  });
 }
 
 // Finds the op that makes the batches, and lets the streams before it run ahead as the ops allow.
@@ -248,8 +265,10 @@ void end_with_batches(GraphImpl& graph, const OpRegistry& registry) {
                           kinds_hint(registry, last.output.type, PortType::batches, "end the list with ", ""));
   }
   graph.batch_node = collect_links(graph, graph.nodes.size() - 1, graph.batch_links);
+  for (ChainLink& link : graph.batch_links) link.ask();
   const GraphNode& buffer = graph.nodes[graph.batch_node];
-  const Ahead ahead = with_links(buffer.batch_buffer->ahead(), graph.batch_links, buffer.output.batch_size);
+  const Ahead own = at_node(buffer, [&] { return buffer.batch_buffer->ahead(); });
+  const Ahead ahead = with_links(own, graph.batch_links, buffer.output.batch_size);
   graph.batch_input->set_ahead(ahead.rows, ahead.threads);
 }
 
@@ -300,14 +319,14 @@ std::vector<std::string> InputGraph::unread_fields(const std::vector<std::string
   std::set<std::string> made, named(readers.begin(), readers.end());
   for (size_t i = 0; i < impl_->nodes.size(); ++i) {
     const GraphNode& node = impl_->nodes[i];
-    if (node.row_buffer != nullptr && node.row_buffer->reads_fields()) return {};
+    if (node.row_buffer != nullptr && attributed(*node.row_buffer, &RowBuffer::reads_fields)) return {};
     if (node.transform == nullptr) continue;
     if (const Spec* fields = value_of(*impl_, i, OptionUse::fields)) {
       const std::vector<std::string> names = listed_fields(*fields);
       (decodes_text(node) ? made : named).insert(names.begin(), names.end());
       continue;
     }
-    const auto concerned = node.transform->concerned_fields();
+    const auto concerned = attributed(*node.transform, &Transform::concerned_fields);
     if (!concerned) return {};
     named.insert(concerned->begin(), concerned->end());
   }
@@ -324,20 +343,23 @@ InputFiles InputGraph::files() const {
     const GraphNode& node = impl_->nodes[i];
     const Spec* written = value_of(*impl_, i, OptionUse::written_file);
     if (written != nullptr && written->is_scalar()) out.written.push_back(written->as_string());
-    const Source* source = node.source;
-    if (node.names != nullptr) source = node.names;
+    const Source* const source = source_of(node);
     if (source == nullptr) continue;
     // A source that takes names has them first, and its other files after them.
     const NameSource* named = node.inputs.empty() ? nullptr : impl_->nodes[node.inputs.front()].names;
-    const auto files = source->files();
-    for (size_t k = named != nullptr ? named->files().size() : 0; k < files.size(); ++k) {
+    const auto files = attributed(*source, &Source::files);
+    const size_t first = named != nullptr ? attributed(*named, &Source::files).size() : 0;
+    for (size_t k = first; k < files.size(); ++k) {
       out.read.push_back(files[k]->path);
     }
   }
   return out;
 }
 
-bool InputGraph::reads_once() const { return std::ranges::any_of(impl_->sources, &RowSource::comes_once); }
+bool InputGraph::reads_once() const {
+  return std::ranges::any_of(impl_->sources,
+                             [](const RowSource* source) { return attributed(*source, &RowSource::comes_once); });
+}
 
 const TextColumns* InputGraph::text_columns() const {
   const TextColumns* found = nullptr;
@@ -376,13 +398,13 @@ bool InputGraph::varies() const {
 uint64_t InputGraph::memory_bound(int threads) const {
   const int64_t batch_size = output().batch_size;
   uint64_t bytes = 0;
-  for (const GraphNode& node : impl_->nodes) bytes += node.op->memory_bound();
+  for (const GraphNode& node : impl_->nodes) bytes += attributed(*node.op, &Op::memory_bound);
   for (const auto& stream : impl_->source_streams) bytes += stream->memory_bound(threads);
   for (const auto& stream : impl_->transform_streams) bytes += stream->memory_bound();
   uint64_t row_bytes = impl_->batch_links.empty() ? 0 : impl_->buffer_rows().row_bytes() + sizeof(RowId);
   for (const ChainLink& link : impl_->batch_links) {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));
-    bytes += link.transform->work_bound();
+    bytes += link.work_bound;
   }
   return bytes + 2 * static_cast<uint64_t>(batch_size) * row_bytes;
 }

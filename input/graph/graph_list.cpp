@@ -124,12 +124,18 @@ std::vector<GraphNode> read_graph_list(const Spec& list, const OpRegistry& regis
     node.spec = item;
     take_graph_keys(wanted, node);
     node.op = registry.make(wanted, item, &options.emplace_back());
-    node.options = registry.find(node.kind, item).describe();
+    node.options = registry.options_of(node.kind, item);
     set_role(node);
     nodes.push_back(std::move(node));
   }
   if (nodes.empty()) throw list.error("expected at least one input op, got an empty list");
   name_ops(nodes);
+  for (GraphNode& node : nodes) {
+    node.op->set_origin({node.name, node.spec.place()});
+    node.ports = attributed(*node.op, &Op::inputs);
+    node.joins = attributed(*node.op, &Op::joins);
+    if (node.joins && node.ports.empty()) throw InternalError(cat(node.name, " joins inputs, but inputs() names none"));
+  }
   resolved = Spec::list(list.place());
   resolved.set_path(list.path());
   for (size_t i = 0; i < nodes.size(); ++i) resolved.append(resolved_item(nodes[i], options[i]));

@@ -29,6 +29,8 @@ struct GraphNode {
   Transform* transform = nullptr;
   RowBuffer* row_buffer = nullptr;
   BatchBuffer* batch_buffer = nullptr;
+  std::vector<PortType> ports;    // what Op::inputs() says
+  bool joins = false;             // what Op::joins() says
   std::vector<std::string> from;  // names, as written; empty: the op before
   std::vector<size_t> inputs;     // indices of earlier nodes
   Port output;
@@ -55,7 +57,10 @@ std::string kinds_hint(const OpRegistry& registry, PortType from, PortType to, s
 
 // The contents of an InputGraph. graph.cpp builds it, and pipeline.cpp runs it.
 struct GraphImpl {
-  Place place(const RowId& id) const { return sources[id.source]->place(id); }
+  Place place(const RowId& id) const {
+    const RowSource& source = *sources[id.source];
+    return attributed(source, [&] { return source.place(id); });
+  }
 
   uint64_t seed = 0;
   BufferHost host;                  // for the row buffers; the pipeline fills it
@@ -80,18 +85,22 @@ struct GraphImpl {
 // that only decide how fast they come are left out.
 std::string fingerprint(const GraphImpl& graph);
 
-// Calls `body`. If `body` throws an Error without a place, the Error gets the place and the path of `node`.
+// Returns what `body` returns, which calls functions of the node's op before the start. If an Error has no place, it
+// gets the place and the path of `node`; any other exception becomes an InternalError with the op's name and that
+// place.
 template <class Body>
-auto at_node(const GraphNode& node, const Body& body) {
-  try {
-    return body();
-  } catch (Error& error) {
-    if (!error.place().known()) {
-      error.add_context(node.spec.path().empty() ? node.name : node.spec.path());
-      error.set_place(node.spec.place());
+decltype(auto) at_node(const GraphNode& node, const Body& body) {
+  return attributed(*node.op, [&]() -> decltype(auto) {
+    try {
+      return body();
+    } catch (Error& error) {
+      if (!error.place().known()) {
+        error.add_context(node.spec.path().empty() ? node.name : node.spec.path());
+        error.set_place(node.spec.place());
+      }
+      throw;
     }
-    throw;
-  }
+  });
 }
 
 }  // namespace millrace

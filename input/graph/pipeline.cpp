@@ -79,7 +79,7 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
       events{options.on_bad_row, options.on_print, options.on_report},
       chain(PortType::batches, graph.batch_links),
       empty_passes(graph.nodes.back().name, !graph.nodes[graph.batch_node].endless.empty(), graph.batch_input->passes(),
-                   graph.batch_buffer().window() + graph.batch_input->spread()),
+                   attributed(graph.batch_buffer(), &BatchBuffer::window) + graph.batch_input->spread()),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
   log.set_events(&events);
   chain.set_trace(options.trace);
@@ -111,7 +111,8 @@ int64_t Pipeline::Impl::next(RowBlock& batch) {
   } catch (...) {
     cut_off = true;
     if (cancelled.load()) return 0;
-    failure = as_error(std::current_exception(), graph.nodes[graph.batch_node].name);
+    const GraphNode& batching = graph.nodes[graph.batch_node];
+    failure = as_error(std::current_exception(), batching.name, batching.spec.place());
     raise_copy(failure);
   }
   next_nanoseconds += nanoseconds_since(start);
@@ -195,7 +196,7 @@ int64_t Pipeline::Impl::rows_held() const {
 std::string_view Pipeline::Impl::place_to_wait(const SourceStream& stream) const {
   std::string_view name = graph.nodes[graph.batch_node].name;
   for (const ChainLink& link : stream.chain().links()) {
-    if (link.transform->ahead().rows > 0) name = link.name;
+    if (link.ahead.rows > 0) name = link.name;
   }
   return name;
 }
@@ -203,14 +204,16 @@ std::string_view Pipeline::Impl::place_to_wait(const SourceStream& stream) const
 template <class Body>
 void Pipeline::Impl::for_each_state(const Body& body) const {
   for (const GraphNode& node : graph.nodes) {
-    for (const auto& stream : graph.source_streams) {
-      if (stream->name() == node.name) body(node.name, *stream);
-    }
-    for (const auto& stream : graph.transform_streams) {
-      if (stream->name() == node.name) body(node.name, *stream);
-    }
-    if (node.row_buffer != nullptr) body(node.name, *node.row_buffer);
-    if (node.batch_buffer != nullptr) body(node.name, *node.batch_buffer);
+    attributed(*node.op, [&] {
+      for (const auto& stream : graph.source_streams) {
+        if (stream->name() == node.name) body(node.name, *stream);
+      }
+      for (const auto& stream : graph.transform_streams) {
+        if (stream->name() == node.name) body(node.name, *stream);
+      }
+      if (node.row_buffer != nullptr) body(node.name, *node.row_buffer);
+      if (node.batch_buffer != nullptr) body(node.name, *node.batch_buffer);
+    });
   }
 }
 
@@ -267,8 +270,10 @@ void Pipeline::summary(InputSummary& out) const {
   std::vector<Dropped>& by_buffers = impl_->dropped_by_buffers;
   by_buffers.clear();
   for (const GraphNode& node : graph.nodes) {
-    if (node.row_buffer != nullptr) node.row_buffer->add_dropped(by_buffers);
-    if (node.batch_buffer != nullptr) node.batch_buffer->add_dropped(by_buffers);
+    attributed(*node.op, [&] {
+      if (node.row_buffer != nullptr) node.row_buffer->add_dropped(by_buffers);
+      if (node.batch_buffer != nullptr) node.batch_buffer->add_dropped(by_buffers);
+    });
   }
   for (const Dropped& dropped : by_buffers) add_dropped_rows(out.dropped, dropped.cause, dropped.rows);
   std::erase_if(out.dropped, [](const Dropped& dropped) { return dropped.rows == 0; });

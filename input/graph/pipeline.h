@@ -96,7 +96,8 @@ class MILLRACE_EXPORT InputGraph {
 struct PipelineOptions {
   // Outlives the pipeline. nullptr: every op runs inside next(), on the calling thread.
   Executor* executor = nullptr;
-  // Called from next(), in row order. Exceptions that these two throw come out of next().
+  // Called from next(), in row order. Errors that these two throw come out of next(); any
+  // other exception as an InternalError.
   std::function<void(const BadRow&)> on_bad_row = {};
   std::function<void(std::string_view)> on_print = {};
   Device reader = Device::cpu();  // slots lie in host memory that this device can copy from

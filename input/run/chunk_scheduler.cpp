@@ -33,7 +33,10 @@ ChunkScheduler::ChunkScheduler(Units& units, const TransformChain& chain, bool t
 ChunkScheduler::~ChunkScheduler() {
   cancel();
   if (tasks_) tasks_->wait();
-  units_.set_wake({});
+  try {
+    units_.set_wake({});
+  } catch (...) {  // what a destructor cannot tell
+  }
 }
 
 void ChunkScheduler::start(Executor* executor, const Ahead& ahead) {
@@ -199,7 +202,7 @@ void ChunkScheduler::submit() noexcept {
     {
       const MutexLock lock(mutex_);
       --active_;
-      fail(as_error(std::current_exception(), chain_.links().front().name));
+      fail(chain_.failure_of_first());
     }
     wake();
   }
@@ -241,7 +244,7 @@ ChunkScheduler::Slot* ChunkScheduler::begin_planning() noexcept {
     unready_ = executor_ != nullptr;  // wake() may say otherwise from here on
     return &slot;
   } catch (...) {
-    fail(as_error(std::current_exception(), chain_.links().front().name));
+    fail(chain_.failure_of_first());
     return nullptr;
   }
 }
@@ -254,7 +257,7 @@ ChunkScheduler::NextUnit ChunkScheduler::next_unit() noexcept {
   } catch (...) {
     next.unit = {};
     next.unit.exact = true;
-    next.failure = as_error(std::current_exception(), chain_.links().front().name);
+    next.failure = chain_.failure_of_first();
   }
   return next;
 }

@@ -7,7 +7,7 @@ namespace millrace {
 ChunkStream::ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
                          std::vector<ChainLink> links)
     : SourceStream(source, source_index, std::move(name), source_port, std::move(links)),
-      cursor_(chain_, log_, [this](const RowId& id) { return source_.place(id); }),
+      cursor_(chain_, log_, [this](const RowId& id) { return place_of(id); }),
       scheduler_(source_, chain_, text_) {
   add_scheduler(scheduler_);
 }

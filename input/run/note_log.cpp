@@ -47,7 +47,7 @@ void NoteLog::report(const BadRow& row, size_t transform, const std::vector<Chai
   if (events_ != nullptr && events_->on_report) {
     events_->on_report(*links[transform].reporter, row);
   } else {
-    links[transform].reporter->report(row);
+    attributed(*links[transform].reporter, [&] { links[transform].reporter->report(row); });
   }
 }
 
@@ -65,7 +65,8 @@ void NoteLog::restore(const State& state, const std::vector<ChainLink>& links) {
     throw DataError(cat("the saved state has reports of ", now_.reports.size(), " ops, but there are ", links.size()));
   }
   for (size_t i = 0; i < now_.reports.size(); ++i) {
-    if (links[i].reporter != nullptr) links[i].reporter->resume_reports(now_.reports[i]);
+    Transform* const reporter = links[i].reporter;
+    if (reporter != nullptr) attributed(*reporter, [&] { reporter->resume_reports(now_.reports[i]); });
   }
   now_.dropped.clear();
   const State& causes = state.scope("dropped");

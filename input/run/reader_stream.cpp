@@ -59,7 +59,8 @@ ReaderStream::ReaderStream(FileSource& source, uint32_t source_index, std::strin
     : SourceStream(source, source_index, std::move(name), source_port, std::move(links)),
       format_(source),
       names_(source.names()),
-      most_places_(std::clamp<size_t>(names_.files().size(), 1, static_cast<size_t>(source.readers()))) {}
+      most_places_(std::clamp<size_t>(attributed(names_, &NameSource::files).size(), 1,
+                                      static_cast<size_t>(source.readers()))) {}
 
 // Whatever the limits, every reader may have a row wait and a task run.
 ReaderStream::Shares ReaderStream::shares(int threads) const {
@@ -152,10 +153,10 @@ void ReaderStream::read_ahead() {
   while (!idle_.empty() && !names_ended_) {
     Unit file;
     try {
-      names_ended_ = !names_.next(file);
+      names_ended_ = !next_file(names_, file);
     } catch (...) {
       // What comes before is used first.
-      names_failure_ = as_error(std::current_exception(), name_);
+      names_failure_ = as_error(std::current_exception(), name_, source_.origin().place);
       names_ended_ = true;
     }
     if (names_ended_) return;
@@ -240,7 +241,7 @@ uint32_t ReaderStream::restore_position(const State& state) {
     places_.push_back(open_idle(file_at(names_, at), at, saved[3]));
   }
   names_taken_ = static_cast<uint32_t>(position[1]);
-  names_.seek({.pass = pass_, .file_ordinal = names_taken_});
+  attributed(names_, [&] { names_.seek({.pass = pass_, .file_ordinal = names_taken_}); });
   turn_ = position[2];
   return pass_;
 }

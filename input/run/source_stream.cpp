@@ -13,7 +13,8 @@ namespace {
 
 std::vector<ChainLink> with_producer(RowSource& source, const std::string& name, const Port& port,
                                      std::vector<ChainLink> links) {
-  links.insert(links.begin(), {.transform = &source.producer(), .name = name, .output = port});
+  const Transform* const producer = attributed(source, [&] { return &source.producer(); });
+  links.insert(links.begin(), {.transform = producer, .name = name, .output = port, .place = source.origin().place});
   return links;
 }
 
@@ -53,7 +54,7 @@ RowSpan SourceStream::pull(int64_t at_most) {
 
 void SourceStream::enter_pass(uint32_t pass) {
   if (pass_ == pass) return;
-  if (pass_ && !pass_has_rows_ && source_.endless()) throw_endless(name_);
+  if (pass_ && !pass_has_rows_ && attributed(source_, &RowSource::endless)) throw_endless(name_);
   pass_ = pass;
   pass_has_rows_ = false;
 }
@@ -78,7 +79,7 @@ void SourceStream::set_silent(bool silent) {
 
 void SourceStream::rewind(uint32_t run) {
   restart();
-  source_.rewind(run);
+  attributed(source_, [&] { source_.rewind(run); });
   run_ = run;
   positioned_ = false;
   settled_bytes_ = bytes_;
@@ -88,15 +89,15 @@ void SourceStream::rewind(uint32_t run) {
 }
 
 void SourceStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
-  const Unit unit = source_.unit_of(id);
+  const Unit unit = attributed(source_, [&] { return source_.unit_of(id); });
   fetched_.reset(unit);
   if (const std::exception_ptr failure = chain_.apply(fetched_, fetch_memory_)) raise_copy(failure);
   NoteLog silent;
-  ChunkCursor cursor(chain_, silent, [this](const RowId& which) { return source_.place(which); });
+  ChunkCursor cursor(chain_, silent, [this](const RowId& which) { return place_of(which); });
   cursor.enter(fetched_, text_ ? unit.line : 0);
   const RowSpan span = cursor.next(1);
   if (fetched_.rows.size() != 1 || !(fetched_.rows.id(0) == id)) {
-    throw DataError("the row is not what it was when the state was saved", source_.place(id),
+    throw DataError("the row is not what it was when the state was saved", place_of(id),
                     "a run goes on only with the data that it began with");
   }
   block.copy_row(*span.block, span.begin, row);
@@ -168,14 +169,14 @@ int SourceStream::tasks(int threads) const { return ahead_.threads == 0 ? thread
 
 uint64_t SourceStream::scheduler_bound(const Ahead& ahead) const {
   const auto at_once = static_cast<uint64_t>(ahead.threads);
-  const ChunkBound chunk = source_.chunk_bound();
+  const ChunkBound chunk = attributed(source_, &RowSource::chunk_bound);
   uint64_t row_bytes = 0;
   uint64_t work_bytes = chunk.text_bytes;
   uint64_t note_bytes = 0;
   for (const ChainLink& link : chain_.links()) {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes() + sizeof(RowId));
-    work_bytes += link.transform->work_bound();
-    note_bytes = std::max(note_bytes, link.transform->note_bytes());
+    work_bytes += link.work_bound;
+    note_bytes = std::max(note_bytes, link.note_bytes);
   }
   // Blocks grow by doubling; every task may hold a spare block besides its chunk.
   const uint64_t block_bytes = 2 * chunk.rows * row_bytes;

@@ -40,7 +40,7 @@ class SourceStream : public RowStream {
   void set_ahead(int64_t rows, int threads) override { ahead_ = with_links({rows, threads}, chain_.links()); }
   // How many tasks may run at once, whatever the ops say. Called before start().
   void set_tasks(int tasks) { ahead_.threads = tasks; }
-  uint32_t passes() const override { return source_.passes(); }
+  uint32_t passes() const override { return attributed(source_, &RowSource::passes); }
   void set_silent(bool silent) override;
   // Saves the position after the last row that was pulled; it does not depend on chunks or threads.
   void save(State& state) const override;
@@ -85,6 +85,10 @@ class SourceStream : public RowStream {
   // The numbers of "position", number i at most most[i]. Throws DataError for others, for more and for fewer.
   const std::vector<uint64_t>& position_of(const State& state, std::initializer_list<uint64_t> most) const;
 
+  // Where a row came from.
+  Place place_of(const RowId& id) const {
+    return attributed(source_, [&] { return source_.place(id); });
+  }
   // Says that data of pass `pass` come next. Throws the error of an endless source if the pass before gave no row.
   void enter_pass(uint32_t pass);
   // Says that a row of that pass is handed out. The notes before it, and bytes_, now belong to a saved state.

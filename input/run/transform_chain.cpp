@@ -24,6 +24,14 @@ void finish_notes(Chunk& chunk, size_t transform, const std::string& name) {
 
 }  // namespace
 
+void ChainLink::ask() {
+  attributed(name, place, [this] {
+    ahead = transform->ahead();
+    work_bound = transform->work_bound();
+    note_bytes = transform->note_bytes();
+  });
+}
+
 std::exception_ptr TransformChain::apply(Chunk& chunk, TaskMemory& memory) const noexcept {
   size_t index = 0;
   std::exception_ptr failure;
@@ -34,7 +42,7 @@ std::exception_ptr TransformChain::apply(Chunk& chunk, TaskMemory& memory) const
     memory.done.resize(links_.size());
     for (; index < links_.size(); ++index) apply_link(index, chunk, memory);
   } catch (...) {
-    failure = as_error(std::current_exception(), links_[index].name);
+    failure = as_error(std::current_exception(), links_[index].name, links_[index].place);
   }
   chunk.set_work(nullptr);
   if (chunk.text) chunk.text->close();
@@ -77,10 +85,9 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
 
 Ahead with_links(Ahead ahead, const std::vector<ChainLink>& links, int64_t rows) {
   for (const ChainLink& link : links) {
-    const Ahead more = link.transform->ahead();
-    ahead.rows += more.rows * rows;
+    ahead.rows += link.ahead.rows * rows;
     // 0 is as many as there are.
-    if (ahead.threads > 0) ahead.threads = std::max(ahead.threads, more.threads);
+    if (ahead.threads > 0) ahead.threads = std::max(ahead.threads, link.ahead.threads);
   }
   return ahead;
 }

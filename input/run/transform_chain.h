@@ -18,6 +18,12 @@ struct ChainLink {
   std::string name;  // the op's
   Port output;
   Transform* reporter = nullptr;  // the same transform, to be told of bad rows; null for a producer
+  Place place = {};               // the op's, in the configuration
+
+  // What the transform says about itself, once ask() has asked. REQUIRES: it is bound.
+  Ahead ahead = {};
+  uint64_t work_bound = 0, note_bytes = 0;
+  void ask();
 };
 
 // Memory that a task keeps from chunk to chunk. Used by one task at a time.
@@ -41,13 +47,19 @@ struct TaskMemory {
 class TransformChain {
  public:
   // `input` is the port type that comes in; PortType::none for a chain that begins with a source's producer.
-  TransformChain(PortType input, std::vector<ChainLink> links) : input_(input), links_(std::move(links)) {}
+  TransformChain(PortType input, std::vector<ChainLink> links) : input_(input), links_(std::move(links)) {
+    for (ChainLink& link : links_) link.ask();
+  }
 
   // Runs the transforms on `chunk`, which holds what comes in. Errors in the data become notes, and the chunk has no
   // rows after its first error note. Any other exception is returned, as an Error.
   [[nodiscard]] std::exception_ptr apply(Chunk& chunk, TaskMemory& memory) const noexcept;
 
   const std::vector<ChainLink>& links() const { return links_; }
+  // The exception that is being handled, as an Error of what comes first in the chain: a source.
+  std::exception_ptr failure_of_first() const noexcept {
+    return as_error(std::current_exception(), links_.front().name, links_.front().place);
+  }
 
   // `trace` is told of every op on every chunk. Called before the first apply().
   void set_trace(Trace* trace) { trace_ = trace; }

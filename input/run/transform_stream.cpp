@@ -17,31 +17,29 @@ constexpr uint64_t kRowsAtOnce = 1024;
 
 }  // namespace
 
-TransformStream::TransformStream(RowStream& input, std::string input_name, RowSpec input_rows,
-                                 std::vector<ChainLink> links, RowFacts facts)
+TransformStream::TransformStream(RowStream& input, Origin origin, RowSpec input_rows, std::vector<ChainLink> links,
+                                 RowFacts facts)
     : input_(input),
-      input_name_(std::move(input_name)),
+      origin_(std::move(origin)),
       name_(links.empty() ? std::string() : links.front().name),
       input_rows_(std::make_shared<const RowSpec>(std::move(input_rows))),
       rows_at_once_(
           static_cast<int64_t>(std::clamp<uint64_t>(kBytesAtOnce / (input_rows_->row_bytes() + 1), 1, kRowsAtOnce))),
       chain_(PortType::rows, std::move(links)),
       facts_(std::move(facts)),
-      empty_passes_(name(), facts_.endless, input.passes(), input.spread()),
+      empty_passes_(name(), facts_.endless, passes(), spread()),
       cursor_(chain_, log_, facts_.place) {}
 
 RowSpan TransformStream::pull_input(int64_t at_most) {
-  RowSpan rows;
-  try {
-    rows = input_.pull(at_most);
-  } catch (const Error&) {
-    throw;
-  } catch (...) {
-    std::rethrow_exception(as_error(std::current_exception(), input_name_));
+  const RowSpan rows = attributed(origin_, [&] { return input_.pull(at_most); });
+  if (rows.count > at_most) {
+    throw InternalError(
+        cat(origin_.who, ": pull() gave ", count_of(rows.count, "row"), ", but was asked for ", at_most, " at most"),
+        origin_.place);
   }
-  if (rows.count <= at_most) return rows;
-  throw InternalError(
-      cat(input_name_, ": pull() gave ", count_of(rows.count, "row"), ", but was asked for ", at_most, " at most"));
+  if (rows && rows.block == nullptr)
+    throw InternalError(cat(origin_.who, ": pull() gave rows of no block"), origin_.place);
+  return rows;
 }
 
 RowSpan TransformStream::pull(int64_t at_most) {
@@ -93,22 +91,23 @@ void TransformStream::transform() {
 
 void TransformStream::set_ahead(int64_t rows, int threads) {
   const Ahead ahead = with_links({rows, threads}, chain_.links());
-  input_.set_ahead(ahead.rows, ahead.threads);
+  attributed(origin_, [&] { input_.set_ahead(ahead.rows, ahead.threads); });
 }
 
 void TransformStream::rewind(uint32_t run) {
-  input_.rewind(run);
+  attributed(origin_, [&] { input_.rewind(run); });
   empty_passes_.gave();
   cursor_.leave();
   log_.mark();
 }
 
 void TransformStream::fetch(const RowId& id, RowBlock& block, int64_t row) {
-  if (name_.empty()) return input_.fetch(id, block, row);
+  const auto fetch_input = [&](RowBlock& to, int64_t at) { attributed(origin_, [&] { input_.fetch(id, to, at); }); };
+  if (name_.empty()) return fetch_input(block, row);
   fetched_.reset({});
   fetched_.rows.configure(input_rows_, 1);
   fetched_.rows.resize(1);
-  input_.fetch(id, fetched_.rows, 0);
+  fetch_input(fetched_.rows, 0);
   if (const std::exception_ptr failure = chain_.apply(fetched_, memory_)) raise_copy(failure);
   NoteLog silent;
   ChunkCursor cursor(chain_, silent, facts_.place);
@@ -139,7 +138,9 @@ void TransformStream::restore(const State& state) {
   chunk_.reset({});
   chunk_.rows.configure(input_rows_, rows);
   chunk_.rows.resize(rows);
-  for (int64_t row = 0; row < rows; ++row) input_.fetch(taken_[static_cast<size_t>(row)], chunk_.rows, row);
+  attributed(origin_, [&] {
+    for (int64_t row = 0; row < rows; ++row) input_.fetch(taken_[static_cast<size_t>(row)], chunk_.rows, row);
+  });
   transform();
   cursor_.skip(state.count("passed", chunk_.rows.size()));
   chunk_gave_ = cursor_.rows_passed() > 0;
@@ -151,7 +152,7 @@ uint64_t TransformStream::memory_bound() const {
   uint64_t work_bytes = 0;
   for (const ChainLink& link : chain_.links()) {
     row_bytes = std::max<uint64_t>(row_bytes, link.output.rows.row_bytes());
-    work_bytes += link.transform->work_bound();
+    work_bytes += link.work_bound;
   }
   return 2 * static_cast<uint64_t>(rows_at_once_) * (row_bytes + sizeof(RowId)) + work_bytes;
 }

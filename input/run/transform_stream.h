@@ -1,6 +1,6 @@
 // TransformStream: the rows of a row buffer, changed by the transforms after it if there are any. The transforms run on
-// the consumer's thread, on the rows of one pull. The stream adds the buffer's name to exceptions of the buffer that
-// are not an Error. It refuses more rows than were asked for, because the reader has no room for them.
+// the consumer's thread, on the rows of one pull. The stream attributes exceptions of the buffer to it, and refuses
+// more rows than were asked for, because the reader has no room for them.
 //
 // Serial. The buffer outlives the stream, and the buffer's owner saves and restores it.
 #pragma once
@@ -19,9 +19,8 @@ namespace millrace {
 
 class TransformStream : public RowStream {
  public:
-  // `input` is the buffer, and `input_name` its name.
-  TransformStream(RowStream& input, std::string input_name, RowSpec input_rows, std::vector<ChainLink> links,
-                  RowFacts facts);
+  // `input` is the buffer, and `origin` its name and place.
+  TransformStream(RowStream& input, Origin origin, RowSpec input_rows, std::vector<ChainLink> links, RowFacts facts);
 
   // Called before the first pull(). `events` and `trace` outlive the stream; `trace` may be null.
   void start(const StreamEvents* events, Trace* trace = nullptr) {
@@ -31,15 +30,21 @@ class TransformStream : public RowStream {
 
   RowSpan pull(int64_t at_most) override;
   void rewind(uint32_t run) override;
-  bool has_source(uint32_t source) const override { return input_.has_source(source); }
+  bool has_source(uint32_t source) const override {
+    return attributed(origin_, [&] { return input_.has_source(source); });
+  }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override;
   void set_ahead(int64_t rows, int threads) override;
   void set_silent(bool silent) override {
     log_.set_silent(silent);
-    input_.set_silent(silent);
+    attributed(origin_, [&] { input_.set_silent(silent); });
   }
-  uint32_t passes() const override { return input_.passes(); }
-  int64_t spread() const override { return input_.spread(); }
+  uint32_t passes() const override {
+    return attributed(origin_, [&] { return input_.passes(); });
+  }
+  int64_t spread() const override {
+    return attributed(origin_, [&] { return input_.spread(); });
+  }
   // The state of the input is restored before the state of this stream.
   void save(State& state) const override;
   void restore(const State& state) override;
@@ -59,7 +64,8 @@ class TransformStream : public RowStream {
   void transform();
 
   RowStream& input_;
-  const std::string input_name_, name_;
+  const Origin origin_;  // of the input
+  const std::string name_;
   const SharedRowSpec input_rows_;
   const int64_t rows_at_once_;
   TransformChain chain_;

@@ -10,10 +10,18 @@
 
 namespace millrace {
 
+bool next_file(NameSource& names, Unit& file) {
+  return attributed(names, [&] {
+    if (!names.next(file)) return false;
+    not_null(file.file.get(), "the file of a unit of next()");
+    return true;
+  });
+}
+
 Unit file_at(NameSource& names, const Position& position) {
-  names.seek(position);
+  attributed(names, [&] { names.seek(position); });
   Unit file;
-  if (!names.next(file) || file.pass != position.pass || file.file_ordinal != position.file_ordinal) {
+  if (!next_file(names, file) || file.pass != position.pass || file.file_ordinal != position.file_ordinal) {
     throw DataError(cat("the saved state is in file ", position.file_ordinal, " of pass ", position.pass,
                         ", which does not exist"));
   }
@@ -71,7 +79,7 @@ FileSource::~FileSource() = default;
 Port FileSource::bind(const BindArgs& args) {
   source_ = args.source_index;
   names_ = args.names;
-  files_ = names_->files();
+  files_ = attributed(*names_, &NameSource::files);
   open_files_ = std::make_unique<OpenFiles>(*args.files);
   if (settings_.readers > 1 && has_streams()) {
     throw ConfigError(cat(args.name, ": several readers cannot share standard input or a pipe"), {},
@@ -92,7 +100,7 @@ bool FileSource::cut(Unit& unit) const {
 // Goes on with the next file; false at the end of the data.
 bool FileSource::start_file() {
   Unit file;
-  if (!names_->next(file)) return false;
+  if (!next_file(*names_, file)) return false;
   file.source = source_;
   units_->start(file);
   return true;
@@ -136,7 +144,7 @@ void FileSource::interrupt() noexcept {
 }
 
 void FileSource::rewind(uint32_t run) {
-  names_->rewind(run);
+  attributed(*names_, [&] { names_->rewind(run); });
   units_->clear();
 }
 
@@ -147,7 +155,7 @@ void FileSource::seek(const Position& position) {
 }
 
 Unit FileSource::unit_of(const RowId& id) const {
-  Unit unit = names_->unit_of(id);
+  Unit unit = attributed(*names_, [&] { return names_->unit_of(id); });
   if (id.offset > unit.end || id.length > unit.end - id.offset) {
     throw DataError(cat("the saved state holds a row at byte ", id.offset, ", of ", id.length,
                         " bytes, but the file has ", unit.end),

@@ -9,6 +9,9 @@
 
 namespace millrace {
 
+// The next file of `names`, or false after the last.
+bool next_file(NameSource& names, Unit& file);
+
 // The file that a saved position is in, as a unit of the whole; `names` goes on after it. Throws DataError if the names
 // have no such file, or if the file has no such byte.
 Unit file_at(NameSource& names, const Position& position);

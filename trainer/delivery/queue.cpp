@@ -147,7 +147,7 @@ PipelineOptions QueueDelivery::ahead(PipelineOptions options) {
     };
   }
   options.on_report = [this](Transform& op, const BadRow& bad) {
-    being_made_->told.emplace_back([&op, bad] { op.report(bad); });
+    being_made_->told.emplace_back([&op, bad] { attributed(op, [&] { op.report(bad); }); });
   };
   if (options.on_print) {
     options.on_print = [this](std::string_view line) {

@@ -16,7 +16,7 @@ namespace {
 bool leaves_out_bad_rows(const Spec& input, const OpRegistry& registry) {
   return std::any_of(input.items().begin(), input.items().end(), [&](const Spec& item) {
     const KindAndOptions op = registry.read(item, "an input op");
-    const std::vector<OptionInfo> options = registry.find(op.kind, item).describe();
+    const std::vector<OptionInfo> options = registry.options_of(op.kind, item);
     return std::any_of(options.begin(), options.end(), [&](const OptionInfo& info) {
       if (info.use != OptionUse::bad_rows || !info.in_pass || info.in_pass->is_null()) return false;
       const Spec* choice = std::as_const(op.options).find(info.name);

@@ -69,8 +69,8 @@ class PassMaker {
   void change(size_t index) {
     GraphNode& node = nodes_[index];
     // After the op that holds rows out, row numbers count only the training's rows.
-    const bool stays =
-        node.row_buffer != nullptr && node.row_buffer->picks_by_number() && !args_.files && index < divider_;
+    const bool stays = node.row_buffer != nullptr && !args_.files && index < divider_ &&
+                       attributed(*node.row_buffer, &RowBuffer::picks_by_number);
     if (node.row_buffer != nullptr && !stays) leave_out_buffer(index);
     if (node.batch_buffer != nullptr && node.kind != kBatchKind) batch_in_order(index);
     for (const OptionInfo& info : node.options) {
@@ -99,7 +99,7 @@ class PassMaker {
 
   void leave_out_buffer(size_t index) {
     const GraphNode& node = nodes_[index];
-    const size_t inputs = std::max(node.op->inputs().size(), node.from.size());
+    const size_t inputs = std::max(node.ports.size(), node.from.size());
     if (inputs > 1) {
       throw node.spec.error(
           cat(node.name, " joins ", inputs, " inputs, but the data are read in one pass, in one order"),
@@ -120,7 +120,7 @@ class PassMaker {
     }
     Spec batch_rows = size != nullptr ? *size : Spec::scalar(cat(kDefaultBatch), false, node.spec.place());
     node.kind = kBatchKind;
-    node.options = args_.registry.find(kBatchKind, node.spec).describe();
+    node.options = args_.registry.options_of(kBatchKind, node.spec);
     options_[index] = Spec::map(options_[index].place());
     options_[index].set(option_of(node, OptionUse::batch_rows)->name, std::move(batch_rows));
   }
@@ -128,7 +128,7 @@ class PassMaker {
   ConfigError no_files() const {
     std::vector<std::string> sources;
     for (const GraphNode& node : nodes_) {
-      if (node.op->inputs().empty()) sources.push_back(node.name);
+      if (node.ports.empty()) sources.push_back(node.name);
     }
     return args_.input.error(cat("the rows come from ", join(sources), ", which takes no names from a filename_queue"),
                              "replace the whole list: input=[{filename_queue: {files: x.csv}}, csv_reader, ..]");
@@ -173,7 +173,7 @@ class PassMaker {
     std::vector<size_t> silent;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].transform == nullptr || fields_of(i) != nullptr) continue;
-      if (const auto fields = nodes_[i].transform->concerned_fields()) {
+      if (const auto fields = attributed(*nodes_[i].transform, &Transform::concerned_fields)) {
         named[i].insert(fields->begin(), fields->end());
       } else {
         silent.push_back(i);
@@ -208,7 +208,7 @@ class PassMaker {
   // Takes fields that do not stay out of the list of those that the op makes or changes.
   void keep_listed(size_t index, const Spec& fields, const Names& stays) {
     const std::string& key = option_of(nodes_[index], OptionUse::fields)->name;
-    const bool makes = nodes_[index].op->inputs() == std::vector{PortType::text};
+    const bool makes = nodes_[index].ports == std::vector{PortType::text};
     const Names names = names_in(fields);
     Names left_out;
     std::set_difference(names.begin(), names.end(), stays.begin(), stays.end(),
@@ -240,7 +240,7 @@ class PassMaker {
     int64_t at = static_cast<int64_t>(index);
     do {
       const GraphNode& node = nodes_[static_cast<size_t>(at)];
-      if (node.op->inputs().empty()) return -1;
+      if (node.ports.empty()) return -1;
       int64_t before = at - 1;
       if (!node.from.empty()) {
         const auto named = std::find_if(nodes_.begin(), nodes_.end(),

@@ -45,7 +45,8 @@ KindAndOptions read_op(const Spec& item, const OpRegistry& registry) {
 
 // Whether the op at `item` makes or decodes rows, or comes before one that does.
 bool is_before_rows(const Spec& item, const OpRegistry& registry) {
-  const std::vector<PortType> inputs = registry.make(read_op(item, registry), item)->inputs();
+  const std::unique_ptr<Op> made = registry.make(read_op(item, registry), item);
+  const std::vector<PortType> inputs = attributed(*made, &Op::inputs);
   return inputs.empty() || inputs.front() == PortType::names || inputs.front() == PortType::text;
 }
 
@@ -110,7 +111,7 @@ Spec list_for_given_rows(const Spec& saved, const OpRegistry& registry) {
 
 Answers answers_of(const Config& config, const Model& model, const Catalog& catalog) {
   const OpRegistry registry = with_given_rows(catalog, {});
-  return Answers({.predictions = config.loss.loss->predictions(),
+  return Answers({.predictions = attributed(*config.loss.loss, &Loss::predictions),
                   .outputs = model.output().shape.elements(),
                   .label = label_history(config, list_for_given_rows(config.input, registry), registry)});
 }

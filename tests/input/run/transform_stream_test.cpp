@@ -27,7 +27,7 @@ struct Harness {
       : source({.rows = rows, .unit_rows = 4}),
         step(options),
         input(source, 0, "integers", rows_port(), {}),
-        stream(input, "integers", fake::integer_rows(),
+        stream(input, {"integers"}, fake::integer_rows(),
                {{.transform = &step, .name = "step", .output = output(), .reporter = &step}},
                RowFacts{[this](const RowId& id) { return source.place(id); }, source.endless()}) {
     stream.start(&events);
@@ -160,14 +160,14 @@ class Buffer final : public RowBuffer {
 
 std::string error_of_pull(const std::function<RowSpan(int64_t)>& pull) {
   Buffer buffer(pull);
-  TransformStream stream(buffer, "mine", {}, {}, {});
+  TransformStream stream(buffer, {"mine", {"a.yaml", 3, 5}}, {}, {}, {});
   return error_of<Error>([&] { stream.pull(5); });
 }
 
 TEST(TransformStream, WithoutTransformsGivesTheRowsOfTheBuffer) {
   RowBlock block;
   Buffer buffer([&](int64_t at_most) { return RowSpan{&block, 3, at_most}; });
-  TransformStream stream(buffer, "mine", {}, {}, {});
+  TransformStream stream(buffer, {"mine", {"a.yaml", 3, 5}}, {}, {}, {});
   const RowSpan rows = stream.pull(5);
   EXPECT_EQ(rows.block, &block);
   EXPECT_EQ(rows.begin, 3);
@@ -179,13 +179,20 @@ TEST(TransformStream, RefusesMoreRowsThanWereAskedFor) {
   EXPECT_EQ(error_of_pull([&](int64_t at_most) {
               return RowSpan{&block, 0, at_most + 1};
             }),
-            "mine: pull() gave 6 rows, but was asked for 5 at most");
+            "a.yaml:3:5: mine: pull() gave 6 rows, but was asked for 5 at most");
+}
+
+TEST(TransformStream, RefusesRowsOfNoBlock) {
+  EXPECT_EQ(error_of_pull([](int64_t) {
+              return RowSpan{nullptr, 0, 1};
+            }),
+            "a.yaml:3:5: mine: pull() gave rows of no block");
 }
 
 TEST(TransformStream, NamesTheOpInWhatIsNoErrorOfTheLibrary) {
   EXPECT_EQ(error_of_pull([](int64_t) -> RowSpan { throw std::runtime_error("no rows today"); }),
-            "mine: no rows today");
-  EXPECT_EQ(error_of_pull([](int64_t) -> RowSpan { throw 5; }), "mine: an exception of unknown type");
+            "a.yaml:3:5: mine: no rows today");
+  EXPECT_EQ(error_of_pull([](int64_t) -> RowSpan { throw 5; }), "a.yaml:3:5: mine: an exception of unknown type");
   EXPECT_EQ(error_of_pull([](int64_t) -> RowSpan { throw DataError("bad", {"a.csv", 2, 0}); }), "a.csv:2: bad");
 }
 

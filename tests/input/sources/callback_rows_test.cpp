@@ -139,6 +139,14 @@ TEST(CallbackRows, WhatTheyThrowComesBehindTheRowsBefore) {
   }
 }
 
+TEST(CallbackRows, WhateverTheyThrowNamesThem) {
+  Pipeline pipeline(
+      graph("- mine\n- batch: {batch_size: 1}\n", {.rows = kRows, .fill = [](RowBlock&, uint32_t) { throw 5; }}), {});
+  RowBlock slot = pipeline.make_slot();
+  const std::string error = error_of<InternalError>([&] { pipeline.next(slot); });
+  EXPECT_TRUE(error.ends_with(":1:3: mine: an exception of unknown type")) << error;
+}
+
 TEST(CallbackRows, AreChecked) {
   const auto error = [](const std::function<void(RowBlock&, uint32_t)>& fill) {
     Pipeline pipeline(graph("- mine\n" + kBatches, {.rows = kRows, .fill = fill}), {});
