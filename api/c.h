@@ -11,7 +11,8 @@
  * check(millrace_x(.., &error), error) a compiler may read `error` before the call sets it. Objects are freed by the
  * function of their type; NULL may be freed. Texts are UTF-8, end with a zero byte, and belong to the side that gives
  * them; a text that a function returns lives as long as the object that the function was called for. Nothing is
- * printed.
+ * printed. If a callback is C++ and throws, the call that called it ends with MILLRACE_ERROR_INTERNAL, or with the status
+ * of a millrace::Error.
  *
  * One thread uses a trainer or a catalog; millrace_trainer_stop() and all functions of a network may be called from any
  * thread.

@@ -257,7 +257,8 @@ void TrainingLoop::stop() noexcept {
 }
 
 void TrainingLoop::log(std::string_view text) const {
-  if (callbacks_.on_log) callbacks_.on_log(text);
+  // It may be called in the middle of the input, whose ops would seem to have thrown what it throws.
+  if (callbacks_.on_log) attributed("on_log", {}, [&] { callbacks_.on_log(text); });
 }
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -240,6 +241,31 @@ TEST_F(CApiTest, RowsOfACallbackTrainAsThoseInMemory) {
   EXPECT_DONE(millrace_trainer_run(trainer_, nullptr, &called, &error));
   EXPECT_EQ(called.rows, 16000u);
   EXPECT_STREQ(called.weights, in_memory.weights);
+}
+
+// Callbacks may be C++, which throws.
+TEST_F(CApiTest, WhatACallbackThrowsIsAnInternalError) {
+  const auto run_with = [&](const millrace_callbacks& callbacks) {
+    make_trainer();
+    millrace_error* error = nullptr;
+    EXPECT_EQ(millrace_trainer_run(trainer_, &callbacks, nullptr, &error), MILLRACE_ERROR_INTERNAL);
+    millrace_trainer_free(std::exchange(trainer_, nullptr));
+    return text_of(error);
+  };
+  add_rows();
+  millrace_callbacks callbacks = {};
+  callbacks.size = sizeof callbacks;
+  callbacks.on_step = [](void*, const millrace_step*) { throw 5; };
+  EXPECT_EQ(run_with(callbacks), "an exception of unknown type");
+  callbacks.on_step = [](void*, const millrace_step*) { throw std::runtime_error("enough"); };
+  EXPECT_EQ(run_with(callbacks), "enough");
+
+  millrace_catalog_free(catalog_);
+  EXPECT_DONE(millrace_catalog_new(&catalog_, &error));
+  const millrace_fill fill = [](void*, uint32_t, int64_t, void* const*) -> int64_t { throw 5; };
+  EXPECT_DONE(millrace_catalog_add_callback(catalog_, "mine", kFields, 2, 77, fill, nullptr, &error));
+  callbacks.on_step = nullptr;
+  EXPECT_EQ(run_with(callbacks), "c.yaml:4:5: mine: an exception of unknown type");
 }
 
 TEST_F(CApiTest, TellsOfValidations) {

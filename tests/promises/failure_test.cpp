@@ -124,6 +124,35 @@ TEST(Failure, AnExceptionOfACallbackReachesTheCaller) {
   EXPECT_EQ(trainer.steps(), 3);
 }
 
+TEST(Failure, WhateverACallbackThrowsReachesTheCaller) {
+  TempFolder folder;
+  write_data(folder);
+  TrainCallbacks callbacks;
+  callbacks.on_batch = [](const BatchReport& report) {
+    if (report.step == 2) throw 5;
+  };
+  Trainer trainer = make_trainer(folder);
+  EXPECT_THROW(trainer.run(callbacks), int);
+  EXPECT_EQ(trainer.steps(), 2);
+}
+
+// Lines of `print` are told in the middle of the input.
+TEST(Failure, WhatOnLogThrowsIsNotTakenForAnErrorOfAnOp) {
+  TempFolder folder;
+  write_data(folder);
+  for (const char* delivery : {"native", "queue", "feed"}) {
+    Trainer trainer = make_trainer(folder, {.delivery = delivery, .op = "print: {every: 20}"});
+    TrainCallbacks callbacks;
+    callbacks.on_log = [](std::string_view) { throw 5; };
+    try {
+      trainer.run(callbacks);
+      ADD_FAILURE() << delivery;
+    } catch (const InternalError& error) {
+      EXPECT_EQ(error.message(), "on_log: an exception of unknown type") << delivery;
+    }
+  }
+}
+
 volatile std::sig_atomic_t interrupted = 0;
 
 TEST(Failure, AFlagThatASignalHandlerSetsEndsTheRun) {
