@@ -82,6 +82,20 @@ TEST_F(PluginOptionTest, ThatFailsHalfWayAddsNothing) {
   EXPECT_EQ(result.out, "");
 }
 
+TEST_F(PluginOptionTest, ThatIsCutOffIsRefused) {
+  const std::string bytes = TempFolder::read(plugin_);
+  int refused = 0;
+  for (size_t parts = 1; parts <= 16; ++parts) {
+    folder_.write("cut.so", bytes.substr(0, bytes.size() * parts / 16));
+    const CommandResult result = run({"layers", "--plugin", "cut.so"});
+    EXPECT_EQ(result.signal, 0) << parts;
+    // The end of the file holds what nobody loads.
+    EXPECT_TRUE(result.exit_code == 78 || (parts > 8 && result.exit_code == 0)) << parts << ": " << result.err;
+    if (result.err.find("cut.so: the plug-in cannot be loaded: it is cut off") != std::string::npos) ++refused;
+  }
+  EXPECT_GT(refused, 0);
+}
+
 // A file that is one but for what it is made for.
 TEST_F(PluginOptionTest, OfAnotherVersionIsRefusedBeforeItRuns) {
   std::string bytes = TempFolder::read(plugin_);

@@ -1,6 +1,7 @@
 #include "millrace/trainer/config/catalog.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstring>
 #include <utility>
@@ -26,10 +27,30 @@ using plugin_detail::kMark;
 
 constexpr size_t kMaxPluginBytes = size_t{1} << 30;
 
+ConfigError cannot_load(const Place& place, std::string_view reason, std::string_view hint) {
+  return ConfigError(cat("the plug-in cannot be loaded: ", reason), place, hint);
+}
+
+// The loader does not look whether the file is long enough, and the process dies when it reads what is not there.
+void check_segments(const std::string& bytes, const Place& place) {
+  constexpr const char* kHint = "copy or build it again";
+  ElfW(Ehdr) header;
+  if (bytes.size() < sizeof header) throw cannot_load(place, "it is cut off", kHint);
+  std::memcpy(&header, bytes.data(), sizeof header);
+  ElfW(Phdr) segment;
+  const bool has_table = header.e_phentsize == sizeof segment && header.e_phoff <= bytes.size() &&
+                         header.e_phnum <= (bytes.size() - header.e_phoff) / sizeof segment;
+  if (!has_table) throw cannot_load(place, "it is cut off or damaged", kHint);
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_offset <= bytes.size() && segment.p_filesz <= bytes.size() - segment.p_offset) continue;
+    throw cannot_load(place, cat("it is cut off: it has ", bytes.size(), " bytes, one of its segments ends after them"),
+                      kHint);
+  }
+}
+
 // A plug-in describes itself in the bytes of its file, so none of its code need run before it is known to fit.
-void check_description(const std::string& path) {
-  const Place place{path, 0, 0};
-  const std::string bytes = read_file(path, kMaxPluginBytes, "the plug-in");
+void check_description(const std::string& bytes, const Place& place) {
   constexpr std::string_view kElf =
       "\x7f"
       "ELF";
@@ -60,14 +81,17 @@ void check_description(const std::string& path) {
 
 void load_plugin(const std::string& path, Catalog& catalog) {
   const Place place{path, 0, 0};
-  check_description(path);
+  {
+    const std::string bytes = read_file(path, kMaxPluginBytes, "the plug-in");
+    check_description(bytes, place);
+    check_segments(bytes, place);
+  }
   // The loader would look for a name without a slash in other folders.
   const std::string file = path.find('/') == path.npos ? "./" + path : path;
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = ::dlerror();
-    throw ConfigError(cat("the plug-in cannot be loaded: ", reason != nullptr ? reason : "for an unknown reason"),
-                      place,
+    throw cannot_load(place, reason != nullptr ? reason : "for an unknown reason",
                       "a plug-in must not link a library of Millrace; a program that links the static one exports its "
                       "names with ENABLE_EXPORTS");
   }

@@ -1,8 +1,11 @@
 #include "millrace/trainer/config/catalog.h"
 
 #include <gtest/gtest.h>
+#include <link.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -59,10 +62,40 @@ TEST_F(PluginTest, OtherVersionsAreRefusedBeforeTheyRun) {
   EXPECT_NE(refused(cat(kElf, "millrace plug-in\n")).find("it is not a plug-in of Millrace"), std::string::npos);
 }
 
+// A file with one segment, in which the description lies; the segment ends `beyond` bytes after the file.
+std::string with_segment(size_t beyond) {
+  const plugin_detail::Description own = plugin_detail::describe();
+  ElfW(Ehdr) header = {};
+  std::memcpy(header.e_ident,
+              "\x7f"
+              "ELF",
+              4);
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(ElfW(Phdr));
+  header.e_phnum = 1;
+  ElfW(Phdr) segment = {};
+  segment.p_offset = sizeof header + sizeof segment;
+  segment.p_filesz = own.text.size() + beyond;
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  bytes.append(reinterpret_cast<const char*>(&segment), sizeof segment);
+  return bytes.append(own.text.begin(), own.text.end());
+}
+
 TEST_F(PluginTest, WhatTheLoaderRefusesIsTold) {
+  EXPECT_NE(refused(with_segment(0)).find("the plug-in cannot be loaded: "), std::string::npos);
+}
+
+// The loader would die of them.
+TEST_F(PluginTest, FilesThatAreCutOffAreRefusedBeforeTheyAreLoaded) {
+  const std::string cut_off = "the plug-in cannot be loaded: it is cut off";
+  EXPECT_TRUE(refused(with_segment(1)).starts_with(cut_off + ": it has "));
+  EXPECT_TRUE(refused(with_segment(SIZE_MAX / 2)).starts_with(cut_off + ": it has "));
   const plugin_detail::Description own = plugin_detail::describe();
   const std::string text(own.text.begin(), own.text.end());
-  EXPECT_NE(refused(cat(kElf, text)).find("the plug-in cannot be loaded: "), std::string::npos);
+  EXPECT_TRUE(refused(cat(kElf, text)).starts_with(cut_off));
+  std::string no_table = with_segment(0);
+  no_table[offsetof(ElfW(Ehdr), e_phoff) + 5] = 1;
+  EXPECT_TRUE(refused(no_table).starts_with(cut_off + " or damaged"));
 }
 
 TEST(PluginDescription, NamesVersionLayoutAndStrings) {
