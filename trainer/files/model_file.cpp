@@ -14,6 +14,7 @@
 
 #include "millrace/core/errors.h"
 #include "millrace/core/text.h"
+#include "millrace/core/utf8.h"
 #include "millrace/trainer/files/atomic_file.h"
 
 namespace millrace {
@@ -23,8 +24,6 @@ static_assert(std::endian::native == std::endian::little, "model files hold this
 namespace {
 
 using Json = nlohmann::json;
-// For writing: it keeps the order of keys.
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr uint64_t kMaxHeader = uint64_t{16} << 20;
 constexpr size_t kLengthBytes = 8;
@@ -33,28 +32,34 @@ constexpr size_t kMaxTensors = 65536;
 constexpr std::pair<std::string_view, DType> kDTypeNames[] = {
     {"F32", DType::f32}, {"F64", DType::f64}, {"I32", DType::i32}, {"I64", DType::i64}, {"U8", DType::u8}};
 
+std::string checked_string(std::string_view text) {
+  if (find_invalid_utf8(text) == text.npos) return json_string(text);
+  throw ConfigError("a name or text for the model file is not UTF-8");
+}
+
+// The JSON library does not write it: the destructor of its values needs memory, and ends the process where there is
+// none.
 std::string header_of(const ModelFile& file) {
-  OrderedJson header;
-  header["__metadata__"] = file.metadata();
+  std::string metadata;
+  for (const auto& [key, value] : file.metadata()) {
+    metadata += cat(metadata.empty() ? "" : ",", checked_string(key), ':', checked_string(value));
+  }
+  std::string text = cat("{\"__metadata__\":{", metadata, '}');
   size_t offset = 0;
   for (const ModelFile::Entry& entry : file.entries()) {
-    OrderedJson json;
-    for (const auto& [name, dtype] : kDTypeNames) {
-      if (dtype == entry.spec.dtype) json["dtype"] = name;
+    const size_t end = offset + entry.spec.bytes();
+    std::string_view dtype;
+    for (const auto& [name, known] : kDTypeNames) {
+      if (known == entry.spec.dtype) dtype = name;
     }
-    const Shape& shape = entry.spec.shape;
-    json["shape"] = OrderedJson::array();
-    for (int axis = 0; axis < shape.rank(); ++axis) json["shape"].push_back(shape[axis]);
-    json["data_offsets"] = {offset, offset + entry.spec.bytes()};
-    offset += entry.spec.bytes();
-    header[entry.name] = std::move(json);
+    std::string shape;
+    for (int axis = 0; axis < entry.spec.shape.rank(); ++axis)
+      shape += cat(axis > 0 ? "," : "", entry.spec.shape[axis]);
+    text += cat(',', checked_string(entry.name), ":{\"dtype\":\"", dtype, "\",\"shape\":[", shape,
+                "],\"data_offsets\":[", offset, ',', end, "]}");
+    offset = end;
   }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const Json::type_error&) {
-    throw ConfigError("a name or text for the model file is not UTF-8");
-  }
+  text += '}';
   if (file.entries().size() > kMaxTensors || text.size() > kMaxHeader) {
     throw ConfigError(cat("the model file would hold ", file.entries().size(), " tensors and a header of ", text.size(),
                           " bytes; at most ", kMaxTensors, " and ", kMaxHeader, " can be read again"));
