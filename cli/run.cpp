@@ -46,11 +46,14 @@ int run_words(std::span<const std::string> words, Session& session) {
   return kExitDone;
 }
 
+// Everything that needs memory is made before anything is written.
 int report(const Error& failure, bool json, Output& out) {
+  const std::string text = failure_text(failure, wants_color(STDERR_FILENO));
+  const std::string event = json ? failure_event(failure) : std::string();
   out.flush_quietly();  // writes what came before the failure
-  write_to_stderr(failure_text(failure, wants_color(STDERR_FILENO)));
+  write_to_stderr(text);
   try {
-    if (json) out.write(failure_event(failure));
+    out.write(event);
     out.flush();
   } catch (const IoError&) {
     // Only the failure that came first is reported.
@@ -58,12 +61,18 @@ int report(const Error& failure, bool json, Output& out) {
   return exit_code(failure);
 }
 
-}  // namespace
+// Says what there is no memory to say otherwise.
+int report_without_memory(bool json) noexcept {
+  write_to_stderr("error: out of memory\n");
+  if (json) {
+    write_all(STDOUT_FILENO, R"({"v":1,"event":"error","kind":"internal","file":null,"line":null,"column":null,)"
+                             R"("message":"out of memory","hint":null})"
+                             "\n");
+  }
+  return kExitInternal;
+}
 
-int run(const std::vector<std::string>& words) {
-  occupy_standard_streams();
-  // The raw words are searched, because a command line that does not parse is reported as JSON, too.
-  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
+int run_and_report(const std::vector<std::string>& words, bool json) {
   Output out = Output::standard();
   // Until the end: a signal must also end a report that nobody reads.
   std::optional<SignalWatcher> signals;
@@ -77,10 +86,28 @@ int run(const std::vector<std::string>& words) {
     return exit_code_of_signal(signals->received());
   } catch (const OutputStopped&) {
     return exit_code_of_signal(signals->received());
-  } catch (const Error& error) {
-    return report(error, json, out);
-  } catch (const std::exception& error) {
-    return report(foreign_failure(error), json, out);
+  } catch (...) {
+    try {
+      std::rethrow_exception(reported(std::current_exception()));
+    } catch (const Error& error) {
+      return report(error, json, out);
+    }
+  }
+}
+
+}  // namespace
+
+int run(int count, const char* const* words) noexcept {
+  bool json = false;
+  try {
+    occupy_standard_streams();
+    const std::vector<std::string> all(words, words + count);
+    // The raw words are searched, because a command line that does not parse is reported as JSON, too.
+    json = std::find(all.begin(), all.end(), "--json") != all.end();
+    return run_and_report(all, json);
+  } catch (...) {
+    // Not even the report had memory.
+    return report_without_memory(json);
   }
 }
 

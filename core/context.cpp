@@ -78,7 +78,7 @@ Memory::Memory(Device device, size_t bytes) : bytes_(bytes), device_(device) {
   if (bytes == 0) return;
   if (device.is_cpu()) {
     data_ = allocate_zeros(bytes);
-    if (data_ == nullptr) throw DeviceError(cat("out of memory: ", bytes, " bytes on cpu"));
+    if (data_ == nullptr) throw InternalError(cat("out of memory: ", bytes, " bytes on cpu"));
   } else {
     data_ = cuda::allocate(device, bytes);
   }

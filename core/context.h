@@ -135,7 +135,7 @@ MILLRACE_EXPORT Device automatic_device(const CudaStatus& found, std::string* wa
 class MILLRACE_EXPORT Memory {
  public:
   Memory() = default;
-  // Zero-filled. Throws DeviceError, with the size, if there is not enough memory.
+  // Zero-filled. If there is not enough memory, throws InternalError with the size, DeviceError if it is a device's.
   Memory(Device device, size_t bytes);
   // Host memory that `reader` can copy from and to without staging; for the CPU it is ordinary memory. Throws
   // DeviceError.

@@ -108,11 +108,11 @@ struct InputRun {
 RowBlock make_batch(const Pipeline& pipeline) {
   try {
     return pipeline.make_slot();
-  } catch (const DeviceError& error) {
+  } catch (const InternalError& error) {
     const auto key = pipeline.graph().batch_rows();
     if (!key) throw;
-    throw DeviceError(cat(key->path, ": a batch of ", pipeline.batch_size(), " rows: ", error.message()), key->place,
-                      cat("lower ", key->name));
+    throw InternalError(cat(key->path, ": a batch of ", pipeline.batch_size(), " rows: ", error.message()), key->place,
+                        cat("lower ", key->name));
   }
 }
 
@@ -167,7 +167,7 @@ InputResult write_file(InputRun& run, const InputArguments& arguments) {
     InputResult result = run_batches(run, arguments, file);
     result.reason == "stopped" ? file.flush() : file.close();
     return result;
-  } catch (const Error&) {
+  } catch (...) {
     file.flush_quietly();
     throw;
   }

@@ -124,13 +124,13 @@ TrainCallbacks callbacks(Progress& progress, const std::function<void(const std:
 }
 
 // After a failure: saves the model as it is, if the configuration saves it, under a name of its own.
-void keep_partial(Trainer& trainer) {
+void keep_partial(Trainer& trainer) noexcept {
   if (!trainer.config().save || trainer.steps() == 0) return;
-  const std::string file = trainer.config().save->file + ".partial";
   try {
+    const std::string file = trainer.config().save->file + ".partial";
     trainer.save(file);
     write_to_stderr(escape_controls(cat("the model of step ", trainer.steps(), " is in ", file)) + '\n');
-  } catch (const Error&) {
+  } catch (...) {
     // Only the failure that came first is reported.
   }
 }
@@ -176,7 +176,7 @@ TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& se
   TrainResult result;
   try {
     result = trainer.run(callbacks(progress, event));
-  } catch (const Error&) {
+  } catch (...) {
     progress.clear();
     keep_partial(trainer);
     throw;
@@ -204,7 +204,7 @@ int run_train(const TrainArguments& arguments, Session& session) {
     // The trace of a failed training is the most useful one.
     try {
       keep_trace(trace, arguments);
-    } catch (const std::exception&) {
+    } catch (...) {
       // Only the failure that came first is reported.
     }
     throw;

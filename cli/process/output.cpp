@@ -68,7 +68,7 @@ void Output::flush() {
 void Output::flush_quietly() noexcept {
   try {
     flush();
-  } catch (const IoError&) {
+  } catch (...) {
     // Only the failure that came first is reported.
   }
 }

@@ -16,11 +16,16 @@ std::optional<int64_t> known(int64_t number) { return number > 0 ? std::optional
 
 }  // namespace
 
-InternalError foreign_failure(const std::exception& failure) {
-  if (dynamic_cast<const std::bad_alloc*>(&failure) == nullptr) return InternalError(failure.what());
-  return InternalError(
-      "out of memory", {},
-      "lower batch_size, capacity or the sizes of the layers; trainer check prints how much is needed");
+std::exception_ptr reported(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    return std::make_exception_ptr(InternalError(
+        "out of memory", {},
+        "lower batch_size, capacity or the sizes of the layers; trainer check prints how much is needed"));
+  } catch (...) {
+    return as_error(failure, {});
+  }
 }
 
 std::string failure_text(const Error& failure, bool color) {

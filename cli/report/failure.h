@@ -8,8 +8,8 @@
 
 namespace millrace::cli {
 
-// What an exception that is not an Error says: a bug, or lack of memory.
-InternalError foreign_failure(const std::exception& failure);
+// The exception as the Error that is reported: another one is a bug, or lack of memory.
+std::exception_ptr reported(const std::exception_ptr& failure);
 
 // "error: place: message", then "hint: ..." if there is one. Control characters are escaped.
 std::string failure_text(const Error& failure, bool color);

@@ -142,9 +142,9 @@ class ShuffleBatch final : public BatchBuffer {
   void take_memory() {
     try {
       if (pool_.capacity() < options_.window()) pool_.configure(spec_, options_.window());
-    } catch (const DeviceError& error) {
-      throw DeviceError(cat(name_, ": a window of ", options_.window(), " rows: ", error.message()), {},
-                        "lower min_after_dequeue");
+    } catch (const InternalError& error) {
+      throw InternalError(cat(name_, ": a window of ", options_.window(), " rows: ", error.message()), {},
+                          "lower min_after_dequeue");
     }
     pool_.resize(options_.window());
   }

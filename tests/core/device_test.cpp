@@ -125,7 +125,7 @@ TEST(Memory, SaysHowMuchWasMissing) {
     try {
       Memory(Device::cpu(), bytes);
       FAIL();
-    } catch (const DeviceError& error) {
+    } catch (const InternalError& error) {
       EXPECT_EQ(error.what(), cat("out of memory: ", bytes, " bytes on cpu"));
     }
   }

@@ -185,7 +185,7 @@ TEST(Tensor, SaysHowMuchMemoryWasMissing) {
   try {
     Tensor tensor(Device::cpu(), {{int64_t{1} << 28, int64_t{1} << 28}, DType::f32});
     FAIL();
-  } catch (const DeviceError& error) {
+  } catch (const InternalError& error) {
     EXPECT_THAT(error.what(), HasSubstr("out of memory: 288230376151711744 bytes on cpu"));
   }
 }

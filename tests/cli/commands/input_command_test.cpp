@@ -293,7 +293,7 @@ TEST_F(InputCommandTest, RowsBeyondMemoryNameTheirKey) {
       "  - decode_csv: {fields: {x: {columns: 0}, y: {columns: 1}, z: {columns: 2}}}\n";
   folder_.write("many.yaml", start + "  - batch: {batch_size: 1000000000000}\n");
   const CommandResult batch = run({"many.yaml"});
-  EXPECT_EQ(batch.exit_code, 74);
+  EXPECT_EQ(batch.exit_code, 70);
   EXPECT_EQ(batch.err,
             "error: many.yaml:5:5: input[3].batch.batch_size: a batch of 1000000000000 rows: out of memory: "
             "192000000000000 bytes on cpu\nhint: lower batch_size\n");
@@ -301,9 +301,9 @@ TEST_F(InputCommandTest, RowsBeyondMemoryNameTheirKey) {
                                  "  - shuffle_batch: {name: mixed, batch_size: 1, capacity: 1000000000000, "
                                  "min_after_dequeue: 999999999999}\n");
   const CommandResult window = run({"wide.yaml"});
-  EXPECT_EQ(window.exit_code, 74);
+  EXPECT_EQ(window.exit_code, 70);
   EXPECT_EQ(window.err,
-            "error: mixed: a window of 1000000000000 rows: out of memory: 192000000000000 bytes on cpu\n"
+            "error: wide.yaml:5:5: mixed: a window of 1000000000000 rows: out of memory: 192000000000000 bytes on cpu\n"
             "hint: lower min_after_dequeue\n");
 }
 

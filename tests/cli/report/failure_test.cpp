@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "millrace/cli/process/exit_code.h"
+#include "millrace/core/text.h"
 
 namespace millrace::cli {
 namespace {
@@ -52,10 +53,17 @@ TEST(ReportTest, KindFollowsTheType) {
 }
 
 TEST(ReportTest, ForeignExceptionsAreInternal) {
-  const InternalError memory = foreign_failure(std::bad_alloc());
-  EXPECT_EQ(memory.kind(), ErrorKind::internal);
-  EXPECT_EQ(memory.message(), "out of memory");
-  EXPECT_EQ(foreign_failure(std::runtime_error("odd")).message(), "odd");
+  const auto message = [](const auto& thrown) {
+    try {
+      std::rethrow_exception(reported(std::make_exception_ptr(thrown)));
+    } catch (const Error& error) {
+      return cat(to_string(error.kind()), ": ", error.message());
+    }
+  };
+  EXPECT_EQ(message(std::bad_alloc()), "internal: out of memory");
+  EXPECT_EQ(message(std::runtime_error("odd")), "internal: odd");
+  EXPECT_EQ(message(5), "internal: an exception of unknown type");
+  EXPECT_EQ(message(DataError("bad")), "data: bad");
 }
 
 }  // namespace
