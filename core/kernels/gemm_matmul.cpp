@@ -32,6 +32,8 @@ class MatmulGemm final : public Gemm {
   }
 
   void run(Context& context, const GemmArgs& args) override {
+    if (!has_run_) require_code_memory();
+    has_run_ = true;
     context.executor().parallel_for(grid_.count(), [&](int64_t index) { run_tile(args, grid_.tile(index)); });
   }
 
@@ -55,7 +57,7 @@ class MatmulGemm final : public Gemm {
     for (int64_t index = 0; index < grid_.count(); ++index) {
       const Tile tile = grid_.tile(index);
       std::optional<SlotPrimitive>& primitive = primitives_[kind_of(tile)];
-      if (!primitive) primitive.emplace(make_primitive(engine, tile.rows, tile.columns));
+      if (!primitive) primitive.emplace(product_of_tiles(engine, tile.rows, tile.columns));
     }
     for (size_t slot = 0; slot < slots_.size(); ++slot) {
       buffers_.emplace_back(Device::cpu(), sums_bytes_of(grid_) + scratch_bytes_);
@@ -63,7 +65,7 @@ class MatmulGemm final : public Gemm {
   }
 
   // Of tiles of one size.
-  SlotPrimitive make_primitive(const dnnl::engine& engine, int64_t rows, int64_t columns) {
+  SlotPrimitive product_of_tiles(const dnnl::engine& engine, int64_t rows, int64_t columns) {
     using dnnl::memory;
     const auto matrix = [](int64_t height, int64_t width, bool transposed, int64_t stride) {
       const memory::dims strides = transposed ? memory::dims{1, stride} : memory::dims{stride, 1};
@@ -80,7 +82,7 @@ class MatmulGemm final : public Gemm {
     const SlotPrimitive::Arg args[] = {
         {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}, {DNNL_ARG_SCRATCHPAD, scratchpad}};
     return {cat("a product of (", rows, ", ", spec_.k, ") and (", spec_.k, ", ", columns, ")"), engine,
-            dnnl::matmul(description), args, slots_.size()};
+            make_primitive<dnnl::matmul>(description), args, slots_.size()};
   }
 
   // Inner tiles and those at the right or lower edge may differ in size.
@@ -113,6 +115,7 @@ class MatmulGemm final : public Gemm {
   int threads_;
   SlotPool slots_;
   std::array<std::optional<SlotPrimitive>, 4> primitives_;
+  bool has_run_ = false;
   size_t scratch_bytes_ = 0;     // of the library for a tile: set by k, so the same for every m
   std::vector<Memory> buffers_;  // one a slot: the tile's sums, then oneDNN's scratch
 };

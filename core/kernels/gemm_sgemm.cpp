@@ -1,5 +1,3 @@
-#include <dnnl.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -7,6 +5,7 @@
 #include "millrace/core/errors.h"
 #include "millrace/core/kernels/epilogue.h"
 #include "millrace/core/kernels/gemm_cpu.h"
+#include "millrace/core/kernels/onednn_planning.h"
 #include "millrace/core/kernels/tile_grid.h"
 #include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
@@ -72,6 +71,8 @@ class SgemmGemm final : public Gemm {
   }
 
   void run(Context& context, const GemmArgs& given) override {
+    if (!has_run_) require_code_memory();
+    has_run_ = true;
     Executor& executor = context.executor();
     executor.run([&] {
       GemmArgs args = given;
@@ -104,13 +105,14 @@ class SgemmGemm final : public Gemm {
     }
     if (status != dnnl_success) {
       throw InternalError(cat("oneDNN refused a product of (", tile.rows, ", ", spec_.k, ") and (", spec_.k, ", ",
-                              tile.columns, "): status ", static_cast<int>(status)));
+                              tile.columns, "): ", status_text(status)));
     }
   }
 
   GemmSpec spec_;  // of what is read
   TileGrid grid_;
   ColumnOperand columns_of_a_, columns_of_b_;
+  bool has_run_ = false;
 };
 
 }  // namespace

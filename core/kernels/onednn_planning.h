@@ -1,4 +1,4 @@
-// What all that uses oneDNN shares: planning, and the library's version.
+// What all that uses oneDNN shares: planning, memory for the library's code, failures, and the library's version.
 #pragma once
 
 #include <dnnl.hpp>
@@ -15,6 +15,20 @@ namespace millrace::cpu {
 // The library keeps the primitives that it made in a cache for all threads. It is rarely built for ThreadSanitizer; the
 // lock shows a program that is built for it in which order threads use the cache.
 void plan_inside(Context& context, const std::string& what, FunctionRef<void(const dnnl::engine&)> plan);
+
+// The library writes machine code while it makes a primitive, and for products when one runs for the first time. It
+// does not look whether it got memory for the code. Throws InternalError if the system has no room for as much code as
+// the library writes at once, and DeviceError if the system lets no code be written. Called before both.
+void require_code_memory();
+
+template <class Primitive, class Description>
+Primitive make_primitive(const Description& description) {
+  require_code_memory();
+  return Primitive(description);
+}
+
+// What a failure of the library says: "out of memory", "status 3".
+std::string status_text(dnnl_status_t status);
 
 // The version that is loaded: "oneDNN 2.6.3".
 std::string onednn_version();

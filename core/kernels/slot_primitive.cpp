@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "millrace/core/errors.h"
+#include "millrace/core/kernels/onednn_planning.h"
 #include "millrace/core/library_call.h"
 #include "millrace/core/text.h"
 
@@ -32,7 +33,7 @@ void SlotPrimitive::run(size_t slot, std::span<const void* const> data) const {
         dnnl_primitive_execute(primitive_.get(), own.stream.get(), static_cast<int>(own.args.size()), own.args.data());
   }
   if (status != dnnl_success) {
-    throw InternalError(cat("oneDNN failed in ", what_, ": status ", static_cast<int>(status)));
+    throw InternalError(cat("oneDNN failed in ", what_, ": ", status_text(status)));
   }
 }
 

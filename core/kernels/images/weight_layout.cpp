@@ -1,5 +1,7 @@
 #include "millrace/core/kernels/images/weight_layout.h"
 
+#include "millrace/core/kernels/onednn_planning.h"
+
 namespace millrace::cpu {
 
 WeightLayout::WeightLayout(const dnnl::engine& engine, const dnnl::memory::desc& plain, const dnnl::memory::desc& inner,
@@ -14,7 +16,7 @@ WeightLayout::WeightLayout(const dnnl::engine& engine, const dnnl::memory::desc&
   const SlotPrimitive::Arg args[] = {{DNNL_ARG_FROM, from, inwards ? nullptr : inner_.data()},
                                      {DNNL_ARG_TO, to, inwards ? inner_.data() : nullptr},
                                      {DNNL_ARG_SCRATCHPAD, description.scratchpad_desc(), scratch_.data()}};
-  primitive_.emplace("the layout of a weight", engine, dnnl::reorder(description), args, 1);
+  primitive_.emplace("the layout of a weight", engine, make_primitive<dnnl::reorder>(description), args, 1);
 }
 
 }  // namespace millrace::cpu

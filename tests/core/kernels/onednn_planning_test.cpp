@@ -1,6 +1,9 @@
 #include "millrace/core/kernels/onednn_planning.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 #include <vector>
@@ -28,6 +31,34 @@ TEST(OneDnn, LetsThreadsMakePrimitivesInTurn) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(made, (std::vector<int>(4, 1)));
+}
+
+// The library itself would die of it.
+TEST(OneDnn, IsNotCalledWithoutMemoryForItsCode) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers reserve most of the address space";
+#endif
+  require_code_memory();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit none = {1 << 20, 1 << 20};
+    ::setrlimit(RLIMIT_AS, &none);
+    try {
+      require_code_memory();
+    } catch (const InternalError& error) {
+      ::_exit(std::string_view(error.what()).starts_with("out of memory: 16777216 bytes") ? 7 : 1);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+TEST(OneDnn, SaysWhenItRanOutOfMemory) {
+  EXPECT_EQ(status_text(dnnl_out_of_memory), "out of memory");
+  EXPECT_EQ(status_text(dnnl_unimplemented), "status 3");
 }
 
 TEST(OneDnn, VersionHasThreeNumbers) {
