@@ -30,6 +30,9 @@ class MILLRACE_EXPORT RowStream {
   // The next rows, at least 1 and at most `at_most`; none at the end of the data. Valid until the next call.
   // Throws the error of the next row if that row cannot be had; a further call throws it again.
   virtual RowSpan pull(int64_t at_most) = 0;
+  // Whether pull() answers without a wait for data that come over time (a pipe): with a row, an error or the end. True
+  // also if that is not known.
+  virtual bool ready() { return true; }
   // Begins again as run `run`. `repeat` asks for a further run; `cache` asks for run 0 again, which gives the same rows
   // as the first time.
   virtual void rewind(uint32_t run) = 0;
@@ -117,6 +120,9 @@ class MILLRACE_EXPORT BatchBuffer : public Op {
   // batch_size.
   Port bind(const BindArgs& args) override;
   virtual Ahead ahead() const { return {}; }
+  // Lets fill() end before the next row if that row has an error, or would have to wait for data that come over time.
+  // The next calls give the rest of the batch. An op that does not know pieces gives whole batches.
+  void give_pieces() { pieces_ = true; }
   // How many rows it draws from; 0 if it keeps their order.
   virtual int64_t window() const { return 0; }
 
@@ -129,9 +135,11 @@ class MILLRACE_EXPORT BatchBuffer : public Op {
 
  protected:
   RowStream& input() const { return *stream_; }
+  bool gives_pieces() const { return pieces_; }
 
  private:
   RowStream* stream_ = nullptr;
+  bool pieces_ = false;
 };
 
 }  // namespace millrace

@@ -81,6 +81,7 @@ Pipeline::Impl::Impl(InputGraph given_graph, PipelineOptions given)
       empty_passes(graph.nodes.back().name, !graph.nodes[graph.batch_node].endless.empty(), graph.batch_input->passes(),
                    attributed(graph.batch_buffer(), &BatchBuffer::window) + graph.batch_input->spread()),
       cursor(chain, log, [this](const RowId& id) { return graph.place(id); }) {
+  if (options.pieces) graph.batch_buffer().give_pieces();
   log.set_events(&events);
   chain.set_trace(options.trace);
   for (const auto& stream : graph.source_streams) {

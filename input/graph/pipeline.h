@@ -108,6 +108,9 @@ struct PipelineOptions {
   std::function<void(Transform&, const BadRow&)> on_report = {};
   // Records what every op does, and when; outlives the pipeline. nullptr: nothing is recorded.
   Trace* trace = nullptr;
+  // A batch may come in pieces, each by a call of next(): a piece ends if the next row would have to wait for data that
+  // come over time (a pipe), or has an error. Then batches depend on timing, and no state can be saved.
+  bool pieces = false;
 };
 
 struct InputSummary {

@@ -56,12 +56,12 @@ class Batch final : public BatchBuffer {
 
   int64_t fill(RowBlock& batch) override {
     batch.resize(0);
-    while (!ended_ && batch.size() < options_.batch_size) {
-      const RowSpan span = input().pull(options_.batch_size - batch.size());
-      ended_ = !span;
-      const int64_t first = batch.size();
-      batch.resize(first + span.count);
-      for (int64_t i = 0; i < span.count; ++i) batch.copy_row(*span.block, span.begin + i, first + i);
+    const int64_t most = options_.batch_size - begun_;
+    while (!ended_ && batch.size() < most && add_rows(batch, most)) {
+    }
+    if (gives_pieces()) {
+      begun_ = (begun_ + batch.size()) % options_.batch_size;
+      return batch.size();
     }
     if (batch.size() == options_.batch_size || options_.allow_smaller_final_batch) return batch.size();
     dropped_ += static_cast<uint64_t>(batch.size());
@@ -84,7 +84,26 @@ class Batch final : public BatchBuffer {
   }
 
  private:
+  // False where a piece ends; the next call then meets what ended it.
+  bool add_rows(RowBlock& batch, int64_t most) {
+    const int64_t first = batch.size();
+    const bool may_end = gives_pieces() && first > 0;
+    RowSpan span;
+    try {
+      if (may_end && !input().ready()) return false;
+      span = input().pull(most - first);
+    } catch (...) {
+      if (!may_end) throw;
+      return false;
+    }
+    ended_ = !span;
+    batch.resize(first + span.count);
+    for (int64_t i = 0; i < span.count; ++i) batch.copy_row(*span.block, span.begin + i, first + i);
+    return true;
+  }
+
   const Options options_;
+  int64_t begun_ = 0;  // rows of the batch that pieces before gave
   bool ended_ = false;
   uint64_t dropped_ = 0;
 };

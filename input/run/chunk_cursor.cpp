@@ -20,7 +20,7 @@ void ChunkCursor::enter(Chunk& chunk, uint64_t first_line) {
 
 RowSpan ChunkCursor::next(int64_t at_most) {
   const std::vector<Note>& notes = chunk_->notes;
-  for (; next_note_ < notes.size() && notes[next_note_].row <= next_row_; ++next_note_) pass(notes[next_note_]);
+  for (; stands_at_note(); ++next_note_) pass(notes[next_note_]);
   int64_t end = chunk_->rows.size();
   if (next_note_ < notes.size()) end = std::min(end, notes[next_note_].row);
   const RowSpan span = {&chunk_->rows, next_row_, std::min(at_most, end - next_row_)};
@@ -28,9 +28,18 @@ RowSpan ChunkCursor::next(int64_t at_most) {
   return span;
 }
 
+bool ChunkCursor::has_next() {
+  for (; stands_at_note(); ++next_note_) {
+    const Note& note = chunk_->notes[next_note_];
+    if (note.kind == Note::Kind::error) return true;
+    pass(note);
+  }
+  return next_row_ < chunk_->rows.size();
+}
+
 ChunkCursor::Record ChunkCursor::next_record(bool effective) {
   const std::vector<Note>& notes = chunk_->notes;
-  for (; next_note_ < notes.size() && notes[next_note_].row <= next_row_; ++next_note_) {
+  for (; stands_at_note(); ++next_note_) {
     const Note& note = notes[next_note_];
     if (note.kind == Note::Kind::dropped) {
       if (effective) log_.drop(note.text, 1);

@@ -28,6 +28,8 @@ class ChunkCursor {
   // The next rows, at most `at_most`, up to the next note. None at the end of the chunk: its last notes have then taken
   // effect. Throws the error that stands before the next row; the cursor stays there.
   RowSpan next(int64_t at_most);
+  // Whether next() would give a row or throw. If not, the last notes of the chunk have taken effect.
+  bool has_next();
 
   // The same, record by record. A record is a row, or a bad or dropped record that was left out. Notes before the
   // record take effect with it; if it is not `effective`, only errors do.
@@ -41,6 +43,9 @@ class ChunkCursor {
   void skip(int64_t rows);
 
  private:
+  bool stands_at_note() const {
+    return next_note_ < chunk_->notes.size() && chunk_->notes[next_note_].row <= next_row_;
+  }
   void pass(const Note& note);
   Place place_of(const Note& note) const;
 

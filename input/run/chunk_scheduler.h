@@ -48,6 +48,11 @@ class ChunkScheduler : private Task {
   // cancel(). An exception that the units throw becomes an error note. Throws the first failure of a task that is not
   // an error in the data; every further call throws it again. REQUIRES: called from inside the executor's run().
   ChunkSlot* next();
+  // Whether next() would have to wait for data that come over time.
+  bool waits_for_data() {
+    const MutexLock lock(mutex_);
+    return first_ == planned_ && !ended_ && !failure_ && !cancelled() && !units_.ready();
+  }
   // Begins as many units as there is room for, so that next() waits less. REQUIRES: as next().
   void begin();
   // Throws the failure of a task that next() would throw. Cheap if there is none.

@@ -22,12 +22,29 @@ RowSpan ChunkStream::next_rows(int64_t at_most) {
         pass(span);
         return span;
       }
-      if (text_) bytes_ = bytes_before_chunk_ + (cursor_.chunk().end_record - chunk_begin_);
-      cursor_.leave();
+      leave_chunk();
     }
     if (!enter_next_chunk()) break;
   }
   return {};
+}
+
+// Goes past chunks that give no row.
+bool ChunkStream::ready() {
+  while (!cancelled()) {
+    if (cursor_.inside()) {
+      if (cursor_.has_next()) return true;
+      leave_chunk();
+    }
+    if (scheduler_.waits_for_data()) return false;
+    if (!enter_next_chunk()) break;
+  }
+  return true;
+}
+
+void ChunkStream::leave_chunk() {
+  if (text_) bytes_ = bytes_before_chunk_ + (cursor_.chunk().end_record - chunk_begin_);
+  cursor_.leave();
 }
 
 bool ChunkStream::enter_next_chunk() {

@@ -16,6 +16,7 @@ class ChunkStream : public SourceStream {
   ChunkStream(RowSource& source, uint32_t source_index, std::string name, const Port& source_port,
               std::vector<ChainLink> links);
 
+  bool ready() override;
   const ChunkScheduler& scheduler() const { return scheduler_; }
   uint64_t memory_bound(int threads) const override { return scheduler_bound({ahead_.rows, tasks(threads)}); }
 
@@ -27,6 +28,7 @@ class ChunkStream : public SourceStream {
   uint32_t restore_position(const State& state) override;
 
   bool enter_next_chunk();
+  void leave_chunk();
   void pass(const RowSpan& span);
 
   ChunkCursor cursor_;

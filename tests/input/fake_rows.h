@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ class FakeRows : public RowStream {
   RowSpan pull(int64_t at_most) override {
     ++pulls;
     if (at_ == bad_) throw DataError(cat("row ", at_, " is bad"));
-    const int64_t end = std::min(bad_.value_or(rows_), rows_);
+    pauses.erase(at_);
+    int64_t end = std::min(bad_.value_or(rows_), rows_);
+    if (!pauses.empty()) end = std::min(end, *pauses.begin());
     // Never the same number twice in turn, so that callers cannot rely on one.
     const int64_t count = std::min({at_most, end - at_, 1 + (pulls * 7) % kSpan});
     block_.resize(kSpan);
@@ -30,6 +33,7 @@ class FakeRows : public RowStream {
     at_ += count;
     return {&block_, 0, count};
   }
+  bool ready() override { return !pauses.contains(at_); }
   void rewind(uint32_t) override { at_ = 0; }
   bool has_source(uint32_t source) const override { return source == 1; }
   void fetch(const RowId& id, RowBlock& block, int64_t row) override {
@@ -44,6 +48,8 @@ class FakeRows : public RowStream {
 
   int64_t at() const { return at_; }
   int64_t pulls = 0, fetches = 0;
+  // Rows that are not there yet, until somebody waits for them. Rows come up to the next of these.
+  std::set<int64_t> pauses;
 
  private:
   static constexpr int64_t kSpan = 5;

@@ -53,6 +53,31 @@ TEST(Batch, RaisesTheErrorOfARowInItsBatch) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(error_of([&] { run.next(); }), "row 6 is bad");
 }
 
+TEST(Batch, ComesInPiecesWhereRowsAreNotThereYet) {
+  FakeRows rows(14);
+  BatchRun run("batch", options(4, true), rows);
+  run.op().give_pieces();
+  rows.pauses = {0, 1, 3, 8, 9, 14};
+  EXPECT_EQ(run.all(), (Batches{{0}, {1, 2}, {3}, {4, 5, 6, 7}, {8}, {9, 10, 11}, {12, 13}}));
+  EXPECT_EQ(run.dropped(), 0u);
+}
+
+TEST(Batch, WaitsForRowsUnlessItMayGivePieces) {
+  FakeRows rows(8);
+  BatchRun run("batch", options(4, true), rows);
+  rows.pauses = {0, 1, 3, 6};
+  EXPECT_EQ(run.all(), (Batches{{0, 1, 2, 3}, {4, 5, 6, 7}}));
+}
+
+TEST(Batch, APieceEndsBeforeABadRow) {
+  FakeRows rows(10, 6);
+  BatchRun run("batch", options(4, true), rows);
+  run.op().give_pieces();
+  EXPECT_THAT(run.next(), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(run.next(), ElementsAre(4, 5));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(error_of([&] { run.next(); }), "row 6 is bad");
+}
+
 TEST(Batch, TakesNoRowBeforeItsBatch) {
   FakeRows rows(100);
   BatchRun run("batch", options(7), rows);

@@ -59,6 +59,30 @@ class ChunkCursorTest : public testing::Test {
   ChunkCursor cursor_{chain_, log_, [](const RowId& id) { return Place{"rows", static_cast<int64_t>(id.line), 0}; }};
 };
 
+TEST_F(ChunkCursorTest, KnowsWhetherMoreComes) {
+  note(Note::Kind::print, 4, "before 4");
+  note(Note::Kind::print, 10, "at the end");
+  cursor_.enter(chunk_, 0);
+  EXPECT_TRUE(cursor_.has_next());
+  EXPECT_EQ(take(4), "0+4");
+  EXPECT_TRUE(cursor_.has_next());
+  EXPECT_EQ(told_, std::vector<std::string>{"before 4"});
+  EXPECT_EQ(take(10), "4+6");
+  EXPECT_FALSE(cursor_.has_next());
+  EXPECT_EQ(told_, (std::vector<std::string>{"before 4", "at the end"}));
+  EXPECT_EQ(take(1), "end");
+  EXPECT_EQ(told_.size(), 2u) << "once";
+}
+
+TEST_F(ChunkCursorTest, AnErrorComesLikeARow) {
+  chunk_.fail(std::make_exception_ptr(DataError("torn")));
+  cursor_.enter(chunk_, 0);
+  EXPECT_EQ(take(10), "0+10");
+  EXPECT_TRUE(cursor_.has_next());
+  EXPECT_TRUE(cursor_.has_next());
+  EXPECT_THROW(take(1), DataError);
+}
+
 TEST_F(ChunkCursorTest, GivesAtMostWhatIsAskedFor) {
   cursor_.enter(chunk_, 0);
   EXPECT_EQ(take(4), "0+4");
