@@ -89,6 +89,8 @@ struct MILLRACE_EXPORT TextFormat {
   // How many fields every record has, if only their positions tell them apart; 0 if they have names, or if no record
   // was seen.
   virtual int64_t nameless_fields() const { return 0; }
+  // The name of field `index` of every record, from 0; its number if it has no name.
+  virtual std::string field_name(size_t index) const { return cat(index); }
 
   bool operator==(const TextFormat&) const = default;
 };
@@ -124,6 +126,10 @@ struct Port {
 // Which rows are wanted if an op divides them in two: those to train on, those held out, or all of them.
 enum class Side : uint8_t { trained, held_out, all };
 
+// If bad rows stay among the others (GraphArgs::bad_rows_stay), the op that decodes text gives rows this field of one
+// text: why the row is bad; empty if it is good. The other fields of a bad row have what could be read, else nothing.
+inline constexpr std::string_view kRowError = "(error)";
+
 class NameSource;
 class RowSource;
 class RowStream;
@@ -135,7 +141,8 @@ struct BindArgs {
   std::span<const Port> inputs = {};
   std::string_view name = {};  // the op's, unique in the graph; the key of its random numbers
   uint64_t seed = 0;
-  Side side = Side::trained;  // whoever builds the graph chooses it, never the configuration
+  Side side = Side::trained;   // whoever builds the graph chooses it, never the configuration
+  bool bad_rows_stay = false;  // likewise; rows then have the field kRowError
   FileSystem* files = nullptr;
   uint32_t source_index = 0;                 // sources: their number, for RowId::source
   NameSource* names = nullptr;               // row sources: what names their files; null: nothing does

@@ -52,6 +52,9 @@ class MILLRACE_EXPORT Transform : public Op {
   // The fields that it reads or makes, except those that an option used as OptionUse::fields names. Absent: it may read
   // every field.
   virtual std::optional<std::vector<std::string>> concerned_fields() const { return {}; }
+  // What the option that is used as OptionUse::fields says of a field that holds `columns` of the text as they stand, a
+  // text for each. A column is its name in the header, or its number from 0. No value: the op makes no such fields.
+  virtual std::optional<Spec> texts_of(Spec /*columns*/) const { return {}; }
   // Takes the history of a field back to before this op changed the field. Needs no bind().
   virtual void undo(FieldHistory&) const {}
   // A transform for rows that a program gives in place of rows that this op makes from text: it does to their values

@@ -15,6 +15,9 @@ namespace millrace {
 struct CsvDialect final : TextFormat {
   std::string_view name() const override { return "CSV"; }
   int64_t nameless_fields() const override { return header.empty() ? columns : 0; }
+  std::string field_name(size_t index) const override {
+    return index < header.size() ? header[index] : TextFormat::field_name(index);
+  }
 
   char delimiter = ',';
   std::optional<char> quote = '"';

@@ -84,6 +84,17 @@ bool RowConverter::convert(const Record& record, RowBlock& rows, int64_t row) co
   return true;
 }
 
+void RowConverter::convert_bad(const Record* record, RowBlock& rows, int64_t row) const {
+  for (size_t field = 0; field < fields_.size(); ++field) {
+    const FieldSpec& spec = fields_[field].spec;
+    if (!spec.varies()) {
+      std::memset(rows.at(field, row), 0, spec.row_bytes());
+    } else if (record == nullptr || !convert_varying(*record, field, rows.varying(field, row))) {
+      rows.varying(field, row).clear();
+    }
+  }
+}
+
 bool RowConverter::convert_varying(const Record& record, size_t index, Varying& out) const {
   const SelectedField& field = fields_[index];
   out.clear();

@@ -47,6 +47,8 @@ class RowConverter final : public TextReader {
   // Fills row `row` of `rows`. False if a value cannot be converted: the row is then undefined, and find_fault() says
   // why. REQUIRES: the record has no fault and enough fields.
   [[nodiscard]] bool convert(const Record& record, RowBlock& rows, int64_t row) const;
+  // Fills row `row` with what can be had of a bad record: texts, else nothing. Null: nothing can be had of it.
+  void convert_bad(const Record* record, RowBlock& rows, int64_t row) const;
   // The leftmost bad value; if several fields read that column, the value of the first of these fields.
   BadValue find_fault(const Record& record) const;
 

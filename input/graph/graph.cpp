@@ -226,6 +226,7 @@ void bind(GraphNode& node, GraphImpl& graph, const OpRegistry& registry, const G
                                  .name = node.name,
                                  .seed = args.seed,
                                  .side = args.side,
+                                 .bad_rows_stay = args.bad_rows_stay,
                                  .files = args.files,
                                  .source_index = static_cast<uint32_t>(graph.sources.size()),
                                  .names = before != nullptr ? before->names : nullptr,

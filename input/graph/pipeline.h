@@ -31,6 +31,9 @@ struct GraphArgs {
   uint64_t seed = 0;
   FileSystem* files = nullptr;  // nullptr: FileSystem::local()
   Side side = Side::trained;    // for ops that hold rows out
+  // Bad rows come among the others: rows that cannot be decoded, or that a transform refuses (kRowError in op.h). An op
+  // that does not know this fails as before, and the output has no field kRowError if no op knows it.
+  bool bad_rows_stay = false;
 };
 
 // Paths of the files that a graph reads and writes.

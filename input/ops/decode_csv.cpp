@@ -17,6 +17,7 @@
 #include "millrace/input/csv/record_error.h"
 #include "millrace/input/csv/row_converter.h"
 #include "millrace/input/files/append_file.h"
+#include "millrace/input/ops/shared/fields.h"
 
 namespace millrace {
 
@@ -169,12 +170,15 @@ class DecodeCsv final : public Transform {
     }
     dialect_ = *dialect;
     converter_ = std::make_shared<RowConverter>(select_fields(requests_, dialect_), rules_);
-    spec_ = std::make_shared<const RowSpec>(converter_->spec());
+    RowSpec rows = converter_->spec();
+    if (args.bad_rows_stay) error_field_ = add_field(rows, text_field(std::string(kRowError)));
+    spec_ = std::make_shared<const RowSpec>(rows);
     TextColumns text = {args.inputs.front().format, *spec_, {}, converter_};
     for (const SelectedField& field : converter_->fields()) {
       names_.check(field.columns, dialect_);
       text.columns.push_back(field.columns);
     }
+    text.columns.resize(rows.fields.size());
     return {.type = PortType::rows, .rows = *spec_, .text = std::make_shared<const TextColumns>(std::move(text))};
   }
 
@@ -190,6 +194,7 @@ class DecodeCsv final : public Transform {
       const bool good = record.kind != Record::Kind::blank && record.fault() == SyntaxFault::none &&
                         record.size() == columns() && converter_->convert(record, rows, rows.size());
       if (good) {
+        if (error_field_) set_text(rows, *error_field_, rows.size(), {});
         add_row(chunk, record);
       } else {
         more = refuse(chunk, record);
@@ -204,6 +209,11 @@ class DecodeCsv final : public Transform {
       return request.field.spec.text || !request.default_value.is_null();
     });
     return needed ? std::make_unique<GivenValues>(requests_, rules_) : nullptr;
+  }
+
+  std::optional<Spec> texts_of(Spec columns) const override {
+    Spec missing = Spec::list({""});
+    return Spec::map({{"columns", std::move(columns)}, {"type", "string"}, {"default", ""}, {"missing", missing}});
   }
 
   void report(const BadRow& row) override {
@@ -235,9 +245,16 @@ class DecodeCsv final : public Transform {
                           .next_line = record.line + record.lines};
   }
 
-  // Notes what is wrong with the record. True when what follows can be decoded: the record is left out.
+  // Notes what is wrong with the record. True when what follows can be decoded: the record is left out, or a bad row.
   bool refuse(Chunk& chunk, const Record& record) const {
     RecordError error = find_error(record);
+    if (error_field_ && error.certain_end) {
+      const int64_t row = chunk.rows.size();
+      converter_->convert_bad(!error.field.empty() ? &record : nullptr, chunk.rows, row);
+      set_text(chunk.rows, *error_field_, row, error.message);
+      add_row(chunk, record);
+      return true;
+    }
     Place place = {chunk.unit.file->path, static_cast<int64_t>(error.line), error.column};
     if (!skip_bad_rows_ || !error.certain_end) {
       const DataError data_error(error.message, {}, error.hint);
@@ -270,6 +287,7 @@ class DecodeCsv final : public Transform {
   CsvDialect dialect_;
   std::shared_ptr<const RowConverter> converter_;
   SharedRowSpec spec_;
+  std::optional<size_t> error_field_;  // kRowError, if bad rows stay
 };
 
 }  // namespace

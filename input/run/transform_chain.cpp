@@ -58,7 +58,11 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
   const PortType input = index == 0 ? input_ : links_[index - 1].output.type;
   const bool has_rows = input == PortType::rows || input == PortType::batches;
   try {
-    link.transform->apply(chunk);
+    if (has_rows && chunk.rows.spec().find(kRowError) >= 0) {
+      apply_patiently(link, chunk, memory.patient);
+    } else {
+      link.transform->apply(chunk);
+    }
   } catch (const DataError& error) {
     if (has_rows) {
       throw InternalError(cat(link.name, " threw an error of the data without its row: ", error.message()), {},
@@ -66,10 +70,7 @@ void TransformChain::apply_link(size_t index, Chunk& chunk, TaskMemory& memory) 
     }
     chunk.fail(std::current_exception());
   }
-  if (link.output.type != PortType::text && chunk.rows.size() > 0 && !(chunk.rows.spec() == link.output.rows)) {
-    throw InternalError(cat(link.name, " announced rows of (", link.output.rows.text(), ") and made rows of (",
-                            chunk.rows.spec().text(), ")"));
-  }
+  if (link.output.type != PortType::text) link.check(chunk.rows);
   finish_notes(chunk, index, link.name);
   const uint64_t bytes = !has_rows && chunk.text != nullptr ? chunk.text->bytes().size() : 0;
   const Clock::time_point end = Clock::now();

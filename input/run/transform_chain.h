@@ -9,28 +9,17 @@
 #include <vector>
 
 #include "millrace/core/trace.h"
+#include "millrace/input/run/patient_transform.h"
 #include "millrace/input/transform.h"
 
 namespace millrace {
-
-struct ChainLink {
-  const Transform* transform = nullptr;
-  std::string name;  // the op's
-  Port output;
-  Transform* reporter = nullptr;  // the same transform, to be told of bad rows; null for a producer
-  Place place = {};               // the op's, in the configuration
-
-  // What the transform says about itself, once ask() has asked. REQUIRES: it is bound.
-  Ahead ahead = {};
-  uint64_t work_bound = 0, note_bytes = 0;
-  void ask();
-};
 
 // Memory that a task keeps from chunk to chunk. Used by one task at a time.
 struct TaskMemory {
   Workspace work;
   std::unique_ptr<ChunkText> text;
   RowBlock spare;
+  PatientMemory patient;
   // The work of one link: nanoseconds, rows made, bytes of text seen.
   struct Work {
     uint64_t nanoseconds = 0, rows = 0, bytes = 0;

@@ -46,6 +46,19 @@ inline size_t add_field(RowSpec& rows, FieldSpec field) {
   return rows.fields.size() - 1;
 }
 
+// A field of one text.
+inline FieldSpec text_field(std::string name) {
+  FieldSpec field = {std::move(name), DType::u8, Shape{1}};
+  field.text = true;
+  return field;
+}
+
+inline void set_text(RowBlock& rows, size_t field, int64_t row, std::string_view text) {
+  Varying& values = rows.varying(field, row);
+  values.clear();
+  values.add_text(text);
+}
+
 // Calls f with a zero of the C++ type of `dtype`.
 template <class F>
 void with_number_type(DType dtype, const F& f) {
