@@ -55,19 +55,22 @@ void ModelArguments::check(const Command& c) {
   if (data.empty() && !held_out) throw UsageError("no data are given", {}, usage);
 }
 
-Spec read_configuration(const ConfigArguments& arguments, const std::string& save) {
+Spec read_configuration(const ConfigArguments& arguments, const std::function<Spec(const Spec& config)>& heeded) {
   Spec config = read_yaml_file(arguments.config);
-  apply_overrides(config, arguments.overrides);
-  if (!save.empty() && config.is_map()) {
-    const Place place = {cat("--save ", save)};
-    Spec file = Spec::scalar(save, true, place);
-    file.set_key_place(place);
-    Spec* const before = config.find("save");
-    if (before != nullptr && before->is_map()) {
-      before->set("file", std::move(file));
-    } else {
-      config.set("save", std::move(file));
-    }
+  apply_overrides(config, arguments.overrides, {.of = heeded, .hint = "leave it out: this command does not heed it"});
+  return config;
+}
+
+Spec with_save(Spec config, const std::string& save) {
+  if (save.empty() || !config.is_map()) return config;
+  const Place place = {cat("--save ", save)};
+  Spec file = Spec::scalar(save, true, place);
+  file.set_key_place(place);
+  Spec* const before = config.find("save");
+  if (before != nullptr && before->is_map()) {
+    before->set("file", std::move(file));
+  } else {
+    config.set("save", std::move(file));
   }
   return config;
 }

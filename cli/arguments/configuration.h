@@ -1,6 +1,7 @@
 // What several commands take: a configuration and what changes it, a saved model, plug-ins.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,9 +47,13 @@ struct ModelArguments : KeyArguments {
   std::vector<std::string> more_data_;  // without --data
 };
 
-// The file of --config, changed by --set. `save`, unless it is empty, becomes the file that the key `save` names.
-// Throws MissingError, ConfigError.
-Spec read_configuration(const ConfigArguments& arguments, const std::string& save = {});
+// The file of --config, changed by --set. `heeded` says what the command heeds of it, as Heeded in overrides.h. Throws
+// MissingError, ConfigError.
+Spec read_configuration(const ConfigArguments& arguments,
+                        const std::function<Spec(const Spec& config)>& heeded = std::identity());
+
+// The configuration as --save changes it: unless it is empty, `save` becomes the file that the key `save` names.
+Spec with_save(Spec config, const std::string& save);
 
 // Throws UsageError if `path` is `source` (the configuration or the model), or a file that the input graph reads or
 // writes; its message begins with `option`. An empty path passes.

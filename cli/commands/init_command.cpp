@@ -61,6 +61,7 @@ struct InitArguments {
   void check(const Command& c) const {
     const std::string usage = c.line() + " DATA.csv --label COLUMN";
     if (data.empty()) throw UsageError("no data are given", {}, usage);
+    if (force && out == "-") throw UsageError("--force replaces a file, and --out - writes none");
     if (label.empty()) throw UsageError("init needs to know which column is to be predicted", {}, usage);
   }
 };

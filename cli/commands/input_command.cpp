@@ -68,11 +68,12 @@ struct InputArguments : ConfigArguments {
     if (explain && (batches || c.option("--format")->given || !out.empty())) {
       throw UsageError("--explain prints no batches", {}, "leave out --batches, --format and --out");
     }
+    if (format == "none" && !out.empty()) {
+      throw UsageError("--format none writes no batches, so there is nothing for --out", {}, "leave out one of them");
+    }
     ConfigArguments::check(c);
   }
 };
-
-constexpr std::string_view kKeysRead[] = {"seed", "threads", "input"};
 
 void write_no_files(Spec& input, const OpRegistry& ops) {
   Spec resolved;
@@ -86,7 +87,12 @@ void write_no_files(Spec& input, const OpRegistry& ops) {
 
 // The configuration. With --explain its ops write no files.
 Config configuration_of(const InputArguments& arguments, const Catalog& catalog) {
-  Config config = read_config(read_configuration(arguments), catalog, ConfigUse::input);
+  const auto heeded = [&](const Spec& written) {
+    Spec out = only_keys(written, {"seed", "threads", "input"});
+    if (Spec* input = out.find("input"); input != nullptr && arguments.explain) write_no_files(*input, catalog.ops);
+    return out;
+  };
+  Config config = read_config(read_configuration(arguments, heeded), catalog, ConfigUse::input);
   if (arguments.explain) write_no_files(config.input, catalog.ops);
   return config;
 }
@@ -119,8 +125,7 @@ RowBlock make_batch(const Pipeline& pipeline) {
 void say(std::string_view text) { write_to_stderr(escape_controls(text) + '\n'); }
 
 // Writes warnings, bad rows and the lines of `print` to standard error.
-void tell_what_happens(const InputGraph& graph, const InputArguments& arguments, PipelineOptions& options) {
-  for (const std::string& warning : warnings_of_unread(arguments.overrides, kKeysRead)) say("warning: " + warning);
+void tell_what_happens(const InputGraph& graph, PipelineOptions& options) {
   for (const std::string& warning : graph.warnings()) say("warning: " + warning);
   options.on_bad_row = [](const BadRow& bad) { say(cat("left out ", bad.place.text(), ": ", bad.reason)); };
   options.on_print = [](std::string_view text) { say(text); };
@@ -195,7 +200,7 @@ int run_input(const InputArguments& arguments, Session& session) {
   check_out("--out", arguments.out, graph.files(), arguments.config);
   PipelineOptions options;
   options.executor = &executor;
-  if (!arguments.explain) tell_what_happens(graph, arguments, options);
+  if (!arguments.explain) tell_what_happens(graph, options);
   Pipeline pipeline(std::move(graph), std::move(options));
   InputRun run{pipeline, make_batch(pipeline)};
   const auto guard = session.signals.while_running([&pipeline] { pipeline.cancel(); });

@@ -125,6 +125,12 @@ struct ConfigPageArguments : ReferenceArguments {
     c.flag("--example", example, "print a whole configuration to begin with");
     c.flag("--markdown", markdown, "print all of it, with every kind, as Markdown");
   }
+  void check(const Command&) const {
+    const bool others = !name.empty() || json || (example && (markdown || !plugins.empty()));
+    if (!others || !(example || markdown)) return;
+    throw UsageError(cat(example ? "--example" : "--markdown", " prints one text, which nothing else changes"), {},
+                     "leave out KEY and the other options");
+  }
 };
 
 [[noreturn]] void throw_unknown(std::string_view what, const std::string& name, const std::vector<std::string>& known,

@@ -44,7 +44,8 @@ struct SpeedArguments : ConfigArguments {
 
 int run_speed(const SpeedArguments& arguments, Session& session) {
   const Catalog catalog = read_catalog(arguments);
-  const Spec config = read_configuration(arguments);
+  const Spec config =
+      read_configuration(arguments, [&](const Spec& written) { return for_speed(written, catalog.ops); });
   std::stop_source stop;
   std::optional<SpeedReport> found;
   {

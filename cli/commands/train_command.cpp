@@ -188,7 +188,12 @@ TrainResult train(Trainer& trainer, const TrainArguments& arguments, Session& se
 int run_train(const TrainArguments& arguments, Session& session) {
   Trace trace;
   const Catalog catalog = read_catalog(arguments);
-  Trainer trainer = Trainer::from_spec(read_configuration(arguments, arguments.save), catalog,
+  const auto heeded = [&](const Spec& config) {
+    Spec out = with_save(config, arguments.save);
+    out.erase("compare");
+    return out;
+  };
+  Trainer trainer = Trainer::from_spec(with_save(read_configuration(arguments, heeded), arguments.save), catalog,
                                        arguments.trace.empty() ? nullptr : &trace);
   check_trace(arguments, trainer);
   // Until all is written: what a signal does not stop it must not cut short.

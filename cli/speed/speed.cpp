@@ -68,7 +68,7 @@ Spec endless(Spec config, const OpRegistry& ops) {
 class SpeedTest {
  public:
   SpeedTest(const Spec& config, const Catalog& catalog, const SpeedOptions& options)
-      : catalog_(catalog), options_(options), spec_(endless(for_timing(config), catalog.ops)) {}
+      : catalog_(catalog), options_(options), spec_(for_speed(config, catalog.ops)) {}
 
   std::optional<SpeedReport> run() {
     read();
@@ -206,6 +206,8 @@ class SpeedTest {
 };
 
 }  // namespace
+
+Spec for_speed(const Spec& config, const OpRegistry& ops) { return endless(for_timing(config), ops); }
 
 std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, int threads) {
   std::vector<Advice> out;

@@ -46,6 +46,9 @@ struct SpeedOptions {
   std::function<void(std::string_view part)> tell = [](std::string_view) {};
 };
 
+// The configuration that is measured: it trains without end, and neither validates nor saves. Throws ConfigError.
+Spec for_speed(const Spec& config, const OpRegistry& ops);
+
 // No value after a stop. Throws as Trainer::from_spec(), what the trainings throw, ConfigError if the data can be read
 // only once, and DataError if there are too few data to time anything.
 std::optional<SpeedReport> measure_speed(const Spec& config, const Catalog& catalog, const SpeedOptions& options = {});

@@ -227,16 +227,67 @@ void apply_overrides(Spec& config, std::span<const std::string> settings) {
   for (const std::string& setting : settings) apply_override(config, setting);
 }
 
-std::vector<std::string> warnings_of_unread(std::span<const std::string> settings,
-                                            std::span<const std::string_view> keys_read) {
-  std::vector<std::string> warnings;
-  for (const std::string& setting : settings) {
-    const std::string_view key = std::string_view(setting).substr(0, setting.find_first_of(".[="));
-    if (std::find(keys_read.begin(), keys_read.end(), key) != keys_read.end()) continue;
-    warnings.push_back(cat("--set ", shortened(setting, kShownBytes), " changes nothing here: the key ", shortened(key),
-                           " is not read"));
+namespace {
+
+// Equal for equal nodes, wherever they were written.
+void append_text(std::string& out, const Spec& node) {
+  if (node.is_scalar()) out += cat(node.quoted() ? 'q' : 's', node.as_string().size(), ':', node.as_string());
+  if (node.is_list()) {
+    out += '[';
+    for (const Spec& item : node.items()) append_text(out, item);
+    out += ']';
+  } else if (node.is_map()) {
+    out += '{';
+    for (const auto& [key, value] : node.entries()) {
+      out += cat(key.size(), ':', key);
+      append_text(out, value);
+    }
+    out += '}';
+  } else if (node.is_null()) {
+    out += '0';
   }
-  return warnings;
+}
+
+std::string text_of(const Spec& node) {
+  std::string out;
+  append_text(out, node);
+  return out;
+}
+
+// Absent if the configuration is wrong.
+std::optional<std::string> heeded_text(const Spec& config, const Heeded& heeded) {
+  try {
+    return text_of(heeded.of(config));
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+void apply_overrides(Spec& config, std::span<const std::string> settings, const Heeded& heeded) {
+  if (settings.empty()) return;
+  std::string before = text_of(config);
+  std::optional<std::string> heeded_before = heeded_text(config, heeded);
+  for (const std::string& setting : settings) {
+    apply_override(config, setting);
+    std::string after = text_of(config);
+    std::optional<std::string> heeded_after = heeded_text(config, heeded);
+    if (before != after && heeded_before && heeded_before == heeded_after) {
+      throw ConfigError("the setting changes nothing here", {cat("--set ", shortened(setting, kShownBytes)), 0, 0},
+                        heeded.hint);
+    }
+    before = std::move(after);
+    heeded_before = std::move(heeded_after);
+  }
+}
+
+Spec only_keys(const Spec& config, std::initializer_list<std::string_view> keys) {
+  Spec out = Spec::map(config.place());
+  for (const std::string_view key : keys) {
+    if (const Spec* value = config.find(key)) out.set(std::string(key), *value);
+  }
+  return out;
 }
 
 std::vector<std::string> item_names(const Spec& list) {

@@ -8,6 +8,8 @@
 // has the place `--set path=value`.
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,9 +24,19 @@ namespace millrace {
 void apply_override(Spec& config, std::string_view setting);
 void apply_overrides(Spec& config, std::span<const std::string> settings);
 
-// A warning for each setting whose top-level key is not in `keys_read`, which therefore changes nothing.
-std::vector<std::string> warnings_of_unread(std::span<const std::string> settings,
-                                            std::span<const std::string_view> keys_read);
+// What its user makes of a configuration.
+struct Heeded {
+  // What the user heeds of it, in any form that two configurations can be compared by. It may throw an Error: the
+  // configuration may be wrong before all settings are there. A setting that makes it so, or mends it, counts as
+  // heeded.
+  std::function<Spec(const Spec& config)> of;
+  std::string_view hint = {};  // what to do instead of a setting that is not heeded
+};
+// The same, but a setting that changes the configuration and nothing of what is heeded is a ConfigError.
+void apply_overrides(Spec& config, std::span<const std::string> settings, const Heeded& heeded);
+
+// A map with those of the keys that `config` has.
+Spec only_keys(const Spec& config, std::initializer_list<std::string_view> keys);
 
 // The names of the items of a list of kinds, in order: `name` if it is given, else the kind, with _2, _3, ... if an
 // earlier item (or a given name) has it already. An item that does not name a kind has an empty name.

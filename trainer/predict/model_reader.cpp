@@ -38,13 +38,21 @@ void check_items(const Spec& config) {
 
 }  // namespace
 
-Config read_saved_config(const ModelFile& file, std::span<const std::string> overrides, const Catalog& catalog) {
+Config read_saved_config(const ModelFile& file, const SavedConfigArgs& args, const Catalog& catalog) {
   Spec spec = saved_config(file);
   if (!spec.is_map()) throw spec.error(cat("expected a map, got ", spec.describe()));
   fit_machine(spec);
-  apply_overrides(spec, overrides);
-  check_items(spec);
-  return read_config(spec, catalog);
+  const auto read = [&catalog](const Spec& config) {
+    check_items(config);
+    return read_config(config, catalog);
+  };
+  if (args.heeded) {
+    const auto heeded = [&](const Spec& config) { return args.heeded(read(config)); };
+    apply_overrides(spec, args.overrides, {.of = heeded, .hint = args.hint});
+  } else {
+    apply_overrides(spec, args.overrides);
+  }
+  return read(spec);
 }
 
 Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& rows, Context& context) {
@@ -70,6 +78,16 @@ PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& reg
   of_the_loss.push_back(config.loss.label);
   if (!config.loss.weight.empty()) of_the_loss.push_back(config.loss.weight);
   return pass;
+}
+
+Spec heeded_of(const Config& config, const OpRegistry& registry, std::initializer_list<std::string_view> keys) {
+  Spec out = only_keys(config.written, keys);
+  const FieldHistory label = label_history(config, config.input, registry);
+  out.set("texts", OptionType<std::vector<std::string>>::write(label.texts));
+  out.set("scale", OptionType<std::vector<double>>::write(label.scale));
+  out.set("offset", OptionType<std::vector<double>>::write(label.offset));
+  out.set("complete", OptionType<bool>::write(label.complete));
+  return out;
 }
 
 FieldHistory label_history(const Config& config, const Spec& input, const OpRegistry& registry) {

@@ -4,6 +4,8 @@
 // A model file may come from anywhere: its values are checked before memory is taken for what it asks.
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 
@@ -18,10 +20,16 @@
 
 namespace millrace {
 
+struct SavedConfigArgs {
+  std::span<const std::string> overrides = {};
+  // As Heeded in overrides.h. Empty: every override is heeded.
+  std::function<Spec(const Config& config)> heeded = {};
+  std::string_view hint = {};
+};
 // The file's configuration with the overrides (overrides.h). If the file asks for more threads than this machine has,
 // `threads` is auto instead. Throws ConfigError with a place in the file's configuration, DataError when the file has
 // none.
-Config read_saved_config(const ModelFile& file, std::span<const std::string> overrides, const Catalog& catalog);
+Config read_saved_config(const ModelFile& file, const SavedConfigArgs& args, const Catalog& catalog);
 
 // The model, built from config.layers, which are moved away. `rows` are what the model reads. Throws DataError when the
 // values do not fit the configuration, ShapeError when the model's output is not float32.
@@ -30,6 +38,9 @@ Model read_saved_model(const ModelFile& file, Config& config, const RowSpec& row
 // A pass over `input` that gives what the model reads, and with `judge` the label and the rows' weight, which need not
 // be there otherwise. REQUIRES: config.layers are still there, as read_saved_config() read them.
 PassArgs pass_for(const Config& config, const Spec& input, const OpRegistry& registry, bool judge);
+
+// The history of the label and what `keys` say, for SavedConfigArgs::heeded.
+Spec heeded_of(const Config& config, const OpRegistry& registry, std::initializer_list<std::string_view> keys);
 
 // What the label's values were before the ops of the list `input` changed them. The transforms of the list are asked
 // for it (Transform::undo), from the last to the first. Nothing is opened or bound. Throws ConfigError for what is

@@ -116,9 +116,14 @@ Answers answers_of(const Config& config, const Model& model, const Catalog& cata
                   .label = label_history(config, list_for_given_rows(config.input, registry), registry)});
 }
 
+struct TransformList {
+  Spec list;
+  OpRegistry registry;
+  Side side;
+};
+
 // The transforms of the saved list, after an op that gives the program's rows. Ops that read or make rows are left out.
-RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,
-                               uint64_t max_bytes) {
+TransformList list_transforms(const ModelFile& file, const Config& config, const Catalog& catalog, uint64_t max_bytes) {
   RowSpec rows = saved_rows(file);
   if (rows.fields.empty()) {
     throw DataError("the model file does not say what its rows look like", {file.path(), 0, 0},
@@ -142,7 +147,25 @@ RowTransforms build_transforms(const ModelFile& file, const Config& config, cons
   if (begin > 0) append_given_values(pass.list.items()[begin - 1], registry, transforms);
   // Each reads from the one before it now.
   for (size_t i = begin; i < pass.list.size(); ++i) transforms.append(without_from(pass.list.items()[i]));
-  return RowTransforms(InputGraph::build(transforms, registry, {.seed = config.seed, .side = pass.side}));
+  return {std::move(transforms), std::move(registry), pass.side};
+}
+
+RowTransforms build_transforms(const ModelFile& file, const Config& config, const Catalog& catalog,
+                               uint64_t max_bytes) {
+  const TransformList made = list_transforms(file, config, catalog, max_bytes);
+  return RowTransforms(InputGraph::build(made.list, made.registry, {.seed = config.seed, .side = made.side}));
+}
+
+Config read_network_config(const ModelFile& file, const NetworkOptions& options, const Catalog& catalog) {
+  const auto heeded = [&](const Config& config) {
+    Spec out = heeded_of(config, catalog.ops, {"seed", "device", "precision", "model", "loss"});
+    return out.set("input", list_transforms(file, config, catalog, options.max_bytes).list);
+  };
+  return read_saved_config(file,
+                           {.overrides = options.overrides,
+                            .heeded = heeded,
+                            .hint = "a Network reads no data, and has its threads from NetworkOptions"},
+                           catalog);
 }
 
 }  // namespace
@@ -168,7 +191,7 @@ struct Network::Impl {
 
   Impl(const ModelFile& file, const NetworkOptions& network_options, const Catalog& catalog)
       : options(network_options),
-        config(read_saved_config(file, options.overrides, catalog)),
+        config(read_network_config(file, options, catalog)),
         device(device_of(config, warnings)),
         transforms(build_transforms(file, config, catalog, options.max_bytes)),
         input(std::make_shared<const RowSpec>(transforms.input())) {

@@ -21,13 +21,6 @@ namespace millrace {
 
 namespace {
 
-// Warnings about overrides that only a training reads.
-std::vector<std::string> setting_warnings(const PredictorArgs& args) {
-  std::vector<std::string_view> read = {"seed", "device", "threads", "input", "model", "loss"};
-  if (args.judge) read.emplace_back("metrics");
-  return warnings_of_unread(args.overrides, read);
-}
-
 PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
   if (args.data.empty() && !args.held_out) throw ConfigError("no data are given", args.data_place);
   PassArgs pass = pass_for(config, config.input, catalog.ops, args.judge);
@@ -38,6 +31,17 @@ PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog
     pass.files = std::move(files);
   }
   return pass_input(pass);
+}
+
+Config read_predictor_config(const ModelFile& file, const PredictorArgs& args, const Catalog& catalog) {
+  const auto heeded = [&](const Config& config) {
+    const char* const judged = args.judge ? "metrics" : "loss";
+    Spec out = heeded_of(config, catalog.ops, {"seed", "device", "precision", "threads", "model", "loss", judged});
+    return out.set("input", pass_of(config, args, catalog).list);
+  };
+  const char* const hint = args.judge ? "the data are read once, in order, and every row counts"
+                                      : "the data are read once, in order";
+  return read_saved_config(file, {.overrides = args.overrides, .heeded = heeded, .hint = hint}, catalog);
 }
 
 // If a file has more columns than those of the training, positions may select other columns.
@@ -74,8 +78,7 @@ struct Predictor::Impl {
 };
 
 Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file)
-    : config(read_saved_config(file, args.overrides, catalog)),
-      warnings(setting_warnings(args)),
+    : config(read_predictor_config(file, args, catalog)),
       device(device_of(config, warnings)),
       executor(config.threads),
       context(device, executor, config.precision),

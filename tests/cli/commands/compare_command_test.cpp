@@ -86,6 +86,14 @@ TEST_F(CompareCommandTest, FindsOutFirstThatItCannotWrite) {
   EXPECT_EQ(result.err.find("warming up"), std::string::npos) << result.err;
 }
 
+TEST_F(CompareCommandTest, SettingsThatAreNotHeededAreAnError) {
+  for (const char* setting : {"save=m.safetensors", "delivery=feed", "validation={files: part-1.csv}"}) {
+    const CommandResult result = run({"--set", setting});
+    EXPECT_EQ(result.exit_code, 78) << setting;
+    EXPECT_THAT(result.err, HasSubstr("the setting changes nothing here"));
+  }
+}
+
 TEST_F(CompareCommandTest, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(run({"--jsn", "x"}).exit_code, 2);
   EXPECT_EQ(run({"--set", "compare.round=3"}).exit_code, 78);

@@ -181,15 +181,26 @@ TEST_F(EvaluateCommandTest, ExitCodesSayWhatWasWrong) {
                   .starts_with("exit 65\nerror: bad.csv:2:3: column 1 (featur"));
 }
 
-TEST_F(EvaluateCommandTest, SettingsThatOnlyATrainingReadsAreAWarning) {
+TEST_F(EvaluateCommandTest, SettingsThatAreNotHeededAreAnError) {
   ASSERT_EQ(run({"small.yaml", "--quiet", "--save", "m.safetensors"}).exit_code, 0);
-  std::vector<std::string> words = {"evaluate", "--model", "m.safetensors", "--data",   "test.csv",
-                                    "--set",    "save=n",  "--set",         "threads=1"};
-  EXPECT_EQ(run(words).err, "warning: --set save=n changes nothing here: the key save is not read\n");
-  words.emplace_back("--quiet");
-  EXPECT_EQ(run(words).err, "");
-  EXPECT_EQ(run({"input", "small.yaml", "--format", "none", "--set", "train.steps=1"}).err,
-            "warning: --set train.steps=1 changes nothing here: the key train is not read\n");
+  const auto evaluate = [&](const std::string& setting) {
+    const CommandResult result =
+        run({"evaluate", "--model", "m.safetensors", "--data", "test.csv", "--set", "threads=1", "--set", setting});
+    return "exit " + std::to_string(result.exit_code) + "\n" + result.err;
+  };
+  const auto refused = [](const std::string& setting) {
+    return "exit 78\nerror: --set " + setting +
+           ": the setting changes nothing here\nhint: the data are read once, in order, and every row counts\n";
+  };
+  for (const char* setting :
+       {"save=n", "train.steps=1", "input.filename_queue.epochs=3", "input.filename_queue.files=x.csv",
+        "input.decode_csv.on_bad_row=skip", "input.batch.threads=3", "input.batch.allow_smaller_final_batch=false"}) {
+    EXPECT_EQ(evaluate(setting), refused(setting));
+  }
+  for (const char* setting : {"metrics=[auc]", "input.batch.batch_size=3", "input.decode_csv.missing=[none]",
+                              "precision=tf32", "device=auto", "input.filename_queue.epochs=2"}) {
+    EXPECT_EQ(evaluate(setting), "exit 0\n") << "also if it is what the file says";
+  }
 }
 
 TEST_F(EvaluateCommandTest, DataWithoutRowsAreAWarning) {

@@ -198,6 +198,20 @@ TEST_F(InputCommandTest, TheFileAppearsWholeOrNotAtAll) {
   EXPECT_EQ(entries(), before + 1);
 }
 
+TEST_F(InputCommandTest, SettingsThatAreNotHeededAreAnError) {
+  const auto setting = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "small.yaml");
+    const CommandResult result = run(std::move(words));
+    return result.exit_code == 78 ? result.err.substr(0, result.err.find('\n')) : result.err;
+  };
+  EXPECT_EQ(setting({"--set", "train.steps=1"}), "error: --set train.steps=1: the setting changes nothing here");
+  EXPECT_EQ(setting({"--set", "device=auto"}), "error: --set device=auto: the setting changes nothing here");
+  const std::vector<std::string> report = {
+      "--set", "input.decode_csv.on_bad_row=skip", "--set", "input.decode_csv.bad_rows_file=b.jsonl", "--explain", "1"};
+  EXPECT_EQ(setting(report), "error: --set input.decode_csv.bad_rows_file=b.jsonl: the setting changes nothing here")
+      << "--explain writes no files";
+}
+
 TEST_F(InputCommandTest, PipesAndDevicesAreWrittenAsTheyAre) {
   EXPECT_EQ(run({"small.yaml", "--out", "/dev/null"}).exit_code, 0);
   const std::string batches = run({"small.yaml"}).out;

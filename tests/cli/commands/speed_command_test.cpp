@@ -37,5 +37,19 @@ TEST(SpeedCommandTest, RefusesDataThatComeOnce) {
   EXPECT_THAT(result.err, HasSubstr("the speed is measured by reading the data again and again, and these come once"));
 }
 
+// It trains without end, and neither validates nor saves.
+TEST(SpeedCommandTest, SettingsThatAreNotHeededAreAnError) {
+  const TempFolder folder;
+  millrace::testing::write_small_data(folder);
+  for (const char* setting : {"save=m.safetensors", "train.steps=7", "input.filename_queue.epochs=7",
+                              "compare.rounds=1", "validation={files: part-1.csv}"}) {
+    const CommandResult result = run_trainer({"speed", "small.yaml", "--set", setting}, {.folder = folder.path()});
+    EXPECT_EQ(result.exit_code, 78) << setting;
+    EXPECT_EQ(result.err, std::string("error: --set ") + setting +
+                              ": the setting changes nothing here\n"
+                              "hint: leave it out: this command does not heed it\n");
+  }
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -48,6 +48,21 @@ class TrainCommandTest : public ::testing::Test {
   TempFolder folder_;
 };
 
+TEST_F(TrainCommandTest, SettingsThatAreNotHeededAreAnError) {
+  const auto refused = [&](const std::vector<std::string>& words, const std::string& setting) {
+    const CommandResult result = run(words);
+    EXPECT_EQ(result.exit_code, 78);
+    EXPECT_EQ(result.err, cat("error: --set ", setting,
+                              ": the setting changes nothing here\n"
+                              "hint: leave it out: this command does not heed it\n"));
+  };
+  refused({"small.yaml", "--set", "compare.rounds=2"}, "compare.rounds=2");
+  refused({"small.yaml", "--save", "a.safetensors", "--set", "save=b.safetensors"}, "save=b.safetensors");
+  const CommandResult both =
+      run({"small.yaml", "-q", "--save", "a.safetensors", "--set", "save={file: b.safetensors, optimizer: true}"});
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+}
+
 TEST_F(TrainCommandTest, SaysWhatItDid) {
   const CommandResult result = run({"--config", "small.yaml"});
   EXPECT_EQ(result.exit_code, 0) << result.err;

@@ -40,7 +40,8 @@ class ModelReaderTest : public ::testing::Test {
 
 TEST_F(ModelReaderTest, GivesConfigurationAndValues) {
   const ModelFile file = ModelFile::read(path_);
-  Config config = read_saved_config(file, std::vector<std::string>{"seed=7"}, Catalog::builtin());
+  const std::vector<std::string> overrides = {"seed=7"};
+  Config config = read_saved_config(file, {.overrides = overrides}, Catalog::builtin());
   EXPECT_EQ(config.seed, 7u);
   using Names = std::vector<std::string>;
   const PassArgs predicted = pass_for(config, config.input, Catalog::builtin().ops, false);
@@ -79,8 +80,20 @@ TEST_F(ModelReaderTest, RefusesRowsThatTheValuesDoNotFit) {
 TEST_F(ModelReaderTest, OverridesAreChecked) {
   const ModelFile file = ModelFile::read(path_);
   const std::vector<std::string> overrides = {"sead=7"};
-  EXPECT_NE(error_of<ConfigError>([&] { read_saved_config(file, overrides, Catalog::builtin()); }).find("seed"),
+  const SavedConfigArgs args = {.overrides = overrides};
+  EXPECT_NE(error_of<ConfigError>([&] { read_saved_config(file, args, Catalog::builtin()); }).find("seed"),
             std::string::npos);
+}
+
+TEST_F(ModelReaderTest, AnOverrideThatNobodyHeedsIsAnError) {
+  const ModelFile file = ModelFile::read(path_);
+  const auto heeded = [](const Config& config) { return heeded_of(config, Catalog::builtin().ops, {"seed"}); };
+  std::vector<std::string> overrides = {"seed=7"};
+  EXPECT_EQ(read_saved_config(file, {.overrides = overrides, .heeded = heeded}, Catalog::builtin()).seed, 7u);
+  overrides.emplace_back("train.steps=3");
+  const SavedConfigArgs args = {.overrides = overrides, .heeded = heeded, .hint = "leave it out"};
+  EXPECT_EQ(error_of<ConfigError>([&] { read_saved_config(file, args, Catalog::builtin()); }),
+            "--set train.steps=3: the setting changes nothing here; leave it out");
 }
 
 FieldHistory history_of(const std::string& ops, const std::string& loss = "mse") {

@@ -91,6 +91,22 @@ TEST_F(NetworkTest, GivesWhatAPassOverTheFileGives) {
   }
 }
 
+TEST_F(NetworkTest, RefusesOverridesThatChangeNothing) {
+  train(kNormalize);
+  const auto load = [&](const std::string& setting) {
+    return error_of<ConfigError>([&] { Network::load(model_, {.overrides = {setting}}); });
+  };
+  for (const char* setting : {"threads=2", "train.steps=1", "metrics=[accuracy]", "input.shuffle_batch.batch_size=3",
+                              "input.decode_csv.on_bad_row=skip", "input.filename_queue.files=x.csv"}) {
+    EXPECT_EQ(load(setting), cat("--set ", setting,
+                                 ": the setting changes nothing here; a Network reads no data, and has its threads "
+                                 "from NetworkOptions"));
+  }
+  for (const char* setting : {"device=auto", "precision=tf32", "input.normalize.mean=[0, 0, 0]", "seed=5"}) {
+    EXPECT_NO_THROW(Network::load(model_, {.overrides = {setting}})) << setting;
+  }
+}
+
 TEST_F(NetworkTest, OfATrainerIsItsModelAsItIs) {
   Trainer trainer = train(kNormalize);
   const Network network = trainer.network();

@@ -113,16 +113,27 @@ TEST_F(PredictorTest, PredictsEveryRowInOrder) {
   }
 }
 
-TEST_F(PredictorTest, WarnsOfSettingsThatItDoesNotRead) {
-  PredictorArgs given = args(train_, {"save=other.safetensors", "train.steps=1", "metrics=[auc]", "threads=1", "seed=4",
-                                      "input.shuffle_batch.batch_size=8", "loss.sigmoid_cross_entropy.from=label"});
-  const std::string save = "--set save=other.safetensors changes nothing here: the key save is not read";
-  const std::string train = "--set train.steps=1 changes nothing here: the key train is not read";
-  EXPECT_EQ(
-      Predictor(given).warnings(),
-      (std::vector<std::string>{save, train, "--set metrics=[auc] changes nothing here: the key metrics is not read"}));
+TEST_F(PredictorTest, RefusesSettingsThatChangeNothing) {
+  PredictorArgs given = args(
+      train_, {"threads=1", "seed=4", "input.shuffle_batch.batch_size=8", "loss.sigmoid_cross_entropy.from=label"});
+  EXPECT_NO_THROW(Predictor{given});
+  const auto refused = [&](const std::string& setting) {
+    PredictorArgs with_setting = given;
+    with_setting.overrides.push_back(setting);
+    const std::string text = error_of<ConfigError>([&] { Predictor{with_setting}; });
+    return text.starts_with(cat("--set ", setting, ": the setting changes nothing here; ")) ? "refused" : text;
+  };
+  for (const char* setting :
+       {"save=other.safetensors", "train.steps=1", "input.filename_queue.epochs=7", "input.decode_csv.on_bad_row=skip",
+        "input.filename_queue.files=x.csv", "input.shuffle_batch.capacity=90",
+        "input.shuffle_batch.min_after_dequeue=1", "input.shuffle_batch.threads=2", "metrics=[auc]",
+        "input.decode_csv.fields.label.columns=3"}) {
+    EXPECT_EQ(refused(setting), "refused") << setting;
+  }
+  given.overrides.emplace_back("metrics=[auc]");
   given.judge = true;
-  EXPECT_EQ(Predictor(given).warnings(), (std::vector<std::string>{save, train}));
+  EXPECT_NO_THROW(Predictor{given});
+  EXPECT_EQ(refused("save=other.safetensors"), "refused");
 }
 
 TEST_F(PredictorTest, RefusesRecordsWithMoreFieldsThanThoseOfTheTraining) {
