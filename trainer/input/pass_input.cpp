@@ -35,6 +35,7 @@ class PassMaker {
     for (size_t i = 0; i < nodes_.size(); ++i) change(i);
     if (args_.files && !has_files_) throw no_files();
     if (args_.wanted) choose_fields();
+    if (!args_.keep.empty()) keep_columns();
     emit();
     return std::move(out_);
   }
@@ -235,6 +236,22 @@ class PassMaker {
     options_[index].set(key, std::move(left));
   }
 
+  // Adds a field for the columns to the op that decodes text.
+  void keep_columns() {
+    Spec columns = Spec::list(args_.keep_place);
+    for (const std::string& column : args_.keep) columns.append(Spec::scalar(column, true, args_.keep_place));
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const Spec* fields = kept_[i] && nodes_[i].transform != nullptr ? fields_of(i) : nullptr;
+      std::optional<Spec> texts = fields != nullptr ? nodes_[i].transform->texts_of(columns) : std::nullopt;
+      if (!texts) continue;
+      const std::string& key = option_of(nodes_[i], OptionUse::fields)->name;
+      options_[i].find(key)->set(std::string(kKept), *std::move(texts));
+      out_.kept_path = cat(nodes_[i].spec.path(), '.', nodes_[i].kind, '.', key, '.', kKept);
+      return;
+    }
+    throw ConfigError("the rows do not come from columns of text", args_.keep_place);
+  }
+
   // The kept op that node `index` reads, or -1.
   int64_t input_of(size_t index) const {
     int64_t at = static_cast<int64_t>(index);
@@ -255,6 +272,7 @@ class PassMaker {
 
   void emit() {
     out_.side = args_.side;
+    out_.bad_rows_stay = args_.bad_rows_stay;
     out_.list = Spec::list(args_.input.place());
     out_.list.set_path(args_.input.path());
     int64_t before = -1;
@@ -297,8 +315,12 @@ PassInput pass_input(const PassArgs& args) { return PassMaker(args).run(); }
 
 InputGraph PassInput::build(const OpRegistry& registry, uint64_t seed, const std::string& config_file) const {
   try {
-    InputGraph graph =
-        build_input({.list = list, .registry = registry, .seed = seed, .config_file = config_file, .side = side});
+    InputGraph graph = build_input({.list = list,
+                                    .registry = registry,
+                                    .seed = seed,
+                                    .config_file = config_file,
+                                    .side = side,
+                                    .bad_rows_stay = bad_rows_stay});
     if (const std::string endless = graph.endless_source(); !endless.empty()) {
       throw list.error(cat("the data of ", endless, " never end, but they are to be read once"),
                        cat("say how many rows ", endless, " gives"));
@@ -308,6 +330,11 @@ InputGraph PassInput::build(const OpRegistry& registry, uint64_t seed, const std
     }
     return graph;
   } catch (ConfigError& error) {
+    // The path is none that anybody wrote.
+    const std::string& message = error.message();
+    if (!kept_path.empty() && message.starts_with(kept_path)) {
+      throw ConfigError(message.substr(message.find(": ") + 2), error.place(), error.hint());
+    }
     const bool of_columns = !not_decoded.empty() && error.message().starts_with(fields_path);
     if (of_columns) {
       error.set_hint(cat("the columns that are not read (", join(not_decoded),

@@ -40,7 +40,14 @@ struct PassArgs {
   std::vector<std::string> unwanted = {};
   // Which rows are read if an op holds some out: all, or those that are held out.
   Side side = Side::all;
+  // Columns of the text that come with each row, as the texts of the field kKept.
+  std::vector<std::string> keep = {};
+  Place keep_place = {};  // of errors about these
+  bool bad_rows_stay = false;  // GraphArgs::bad_rows_stay
 };
+
+// The field of the columns that PassArgs::keep names.
+inline constexpr std::string_view kKept = "(kept)";
 
 struct PassInput {
   // build_input() for the list and the side. Throws ConfigError, too, when the data never end or an op would write a
@@ -49,6 +56,7 @@ struct PassInput {
 
   Spec list;
   Side side = Side::all;
+  bool bad_rows_stay = false;  // GraphArgs::bad_rows_stay
   // For PipelineOptions::on_bad_row: throws the DataError of a row that an op calls bad. Empty for a pass over held-out
   // rows: these keep the training's own rules.
   std::function<void(const BadRow&)> on_bad_row() const;
@@ -60,10 +68,12 @@ struct PassInput {
   // the fields that are not decoded.
   std::string fields_path;
   std::vector<std::string> not_decoded;
+  std::string kept_path;  // with PassArgs::keep: the path of the field kKept
 };
 
 // Throws ConfigError: for what is wrong with the list itself, for an op that joins several inputs, if `files` are given
-// and no op names files, and if the side held_out is wanted and not exactly one op holds rows out.
+// and no op names files, if the side held_out is wanted and not exactly one op holds rows out, and if columns are to be
+// kept and no op knows columns.
 PassInput pass_input(const PassArgs& args);
 
 }  // namespace millrace

@@ -20,6 +20,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "millrace/core/context.h"
@@ -114,7 +115,14 @@ struct MILLRACE_EXPORT PredictorArgs {
   bool judge = false;                       // read the label, too, for loss() and metrics()
   bool held_out = false;                    // give only the rows that the training held out
   Place data_place = {"data"};              // of errors about `data`
-  uint64_t max_bytes = uint64_t{1} << 30;   // that batches and chunks of text may take
+  // Columns of the text that come with each row as they stand (Predictor::kept), by their names in the header or, in
+  // files without a header, by their numbers from 0.
+  std::vector<std::string> keep = {};
+  Place keep_place = {"keep"};  // of errors about `keep`
+  // Rows that cannot be read, or that a transform or the model refuses, come among the others (Predictor::error) and
+  // end nothing. Not with `judge`.
+  bool bad_rows_stay = false;
+  uint64_t max_bytes = uint64_t{1} << 30;  // that batches and chunks of text may take
 };
 
 // Runs a saved model on data: gives batches, the model's outputs for them, the place where each row came from and, if
@@ -125,8 +133,10 @@ struct MILLRACE_EXPORT PredictorArgs {
 //     for (int64_t row = 0; row < batch->size(); ++row) use(predictor.place(batch->id(row)), predictor.output(row));
 //   }
 //
-// The data are read in order, in pass mode (pass_input.h), as the configuration in the file says. The label is needed
-// only with `judge`. A model file may come from anywhere: its values, and the bytes that it asks for, are checked
+// The data are read in order, in pass mode (pass_input.h), as the configuration in the file says. An override that
+// changes nothing there is a ConfigError. Without `judge`, a batch ends early if its next row would have to wait for
+// data that come over time (a pipe), or has an error; the outputs do not depend on that. The label is needed only with
+// `judge`. A model file may come from anywhere: its values, and the bytes that it asks for, are checked
 // before memory is taken for them; it never makes a Predictor write a file.
 //
 // One thread uses a Predictor; stop() may be called from any thread.
@@ -150,10 +160,18 @@ class MILLRACE_EXPORT Predictor {
   // Things that are allowed but unlikely to be meant.
   const std::vector<std::string>& warnings() const;
 
+  // The names of PredictorArgs::keep: those of the header, else the columns' numbers.
+  const std::vector<std::string>& kept_names() const;
+
   // The next batch, with the model run on it; nullptr at the end of the data and after stop(). Valid until the next
   // call. Throws the error that the batch runs into.
   const RowBlock* next();
-  // The model's output for a row of that batch, flat. Valid until the next call of next().
+  // These are about a row of that batch, and valid until the next call of next(). Why the row is bad; empty if it is
+  // good.
+  std::string_view error(int64_t row) const;
+  // The text of column `index` of PredictorArgs::keep; empty if it cannot be read.
+  std::string_view kept(int64_t row, size_t index) const;
+  // The model's output, flat. REQUIRES: the row is good.
   std::span<const float> output(int64_t row);
   // Where a row came from.
   Place place(const RowId& id) const;

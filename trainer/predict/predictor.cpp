@@ -15,6 +15,7 @@
 #include "millrace/trainer/files/saved_model.h"
 #include "millrace/trainer/input/pass_input.h"
 #include "millrace/trainer/predict/model_reader.h"
+#include "millrace/trainer/predict/piece_runner.h"
 #include "millrace/trainer/predict/predict_plan.h"
 
 namespace millrace {
@@ -24,6 +25,9 @@ namespace {
 PassInput pass_of(const Config& config, const PredictorArgs& args, const Catalog& catalog) {
   if (args.data.empty() && !args.held_out) throw ConfigError("no data are given", args.data_place);
   PassArgs pass = pass_for(config, config.input, catalog.ops, args.judge);
+  pass.keep = args.keep;
+  pass.keep_place = args.keep_place;
+  pass.bad_rows_stay = args.bad_rows_stay;
   if (args.held_out) pass.side = Side::held_out;
   if (!args.data.empty()) {
     Spec files = Spec::list(args.data_place);
@@ -40,8 +44,20 @@ Config read_predictor_config(const ModelFile& file, const PredictorArgs& args, c
     return out.set("input", pass_of(config, args, catalog).list);
   };
   const char* const hint = args.judge ? "the data are read once, in order, and every row counts"
-                                      : "the data are read once, in order";
+                                      : "the data are read once, in order; for bad rows there is --bad-rows";
   return read_saved_config(file, {.overrides = args.overrides, .heeded = heeded, .hint = hint}, catalog);
+}
+
+// The names of the columns in the field kKept.
+std::vector<std::string> names_of_kept(const InputGraph& graph) {
+  std::vector<std::string> names;
+  const TextColumns* text = graph.text_columns();
+  const int field = text != nullptr ? text->rows.find(kKept) : -1;
+  if (field < 0) return names;
+  for (const uint32_t column : text->columns[static_cast<size_t>(field)]) {
+    names.push_back(text->format->field_name(column));
+  }
+  return names;
 }
 
 // If a file has more columns than those of the training, positions may select other columns.
@@ -64,6 +80,7 @@ struct Predictor::Impl {
   InputGraph build_graph(const PassInput& pass, const PredictorArgs& args, const Catalog& catalog) const;
   void check_bytes(const InputGraph& graph, uint64_t most) const;
   void make_plan(bool judge);
+  bool next();
 
   Config config;
   std::vector<std::string> warnings;
@@ -75,6 +92,10 @@ struct Predictor::Impl {
   std::optional<Pipeline> pipeline;
   RowBlock batch;
   std::optional<PredictPlan> plan;
+  std::optional<PieceRunner> runner;  // empty with `judge`
+  uint64_t rows = 0;
+  std::vector<std::string> kept_names;
+  int kept_field = -1;
 };
 
 Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFile file)
@@ -89,10 +110,17 @@ Predictor::Impl::Impl(const PredictorArgs& args, const Catalog& catalog, ModelFi
   check_fields(file, args, graph);
   model.emplace(read_saved_model(file, config, graph.output().rows, context));
   check_bytes(graph, args.max_bytes);
-  pipeline.emplace(std::move(graph),
-                   PipelineOptions{.executor = &executor, .on_bad_row = pass.on_bad_row(), .reader = device});
+  if (args.bad_rows_stay && graph.output().rows.find(kRowError) < 0) {
+    throw config.input.error("the ops that read the data cannot go on after a bad row");
+  }
+  kept_names = names_of_kept(graph);
+  kept_field = graph.output().rows.find(kKept);
+  pipeline.emplace(
+      std::move(graph),
+      PipelineOptions{.executor = &executor, .on_bad_row = pass.on_bad_row(), .reader = device, .pieces = !args.judge});
   make_plan(args.judge);
   batch = pipeline->make_slot();
+  if (!args.judge) runner.emplace(PieceRunnerArgs{*plan, executor, pipeline->make_slot()});
 }
 
 InputGraph Predictor::Impl::build_graph(const PassInput& pass, const PredictorArgs& args,
@@ -137,6 +165,21 @@ void Predictor::Impl::make_plan(bool judge) {
   }
 }
 
+// False at the end of the data.
+bool Predictor::Impl::next() {
+  if (!runner) return plan->run_next(*pipeline, batch);
+  context.synchronize();  // the device may still be at work on the batch before
+  if (pipeline->next(batch) == 0) return false;
+  try {
+    runner->run(batch);
+  } catch (RowError& error) {
+    error.set_place(pipeline->place(batch.id(error.row)));
+    throw;
+  }
+  rows += static_cast<uint64_t>(batch.size());
+  return true;
+}
+
 Predictor::Predictor(const PredictorArgs& args, const Catalog& catalog) {
   const FloatMode mode;
   impl_ = std::make_unique<Impl>(args, catalog);
@@ -152,19 +195,29 @@ const Model& Predictor::model() const { return *impl_->model; }
 const FieldHistory& Predictor::label() const { return impl_->label; }
 const InputGraph& Predictor::input() const { return impl_->pipeline->graph(); }
 const std::vector<std::string>& Predictor::warnings() const { return impl_->warnings; }
+const std::vector<std::string>& Predictor::kept_names() const { return impl_->kept_names; }
 
 const RowBlock* Predictor::next() {
   const FloatMode mode;
-  return impl_->plan->run_next(*impl_->pipeline, impl_->batch) ? &impl_->batch : nullptr;
+  return impl_->next() ? &impl_->batch : nullptr;
+}
+
+std::string_view Predictor::error(int64_t row) const { return row_error(impl_->batch, row); }
+
+std::string_view Predictor::kept(int64_t row, size_t index) const {
+  if (impl_->kept_field < 0) return {};
+  const Varying& texts = std::as_const(impl_->batch).varying(static_cast<size_t>(impl_->kept_field), row);
+  return index < texts.texts() ? texts.text(index) : std::string_view();
 }
 
 std::span<const float> Predictor::output(int64_t row) {
+  if (impl_->runner) return impl_->runner->output(row);
   const ConstTensorView output = impl_->plan->output();
   return {output.as<float>() + row * output.stride(), static_cast<size_t>(output.columns())};
 }
 
 Place Predictor::place(const RowId& id) const { return impl_->pipeline->place(id); }
-uint64_t Predictor::rows() const { return impl_->plan->rows(); }
+uint64_t Predictor::rows() const { return impl_->runner ? impl_->rows : impl_->plan->rows(); }
 double Predictor::loss() const { return impl_->plan->loss(); }
 MetricValues Predictor::metrics() const { return impl_->plan->metrics(); }
 bool Predictor::stopped() const { return impl_->pipeline->cancelled(); }

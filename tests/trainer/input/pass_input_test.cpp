@@ -184,6 +184,31 @@ TEST_F(PassInputTest, AValueInPlaceOfOptionsStaysWhatItMeans) {
             (std::vector<std::string>{"2", "3"}));
 }
 
+TEST_F(PassInputTest, ColumnsAreKeptAsTexts) {
+  folder_.write("a.csv", "id,x,note\n7,1,NA\n,2,\n");
+  const Spec list = list_of(cat("- filename_queue: {files: ", quote(folder_.path("a.csv"), 4096),
+                                "}\n- csv_reader: {header: true}\n- decode_csv: {fields: {x: {columns: x}, label: "
+                                "{columns: label}}, missing: [NA]}\n- batch: {batch_size: 2}\n"));
+  PassArgs args = {.input = list,
+                   .registry = registry_,
+                   .wanted = std::vector<std::string>{"x"},
+                   .unwanted = {"label"},
+                   .keep = {"note", "id"},
+                   .keep_place = {"--keep"}};
+  const PassInput pass = pass_input(args);
+  Pipeline pipeline(build_pass(pass, {.list = pass.list, .registry = registry_}), {});
+  RowBlock batch = pipeline.make_slot();
+  ASSERT_EQ(pipeline.next(batch), 2);
+  const auto field = static_cast<size_t>(batch.spec().find(kKept));
+  EXPECT_EQ(batch.varying(field, 0).text(0), "NA") << "a missing value is kept as it stands";
+  EXPECT_EQ(batch.varying(field, 0).text(1), "7");
+  EXPECT_EQ(batch.varying(field, 1).text(0), "");
+  args.keep = {"nte"};
+  const PassInput wrong = pass_input(args);
+  EXPECT_EQ(error_of<ConfigError>([&] { build_pass(wrong, {.list = wrong.list, .registry = registry_}); }),
+            cat("--keep: the header of ", folder_.path("a.csv"), " has no column \"nte\"; did you mean note?"));
+}
+
 TEST_F(PassInputTest, ReadsEveryRowOnceInMatchedOrder) {
   for (const char* name : {"a.csv", "b.csv", "c.csv"}) folder_.write(name, "1,0\n2,1\n");
   const Spec list = list_of(source(folder_.path("*.csv"), ", epochs: 7, shard: {index: 1, count: 2}") +

@@ -1,10 +1,13 @@
 #include "millrace/trainer/predict/network.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "millrace/core/text.h"
 #include "millrace/layers/model/model.h"
@@ -134,6 +137,147 @@ TEST_F(PredictorTest, RefusesSettingsThatChangeNothing) {
   given.judge = true;
   EXPECT_NO_THROW(Predictor{given});
   EXPECT_EQ(refused("save=other.safetensors"), "refused");
+}
+
+// A decoder that knows neither columns nor bad rows: each line is a row of two numbers.
+class Whole final : public Transform {
+ public:
+  struct Options {
+    void declare(OptionReader&) {}
+  };
+  static constexpr std::string_view kDoc = "takes lines as they are";
+  explicit Whole(const Options&) {}
+  std::vector<PortType> inputs() const override { return {PortType::text}; }
+  Port bind(const BindArgs&) override {
+    return {.type = PortType::rows, .rows = {{{"features", DType::f32, Shape{2}}}}};
+  }
+  void apply(Chunk&) const override {}
+};
+
+// What a prediction gives of each row: kept texts and "!error", or how many outputs there are.
+std::vector<std::string> rows_of(Predictor& predictor) {
+  std::vector<std::string> out;
+  while (const RowBlock* batch = predictor.next()) {
+    for (int64_t row = 0; row < batch->size(); ++row) {
+      std::string& text = out.emplace_back(cat(predictor.place(batch->id(row)).line, ':'));
+      for (size_t i = 0; i < predictor.kept_names().size(); ++i) text += cat(' ', predictor.kept(row, i));
+      const std::string error(predictor.error(row));
+      text += error.empty() ? cat(' ', predictor.output(row).size()) : cat(" !", error);
+    }
+  }
+  return out;
+}
+
+TEST_F(PredictorTest, ColumnsThatAreKeptComeWithTheRow) {
+  PredictorArgs given = args(folder_.write("new.csv", "1,2,\" a \"\"b\"\" \"\n3,4,\n5,6,NA\n"));
+  given.keep = {"2", "0-1"};
+  Predictor predictor(given);
+  EXPECT_EQ(predictor.kept_names(), (std::vector<std::string>{"2", "0", "1"}));
+  EXPECT_EQ(rows_of(predictor), (std::vector<std::string>{"1:  a \"b\"  1 2 1", "2:  3 4 1", "3: NA 5 6 1"}));
+  given.keep = {"3"};
+  given.keep_place = {"--keep"};
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor{given}; }),
+            cat("--keep: there is no column 3: the records of ", given.data[0], " have 3 columns (0 to 2)"));
+}
+
+TEST_F(PredictorTest, AHeaderNamesTheColumnsThatAreKept) {
+  PredictorArgs given = args(folder_.write("new.csv", "id,x 1,y,2\n7,1,2,b\n8,3,4,c\n"),
+                             {"input.csv_reader={header: true}", "input.decode_csv.fields.features.columns=[x 1, y]"});
+  given.keep = {"id", "2", "y"};
+  Predictor predictor(given);
+  EXPECT_EQ(predictor.kept_names(), given.keep);
+  EXPECT_EQ(rows_of(predictor), (std::vector<std::string>{"2: 7 b 2 1", "3: 8 c 4 1"}));
+  given.keep = {"ID"};
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor{given}; }),
+            cat("keep: the header of ", given.data[0], " has no column \"ID\"; did you mean id?"));
+  given.keep = {"customer"};
+  EXPECT_TRUE(error_of<ConfigError>([&] { Predictor{given}; }).ends_with("; it has id, \"x 1\", y, 2"));
+}
+
+TEST_F(PredictorTest, BadRowsStayWhereTheyAre) {
+  PredictorArgs given = args(folder_.write("new.csv", "1,2,a\n1,x,b\n3,4\n5,6,d\n\"7\"8,9,e\n,1,f\n1,1,g\n"));
+  given.keep = {"2"};
+  EXPECT_EQ(error_of<DataError>([&] {
+              Predictor predictor(given);
+              rows_of(predictor);
+            }),
+            cat(given.data[0], ":2:3: column 1 (features): expected float32, got \"x\""));
+  given.bad_rows_stay = true;
+  for (const int batch_size : {1, 2, 50}) {
+    given.overrides = {cat("input.shuffle_batch.batch_size=", batch_size)};
+    Predictor predictor(given);
+    EXPECT_EQ(rows_of(predictor),
+              (std::vector<std::string>{
+                  "1: a 1", "2: b !column 1 (features): expected float32, got \"x\"", "3:  !expected 3 fields, got 2",
+                  "4: d 1", "5:  !text after a closing quote: expected \",\" or the end of the line, got \"8\"",
+                  "6: f !column 0 (features): the value is required, got \"\"", "7: g 1"}));
+  }
+}
+
+TEST_F(PredictorTest, ARowWithoutACertainEndIsAnErrorNevertheless) {
+  PredictorArgs given = args(folder_.write("new.csv", "1,2\n1,\"x\n3,4\n"));
+  given.bad_rows_stay = true;
+  Predictor predictor(given);
+  EXPECT_EQ(predictor.next()->size(), 1) << "what comes before it is given";
+  EXPECT_NE(error_of<DataError>([&] { predictor.next(); }).find("unterminated quote"), std::string::npos);
+}
+
+TEST_F(PredictorTest, OpsThatDoNotKnowBadRowsAreNamed) {
+  Catalog catalog = Catalog::builtin();
+  catalog.add_op<Whole>("whole");
+  Spec config = parse_yaml(ModelFile::read(model_).metadata().at("config"), "saved");
+  Spec ops = Spec::list();
+  for (const Spec& op : config.find("input")->items()) {
+    ops.append(op.is_map() && op.find("decode_csv") != nullptr ? Spec::of("whole") : op);
+  }
+  config.set("input", ops);
+  PredictorArgs given = args(folder_.write("new.csv", "ab\ncd\n"));
+  given.model = with_config(to_yaml(config));
+  EXPECT_NO_THROW(Predictor(given, catalog));
+  given.bad_rows_stay = true;
+  EXPECT_TRUE(error_of<ConfigError>([&] {
+                Predictor(given, catalog);
+              }).ends_with("input: the ops that read the data cannot go on after a bad row"));
+  given.bad_rows_stay = false;
+  given.keep = {"0"};
+  EXPECT_EQ(error_of<ConfigError>([&] { Predictor(given, catalog); }),
+            "keep: the rows do not come from columns of text");
+}
+
+// Batches end where the pipe has nothing more, or before a bad row; the outputs are those of the file, bit by bit.
+TEST_F(PredictorTest, RowsOfAPipeAreGivenAsTheyCome) {
+  const std::string pipe = folder_.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::vector<std::string> pieces = {"1,2\n", "3,4\n5,6\n", "-1,2\n", "-2,3\n0,0\n1,x\n"};
+  std::string all;
+  for (const std::string& piece : pieces) all += piece;
+  std::vector<float> expected, got;
+  std::vector<int64_t> sizes;
+  const auto read = [](Predictor& predictor, std::vector<float>& out) {
+    const RowBlock* batch = predictor.next();
+    for (int64_t row = 0; row < batch->size(); ++row) out.push_back(predictor.output(row)[0]);
+    return batch->size();
+  };
+  Predictor file(args(folder_.write("new.csv", all), {"input.shuffle_batch.batch_size=5"}));
+  EXPECT_EQ(read(file, expected), 5);
+  EXPECT_EQ(read(file, expected), 1);
+  EXPECT_THROW(file.next(), DataError);
+
+  std::ofstream writer;
+  std::thread opener([&] {
+    writer.open(pipe);
+    writer << pieces[0] << std::flush;
+  });
+  Predictor predictor(args(pipe, {"input.shuffle_batch.batch_size=5"}));
+  opener.join();
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    if (i > 0) writer << pieces[i] << std::flush;
+    sizes.push_back(read(predictor, got));
+  }
+  sizes.push_back(read(predictor, got));
+  EXPECT_THROW(predictor.next(), DataError) << "the pipe is still open";
+  EXPECT_EQ(sizes, (std::vector<int64_t>{1, 2, 1, 1, 1}));
+  EXPECT_EQ(got, expected);
 }
 
 TEST_F(PredictorTest, RefusesRecordsWithMoreFieldsThanThoseOfTheTraining) {
