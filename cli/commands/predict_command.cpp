@@ -1,5 +1,10 @@
+#include <charconv>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "millrace/cli/arguments/configuration.h"
 #include "millrace/cli/commands/commands.h"
@@ -7,6 +12,7 @@
 #include "millrace/cli/rows/prediction_text.h"
 #include "millrace/core/text.h"
 #include "millrace/core/utf8.h"
+#include "millrace/input/csv/record_scanner.h"
 #include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/predict/network.h"
@@ -19,24 +25,55 @@ constexpr CommandText kPredictText = {
     "predict", "Runs a saved model on data and writes a line for each row, in order.",
     "  trainer predict --model FILE --data GLOB [DATA...] [OPTIONS]",
     R"(The data are read as by `trainer evaluate`, but need no label: its column may be missing, in files
-without a header only if it stands after all others. The file of --out appears whole or not at all.
+without a header only if it stands after all others. Rows that come through a pipe are answered as
+they come; --data - is standard input. The file of --out appears whole or not at all.
 Formats (a row is its file and line):
   csv    row,class,probability             of a model trained with sigmoid_cross_entropy
          row,class_0,..,probability_0,..   the same with several outputs
          row,class,probability_0,...       with softmax_cross_entropy; of equals the first class
          row,prediction or prediction_0,.. with another loss, and with --raw
   jsonl  {"v":1,"row":"a.csv:3","class":1,"probability":0.93}, or likewise with lists
+The columns of --keep come after the row, in JSON as keys; a name that is taken gets a _ at its end.
 If the label went through a vocabulary, its text comes after the class: row,class,name,probability.
 If it was normalised or mapped, predictions are given as the label was before. --raw does neither.
+
+A row is bad if it cannot be read, or if an op or the model refuses a value of it. --bad-rows blank
+gives it a line without a prediction, in JSON with an error; skip leaves it out; both say at the end
+how many there were. A record whose end is in doubt, as after a quote that is never closed, is an
+error nevertheless.
 
 EXAMPLES:
   trainer predict --model model.safetensors --data "new/*.csv" --out predictions.csv
   trainer predict --model model.safetensors --data new.csv --format jsonl --raw
+  trainer predict --model iris.safetensors --data iris.csv --keep length,species --bad-rows blank
+  cat new.csv | trainer predict --model model.safetensors --data - --threshold 0.3
 )",
     "trainer evaluate"};
 
+// The names in a line of CSV.
+std::vector<std::string> read_names(const std::string& text) {
+  ScannedRecord record;
+  const bool whole = RecordScanner({}, true).scan(text, true, record) && record.length == text.size();
+  if (!whole || record.fault != SyntaxFault::none || text.empty()) {
+    throw UsageError(cat("--keep: expected names with commas between them, got ", quote(text)));
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < record.size(); ++i) names.emplace_back(record.field(i));
+  return names;
+}
+
+double read_share(const std::string& text) {
+  double value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
+  if (whole && value >= 0 && value <= 1) return value;
+  throw UsageError(cat("--threshold: expected a number from 0 to 1, got ", quote(text)));
+}
+
 struct PredictArguments : ModelArguments {
-  std::string out, format = "csv";
+  std::string out, format = "csv", bad_rows = "fail";
+  std::vector<std::string> keep;
+  std::optional<double> threshold;
   bool raw = false;
 
   void declare(Command& c) {
@@ -44,40 +81,96 @@ struct PredictArguments : ModelArguments {
     c.heading("OUTPUT");
     c.text("--out", out, "FILE", "write to FILE, which appears whole or not at all, instead of standard output");
     c.choice("--format", format, "csv|jsonl", "how a row is written, see below");
+    const auto add_names = [this](const std::string& text) {
+      for (std::string& name : read_names(text)) keep.push_back(std::move(name));
+    };
+    c.add("--keep", "NAMES", "repeat these columns of the data in each line: names of the header, or numbers from 0",
+          add_names)
+        .repeats = true;
+    c.choice("--bad-rows", bad_rows, "blank|skip|fail", "what becomes of a bad row, see below");
+    c.add("--threshold", "P", "class 1 if its probability is above P, instead of 0.5, for models that say yes or no",
+          [this](const std::string& text) { threshold = read_share(text); });
     c.flag("--raw", raw, "the model's outputs as they are, no classes and probabilities");
   }
   void check(const Command& c) {
     ModelArguments::check(c);
+    if (raw && threshold) throw UsageError("--raw gives no classes, so there is nothing for --threshold to decide");
     if (out == "-") out.clear();  // as other programs have it
   }
 };
 
-void write_predictions(Predictor& predictor, const PredictArguments& arguments, Output& out) {
+PredictionText make_text(const Predictor& predictor, const PredictArguments& arguments) {
   const Predictions predictions = attributed(*predictor.config().loss.loss, &Loss::predictions);
-  const Answers answers({.predictions = arguments.raw ? Predictions::unknown : predictions,
-                         .outputs = predictor.model().output().shape.elements(),
-                         .label = predictor.label()});
+  Answers answers({.predictions = arguments.raw ? Predictions::unknown : predictions,
+                   .outputs = predictor.model().output().shape.elements(),
+                   .threshold = arguments.threshold.value_or(0.5),
+                   .label = predictor.label()});
   if (answers.cannot_undo()) {
     write_to_stderr(
         "warning: the input changes the label in a way that cannot be undone: predictions stay as the model gives "
         "them\n");
   }
-  const PredictionText format({.format = arguments.format, .answers = answers});
+  const PredictionKind kind = answers.kind();
+  if (arguments.threshold && kind != PredictionKind::yes_or_no && kind != PredictionKind::each_yes_or_no) {
+    throw UsageError("--threshold is for models that say yes or no, which this one does not", {},
+                     "a loss such as sigmoid_cross_entropy trains them");
+  }
+  return PredictionText({.format = arguments.format, .answers = std::move(answers), .kept = predictor.kept_names()});
+}
+
+// Counts bad rows, and remembers the first.
+struct BadRows {
+  uint64_t rows = 0, bad = 0;
+  std::string first;
+
+  void add(const std::string& place, std::string_view error) {
+    ++rows;
+    if (!error.empty() && ++bad == 1) first = cat(place, ": ", error);
+  }
+  void tell() const {
+    if (bad == 0) return;
+    write_to_stderr(escape_controls(cat(bad, " of ", count_of(static_cast<int64_t>(rows), "row"),
+                                        bad == 1 ? " is bad: " : " are bad, the first: ", first)) +
+                    '\n');
+  }
+};
+
+void write_predictions(Predictor& predictor, const PredictArguments& arguments, Output& out) {
+  const PredictionText format = make_text(predictor, arguments);
+  // If the data come through a pipe, the program that writes it may wait for our output.
+  const bool flushes = predictor.input().reads_once();
+  std::vector<std::string_view> kept(predictor.kept_names().size());
   std::string text = format.head();
+  BadRows bad;
   while (const RowBlock* batch = predictor.next()) {
     for (int64_t row = 0; row < batch->size(); ++row) {
+      const std::string place = predictor.place(batch->id(row)).text();
+      const std::string_view error = predictor.error(row);
+      bad.add(place, error);
+      if (!error.empty() && arguments.bad_rows == "skip") continue;
+      for (size_t i = 0; i < kept.size(); ++i) kept[i] = predictor.kept(row, i);
+      format.append(text, {.place = place,
+                           .kept = kept,
+                           .output = error.empty() ? predictor.output(row) : std::span<const float>(),
+                           .error = error});
       out.write(text);
       text.clear();
-      format.append(text, predictor.place(batch->id(row)).text(), predictor.output(row));
     }
+    if (flushes) out.flush();
   }
   out.write(text);
+  bad.tell();
 }
 
 int run_predict(const PredictArguments& arguments, Session& session) {
-  Predictor predictor(
-      {.model = arguments.model, .data = arguments.data, .overrides = arguments.overrides, .data_place = {"--data"}},
-      read_catalog(arguments));
+  Predictor predictor({.model = arguments.model,
+                       .data = arguments.data,
+                       .overrides = arguments.overrides,
+                       .data_place = {"--data"},
+                       .keep = arguments.keep,
+                       .keep_place = {"--keep"},
+                       .bad_rows_stay = arguments.bad_rows != "fail"},
+                      read_catalog(arguments));
   for (const std::string& warning : predictor.warnings()) {
     write_to_stderr(cat("warning: ", escape_controls(warning), '\n'));
   }

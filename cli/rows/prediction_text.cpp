@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "millrace/cli/rows/csv_text.h"
 #include "millrace/cli/text/json_text.h"
@@ -16,28 +15,47 @@ PredictionText::PredictionText(PredictionTextArgs args)
       classes_(args_.answers.choices() > 0),
       names_(!args_.answers.classes().empty()),
       each_(args_.answers.kind() == PredictionKind::each_yes_or_no),
-      several_(args_.answers.outputs() != 1 || args_.answers.kind() == PredictionKind::one_of_many) {}
+      several_(args_.answers.outputs() != 1 || args_.answers.kind() == PredictionKind::one_of_many) {
+  std::vector<std::string> taken = own_columns();
+  for (const char* key : {"v", "row", "class", "name", "probability", "prediction", "error"}) taken.emplace_back(key);
+  for (std::string& name : args_.kept) {
+    while (std::ranges::find(taken, name) != taken.end()) name += '_';
+    taken.push_back(name);
+  }
+}
 
-std::string PredictionText::head() const {
-  if (args_.format != "csv") return {};
-  std::string out = "row";
+std::vector<std::string> PredictionText::own_columns() const {
+  std::vector<std::string> out;
   // Names, or with numbers if there are several.
   const auto add = [&out](std::string_view name, int64_t count, bool numbered) {
-    for (int64_t i = 0; i < count; ++i) out += numbered ? cat(',', name, '_', i) : cat(',', name);
+    for (int64_t i = 0; i < count; ++i) out.push_back(numbered ? cat(name, '_', i) : std::string(name));
   };
   add("class", args_.answers.choices(), each_);
   if (names_) add("name", args_.answers.choices(), each_);
   add(classes_ ? "probability" : "prediction", args_.answers.outputs(), several_);
+  return out;
+}
+
+std::string PredictionText::head() const {
+  if (args_.format != "csv") return {};
+  std::string out = "row";
+  for (const std::string& name : args_.kept) append_csv_field(out += ',', name, {}, false);
+  for (const std::string& name : own_columns()) out += ',' + name;
   return out + '\n';
 }
 
-void PredictionText::append(std::string& out, std::string_view place, std::span<const float> output) const {
-  const Answer answer = args_.answers.answer(output);
-  args_.format == "csv" ? append_csv(out, place, answer) : append_json(out, place, answer);
+void PredictionText::append(std::string& out, const PredictedRow& row) const {
+  const Answer answer = row.error.empty() ? args_.answers.answer(row.output) : Answer();
+  args_.format == "csv" ? append_csv(out, row, answer) : append_json(out, row, answer);
 }
 
-void PredictionText::append_csv(std::string& out, std::string_view place, const Answer& answer) const {
-  append_csv_field(out, place, {}, true);
+void PredictionText::append_csv(std::string& out, const PredictedRow& row, const Answer& answer) const {
+  append_csv_field(out, row.place, {}, true);
+  for (const std::string_view text : row.kept) append_csv_field(out += ',', text, {}, false);
+  if (!row.error.empty()) {
+    out.append(own_columns().size(), ',') += '\n';
+    return;
+  }
   for (const int64_t chosen : answer.classes) out += chosen >= 0 ? cat(',', chosen) : ",";
   for (size_t i = 0; names_ && i < answer.classes.size(); ++i) {
     out += ',';
@@ -52,12 +70,17 @@ void PredictionText::append_csv(std::string& out, std::string_view place, const 
   out += '\n';
 }
 
-void PredictionText::append_json(std::string& out, std::string_view place, const Answer& answer) const {
+void PredictionText::append_json(std::string& out, const PredictedRow& row, const Answer& answer) const {
   JsonText json;
-  json.open('{').key("v").value(1).key("row").value(place);
+  json.open('{').key("v").value(1).key("row").value(row.place);
+  for (size_t i = 0; i < row.kept.size(); ++i) json.key(args_.kept[i]).value(row.kept[i]);
   // One value, or a list.
-  const auto add = [&json](std::string_view key, bool list, size_t count, const auto& value) {
+  const auto add = [&](std::string_view key, bool list, size_t count, const auto& value) {
     json.key(key);
+    if (!row.error.empty()) {
+      json.null();
+      return;
+    }
     if (list) json.open('[');
     for (size_t i = 0; i < count; ++i) value(i);
     if (list) json.close(']');
@@ -74,6 +97,7 @@ void PredictionText::append_json(std::string& out, std::string_view place, const
   add(classes_ ? "probability" : "prediction", several_, answer.values.size(), [&](size_t i) {
     args_.answers.undoes() ? json.value(answer.values[i]) : json.value(static_cast<float>(answer.values[i]));
   });
+  if (!row.error.empty()) json.key("error").value(row.error);
   out += json.line();
 }
 

@@ -114,6 +114,8 @@ TEST_F(JsonPage, NamesEveryKeyAndNoOther) {
   run({"input", "--config", "c.yaml", "--json"}, "Batches");
   run({"predict", "--model", "model.safetensors", "--data", "good.csv", "--format", "jsonl"}, "Predictions");
   run({"predict", "--model", "model.safetensors", "--data", "good.csv", "--format", "jsonl", "--raw"}, "Predictions");
+  run({"predict", "--model", "model.safetensors", "--data", "rows.csv", "--format", "jsonl", "--bad-rows", "blank"},
+      "Predictions");
   run({"--config", "kinds.yaml", "--json"});
   run({"predict", "--model", "kinds.safetensors", "--data", "good.csv", "--format", "jsonl"}, "Predictions");
   run({"--config", "amounts.yaml", "--json"});

@@ -44,6 +44,24 @@ TEST(CommandsTest, ExplainStandsAlone) {
   }
 }
 
+TEST(CommandsTest, OptionsThatWouldChangeNothingAreRefused) {
+  EXPECT_EQ(usage_error({"input", "a.yaml", "--format", "none", "--out", "x"}),
+            "--format none writes no batches, so there is nothing for --out; leave out one of them");
+  EXPECT_EQ(usage_error({"init", "d.csv", "--label", "y", "--out", "-", "--force"}, "trainer init --help"),
+            "--force replaces a file, and --out - writes none");
+  for (const Words& more : {Words{"train"}, {"--json"}, {"--markdown"}, {"--plugin", "p.so"}}) {
+    Words words = {"config", "--example"};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(usage_error(words, "trainer config --help"),
+              "--example prints one text, which nothing else changes; leave out KEY and the other options");
+  }
+  EXPECT_EQ(usage_error({"config", "--markdown", "--json"}, "trainer config --help"),
+            "--markdown prints one text, which nothing else changes; leave out KEY and the other options");
+  EXPECT_EQ(asked({"config", "--markdown", "--plugin", "p.so"}), "trainer config");
+  EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--raw", "--threshold", "0.3"}),
+            "--raw gives no classes, so there is nothing for --threshold to decide");
+}
+
 TEST(CommandsTest, Predict) {
   EXPECT_EQ(asked({"predict", "--model", "m", "--data", "a.csv", "--out", "p", "--format", "jsonl", "--raw"}),
             "trainer predict");
@@ -54,6 +72,12 @@ TEST(CommandsTest, Predict) {
   EXPECT_EQ(usage_error({"predict", "--data", "a.csv"}), "no model is given; trainer predict --model FILE --data GLOB");
   EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--format", "none"}),
             "--format: expected csv or jsonl, got \"none\"");
+  EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--bad-rows", "leave"}),
+            "--bad-rows: expected blank or skip or fail, got \"leave\"");
+  EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--threshold", "30%"}),
+            "--threshold: expected a number from 0 to 1, got \"30%\"");
+  EXPECT_EQ(usage_error({"predict", "--model", "m", "--data", "a.csv", "--keep", "a,\"b"}),
+            "--keep: expected names with commas between them, got \"a,\\\"b\"");
   EXPECT_EQ(usage_error({"evaluate", "--model", "m", "--data", "a.csv", "--set", "seed"}),
             "--set \"seed\": expected PATH=VALUE; for example --set train.steps=5");
   EXPECT_EQ(usage_error({"evaluate", "--model", "m", "--model", "n", "--data", "a.csv"}), "--model is given twice");

@@ -11,17 +11,24 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
 
-std::string text(const std::string& format, PredictionKind kind, const std::vector<float>& output,
-                 std::string_view place = "a.csv:3", const FieldHistory& label = {}) {
+// The lines of predictions of this kind.
+PredictionText lines_of(const std::string& format, PredictionKind kind, int64_t outputs, const FieldHistory& label = {},
+                        double threshold = 0.5, std::vector<std::string> kept = {}) {
   const bool yes_or_no = kind == PredictionKind::yes_or_no || kind == PredictionKind::each_yes_or_no;
   const Predictions predictions = yes_or_no                             ? Predictions::sigmoid_logits
                                   : kind == PredictionKind::one_of_many ? Predictions::softmax_logits
                                                                         : Predictions::numbers;
-  const PredictionText lines(
+  return PredictionText(
       {.format = format,
-       .answers = Answers({.predictions = predictions, .outputs = std::ssize(output), .label = label})});
+       .answers = Answers({.predictions = predictions, .outputs = outputs, .threshold = threshold, .label = label}),
+       .kept = std::move(kept)});
+}
+
+std::string text(const std::string& format, PredictionKind kind, const std::vector<float>& output,
+                 std::string_view place = "a.csv:3", const FieldHistory& label = {}) {
+  const PredictionText lines = lines_of(format, kind, std::ssize(output), label);
   std::string out = lines.head();
-  lines.append(out, place, output);
+  lines.append(out, {.place = place, .output = output});
   return out;
 }
 std::string csv(PredictionKind kind, const std::vector<float>& output, std::string_view place = "a.csv:3") {
@@ -47,6 +54,55 @@ TEST(PredictionTextTest, EachYesOrNo) {
             "row,class_0,class_1,class_2,probability_0,probability_1,probability_2\na.csv:3,1,0,,1,0.5,nan\n");
   EXPECT_EQ(json(PredictionKind::each_yes_or_no, {1000, 0, kNaN}),
             "{\"v\":1,\"row\":\"a.csv:3\",\"class\":[1,0,null],\"probability\":[1,0.5,\"NaN\"]}\n");
+}
+
+// What the classes of these logits are with a threshold.
+std::string classes(double threshold, const std::vector<float>& logits) {
+  const PredictionText predictions =
+      lines_of("jsonl", PredictionKind::each_yes_or_no, std::ssize(logits), {}, threshold);
+  std::string out;
+  predictions.append(out, {.place = "a", .output = logits});
+  const size_t begin = out.find('[');
+  return out.substr(begin, out.find(']') + 1 - begin);
+}
+
+TEST(PredictionTextTest, AClassIsYesAboveTheThreshold) {
+  EXPECT_EQ(classes(0.5, {1e-30F, 0, -1e-30F, kNaN}), "[1,0,0,null]");
+  // log(0.3 / 0.7) = -0.8472978...
+  EXPECT_EQ(classes(0.3, {-0.8472F, -0.8473F, 0, kNaN}), "[1,0,1,null]");
+  EXPECT_EQ(classes(0.9, {2.1972F, 2.1973F}), "[0,1]");
+  EXPECT_EQ(classes(0, {-kInfinity, -1000, 0}), "[0,1,1]");
+  EXPECT_EQ(classes(1, {kInfinity, 1000}), "[0,0]");
+}
+
+TEST(PredictionTextTest, RepeatsColumns) {
+  for (const bool csv : {true, false}) {
+    const PredictionText predictions = lines_of(csv ? "csv" : "jsonl", PredictionKind::yes_or_no, 1, {}, 0.5,
+                                                {"id", "last, first", "class", "class_", "error"});
+    std::string out = predictions.head();
+    const std::vector<float> logit = {0};
+    predictions.append(out, {.place = "a:1", .kept = {"7", "Doe, \"J\"", "", "b\n", "\xff"}, .output = logit});
+    EXPECT_EQ(out, csv ? "row,id,\"last, first\",class_,class__,error_,class,probability\n"
+                         "a:1,7,\"Doe, \"\"J\"\"\",,\"b\n\",\xff,0,0.5\n"
+                       : "{\"v\":1,\"row\":\"a:1\",\"id\":\"7\",\"last, first\":\"Doe, \\\"J\\\"\",\"class_\":\"\","
+                         "\"class__\":\"b\\n\",\"error_\":\"\xef\xbf\xbd\",\"class\":0,\"probability\":0.5}\n");
+  }
+}
+
+TEST(PredictionTextTest, BadRowsHaveNoPrediction) {
+  const auto bad = [](const std::string& format, PredictionKind kind, int64_t outputs, const FieldHistory& label = {}) {
+    const PredictionText predictions = lines_of(format, kind, outputs, label, 0.5, {"id"});
+    std::string out = predictions.head();
+    predictions.append(out, {.place = "a:1", .kept = {"7"}, .error = "torn"});
+    return out;
+  };
+  EXPECT_EQ(bad("csv", PredictionKind::values, 1), "row,id,prediction\na:1,7,\n");
+  EXPECT_EQ(bad("csv", PredictionKind::one_of_many, 2, {.texts = {"a", "b"}}),
+            "row,id,class,name,probability_0,probability_1\na:1,7,,,,\n");
+  EXPECT_EQ(bad("jsonl", PredictionKind::values, 2),
+            "{\"v\":1,\"row\":\"a:1\",\"id\":\"7\",\"prediction\":null,\"error\":\"torn\"}\n");
+  EXPECT_EQ(bad("jsonl", PredictionKind::each_yes_or_no, 2),
+            "{\"v\":1,\"row\":\"a:1\",\"id\":\"7\",\"class\":null,\"probability\":null,\"error\":\"torn\"}\n");
 }
 
 TEST(PredictionTextTest, OneOfMany) {
