@@ -70,8 +70,9 @@ Spec given_rows(const Spec& place) {
 // Appends what the op at `item`, which the program's rows do not go through, does for such rows.
 void append_given_values(const Spec& item, OpRegistry& registry, Spec& list) {
   KindAndOptions decoder = read_op(item, registry);
-  const auto make = [entry = registry.find(decoder.kind, item)](const Spec& options, Spec*) -> std::unique_ptr<Op> {
-    const std::unique_ptr<Op> op = entry.make(options, nullptr);
+  const auto make = [entry = registry.find(decoder.kind, item)](const Spec& options,
+                                                                Spec* resolved) -> std::unique_ptr<Op> {
+    const std::unique_ptr<Op> op = entry.make(options, resolved);
     const auto* transform = dynamic_cast<const Transform*>(op.get());
     return transform != nullptr ? transform->for_given_rows() : nullptr;
   };

@@ -33,9 +33,11 @@ std::string given(const std::string& options, const RowSpec& spec, const Fill& f
   rows.configure(spec, 2);
   OpRegistry registry = builtin_ops();
   registry.add("given", memory_op(std::make_shared<const RowBlock>(std::move(rows))));
-  registry.add("values", {.doc = "", .describe = describe_options<NoOptions>, .make = [&](const Spec&, Spec*) {
-                            return decoder->for_given_rows();
-                          }});
+  const auto make = [&](const Spec& none, Spec* resolved) {
+    read_options<NoOptions>(none, resolved);
+    return decoder->for_given_rows();
+  };
+  registry.add("values", {.doc = "", .describe = describe_options<NoOptions>, .make = make});
   const RowTransforms transforms(InputGraph::build(
       parse_yaml("- given: {epochs: 1}\n- values: {}\n- batch: {batch_size: 2}\n", "list"), registry, {}));
   RowBlock block;
