@@ -12,7 +12,6 @@ namespace millrace {
 namespace {
 
 constexpr double kMuch = 0.5, kLittle = 0.1;
-constexpr double kMuchValidation = 0.25;
 // If decoding is busy for this share of the wait, the step waits for decoding; else it waits for the source.
 constexpr double kBusy = 0.7;
 // A task reads about kBeyond bytes beyond its chunk, so chunks should be several times as long.
@@ -39,7 +38,7 @@ std::optional<Limit> limit_of(const Config& config, const OpRegistry& ops) {
   for_each_op(config.resolved, ops, [&](const ListedOp& op) {
     const auto* files = dynamic_cast<const FileSource*>(op.node.source);
     if (op.node.source != nullptr) sources += files != nullptr ? files->readers() : 1;
-    const std::optional<int64_t> tasks = op.number(OptionUse::tasks);
+    const std::optional<int64_t> tasks = op.knob(OptionUse::tasks);
     if (tasks && (!out || *tasks >= out->threads)) out = Limit{.key = op.key(OptionUse::tasks), .threads = *tasks};
   });
   if (out) out->threads = std::max(out->threads, sources);
@@ -72,7 +71,6 @@ class Diagnostician {
     advise_limits(busy);
     advise_chunks();
     advise_threads();
-    advise_validation();
     std::ranges::stable_sort(out_.advice, std::greater(), &Advice::expected_gain);
     if (!out_.advice.empty()) out_.op = op_of(out_.advice.front()).value_or(out_.op);
     return out_;
@@ -113,7 +111,7 @@ class Diagnostician {
   void advise_chunks() {
     if (out_.bottleneck != Bottleneck::input) return;
     for_each_op(config_.resolved, ops_, [&](const ListedOp& op) {
-      const std::optional<int64_t> chunk = op.number(OptionUse::chunk_bytes);
+      const std::optional<int64_t> chunk = op.knob(OptionUse::chunk_bytes);
       const OptionInfo* info = option_of(op.node, OptionUse::chunk_bytes);
       if (!chunk || *chunk >= kSmallChunk || info->default_value.empty()) return;
       const double idle = static_cast<double>(kBeyond) / static_cast<double>(*chunk + kBeyond);
@@ -128,16 +126,6 @@ class Diagnostician {
     if (seconds_ < kShortStep * static_cast<double>(run_.steps)) return;
     advise("threads", cat(run_.threads), "auto", 1 / (kSerial + (1 - kSerial) * run_.threads / processors_),
            cat("this process may use ", count_of(processors_, "processor")));
-  }
-
-  // Rarer validations may change which model is kept, but not the training.
-  void advise_validation() {
-    if (!config_.validation || out_.validation_share < kMuchValidation) return;
-    constexpr int64_t kRarer = 10;
-    const int64_t every = config_.validation->every;
-    const double rest = out_.validation_share * (1 - 1.0 / kRarer);
-    advise("validation.every", cat(every), cat(every * kRarer), 1 / (1 - rest),
-           "the run spends much of its time on validations");
   }
 
   const Config& config_;

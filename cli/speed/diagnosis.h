@@ -27,7 +27,8 @@ struct EnumNames<Bottleneck> {
       {"none", Bottleneck::none}, {"input", Bottleneck::input}, {"step", Bottleneck::step}};
 };
 
-// A key of the configuration that changes how fast the training is, but not its result.
+// A key of the configuration that changes how fast the training is, but not its result: no step, no validation and
+// nothing that follows from a validation.
 struct Advice {
   std::string key;           // "input.shuffle_batch.threads", as --set takes it
   std::string from, to;      // its value, and a better one; `from` is empty if the key is absent

@@ -216,17 +216,17 @@ std::vector<Advice> worth_trying(const Config& config, const OpRegistry& ops, in
   };
   for_each_op(config.resolved, ops, [&](const ListedOp& op) {
     const OptionInfo* chunk = option_of(op.node, OptionUse::chunk_bytes);
-    if (const auto bytes = op.number(OptionUse::chunk_bytes); bytes && chunk->fallback.is_scalar()) {
+    if (const auto bytes = op.knob(OptionUse::chunk_bytes); bytes && chunk->fallback.is_scalar()) {
       const int64_t usual = chunk->fallback.as_int();
       if (*bytes < usual / 2 || *bytes > 8 * usual) {
         add(op.key(OptionUse::chunk_bytes), *bytes, usual, "a task reads and decodes so many bytes at a time");
       }
     }
     const auto tasks = op.number(OptionUse::tasks), batch_rows = op.number(OptionUse::batch_rows);
-    if (tasks && *tasks < threads && !config.delivery.threads) {
+    if (op.knob(OptionUse::tasks) && *tasks < threads && !config.delivery.threads) {
       add(op.key(OptionUse::tasks), *tasks, threads, "so many tasks may decode at once");
     }
-    if (option_of(op.node, OptionUse::waiting) == nullptr) return;
+    if (const OptionInfo* key = option_of(op.node, OptionUse::waiting); key == nullptr || !key->only_speed) return;
     // Rows that stay in a window do not wait for the step.
     const int64_t kept = op.number(OptionUse::always_waiting).value_or(0);
     auto waiting = op.number(OptionUse::waiting);

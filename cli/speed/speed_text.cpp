@@ -14,6 +14,8 @@ namespace {
 
 // Ops with a smaller share are not mentioned.
 constexpr double kLeastShare = 0.01;
+// Validations that take a smaller share of the time are not mentioned.
+constexpr double kMuchValidation = 0.25;
 // If the same training differs from itself by more, the other numbers say little.
 constexpr double kNoisy = 0.2;
 
@@ -156,10 +158,14 @@ std::string advice_text(const Advice& advice) {
 }
 
 std::string diagnosis_text(const Diagnosis& diagnosis, const DeliveryStatistics& delivery) {
-  const std::string shares = busy_shares(delivery.input.ops);
-  if (shares.empty()) return {};
-  std::string out = cat("input: ", format_share(diagnosis.input_share), " of the processors' time: ", shares, " of it",
-                        held_text(delivery), '\n');
+  std::string out;
+  if (const std::string shares = busy_shares(delivery.input.ops); !shares.empty()) {
+    out = cat("input: ", format_share(diagnosis.input_share), " of the processors' time: ", shares, " of it",
+              held_text(delivery), '\n');
+  }
+  if (diagnosis.validation_share >= kMuchValidation) {
+    out += cat("validation: ", format_share(diagnosis.validation_share), " of the time\n");
+  }
   if (!diagnosis.advice.empty()) {
     const Advice& advice = diagnosis.advice.front();
     out += fmt::format("advice: {}; about {:.1f} times as fast\n", advice_text(advice), advice.expected_gain);

@@ -14,7 +14,8 @@ std::string speed_text(const SpeedReport& report);
 std::string speed_json(const SpeedReport& report);
 
 // "input: 38% of the processors' time: decode_csv 61%, csv_reader 39% of it; shuffle_batch held 512 of 1024 rows on
-// average", then a line of advice if there is any. Empty if no op ran.
+// average", then the share of the validations if it is large, then a line of advice if there is any. Empty if there is
+// nothing to say.
 std::string diagnosis_text(const Diagnosis& diagnosis, const DeliveryStatistics& delivery);
 
 // "set input.batch.threads=4 (now 1): at most 1 task may decode at once, on 4 threads".

@@ -12,6 +12,11 @@ std::optional<int64_t> ListedOp::number(OptionUse use) const {
   return value != nullptr ? std::optional(value->as_int()) : std::nullopt;
 }
 
+std::optional<int64_t> ListedOp::knob(OptionUse use) const {
+  const OptionInfo* info = option_of(node, use);
+  return info != nullptr && info->only_speed ? number(use) : std::nullopt;
+}
+
 std::string ListedOp::key(OptionUse use) const { return cat("input.", node.name, '.', option_of(node, use)->name); }
 
 void for_each_op(const Spec& config, const OpRegistry& registry, const std::function<void(const ListedOp&)>& body) {

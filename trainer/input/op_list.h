@@ -15,6 +15,8 @@ struct ListedOp {
 
   // The number that the op uses as `use`; absent if the op has no such key, or the key no value.
   std::optional<int64_t> number(OptionUse use) const;
+  // The same, but absent if the key decides more than how fast results come (OptionReader::only_speed()).
+  std::optional<int64_t> knob(OptionUse use) const;
   // "input.shuffle_batch.threads", as --set takes it. REQUIRES: there is such a key.
   std::string key(OptionUse use) const;
 };

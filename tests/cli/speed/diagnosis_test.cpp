@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "millrace/cli/speed/speed.h"
 #include "millrace/input/catalog.h"
 #include "millrace/trainer/config/config.h"
 #include "millrace/trainer/files/yaml.h"
@@ -141,22 +142,47 @@ TEST(Diagnosis, ProcessorsThatAreNotUsedAreNamed) {
   EXPECT_THAT(diagnosis_of({.more = "threads: 4\n"}, run, 16).advice, IsEmpty());
 }
 
-TEST(Diagnosis, FrequentValidationsAreNamed) {
+// They decide what keep_best keeps and when patience runs out, so they are no matter of speed.
+TEST(Diagnosis, NoAdviceTouchesValidations) {
   TrainResult run = run_of({});
   run.seconds = 40;
   run.validation_seconds = 30;
-  const Settings validating = {
-      .more = "validation: {input: [synthetic: {features: 4, rows: 9}, batch: {batch_size: 8}], every: 5}\n"};
-  const Diagnosis found = diagnosis_of(validating, run);
-  EXPECT_DOUBLE_EQ(found.validation_share, 0.75);
-  ASSERT_THAT(found.advice, SizeIs(1));
-  EXPECT_EQ(found.advice[0].key, "validation.every");
-  EXPECT_EQ(found.advice[0].from, "5");
-  EXPECT_EQ(found.advice[0].to, "50");
-  EXPECT_NEAR(found.advice[0].expected_gain, 1 / 0.325, 1e-9);
-  run.seconds = 11;
-  run.validation_seconds = 1;
-  EXPECT_THAT(diagnosis_of(validating, run).advice, IsEmpty());
+  for (const char* more : {"", ", keep_best: true, patience: 3"}) {
+    const std::string validation =
+        cat("validation: {input: [synthetic: {features: 4, rows: 9}, batch: {batch_size: 8}], every: 5", more, "}\n");
+    const Diagnosis found = diagnosis_of({.more = validation.c_str()}, run);
+    EXPECT_DOUBLE_EQ(found.validation_share, 0.75);
+    EXPECT_THAT(found.advice, IsEmpty()) << more;
+  }
+}
+
+TEST(Diagnosis, KeysThatChangeTheResultAreNoKnobs) {
+  const OpRegistry ops = builtin_ops();
+  for (const auto& [kind, entry] : ops.entries()) {
+    for (const OptionInfo& option : entry.describe()) {
+      const bool knob =
+          option.use == OptionUse::tasks || option.use == OptionUse::waiting || option.use == OptionUse::chunk_bytes;
+      EXPECT_TRUE(!knob || option.only_speed) << kind << '.' << option.name;
+    }
+  }
+  // Whatever an op uses its keys for: this one does not say that they change no result.
+  OpRegistry other = ops;
+  OpRegistry::Entry entry = ops.entries().at("batch");
+  entry.describe = [describe = entry.describe] {
+    std::vector<OptionInfo> options = describe();
+    for (OptionInfo& option : options) option.only_speed = false;
+    return options;
+  };
+  other.add("group", entry);
+  Catalog catalog = Catalog::builtin();
+  catalog.ops = other;
+  const Trainer trainer = Trainer::from_spec(
+      parse_yaml("device: cpu\ninput: [synthetic: {features: 4, rows: 100}, group: {batch_size: 8}]\n"
+                 "model: [dense: {units: 1}]\nloss: sigmoid_cross_entropy\noptimizer: {sgd: {learning_rate: 0.1}}\n",
+                 "test.yaml"),
+      catalog);
+  EXPECT_THAT(diagnose(trainer.config(), other, run_of({.wait_seconds = 6}, 9), 4).advice, IsEmpty());
+  EXPECT_THAT(worth_trying(trainer.config(), other, 4), IsEmpty());
 }
 
 TEST(Diagnosis, WhatGainsMostComesFirst) {

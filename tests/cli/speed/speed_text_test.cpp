@@ -145,6 +145,16 @@ TEST(DiagnosisText, SaysNoCapacityWhereChunksAreLarger) {
             std::string::npos);
 }
 
+TEST(DiagnosisText, SaysWhatValidationsTook) {
+  Diagnosis diagnosis = example_diagnosis();
+  diagnosis.advice.clear();
+  diagnosis.validation_share = 0.64;
+  const std::string text = diagnosis_text(diagnosis, example_delivery());
+  EXPECT_TRUE(text.ends_with("on average\nvalidation: 64% of the time\n")) << text;
+  diagnosis.validation_share = 0.2;
+  EXPECT_EQ(diagnosis_text(diagnosis, example_delivery()).find("validation"), std::string::npos);
+}
+
 TEST(DiagnosisText, OfNothingIsNothing) { EXPECT_EQ(diagnosis_text({}, {}), ""); }
 
 TEST(AdviceText, OfAnAbsentKeySaysNoValue) {
