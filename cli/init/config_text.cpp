@@ -197,15 +197,16 @@ class ConfigWriter {
     if (from.is_null()) {
       layers.append(Spec::map().set("concat", Spec::map().set("from", Spec::list(std::move(inputs), {}))));
     }
-    const auto add_dense = [&](int64_t units) -> Spec {
-      Spec out = Spec::map();
+    const auto dense = [&](const std::string& name, int64_t units) {
+      Spec out = Spec::map().set("name", name);
       if (!from.is_null()) out.set("from", std::exchange(from, Spec()));
       return out.set("units", units);
     };
-    for (const int64_t units : plan_.hidden) {
-      layers.append(Spec::map().set("dense", add_dense(units).set("activation", "relu")));
+    for (size_t i = 0; i < plan_.hidden.size(); ++i) {
+      Spec hidden = dense(cat("hidden_", i + 1), plan_.hidden[i]);
+      layers.append(Spec::map().set("dense", hidden.set("activation", "relu")));
     }
-    layers.append(Spec::map().set("dense", add_dense(plan_.outputs)));
+    layers.append(Spec::map().set("dense", dense("output", plan_.outputs)));
     const LabelChoice& label = plan_.label;
     const char* outputs = label.classes ? "one for each class" : "the label, normalised";
     comments_[cat("model[", layers.size() - 1, "].dense")] =
@@ -222,9 +223,12 @@ class ConfigWriter {
     set("train", Spec::map().set("log_every", std::max<int64_t>(1, steps / 20)).set("report_over", "window"),
         "a report every so many steps, over all rows since the last");
     if (plan_.held_out > 0) {
-      const int64_t every = plan_.steps_per_epoch * std::max<int64_t>(1, plan_.epochs / 30);
       set("validation",
-          Spec::map().set("held_out", true).set("every", every).set("keep_best", true).set("patience", 10),
+          Spec::map()
+              .set("held_out", true)
+              .set("every", plan_.validate_every)
+              .set("keep_best", true)
+              .set("patience", plan_.patience),
           "by the rows that were held out");
       comments_["validation.every"] = "steps";
       comments_["validation.keep_best"] = "the model with the least loss is kept";

@@ -242,6 +242,7 @@ class Planner {
     out_.steps_per_epoch = (trained + out_.batch_size - 1) / out_.batch_size;
     const int64_t least = trained > 2000000 ? 1 : 3;
     out_.epochs = std::clamp<int64_t>((3000 + out_.steps_per_epoch - 1) / out_.steps_per_epoch, least, 100);
+    choose_validations();
     // With many values in a row, steps of many weights add up, so each must be shorter.
     out_.learning_rate = out_.width > trained ? 0.0003 : 0.003;
     const int64_t units = trained < 1000 ? 16 : trained < 20000 ? 32 : 64;
@@ -255,6 +256,16 @@ class Planner {
       const double expected = static_cast<double>(look_.bad_rows) * share_seen * static_cast<double>(out_.epochs);
       out_.max_bad_rows = 10 + static_cast<int64_t>(2 * expected);
     }
+  }
+
+  // A run has several validations, however few epochs, so that they can find a best model and end the training. To find
+  // the rows that were held out each validation reads all rows, so it may take as long as a part of an epoch.
+  void choose_validations() {
+    constexpr int64_t kLeast = 6, kUsual = 30;
+    const int64_t steps = out_.steps_per_epoch * out_.epochs;
+    out_.validate_every = out_.epochs < kLeast ? std::max<int64_t>(1, (steps + kLeast - 1) / kLeast)
+                                               : out_.steps_per_epoch * std::max<int64_t>(1, out_.epochs / kUsual);
+    out_.patience = std::clamp<int64_t>(steps / out_.validate_every / 2, 3, 10);
   }
 
   const InitPlanArgs& args_;

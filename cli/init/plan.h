@@ -53,7 +53,8 @@ struct InitPlan {
   double held_out = 0;  // the share of the rows; 0: too few rows
   int64_t batch_size = 0, window = 0;
   int64_t epochs = 0, steps_per_epoch = 0;
-  int64_t max_bad_rows = 0;  // 0: there were none, so the training takes each as an error
+  int64_t validate_every = 0, patience = 0;  // steps, validations
+  int64_t max_bad_rows = 0;                  // 0: there were none, so the training takes each as an error
 };
 
 struct InitPlanArgs {

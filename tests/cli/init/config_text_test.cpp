@@ -5,7 +5,9 @@
 #include <functional>
 
 #include "millrace/core/text.h"
+#include "millrace/layers/model/model.h"
 #include "millrace/trainer/config/config.h"
+#include "millrace/trainer/config/overrides.h"
 #include "millrace/trainer/files/yaml.h"
 #include "millrace/trainer/trainer.h"
 #include "tests/support/temp_folder.h"
@@ -59,6 +61,20 @@ TEST_F(ConfigTextTest, IsReadBackAndTrains) {
   EXPECT_GT(trainer.run().steps, 0);
 }
 
+TEST_F(ConfigTextTest, LayersHaveNames) {
+  const std::string text = text_for("a.csv", table("x,z,y", 2000, [](int i) {
+                                      return cat(i * 7 % 13, ".5,", i % 3 == 0 ? "oak" : "fir", ',', i % 2);
+                                    }));
+  const std::vector<std::string> settings = {"model.hidden_1.units=5", "model.hidden_2.activation=tanh",
+                                             "model.output.bias=false"};
+  Spec spec = parse_yaml(text, "c.yaml");
+  apply_overrides(spec, settings);
+  Trainer trainer = Trainer::from_spec(spec);
+  EXPECT_EQ(trainer.model().parameters()[0].name, "hidden_1.weight");
+  EXPECT_EQ(trainer.model().parameters()[0].shape.text(), "(5, 4)");
+  EXPECT_EQ(trainer.model().parameters().back().name, "output.weight");
+}
+
 TEST_F(ConfigTextTest, ForNumbersAndCodes) {
   const std::string prices =
       text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, ',', i * 31 % 57, ".5"); }));
@@ -67,7 +83,7 @@ TEST_F(ConfigTextTest, ForNumbersAndCodes) {
   const std::string codes = text_for("a.csv", table("x,y", 60, [](int i) { return cat(i * 7 % 13, ',', i % 4); }));
   EXPECT_NE(codes.find("type: int32"), std::string::npos);
   EXPECT_EQ(codes.find("vocabulary"), std::string::npos);
-  EXPECT_NE(codes.find("- dense: {units: 4}"), std::string::npos);
+  EXPECT_NE(codes.find("- dense: {name: output, units: 4}"), std::string::npos);
 }
 
 TEST_F(ConfigTextTest, TextsOfTheDataCannotBreakOutOfTheirPlace) {

@@ -102,6 +102,27 @@ TEST_F(PlanTest, SizesFollowTheNumberOfRows) {
             0.0003);
 }
 
+// A best model can be found, and a training that gets no better can end, in a run of one epoch as in one of many.
+TEST_F(PlanTest, EveryRunHasSeveralValidations) {
+  files_.files["a.csv"] = table("a,y", 20000, [](int i) { return cat(number(i), ',', i % 2); });
+  DataLook look = look_at_data({.files = {"a.csv"}, .label = "y", .file_system = &files_});
+  look.whole = false;
+  const uint64_t seen = look.bytes;
+  std::vector<int64_t> epochs;
+  for (const uint64_t times : {1u, 3u, 20u, 150u}) {
+    look.all_bytes = times * seen;
+    const InitPlan made = plan_training({.look = look});
+    const int64_t validations = made.epochs * made.steps_per_epoch / made.validate_every;
+    EXPECT_GE(validations, 5) << made.epochs << " epochs";
+    EXPECT_LE(validations, 60) << made.epochs << " epochs";
+    EXPECT_GE(made.patience, 3);
+    EXPECT_LT(made.patience, validations) << made.epochs << " epochs";
+    epochs.push_back(made.epochs);
+  }
+  EXPECT_GT(epochs.front(), 30);
+  EXPECT_EQ(epochs.back(), 1);
+}
+
 TEST_F(PlanTest, SaysWhichColumnsNewDataNeedAtTheSamePlace) {
   const InitPlan made = plan(table("a,a,,b,y", 100, [](int i) {
     return cat(number(i), ',', number(i + 3), ',', number(i + 5), ',', number(i + 7), ',', i % 2);
