@@ -9,6 +9,7 @@
 #include "millrace/input/csv/csv_dialect.h"
 #include "millrace/input/csv/number_parser.h"
 #include "millrace/input/csv/record_scanner.h"
+#include "millrace/input/files/foreign_file.h"
 
 namespace millrace {
 
@@ -266,9 +267,9 @@ CsvForm sniff_csv(const SniffArgs& args) {
   std::string_view text = args.head;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   const std::string first_line(text.substr(0, std::min(text.find('\n'), text.size())));
-  if (const std::string hint = encoding_hint(first_line, false); !hint.empty()) {
-    throw DataError("this is not CSV text", {args.path, 1, 1}, hint);
-  }
+  const std::optional<ForeignFile> foreign = foreign_file(text.substr(0, 512), false);
+  const std::string what = foreign ? foreign->hint() : encoding_hint(first_line, false);
+  if (!what.empty()) throw DataError("this is not CSV text", {args.path, 1, 1}, what);
   if (text.substr(0, 4096).find('\0') != text.npos) {
     throw DataError("this is not CSV text: there are NUL bytes in it", {args.path, 1, 1});
   }

@@ -6,12 +6,11 @@
 
 #include "millrace/core/text.h"
 #include "millrace/input/csv/number_parser.h"
+#include "millrace/input/files/foreign_file.h"
 
 namespace millrace {
 
 namespace {
-
-using namespace std::string_view_literals;
 
 bool starts_like_a_name(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t");
@@ -46,58 +45,6 @@ bool has_a_number(std::string_view record, char delimiter) {
   }
 }
 
-// The first bytes of compressed files, and the program that writes out what is in them.
-struct Compression {
-  std::string_view bytes, name, program;
-};
-
-constexpr Compression kCompressions[] = {
-    {"\x1f\x8b", "gzip", "zcat"},
-    {"BZh", "bzip2", "bzcat"},
-    {"\xfd\x37zXZ", "xz", "xzcat"},
-    {"\x28\xb5\x2f\xfd", "zstd", "zstdcat"},
-};
-
-// The first bytes of files that are something else, and what.
-struct Signature {
-  std::string_view bytes;
-  std::string_view hint;
-};
-
-constexpr std::string_view kWebPage = "the file is a web page: does its address lead to the data?";
-constexpr std::string_view kUtf32 = "the file is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8";
-constexpr std::string_view kUtf16 = "the file is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8";
-constexpr std::string_view kArff = "the file is in the ARFF format: remove its head: grep -v '^[@%]' FILE > data.csv";
-
-constexpr Signature kSignatures[] = {
-    {"PK\x03\x04", "the file is a zip archive, or a workbook (.xlsx): extract or export CSV first"},
-    {"PAR1", "the file is in the Parquet format: write it as CSV first"},
-    {"\x89HDF", "the file is in the HDF5 format: write it as CSV first"},
-    {"\x93NUMPY", "the file is a NumPy array: write it as CSV first: numpy.savetxt(.., delimiter=\",\")"},
-    {"<!DOCTYPE", kWebPage},
-    {"<!doctype", kWebPage},
-    {"<html", kWebPage},
-    {"{\"", "the file holds JSON: write it as CSV first"},
-    {"[{", "the file holds JSON: write it as CSV first"},
-    {"@relation", kArff},
-    {"@RELATION", kArff},
-    {"version https://git-lfs",
-     "the file only points to data that Git LFS keeps elsewhere: fetch them first: git lfs pull"},
-    {"SQLite format 3", "the file is an SQLite database: write a table of it as CSV first"},
-    {"\xff\xfe\0\0"sv, kUtf32},
-    {"\0\0\xfe\xff"sv, kUtf32},
-    {"\xff\xfe", kUtf16},
-    {"\xfe\xff", kUtf16},
-};
-
-// Of the first few bytes, from a zero on.
-bool every_other_is_zero(std::string_view text) {
-  for (size_t i = 0; i < std::min<size_t>(text.size(), 6); ++i) {
-    if ((text[i] == '\0') != (i % 2 == 0)) return false;
-  }
-  return true;
-}
-
 // Characters that look like a blank, or like nothing, and are neither.
 std::string invisible_hint(std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> kCharacters[] = {
@@ -115,22 +62,9 @@ std::string invisible_hint(std::string_view text) {
 }  // namespace
 
 std::string encoding_hint(std::string_view start, bool from_pipe) {
-  for (const Compression& one : kCompressions) {
-    if (!start.starts_with(one.bytes)) continue;
-    std::string what =
-        cat("the file is compressed by ", one.name, ": decompress it first: ", one.program, " FILE > data.csv");
-    if (!from_pipe) return what;
-    return cat(what, "; or read standard input: ", one.program, " FILE | trainer .. with files: \"-\"");
-  }
-  for (const Signature& signature : kSignatures) {
-    if (start.starts_with(signature.bytes)) return std::string(signature.hint);
-  }
-  if (const size_t zero = start.find('\0'); zero < 2 && every_other_is_zero(start.substr(zero))) {
-    return cat("the file has NUL bytes, as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16",
-               zero == 0 ? "BE" : "LE", " -t UTF-8");
-  }
+  if (const std::optional<ForeignFile> foreign = foreign_file(start, from_pipe)) return foreign->hint();
   // A CR at the very end is no line end.
-  if (start.find('\n') == start.npos && start.find('\r') < start.size() - 1) {
+  if (start.find('\n') == start.npos && start.find('\r') < start.size() - 1 && start.find('\0') == start.npos) {
     return "the lines end in CR without LF: convert them first: tr '\\r' '\\n'";
   }
   return {};

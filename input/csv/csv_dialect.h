@@ -36,9 +36,8 @@ struct CsvDialect final : TextFormat {
   bool operator==(const CsvDialect&) const = default;
 };
 
-// Says why a file that begins with `start`, its first record, is not the text that it should be: it is compressed, in
-// another format, UTF-16 or UTF-32, or its line ends are only a CR. Else empty. `from_pipe`: standard input could be
-// read instead.
+// Says why a file that begins with `start`, its first record, is not the text that it should be: foreign_file() knows
+// it, or its line ends are only a CR. Else empty. `from_pipe`: standard input could be read instead.
 std::string encoding_hint(std::string_view start, bool from_pipe = true);
 
 // "set csv_reader: {delimiter: ";"}" if `text`, a whole record, holds a usual delimiter; else empty.

@@ -9,6 +9,7 @@
 
 #include "millrace/core/clock.h"
 #include "millrace/core/text.h"
+#include "millrace/input/files/foreign_file.h"
 #include "millrace/input/files/open_files.h"
 
 namespace millrace {
@@ -105,6 +106,56 @@ void add_matches(const std::string& pattern, const Place& place, FileSystem& fil
   for (std::string& path : paths) out.push_back({.path = std::move(path)});
 }
 
+// The file that a folder seems to be about: CSV text if there is some among the first names; empty if there is no file.
+std::string typical_file(const std::string& folder, const std::vector<std::string>& names, FileSystem& files) {
+  constexpr size_t kLookedAt = 100;
+  std::string found;
+  for (size_t i = 0; i < std::min(names.size(), kLookedAt); ++i) {
+    const std::string& name = names[i];
+    if (name.starts_with('.') || files.type(folder + name) != FileSystem::Type::file) continue;
+    if (name.ends_with(".csv")) return name;
+    if (found.empty()) found = name;
+  }
+  return found;
+}
+
+// How to read what is in a folder: by which pattern, or that its files have to be made into text first. `folder` ends
+// with a slash.
+std::string folder_hint(std::string folder, FileSystem& files) {
+  std::string pattern = folder;
+  for (int depth = 0; depth < 3; ++depth) {
+    const std::vector<std::string> names = files.list(folder.substr(0, std::max<size_t>(folder.size() - 1, 1)));
+    const std::string name = typical_file(folder, names, files);
+    if (!name.empty()) {
+      std::string start(512, '\0');
+      const std::unique_ptr<File> file = files.open(folder + name);
+      start.resize(file->read(0, start.data(), start.size()));
+      if (const auto foreign = foreign_file(start); foreign && foreign->certain) {
+        return cat(folder, name, ' ', foreign->what, ": ", foreign->remedy);
+      }
+      const size_t dot = name.rfind('.');
+      return cat("to read what is in it, write ", pattern, '*', dot == name.npos ? "" : name.substr(dot));
+    }
+    const auto inner = std::find_if(names.begin(), names.end(), [&](const std::string& one) {
+      return !one.starts_with('.') && files.type(folder + one) == FileSystem::Type::folder;
+    });
+    if (inner == names.end()) break;
+    folder += *inner + '/';
+    pattern += "*/";
+  }
+  return "there is no file in it";
+}
+
+MissingError folder_error(const std::string& path, FileSystem& files) {
+  std::string hint;
+  try {
+    hint = folder_hint(path.ends_with('/') ? path : path + '/', files);
+  } catch (const IoError&) {
+    // Only the failure that came first is reported.
+  }
+  return MissingError("expected a file, got a folder", {path}, hint);
+}
+
 void look_at(MatchedFile& file, FileSystem& files) {
   const std::string& path = file.path;
   const FileSystem::Look now = files.look(path);
@@ -112,9 +163,7 @@ void look_at(MatchedFile& file, FileSystem& files) {
     case FileSystem::Type::file: file.size = now.size; break;
     case FileSystem::Type::stream: file.is_stream = true; break;
     case FileSystem::Type::none: throw MissingError("the file is a link to nothing", {path});
-    case FileSystem::Type::folder:
-      throw MissingError("expected a file, got a folder", {path},
-                         cat("to read what is in it, write ", path, path.ends_with('/') ? "*" : "/*"));
+    case FileSystem::Type::folder: throw folder_error(path, files);
     case FileSystem::Type::other: throw MissingError("expected a file, got something else", {path});
   }
 }

@@ -12,6 +12,7 @@
 #include "millrace/core/text.h"
 #include "millrace/input/catalog.h"
 #include "millrace/input/csv/file_text.h"
+#include "millrace/input/files/foreign_file.h"
 
 namespace millrace {
 
@@ -113,6 +114,13 @@ void note_growth(Chunk& chunk, uint64_t size) {
                          size, " bytes; what was added is not read")});
 }
 
+// Throws DataError for bytes at the start of a file that no CSV text begins with.
+void check_is_text(std::string_view start, const FileEntry& file) {
+  if (const auto foreign = foreign_file(start); foreign && foreign->certain) {
+    throw DataError("this is not CSV text", {file.path, 1, 1}, foreign->hint());
+  }
+}
+
 Unit start_of(const std::shared_ptr<const FileEntry>& file) {
   // Of a stream, as little as it takes: it may be slow.
   const uint64_t end = file->stream ? kByteOrderMarkBytes : std::min(file->size, kFirstLook);
@@ -181,6 +189,7 @@ class CsvReader final : public FileSource {
     chunk.first_record = chunk.end_record = text.offset();
     chunk.lines = 0;
     if (unit.begin > 0) return;
+    check_is_text(text.bytes(), *unit.file);
     const Preamble preamble = pass_preamble(text, options_.header, dialect_, *unit.file);
     chunk.lines = preamble.lines;
     chunk.end_record = text.offset();
@@ -204,6 +213,7 @@ class CsvReader final : public FileSource {
   bool learn_from(const std::shared_ptr<const FileEntry>& file) {
     FileText text;
     text.start(open_file(*file).file, start_of(file));
+    check_is_text(text.bytes(), *file);
     const Preamble preamble = pass_preamble(text, options_.header, dialect_, *file);
     dialect_.file = file->path;
     if (!options_.header) return learn_columns(text);

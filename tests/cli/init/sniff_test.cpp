@@ -101,6 +101,7 @@ TEST(Sniff, RefusesWhatIsNoTable) {
       error("\x1f\x8b\x08"),
       "d.csv:1:1: this is not CSV text; the file is compressed by gzip: decompress it first: zcat FILE > data.csv")
       << "standard input would not be taken";
+  EXPECT_NE(error(std::string("\0\0\x08\x03\0\0\r\n", 8)).find("the file is in the IDX format"), std::string::npos);
   EXPECT_NE(error(std::string("a,b\n\0\0,c\n", 9)).find("NUL bytes"), std::string::npos);
   EXPECT_EQ(error("a,b,y\n\"1\",1,2,0\n\"1\",2,3,1\n\"1\",3,4,1\n"),
             "d.csv:1:1: this record has 3 fields, most records below it have 4; give every column a name, also a "

@@ -75,32 +75,9 @@ TEST(Hints, NameAFirstLineThatIsNoData) {
 }
 
 TEST(Hints, FilesThatAreNoTextAsItShouldBe) {
-  EXPECT_EQ(
-      encoding_hint("\x1f\x8b\x08"),
-      "the file is compressed by gzip: decompress it first: zcat FILE > data.csv; or read standard input: zcat FILE "
-      "| trainer .. with files: \"-\"");
   EXPECT_EQ(encoding_hint("BZh", false), "the file is compressed by bzip2: decompress it first: bzcat FILE > data.csv");
-  EXPECT_TRUE(encoding_hint("\xff\xfe"
-                            "1")
-                  .starts_with("the file is UTF-16"));
-  EXPECT_TRUE(encoding_hint("\xfe\xff").starts_with("the file is UTF-16"));
-  EXPECT_EQ(encoding_hint(std::string_view("\xff\xfe\0\0", 4)),
-            "the file is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8");
-  EXPECT_EQ(encoding_hint(std::string_view("1\0,\0", 4)),
-            "the file has NUL bytes, as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16LE -t UTF-8");
-  EXPECT_TRUE(encoding_hint(std::string_view("\0001\0,", 4)).ends_with("iconv -f UTF-16BE -t UTF-8"));
-  EXPECT_EQ(encoding_hint(std::string_view("1\0002,3\n", 6)), "") << "a zero alone";
-  EXPECT_EQ(encoding_hint("PK\x03\x04..."),
-            "the file is a zip archive, or a workbook (.xlsx): extract or export CSV first");
-  EXPECT_EQ(encoding_hint("<!DOCTYPE html>"), "the file is a web page: does its address lead to the data?");
-  EXPECT_EQ(encoding_hint("{\"a\": 1}"), "the file holds JSON: write it as CSV first");
-  EXPECT_EQ(encoding_hint("{\"a\": 1}"), encoding_hint("[{\"a\": 1}]"));
-  EXPECT_EQ(encoding_hint("@relation iris"),
-            "the file is in the ARFF format: remove its head: grep -v '^[@%]' FILE > data.csv");
-  EXPECT_TRUE(encoding_hint("version https://git-lfs.github.com/spec/v1").ends_with("git lfs pull"));
-  EXPECT_EQ(encoding_hint("PAR1..."), "the file is in the Parquet format: write it as CSV first");
-  EXPECT_TRUE(encoding_hint("\x28\xb5\x2f\xfd").starts_with("the file is compressed by zstd"));
   EXPECT_TRUE(encoding_hint("1,2\r3,4\r").starts_with("the lines end in CR without LF"));
+  EXPECT_EQ(encoding_hint(std::string_view("1\0002\r3\r", 6)), "") << "no lines of text";
   for (const char* text : {"", "1,2\n", "1,2\r\n", "1,2\r", "1\r,2\n", "\x1f", "1,2"})
     EXPECT_EQ(encoding_hint(text), "") << text;
 }

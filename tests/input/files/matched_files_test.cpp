@@ -117,9 +117,39 @@ TEST_F(MatchFilesTest, RefusesAPatternThatIsLongerThanAnyPath) {
   EXPECT_THAT(error({std::string(4096, '*')}), HasSubstr("d: expected a file, got a folder"));
 }
 
+// The hint works: what it names is read, or it says what has to be done before.
+TEST(MatchFiles, OfAFolderSaysHowToReadWhatIsInIt) {
+  const TempFolder folder;
+  for (const char* name : {"csv", "images", "images/7", "images/8", "deep", "deep/a", "mixed", "empty", "hidden"}) {
+    std::filesystem::create_directory(folder.path(name));
+  }
+  for (const char* name : {"csv/a.csv", "csv/b.csv", "deep/a/x.tsv", "mixed/README", "mixed/z.csv", "hidden/.a"}) {
+    folder.write(name, "1,2\n");
+  }
+  folder.write("images/7/1.png", "\x89PNG\r\n\x1a\n");
+  const auto hint = [&](const std::string& name) {
+    const std::string path = folder.path(name);
+    const std::string error = error_of([&] { match_files(Patterns{path}, {}, FileSystem::local()); });
+    const std::string begin = path + ": expected a file, got a folder; ";
+    EXPECT_TRUE(error.starts_with(begin)) << error;
+    return error.substr(std::min(begin.size(), error.size()));
+  };
+  EXPECT_EQ(hint("csv"), cat("to read what is in it, write ", folder.path("csv/*.csv")));
+  EXPECT_EQ(match_files(Patterns{folder.path("csv/*.csv")}, {}, FileSystem::local()).size(), 2u);
+  EXPECT_EQ(hint("csv/"), cat("to read what is in it, write ", folder.path("csv/*.csv")));
+  EXPECT_EQ(hint("mixed"), cat("to read what is in it, write ", folder.path("mixed/*.csv")));
+  EXPECT_EQ(hint("deep"), cat("to read what is in it, write ", folder.path("deep/*/*.tsv")));
+  EXPECT_EQ(match_files(Patterns{folder.path("deep/*/*.tsv")}, {}, FileSystem::local()).size(), 1u);
+  EXPECT_EQ(hint("images"),
+            cat(folder.path("images/7/1.png"),
+                " is a PNG image: write images as CSV first, a line for each: its pixels and its label"));
+  EXPECT_EQ(hint("empty"), "there is no file in it");
+  EXPECT_EQ(hint("hidden"), "there is no file in it");
+}
+
 TEST_F(MatchFilesTest, RefusesWhatIsNoReadableFile) {
   files_.folders.insert("d/sub");
-  EXPECT_EQ(error({"d/sub"}), "d/sub: expected a file, got a folder; to read what is in it, write d/sub/*");
+  EXPECT_EQ(error({"d/sub"}), "d/sub: expected a file, got a folder; there is no file in it");
   EXPECT_THAT(error({"d/*"}), HasSubstr("d/sub: expected a file, got a folder"));
   files_.links.insert("d/link");
   EXPECT_EQ(error({"d/link"}), "d/link: the file is a link to nothing");

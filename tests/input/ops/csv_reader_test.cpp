@@ -115,6 +115,35 @@ TEST_F(CsvReaderTest, FindsADifferingHeaderInOrder) {
   EXPECT_EQ(error_of([&] { CsvRun(setup(Spec::map().set("header", true))).reader().check_files(); }), "no error");
 }
 
+// Whatever the records seem to be: those of a compressed file may have one field each.
+TEST_F(CsvReaderTest, SaysWhatAFileIsThatHoldsNoText) {
+  files_.files = {{"a", "\x1f\x8b\x08\",\n1\n2\n"}, {"b", "1\n"}};
+  for (const bool header : {false, true}) {
+    const std::string error = error_of([&] { CsvRun(setup(Spec::map().set("header", header))); });
+    EXPECT_TRUE(error.starts_with("a:1:1: this is not CSV text; the file is compressed by gzip: ")) << error;
+  }
+  std::swap(files_.files["a"], files_.files["b"]);
+  CsvRun run(setup());
+  EXPECT_THAT(run.run(),
+              ElementsAre("a:1 x=1", HasSubstr("error b:1:1: this is not CSV text; the file is compressed")));
+  EXPECT_TRUE((throws_exactly<DataError>([&] { run.reader().check_files(); })));
+  CsvSetup skipping = setup();
+  skipping.decode.set("on_bad_row", "skip");
+  EXPECT_THAT(CsvRun(skipping).run(), ElementsAre("a:1 x=1", HasSubstr("this is not CSV text")))
+      << "a file is no bad row";
+}
+
+TEST_F(CsvReaderTest, SaysWhatAPipeGivesThatIsNoText) {
+  files_.streams["-"] = {"\x28\xb5\x2f\xfd\x01\x02"};
+  CsvSetup piped = setup();
+  piped.queue.set("files", "-");
+  const std::string error = error_of([&] {
+    const std::vector<std::string> rows = CsvRun(piped).run();
+    throw DataError(rows.empty() ? "no error" : rows.front());
+  });
+  EXPECT_THAT(error, HasSubstr("-:1:1: this is not CSV text; the file is compressed by zstd"));
+}
+
 TEST_F(CsvReaderTest, SaysInOrderThatAFileHasShrunkOrCannotBeOpened) {
   files_.files = {{"a", "1\n"}, {"b", "2\n3\n"}};
   CsvRun run(setup());

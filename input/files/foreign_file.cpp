@@ -1,0 +1,148 @@
+#include "millrace/input/files/foreign_file.h"
+
+#include <algorithm>
+
+#include "millrace/core/text.h"
+
+namespace millrace {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+// The first bytes of compressed files, and the program that writes out what is in them.
+struct Compression {
+  std::string_view bytes, name, program;
+};
+
+constexpr Compression kCompressions[] = {
+    {"\x1f\x8b", "gzip", "zcat"},
+    {"BZh", "bzip2", "bzcat"},
+    {"\xfd\x37zXZ", "xz", "xzcat"},
+    {"\x28\xb5\x2f\xfd", "zstd", "zstdcat"},
+};
+
+// The first bytes of files that are something else.
+struct Signature {
+  std::string_view bytes, what, remedy;
+  bool certain = true;
+};
+
+constexpr std::string_view kFromImages = "write images as CSV first, a line for each: its pixels and its label";
+constexpr std::string_view kFromMatlab = "write it as CSV first, with writematrix() or scipy.io.loadmat()";
+constexpr std::string_view kFromPickle =
+    "write it as CSV first: pandas.read_pickle(FILE).to_csv(\"data.csv\", index=False)";
+constexpr std::string_view kFromWorkbook = "save a sheet of it as CSV first";
+constexpr std::string_view kFromJson = "write it as CSV first";
+constexpr std::string_view kFromUtf32 = "convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8";
+constexpr std::string_view kFromUtf16 = "convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8";
+constexpr std::string_view kFromWeb = "does its address lead to the data?";
+constexpr std::string_view kFromArff = "remove its head: grep -v '^[@%]' FILE > data.csv";
+
+constexpr Signature kSignatures[] = {
+    {"PAR1\x15", "is in the Parquet format",
+     "write it as CSV first: pandas.read_parquet(FILE).to_csv(\"data.csv\", index=False)"},
+    {"ARROW1\0\0"sv, "is in the Arrow format (Feather)",
+     "write it as CSV first: pandas.read_feather(FILE).to_csv(\"data.csv\", index=False)"},
+    {"Obj\x01", "is in the Avro format", "write it as CSV first"},
+    {"\x89HDF", "is in the HDF5 format", "write it as CSV first"},
+    {"\x93NUMPY", "is a NumPy array",
+     "write it as CSV first: numpy.savetxt(\"data.csv\", numpy.load(FILE), delimiter=\",\")"},
+    {"\x80\x02", "is a Python pickle", kFromPickle},
+    {"\x80\x03", "is a Python pickle", kFromPickle},
+    {"\x80\x04", "is a Python pickle", kFromPickle},
+    {"\x80\x05", "is a Python pickle", kFromPickle},
+    {"MATLAB 5.0 MAT-file", "is a MATLAB file", kFromMatlab},
+    {"\x89PNG", "is a PNG image", kFromImages},
+    {"\xff\xd8\xff", "is a JPEG image", kFromImages},
+    {"GIF89a", "is a GIF image", kFromImages},
+    {"GIF87a", "is a GIF image", kFromImages},
+    {"II*\0"sv, "is a TIFF image", kFromImages},
+    {"MM\0*"sv, "is a TIFF image", kFromImages},
+    {"\xd0\xcf\x11\xe0", "is a workbook (.xls)", kFromWorkbook},
+    {"SQLite format 3\0"sv, "is an SQLite database", "write a table of it as CSV first"},
+    {"%PDF-", "is a PDF document", "get the data in another form"},
+    {"\xff\xfe\0\0"sv, "is UTF-32", kFromUtf32},
+    {"\0\0\xfe\xff"sv, "is UTF-32", kFromUtf32},
+    {"\xff\xfe", "is UTF-16", kFromUtf16},
+    {"\xfe\xff", "is UTF-16", kFromUtf16},
+    {"<!DOCTYPE", "is a web page", kFromWeb, false},
+    {"<!doctype", "is a web page", kFromWeb, false},
+    {"<html", "is a web page", kFromWeb, false},
+    {"{\"", "holds JSON", kFromJson, false},
+    {"[{", "holds JSON", kFromJson, false},
+    {"@relation", "is in the ARFF format", kFromArff, false},
+    {"@RELATION", "is in the ARFF format", kFromArff, false},
+    {"version https://git-lfs", "only points to data that Git LFS keeps elsewhere", "fetch them first: git lfs pull",
+     false},
+};
+
+ForeignFile compressed(const Compression& by, std::string_view start, bool from_pipe) {
+  std::string remedy = cat("decompress it first: ", by.program, " FILE > data.csv");
+  if (from_pipe) remedy += cat("; or read standard input: ", by.program, " FILE | trainer .. with files: \"-\"");
+  return {.what = cat("is compressed by ", by.name),
+          .remedy = std::move(remedy),
+          .certain = by.name != "bzip2" || start.find("1AY&SY") == 4};
+}
+
+// A zip archive begins with its first member, whose name tells what made the archive.
+ForeignFile zipped(std::string_view start, bool from_pipe) {
+  constexpr size_t kLengthAt = 26, kNameAt = 30;
+  std::string_view name;
+  if (start.size() > kNameAt) {
+    name = start.substr(kNameAt, static_cast<unsigned char>(start[kLengthAt]));
+  }
+  if (name.ends_with(".npy")) {
+    return {"is an archive of NumPy arrays (.npz)",
+            "write them as CSV first: numpy.savetxt(\"data.csv\", numpy.load(FILE)[NAME].reshape(ROWS, -1), "
+            "delimiter=\",\")",
+            true};
+  }
+  if (name == "[Content_Types].xml" || name.starts_with("_rels/") || name.starts_with("xl/") || name == "mimetype") {
+    return {"is a workbook (.xlsx, .ods)", std::string(kFromWorkbook), true};
+  }
+  std::string remedy = "extract it first: unzip FILE";
+  if (from_pipe) remedy += "; or, if there is one file in it: unzip -p FILE | trainer .. with files: \"-\"";
+  return {"is a zip archive", std::move(remedy), true};
+}
+
+// Two zeros, the type of the values, how many dimensions there are, and their sizes, each in four bytes.
+bool is_idx(std::string_view start) {
+  return start.size() > 4 && start.starts_with("\0\0"sv) && start[2] >= 0x08 && start[2] <= 0x0e && start[3] >= 1 &&
+         start[3] <= 8;
+}
+
+// Of the first few bytes, from a zero on.
+bool every_other_is_zero(std::string_view text) {
+  for (size_t i = 0; i < std::min<size_t>(text.size(), 6); ++i) {
+    if ((text[i] == '\0') != (i % 2 == 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<ForeignFile> foreign_file(std::string_view start, bool from_pipe) {
+  for (const Compression& one : kCompressions) {
+    if (start.starts_with(one.bytes)) return compressed(one, start, from_pipe);
+  }
+  if (start.starts_with("PK\x03\x04")) return zipped(start, from_pipe);
+  for (const Signature& one : kSignatures) {
+    if (start.starts_with(one.bytes)) {
+      return ForeignFile{std::string(one.what), std::string(one.remedy), one.certain};
+    }
+  }
+  if (is_idx(start)) {
+    return ForeignFile{"is in the IDX format, as MNIST is",
+                       "write it as CSV first: numpy.savetxt(\"data.csv\", numpy.c_[numpy.fromfile(LABELS, \"u1\", "
+                       "offset=8), numpy.fromfile(IMAGES, \"u1\", offset=16).reshape(-1, 784)], \"%d\", \",\")",
+                       true};
+  }
+  if (const size_t zero = start.find('\0'); zero < 2 && every_other_is_zero(start.substr(zero))) {
+    return ForeignFile{"has NUL bytes, as UTF-16 has",
+                       cat("convert it to UTF-8 first: iconv -f UTF-16", zero == 0 ? "BE" : "LE", " -t UTF-8"), false};
+  }
+  return {};
+}
+
+}  // namespace millrace

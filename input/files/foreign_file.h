@@ -1,0 +1,23 @@
+// What a file is that holds no CSV text, by its first bytes, and how its data become CSV: for messages. One table for
+// everything that reads files. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+struct ForeignFile {
+  std::string what;      // "is compressed by gzip"
+  std::string remedy;    // "decompress it first: zcat FILE > data.csv"
+  bool certain = false;  // no CSV text begins like this
+
+  std::string hint() const { return "the file " + what + ": " + remedy; }
+};
+
+// No value if `start`, the first bytes of a file, may well be text. More bytes tell more: 512 are enough. `from_pipe`:
+// the remedy may be a pipe to standard input.
+std::optional<ForeignFile> foreign_file(std::string_view start, bool from_pipe = true);
+
+}  // namespace millrace

@@ -1,0 +1,102 @@
+#include "millrace/input/files/foreign_file.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using namespace std::string_view_literals;
+
+std::string hint(std::string_view start, bool from_pipe = true) {
+  const auto found = foreign_file(start, from_pipe);
+  return found ? found->hint() : std::string();
+}
+
+TEST(ForeignFile, CompressedFilesCanBePiped) {
+  EXPECT_EQ(hint("\x1f\x8b\x08"),
+            "the file is compressed by gzip: decompress it first: zcat FILE > data.csv; or read standard input: zcat "
+            "FILE | trainer .. with files: \"-\"");
+  EXPECT_EQ(hint("BZh91AY&SY", false), "the file is compressed by bzip2: decompress it first: bzcat FILE > data.csv");
+  EXPECT_EQ(hint("\x28\xb5\x2f\xfd", false),
+            "the file is compressed by zstd: decompress it first: zstdcat FILE > data.csv");
+  EXPECT_TRUE(hint("\xfd\x37zXZ\0").starts_with("the file is compressed by xz"));
+}
+
+// The head of a zip archive whose first member has that name.
+std::string zip_of(std::string_view name) {
+  std::string out = "PK\x03\x04\n" + std::string(25, '\0');
+  out[26] = static_cast<char>(name.size());
+  return out + std::string(name) + "\x01\x02\x03";
+}
+
+TEST(ForeignFile, ArchivesAreToldByTheirFirstMember) {
+  EXPECT_EQ(hint(zip_of("train.csv"), false), "the file is a zip archive: extract it first: unzip FILE");
+  EXPECT_NE(hint(zip_of("train.csv")).find("unzip -p FILE | trainer .. with files: \"-\""), std::string::npos);
+  EXPECT_TRUE(
+      hint(zip_of("images.npy")).starts_with("the file is an archive of NumPy arrays (.npz): write them as CSV"));
+  for (const char* name : {"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml", "mimetype"}) {
+    EXPECT_EQ(hint(zip_of(name)), "the file is a workbook (.xlsx, .ods): save a sheet of it as CSV first") << name;
+  }
+  EXPECT_TRUE(hint("PK\x03\x04").starts_with("the file is a zip archive"));
+}
+
+TEST(ForeignFile, WhatHoldsDataIsWrittenAsCsv) {
+  EXPECT_EQ(hint("\0\0\x08\x03\0\0\xea\x60\0\0\0\x1c"sv),
+            "the file is in the IDX format, as MNIST is: write it as CSV first: numpy.savetxt(\"data.csv\", "
+            "numpy.c_[numpy.fromfile(LABELS, \"u1\", offset=8), numpy.fromfile(IMAGES, \"u1\", "
+            "offset=16).reshape(-1, 784)], \"%d\", \",\")");
+  EXPECT_TRUE(hint("\0\0\x08\x01\0"sv).starts_with("the file is in the IDX format"));
+  EXPECT_EQ(hint("PAR1\x15\x04"),
+            "the file is in the Parquet format: write it as CSV first: pandas.read_parquet(FILE).to_csv(\"data.csv\", "
+            "index=False)");
+  EXPECT_EQ(hint("\x93NUMPY\x01"),
+            "the file is a NumPy array: write it as CSV first: numpy.savetxt(\"data.csv\", numpy.load(FILE), "
+            "delimiter=\",\")");
+  EXPECT_TRUE(hint("\x80\x04\x95").starts_with("the file is a Python pickle: write it as CSV first"));
+  EXPECT_TRUE(hint("\xd0\xcf\x11\xe0\xa1").starts_with("the file is a workbook (.xls)"));
+}
+
+TEST(ForeignFile, Images) {
+  EXPECT_EQ(hint("\x89PNG\r\n\x1a\n"),
+            "the file is a PNG image: write images as CSV first, a line for each: its pixels and its label");
+  EXPECT_TRUE(hint("\xff\xd8\xff\xe0").starts_with("the file is a JPEG image"));
+}
+
+TEST(ForeignFile, OtherEncodings) {
+  EXPECT_EQ(hint("\xff\xfe"
+                 "1"),
+            "the file is UTF-16: convert it to UTF-8 first: iconv -f UTF-16 -t UTF-8");
+  EXPECT_TRUE(hint("\xfe\xff").starts_with("the file is UTF-16"));
+  EXPECT_EQ(hint("\xff\xfe\0\0"sv), "the file is UTF-32: convert it to UTF-8 first: iconv -f UTF-32 -t UTF-8");
+  EXPECT_EQ(hint("1\0,\0"sv),
+            "the file has NUL bytes, as UTF-16 has: convert it to UTF-8 first: iconv -f UTF-16LE -t UTF-8");
+  EXPECT_TRUE(hint("\0001\0,"sv).ends_with("iconv -f UTF-16BE -t UTF-8"));
+  EXPECT_EQ(hint("1\0002,3\n"sv), "") << "a zero alone";
+}
+
+TEST(ForeignFile, TextsThatAreNoTable) {
+  EXPECT_EQ(hint("<!DOCTYPE html>"), "the file is a web page: does its address lead to the data?");
+  EXPECT_EQ(hint("{\"a\": 1}"), "the file holds JSON: write it as CSV first");
+  EXPECT_EQ(hint("{\"a\": 1}"), hint("[{\"a\": 1}]"));
+  EXPECT_EQ(hint("@relation iris"), "the file is in the ARFF format: remove its head: grep -v '^[@%]' FILE > data.csv");
+  EXPECT_TRUE(hint("version https://git-lfs.github.com/spec/v1").ends_with("git lfs pull"));
+}
+
+// Only bytes that no table begins with are certain: the rest may be the name of a column.
+TEST(ForeignFile, IsCertainOnlyOfWhatIsNoText) {
+  for (const std::string_view start :
+       {"\x1f\x8b"sv, "PK\x03\x04"sv, "\0\0\x08\x03\0"sv, "PAR1\x15"sv, "\xff\xfe"sv, "\x89PNG"sv, "BZh91AY&SY"sv}) {
+    EXPECT_TRUE(foreign_file(start)->certain) << start;
+  }
+  for (const std::string_view start : {"{\"a\": 1"sv, "<html"sv, "BZh9,b"sv, "@relation"sv}) {
+    EXPECT_FALSE(foreign_file(start)->certain) << start;
+  }
+  for (const std::string_view start : {""sv, "PAR1,b\n"sv, "a,b\n1,2\n"sv, "\x1f"sv, "\0\0\x01"sv, "II,b"sv,
+                                       "\xef\xbb\xbf"
+                                       "1,2"sv}) {
+    EXPECT_FALSE(foreign_file(start)) << start;
+  }
+}
+
+}  // namespace
+}  // namespace millrace
